@@ -1,0 +1,51 @@
+/*
+ * arena - request-scoped memory.
+ *
+ * All that is born in a request is allocated here and dies with arena_reset().
+ * Nothing allocated from an arena is ever freed on its own, so there are no
+ * clean-up ladders. Memory is handed out by bumping a pointer through chunks;
+ * chunks survive a reset up to a bound, so a warm worker does not call malloc.
+ *
+ * Running out of memory ends the process with one line on stderr: a request's
+ * memory is bounded by the body limit, so this is the machine's failure, not
+ * the request's. An arena belongs to one thread at a time.
+ *
+ * Under AddressSanitizer, memory not handed out is poisoned.
+ */
+#ifndef DYNALITH_CORE_ARENA_H
+#define DYNALITH_CORE_ARENA_H
+
+#include <stddef.h>
+
+struct arena;
+
+/* A new, empty arena that keeps at most `keep` bytes of chunks across resets. */
+struct arena *arena_new(size_t keep);
+void arena_free(struct arena *arena);
+
+/* Forgets every allocation. Pointers into the arena are dead afterwards. */
+void arena_reset(struct arena *arena);
+
+/* `size` bytes aligned for any object, contents undefined; never NULL. size 0 gives a valid pointer. */
+void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, returns_nonnull));
+
+/* The same, zeroed, for `count` objects of `size` bytes; overflow of the product ends the process. */
+void *arena_calloc(struct arena *arena, size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+
+/* Bytes with no alignment: for strings. */
+char *arena_bytes(struct arena *arena, size_t size) __attribute__((malloc, returns_nonnull));
+
+/*
+ * Grows the allocation `old` of `old_size` bytes to `size`: in place when it is the arena's
+ * latest and the chunk has room, otherwise by a copy. `old` may be NULL when old_size is 0.
+ */
+void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size) __attribute__((returns_nonnull));
+
+/* Bytes handed out since the last reset; for memory limits and metrics. */
+size_t arena_used(const struct arena *arena);
+
+/* One object / an array of n objects of a type, zeroed. */
+#define ARENA_NEW(arena, type) ((type *)arena_calloc((arena), 1, sizeof(type)))
+#define ARENA_ARRAY(arena, type, n) ((type *)arena_calloc((arena), (n), sizeof(type)))
+
+#endif

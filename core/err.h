@@ -1,0 +1,72 @@
+/*
+ * err - what went wrong, in the words of the DynamoDB API.
+ *
+ * A fallible function returns enum code, 0 for success, and fills the struct
+ * err that is its last parameter. errors.def has one row per error; the texts
+ * of messages stand as macros in each room's messages.h, and are raised by
+ *
+ *     return err_set(err, MSG_KEY_EMPTY_STRING, STR_ARG(name));
+ *
+ * where the macro expands to the error's code and its format, so the compiler
+ * checks the arguments and no message text stands in code.
+ */
+#ifndef DYNALITH_CORE_ERR_H
+#define DYNALITH_CORE_ERR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/str.h"
+
+struct arena;
+
+enum code {
+	OK = 0,
+#define ERROR(id, name, space, status, text) id,
+#include "core/errors.def"
+#undef ERROR
+	ERR_COUNT
+};
+
+/* Where the wire name of an error lives; the prefix of __type. */
+enum err_space {
+	SPACE_DYNAMODB,        /* com.amazonaws.dynamodb.v20120810# */
+	SPACE_CORAL_SERVICE,   /* com.amazon.coral.service# */
+	SPACE_CORAL_VALIDATE,  /* com.amazon.coral.validate# */
+};
+
+struct err_info {
+	const char *name;    /* "ValidationException" */
+	enum err_space space;
+	int status;          /* HTTP status */
+	const char *text;    /* the message where none is given */
+};
+
+struct err {
+	struct arena *arena;   /* where messages are built; set by whoever owns the request */
+	enum code code;
+	struct str message;
+	struct str item;       /* image of the item that failed a condition, where ALL_OLD asked for it; else absent */
+	struct err *reasons;   /* ERR_TRANSACTION_CANCELED: one per action, code OK for "None" */
+	size_t reason_count;
+};
+
+#define WARN_UNUSED __attribute__((warn_unused_result))
+
+static inline struct err err_in(struct arena *arena)
+{
+	return (struct err){.arena = arena};
+}
+
+const struct err_info *err_info(enum code code);
+
+/* "com.amazonaws.dynamodb.v20120810#" and the like. */
+const char *err_space_prefix(enum err_space space);
+
+/* Fills err (item and reasons cleared) and returns code. */
+enum code err_set(struct err *err, enum code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with the error's default text. */
+enum code err_default(struct err *err, enum code code);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * expr - DynamoDB's expression language: one grammar, one AST.
+ *
+ * Conditions, filters and key conditions are trees of struct node; updates and
+ * projections are lists over the same nodes and paths. The legacy parameters
+ * (Expected, KeyConditions, AttributeUpdates, ...) and PartiQL are lowered to the
+ * same structures by the builders at the end, so there is one evaluator.
+ *
+ * An expression is parsed once; names and values are resolved while parsing, so
+ * nothing later refers to the request. All results live in the environment's arena.
+ *
+ * AWS: Developer Guide, "Expressions in DynamoDB" and its pages; messages as AWS gives
+ * them, pinned in tests/golden.
+ */
+#ifndef DYNALITH_CORE_EXPR_H
+#define DYNALITH_CORE_EXPR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/path.h"
+#include "core/str.h"
+#include "core/value.h"
+
+#define EXPR_SIZE_MAX 4096     /* bytes of an expression. AWS: Quotas, "Expression parameters" */
+#define EXPR_OPERATORS_MAX 300 /* operators in one expression. Same source */
+#define EXPR_IN_MAX 100        /* operands of IN. Same source */
+#define EXPR_DEPTH_MAX 200     /* our bound on recursion, beyond what 4096 bytes and 300 operators need */
+
+enum expr_kind { /* which parameter the text came from; names it in messages ("Invalid FilterExpression: ...") */
+	EXPR_CONDITION,
+	EXPR_FILTER,
+	EXPR_KEY_CONDITION,
+	EXPR_UPDATE,
+	EXPR_PROJECTION,
+};
+
+enum node_kind {
+	/* operands */
+	NODE_VALUE,         /* value */
+	NODE_PATH,          /* path */
+	NODE_SIZE,          /* args[0]: path */
+	/* conditions */
+	NODE_EQ, NODE_NE, NODE_LT, NODE_LE, NODE_GT, NODE_GE, /* args[0] op args[1] */
+	NODE_BETWEEN,       /* args[0] between args[1] and args[2] */
+	NODE_IN,            /* args[0] in args[1..] */
+	NODE_AND, NODE_OR,  /* args[0..1] */
+	NODE_NOT,           /* args[0] */
+	NODE_ATTRIBUTE_EXISTS, NODE_ATTRIBUTE_NOT_EXISTS, /* args[0]: path */
+	NODE_ATTRIBUTE_TYPE,  /* args[0]: path, args[1]: value S naming a type */
+	NODE_BEGINS_WITH, NODE_CONTAINS, /* args[0], args[1] */
+	/* update operands */
+	NODE_IF_NOT_EXISTS, /* args[0]: path, args[1]: operand */
+	NODE_LIST_APPEND,   /* args[0], args[1] */
+	NODE_ADD, NODE_SUBTRACT, /* args[0] + args[1], args[0] - args[1] */
+};
+
+struct node {
+	enum node_kind kind;
+	unsigned arg_count;
+	const struct node **args;
+	const struct path *path;    /* NODE_PATH */
+	struct value value;         /* NODE_VALUE */
+};
+
+enum update_verb { UPDATE_SET, UPDATE_REMOVE, UPDATE_ADD, UPDATE_DELETE };
+
+struct update_action {
+	enum update_verb verb;
+	const struct path *path;
+	const struct node *operand; /* NULL for REMOVE; a NODE_VALUE for ADD and DELETE */
+};
+
+struct update {
+	size_t n;
+	struct update_action *actions; /* in the order of the text, clause by clause */
+};
+
+struct projection {
+	size_t n;
+	const struct path **paths;
+};
+
+/* The names and values that come with a request's expressions; one per request (or per transaction action). */
+struct expr_name {
+	struct str placeholder; /* "#n" */
+	struct str name;
+	bool is_used;
+};
+
+struct expr_value {
+	struct str placeholder; /* ":v" */
+	struct value value;
+	bool is_used;
+};
+
+struct expr_env {
+	struct arena *arena;
+	size_t name_count;
+	struct expr_name *names;
+	size_t value_count;
+	struct expr_value *values;
+};
+
+/*
+ * Parsers. Errors: ERR_VALIDATION, "Invalid ConditionExpression: ..." with AWS's text for: empty, too long,
+ * syntax (token and near), reserved words, undefined names and values, operand types known at parse time, function
+ * arity and unknown functions, redundant parentheses, too many operators, IN operands, overlapping or conflicting
+ * paths, update sections given twice, nesting of paths and operators.
+ * Used names and values are marked in env.
+ */
+enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text,
+			       const struct node **out, struct err *err) WARN_UNUSED;
+enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err) WARN_UNUSED;
+enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err) WARN_UNUSED;
+
+/* After all expressions of the request were parsed: names or values given but not used are ERR_VALIDATION. */
+enum code expr_check_unused(const struct expr_env *env, struct err *err) WARN_UNUSED;
+
+/*
+ * What an expression is evaluated against: an item as a value, or as an image of which only the attributes the
+ * expression names are decoded (into arena). Both absent: there is no item.
+ */
+struct subject {
+	struct arena *arena;
+	const struct value *item; /* preferred where not NULL */
+	struct str image;
+};
+
+/* The top-level attribute, or NULL. */
+const struct value *subject_attribute(const struct subject *subject, struct str name);
+const struct value *subject_path(const struct subject *subject, const struct path *path);
+
+/* Whether the condition holds. A missing attribute or types that do not compare make a comparison false, not an error. */
+bool expr_eval(const struct node *condition, const struct subject *subject);
+
+/*
+ * new = update(old). `old` may be NULL or an item (then an item of the key attributes must have been passed by the
+ * caller as `old` for a new item). Every operand sees the old item. Does not change `old`.
+ * Errors (ERR_VALIDATION, AWS's texts): missing attribute in an operand, operand types, path not valid for update,
+ * number overflow, nesting over VALUE_DEPTH_MAX.
+ */
+enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
+		      struct err *err) WARN_UNUSED;
+
+/* The parts of `item` that the update's paths name: for UPDATED_OLD and UPDATED_NEW. An empty map where there are none. */
+struct value expr_updated(const struct update *update, struct arena *arena, const struct value *item);
+
+/* The projected item; an empty map where nothing matches. */
+struct value expr_project(const struct projection *projection, const struct subject *subject);
+
+/* Whether any path of an update / projection / condition starts with the attribute (key checks: "part of the key"). */
+bool update_touches(const struct update *update, struct str attribute);
+bool projection_has(const struct projection *projection, struct str attribute);
+/* The first of `names` that the condition refers to, or absent: FilterExpression must not name key attributes. */
+struct str node_find_attribute(const struct node *node, const struct str *names, size_t n);
+
+/* Whether the word is reserved, in any case. AWS: Developer Guide, "Reserved words in DynamoDB" (573 words). */
+bool reserved_has(struct str word);
+
+/* Builders for legacy parameters and PartiQL. */
+const struct node *node_value(struct arena *arena, struct value value);
+const struct node *node_path(struct arena *arena, const struct path *path);
+const struct node *node_new(struct arena *arena, enum node_kind kind, unsigned arg_count, const struct node *const *args);
+
+#endif

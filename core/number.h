@@ -1,0 +1,63 @@
+/*
+ * number - DynamoDB's decimal numbers: up to 38 significant digits, magnitudes
+ * from 1E-130 to 9.9999999999999999999999999999999999999E+125, and zero.
+ *
+ * A number has one representation everywhere: in memory, in keys and on disk.
+ * It is a short run of bytes whose memcmp order is numeric order, so equality
+ * and comparison never look inside:
+ *
+ *   sign      1 byte: 01 negative, 02 zero, 03 positive (zero ends here)
+ *   exponent  1 byte: e + 129, where the value is 0.d1d2d3... * 10^e, d1 != 0, e in -129..126
+ *   digits    pairs of decimal digits, each byte 1 + the pair (1..100), trailing zeros cut,
+ *             an odd last digit padded with 0
+ *   end       00
+ *
+ * For negative numbers every byte after the sign is complemented. At most
+ * NUMBER_MAX bytes. No encoding is a prefix of another.
+ *
+ * AWS: Developer Guide, "Supported data types and naming rules", Number.
+ */
+#ifndef DYNALITH_CORE_NUMBER_H
+#define DYNALITH_CORE_NUMBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/str.h"
+
+#define NUMBER_MAX 22      /* bytes of an encoding: sign, exponent, 19 pairs, end */
+#define NUMBER_DIGITS 38   /* significant digits */
+#define NUMBER_TEXT_MAX 170 /* bytes of number_format's longest output, generously */
+
+/*
+ * Reads the wire text ("-12.50", "1e3", ".5", "+7", "007") into `out` (NUMBER_MAX bytes) and sets *length.
+ * ERR_VALIDATION with AWS's text: not a number, more than 38 significant digits, magnitude too
+ * large or too small. Leading and trailing zeros do not count as digits.
+ */
+enum code number_parse(struct str text, char *out, size_t *length, struct err *err) WARN_UNUSED;
+
+/* The canonical wire text, as AWS returns it: plain decimal digits, no exponent, no trailing zeros. */
+void number_format(struct str number, struct buf *out);
+
+/* a + b and a - b, rounded half up to 38 digits as AWS does; overflow is ERR_VALIDATION. */
+enum code number_add(struct str a, struct str b, char *out, size_t *length, struct err *err) WARN_UNUSED;
+enum code number_subtract(struct str a, struct str b, char *out, size_t *length, struct err *err) WARN_UNUSED;
+
+/* An integer's encoding. */
+size_t number_from_int(int64_t value, char *out);
+
+/* The value as an integer: truncated towards zero; false when it does not fit. */
+bool number_to_int(struct str number, int64_t *out);
+
+/* The value as the nearest double (vectors). */
+double number_to_double(struct str number);
+
+/* Length of the encoding that starts at `bytes`, or 0 when there is no well-formed one within `n` bytes. */
+size_t number_length(const char *bytes, size_t n);
+
+/* The size DynamoDB bills for a number: about one byte per two significant digits, plus one; see value.h. */
+size_t number_billed_size(struct str number);
+
+#endif

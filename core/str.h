@@ -1,0 +1,63 @@
+/*
+ * str - a slice of bytes: a pointer and a length, no terminator promised.
+ *
+ * A slice does not own what it points to. A slice whose pointer is NULL means
+ * "absent"; an empty but present string has a non-NULL pointer and length 0.
+ */
+#ifndef DYNALITH_CORE_STR_H
+#define DYNALITH_CORE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct arena;
+
+struct str {
+	const char *p;
+	size_t n;
+};
+
+/* For printf: printf(STR_FMT, STR_ARG(s)). */
+#define STR_FMT "%.*s"
+#define STR_ARG(s) (int)(s).n, ((s).p ? (s).p : "")
+
+/* A slice of a string literal. */
+#define STR(literal) ((struct str){"" literal, sizeof(literal) - 1})
+/* The same as a constant initialiser. */
+#define STR_INIT(literal) {"" literal, sizeof(literal) - 1}
+#define STR_ABSENT ((struct str){NULL, 0})
+
+static inline bool str_is_set(struct str s)
+{
+	return s.p != NULL;
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_starts_with(struct str s, struct str prefix)
+{
+	return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
+/* Byte order, a shorter prefix first: negative, 0 or positive. */
+int str_cmp(struct str a, struct str b);
+
+/* A slice of a C string; str_of(NULL) is absent. */
+struct str str_of(const char *cstring);
+
+/* A copy in the arena. The copy is followed by a NUL byte that does not count, so .p is also a C string. */
+struct str str_copy(struct arena *arena, struct str s);
+
+/* Formats into the arena; the result is followed by a NUL byte that does not count. */
+struct str str_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct str str_vprintf(struct arena *arena, const char *format, va_list ap) __attribute__((format(printf, 2, 0)));
+
+/* Whether `needle` occurs in `s`; an empty needle always does. */
+bool str_contains(struct str s, struct str needle);
+
+#endif

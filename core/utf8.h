@@ -1,0 +1,15 @@
+/* utf8 - validation of UTF-8 text. */
+#ifndef DYNALITH_CORE_UTF8_H
+#define DYNALITH_CORE_UTF8_H
+
+#include <stdbool.h>
+
+#include "core/str.h"
+
+/* Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. Fast on ASCII. */
+bool utf8_is_valid(struct str s);
+
+/* UTF-16 code units of valid UTF-8: what AWS's length constraints count. */
+size_t utf8_utf16_length(struct str s);
+
+#endif
