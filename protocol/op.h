@@ -1,0 +1,63 @@
+/*
+ * op - the operations: one table, one gate row, one dispatch.
+ *
+ * ops.def has a row per operation of the API. op_run takes a request through the gates - media type, target, auth, body,
+ * JSON, types, constraints, rules - and, when all let it pass, calls the operation's handler; whichever gate refuses, the response is
+ * the error it gave. So the precedence of errors is the order of the gates.
+ */
+#ifndef DYNALITH_PROTOCOL_OP_H
+#define DYNALITH_PROTOCOL_OP_H
+
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/str.h"
+#include "storage/catalog.h"
+
+/* What the server lends to every request. */
+struct service {
+	struct catalog *catalog;
+	/* Unix time in milliseconds: the injected clock. */
+	int64_t (*now_ms)(void *context);
+	void *clock_context;
+	/* One line for the log at level "info" (a table missing here that exists in another namespace, ...); may be NULL. */
+	void (*note)(void *context, struct str line);
+	void *note_context;
+};
+
+struct op;
+
+struct op_request {
+	struct arena *arena;
+	struct str target;         /* X-Amz-Target, or absent */
+	struct str content_type;   /* or absent */
+	struct str body;
+	/*
+	 * The auth gate: checks the request as configured and sets the namespace (account and region). Called after the target is known.
+	 */
+	enum code (*authenticate)(void *context, struct ns *ns, struct err *err);
+	void *auth_context;
+};
+
+struct op_response {
+	int status;
+	struct str content_type;   /* "application/x-amz-json-1.0" */
+	struct str body;           /* in the request's arena */
+	const struct op *op;       /* NULL where the target named none */
+	enum code code;            /* OK or the error's */
+};
+
+void op_run(struct service *service, const struct op_request *request, struct op_response *response);
+
+/* "PutItem"; number of rows; whether it exists here or only in AWS: for metrics and the support table. */
+size_t op_count(void);
+const struct op *op_at(size_t i);
+const char *op_name(const struct op *op);
+bool op_is_supported(const struct op *op);
+size_t op_number(const struct op *op);
+
+/* The response for an error outside of any operation (server/http: oversized body, ...). */
+void op_error_response(struct arena *arena, const struct err *err, struct op_response *response);
+
+#endif

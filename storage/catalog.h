@@ -1,0 +1,61 @@
+/*
+ * catalog - the tables of a store: look-up, life cycle, listing.
+ *
+ * The catalog holds the current snapshot of every table in memory, loaded when
+ * it is opened; changes go to the store first and are then published. Thread-safe.
+ */
+#ifndef DYNALITH_STORAGE_CATALOG_H
+#define DYNALITH_STORAGE_CATALOG_H
+
+#include "core/err.h"
+#include "storage/schema.h"
+#include "storage/store.h"
+
+struct catalog;
+
+struct catalog_options {
+	bool is_shared;               /* --shared-db: every namespace is one */
+	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
+};
+
+enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
+void catalog_close(struct catalog *catalog);
+
+/*
+ * The current snapshot, with a reference for the caller. ERR_RESOURCE_NOT_FOUND (default text; the caller gives the
+ * operation's own) where there is none. A table whose transient status is over at `now_ms` is seen settled.
+ */
+enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out,
+		      struct err *err) WARN_UNUSED;
+
+/*
+ * Creates the table described by `table` (name, keys, indexes, settings; account and region are set from ns), gives it its
+ * number, TableId and creation time, creates its keyspaces, and takes over the caller's reference; *out gets another one.
+ * ERR_RESOURCE_IN_USE where the name exists.
+ */
+enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out,
+			 struct err *err) WARN_UNUSED;
+
+/* Publishes `next` in place of `current`, taking over the caller's reference to next. ERR_CONFLICT when `current` is not current any more. */
+enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
+
+/* Drops the table and its keyspaces. Requests that still hold the snapshot get ERR_RESOURCE_NOT_FOUND from the store. */
+enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
+size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, struct arena *arena, struct str **names,
+		    bool *more);
+
+/* Tables that exist in the namespace (quota checks). */
+size_t catalog_count(struct catalog *catalog, struct ns ns);
+
+/* Another namespace that has a table of this name, for the log; false where there is none. */
+bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where);
+
+/* Item count and bytes (by DynamoDB's size rules) of a table (index NULL) or an index; exact. Counted once, then kept by the write path. */
+enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes,
+		       struct err *err) WARN_UNUSED;
+
+struct store *catalog_store(struct catalog *catalog);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * cost - what a request consumed, per table and index; protocol/respond writes it as ConsumedCapacity.
+ */
+#ifndef DYNALITH_STORAGE_COST_H
+#define DYNALITH_STORAGE_COST_H
+
+#include "storage/schema.h"
+
+struct units {
+	double read;
+	double write;
+};
+
+struct cost {
+	const struct table *table;
+	struct units base;                  /* the table itself */
+	struct units index[INDEXES_MAX];    /* by position in table->indexes */
+	bool index_is_touched[INDEXES_MAX];
+};
+
+/* The sum over the table and all its indexes. */
+struct units cost_total(const struct cost *cost);
+
+/* Adds `more` (of the same table) to `cost`. */
+void cost_add(struct cost *cost, const struct cost *more);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * item_key - from items and key parameters to row keys, with DynamoDB's checks and messages.
+ */
+#ifndef DYNALITH_STORAGE_ITEM_KEY_H
+#define DYNALITH_STORAGE_ITEM_KEY_H
+
+#include "core/err.h"
+#include "core/value.h"
+#include "storage/schema.h"
+
+/*
+ * The row key of a Key parameter: exactly the table's key attributes, of the right types, not empty, within size limits.
+ * ERR_VALIDATION: "The provided key element does not match the schema" and the texts for empty and oversized keys.
+ */
+enum code item_key_of_key(struct arena *arena, const struct table *table, const struct value *key, struct str *row_key,
+			  struct err *err) WARN_UNUSED;
+
+/*
+ * The row key of an item to be written; checks the table's key attributes ("Missing the key ..", "Type mismatch for key ..") and the
+ * attributes that are keys of its indexes (type, emptiness, size), as PutItem and UpdateItem do.
+ */
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, struct str *row_key,
+			   struct err *err) WARN_UNUSED;
+
+/* The row key of an item in an index, or absent where the item is not in it (sparse rule: missing or wrongly typed attribute). */
+struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
+
+/* The image stored in an index: the projected attributes; for PROJECT_ALL the item's own image. */
+struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image);
+
+/* A map of the key attributes of the table, and of the index where one is given, taken from an item's image: LastEvaluatedKey. */
+struct value item_key_attributes(struct arena *arena, const struct table *table, const struct index *index, struct str image);
+
+#endif

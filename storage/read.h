@@ -1,0 +1,71 @@
+/*
+ * read - the only path by which items are found.
+ *
+ * read_items: by full key (GetItem, BatchGetItem, TransactGetItems). read_page: a range (Query) or a keyspace or
+ * segment of it (Scan): range -> page (1 MB, Limit) -> filter -> projection -> LastEvaluatedKey. Each call sees one snapshot.
+ */
+#ifndef DYNALITH_STORAGE_READ_H
+#define DYNALITH_STORAGE_READ_H
+
+#include "core/capacity.h"
+#include "core/err.h"
+#include "core/expr.h"
+#include "storage/catalog.h"
+#include "storage/cost.h"
+#include "storage/key_condition.h"
+
+#define PAGE_SIZE_MAX (1024 * 1024) /* bytes by DynamoDB's rules, before the filter. AWS: Developer Guide, "Paginating table query results" */
+
+/* One item by its key. */
+struct read_item {
+	struct table *table;
+	const struct value *key;
+	enum read_mode mode;
+	struct str row_key;    /* set by read_prepare, which checks the key */
+	struct str image;      /* out: absent where there is no item */
+	struct cost cost;      /* out */
+};
+
+enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err) WARN_UNUSED;
+
+/* Reads prepared items in one snapshot. */
+enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err) WARN_UNUSED;
+
+/* What Select asks for, after the rules have settled its default. */
+enum read_select { READ_ALL_ATTRIBUTES, READ_PROJECTED_ATTRIBUTES, READ_SPECIFIC_ATTRIBUTES, READ_COUNT };
+
+/* Given each item of the page that passed the filter: its image, or where there is a projection the projected item. Valid during the call. */
+typedef void read_sink(void *context, struct str image, const struct value *projected);
+
+struct read_page {
+	/* what to find */
+	struct table *table;
+	const struct index *index;            /* NULL: the table */
+	const struct key_condition *keys;     /* NULL: Scan */
+	const struct node *filter;            /* or NULL */
+	const struct projection *projection;  /* or NULL; with READ_SPECIFIC_ATTRIBUTES */
+	enum read_select select;
+	bool is_consistent;
+	bool is_reverse;
+	uint64_t limit;                       /* items examined; 0: none */
+	uint32_t segment, segments;           /* Scan; segments 0: not parallel */
+	struct str start_after;               /* row key of ExclusiveStartKey, or absent; see read_start_key */
+	read_sink *sink;
+	void *context;
+
+	/* what was found */
+	uint64_t count, scanned;
+	struct value last_key;                /* LastEvaluatedKey, or TYPE_NONE */
+	struct cost cost;
+};
+
+enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err) WARN_UNUSED;
+
+/*
+ * The row key of an ExclusiveStartKey: exactly the key attributes of the table and of the index, of the right types, within the
+ * partition asked for and the segment. ERR_VALIDATION with AWS's texts.
+ */
+enum code read_start_key(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str *row_key,
+			 struct err *err) WARN_UNUSED;
+
+#endif

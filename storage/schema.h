@@ -1,0 +1,158 @@
+/*
+ * schema - what a table is: its keys, indexes and settings.
+ *
+ * A struct table is an immutable, reference-counted snapshot. A change makes a
+ * new snapshot (table_clone, change, catalog_replace); requests that hold the
+ * old one finish with it. Everything in it lives in its own arena.
+ */
+#ifndef DYNALITH_STORAGE_SCHEMA_H
+#define DYNALITH_STORAGE_SCHEMA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/str.h"
+#include "core/value.h"
+#include "storage/store.h"
+
+#define KEY_HASH_ATTRIBUTES_MAX 4  /* of a GSI; a table and an LSI have one. AWS: "multi-attribute keys" */
+#define KEY_RANGE_ATTRIBUTES_MAX 4
+#define KEY_ATTRIBUTES_MAX 8
+#define PARTITION_KEY_SIZE_MAX 2048 /* bytes. AWS: Quotas */
+#define SORT_KEY_SIZE_MAX 1024      /* bytes. AWS: Quotas */
+#define LOCAL_INDEXES_MAX 5
+#define GLOBAL_INDEXES_MAX 20
+#define INDEXES_MAX (LOCAL_INDEXES_MAX + GLOBAL_INDEXES_MAX)
+#define INCLUDED_PER_INDEX_MAX 20
+#define INCLUDED_TOTAL_MAX 100
+
+/* Where table names live. With --shared-db there is one namespace for all. */
+struct ns {
+	struct str account; /* 12 digits */
+	struct str region;
+};
+
+struct key_attribute {
+	struct str name;
+	enum type type; /* TYPE_S, TYPE_N, TYPE_B */
+};
+
+/* Partition key attributes first, then sort key attributes. */
+struct key_schema {
+	unsigned hash_count;
+	unsigned range_count;
+	struct key_attribute attributes[KEY_ATTRIBUTES_MAX];
+};
+
+static inline unsigned key_schema_count(const struct key_schema *keys)
+{
+	return keys->hash_count + keys->range_count;
+}
+
+enum projection_type { PROJECT_ALL, PROJECT_KEYS_ONLY, PROJECT_INCLUDE };
+enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
+enum table_status { STATUS_ACTIVE, STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING };
+enum stream_view { STREAM_OFF, STREAM_KEYS_ONLY, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES };
+
+struct throughput {
+	int64_t read, write;        /* units per second; 0 on demand */
+	int64_t decreases_today;
+	int64_t last_increase_ms, last_decrease_ms; /* 0: never */
+};
+
+/* OnDemandThroughput (-1 or absent: none) and WarmThroughput. */
+struct throughput_pair {
+	bool is_set;
+	int64_t read, write;
+};
+
+struct index {
+	struct str name;
+	bool is_local;
+	uint32_t number;            /* its keyspace is PART_INDEX + number; never used twice in a table */
+	struct key_schema keys;
+	enum projection_type projection;
+	size_t included_count;
+	struct str *included;       /* PROJECT_INCLUDE: NonKeyAttributes as given */
+	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and index among them, sorted */
+	struct str *projected;
+	enum table_status status;
+	bool is_backfilling;
+	struct throughput throughput; /* global only */
+	struct throughput_pair on_demand;
+	struct throughput_pair warm;
+};
+
+struct tag {
+	struct str key, value;
+};
+
+struct table {
+	atomic_uint refs;
+	struct arena *arena;
+
+	struct str account, region, name;
+	uint64_t number;            /* names its keyspaces; never used twice */
+	struct str id;              /* TableId: a UUID */
+	int64_t created_ms;         /* Unix time */
+	enum table_status status;
+	int64_t settles_ms;         /* when a transient status ends; 0: settled */
+
+	size_t definition_count;    /* AttributeDefinitions as given */
+	struct key_attribute *definitions;
+	struct key_schema keys;
+	size_t index_count;
+	struct index *indexes;      /* local first, each kind in the order of creation */
+
+	enum billing_mode billing;
+	int64_t on_demand_since_ms; /* LastUpdateToPayPerRequestDateTime; 0: never */
+	struct throughput throughput;
+	struct throughput_pair on_demand;
+	struct throughput_pair warm;
+
+	enum stream_view stream_view;
+	struct str stream_label;    /* LatestStreamLabel; absent: never had one */
+	struct str table_class;     /* "STANDARD", "STANDARD_INFREQUENT_ACCESS"; absent: not asked for */
+	bool is_deletion_protected;
+	bool sse_enabled;
+	struct str sse_key;         /* KMSMasterKeyArn, or absent */
+	size_t tag_count;
+	struct tag *tags;
+	struct str resource_policy; /* or absent */
+};
+
+/* A new snapshot with one reference and an empty arena of its own. */
+struct table *table_new(void);
+/* A deep copy in an arena of its own, one reference. */
+struct table *table_clone(const struct table *table);
+struct table *table_ref(struct table *table);
+void table_unref(struct table *table);
+
+/* The index of that name, or NULL. */
+const struct index *table_index(const struct table *table, struct str name);
+
+/* Fills index->projected from projection, included, and both key schemas. */
+void table_index_settle(struct table *table, struct index *index);
+
+static inline struct keyspace table_items(const struct table *table)
+{
+	return (struct keyspace){table->number, PART_ITEMS};
+}
+
+static inline struct keyspace index_keyspace(const struct table *table, const struct index *index)
+{
+	return (struct keyspace){table->number, PART_INDEX + index->number};
+}
+
+/* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */
+struct str table_arn(struct arena *arena, const struct table *table);
+
+/* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed record is ERR_INTERNAL. */
+struct str table_encode(struct arena *arena, const struct table *table);
+enum code table_decode(struct str record, struct table **out, struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * write - the only path by which an item changes.
+ *
+ * Put, Update, Delete, ConditionCheck, alone, in a batch or in a transaction: old image -> condition -> new item, a pure
+ * function of the old one -> keys and size checked -> index rows that differ written -> (stream record, expiry) -> commit. Capacity
+ * and collection metrics are tallied here, once. When the store answers CONFLICT all is run again.
+ */
+#ifndef DYNALITH_STORAGE_WRITE_H
+#define DYNALITH_STORAGE_WRITE_H
+
+#include "core/err.h"
+#include "core/expr.h"
+#include "storage/catalog.h"
+#include "storage/cost.h"
+
+enum write_kind { WRITE_PUT, WRITE_UPDATE, WRITE_DELETE, WRITE_CHECK };
+
+struct write {
+	/* what to do; set by the caller */
+	struct table *table;
+	enum write_kind kind;
+	const struct value *item;      /* PUT: the item */
+	const struct value *key;       /* others: the Key parameter */
+	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created */
+	const struct node *condition;  /* or NULL */
+	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
+
+	/* set by write_prepare */
+	struct str row_key;
+
+	/* what happened; valid after success, in the request's arena */
+	struct str old_image;          /* absent: there was no item */
+	struct str new_image;          /* absent: there is none now */
+	struct value old_item;         /* decoded where it was needed, else TYPE_NONE */
+	struct value new_item;
+	struct cost cost;              /* also set when the condition failed: failed writes are billed */
+};
+
+/* Checks the key (and for PUT the item) against the table and sets row_key; touches no data. */
+enum code write_prepare(struct arena *arena, struct write *write, struct err *err) WARN_UNUSED;
+
+enum write_mode {
+	WRITE_ALONE,       /* one write; its error is the error */
+	WRITE_BATCH,       /* unconditional writes, committed together */
+	WRITE_TRANSACTION, /* all or nothing; a failure is ERR_TRANSACTION_CANCELED with a reason per write; double capacity */
+};
+
+/* Makes a transaction idempotent for ten minutes. AWS: API Reference, TransactWriteItems, ClientRequestToken. */
+struct write_token {
+	struct str token;         /* the token within its namespace */
+	struct str fingerprint;   /* of the request: another one with the same token is ERR_IDEMPOTENT_MISMATCH */
+	int64_t expires_ms;
+	bool was_done;            /* out: the same request was applied before; nothing was written now, costs are reads */
+};
+
+/* Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION). */
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/*
+ * SizeEstimateRangeGB's lower bound in GB of the item collection that the write belongs to: collection size in bytes, items and
+ * local indexes together. Only for tables with local indexes.
+ */
+enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes,
+				struct err *err) WARN_UNUSED;
+
+#endif
