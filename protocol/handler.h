@@ -1,0 +1,49 @@
+/*
+ * handler - what an operation's handler sees: the room behind the gates.
+ *
+ *     enum code op_get_item(struct call *call, const struct get_item_input *input, struct err *err);
+ *
+ * A handler runs after the types and constraints passed. It checks its cross-field rules (rules.h) before it looks at tables,
+ * fills struct write or struct read, calls storage and writes the response into call->out. On an error it returns the code with err
+ * filled; what it wrote is dropped.
+ */
+#ifndef DYNALITH_PROTOCOL_HANDLER_H
+#define DYNALITH_PROTOCOL_HANDLER_H
+
+#include "core/err.h"
+#include "protocol/json_out.h"
+#include "protocol/op.h"
+#include "protocol/shapes.h"
+#include "storage/catalog.h"
+
+struct call {
+	struct service *service;
+	struct arena *arena;
+	struct ns ns;
+	int64_t now_ms;
+	struct json_out out;
+	/* Tables of the call, released by op_run when the handler is done. */
+	size_t table_count, table_capacity;
+	struct table **tables;
+};
+
+/* Which words an absent table is answered with. */
+enum absent_table {
+	ABSENT_RESOURCE, /* "Requested resource not found" */
+	ABSENT_TABLE,    /* "Requested resource not found: Table: NAME not found" */
+};
+
+/*
+ * The table named by a TableName parameter (a name or an ARN); the reference is held until the call ends. ERR_RESOURCE_NOT_FOUND, or
+ * ERR_VALIDATION for a malformed name or an ARN of another account or region, as AWS words it.
+ */
+enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err) WARN_UNUSED;
+
+/* Declares every handler. */
+#define OPERATION(name, prefix, input) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
+#define ABSENT(name)
+#include "protocol/ops.def"
+#undef OPERATION
+#undef ABSENT
+
+#endif

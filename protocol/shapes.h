@@ -1,0 +1,100 @@
+/*
+ * shapes - the request shapes as data, and the walker that checks and binds them.
+ *
+ * shapes.def has every input structure. It expands here into the C structs that
+ * handlers read, and in shapes.c into tables. shape_bind() walks a request's JSON by
+ * those tables in two passes, as AWS does:
+ *   1. types: the first mismatch is ERR_SERIALIZATION (or ERR_VALIDATION for what is wrong inside an attribute value);
+ *   2. constraints (required, length, range, enum, pattern): all of them, collected into one
+ *      "N validation errors detected: ..." ERR_VALIDATION.
+ */
+#ifndef DYNALITH_PROTOCOL_SHAPES_H
+#define DYNALITH_PROTOCOL_SHAPES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/str.h"
+#include "core/value.h"
+#include "protocol/json.h"
+
+struct opt_int {
+	bool is_set;
+	int64_t value;
+};
+
+struct opt_bool {
+	bool is_set;
+	bool value;
+};
+
+/* Given and true. */
+static inline bool opt_is_true(struct opt_bool option)
+{
+	return option.is_set && option.value;
+}
+
+#define NO_MIN LONG_MIN
+#define NO_MAX LONG_MAX
+
+/* The C types. */
+#define STRING(id, name, min, max, pattern)
+#define INTEGER(id, name, min, max)
+#define LONG(id, name, min, max)
+#define BOOLEAN(id, name)
+#define ITEM_MAP(id, name)
+#define ENUMERATOR(id, constant, text) constant,
+#define ENUMERATION(id, name, ...) enum { id##_unset = 0, __VA_ARGS__ id##_count };
+#define LIST(id, name, type, element, min, max) \
+	struct id {                             \
+		size_t n;                       \
+		type *v;                        \
+	};
+#define MAP(id, name, type, key_shape, value_shape, min, max) \
+	struct id##_entry {                                   \
+		struct str key;                               \
+		type value;                                   \
+	};                                                    \
+	struct id {                                           \
+		size_t n;                                     \
+		struct id##_entry *v;                         \
+	};
+#define MEMBER(id, name, field, type, shape, need) type field;
+#define STRUCTURE(id, name, ...) \
+	struct id {              \
+		__VA_ARGS__      \
+	};
+#include "protocol/shapes.def"
+#undef STRING
+#undef INTEGER
+#undef LONG
+#undef BOOLEAN
+#undef ITEM_MAP
+#undef ENUMERATOR
+#undef ENUMERATION
+#undef LIST
+#undef MAP
+#undef MEMBER
+#undef STRUCTURE
+
+struct shape;
+
+/* One extern table per structure that is an operation's input: shape_put_item_input and so on are declared by ops.c. */
+
+/* The size in bytes of a structure's C type. */
+size_t shape_size(const struct shape *shape);
+
+/* Binds `json` into a new, zeroed C struct of the shape (a structure) in the arena. */
+enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *err) WARN_UNUSED;
+
+/* The wire text of an enumeration's constant. */
+struct str shape_enum_text(const struct shape *shape, int constant);
+
+/* One attribute value / a map of them from wire JSON: also used for tests. Errors as shape_bind's first pass. */
+enum code shape_read_value(struct arena *arena, const struct json *json, struct value *out, struct err *err) WARN_UNUSED;
+
+#endif
