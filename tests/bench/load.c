@@ -28,6 +28,11 @@
 #define BODY_MAX (64 * 1024)
 #define CONNECTIONS_MAX 4096
 
+/* New items of the writing workloads go to regions of their own, far behind those of the set-up. */
+#define REGION_PUT 100000000L
+#define REGION_BATCH 300000000L
+#define REGION_TRANSACT 600000000L
+
 struct options {
 	int port;
 	const char *workload;
@@ -110,10 +115,9 @@ static void make_get_item(struct text *t, long i, const struct options *o)
 	add(t, "}");
 }
 
-/* New items go to collections behind those of the set-up. */
 static void make_put_item(struct text *t, long i, const struct options *o)
 {
-	long x = o->collections * PER_COLLECTION + o->first + i;
+	long x = REGION_PUT + o->first + i;
 
 	add(t, "{\"TableName\":\"bench\",\"Item\":");
 	add_item(t, x / PER_COLLECTION, x % PER_COLLECTION);
@@ -162,7 +166,7 @@ static void add_put_requests(struct text *t, long first, long n)
 
 static void make_batch_write(struct text *t, long i, const struct options *o)
 {
-	add_put_requests(t, o->collections * PER_COLLECTION + (o->first + i) * 25, 25);
+	add_put_requests(t, REGION_BATCH + (o->first + i) * 25, 25);
 }
 
 /* Fills the collections 0..collections-1, 20 items a request. */
@@ -189,7 +193,7 @@ static void make_batch_get(struct text *t, long i, const struct options *o)
 /* An order: two new items, one update of a counter, one check. */
 static void make_transact_write(struct text *t, long i, const struct options *o)
 {
-	long x = o->collections * PER_COLLECTION + (o->first + i) * 2;
+	long x = REGION_TRANSACT + (o->first + i) * 2;
 	long y = scatter(i, o->collections);
 
 	add(t, "{\"TransactItems\":[");
