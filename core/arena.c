@@ -1,0 +1,201 @@
+#include "core/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+
+#ifdef HAS_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n) __asan_poison_memory_region((p), (n))
+#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
+#define RED_ZONE 16 /* poisoned bytes after each allocation */
+#else
+#define POISON(p, n) ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#define RED_ZONE 0
+#endif
+
+#define ALIGNMENT 16
+#define CHUNK_MIN (16 * 1024)
+
+struct chunk {
+	struct chunk *next;
+	size_t size;
+	char *data;
+};
+
+struct arena {
+	char *at;             /* where the next allocation goes */
+	char *end;            /* end of the current chunk */
+	char *latest;         /* start of the latest allocation */
+	struct chunk *first;  /* chunks in the order of use */
+	struct chunk *current;
+	size_t keep;
+	size_t used;
+};
+
+static void out_of_memory(size_t size)
+{
+	fprintf(stderr, "dynalith: out of memory (%zu bytes asked for)\n", size);
+	abort();
+}
+
+static struct chunk *chunk_new(size_t size)
+{
+	struct chunk *chunk = malloc(sizeof(*chunk));
+	char *data = malloc(size);
+
+	if (!chunk || !data)
+		out_of_memory(size);
+	*chunk = (struct chunk){NULL, size, data};
+	POISON(data, size);
+	return chunk;
+}
+
+static void chunk_free(struct chunk *chunk)
+{
+	UNPOISON(chunk->data, chunk->size);
+	free(chunk->data);
+	free(chunk);
+}
+
+struct arena *arena_new(size_t keep)
+{
+	struct arena *arena = calloc(1, sizeof(*arena));
+
+	if (!arena)
+		out_of_memory(sizeof(*arena));
+	arena->keep = keep;
+	return arena;
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	for (struct chunk *chunk = arena->first, *next; chunk; chunk = next) {
+		next = chunk->next;
+		chunk_free(chunk);
+	}
+	free(arena);
+}
+
+static void arena_enter(struct arena *arena, struct chunk *chunk)
+{
+	arena->current = chunk;
+	arena->at = chunk->data;
+	arena->end = chunk->data + chunk->size;
+}
+
+void arena_reset(struct arena *arena)
+{
+	struct chunk **link = &arena->first;
+	size_t kept = 0;
+
+	while (*link) {
+		struct chunk *chunk = *link;
+
+		if (kept + chunk->size > arena->keep) {
+			*link = chunk->next;
+			chunk_free(chunk);
+			continue;
+		}
+		kept += chunk->size;
+		POISON(chunk->data, chunk->size);
+		link = &chunk->next;
+	}
+	arena->at = arena->end = arena->latest = NULL;
+	arena->current = NULL;
+	arena->used = 0;
+	if (arena->first)
+		arena_enter(arena, arena->first);
+}
+
+/* Moves on to a chunk with room for `size` bytes. */
+static void arena_next_chunk(struct arena *arena, size_t size)
+{
+	struct chunk *current = arena->current;
+
+	if (current && current->next && current->next->size >= size) {
+		arena_enter(arena, current->next);
+		return;
+	}
+	size_t want = current ? current->size * 2 : CHUNK_MIN;
+	if (want > 1024 * 1024)
+		want = 1024 * 1024;
+	if (want < size)
+		want = size;
+	struct chunk *chunk = chunk_new(want);
+	if (current) {
+		chunk->next = current->next;
+		current->next = chunk;
+	} else {
+		arena->first = chunk;
+	}
+	arena_enter(arena, chunk);
+}
+
+static void *arena_take(struct arena *arena, size_t size, size_t alignment)
+{
+	if (size > SIZE_MAX / 2)
+		out_of_memory(size);
+	size_t pad = (size_t)(-(uintptr_t)arena->at) & (alignment - 1);
+	if ((size_t)(arena->end - arena->at) < pad + size + RED_ZONE) {
+		arena_next_chunk(arena, size + RED_ZONE + ALIGNMENT);
+		pad = (size_t)(-(uintptr_t)arena->at) & (alignment - 1);
+	}
+	char *p = arena->at + pad;
+	UNPOISON(p, size);
+	arena->latest = p;
+	arena->at = p + size + RED_ZONE;
+	arena->used += size;
+	return p;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	return arena_take(arena, size, ALIGNMENT);
+}
+
+char *arena_bytes(struct arena *arena, size_t size)
+{
+	return arena_take(arena, size, 1);
+}
+
+void *arena_calloc(struct arena *arena, size_t count, size_t size)
+{
+	if (size && count > SIZE_MAX / size)
+		out_of_memory(SIZE_MAX);
+	void *p = arena_alloc(arena, count * size);
+	memset(p, 0, count * size);
+	return p;
+}
+
+void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size)
+{
+	if (old && old == arena->latest && size >= old_size &&
+	    (size_t)(arena->end - arena->latest) >= size + RED_ZONE) {
+		UNPOISON(old, size);
+		arena->at = arena->latest + size + RED_ZONE;
+		arena->used += size - old_size;
+		return old;
+	}
+	void *p = arena_alloc(arena, size);
+	if (old_size)
+		memcpy(p, old, old_size < size ? old_size : size);
+	return p;
+}
+
+size_t arena_used(const struct arena *arena)
+{
+	return arena->used;
+}

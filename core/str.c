@@ -1,0 +1,62 @@
+#include "core/str.h"
+
+#include <stdio.h>
+
+#include "core/arena.h"
+
+int str_cmp(struct str a, struct str b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int order = n ? memcmp(a.p, b.p, n) : 0;
+
+	return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+struct str str_of(const char *cstring)
+{
+	return cstring ? (struct str){cstring, strlen(cstring)} : STR_ABSENT;
+}
+
+struct str str_copy(struct arena *arena, struct str s)
+{
+	if (!str_is_set(s))
+		return s;
+	char *p = arena_bytes(arena, s.n + 1);
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	p[s.n] = '\0';
+	return (struct str){p, s.n};
+}
+
+struct str str_vprintf(struct arena *arena, const char *format, va_list ap)
+{
+	char small[256];
+	va_list again;
+
+	va_copy(again, ap);
+	int n = vsnprintf(small, sizeof(small), format, ap);
+	if (n < 0)
+		n = 0;
+	char *p = arena_bytes(arena, (size_t)n + 1);
+	if ((size_t)n < sizeof(small))
+		memcpy(p, small, (size_t)n + 1);
+	else
+		vsnprintf(p, (size_t)n + 1, format, again);
+	va_end(again);
+	return (struct str){p, (size_t)n};
+}
+
+struct str str_printf(struct arena *arena, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	struct str s = str_vprintf(arena, format, ap);
+	va_end(ap);
+	return s;
+}
+
+bool str_contains(struct str s, struct str needle)
+{
+	return needle.n == 0 || (s.n >= needle.n && memmem(s.p, s.n, needle.p, needle.n) != NULL);
+}
