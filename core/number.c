@@ -1,0 +1,356 @@
+#include "core/number.h"
+
+#include "core/messages.h"
+
+#define SIGN_NEGATIVE 1
+#define SIGN_ZERO 2
+#define SIGN_POSITIVE 3
+#define EXPONENT_MIN (-129) /* of 0.d1d2... * 10^e: 1E-130 */
+#define EXPONENT_MAX 126    /* 9.99E+125 */
+#define SPAN_MAX 320        /* decimal places between the largest and the smallest digit of two numbers, and a carry */
+
+/* 0.d1d2...dn * 10^exponent; n is 0 for zero, d1 and dn are not 0. */
+struct decimal {
+	bool is_negative;
+	int exponent;
+	int n;
+	unsigned char digits[NUMBER_DIGITS];
+};
+
+static size_t encode(const struct decimal *d, char *out)
+{
+	unsigned char *p = (unsigned char *)out;
+	size_t n = 0;
+
+	if (d->n == 0) {
+		p[0] = SIGN_ZERO;
+		return 1;
+	}
+	p[n++] = d->is_negative ? SIGN_NEGATIVE : SIGN_POSITIVE;
+	p[n++] = (unsigned char)(d->exponent - EXPONENT_MIN);
+	for (int i = 0; i < d->n; i += 2)
+		p[n++] = (unsigned char)(1 + d->digits[i] * 10 + (i + 1 < d->n ? d->digits[i + 1] : 0));
+	p[n++] = 0;
+	if (d->is_negative) {
+		for (size_t i = 1; i < n; i++)
+			p[i] = (unsigned char)~p[i];
+	}
+	return n;
+}
+
+/* The encoding must be well-formed (number_length). */
+static void decode(struct str number, struct decimal *d)
+{
+	const unsigned char *p = (const unsigned char *)number.p;
+	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+
+	d->is_negative = p[0] == SIGN_NEGATIVE;
+	d->n = 0;
+	d->exponent = 0;
+	if (number.n < 4)
+		return;
+	d->exponent = (p[1] ^ flip) + EXPONENT_MIN;
+	for (size_t i = 2; i + 1 < number.n && d->n + 1 < NUMBER_DIGITS + 1; i++) {
+		int pair = (p[i] ^ flip) - 1;
+
+		d->digits[d->n++] = (unsigned char)(pair / 10);
+		d->digits[d->n++] = (unsigned char)(pair % 10);
+	}
+	while (d->n > 0 && d->digits[d->n - 1] == 0)
+		d->n--;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reads the digits and the point; returns where it stopped, NULL where there was no digit. */
+static const char *scan_digits(const char *p, const char *end, struct decimal *d, bool *too_many)
+{
+	bool seen_point = false, seen_digit = false;
+	int zeros = 0; /* zeros read after the last significant digit */
+
+	for (; p < end; p++) {
+		if (*p == '.' && !seen_point) {
+			seen_point = true;
+			continue;
+		}
+		if (!is_digit(*p))
+			break;
+		seen_digit = true;
+		if (*p == '0') {
+			if (d->n == 0)
+				d->exponent -= seen_point;
+			else
+				zeros++;
+		} else {
+			*too_many = *too_many || d->n + zeros + 1 > NUMBER_DIGITS;
+			for (; zeros > 0; zeros--) {
+				if (d->n < NUMBER_DIGITS)
+					d->digits[d->n++] = 0;
+			}
+			if (d->n < NUMBER_DIGITS)
+				d->digits[d->n++] = (unsigned char)(*p - '0');
+			zeros = 0;
+		}
+		if (!seen_point && (d->n > 0))
+			d->exponent++;
+	}
+	return seen_digit ? p : NULL;
+}
+
+/* Reads "e-12" to the end of the text; false when malformed. The value saturates far beyond any legal one. */
+static bool scan_exponent(const char *p, const char *end, int *exponent)
+{
+	bool is_negative = false;
+	int value = 0;
+
+	if (p == end)
+		return true;
+	if (*p != 'e' && *p != 'E')
+		return false;
+	p++;
+	if (p < end && (*p == '+' || *p == '-'))
+		is_negative = *p++ == '-';
+	if (p == end)
+		return false;
+	for (; p < end; p++) {
+		if (!is_digit(*p))
+			return false;
+		if (value < 100000000)
+			value = value * 10 + (*p - '0');
+	}
+	*exponent += is_negative ? -value : value;
+	return true;
+}
+
+static enum code check_range(const struct decimal *d, struct err *err)
+{
+	if (d->n > 0 && d->exponent > EXPONENT_MAX)
+		return err_set(err, MSG_NUMBER_OVERFLOW);
+	if (d->n > 0 && d->exponent < EXPONENT_MIN)
+		return err_set(err, MSG_NUMBER_UNDERFLOW);
+	return OK;
+}
+
+enum code number_parse(struct str text, char *out, size_t *length, struct err *err)
+{
+	struct decimal d = {0};
+	const char *p = text.p, *end = text.p + text.n;
+	bool too_many = false;
+
+	if (text.n == 0)
+		return err_set(err, MSG_NUMBER_EMPTY);
+	if (*p == '+' || *p == '-')
+		d.is_negative = *p++ == '-';
+	p = scan_digits(p, end, &d, &too_many);
+	if (!p || !scan_exponent(p, end, &d.exponent))
+		return err_set(err, MSG_NUMBER_MALFORMED, STR_ARG(text));
+	if (too_many)
+		return err_set(err, MSG_NUMBER_PRECISION);
+	enum code code = check_range(&d, err);
+	if (code != OK)
+		return code;
+	*length = encode(&d, out);
+	return OK;
+}
+
+void number_format(struct str number, struct buf *out)
+{
+	struct decimal d;
+	char *start = buf_reserve(out, NUMBER_TEXT_MAX), *p = start;
+
+	decode(number, &d);
+	if (d.n == 0) {
+		buf_add_byte(out, '0');
+		return;
+	}
+	if (d.is_negative)
+		*p++ = '-';
+	if (d.exponent <= 0) {
+		*p++ = '0';
+		*p++ = '.';
+		memset(p, '0', (size_t)-d.exponent);
+		p += -d.exponent;
+	}
+	for (int i = 0; i < d.n; i++) {
+		if (i == d.exponent && i > 0)
+			*p++ = '.';
+		*p++ = (char)('0' + d.digits[i]);
+	}
+	for (int i = d.n; i < d.exponent; i++)
+		*p++ = '0';
+	out->n += (size_t)(p - start);
+}
+
+/* The k-th decimal place below 10^top of a number, 0 outside its digits. */
+static int place(const struct decimal *d, int top, int k)
+{
+	int i = k - (top - d->exponent);
+
+	return i >= 0 && i < d->n ? d->digits[i] : 0;
+}
+
+/* Strips leading and trailing zeros of `places` and checks precision and range. */
+static enum code settle(const signed char *places, int n, struct decimal *d, struct err *err)
+{
+	int first = 0;
+
+	while (first < n && places[first] == 0)
+		first++;
+	while (n > first && places[n - 1] == 0)
+		n--;
+	d->exponent -= first;
+	d->n = n - first;
+	if (d->n > 0 && d->exponent > EXPONENT_MAX)
+		return err_set(err, MSG_NUMBER_OVERFLOW);
+	if (d->n > NUMBER_DIGITS)
+		return err_set(err, MSG_NUMBER_PRECISION);
+	for (int i = 0; i < d->n; i++)
+		d->digits[i] = (unsigned char)places[first + i];
+	return check_range(d, err);
+}
+
+static enum code add(struct str a, struct str b, bool negate_b, char *out, size_t *length, struct err *err)
+{
+	struct decimal x, y, sum = {0};
+	signed char places[SPAN_MAX];
+
+	decode(a, &x);
+	decode(b, &y);
+	if (x.n == 0)
+		x.exponent = y.exponent;
+	if (y.n == 0)
+		y.exponent = x.exponent;
+	y.is_negative = y.is_negative != negate_b;
+	int top = (x.exponent > y.exponent ? x.exponent : y.exponent) + 1; /* one place for the carry */
+	int x_low = x.exponent - x.n, y_low = y.exponent - y.n;
+	int n = top - (x_low < y_low ? x_low : y_low);
+	int sign_y = x.is_negative == y.is_negative ? 1 : -1;
+	int carry = 0;
+
+	for (int k = n - 1; k >= 0; k--) {
+		int v = place(&x, top, k) + sign_y * place(&y, top, k) + carry;
+
+		carry = v < 0 ? -1 : v / 10;
+		places[k] = (signed char)(v < 0 ? v + 10 : v % 10);
+	}
+	sum.is_negative = x.is_negative;
+	if (carry < 0) { /* |y| > |x|: the ten's complement of what we have, with y's sign */
+		sum.is_negative = y.is_negative;
+		carry = 0;
+		for (int k = n - 1; k >= 0; k--) {
+			int v = -places[k] + carry;
+
+			carry = v < 0 ? -1 : 0;
+			places[k] = (signed char)(v < 0 ? v + 10 : v);
+		}
+	}
+	sum.exponent = top;
+	enum code code = settle(places, n, &sum, err);
+	if (code != OK)
+		return code;
+	*length = encode(&sum, out);
+	return OK;
+}
+
+enum code number_add(struct str a, struct str b, char *out, size_t *length, struct err *err)
+{
+	return add(a, b, false, out, length, err);
+}
+
+enum code number_subtract(struct str a, struct str b, char *out, size_t *length, struct err *err)
+{
+	return add(a, b, true, out, length, err);
+}
+
+size_t number_from_int(int64_t value, char *out)
+{
+	struct decimal d = {.is_negative = value < 0};
+	unsigned char reversed[20];
+	int n = 0;
+
+	for (uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value; v; v /= 10)
+		reversed[n++] = (unsigned char)(v % 10);
+	d.exponent = n;
+	for (int i = 0; i < n; i++)
+		d.digits[i] = reversed[n - 1 - i];
+	d.n = n;
+	while (d.n > 0 && d.digits[d.n - 1] == 0)
+		d.n--;
+	return encode(&d, out);
+}
+
+bool number_to_int(struct str number, int64_t *out)
+{
+	struct decimal d;
+	uint64_t value = 0;
+
+	decode(number, &d);
+	if (d.exponent > 19)
+		return false;
+	for (int i = 0; i < d.exponent; i++) {
+		unsigned digit = i < d.n ? d.digits[i] : 0;
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	if (value > (uint64_t)INT64_MAX + (d.is_negative ? 1 : 0))
+		return false;
+	*out = d.is_negative ? (int64_t)-value : (int64_t)value;
+	return true;
+}
+
+double number_to_double(struct str number)
+{
+	struct decimal d;
+	char text[64];
+	size_t n = 0;
+
+	decode(number, &d);
+	if (d.n == 0)
+		return 0;
+	if (d.is_negative)
+		text[n++] = '-';
+	text[n++] = '.';
+	for (int i = 0; i < d.n; i++)
+		text[n++] = (char)('0' + d.digits[i]);
+	snprintf(text + n, sizeof(text) - n, "e%d", d.exponent);
+	return strtod(text, NULL);
+}
+
+size_t number_length(const char *bytes, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)bytes;
+
+	if (n == 0)
+		return 0;
+	if (p[0] == SIGN_ZERO)
+		return 1;
+	if (p[0] != SIGN_NEGATIVE && p[0] != SIGN_POSITIVE)
+		return 0;
+	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+	for (size_t i = 2; i < n && i < NUMBER_MAX; i++) {
+		unsigned char c = p[i] ^ flip;
+
+		if (c == 0)
+			return i > 2 ? i + 1 : 0;
+		if (c > 100)
+			return 0;
+	}
+	return 0;
+}
+
+size_t number_billed_size(struct str number)
+{
+	struct decimal d;
+
+	decode(number, &d);
+	if (d.n == 0)
+		return 1;
+	/* AWS aligns pairs of digits to the decimal point, so an odd exponent can cost a byte more. */
+	int pairs = (d.n + 1 + (d.exponent & 1)) / 2;
+	return (size_t)(pairs + 1 + d.is_negative);
+}
