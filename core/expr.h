@@ -27,7 +27,8 @@
 #define EXPR_SIZE_MAX 4096     /* bytes of an expression. AWS: Quotas, "Expression parameters" */
 #define EXPR_OPERATORS_MAX 300 /* operators in one expression. Same source */
 #define EXPR_IN_MAX 100        /* operands of IN. Same source */
-#define EXPR_DEPTH_MAX 200     /* our bound on recursion, beyond what 4096 bytes and 300 operators need */
+#define EXPR_DEPTH_MAX 700     /* our bound on recursion: 300 operators, each in parentheses, need 601 */
+#define EXPR_INDEX_MAX 2147483647L /* largest list index in a path */
 
 enum expr_kind { /* which parameter the text came from; names it in messages ("Invalid FilterExpression: ...") */
 	EXPR_CONDITION,

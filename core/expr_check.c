@@ -1,0 +1,409 @@
+/*
+ * The second phase of parsing: names and values are looked up, functions and operand types checked, operands first.
+ */
+#include "core/expr_internal.h"
+#include "core/number.h"
+
+#define BIT(type) (1u << (type))
+#define ANY_TYPE (~0u)
+#define COMPARABLE (BIT(TYPE_S) | BIT(TYPE_N) | BIT(TYPE_B))
+#define HAS_SIZE (ANY_TYPE & ~(BIT(TYPE_N) | BIT(TYPE_BOOL) | BIT(TYPE_NULL)))
+
+enum function_use {
+	USE_CONDITION = 1,   /* is a condition by itself */
+	USE_OPERAND = 2,     /* is an operand of a comparison */
+	USE_UPDATE = 4,      /* is a value of SET */
+};
+
+static const struct function {
+	const char *name;
+	enum node_kind kind;
+	unsigned use;
+	unsigned arg_count;
+	bool needs_path;         /* as first argument */
+	unsigned types[2];       /* value types allowed for each argument */
+	bool needs_distinct;     /* the first operand from the others */
+} functions[] = {
+	{"attribute_exists", NODE_ATTRIBUTE_EXISTS, USE_CONDITION, 1, true, {ANY_TYPE, ANY_TYPE}, false},
+	{"attribute_not_exists", NODE_ATTRIBUTE_NOT_EXISTS, USE_CONDITION, 1, true, {ANY_TYPE, ANY_TYPE}, false},
+	{"attribute_type", NODE_ATTRIBUTE_TYPE, USE_CONDITION, 2, false, {ANY_TYPE, BIT(TYPE_S)}, false},
+	{"begins_with", NODE_BEGINS_WITH, USE_CONDITION, 2, false, {BIT(TYPE_S) | BIT(TYPE_B), BIT(TYPE_S) | BIT(TYPE_B)}, true},
+	{"contains", NODE_CONTAINS, USE_CONDITION, 2, false, {ANY_TYPE, ANY_TYPE}, true},
+	{"size", NODE_SIZE, USE_OPERAND, 1, false, {HAS_SIZE, ANY_TYPE}, false},
+	{"if_not_exists", NODE_IF_NOT_EXISTS, USE_UPDATE, 2, true, {ANY_TYPE, ANY_TYPE}, false},
+	{"list_append", NODE_LIST_APPEND, USE_UPDATE, 2, false, {BIT(TYPE_L), BIT(TYPE_L)}, false},
+};
+
+/* Operators by node kind: how messages name them and what their operands may be. */
+static const struct {
+	const char *name;
+	unsigned types;
+} operators[] = {
+	[NODE_EQ] = {"=", ANY_TYPE}, [NODE_NE] = {"<>", ANY_TYPE}, [NODE_LT] = {"<", COMPARABLE}, [NODE_LE] = {"<=", COMPARABLE},
+	[NODE_GT] = {">", COMPARABLE}, [NODE_GE] = {">=", COMPARABLE}, [NODE_BETWEEN] = {"BETWEEN", COMPARABLE},
+	[NODE_IN] = {"IN", ANY_TYPE}, [NODE_ADD] = {"+", BIT(TYPE_N)}, [NODE_SUBTRACT] = {"-", BIT(TYPE_N)},
+};
+
+static enum code resolve_name(struct parser *parser, struct str text, struct str *name)
+{
+	struct expr_env *env = parser->env;
+
+	if (text.p[0] != '#') {
+		if (reserved_has(text))
+			return err_set(parser->err, MSG_EXPR_RESERVED, parser->parameter, STR_ARG(text));
+		*name = text;
+		return OK;
+	}
+	for (size_t i = 0; i < env->name_count; i++) {
+		if (str_eq(env->names[i].placeholder, text)) {
+			env->names[i].is_used = true;
+			*name = env->names[i].name;
+			return OK;
+		}
+	}
+	return err_set(parser->err, MSG_EXPR_NAME_UNDEFINED, parser->parameter, STR_ARG(text));
+}
+
+enum code check_path(struct parser *parser, const struct raw *raw, const struct path **out)
+{
+	struct path_step *steps = ARENA_ARRAY(parser->arena, struct path_step, raw->step_count);
+	struct path *path = ARENA_NEW(parser->arena, struct path);
+
+	if (raw->step_count > VALUE_DEPTH_MAX)
+		return err_set(parser->err, MSG_EXPR_NESTING, parser->parameter, raw->step_count);
+	for (size_t i = 0; i < raw->step_count; i++) {
+		const struct raw_step *step = &raw->steps[i];
+		long index = 0;
+
+		if (str_is_set(step->text)) {
+			enum code code = resolve_name(parser, step->text, &steps[i].name);
+
+			if (code != OK)
+				return code;
+			continue;
+		}
+		for (size_t k = 0; k < step->index.n && index <= EXPR_INDEX_MAX; k++)
+			index = index * 10 + (step->index.p[k] - '0');
+		if (index > EXPR_INDEX_MAX)
+			return err_set(parser->err, MSG_EXPR_INDEX_RANGE, parser->parameter, STR_ARG(step->index));
+		steps[i].index = (uint32_t)index;
+	}
+	*path = (struct path){raw->step_count, steps};
+	*out = path;
+	return OK;
+}
+
+enum code check_value(struct parser *parser, const struct raw *raw, struct value *out)
+{
+	struct expr_env *env = parser->env;
+
+	for (size_t i = 0; i < env->value_count; i++) {
+		if (str_eq(env->values[i].placeholder, raw->text)) {
+			env->values[i].is_used = true;
+			*out = env->values[i].value;
+			return OK;
+		}
+	}
+	return err_set(parser->err, MSG_EXPR_VALUE_UNDEFINED, parser->parameter, STR_ARG(raw->text));
+}
+
+static struct node *node_make(struct parser *parser, enum node_kind kind, unsigned arg_count)
+{
+	struct node *node = ARENA_NEW(parser->arena, struct node);
+
+	node->kind = kind;
+	node->arg_count = arg_count;
+	node->args = ARENA_ARRAY(parser->arena, const struct node *, arg_count);
+	return node;
+}
+
+/* The type an operand is known to have, TYPE_NONE for a path. */
+static enum type static_type(const struct node *node)
+{
+	switch (node->kind) {
+	case NODE_VALUE:
+		return (enum type)node->value.type;
+	case NODE_SIZE:
+	case NODE_ADD:
+	case NODE_SUBTRACT:
+		return TYPE_N;
+	case NODE_LIST_APPEND:
+		return TYPE_L;
+	default:
+		return TYPE_NONE;
+	}
+}
+
+static enum code check_type(struct parser *parser, const char *operator_name, const struct node *operand, unsigned allowed)
+{
+	enum type type = static_type(operand);
+
+	if (type == TYPE_NONE || (allowed & BIT(type)))
+		return OK;
+	return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter, operator_name, type_name(type));
+}
+
+static bool is_same_path(const struct node *a, const struct node *b)
+{
+	if (a->kind != NODE_PATH || b->kind != NODE_PATH || a->path->n != b->path->n)
+		return false;
+	return path_relate(a->path, b->path) == PATH_OVERLAP;
+}
+
+static enum code check_distinct(struct parser *parser, const char *operator_name, const struct node *node)
+{
+	for (unsigned i = 1; i < node->arg_count; i++) {
+		if (is_same_path(node->args[0], node->args[i])) {
+			struct buf buf = buf_in(parser->arena);
+
+			path_describe(node->args[0]->path, &buf);
+			return err_set(parser->err, MSG_EXPR_DISTINCT, parser->parameter, operator_name, STR_ARG(buf_str(&buf)));
+		}
+	}
+	return OK;
+}
+
+static enum code check_operand(struct parser *parser, const struct raw *raw, unsigned use, const struct node **out);
+
+static enum code check_operands(struct parser *parser, const struct raw *raw, unsigned use, struct node *node)
+{
+	for (unsigned i = 0; i < raw->arg_count; i++) {
+		enum code code = check_operand(parser, raw->args[i], use, &node->args[i]);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+static const struct function *function_of(struct str name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (str_eq(name, str_of(functions[i].name)))
+			return &functions[i];
+	}
+	return NULL;
+}
+
+static enum code check_attribute_type(struct parser *parser, const struct node *node)
+{
+	const struct node *name = node->args[1];
+
+	if (name->kind != NODE_VALUE)
+		return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter, "attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
+	if (type_of_name(value_str(&name->value)) == TYPE_NONE)
+		return err_set(parser->err, MSG_EXPR_TYPE_NAME, parser->parameter, STR_ARG(value_str(&name->value)));
+	return OK;
+}
+
+static enum code check_function(struct parser *parser, const struct raw *raw, unsigned use, const struct node **out)
+{
+	const struct function *function = function_of(raw->text);
+	bool is_update = parser->kind == EXPR_UPDATE;
+
+	if (!function)
+		return err_set(parser->err, MSG_EXPR_FUNCTION_UNKNOWN, parser->parameter, STR_ARG(raw->text));
+	if (is_update != (function->use == USE_UPDATE))
+		return err_set(parser->err, MSG_EXPR_FUNCTION_KIND, parser->parameter, is_update ? "an update" : "a condition", function->name);
+	if (!(function->use & use))
+		return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter, function->name);
+	struct node *node = node_make(parser, function->kind, raw->arg_count);
+	enum code code = check_operands(parser, raw, is_update ? USE_UPDATE : USE_OPERAND, node);
+	if (code != OK)
+		return code;
+	if (raw->arg_count != function->arg_count)
+		return err_set(parser->err, MSG_EXPR_OPERAND_COUNT, parser->parameter, function->name, raw->arg_count);
+	if (function->needs_path && node->args[0]->kind != NODE_PATH)
+		return err_set(parser->err, MSG_EXPR_NEEDS_PATH, parser->parameter, function->name);
+	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
+		code = check_type(parser, function->name, node->args[i], function->types[i]);
+	if (code == OK && function->needs_distinct)
+		code = check_distinct(parser, function->name, node);
+	if (code == OK && function->kind == NODE_ATTRIBUTE_TYPE)
+		code = check_attribute_type(parser, node);
+	*out = node;
+	return code;
+}
+
+static enum code check_operand(struct parser *parser, const struct raw *raw, unsigned use, const struct node **out)
+{
+	struct node *node;
+	enum code code;
+
+	switch (raw->kind) {
+	case RAW_PATH:
+		node = node_make(parser, NODE_PATH, 0);
+		code = check_path(parser, raw, &node->path);
+		break;
+	case RAW_VALUE:
+		node = node_make(parser, NODE_VALUE, 0);
+		code = check_value(parser, raw, &node->value);
+		break;
+	case RAW_PLUS:
+	case RAW_MINUS:
+		return check_set_value(parser, raw, out);
+	default:
+		return check_function(parser, raw, use, out);
+	}
+	*out = node;
+	return code;
+}
+
+/* + and - take values, paths and if_not_exists; list_append yields a list. */
+enum code check_set_value(struct parser *parser, const struct raw *raw, const struct node **out)
+{
+	enum node_kind kind = raw->kind == RAW_PLUS ? NODE_ADD : NODE_SUBTRACT;
+
+	if (raw->kind != RAW_PLUS && raw->kind != RAW_MINUS)
+		return check_operand(parser, raw, USE_UPDATE, out);
+	struct node *node = node_make(parser, kind, 2);
+	enum code code = check_operands(parser, raw, USE_UPDATE, node);
+	for (unsigned i = 0; i < 2 && code == OK; i++) {
+		if (node->args[i]->kind == NODE_LIST_APPEND)
+			return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter, "list_append");
+		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
+	}
+	*out = node;
+	return code;
+}
+
+/* "N:1": how messages show an operand of BETWEEN. */
+static struct str describe_value(struct parser *parser, const struct value *value)
+{
+	struct buf buf = buf_in(parser->arena);
+
+	buf_printf(&buf, "%s:", type_name((enum type)value->type));
+	if (value->type == TYPE_N)
+		number_format(value_str(value), &buf);
+	else
+		buf_add_str(&buf, value_str(value));
+	return buf_str(&buf);
+}
+
+static enum code check_between(struct parser *parser, const struct node *node)
+{
+	const struct value *low = &node->args[1]->value, *high = &node->args[2]->value;
+
+	if (node->args[1]->kind != NODE_VALUE || node->args[2]->kind != NODE_VALUE)
+		return OK;
+	if (low->type != high->type)
+		return err_set(parser->err, MSG_EXPR_BETWEEN_TYPE, parser->parameter, STR_ARG(describe_value(parser, low)),
+			       STR_ARG(describe_value(parser, high)));
+	if (value_compare(low, high) > 0)
+		return err_set(parser->err, MSG_EXPR_BETWEEN_ORDER, parser->parameter, STR_ARG(describe_value(parser, low)),
+			       STR_ARG(describe_value(parser, high)));
+	return OK;
+}
+
+static enum code check_operator(struct parser *parser, const struct raw *raw, enum node_kind kind, const struct node **out)
+{
+	struct node *node = node_make(parser, kind, raw->arg_count);
+
+	if (kind == NODE_IN && raw->arg_count - 1 > EXPR_IN_MAX)
+		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter, raw->arg_count - 1);
+	enum code code = check_operands(parser, raw, USE_OPERAND, node);
+	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
+		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
+	if (code == OK)
+		code = check_distinct(parser, operators[kind].name, node);
+	if (code == OK && kind == NODE_BETWEEN)
+		code = check_between(parser, node);
+	*out = node;
+	return code;
+}
+
+/* Depth is bounded by the parser. */
+enum code check_condition(struct parser *parser, const struct raw *raw, const struct node **out)
+{
+	struct node *node;
+
+	switch (raw->kind) {
+	case RAW_COMPARISON:
+		return check_operator(parser, raw, raw->comparison, out);
+	case RAW_BETWEEN:
+		return check_operator(parser, raw, NODE_BETWEEN, out);
+	case RAW_IN:
+		return check_operator(parser, raw, NODE_IN, out);
+	case RAW_AND:
+	case RAW_OR:
+	case RAW_NOT:
+		node = node_make(parser, raw->kind == RAW_AND ? NODE_AND : raw->kind == RAW_OR ? NODE_OR : NODE_NOT, raw->arg_count);
+		for (unsigned i = 0; i < raw->arg_count; i++) {
+			enum code code = check_condition(parser, raw->args[i], &node->args[i]);
+
+			if (code != OK)
+				return code;
+		}
+		*out = node;
+		return OK;
+	default:
+		return check_function(parser, raw, USE_CONDITION, out);
+	}
+}
+
+enum code check_paths(struct parser *parser, const struct path **paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = i + 1; k < n; k++) {
+			enum path_relation relation = path_relate(paths[i], paths[k]);
+			struct buf one = buf_in(parser->arena), two = buf_in(parser->arena);
+
+			if (relation == PATH_DISTINCT)
+				continue;
+			path_describe(paths[i], &one);
+			path_describe(paths[k], &two);
+			if (relation == PATH_OVERLAP)
+				return err_set(parser->err, MSG_EXPR_OVERLAP, parser->parameter, STR_ARG(buf_str(&one)), STR_ARG(buf_str(&two)));
+			return err_set(parser->err, MSG_EXPR_CONFLICT, parser->parameter, STR_ARG(buf_str(&one)), STR_ARG(buf_str(&two)));
+		}
+	}
+	return OK;
+}
+
+enum code expr_check_unused(const struct expr_env *env, struct err *err)
+{
+	struct buf names = buf_in(env->arena), values = buf_in(env->arena);
+
+	for (size_t i = 0; i < env->name_count; i++) {
+		if (!env->names[i].is_used)
+			buf_printf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(env->names[i].placeholder));
+	}
+	for (size_t i = 0; i < env->value_count; i++) {
+		if (!env->values[i].is_used)
+			buf_printf(&values, "%s" STR_FMT, values.n ? ", " : "", STR_ARG(env->values[i].placeholder));
+	}
+	if (names.n)
+		return err_set(err, MSG_EXPR_NAMES_UNUSED, STR_ARG(buf_str(&names)));
+	if (values.n)
+		return err_set(err, MSG_EXPR_VALUES_UNUSED, STR_ARG(buf_str(&values)));
+	return OK;
+}
+
+const struct node *node_new(struct arena *arena, enum node_kind kind, unsigned arg_count, const struct node *const *args)
+{
+	struct node *node = ARENA_NEW(arena, struct node);
+
+	node->kind = kind;
+	node->arg_count = arg_count;
+	node->args = ARENA_ARRAY(arena, const struct node *, arg_count);
+	memcpy(node->args, args, arg_count * sizeof(*args));
+	return node;
+}
+
+const struct node *node_value(struct arena *arena, struct value value)
+{
+	struct node *node = ARENA_NEW(arena, struct node);
+
+	node->kind = NODE_VALUE;
+	node->value = value;
+	return node;
+}
+
+const struct node *node_path(struct arena *arena, const struct path *path)
+{
+	struct node *node = ARENA_NEW(arena, struct node);
+
+	node->kind = NODE_PATH;
+	node->path = path;
+	return node;
+}

@@ -1,0 +1,423 @@
+#include <strings.h>
+
+#include "core/expr_internal.h"
+
+static const char *const parameters[] = {
+	[EXPR_CONDITION] = "ConditionExpression", [EXPR_FILTER] = "FilterExpression",
+	[EXPR_KEY_CONDITION] = "KeyConditionExpression", [EXPR_UPDATE] = "UpdateExpression",
+	[EXPR_PROJECTION] = "ProjectionExpression",
+};
+
+enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind, struct str text, struct err *err)
+{
+	*parser = (struct parser){.env = env, .arena = env->arena, .err = err, .kind = kind, .parameter = parameters[kind]};
+	if (text.n == 0)
+		return err_set(err, MSG_EXPR_EMPTY, parser->parameter);
+	if (text.n > EXPR_SIZE_MAX)
+		return err_set(err, MSG_EXPR_SIZE, parser->parameter, text.n);
+	parser->lexer = (struct lexer){text, 0};
+	parser->next = lexer_next(&parser->lexer);
+	parser_advance(parser);
+	return OK;
+}
+
+void parser_advance(struct parser *parser)
+{
+	parser->previous = parser->token;
+	parser->token = parser->next;
+	if (parser->token.kind != TOKEN_END)
+		parser->next = lexer_next(&parser->lexer);
+}
+
+/* The text from the token before the offending one to the token after it, as AWS shows it. */
+enum code parser_syntax_error(struct parser *parser)
+{
+	const struct token *first = parser->previous.text.n ? &parser->previous : &parser->token;
+	const struct token *last = parser->next.text.n ? &parser->next : &parser->token;
+	struct str token = parser->token.text, near;
+
+	if (parser->token.kind == TOKEN_END) {
+		token = STR("<EOF>");
+		near = parser->previous.text.n ? parser->previous.text : parser->lexer.text;
+	} else {
+		near = (struct str){first->text.p, (size_t)(last->text.p + last->text.n - first->text.p)};
+	}
+	return err_set(parser->err, MSG_EXPR_SYNTAX, parser->parameter, STR_ARG(token), STR_ARG(near));
+}
+
+bool parser_at(const struct parser *parser, char character)
+{
+	return parser->token.kind == TOKEN_CHARACTER && parser->token.text.p[0] == character;
+}
+
+bool parser_at_keyword(const struct parser *parser, const char *keyword)
+{
+	const struct str *text = &parser->token.text;
+
+	return parser->token.kind == TOKEN_WORD && text->n == strlen(keyword) && strncasecmp(text->p, keyword, text->n) == 0;
+}
+
+enum code parser_expect(struct parser *parser, char character)
+{
+	if (!parser_at(parser, character))
+		return parser_syntax_error(parser);
+	parser_advance(parser);
+	return OK;
+}
+
+static struct raw *raw_new(struct parser *parser, enum raw_kind kind, unsigned arg_count)
+{
+	struct raw *raw = ARENA_NEW(parser->arena, struct raw);
+
+	raw->kind = kind;
+	raw->arg_count = arg_count;
+	raw->args = ARENA_ARRAY(parser->arena, struct raw *, arg_count);
+	return raw;
+}
+
+static struct raw *raw_two(struct parser *parser, enum raw_kind kind, struct raw *left, struct raw *right)
+{
+	struct raw *raw = raw_new(parser, kind, 2);
+
+	raw->args[0] = left;
+	raw->args[1] = right;
+	return raw;
+}
+
+/* Appends to a list that doubles its room at powers of two. */
+static void *list_add(struct arena *arena, void *list, size_t n, size_t size)
+{
+	if (n == 0 || (n & (n - 1)) == 0)
+		return arena_grow(arena, list, n * size, (n ? 2 * n : 1) * size);
+	return list;
+}
+
+static bool is_keyword(const struct token *token)
+{
+	static const struct str keywords[] = {STR_INIT("AND"), STR_INIT("OR"), STR_INIT("NOT"), STR_INIT("BETWEEN"), STR_INIT("IN")};
+
+	for (size_t i = 0; token->kind == TOKEN_WORD && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+		if (token->text.n == keywords[i].n && strncasecmp(token->text.p, keywords[i].p, keywords[i].n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool at_path(const struct parser *parser)
+{
+	return parser->token.kind == TOKEN_NAME || (parser->token.kind == TOKEN_WORD && !is_keyword(&parser->token));
+}
+
+static enum code parse_step(struct parser *parser, struct raw_step *step)
+{
+	if (parser_at(parser, '.')) {
+		parser_advance(parser);
+		if (parser->token.kind != TOKEN_NAME && parser->token.kind != TOKEN_WORD)
+			return parser_syntax_error(parser);
+		step->text = parser->token.text;
+		parser_advance(parser);
+		return OK;
+	}
+	parser_advance(parser);
+	if (parser->token.kind != TOKEN_NUMBER)
+		return parser_syntax_error(parser);
+	step->index = parser->token.text;
+	parser_advance(parser);
+	return parser_expect(parser, ']');
+}
+
+enum code parse_path(struct parser *parser, struct raw **out)
+{
+	struct raw *raw = raw_new(parser, RAW_PATH, 0);
+
+	if (!at_path(parser))
+		return parser_syntax_error(parser);
+	raw->steps = list_add(parser->arena, NULL, 0, sizeof(*raw->steps));
+	raw->steps[raw->step_count++] = (struct raw_step){.text = parser->token.text};
+	parser_advance(parser);
+	while (parser_at(parser, '.') || parser_at(parser, '[')) {
+		struct raw_step step = {{NULL, 0}, {NULL, 0}};
+		enum code code = parse_step(parser, &step);
+
+		if (code != OK)
+			return code;
+		raw->steps = list_add(parser->arena, raw->steps, raw->step_count, sizeof(*raw->steps));
+		raw->steps[raw->step_count++] = step;
+	}
+	*out = raw;
+	return OK;
+}
+
+static enum code parse_operand(struct parser *parser, struct raw **out);
+
+/* What stands between "(" and ")", separated by commas; at least one. */
+static enum code parse_arguments(struct parser *parser, struct raw *owner, unsigned first)
+{
+	enum code code = parser_expect(parser, '(');
+
+	owner->arg_count = first;
+	while (code == OK) {
+		struct raw *operand;
+
+		code = parse_operand(parser, &operand);
+		if (code != OK)
+			return code;
+		owner->args = list_add(parser->arena, owner->args, owner->arg_count, sizeof(*owner->args));
+		owner->args[owner->arg_count++] = operand;
+		if (!parser_at(parser, ','))
+			return parser_expect(parser, ')');
+		parser_advance(parser);
+	}
+	return code;
+}
+
+static enum code parse_parenthesised_operand(struct parser *parser, struct raw **out)
+{
+	bool is_nested;
+
+	parser_advance(parser);
+	is_nested = parser_at(parser, '(');
+	enum code code = parser->kind == EXPR_UPDATE ? parse_set_value(parser, out) : parse_operand(parser, out);
+	if (code != OK)
+		return code;
+	parser->has_redundant_parentheses = parser->has_redundant_parentheses || is_nested;
+	return parser_expect(parser, ')');
+}
+
+/* A path, a value, a function call, or one of these in parentheses. */
+static enum code parse_operand(struct parser *parser, struct raw **out)
+{
+	enum code code;
+
+	if (++parser->depth > EXPR_DEPTH_MAX)
+		return parser_syntax_error(parser);
+	if (parser_at(parser, '(')) {
+		code = parse_parenthesised_operand(parser, out);
+	} else if (parser->token.kind == TOKEN_VALUE) {
+		*out = raw_new(parser, RAW_VALUE, 0);
+		(*out)->text = parser->token.text;
+		parser_advance(parser);
+		code = OK;
+	} else if (parser->token.kind == TOKEN_WORD && parser->next.text.n == 1 && parser->next.text.p[0] == '(' && !is_keyword(&parser->token)) {
+		*out = raw_new(parser, RAW_FUNCTION, 0);
+		(*out)->text = parser->token.text;
+		parser_advance(parser);
+		code = parse_arguments(parser, *out, 0);
+	} else {
+		code = parse_path(parser, out);
+	}
+	parser->depth--;
+	return code;
+}
+
+enum code parse_set_value(struct parser *parser, struct raw **out)
+{
+	struct raw *right;
+	enum code code = parse_operand(parser, out);
+
+	if (code != OK || (!parser_at(parser, '+') && !parser_at(parser, '-')))
+		return code;
+	enum raw_kind kind = parser_at(parser, '+') ? RAW_PLUS : RAW_MINUS;
+	parser->operators++;
+	parser_advance(parser);
+	code = parse_operand(parser, &right);
+	if (code == OK)
+		*out = raw_two(parser, kind, *out, right);
+	return code;
+}
+
+static enum node_kind comparison_of(struct str text)
+{
+	static const struct {
+		const char *text;
+		enum node_kind kind;
+	} comparisons[] = {{"=", NODE_EQ}, {"<>", NODE_NE}, {"<", NODE_LT}, {"<=", NODE_LE}, {">", NODE_GT}, {">=", NODE_GE}};
+	size_t i = 0;
+
+	while (!str_eq(text, str_of(comparisons[i].text)))
+		i++;
+	return comparisons[i].kind;
+}
+
+static enum code parse_between(struct parser *parser, struct raw *left, struct raw **out)
+{
+	struct raw *raw = raw_new(parser, RAW_BETWEEN, 3);
+
+	parser_advance(parser);
+	raw->args[0] = left;
+	enum code code = parse_operand(parser, &raw->args[1]);
+	if (code != OK)
+		return code;
+	if (!parser_at_keyword(parser, "AND"))
+		return parser_syntax_error(parser);
+	parser_advance(parser);
+	code = parse_operand(parser, &raw->args[2]);
+	*out = raw;
+	return code;
+}
+
+/* An operand and what is said of it; a lone function call is a condition too. */
+static enum code parse_comparison(struct parser *parser, struct raw **out)
+{
+	struct raw *left, *right;
+	enum code code = parse_operand(parser, &left);
+
+	if (code != OK)
+		return code;
+	*out = left;
+	if (parser->token.kind == TOKEN_OPERATOR) {
+		enum node_kind comparison = comparison_of(parser->token.text);
+
+		parser->operators++;
+		parser_advance(parser);
+		code = parse_operand(parser, &right);
+		if (code != OK)
+			return code;
+		*out = raw_two(parser, RAW_COMPARISON, left, right);
+		(*out)->comparison = comparison;
+		return OK;
+	}
+	if (parser_at_keyword(parser, "BETWEEN")) {
+		parser->operators++;
+		return parse_between(parser, left, out);
+	}
+	if (parser_at_keyword(parser, "IN")) {
+		parser->operators++;
+		parser_advance(parser);
+		*out = raw_new(parser, RAW_IN, 1);
+		(*out)->args[0] = left;
+		return parse_arguments(parser, *out, 1);
+	}
+	return left->kind == RAW_FUNCTION ? OK : parser_syntax_error(parser);
+}
+
+static enum code parse_or(struct parser *parser, struct raw **out);
+
+/* Whether the parenthesis at the current token holds an operand: "(a) = :v". Looks ahead on a copy. */
+static bool holds_operand(const struct parser *parser)
+{
+	struct lexer lexer = parser->lexer;
+	struct token token = parser->next;
+	unsigned open = 1;
+
+	while (token.kind != TOKEN_END && open > 0) {
+		if (token.kind == TOKEN_OPERATOR)
+			return false;
+		if (token.kind == TOKEN_CHARACTER)
+			open += token.text.p[0] == '(' ? 1u : token.text.p[0] == ')' ? -1u : 0;
+		if (open > 0 && is_keyword(&token))
+			return false;
+		token = lexer_next(&lexer);
+	}
+	return token.kind == TOKEN_OPERATOR || (is_keyword(&token) && (token.text.n == 7 || strncasecmp(token.text.p, "IN", 2) == 0));
+}
+
+static enum code parse_primary(struct parser *parser, struct raw **out)
+{
+	if (!parser_at(parser, '(') || holds_operand(parser))
+		return parse_comparison(parser, out);
+	parser_advance(parser);
+	enum code code = parse_or(parser, out);
+	if (code != OK)
+		return code;
+	parser->has_redundant_parentheses = parser->has_redundant_parentheses || (*out)->is_parenthesised;
+	(*out)->is_parenthesised = true;
+	return parser_expect(parser, ')');
+}
+
+static enum code parse_not(struct parser *parser, struct raw **out)
+{
+	enum code code;
+
+	if (++parser->depth > EXPR_DEPTH_MAX)
+		return parser_syntax_error(parser);
+	if (parser_at_keyword(parser, "NOT")) {
+		struct raw *raw = raw_new(parser, RAW_NOT, 1);
+
+		parser->operators++;
+		parser_advance(parser);
+		code = parse_not(parser, &raw->args[0]);
+		*out = raw;
+	} else {
+		code = parse_primary(parser, out);
+	}
+	parser->depth--;
+	return code;
+}
+
+static enum code parse_chain(struct parser *parser, const char *keyword, enum raw_kind kind,
+			     enum code (*parse)(struct parser *, struct raw **), struct raw **out)
+{
+	struct raw *right;
+	enum code code = parse(parser, out);
+
+	while (code == OK && parser_at_keyword(parser, keyword)) {
+		parser->operators++;
+		parser_advance(parser);
+		code = parse(parser, &right);
+		if (code == OK)
+			*out = raw_two(parser, kind, *out, right);
+	}
+	return code;
+}
+
+static enum code parse_and(struct parser *parser, struct raw **out)
+{
+	return parse_chain(parser, "AND", RAW_AND, parse_not, out);
+}
+
+static enum code parse_or(struct parser *parser, struct raw **out)
+{
+	return parse_chain(parser, "OR", RAW_OR, parse_and, out);
+}
+
+enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text, const struct node **out,
+			       struct err *err)
+{
+	struct parser parser;
+	struct raw *raw;
+	enum code code = parser_open(&parser, env, kind, text, err);
+
+	if (code == OK)
+		code = parse_or(&parser, &raw);
+	if (code != OK)
+		return code;
+	if (parser.token.kind != TOKEN_END)
+		return parser_syntax_error(&parser);
+	if (parser.has_redundant_parentheses)
+		return err_set(err, MSG_EXPR_PARENTHESES, parser.parameter);
+	if (parser.operators > EXPR_OPERATORS_MAX)
+		return err_set(err, MSG_EXPR_OPERATORS, parser.parameter, parser.operators);
+	return check_condition(&parser, raw, out);
+}
+
+enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err)
+{
+	struct parser parser;
+	struct raw **raws = NULL, *raw;
+	size_t n = 0;
+	enum code code = parser_open(&parser, env, EXPR_PROJECTION, text, err);
+
+	while (code == OK) {
+		code = parse_path(&parser, &raw);
+		if (code != OK)
+			return code;
+		raws = list_add(env->arena, raws, n, sizeof(*raws));
+		raws[n++] = raw;
+		if (parser.token.kind == TOKEN_END)
+			break;
+		code = parser_expect(&parser, ',');
+	}
+	if (code != OK)
+		return code;
+	struct projection *projection = ARENA_NEW(env->arena, struct projection);
+	projection->n = n;
+	projection->paths = ARENA_ARRAY(env->arena, const struct path *, n);
+	for (size_t i = 0; i < n; i++) {
+		code = check_path(&parser, raws[i], &projection->paths[i]);
+		if (code != OK)
+			return code;
+	}
+	*out = projection;
+	return check_paths(&parser, projection->paths, n);
+}

@@ -1,0 +1,145 @@
+#include "core/expr_internal.h"
+
+static const char *const verbs[] = {
+	[UPDATE_SET] = "SET", [UPDATE_REMOVE] = "REMOVE", [UPDATE_ADD] = "ADD", [UPDATE_DELETE] = "DELETE",
+};
+
+#define VERB_COUNT 4
+
+/* An action before its names are resolved. */
+struct raw_action {
+	enum update_verb verb;
+	struct raw *path;
+	struct raw *operand;
+};
+
+struct raw_update {
+	size_t n, capacity;
+	struct raw_action *actions;
+	bool seen[VERB_COUNT];
+	const char *twice; /* a section given a second time */
+};
+
+static enum code parse_action(struct parser *parser, enum update_verb verb, struct raw_action *action)
+{
+	enum code code = parse_path(parser, &action->path);
+
+	action->verb = verb;
+	action->operand = NULL;
+	if (code != OK || verb == UPDATE_REMOVE)
+		return code;
+	if (verb == UPDATE_SET) {
+		if (!str_eq(parser->token.text, STR("=")))
+			return parser_syntax_error(parser);
+		parser_advance(parser);
+		return parse_set_value(parser, &action->operand);
+	}
+	if (parser->token.kind != TOKEN_VALUE)
+		return parser_syntax_error(parser);
+	action->operand = ARENA_NEW(parser->arena, struct raw);
+	action->operand->kind = RAW_VALUE;
+	action->operand->text = parser->token.text;
+	parser_advance(parser);
+	return OK;
+}
+
+static enum code parse_section(struct parser *parser, enum update_verb verb, struct raw_update *update)
+{
+	if (update->seen[verb] && !update->twice)
+		update->twice = verbs[verb];
+	update->seen[verb] = true;
+	do {
+		parser_advance(parser); /* the verb, or a comma */
+		if (update->n == update->capacity) {
+			size_t capacity = update->capacity ? update->capacity * 2 : 4;
+
+			update->actions = arena_grow(parser->arena, update->actions, update->n * sizeof(*update->actions),
+						     capacity * sizeof(*update->actions));
+			update->capacity = capacity;
+		}
+		enum code code = parse_action(parser, verb, &update->actions[update->n]);
+		if (code != OK)
+			return code;
+		update->n++;
+	} while (parser_at(parser, ','));
+	return OK;
+}
+
+static enum code parse_sections(struct parser *parser, struct raw_update *update)
+{
+	do {
+		enum update_verb verb = UPDATE_SET;
+
+		while (verb < VERB_COUNT && !parser_at_keyword(parser, verbs[verb]))
+			verb++;
+		if (verb == VERB_COUNT)
+			return parser_syntax_error(parser);
+		enum code code = parse_section(parser, verb, update);
+		if (code != OK)
+			return code;
+	} while (parser->token.kind != TOKEN_END);
+	return OK;
+}
+
+/* The long type names that AWS uses for ADD and DELETE only. */
+static const char *long_type_name(enum type type)
+{
+	static const char *const names[TYPE_COUNT] = {
+		[TYPE_S] = "STRING", [TYPE_N] = "NUMBER", [TYPE_B] = "BINARY", [TYPE_SS] = "STRING_SET", [TYPE_NS] = "NUMBER_SET",
+		[TYPE_BS] = "BINARY_SET", [TYPE_M] = "MAP", [TYPE_L] = "LIST", [TYPE_NULL] = "NULL", [TYPE_BOOL] = "BOOLEAN",
+	};
+
+	return names[type];
+}
+
+static enum code check_action(struct parser *parser, const struct raw_action *raw, struct update_action *action)
+{
+	struct node *node;
+	enum code code = check_path(parser, raw->path, &action->path);
+
+	action->verb = raw->verb;
+	if (code != OK || raw->verb == UPDATE_REMOVE)
+		return code;
+	if (raw->verb == UPDATE_SET)
+		return check_set_value(parser, raw->operand, &action->operand);
+	node = ARENA_NEW(parser->arena, struct node);
+	node->kind = NODE_VALUE;
+	code = check_value(parser, raw->operand, &node->value);
+	if (code != OK)
+		return code;
+	action->operand = node;
+	if (type_is_set(node->value.type) || (raw->verb == UPDATE_ADD && node->value.type == TYPE_N))
+		return OK;
+	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[raw->verb], long_type_name(node->value.type),
+		       verbs[raw->verb]);
+}
+
+enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err)
+{
+	struct raw_update raw = {0};
+	struct parser parser;
+	enum code code = parser_open(&parser, env, EXPR_UPDATE, text, err);
+
+	if (code == OK)
+		code = parse_sections(&parser, &raw);
+	if (code != OK)
+		return code;
+	if (raw.twice)
+		return err_set(err, MSG_EXPR_SECTION_TWICE, parser.parameter, raw.twice);
+	if (parser.has_redundant_parentheses)
+		return err_set(err, MSG_EXPR_PARENTHESES, parser.parameter);
+	if (parser.operators > EXPR_OPERATORS_MAX)
+		return err_set(err, MSG_EXPR_OPERATORS, parser.parameter, parser.operators);
+	struct update *update = ARENA_NEW(env->arena, struct update);
+	const struct path **paths = ARENA_ARRAY(env->arena, const struct path *, raw.n);
+	update->n = raw.n;
+	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
+	for (size_t i = 0; i < raw.n; i++) {
+		code = check_action(&parser, &raw.actions[i], &update->actions[i]);
+		if (code != OK)
+			return code;
+		paths[i] = update->actions[i].path;
+	}
+	*out = update;
+	return check_paths(&parser, paths, raw.n);
+}

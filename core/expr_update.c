@@ -1,0 +1,284 @@
+#include <stdlib.h>
+
+#include "core/expr.h"
+#include "core/expr_messages.h"
+#include "core/number.h"
+
+/*
+ * An element of a list that a REMOVE took is TYPE_NONE until all actions are applied, so that indexes mean the old item's.
+ */
+
+struct change {
+	struct arena *arena;
+	const struct value *old;
+	struct err *err;
+	bool has_tombstones;
+};
+
+static enum code evaluate(struct change *change, const struct node *node, struct value *out);
+
+static enum code evaluate_two(struct change *change, const struct node *node, struct value *a, struct value *b)
+{
+	enum code code = evaluate(change, node->args[0], a);
+
+	return code != OK ? code : evaluate(change, node->args[1], b);
+}
+
+static enum code add_numbers(struct change *change, bool is_subtraction, const struct value *a, const struct value *b, struct value *out)
+{
+	char *bytes = arena_bytes(change->arena, NUMBER_MAX);
+	size_t n;
+
+	if (a->type != TYPE_N || b->type != TYPE_N)
+		return err_set(change->err, MSG_UPDATE_OPERAND);
+	enum code code = (is_subtraction ? number_subtract : number_add)(value_str(a), value_str(b), bytes, &n, change->err);
+	if (code == OK)
+		*out = value_of_str(TYPE_N, (struct str){bytes, n});
+	return code;
+}
+
+static enum code append_lists(struct change *change, const struct value *a, const struct value *b, struct value *out)
+{
+	if (a->type != TYPE_L || b->type != TYPE_L)
+		return err_set(change->err, MSG_UPDATE_OPERAND);
+	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)a->n + b->n);
+	for (uint32_t i = 0; i < a->n; i++)
+		elements[i] = a->elements[i];
+	for (uint32_t i = 0; i < b->n; i++)
+		elements[a->n + i] = b->elements[i];
+	*out = (struct value){.type = TYPE_L, .n = a->n + b->n, .elements = elements};
+	return OK;
+}
+
+/* The value of an operand of SET in the old item. Depth is bounded by the parser. */
+static enum code evaluate(struct change *change, const struct node *node, struct value *out)
+{
+	struct value a, b;
+	const struct value *found;
+	enum code code;
+
+	switch (node->kind) {
+	case NODE_VALUE:
+		*out = node->value;
+		return OK;
+	case NODE_PATH:
+	case NODE_IF_NOT_EXISTS:
+		found = path_get(node->kind == NODE_PATH ? node->path : node->args[0]->path, 0, change->old);
+		if (found) {
+			*out = *found;
+			return OK;
+		}
+		return node->kind == NODE_PATH ? err_set(change->err, MSG_UPDATE_MISSING) : evaluate(change, node->args[1], out);
+	case NODE_LIST_APPEND:
+		code = evaluate_two(change, node, &a, &b);
+		return code != OK ? code : append_lists(change, &a, &b, out);
+	default:
+		code = evaluate_two(change, node, &a, &b);
+		return code != OK ? code : add_numbers(change, node->kind == NODE_SUBTRACT, &a, &b, out);
+	}
+}
+
+/* Both sets in canonical order; keeps the elements of `a`, with those of `b` added or taken away. */
+static struct value merge_sets(struct arena *arena, const struct value *a, const struct value *b, bool is_removal)
+{
+	struct value *elements = ARENA_ARRAY(arena, struct value, (size_t)a->n + b->n);
+	uint32_t n = 0, i = 0, k = 0;
+
+	while (i < a->n || (k < b->n && !is_removal)) {
+		int order = i == a->n ? 1 : k == b->n ? -1 : value_compare(&a->elements[i], &b->elements[k]);
+
+		if (order < 0 || (order == 0 && !is_removal))
+			elements[n++] = a->elements[i];
+		else if (order > 0 && !is_removal)
+			elements[n++] = b->elements[k];
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return (struct value){.type = a->type, .n = n, .elements = elements};
+}
+
+/* The value that an action gives to its path; TYPE_NONE: the attribute goes. */
+static enum code action_value(struct change *change, const struct update_action *action, struct value *out)
+{
+	const struct value *current;
+
+	if (action->verb == UPDATE_REMOVE) {
+		*out = VALUE_NONE;
+		return OK;
+	}
+	if (action->verb == UPDATE_SET)
+		return evaluate(change, action->operand, out);
+	const struct value *operand = &action->operand->value;
+	current = path_get(action->path, 0, change->old);
+	if (!current) {
+		*out = action->verb == UPDATE_ADD ? *operand : VALUE_NONE;
+		return OK;
+	}
+	if (current->type != operand->type)
+		return err_set(change->err, MSG_UPDATE_OPERAND);
+	if (operand->type == TYPE_N)
+		return add_numbers(change, false, current, operand, out);
+	*out = merge_sets(change->arena, current, operand, action->verb == UPDATE_DELETE);
+	if (out->n == 0)
+		*out = VALUE_NONE;
+	return OK;
+}
+
+static enum code put_value(struct change *change, const struct value *container, const struct path *path, size_t level,
+			   const struct value *leaf, struct value *out);
+
+/* What stands at the step now, with the rest of the path applied; TYPE_NONE where nothing shall stand. */
+static enum code put_below(struct change *change, const struct value *content, const struct path *path, size_t level,
+			   const struct value *leaf, struct value *out)
+{
+	if (level + 1 == path->n) {
+		*out = *leaf;
+		return OK;
+	}
+	if (!content)
+		return err_set(change->err, MSG_UPDATE_PATH);
+	return put_value(change, content, path, level + 1, leaf, out);
+}
+
+static enum code put_member(struct change *change, const struct value *map, const struct path *path, size_t level,
+			    const struct value *leaf, struct value *out)
+{
+	struct str name = path->steps[level].name;
+	struct member *members;
+	struct value content;
+	uint32_t at = 0, n = 0;
+
+	if (map->type != TYPE_M)
+		return err_set(change->err, MSG_UPDATE_PATH);
+	enum code code = put_below(change, value_member(map, name), path, level, leaf, &content);
+	if (code != OK)
+		return code;
+	members = ARENA_ARRAY(change->arena, struct member, (size_t)map->n + 1);
+	while (at < map->n && str_cmp(map->members[at].name, name) < 0)
+		members[n++] = map->members[at++];
+	if (value_is_set(&content))
+		members[n++] = (struct member){name, content};
+	if (at < map->n && str_eq(map->members[at].name, name))
+		at++;
+	while (at < map->n)
+		members[n++] = map->members[at++];
+	*out = (struct value){.type = TYPE_M, .n = n, .members = members};
+	return OK;
+}
+
+static enum code put_element(struct change *change, const struct value *list, const struct path *path, size_t level,
+			     const struct value *leaf, struct value *out)
+{
+	uint32_t index = path->steps[level].index;
+	bool is_inside = list->type == TYPE_L && index < list->n;
+	struct value content;
+
+	if (list->type != TYPE_L)
+		return err_set(change->err, MSG_UPDATE_PATH);
+	enum code code = put_below(change, is_inside ? &list->elements[index] : NULL, path, level, leaf, &content);
+	if (code != OK)
+		return code;
+	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)list->n + 1);
+	if (list->n)
+		memcpy(elements, list->elements, list->n * sizeof(*elements));
+	*out = (struct value){.type = TYPE_L, .n = list->n, .elements = elements};
+	if (is_inside) {
+		elements[index] = content;
+		change->has_tombstones = change->has_tombstones || !value_is_set(&content);
+	} else if (value_is_set(&content)) {
+		elements[out->n++] = content;
+	}
+	return OK;
+}
+
+/* The container with `leaf` at the path; containers on the way are copied. As deep as the path. */
+static enum code put_value(struct change *change, const struct value *container, const struct path *path, size_t level,
+			   const struct value *leaf, struct value *out)
+{
+	if (str_is_set(path->steps[level].name))
+		return put_member(change, container, path, level, leaf, out);
+	return put_element(change, container, path, level, leaf, out);
+}
+
+/* The value without tombstones. As deep as the value. */
+static struct value without_tombstones(struct arena *arena, const struct value *value)
+{
+	struct value out = *value;
+
+	if (value->type == TYPE_L) {
+		struct value *elements = ARENA_ARRAY(arena, struct value, value->n);
+
+		out.n = 0;
+		out.elements = elements;
+		for (uint32_t i = 0; i < value->n; i++) {
+			if (value_is_set(&value->elements[i]))
+				elements[out.n++] = without_tombstones(arena, &value->elements[i]);
+		}
+	} else if (value->type == TYPE_M) {
+		struct member *members = ARENA_ARRAY(arena, struct member, value->n);
+
+		out.members = members;
+		for (uint32_t i = 0; i < value->n; i++)
+			members[i] = (struct member){value->members[i].name, without_tombstones(arena, &value->members[i].value)};
+	}
+	return out;
+}
+
+struct step_change {
+	const struct path *path;
+	struct value value;
+};
+
+/* Elements set beyond a list's end are appended in the order of their indexes; all other actions commute. */
+static int by_last_index(const void *a, const void *b)
+{
+	const struct path *x = ((const struct step_change *)a)->path, *y = ((const struct step_change *)b)->path;
+	const struct path_step *p = &x->steps[x->n - 1], *q = &y->steps[y->n - 1];
+	uint32_t i = str_is_set(p->name) ? 0 : p->index, k = str_is_set(q->name) ? 0 : q->index;
+
+	return (i > k) - (i < k);
+}
+
+enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
+		      struct err *err)
+{
+	static const struct value nothing = {.type = TYPE_M};
+	struct change change = {arena, old ? old : &nothing, err, false};
+	struct step_change *steps = ARENA_ARRAY(arena, struct step_change, update->n);
+	bool is_deeper = false;
+
+	for (size_t i = 0; i < update->n; i++) {
+		steps[i].path = update->actions[i].path;
+		enum code code = action_value(&change, &update->actions[i], &steps[i].value);
+		if (code != OK)
+			return code;
+		is_deeper = is_deeper || steps[i].path->n > 1;
+	}
+	if (is_deeper)
+		qsort(steps, update->n, sizeof(*steps), by_last_index);
+	*new_item = *change.old;
+	for (size_t i = 0; i < update->n; i++) {
+		struct value next;
+		enum code code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);
+
+		if (code != OK)
+			return code;
+		*new_item = next;
+	}
+	if (change.has_tombstones)
+		*new_item = without_tombstones(arena, new_item);
+	for (uint32_t i = 0; is_deeper && i < new_item->n; i++) {
+		if (value_depth(&new_item->members[i].value) > VALUE_DEPTH_MAX)
+			return err_set(err, MSG_UPDATE_DEPTH);
+	}
+	return OK;
+}
+
+bool update_touches(const struct update *update, struct str attribute)
+{
+	for (size_t i = 0; i < update->n; i++) {
+		if (str_eq(update->actions[i].path->steps[0].name, attribute))
+			return true;
+	}
+	return false;
+}
