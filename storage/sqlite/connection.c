@@ -1,0 +1,160 @@
+#include "storage/sqlite/connection.h"
+
+#include <inttypes.h>
+
+#include "storage/store_messages.h"
+
+static const char *const statement_sql[STATEMENT_COUNT] = {
+	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE k = ?1",
+	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1",
+	[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k",
+	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k",
+	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",
+	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC",
+};
+
+static const char *const control_sql[CONTROL_COUNT] = {
+	[CONTROL_BEGIN_READ] = "BEGIN",
+	[CONTROL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[CONTROL_COMMIT] = "COMMIT",
+	[CONTROL_ROLLBACK] = "ROLLBACK",
+};
+
+void keyspace_name(struct keyspace keyspace, char *name)
+{
+	static const char *const parts[] = {[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
+
+	if (keyspace.table == 0)
+		snprintf(name, KEYSPACE_NAME_MAX, "system_%" PRIu32, keyspace.part);
+	else if (keyspace.part >= PART_INDEX)
+		snprintf(name, KEYSPACE_NAME_MAX, "index_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part - PART_INDEX);
+	else
+		snprintf(name, KEYSPACE_NAME_MAX, "%s_%" PRIu64, parts[keyspace.part], keyspace.table);
+}
+
+enum code connection_error(struct connection *connection, struct err *err)
+{
+	const char *text = connection->db ? sqlite3_errmsg(connection->db) : "out of memory";
+	int code = connection->db ? sqlite3_errcode(connection->db) & 0xFF : SQLITE_NOMEM;
+
+	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	if (code == SQLITE_FULL)
+		return err_set(err, MSG_STORE_FULL);
+	return err_set(err, MSG_STORE_FAILED, text);
+}
+
+enum code connection_run(struct connection *connection, const char *sql, struct err *err)
+{
+	if (sqlite3_exec(connection->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	return OK;
+}
+
+enum code connection_open(struct connection *connection, const char *uri, int flags, const char *setup, struct err *err)
+{
+	connection->slots = calloc(SLOT_SETS * SLOTS_PER_SET, sizeof(*connection->slots));
+	if (!connection->slots || sqlite3_open_v2(uri, &connection->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	sqlite3_busy_timeout(connection->db, 5000);
+	enum code code = connection_run(connection, setup, err);
+	if (code != OK)
+		return code;
+	for (int i = 0; i < CONTROL_COUNT; i++) {
+		if (sqlite3_prepare_v3(connection->db, control_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &connection->controls[i], NULL) !=
+		    SQLITE_OK)
+			return connection_error(connection, err);
+	}
+	return OK;
+}
+
+static void slot_clear(struct slot *slot)
+{
+	for (int i = 0; i < STATEMENT_COUNT; i++)
+		sqlite3_finalize(slot->statements[i]);
+	*slot = (struct slot){.is_taken = false};
+}
+
+void connection_close(struct connection *connection)
+{
+	for (int i = 0; connection->slots && i < SLOT_SETS * SLOTS_PER_SET; i++)
+		slot_clear(&connection->slots[i]);
+	for (int i = 0; i < CONTROL_COUNT; i++)
+		sqlite3_finalize(connection->controls[i]);
+	sqlite3_close(connection->db);
+	free(connection->slots);
+	connection->slots = NULL;
+	connection->db = NULL;
+}
+
+enum code connection_control(struct connection *connection, enum control control, struct err *err)
+{
+	sqlite3_stmt *statement = connection->controls[control];
+	int result = sqlite3_step(statement);
+	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
+
+	sqlite3_reset(statement);
+	return code;
+}
+
+static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)
+{
+	uint64_t hash = (keyspace.table * 31 + keyspace.part) * 0x9E3779B97F4A7C15u;
+
+	return &connection->slots[(hash >> 58) % SLOT_SETS * SLOTS_PER_SET];
+}
+
+static bool slot_holds(const struct slot *slot, struct keyspace keyspace)
+{
+	return slot->is_taken && slot->keyspace.table == keyspace.table && slot->keyspace.part == keyspace.part;
+}
+
+/* The keyspace's slot; the least recently used one of its set is emptied where none is free. */
+static struct slot *slot_find(struct connection *connection, struct keyspace keyspace)
+{
+	struct slot *set = slot_set(connection, keyspace), *oldest = NULL;
+
+	for (int i = 0; i < SLOTS_PER_SET; i++) {
+		struct slot *slot = &set[i];
+
+		if (slot_holds(slot, keyspace))
+			return slot;
+		if (!slot->busy && (!oldest || slot->used_at < oldest->used_at))
+			oldest = slot;
+	}
+	/* a scan keeps one slot busy, and scans do not nest: there is always another */
+	slot_clear(oldest);
+	oldest->keyspace = keyspace;
+	oldest->is_taken = true;
+	return oldest;
+}
+
+void connection_forget(struct connection *connection, struct keyspace keyspace)
+{
+	struct slot *set = slot_set(connection, keyspace);
+
+	for (int i = 0; i < SLOTS_PER_SET; i++) {
+		if (slot_holds(&set[i], keyspace))
+			slot_clear(&set[i]);
+	}
+}
+
+enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot_out,
+			       sqlite3_stmt **out, struct err *err)
+{
+	struct slot *slot = slot_find(connection, keyspace);
+
+	slot->used_at = ++connection->clock;
+	*slot_out = slot;
+	if (!slot->statements[kind]) {
+		char name[KEYSPACE_NAME_MAX], sql[256];
+
+		keyspace_name(keyspace, name);
+		sqlite3_snprintf(sizeof(sql), sql, statement_sql[kind], name);
+		if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
+			return connection_error(connection, err);
+	}
+	*out = slot->statements[kind];
+	return OK;
+}

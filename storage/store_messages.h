@@ -1,0 +1,17 @@
+/*
+ * store_messages - texts for the operator: what went wrong with the data file. Not of the API: the wire says InternalServerError.
+ */
+#ifndef DYNALITH_STORAGE_STORE_MESSAGES_H
+#define DYNALITH_STORAGE_STORE_MESSAGES_H
+
+#include "core/err.h"
+
+#define MSG_STORE_FULL ERR_STORE_FULL, "the store is full"
+#define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
+#define MSG_STORE_OPEN ERR_INTERNAL, "cannot open %s: %s"
+#define MSG_STORE_FOREIGN ERR_INTERNAL, "%s is not a data file of this server; it was left alone"
+#define MSG_STORE_NEWER \
+	ERR_INTERNAL, "%s has data format %u, newer than the %u that this version reads; it was left alone"
+#define MSG_STORE_LOCKED ERR_INTERNAL, "%s is in use by another process"
+
+#endif
