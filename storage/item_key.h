@@ -17,16 +17,19 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 
 /*
  * The row key of an item to be written; checks the table's key attributes ("Missing the key ..", "Type mismatch for key ..") and the
- * attributes that are keys of its indexes (type, emptiness, size), as PutItem and UpdateItem do.
+ * attributes that are keys of its indexes (type, emptiness, size), as PutItem does and, with `is_update`, UpdateItem.
  */
-enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, struct str *row_key,
-			   struct err *err) WARN_UNUSED;
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, bool is_update,
+			   struct str *row_key, struct err *err) WARN_UNUSED;
 
 /* The row key of an item in an index, or absent where the item is not in it (sparse rule: missing or wrongly typed attribute). */
 struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
 
 /* The image stored in an index: the projected attributes; for PROJECT_ALL the item's own image. */
 struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image);
+
+/* The row key of a start key or an index row's item: `index` NULL for the table. The key attributes must be there. */
+struct str item_key_of_row(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
 
 /* A map of the key attributes of the table, and of the index where one is given, taken from an item's image: LastEvaluatedKey. */
 struct value item_key_attributes(struct arena *arena, const struct table *table, const struct index *index, struct str image);

@@ -70,6 +70,13 @@ struct throughput_pair {
 	int64_t read, write;
 };
 
+/* Item count and bytes, kept by the write path once they were counted. Shared by all snapshots of a table; atomic. */
+struct size_counter {
+	atomic_uint refs;
+	atomic_bool is_counted;
+	atomic_llong items, bytes;
+};
+
 struct index {
 	struct str name;
 	bool is_local;
@@ -85,6 +92,7 @@ struct index {
 	struct throughput throughput; /* global only */
 	struct throughput_pair on_demand;
 	struct throughput_pair warm;
+	struct size_counter *size;
 };
 
 struct tag {
@@ -123,12 +131,14 @@ struct table {
 	size_t tag_count;
 	struct tag *tags;
 	struct str resource_policy; /* or absent */
+	struct size_counter *size;
 };
 
 /* A new snapshot with one reference and an empty arena of its own. */
 struct table *table_new(void);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
+struct size_counter *size_counter_new(void);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 

@@ -57,6 +57,9 @@ struct write_token {
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
 
+/* How a transaction's cancellation reasons name an error: "ConditionalCheckFailed", "None", ... */
+const char *write_reason(enum code code);
+
 /*
  * SizeEstimateRangeGB's lower bound in GB of the item collection that the write belongs to: collection size in bytes, items and
  * local indexes together. Only for tables with local indexes.

@@ -1,0 +1,457 @@
+#include "storage/catalog.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/image.h"
+#include "storage/messages.h"
+
+/* The snapshots, in byte order of their keys: account NUL region NUL name. */
+struct entry {
+	struct str key; /* malloced */
+	struct table *table;
+};
+
+struct catalog {
+	struct store *store;
+	struct catalog_options options;
+	pthread_rwlock_t lock;
+	size_t n, capacity;
+	struct entry *entries;
+};
+
+static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
+static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
+
+struct store *catalog_store(struct catalog *catalog)
+{
+	return catalog->store;
+}
+
+static struct str key_of(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name)
+{
+	struct buf buf = buf_in(arena);
+
+	if (!catalog->options.is_shared) {
+		buf_add_str(&buf, ns.account);
+		buf_add_byte(&buf, 0);
+		buf_add_str(&buf, ns.region);
+	}
+	buf_add_byte(&buf, 0);
+	buf_add_str(&buf, name);
+	return buf_str(&buf);
+}
+
+/* Position of the key, or where it would stand. */
+static size_t position(const struct catalog *catalog, struct str key, bool *found)
+{
+	size_t low = 0, high = catalog->n;
+
+	*found = false;
+	while (low < high && !*found) {
+		size_t middle = low + (high - low) / 2;
+		int order = str_cmp(catalog->entries[middle].key, key);
+
+		if (order == 0) {
+			*found = true;
+			return middle;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void insert(struct catalog *catalog, struct str key, struct table *table)
+{
+	bool found;
+	size_t at = position(catalog, key, &found);
+
+	if (catalog->n == catalog->capacity) {
+		catalog->capacity = catalog->capacity ? catalog->capacity * 2 : 16;
+		catalog->entries = realloc(catalog->entries, catalog->capacity * sizeof(*catalog->entries));
+		if (!catalog->entries)
+			abort();
+	}
+	char *copy = malloc(key.n);
+	if (!copy)
+		abort();
+	memcpy(copy, key.p, key.n);
+	memmove(&catalog->entries[at + 1], &catalog->entries[at], (catalog->n - at) * sizeof(*catalog->entries));
+	catalog->entries[at] = (struct entry){{copy, key.n}, table};
+	catalog->n++;
+}
+
+static void remove_at(struct catalog *catalog, size_t at)
+{
+	free((void *)(uintptr_t)catalog->entries[at].key.p);
+	table_unref(catalog->entries[at].table);
+	catalog->n--;
+	memmove(&catalog->entries[at], &catalog->entries[at + 1], (catalog->n - at) * sizeof(*catalog->entries));
+}
+
+struct load {
+	struct catalog *catalog;
+	struct err *err;
+	enum code code;
+};
+
+static bool load_table(void *context, struct str key, struct str record)
+{
+	struct load *load = context;
+	struct table *table;
+
+	load->code = table_decode(record, &table, load->err);
+	if (load->code == OK)
+		insert(load->catalog, key, table);
+	return load->code == OK;
+}
+
+enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err)
+{
+	struct catalog *catalog = calloc(1, sizeof(*catalog));
+	struct store_range all = {{NULL, 0}, {NULL, 0}, false};
+	struct load load = {catalog, err, OK};
+	struct store_txn *txn;
+
+	if (!catalog)
+		abort();
+	catalog->store = store;
+	catalog->options = *options;
+	pthread_rwlock_init(&catalog->lock, NULL);
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+	if (code == OK) {
+		code = store_scan(txn, tables_keyspace, &all, load_table, &load, err);
+		store_abort(txn);
+	}
+	if (code == OK)
+		code = load.code;
+	if (code != OK) {
+		catalog_close(catalog);
+		return code;
+	}
+	*out = catalog;
+	return OK;
+}
+
+void catalog_close(struct catalog *catalog)
+{
+	if (!catalog)
+		return;
+	while (catalog->n > 0)
+		remove_at(catalog, catalog->n - 1);
+	free(catalog->entries);
+	pthread_rwlock_destroy(&catalog->lock);
+	free(catalog);
+}
+
+/* Puts what a transient status turned into in place of it. Called with the lock held for writing. */
+static void settle_at(struct catalog *catalog, size_t at)
+{
+	struct table *table = catalog->entries[at].table;
+
+	if (table->status == STATUS_DELETING) {
+		remove_at(catalog, at);
+		return;
+	}
+	struct table *settled = table_clone(table);
+	settled->status = STATUS_ACTIVE;
+	settled->settles_ms = 0;
+	for (size_t i = 0; i < settled->index_count; i++)
+		settled->indexes[i].status = STATUS_ACTIVE;
+	catalog->entries[at].table = settled;
+	table_unref(table);
+}
+
+enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out, struct err *err)
+{
+	struct str key = key_of(err->arena, catalog, ns, name);
+	bool found, is_due;
+
+	pthread_rwlock_rdlock(&catalog->lock);
+	size_t at = position(catalog, key, &found);
+	is_due = found && catalog->entries[at].table->settles_ms > 0 && catalog->entries[at].table->settles_ms <= now_ms;
+	if (found && !is_due)
+		*out = table_ref(catalog->entries[at].table);
+	pthread_rwlock_unlock(&catalog->lock);
+	if (is_due) {
+		pthread_rwlock_wrlock(&catalog->lock);
+		at = position(catalog, key, &found);
+		if (found && catalog->entries[at].table->settles_ms > 0 && catalog->entries[at].table->settles_ms <= now_ms)
+			settle_at(catalog, at);
+		pthread_rwlock_unlock(&catalog->lock);
+		return catalog_get(catalog, ns, name, now_ms, out, err);
+	}
+	return found ? OK : err_default(err, ERR_RESOURCE_NOT_FOUND);
+}
+
+/* A random UUID, version 4. */
+static struct str make_uuid(struct arena *arena)
+{
+	unsigned char b[16];
+
+	if (getentropy(b, sizeof(b)) != 0)
+		memset(b, 0, sizeof(b));
+	b[6] = (unsigned char)((b[6] & 0x0F) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
+	return str_printf(arena, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5],
+			  b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* The next table number; the counter is a decimal text. */
+static enum code next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
+{
+	struct str key = STR("table"), value;
+	enum code code = store_get(txn, counters_keyspace, key, arena, &value, err);
+
+	if (code != OK)
+		return code;
+	*number = (str_is_set(value) ? strtoull(value.p, NULL, 10) : 0) + 1;
+	return store_put(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
+}
+
+static enum code create_in_store(struct store_txn *txn, struct arena *arena, struct str key, struct table *table, struct err *err)
+{
+	enum code code = next_number(txn, arena, &table->number, err);
+
+	if (code == OK)
+		code = store_create(txn, table_items(table), err);
+	for (size_t i = 0; i < table->index_count && code == OK; i++)
+		code = store_create(txn, index_keyspace(table, &table->indexes[i]), err);
+	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
+}
+
+static void fill_new(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms)
+{
+	int64_t transient = catalog->options.transient_status_ms;
+
+	table->account = str_copy(table->arena, ns.account);
+	table->region = str_copy(table->arena, ns.region);
+	table->id = make_uuid(table->arena);
+	table->created_ms = now_ms;
+	table->status = transient > 0 ? STATUS_CREATING : STATUS_ACTIVE;
+	table->settles_ms = transient > 0 ? now_ms + transient : 0;
+	atomic_store(&table->size->is_counted, true); /* nothing in it yet */
+	for (size_t i = 0; i < table->index_count; i++) {
+		struct index *index = &table->indexes[i];
+
+		index->number = (uint32_t)i;
+		index->status = table->status;
+		if (!index->size)
+			index->size = size_counter_new();
+		atomic_store(&index->size->is_counted, true);
+		table_index_settle(table, index);
+	}
+}
+
+enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
+{
+	struct arena *arena = err->arena;
+	struct str key = key_of(arena, catalog, ns, table->name);
+	struct store_txn *txn;
+	bool found;
+
+	fill_new(catalog, ns, table, now_ms);
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+	if (code != OK) {
+		table_unref(table);
+		return code;
+	}
+	/* the store's write transaction orders creations; the catalog cannot change under it */
+	pthread_rwlock_rdlock(&catalog->lock);
+	size_t at = position(catalog, key, &found);
+	if (found && catalog->entries[at].table->status == STATUS_DELETING && catalog->entries[at].table->settles_ms <= now_ms)
+		found = false;
+	pthread_rwlock_unlock(&catalog->lock);
+	code = found ? err_default(err, ERR_RESOURCE_IN_USE) : create_in_store(txn, arena, key, table, err);
+	if (code != OK) {
+		store_abort(txn);
+		table_unref(table);
+		return code;
+	}
+	code = store_commit(txn, err);
+	if (code != OK) {
+		table_unref(table);
+		return code;
+	}
+	pthread_rwlock_wrlock(&catalog->lock);
+	at = position(catalog, key, &found);
+	if (found) /* the remains of a deleted one */
+		remove_at(catalog, at);
+	insert(catalog, key, table);
+	*out = table_ref(table);
+	pthread_rwlock_unlock(&catalog->lock);
+	return OK;
+}
+
+/* Whether `table` is the snapshot in place; *at is where. The lock must be held. */
+static bool is_current(const struct catalog *catalog, struct str key, const struct table *table, size_t *at)
+{
+	bool found;
+
+	*at = position(catalog, key, &found);
+	return found && catalog->entries[*at].table == table;
+}
+
+enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
+{
+	struct str key = key_of(err->arena, catalog, (struct ns){current->account, current->region}, current->name);
+	struct store_txn *txn;
+	size_t at;
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+	if (code != OK) {
+		table_unref(next);
+		return code;
+	}
+	pthread_rwlock_wrlock(&catalog->lock);
+	code = is_current(catalog, key, current, &at) ? store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err)
+						      : err_default(err, ERR_CONFLICT);
+	if (code == OK) {
+		code = store_commit(txn, err);
+	} else {
+		store_abort(txn);
+	}
+	if (code == OK) {
+		catalog->entries[at].table = next;
+		table_unref(current);
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	if (code != OK)
+		table_unref(next);
+	return code;
+}
+
+static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, struct err *err)
+{
+	enum code code = store_drop(txn, table_items(table), err);
+
+	for (size_t i = 0; i < table->index_count && code == OK; i++)
+		code = store_drop(txn, index_keyspace(table, &table->indexes[i]), err);
+	return code == OK ? store_del(txn, tables_keyspace, key, err) : code;
+}
+
+enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+{
+	struct str key = key_of(err->arena, catalog, (struct ns){table->account, table->region}, table->name);
+	int64_t transient = catalog->options.transient_status_ms;
+	struct store_txn *txn;
+	size_t at;
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	pthread_rwlock_wrlock(&catalog->lock);
+	code = is_current(catalog, key, table, &at) ? delete_in_store(txn, key, table, err) : err_default(err, ERR_CONFLICT);
+	if (code == OK)
+		code = store_commit(txn, err);
+	else
+		store_abort(txn);
+	if (code == OK && transient > 0) {
+		struct table *deleting = table_clone(table);
+
+		deleting->status = STATUS_DELETING;
+		deleting->settles_ms = now_ms + transient;
+		catalog->entries[at].table = deleting;
+		table_unref(table);
+	} else if (code == OK) {
+		remove_at(catalog, at);
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return code;
+}
+
+size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, struct arena *arena, struct str **names, bool *more)
+{
+	struct str prefix = key_of(arena, catalog, ns, STR("")), from = key_of(arena, catalog, ns, after);
+	size_t n = 0;
+	bool found;
+
+	*more = false;
+	pthread_rwlock_rdlock(&catalog->lock);
+	size_t at = position(catalog, from, &found);
+	if (found)
+		at++;
+	*names = ARENA_ARRAY(arena, struct str, limit < catalog->n ? limit : catalog->n);
+	for (; at < catalog->n && str_starts_with(catalog->entries[at].key, prefix); at++) {
+		if (n == limit) {
+			*more = true;
+			break;
+		}
+		(*names)[n++] = str_copy(arena, catalog->entries[at].table->name);
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return n;
+}
+
+size_t catalog_count(struct catalog *catalog, struct ns ns)
+{
+	struct arena *arena = arena_new(0);
+	struct str prefix = key_of(arena, catalog, ns, STR(""));
+	size_t n = 0;
+	bool found;
+
+	pthread_rwlock_rdlock(&catalog->lock);
+	for (size_t at = position(catalog, prefix, &found); at < catalog->n && str_starts_with(catalog->entries[at].key, prefix); at++)
+		n++;
+	pthread_rwlock_unlock(&catalog->lock);
+	arena_free(arena);
+	return n;
+}
+
+bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where)
+{
+	bool found = false;
+
+	pthread_rwlock_rdlock(&catalog->lock);
+	for (size_t i = 0; i < catalog->n && !found; i++) {
+		const struct table *table = catalog->entries[i].table;
+
+		found = str_eq(table->name, name) && (!str_eq(table->account, ns.account) || !str_eq(table->region, ns.region));
+		if (found)
+			*where = (struct ns){str_copy(arena, table->account), str_copy(arena, table->region)};
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return found;
+}
+
+static bool add_size(void *context, struct str key, struct str image)
+{
+	uint64_t *sums = context;
+
+	(void)key;
+	sums[0]++;
+	sums[1] += image_item_size(image);
+	return true;
+}
+
+enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes, struct err *err)
+{
+	struct size_counter *counter = index ? index->size : table->size;
+	struct store_range all = {{NULL, 0}, {NULL, 0}, false};
+	uint64_t sums[2] = {0, 0};
+	struct store_txn *txn;
+
+	if (!atomic_load(&counter->is_counted)) {
+		/* a write transaction keeps writers out while we count, so that no change is missed or counted twice */
+		enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+		if (code != OK)
+			return code;
+		code = store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, add_size, sums, err);
+		if (code == OK && !atomic_load(&counter->is_counted)) {
+			atomic_store(&counter->items, (long long)sums[0]);
+			atomic_store(&counter->bytes, (long long)sums[1]);
+			atomic_store(&counter->is_counted, true);
+		}
+		store_abort(txn);
+		if (code != OK)
+			return code;
+	}
+	*items = (uint64_t)atomic_load(&counter->items);
+	*bytes = (uint64_t)atomic_load(&counter->bytes);
+	return OK;
+}

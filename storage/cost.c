@@ -1,0 +1,23 @@
+#include "storage/cost.h"
+
+struct units cost_total(const struct cost *cost)
+{
+	struct units total = cost->base;
+
+	for (size_t i = 0; i < cost->table->index_count; i++) {
+		total.read += cost->index[i].read;
+		total.write += cost->index[i].write;
+	}
+	return total;
+}
+
+void cost_add(struct cost *cost, const struct cost *more)
+{
+	cost->base.read += more->base.read;
+	cost->base.write += more->base.write;
+	for (size_t i = 0; i < cost->table->index_count; i++) {
+		cost->index[i].read += more->index[i].read;
+		cost->index[i].write += more->index[i].write;
+		cost->index_is_touched[i] = cost->index_is_touched[i] || more->index_is_touched[i];
+	}
+}

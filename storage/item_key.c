@@ -1,0 +1,201 @@
+#include "storage/item_key.h"
+
+#include "core/image.h"
+#include "core/key.h"
+#include "storage/messages.h"
+
+/* The keys of the table, or of an index. */
+static const struct key_schema *keys_of(const struct table *table, const struct index *index)
+{
+	return index ? &index->keys : &table->keys;
+}
+
+/* Bytes that count against the limits of key sizes. */
+static enum code check_sizes(const struct key_schema *keys, const struct value *const *values, struct err *err)
+{
+	size_t hash = 0, range = 0;
+
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		*(i < keys->hash_count ? &hash : &range) += value_size(values[i]);
+	if (hash > PARTITION_KEY_SIZE_MAX)
+		return err_set(err, MSG_PARTITION_KEY_SIZE);
+	if (range > SORT_KEY_SIZE_MAX)
+		return err_set(err, MSG_SORT_KEY_SIZE);
+	return OK;
+}
+
+static const char *kind_of_empty(const struct value *value)
+{
+	return value->type == TYPE_S ? "string" : "binary";
+}
+
+static bool is_empty(const struct value *value)
+{
+	return value->n == 0;
+}
+
+/* hash | partition key elements | sort key elements. */
+static struct buf encode(struct arena *arena, const struct key_schema *keys, const struct value *const *values)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_reserve(&buf, 64);
+	buf_add_be32(&buf, 0);
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		key_add(&buf, values[i]);
+		if (i + 1 == keys->hash_count) {
+			uint32_t hash = key_hash((struct str){buf.p + KEY_HASH_SIZE, buf.n - KEY_HASH_SIZE});
+
+			for (int k = 0; k < KEY_HASH_SIZE; k++)
+				buf.p[k] = (char)(hash >> (24 - 8 * k));
+		}
+	}
+	return buf;
+}
+
+enum code item_key_of_key(struct arena *arena, const struct table *table, const struct value *key, struct str *row_key, struct err *err)
+{
+	const struct key_schema *keys = &table->keys;
+	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
+	unsigned n = key_schema_count(keys);
+
+	if (key->n != n)
+		return err_set(err, MSG_KEY_SCHEMA);
+	for (unsigned i = 0; i < n; i++) {
+		values[i] = value_member(key, keys->attributes[i].name);
+		if (!values[i] || values[i]->type != keys->attributes[i].type)
+			return err_set(err, MSG_KEY_SCHEMA);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (is_empty(values[i]))
+			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(keys->attributes[i].name));
+	}
+	enum code code = check_sizes(keys, values, err);
+	if (code != OK)
+		return code;
+	struct buf buf = encode(arena, keys, values);
+	*row_key = buf_str(&buf);
+	return OK;
+}
+
+/* An item may lack an index's attributes; those it has must be fit to be keys. */
+static enum code check_index_keys(const struct index *index, const struct value *item, bool is_update, struct err *err)
+{
+	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
+	unsigned n = key_schema_count(&index->keys);
+	bool is_whole = true;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct key_attribute *attribute = &index->keys.attributes[i];
+
+		values[i] = value_member(item, attribute->name);
+		is_whole = is_whole && values[i];
+		if (!values[i])
+			continue;
+		if (values[i]->type != attribute->type)
+			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
+				       type_name((enum type)values[i]->type), STR_ARG(index->name));
+		if (is_empty(values[i]) && is_update)
+			return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE, kind_of_empty(values[i]));
+		if (is_empty(values[i]))
+			return err_set(err, MSG_INDEX_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(index->name), STR_ARG(attribute->name));
+	}
+	return is_whole ? check_sizes(&index->keys, values, err) : OK;
+}
+
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, bool is_update,
+			   struct str *row_key, struct err *err)
+{
+	const struct key_schema *keys = &table->keys;
+	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
+	enum code code;
+
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		const struct key_attribute *attribute = &keys->attributes[i];
+
+		values[i] = value_member(item, attribute->name);
+		if (!values[i])
+			return err_set(err, MSG_KEY_MISSING, STR_ARG(attribute->name));
+		if (values[i]->type != attribute->type)
+			return err_set(err, MSG_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
+				       type_name((enum type)values[i]->type));
+		if (is_empty(values[i]))
+			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(attribute->name));
+	}
+	code = check_sizes(keys, values, err);
+	for (size_t i = 0; i < table->index_count && code == OK; i++)
+		code = check_index_keys(&table->indexes[i], item, is_update, err);
+	if (code != OK)
+		return code;
+	struct buf buf = encode(arena, keys, values);
+	*row_key = buf_str(&buf);
+	return OK;
+}
+
+struct str item_key_of_row(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
+{
+	const struct key_schema *keys = keys_of(table, index);
+	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
+
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		values[i] = value_member(item, keys->attributes[i].name);
+		if (!values[i] || values[i]->type != keys->attributes[i].type)
+			return STR_ABSENT;
+	}
+	struct buf buf = encode(arena, keys, values);
+	for (unsigned i = 0; index && i < key_schema_count(&table->keys); i++) {
+		const struct value *value = value_member(item, table->keys.attributes[i].name);
+
+		if (!value)
+			return STR_ABSENT;
+		key_add(&buf, value);
+	}
+	return buf_str(&buf);
+}
+
+struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
+{
+	return item_key_of_row(arena, table, index, item);
+}
+
+struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image)
+{
+	struct buf buf = buf_in(arena);
+
+	if (index->projection == PROJECT_ALL)
+		return image;
+	/* both are in byte order: one merge */
+	struct member *members = ARENA_ARRAY(arena, struct member, index->projected_count);
+	struct value projected = {.type = TYPE_M, .members = members};
+	for (size_t i = 0, k = 0; i < item->n && k < index->projected_count;) {
+		int order = str_cmp(item->members[i].name, index->projected[k]);
+
+		if (order == 0)
+			members[projected.n++] = item->members[i];
+		i += order <= 0;
+		k += order >= 0;
+	}
+	image_encode(&projected, &buf);
+	return buf_str(&buf);
+}
+
+struct value item_key_attributes(struct arena *arena, const struct table *table, const struct index *index, struct str image)
+{
+	struct member *members = ARENA_ARRAY(arena, struct member, 2 * KEY_ATTRIBUTES_MAX);
+	const struct key_schema *schemas[] = {&table->keys, index ? &index->keys : &table->keys};
+	uint32_t n = 0;
+
+	for (unsigned s = 0; s < (index ? 2u : 1u); s++) {
+		for (unsigned i = 0; i < key_schema_count(schemas[s]); i++) {
+			struct str name = schemas[s]->attributes[i].name;
+			bool is_known = false;
+
+			for (uint32_t k = 0; k < n && !is_known; k++)
+				is_known = str_eq(members[k].name, name);
+			if (!is_known && image_get(arena, image, name, &members[n].value) && value_is_set(&members[n].value))
+				members[n++].name = name;
+		}
+	}
+	value_sort_members(members, n, NULL);
+	return (struct value){.type = TYPE_M, .n = n, .members = members};
+}

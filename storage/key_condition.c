@@ -1,0 +1,253 @@
+#include "storage/key_condition.h"
+
+#include "core/key.h"
+#include "storage/messages.h"
+
+#define CONDITIONS_MAX (KEY_ATTRIBUTES_MAX + 1)
+
+/* One conjunct: an attribute, what is said of it, and the values it is compared with. */
+struct conjunct {
+	struct str name;
+	enum node_kind kind;
+	const struct value *values[2];
+	unsigned value_count;
+};
+
+struct conjuncts {
+	size_t n;
+	struct conjunct v[CONDITIONS_MAX];
+	bool is_too_many;
+};
+
+static const char *operator_name(enum node_kind kind)
+{
+	static const char *const names[] = {
+		[NODE_NE] = "<>", [NODE_IN] = "IN", [NODE_OR] = "OR", [NODE_NOT] = "NOT",
+		[NODE_ATTRIBUTE_EXISTS] = "attribute_exists", [NODE_ATTRIBUTE_NOT_EXISTS] = "attribute_not_exists",
+		[NODE_ATTRIBUTE_TYPE] = "attribute_type", [NODE_CONTAINS] = "contains", [NODE_SIZE] = "size",
+		[NODE_BEGINS_WITH] = "begins_with", [NODE_BETWEEN] = "BETWEEN",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
+}
+
+static bool is_supported(enum node_kind kind)
+{
+	return (kind >= NODE_EQ && kind <= NODE_GE && kind != NODE_NE) || kind == NODE_BETWEEN || kind == NODE_BEGINS_WITH;
+}
+
+/* `:v < pk` says pk > :v. */
+static enum node_kind mirrored(enum node_kind kind)
+{
+	switch (kind) {
+	case NODE_LT:
+		return NODE_GT;
+	case NODE_LE:
+		return NODE_GE;
+	case NODE_GT:
+		return NODE_LT;
+	case NODE_GE:
+		return NODE_LE;
+	default:
+		return kind;
+	}
+}
+
+static enum code read_conjunct(const struct node *node, struct conjunct *out, struct err *err)
+{
+	const struct path *path = NULL;
+	unsigned path_at = 0;
+
+	*out = (struct conjunct){.kind = node->kind};
+	if (!is_supported(node->kind))
+		return err_set(err, MSG_KEY_CONDITION_OPERATOR, operator_name(node->kind));
+	for (unsigned i = 0; i < node->arg_count; i++) {
+		const struct node *arg = node->args[i];
+
+		if (arg->kind == NODE_PATH) {
+			if (path)
+				return err_set(err, MSG_KEY_CONDITION_NAMES);
+			path = arg->path;
+			path_at = i;
+		} else if (arg->kind == NODE_VALUE && out->value_count < 2) {
+			out->values[out->value_count++] = &arg->value;
+		} else {
+			return err_set(err, MSG_KEY_CONDITION_NESTED);
+		}
+	}
+	if (!path)
+		return err_set(err, MSG_KEY_CONDITION_NO_NAME);
+	if (path->n > 1)
+		return err_set(err, MSG_KEY_CONDITION_PATH, STR_ARG(path->steps[0].name));
+	if (path_at > 0 && (node->kind == NODE_BEGINS_WITH || node->kind == NODE_BETWEEN))
+		return err_set(err, MSG_KEY_CONDITION_ORDER, operator_name(node->kind));
+	if (path_at > 0)
+		out->kind = mirrored(node->kind);
+	out->name = path->steps[0].name;
+	return OK;
+}
+
+/* Depth is bounded by the parser. */
+static enum code collect(const struct node *node, struct conjuncts *all, struct err *err)
+{
+	struct conjunct conjunct;
+
+	if (node->kind == NODE_AND) {
+		enum code code = collect(node->args[0], all, err);
+
+		return code != OK ? code : collect(node->args[1], all, err);
+	}
+	enum code code = read_conjunct(node, &conjunct, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < all->n; i++) {
+		if (str_eq(all->v[i].name, conjunct.name))
+			return err_set(err, MSG_KEY_CONDITION_TWICE);
+	}
+	if (all->n == CONDITIONS_MAX)
+		all->is_too_many = true;
+	else
+		all->v[all->n++] = conjunct;
+	return OK;
+}
+
+static const struct conjunct *find(const struct conjuncts *all, struct str name)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		if (str_eq(all->v[i].name, name))
+			return &all->v[i];
+	}
+	return NULL;
+}
+
+static enum code check_values(const struct key_attribute *attribute, const struct conjunct *conjunct, size_t size_max, struct err *err)
+{
+	for (unsigned i = 0; i < conjunct->value_count; i++) {
+		const struct value *value = conjunct->values[i];
+
+		if (value->type != attribute->type)
+			return err_set(err, MSG_KEY_CONDITION_TYPE);
+		if (value->n == 0)
+			return err_set(err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(attribute->name));
+		if (value_size(value) > size_max && size_max == PARTITION_KEY_SIZE_MAX)
+			return err_set(err, MSG_PARTITION_KEY_SIZE);
+		if (value_size(value) > size_max)
+			return err_set(err, MSG_SORT_KEY_SIZE);
+	}
+	return OK;
+}
+
+/* prefix followed by the element. */
+static struct str bound(struct arena *arena, struct str prefix, const struct value *value, bool is_prefix)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_str(&buf, prefix);
+	if (is_prefix)
+		key_add_prefix(&buf, value);
+	else
+		key_add(&buf, value);
+	return buf_str(&buf);
+}
+
+/* The range within `prefix` that the conjunct leaves. */
+static struct store_range range_of(struct arena *arena, struct str prefix, const struct conjunct *conjunct)
+{
+	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
+	struct str at;
+
+	if (!conjunct)
+		return range;
+	at = bound(arena, prefix, conjunct->values[0], conjunct->kind == NODE_BEGINS_WITH);
+	switch (conjunct->kind) {
+	case NODE_LT:
+		range.high = at;
+		break;
+	case NODE_LE:
+		range.high = key_after_prefix(arena, at);
+		break;
+	case NODE_GT:
+		range.low = key_after_prefix(arena, at);
+		break;
+	case NODE_GE:
+		range.low = at;
+		break;
+	case NODE_BETWEEN:
+		range.low = at;
+		range.high = key_after_prefix(arena, bound(arena, prefix, conjunct->values[1], false));
+		break;
+	default: /* =, begins_with */
+		range.low = at;
+		range.high = key_after_prefix(arena, at);
+		break;
+	}
+	return range;
+}
+
+static enum code resolve_partition(struct arena *arena, const struct key_schema *keys, const struct conjuncts *all, struct str *partition,
+				   struct err *err)
+{
+	struct buf elements = buf_in(arena), buf = buf_in(arena);
+
+	for (unsigned i = 0; i < keys->hash_count; i++) {
+		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
+
+		if (!conjunct)
+			return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[i].name));
+	}
+	for (unsigned i = 0; i < keys->hash_count; i++) {
+		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
+		enum code code = check_values(&keys->attributes[i], conjunct, PARTITION_KEY_SIZE_MAX, err);
+
+		if (code != OK)
+			return code;
+		if (conjunct->kind != NODE_EQ)
+			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
+		key_add(&elements, conjunct->values[0]);
+	}
+	buf_add_be32(&buf, key_hash(buf_str(&elements)));
+	buf_add_str(&buf, buf_str(&elements));
+	*partition = buf_str(&buf);
+	return OK;
+}
+
+enum code key_condition_resolve(struct arena *arena, const struct key_schema *keys, const struct node *condition, bool is_legacy,
+				struct key_condition *out, struct err *err)
+{
+	struct conjuncts all = {0};
+	enum code code = collect(condition, &all, err);
+	const struct conjunct *last = NULL;
+	size_t used = keys->hash_count;
+
+	(void)is_legacy;
+	if (code != OK)
+		return code;
+	if (all.is_too_many || (all.n > 2 && key_schema_count(keys) <= 2))
+		return err_set(err, MSG_KEY_CONDITION_COUNT);
+	code = resolve_partition(arena, keys, &all, &out->partition, err);
+	if (code != OK)
+		return code;
+	struct str prefix = out->partition;
+	for (unsigned i = keys->hash_count; i < key_schema_count(keys); i++) {
+		const struct conjunct *conjunct = find(&all, keys->attributes[i].name);
+
+		if (!conjunct)
+			break;
+		if (last && last->kind != NODE_EQ)
+			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
+		code = check_values(&keys->attributes[i], conjunct, SORT_KEY_SIZE_MAX, err);
+		if (code != OK)
+			return code;
+		if (last)
+			prefix = bound(arena, prefix, last->values[0], false);
+		last = conjunct;
+		used++;
+	}
+	/* a condition on another attribute: AWS names the sort key that it expected instead */
+	if (used < all.n && used < key_schema_count(keys))
+		return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[used].name));
+	if (used < all.n)
+		return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
+	out->range = range_of(arena, prefix, last);
+	return OK;
+}

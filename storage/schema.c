@@ -1,0 +1,443 @@
+#include "storage/schema.h"
+
+#include <stdlib.h>
+
+#include "core/image.h"
+#include "core/number.h"
+#include "storage/messages.h"
+
+#define RECORD_VERSION 1
+#define TABLE_ARENA_KEEP 0
+
+struct size_counter *size_counter_new(void)
+{
+	struct size_counter *counter = calloc(1, sizeof(*counter));
+
+	if (!counter)
+		abort();
+	atomic_init(&counter->refs, 1);
+	return counter;
+}
+
+static struct size_counter *counter_ref(struct size_counter *counter)
+{
+	atomic_fetch_add(&counter->refs, 1);
+	return counter;
+}
+
+static void counter_unref(struct size_counter *counter)
+{
+	if (counter && atomic_fetch_sub(&counter->refs, 1) == 1)
+		free(counter);
+}
+
+struct table *table_new(void)
+{
+	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
+	struct table *table = ARENA_NEW(arena, struct table);
+
+	atomic_init(&table->refs, 1);
+	table->arena = arena;
+	table->size = size_counter_new();
+	return table;
+}
+
+struct table *table_ref(struct table *table)
+{
+	atomic_fetch_add_explicit(&table->refs, 1, memory_order_relaxed);
+	return table;
+}
+
+void table_unref(struct table *table)
+{
+	if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; i < table->index_count; i++)
+		counter_unref(table->indexes[i].size);
+	counter_unref(table->size);
+	arena_free(table->arena);
+}
+
+static struct str *copy_strings(struct arena *arena, const struct str *strings, size_t n)
+{
+	struct str *copy = ARENA_ARRAY(arena, struct str, n);
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = str_copy(arena, strings[i]);
+	return copy;
+}
+
+static void copy_keys(struct arena *arena, struct key_schema *keys)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		keys->attributes[i].name = str_copy(arena, keys->attributes[i].name);
+}
+
+static void copy_index(struct arena *arena, struct index *index)
+{
+	index->name = str_copy(arena, index->name);
+	copy_keys(arena, &index->keys);
+	index->included = copy_strings(arena, index->included, index->included_count);
+	index->projected = copy_strings(arena, index->projected, index->projected_count);
+	index->size = counter_ref(index->size);
+}
+
+struct table *table_clone(const struct table *table)
+{
+	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
+	struct table *copy = ARENA_NEW(arena, struct table);
+
+	memcpy((void *)copy, (const void *)table, sizeof(*copy));
+	atomic_init(&copy->refs, 1);
+	copy->arena = arena;
+	copy->account = str_copy(arena, table->account);
+	copy->region = str_copy(arena, table->region);
+	copy->name = str_copy(arena, table->name);
+	copy->id = str_copy(arena, table->id);
+	copy->stream_label = str_copy(arena, table->stream_label);
+	copy->table_class = str_copy(arena, table->table_class);
+	copy->sse_key = str_copy(arena, table->sse_key);
+	copy->resource_policy = str_copy(arena, table->resource_policy);
+	copy_keys(arena, &copy->keys);
+	copy->definitions = ARENA_ARRAY(arena, struct key_attribute, table->definition_count);
+	for (size_t i = 0; i < table->definition_count; i++)
+		copy->definitions[i] = (struct key_attribute){str_copy(arena, table->definitions[i].name), table->definitions[i].type};
+	copy->tags = ARENA_ARRAY(arena, struct tag, table->tag_count);
+	for (size_t i = 0; i < table->tag_count; i++)
+		copy->tags[i] = (struct tag){str_copy(arena, table->tags[i].key), str_copy(arena, table->tags[i].value)};
+	copy->indexes = ARENA_ARRAY(arena, struct index, table->index_count);
+	for (size_t i = 0; i < table->index_count; i++) {
+		copy->indexes[i] = table->indexes[i];
+		copy_index(arena, &copy->indexes[i]);
+	}
+	copy->size = counter_ref(table->size);
+	return copy;
+}
+
+const struct index *table_index(const struct table *table, struct str name)
+{
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (str_eq(table->indexes[i].name, name))
+			return &table->indexes[i];
+	}
+	return NULL;
+}
+
+static int by_str(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static void add_keys(const struct key_schema *keys, struct str *names, size_t *n)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		names[(*n)++] = keys->attributes[i].name;
+}
+
+void table_index_settle(struct table *table, struct index *index)
+{
+	struct str *names = ARENA_ARRAY(table->arena, struct str, index->included_count + 2 * KEY_ATTRIBUTES_MAX);
+	size_t n = 0, unique = 0;
+
+	add_keys(&table->keys, names, &n);
+	add_keys(&index->keys, names, &n);
+	for (size_t i = 0; i < index->included_count; i++)
+		names[n++] = index->included[i];
+	qsort(names, n, sizeof(*names), by_str);
+	for (size_t i = 0; i < n; i++) {
+		if (unique == 0 || !str_eq(names[unique - 1], names[i]))
+			names[unique++] = names[i];
+	}
+	index->projected = names;
+	index->projected_count = unique;
+}
+
+struct str table_arn(struct arena *arena, const struct table *table)
+{
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(table->region), STR_ARG(table->account),
+			  STR_ARG(table->name));
+}
+
+/*
+ * The record is an item: fields are read by name, so that later versions can add some. The tables below say which.
+ */
+enum field_kind { FIELD_STR, FIELD_INT, FIELD_BOOL };
+
+struct field {
+	const char *name;
+	enum field_kind kind;
+	size_t offset, size;
+};
+
+#define FIELD(type, member, kind) {#member, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member)}
+#define PAIR(type, member)                                                                                                       \
+	{#member ".set", FIELD_BOOL, offsetof(struct type, member.is_set), sizeof(bool)},                                         \
+		{#member ".read", FIELD_INT, offsetof(struct type, member.read), sizeof(int64_t)},                                \
+		{#member ".write", FIELD_INT, offsetof(struct type, member.write), sizeof(int64_t)}
+#define THROUGHPUT(type)                                                                                                         \
+	{"throughput.read", FIELD_INT, offsetof(struct type, throughput.read), sizeof(int64_t)},                                  \
+		{"throughput.write", FIELD_INT, offsetof(struct type, throughput.write), sizeof(int64_t)},                        \
+		{"throughput.decreases", FIELD_INT, offsetof(struct type, throughput.decreases_today), sizeof(int64_t)},          \
+		{"throughput.increased", FIELD_INT, offsetof(struct type, throughput.last_increase_ms), sizeof(int64_t)},         \
+		{"throughput.decreased", FIELD_INT, offsetof(struct type, throughput.last_decrease_ms), sizeof(int64_t)}
+
+static const struct field table_fields[] = {
+	FIELD(table, account, FIELD_STR), FIELD(table, region, FIELD_STR), FIELD(table, name, FIELD_STR), FIELD(table, number, FIELD_INT),
+	FIELD(table, id, FIELD_STR), FIELD(table, created_ms, FIELD_INT), FIELD(table, status, FIELD_INT), FIELD(table, settles_ms, FIELD_INT),
+	FIELD(table, billing, FIELD_INT), FIELD(table, on_demand_since_ms, FIELD_INT), FIELD(table, stream_view, FIELD_INT),
+	FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR), FIELD(table, is_deletion_protected, FIELD_BOOL),
+	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), FIELD(table, resource_policy, FIELD_STR),
+	THROUGHPUT(table), PAIR(table, on_demand), PAIR(table, warm),
+};
+
+static const struct field index_fields[] = {
+	FIELD(index, name, FIELD_STR), FIELD(index, is_local, FIELD_BOOL), FIELD(index, number, FIELD_INT), FIELD(index, projection, FIELD_INT),
+	FIELD(index, status, FIELD_INT), FIELD(index, is_backfilling, FIELD_BOOL), THROUGHPUT(index), PAIR(index, on_demand), PAIR(index, warm),
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define EXTRA_MAX 8 /* members besides the fields */
+
+/* A record, or a map in it, as it is built. */
+struct builder {
+	struct arena *arena;
+	struct member *members;
+	uint32_t n;
+};
+
+static void add_member(struct builder *builder, const char *name, struct value value)
+{
+	builder->members[builder->n++] = (struct member){str_of(name), value};
+}
+
+static struct value int_value(struct arena *arena, int64_t value)
+{
+	char *bytes = arena_bytes(arena, NUMBER_MAX);
+
+	return value_of_str(TYPE_N, (struct str){bytes, number_from_int(value, bytes)});
+}
+
+static struct value finish(struct builder *builder)
+{
+	value_sort_members(builder->members, builder->n, NULL);
+	return (struct value){.type = TYPE_M, .n = builder->n, .members = builder->members};
+}
+
+static struct builder start(struct arena *arena, const struct field *fields, size_t n, const void *object)
+{
+	struct builder builder = {arena, ARENA_ARRAY(arena, struct member, n + EXTRA_MAX), 0};
+
+	for (size_t i = 0; i < n; i++) {
+		const char *at = (const char *)object + fields[i].offset;
+		int64_t number = 0;
+
+		if (fields[i].kind == FIELD_STR) {
+			struct str s;
+
+			memcpy(&s, at, sizeof(s));
+			if (str_is_set(s))
+				add_member(&builder, fields[i].name, value_of_str(TYPE_S, s));
+		} else if (fields[i].kind == FIELD_BOOL) {
+			add_member(&builder, fields[i].name, (struct value){.type = TYPE_BOOL, .boolean = *(const bool *)at});
+		} else {
+			memcpy(&number, at, fields[i].size); /* little-endian hosts: enough for those we build for */
+			add_member(&builder, fields[i].name, int_value(arena, number));
+		}
+	}
+	return builder;
+}
+
+static struct value string_list(struct arena *arena, const struct str *strings, size_t n)
+{
+	struct value *elements = ARENA_ARRAY(arena, struct value, n);
+
+	for (size_t i = 0; i < n; i++)
+		elements[i] = value_of_str(TYPE_S, strings[i]);
+	return (struct value){.type = TYPE_L, .n = (uint32_t)n, .elements = elements};
+}
+
+/* Name, type, name, type, ... */
+static struct value attribute_list(struct arena *arena, const struct key_attribute *attributes, size_t n)
+{
+	struct str *strings = ARENA_ARRAY(arena, struct str, 2 * n);
+
+	for (size_t i = 0; i < n; i++) {
+		strings[2 * i] = attributes[i].name;
+		strings[2 * i + 1] = str_of(type_name(attributes[i].type));
+	}
+	return string_list(arena, strings, 2 * n);
+}
+
+static void add_keys_member(struct builder *builder, const struct key_schema *keys)
+{
+	add_member(builder, "keys", attribute_list(builder->arena, keys->attributes, key_schema_count(keys)));
+	add_member(builder, "hash_count", int_value(builder->arena, keys->hash_count));
+}
+
+static struct value index_record(struct arena *arena, const struct index *index)
+{
+	struct builder builder = start(arena, index_fields, COUNT(index_fields), index);
+
+	add_keys_member(&builder, &index->keys);
+	add_member(&builder, "included", string_list(arena, index->included, index->included_count));
+	return finish(&builder);
+}
+
+struct str table_encode(struct arena *arena, const struct table *table)
+{
+	struct builder builder = start(arena, table_fields, COUNT(table_fields), table);
+	struct value *indexes = ARENA_ARRAY(arena, struct value, table->index_count);
+	struct str *tags = ARENA_ARRAY(arena, struct str, 2 * table->tag_count);
+	struct buf buf = buf_in(arena);
+
+	for (size_t i = 0; i < table->index_count; i++)
+		indexes[i] = index_record(arena, &table->indexes[i]);
+	for (size_t i = 0; i < table->tag_count; i++) {
+		tags[2 * i] = table->tags[i].key;
+		tags[2 * i + 1] = table->tags[i].value;
+	}
+	add_keys_member(&builder, &table->keys);
+	add_member(&builder, "version", int_value(arena, RECORD_VERSION));
+	add_member(&builder, "definitions", attribute_list(arena, table->definitions, table->definition_count));
+	add_member(&builder, "indexes", (struct value){.type = TYPE_L, .n = (uint32_t)table->index_count, .elements = indexes});
+	add_member(&builder, "tags", string_list(arena, tags, 2 * table->tag_count));
+	struct value record = finish(&builder);
+	image_encode(&record, &buf);
+	return buf_str(&buf);
+}
+
+static int64_t read_int(const struct value *map, const char *name, bool *ok)
+{
+	const struct value *value = value_member(map, str_of(name));
+	int64_t number = 0;
+
+	if (!value || value->type != TYPE_N || !number_to_int(value_str(value), &number))
+		*ok = false;
+	return number;
+}
+
+/* Fields that the record lacks stay zero. */
+static void read_fields(struct arena *arena, const struct field *fields, size_t n, const struct value *map, void *object, bool *ok)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct value *value = value_member(map, str_of(fields[i].name));
+		char *at = (char *)object + fields[i].offset;
+
+		if (!value)
+			continue;
+		if (fields[i].kind == FIELD_STR) {
+			struct str s = str_copy(arena, value_str(value));
+
+			*ok = *ok && value->type == TYPE_S;
+			memcpy(at, &s, sizeof(s));
+		} else if (fields[i].kind == FIELD_BOOL) {
+			*(bool *)at = value->boolean;
+		} else {
+			int64_t number = read_int(map, fields[i].name, ok);
+
+			memcpy(at, &number, fields[i].size);
+		}
+	}
+}
+
+static const struct value *read_list(const struct value *map, const char *name, bool *ok)
+{
+	static const struct value empty = {.type = TYPE_L};
+	const struct value *list = value_member(map, str_of(name));
+
+	if (list && list->type == TYPE_L)
+		return list;
+	*ok = false;
+	return &empty;
+}
+
+static struct str *read_strings(struct arena *arena, const struct value *map, const char *name, size_t *n, bool *ok)
+{
+	const struct value *list = read_list(map, name, ok);
+	struct str *strings = ARENA_ARRAY(arena, struct str, list->n);
+
+	for (uint32_t i = 0; i < list->n; i++) {
+		*ok = *ok && list->elements[i].type == TYPE_S;
+		strings[i] = *ok ? str_copy(arena, value_str(&list->elements[i])) : STR_ABSENT;
+	}
+	*n = *ok ? list->n : 0;
+	return strings;
+}
+
+static size_t read_attributes(struct arena *arena, const struct value *map, const char *name, struct key_attribute **out, bool *ok)
+{
+	size_t n;
+	struct str *strings = read_strings(arena, map, name, &n, ok);
+
+	*out = ARENA_ARRAY(arena, struct key_attribute, n / 2);
+	for (size_t i = 0; i < n / 2; i++)
+		(*out)[i] = (struct key_attribute){strings[2 * i], type_of_name(strings[2 * i + 1])};
+	return n / 2;
+}
+
+static void read_keys(struct arena *arena, const struct value *map, struct key_schema *keys, bool *ok)
+{
+	struct key_attribute *attributes;
+	size_t n = read_attributes(arena, map, "keys", &attributes, ok);
+	int64_t hash_count = read_int(map, "hash_count", ok);
+
+	if (n == 0 || n > KEY_ATTRIBUTES_MAX || hash_count < 1 || (size_t)hash_count > n) {
+		*ok = false;
+		return;
+	}
+	memcpy(keys->attributes, attributes, n * sizeof(*attributes));
+	keys->hash_count = (unsigned)hash_count;
+	keys->range_count = (unsigned)(n - (size_t)hash_count);
+}
+
+static void read_indexes(struct table *table, const struct value *record, bool *ok)
+{
+	const struct value *list = read_list(record, "indexes", ok);
+
+	table->indexes = ARENA_ARRAY(table->arena, struct index, list->n);
+	for (uint32_t i = 0; i < list->n && *ok; i++) {
+		struct index *index = &table->indexes[i];
+		const struct value *map = &list->elements[i];
+
+		if (map->type != TYPE_M) {
+			*ok = false;
+			return;
+		}
+		read_fields(table->arena, index_fields, COUNT(index_fields), map, index, ok);
+		read_keys(table->arena, map, &index->keys, ok);
+		index->included = read_strings(table->arena, map, "included", &index->included_count, ok);
+		index->size = size_counter_new();
+		table_index_settle(table, index);
+		table->index_count++;
+	}
+}
+
+enum code table_decode(struct str record, struct table **out, struct err *err)
+{
+	struct table *table = table_new();
+	struct arena *scratch = arena_new(0);
+	struct value map;
+	size_t tag_strings;
+	bool ok = image_decode(scratch, record, &map);
+
+	if (ok && read_int(&map, "version", &ok) > RECORD_VERSION)
+		ok = false;
+	if (ok) {
+		read_fields(table->arena, table_fields, COUNT(table_fields), &map, table, &ok);
+		read_keys(table->arena, &map, &table->keys, &ok);
+		table->definition_count = read_attributes(table->arena, &map, "definitions", &table->definitions, &ok);
+		struct str *tags = read_strings(table->arena, &map, "tags", &tag_strings, &ok);
+		table->tag_count = tag_strings / 2;
+		table->tags = ARENA_ARRAY(table->arena, struct tag, table->tag_count);
+		for (size_t i = 0; i < table->tag_count; i++)
+			table->tags[i] = (struct tag){tags[2 * i], tags[2 * i + 1]};
+		read_indexes(table, &map, &ok);
+	}
+	arena_free(scratch);
+	if (!ok) {
+		table_unref(table);
+		return err_set(err, MSG_RECORD_MALFORMED);
+	}
+	*out = table;
+	return OK;
+}
