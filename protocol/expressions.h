@@ -1,0 +1,52 @@
+/*
+ * expressions - a request's expressions, and the legacy parameters that mean the same, parsed once.
+ *
+ * An operation describes what its input has in a struct expression_request; expressions_check() judges which
+ * parameters stand together, expressions_parse() parses what is given. What follows sees trees only, whichever way they were written.
+ */
+#ifndef DYNALITH_PROTOCOL_EXPRESSIONS_H
+#define DYNALITH_PROTOCOL_EXPRESSIONS_H
+
+#include "core/expr.h"
+#include "protocol/shapes.h"
+
+#define EXPRESSION_LEGACY_MAX 4
+
+/* A legacy parameter of the operation: its name, and whether the request has it (an empty one counts). */
+struct legacy_parameter {
+	const char *name;
+	bool is_given;
+};
+
+struct expression_request {
+	/* The texts; absent where not given or not a parameter of the operation. */
+	struct str update, projection, condition, filter, key_condition;
+	/* What MSG_VALUES_WITHOUT_EXPRESSION says is null, with its verb: "ConditionExpression is". */
+	const char *valued;
+	const struct expression_attribute_name_map *names; /* NULL: not a parameter */
+	const struct value *values;                        /* NULL: not given */
+	/* In the order that AWS lists them; the first without a name ends the list. */
+	struct legacy_parameter legacy[EXPRESSION_LEGACY_MAX];
+};
+
+/* NULL where not given. */
+struct expressions {
+	struct update *update;
+	struct projection *projection;
+	const struct node *condition, *filter, *key_condition;
+};
+
+/*
+ * Whether the parameters may stand together: no legacy ones beside expressions; names and values only with expressions, not empty, with
+ * well-formed placeholders. ERR_VALIDATION.
+ */
+enum code expressions_check(struct arena *arena, const struct expression_request *request, struct err *err) WARN_UNUSED;
+
+/*
+ * Parses every expression given, after expressions_check() found nothing, and then requires every name and value to be used.
+ * In the order of DynamoDB Local: update, condition, filter, projection, key condition.
+ */
+enum code expressions_parse(struct arena *arena, const struct expression_request *request, struct expressions *out,
+			    struct err *err) WARN_UNUSED;
+
+#endif
