@@ -1,0 +1,237 @@
+#include "storage/read.h"
+
+#include "core/image.h"
+#include "core/key.h"
+#include "storage/item_key.h"
+#include "storage/messages.h"
+
+enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err)
+{
+	return item_key_of_key(arena, item->table, item->key, &item->row_key, err);
+}
+
+enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct read_item *item = &items[i];
+
+		code = store_get(txn, table_items(item->table), item->row_key, arena, &item->image, err);
+		item->cost = (struct cost){.table = item->table};
+		item->cost.base.read = capacity_read(image_item_size(item->image), item->mode);
+	}
+	if (code != OK) {
+		store_abort(txn);
+		return code;
+	}
+	return store_commit(txn, err);
+}
+
+/* A page under way. */
+struct visit {
+	struct read_page *page;
+	struct arena *arena;
+	struct store_txn *txn;
+	struct err *err;
+	enum code code;
+	enum read_mode mode;
+	bool needs_base;     /* rows of a local index are completed from the table */
+	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
+};
+
+/* Whether the page wants attributes that its index does not hold; only local indexes can fetch them. */
+static bool is_base_needed(const struct read_page *page)
+{
+	const struct index *index = page->index;
+
+	if (!index || !index->is_local || index->projection == PROJECT_ALL || page->select == READ_COUNT)
+		return false;
+	if (page->select == READ_ALL_ATTRIBUTES)
+		return true;
+	for (size_t i = 0; page->projection && i < page->projection->n; i++) {
+		struct str name = page->projection->paths[i]->steps[0].name;
+		bool is_projected = false;
+
+		for (size_t k = 0; k < index->projected_count && !is_projected; k++)
+			is_projected = str_eq(index->projected[k], name);
+		if (!is_projected)
+			return true;
+	}
+	return false;
+}
+
+/* The whole item of an index row; bills its reading to the table. */
+static enum code fetch_base(struct visit *visit, struct str *image)
+{
+	struct read_page *page = visit->page;
+	struct value keys = item_key_attributes(visit->arena, page->table, NULL, *image);
+	struct str row_key;
+	enum code code = item_key_of_key(visit->arena, page->table, &keys, &row_key, visit->err);
+
+	if (code == OK)
+		code = store_get(visit->txn, table_items(page->table), row_key, visit->arena, image, visit->err);
+	if (code == OK && !str_is_set(*image))
+		return err_set(visit->err, MSG_ROW_MALFORMED);
+	page->cost.base.read += capacity_read(image_item_size(*image), visit->mode);
+	return code;
+}
+
+static void deliver(struct visit *visit, struct str image)
+{
+	struct read_page *page = visit->page;
+	struct subject subject = {visit->arena, NULL, image};
+
+	if (page->filter && !expr_eval(page->filter, &subject))
+		return;
+	page->count++;
+	if (page->select == READ_COUNT)
+		return;
+	if (page->projection) {
+		struct value projected = expr_project(page->projection, &subject);
+
+		page->sink(page->context, STR_ABSENT, &projected);
+	} else {
+		page->sink(page->context, image, NULL);
+	}
+}
+
+static bool visit_row(void *context, struct str key, struct str row)
+{
+	struct visit *visit = context;
+	struct read_page *page = visit->page;
+	struct str image = row;
+
+	(void)key;
+	page->scanned++;
+	visit->bytes += image_item_size(row);
+	if (visit->needs_base)
+		visit->code = fetch_base(visit, &image);
+	if (visit->code != OK)
+		return false;
+	deliver(visit, image);
+	if ((page->limit && page->scanned >= page->limit) || visit->bytes >= PAGE_SIZE_MAX) {
+		/* the row's bytes are gone after this call */
+		page->last_key = item_key_attributes(visit->arena, page->table, page->index, str_copy(visit->arena, row));
+		return false;
+	}
+	return true;
+}
+
+static struct str later(struct str a, struct str b)
+{
+	return !str_is_set(a) || (str_is_set(b) && str_cmp(b, a) > 0) ? b : a;
+}
+
+static struct str earlier(struct str a, struct str b)
+{
+	return !str_is_set(a) || (str_is_set(b) && str_cmp(b, a) < 0) ? b : a;
+}
+
+static struct store_range whole_range(struct arena *arena, const struct read_page *page)
+{
+	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
+
+	if (page->keys)
+		range = page->keys->range;
+	else if (page->segments > 0)
+		key_segment(arena, page->segment, page->segments, &range.low, &range.high);
+	range.is_reverse = page->is_reverse;
+	return range;
+}
+
+/* The range without what lies up to the start key. No key is a prefix of another, so a byte after it is the next possible one. */
+static struct store_range page_range(struct arena *arena, const struct read_page *page)
+{
+	struct store_range range = whole_range(arena, page);
+	struct buf after = buf_in(arena);
+
+	if (!str_is_set(page->start_after))
+		return range;
+	if (page->is_reverse) {
+		range.high = earlier(range.high, page->start_after);
+		return range;
+	}
+	buf_add_str(&after, page->start_after);
+	buf_add_byte(&after, 0);
+	range.low = later(range.low, buf_str(&after));
+	return range;
+}
+
+enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err)
+{
+	struct store_range range = page_range(arena, page);
+	struct visit visit = {page, arena, NULL, err, OK, page->is_consistent ? READ_CONSISTENT : READ_EVENTUAL, is_base_needed(page), 0};
+	enum code code;
+
+	page->count = page->scanned = 0;
+	page->last_key = VALUE_NONE;
+	page->cost = (struct cost){.table = page->table};
+	code = store_begin(catalog_store(catalog), STORE_READ, &visit.txn, err);
+	if (code != OK)
+		return code;
+	code = store_scan(visit.txn, page->index ? index_keyspace(page->table, page->index) : table_items(page->table), &range, visit_row,
+			  &visit, err);
+	if (code == OK)
+		code = visit.code;
+	if (code != OK) {
+		store_abort(visit.txn);
+		return code;
+	}
+	double units = capacity_read(visit.bytes, visit.mode);
+	if (page->index) {
+		size_t i = (size_t)(page->index - page->table->indexes);
+
+		page->cost.index[i].read = units;
+		page->cost.index_is_touched[i] = true;
+	} else {
+		page->cost.base.read = units;
+	}
+	return store_commit(visit.txn, err);
+}
+
+/* Exactly the key attributes of the table and the index, of their types. */
+static bool is_start_key_shape(const struct table *table, const struct index *index, const struct value *start_key)
+{
+	struct str seen[2 * KEY_ATTRIBUTES_MAX];
+	const struct key_schema *schemas[] = {&table->keys, index ? &index->keys : &table->keys};
+	size_t n = 0;
+
+	for (unsigned s = 0; s < (index ? 2u : 1u); s++) {
+		for (unsigned i = 0; i < key_schema_count(schemas[s]); i++) {
+			const struct key_attribute *attribute = &schemas[s]->attributes[i];
+			const struct value *value = value_member(start_key, attribute->name);
+			bool is_known = false;
+
+			if (!value || value->type != attribute->type)
+				return false;
+			for (size_t k = 0; k < n && !is_known; k++)
+				is_known = str_eq(seen[k], attribute->name);
+			if (!is_known)
+				seen[n++] = attribute->name;
+		}
+	}
+	return start_key->n == n;
+}
+
+enum code read_start_key(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str *row_key,
+			 struct err *err)
+{
+	struct store_range range = whole_range(arena, page);
+
+	if (!is_start_key_shape(page->table, page->index, start_key))
+		return page->keys ? err_set(err, MSG_START_KEY_INVALID) : err_set(err, MSG_START_KEY_SCHEMA);
+	*row_key = item_key_of_row(arena, page->table, page->index, start_key);
+	bool is_inside = (!str_is_set(range.low) || str_cmp(*row_key, range.low) >= 0) &&
+			 (!str_is_set(range.high) || str_cmp(*row_key, range.high) < 0);
+	if (is_inside)
+		return OK;
+	if (!page->keys)
+		return err_set(err, MSG_START_KEY_SEGMENT, page->segments, page->segment);
+	if (!str_starts_with(*row_key, page->keys->partition))
+		return err_set(err, MSG_START_KEY_OUTSIDE);
+	return err_set(err, MSG_START_KEY_RANGE);
+}

@@ -1,0 +1,82 @@
+/*
+ * Idempotency tokens: SYSTEM_TOKENS maps a token to its expiry and the request's fingerprint; SYSTEM_TOKEN_EXPIRY lists them by expiry,
+ * so that expired ones are found without a scan of all.
+ */
+#include "storage/messages.h"
+#include "storage/write_internal.h"
+
+#define EXPIRED_PER_WRITE 8 /* tokens removed by each transaction that brings a new one: more than it adds */
+
+static const struct keyspace tokens = {0, SYSTEM_TOKENS};
+static const struct keyspace expiries = {0, SYSTEM_TOKEN_EXPIRY};
+
+struct expired {
+	struct arena *arena;
+	size_t n;
+	struct str keys[EXPIRED_PER_WRITE];
+};
+
+static bool collect(void *context, struct str key, struct str value)
+{
+	struct expired *expired = context;
+
+	(void)value;
+	expired->keys[expired->n++] = str_copy(expired->arena, key);
+	return expired->n < EXPIRED_PER_WRITE;
+}
+
+static uint64_t read_be64(struct str bytes)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < 8 && i < bytes.n; i++)
+		value = value << 8 | (unsigned char)bytes.p[i];
+	return value;
+}
+
+static struct str expiry_key(struct arena *arena, int64_t expires_ms, struct str token)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_be64(&buf, (uint64_t)expires_ms);
+	buf_add_str(&buf, token);
+	return buf_str(&buf);
+}
+
+static enum code remove_expired(struct store_txn *txn, struct arena *arena, int64_t now_ms, struct err *err)
+{
+	struct expired expired = {.arena = arena};
+	struct store_range range = {STR_ABSENT, expiry_key(arena, now_ms, STR("")), false};
+	enum code code = store_scan(txn, expiries, &range, collect, &expired, err);
+
+	for (size_t i = 0; i < expired.n && code == OK; i++) {
+		struct str key = expired.keys[i];
+
+		code = store_del(txn, tokens, (struct str){key.p + 8, key.n - 8}, err);
+		if (code == OK)
+			code = store_del(txn, expiries, key, err);
+	}
+	return code;
+}
+
+enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms, struct err *err)
+{
+	struct buf record = buf_in(arena);
+	struct str known;
+	enum code code = remove_expired(txn, arena, now_ms, err);
+
+	if (code == OK)
+		code = store_get(txn, tokens, token->token, arena, &known, err);
+	if (code != OK)
+		return code;
+	if (str_is_set(known) && known.n >= 8 && (int64_t)read_be64(known) > now_ms) {
+		if (!str_eq((struct str){known.p + 8, known.n - 8}, token->fingerprint))
+			return err_set(err, MSG_TOKEN_MISMATCH);
+		token->was_done = true;
+		return OK;
+	}
+	buf_add_be64(&record, (uint64_t)token->expires_ms);
+	buf_add_str(&record, token->fingerprint);
+	code = store_put(txn, tokens, token->token, buf_str(&record), err);
+	return code != OK ? code : store_put(txn, expiries, expiry_key(arena, token->expires_ms, token->token), STR("-"), err);
+}

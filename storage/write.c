@@ -1,0 +1,305 @@
+#include "storage/write.h"
+
+#include "core/capacity.h"
+#include "core/image.h"
+#include "core/key.h"
+#include "storage/item_key.h"
+#include "storage/messages.h"
+#include "storage/write_internal.h"
+
+#define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
+
+enum code write_prepare(struct arena *arena, struct write *write, struct err *err)
+{
+	if (write->kind != WRITE_PUT)
+		return item_key_of_key(arena, write->table, write->key, &write->row_key, err);
+	enum code code = item_key_of_item(arena, write->table, write->item, false, &write->row_key, err);
+	if (code == OK && item_size(write->item) > ITEM_SIZE_MAX)
+		return err_set(err, MSG_ITEM_SIZE);
+	return code;
+}
+
+const char *write_reason(enum code code)
+{
+	switch (code) {
+	case OK:
+		return "None";
+	case ERR_CONDITIONAL_CHECK_FAILED:
+		return "ConditionalCheckFailed";
+	case ERR_ITEM_COLLECTION_SIZE:
+		return "ItemCollectionSizeLimitExceeded";
+	case ERR_TRANSACTION_CONFLICT:
+		return "TransactionConflict";
+	case ERR_THROUGHPUT_EXCEEDED:
+		return "ProvisionedThroughputExceeded";
+	default:
+		return "ValidationError";
+	}
+}
+
+static bool is_old_needed(const struct write *write)
+{
+	return write->kind == WRITE_UPDATE || write->table->index_count > 0;
+}
+
+static enum code load_old(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = store_get(step->txn, table_items(write->table), write->row_key, step->arena, &write->old_image, err);
+
+	write->old_item = VALUE_NONE;
+	write->new_item = VALUE_NONE;
+	write->new_image = STR_ABSENT;
+	write->cost = (struct cost){.table = write->table};
+	if (code == OK && str_is_set(write->old_image) && is_old_needed(write) &&
+	    !image_decode(step->arena, write->old_image, &write->old_item))
+		return err_set(err, MSG_ROW_MALFORMED);
+	return code;
+}
+
+static enum code check_condition(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	struct subject subject = {step->arena, value_is_set(&write->old_item) ? &write->old_item : NULL, write->old_image};
+
+	if (!write->condition || expr_eval(write->condition, &subject))
+		return OK;
+	enum code code = err_default(err, ERR_CONDITIONAL_CHECK_FAILED);
+	if (write->wants_item_on_failure)
+		err->item = write->old_image;
+	return code;
+}
+
+/* The new item of an update: of the old one, or of the key alone. */
+static enum code make_updated(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	const struct value *base = value_is_set(&write->old_item) ? &write->old_item : write->key;
+	struct str row_key;
+
+	write->new_item = *base;
+	if (!write->update)
+		return OK;
+	enum code code = expr_update(write->update, step->arena, base, &write->new_item, err);
+	if (code == OK)
+		code = item_key_of_item(step->arena, write->table, &write->new_item, true, &row_key, err);
+	if (code == OK && item_size(&write->new_item) > ITEM_SIZE_MAX)
+		return err_set(err, MSG_ITEM_SIZE_UPDATE);
+	return code;
+}
+
+/* A pure function of the old item: fills new_item and new_image. */
+static enum code make_new(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	struct buf buf = buf_in(step->arena);
+
+	if (write->kind == WRITE_DELETE)
+		return OK;
+	if (write->kind == WRITE_CHECK) {
+		write->new_item = write->old_item;
+		write->new_image = write->old_image;
+		return OK;
+	}
+	if (write->kind == WRITE_PUT) {
+		write->new_item = *write->item;
+	} else {
+		enum code code = make_updated(step, err);
+
+		if (code != OK)
+			return code;
+	}
+	buf_reserve(&buf, 1024);
+	image_encode(&write->new_item, &buf);
+	write->new_image = buf_str(&buf);
+	return OK;
+}
+
+/* Writes the item's own row, if it differs. */
+static enum code store_item(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	bool had = str_is_set(write->old_image), has = str_is_set(write->new_image);
+
+	if (had == has && (!had || str_eq(write->old_image, write->new_image)))
+		return OK;
+	step->sizes[0].items += has - had;
+	step->sizes[0].bytes += (long long)image_item_size(write->new_image) - (long long)image_item_size(write->old_image);
+	if (has)
+		return store_put(step->txn, table_items(write->table), write->row_key, write->new_image, err);
+	return store_del(step->txn, table_items(write->table), write->row_key, err);
+}
+
+/* One write from its old image to the last index row. What it costs is known also when its condition failed. */
+static enum code run_one(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = load_old(step, err);
+
+	if (code != OK)
+		return code;
+	code = check_condition(step, err);
+	if (code == OK)
+		code = make_new(step, err);
+	write->cost.base.write = capacity_write(image_item_size(write->old_image), image_item_size(write->new_image), step->is_transactional);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = store_item(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = write_indexes(step, err);
+	return code;
+}
+
+/* Whether an error belongs to its action and not to the store. */
+static bool is_reason(enum code code)
+{
+	return code == ERR_VALIDATION || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
+}
+
+static enum code canceled(struct arena *arena, struct err *reasons, size_t n, struct err *err)
+{
+	struct buf codes = buf_in(arena);
+
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&codes, "%s%s", i ? ", " : "", write_reason(reasons[i].code));
+	enum code code = err_set(err, MSG_TRANSACTION_CANCELED, STR_ARG(buf_str(&codes)));
+	err->reasons = reasons;
+	err->reason_count = n;
+	return code;
+}
+
+static void count_sizes(const struct write *write, const struct size_change *sizes, int sign)
+{
+	for (size_t i = 0; i <= write->table->index_count; i++) {
+		struct size_counter *counter = i == 0 ? write->table->size : write->table->indexes[i - 1].size;
+
+		if (sizes[i].items)
+			atomic_fetch_add(&counter->items, sign * sizes[i].items);
+		if (sizes[i].bytes)
+			atomic_fetch_add(&counter->bytes, sign * sizes[i].bytes);
+	}
+}
+
+struct run {
+	struct store_txn *txn;
+	struct arena *arena;
+	struct write *writes;
+	size_t n;
+	enum write_mode mode;
+	struct size_change (*sizes)[1 + INDEXES_MAX];
+};
+
+static enum code run_all(struct run *run, struct err *err)
+{
+	struct err *reasons = run->mode == WRITE_TRANSACTION ? ARENA_ARRAY(run->arena, struct err, run->n) : NULL;
+	bool has_failed = false;
+
+	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
+	for (size_t i = 0; i < run->n; i++) {
+		struct write_step step = {run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i]};
+		struct err own = err_in(run->arena);
+		enum code code = run_one(&step, reasons ? &own : err);
+
+		if (code != OK && (!reasons || !is_reason(code))) {
+			if (reasons)
+				*err = own;
+			return code;
+		}
+		if (reasons)
+			reasons[i] = own;
+		has_failed = has_failed || code != OK;
+	}
+	return has_failed ? canceled(run->arena, reasons, run->n, err) : OK;
+}
+
+/* A repeated transaction writes nothing and costs the reading of its items. */
+static enum code read_costs(struct run *run, struct err *err)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		struct write *write = &run->writes[i];
+		struct str image;
+		enum code code = store_get(run->txn, table_items(write->table), write->row_key, run->arena, &image, err);
+
+		if (code != OK)
+			return code;
+		write->cost = (struct cost){.table = write->table};
+		write->cost.base.read = capacity_read(image_item_size(image), READ_TRANSACTIONAL);
+	}
+	return OK;
+}
+
+/* Runs the writes within a store transaction that is begun, and ends it. */
+static enum code run_and_commit(struct run *run, struct write_token *token, int64_t now_ms, struct err *err)
+{
+	enum code code = OK;
+
+	if (token) {
+		token->was_done = false;
+		code = write_check_token(run->txn, run->arena, token, now_ms, err);
+	}
+	if (code == OK && token && token->was_done) {
+		code = read_costs(run, err);
+		store_abort(run->txn);
+		return code;
+	}
+	if (code == OK)
+		code = run_all(run, err);
+	if (code != OK) {
+		store_abort(run->txn);
+		return code;
+	}
+	/* before the commit, while other writers and the counting in catalog_size wait */
+	for (size_t i = 0; i < run->n; i++)
+		count_sizes(&run->writes[i], run->sizes[i], 1);
+	code = store_commit(run->txn, err);
+	for (size_t i = 0; i < run->n && code != OK; i++)
+		count_sizes(&run->writes[i], run->sizes[i], -1);
+	return code;
+}
+
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+		    struct write_token *token, int64_t now_ms, struct err *err)
+{
+	struct run run = {NULL, arena, writes, n, mode, arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change))};
+	enum code code = OK;
+
+	for (int i = 0; i < CONFLICTS_MAX; i++) {
+		code = store_begin(catalog_store(catalog), STORE_WRITE, &run.txn, err);
+		if (code == OK)
+			code = run_and_commit(&run, token, now_ms, err);
+		if (code != ERR_CONFLICT)
+			break;
+	}
+	return code;
+}
+
+static bool add_bytes(void *context, struct str key, struct str image)
+{
+	uint64_t *bytes = context;
+
+	(void)key;
+	*bytes += image_item_size(image);
+	return true;
+}
+
+enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes, struct err *err)
+{
+	const struct table *table = write->table;
+	struct buf partition = buf_in(arena);
+	const struct value *key = value_member(write->kind == WRITE_PUT ? write->item : write->key, table->keys.attributes[0].name);
+	struct store_txn *txn;
+
+	buf_add(&partition, write->row_key.p, KEY_HASH_SIZE);
+	key_add(&partition, key);
+	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+	if (code != OK)
+		return code;
+	*bytes = 0;
+	code = store_scan(txn, table_items(table), &range, add_bytes, bytes, err);
+	for (size_t i = 0; i < table->index_count && code == OK; i++) {
+		if (table->indexes[i].is_local)
+			code = store_scan(txn, index_keyspace(table, &table->indexes[i]), &range, add_bytes, bytes, err);
+	}
+	store_abort(txn);
+	return code;
+}

@@ -1,0 +1,29 @@
+/*
+ * write_internal - what the parts of the write path share; not for others.
+ */
+#ifndef DYNALITH_STORAGE_WRITE_INTERNAL_H
+#define DYNALITH_STORAGE_WRITE_INTERNAL_H
+
+#include "storage/write.h"
+
+/* What one write changes in the size counters: [0] the table, [1 + i] index i. */
+struct size_change {
+	long long items, bytes;
+};
+
+struct write_step {
+	struct store_txn *txn;
+	struct arena *arena;
+	struct write *write;
+	bool is_transactional;
+	struct size_change *sizes; /* 1 + index_count of them */
+};
+
+/* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */
+enum code write_indexes(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* The transaction's token: whether the same request was applied before; if not, notes it in the transaction. */
+enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms,
+			    struct err *err) WARN_UNUSED;
+
+#endif
