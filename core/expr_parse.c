@@ -293,22 +293,29 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 
 static enum code parse_or(struct parser *parser, struct raw **out);
 
-/* Whether the parenthesis at the current token holds an operand: "(a) = :v". Looks ahead on a copy. */
+/*
+ * Whether the parenthesis at the current token holds an operand, "(a) = :v", and not a condition. Looks ahead on a copy. A function call
+ * may be either: what follows the parenthesis decides.
+ */
 static bool holds_operand(const struct parser *parser)
 {
 	struct lexer lexer = parser->lexer;
-	struct token token = parser->next;
+	struct token token = parser->next, previous = parser->token;
+	bool has_function = false;
 	unsigned open = 1;
 
-	while (token.kind != TOKEN_END && open > 0) {
-		if (token.kind == TOKEN_OPERATOR)
+	for (; token.kind != TOKEN_END && open > 0; previous = token, token = lexer_next(&lexer)) {
+		if (token.kind == TOKEN_OPERATOR || is_keyword(&token))
 			return false;
-		if (token.kind == TOKEN_CHARACTER)
-			open += token.text.p[0] == '(' ? 1u : token.text.p[0] == ')' ? -1u : 0;
-		if (open > 0 && is_keyword(&token))
-			return false;
-		token = lexer_next(&lexer);
+		if (token.kind == TOKEN_CHARACTER && token.text.p[0] == '(') {
+			open++;
+			has_function = has_function || previous.kind == TOKEN_WORD;
+		} else if (token.kind == TOKEN_CHARACTER && token.text.p[0] == ')') {
+			open--;
+		}
 	}
+	if (!has_function)
+		return true;
 	return token.kind == TOKEN_OPERATOR || (is_keyword(&token) && (token.text.n == 7 || strncasecmp(token.text.p, "IN", 2) == 0));
 }
 

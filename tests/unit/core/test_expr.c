@@ -1,0 +1,295 @@
+#include "core/expr.h"
+#include "core/image.h"
+#include "core/number.h"
+
+#include "tests/unit/test.h"
+
+static struct arena *arena;
+
+static struct value s(const char *text)
+{
+	return value_of_str(TYPE_S, str_of(text));
+}
+
+static struct value n(const char *text)
+{
+	struct err err = err_in(arena);
+	char *bytes = arena_bytes(arena, NUMBER_MAX);
+	size_t length = 0;
+
+	CHECK(number_parse(str_of(text), bytes, &length, &err) == OK);
+	return value_of_str(TYPE_N, (struct str){bytes, length});
+}
+
+static struct value list_of(enum type type, size_t count, const struct value *elements)
+{
+	struct value *copy = ARENA_ARRAY(arena, struct value, count);
+
+	memcpy(copy, elements, count * sizeof(*copy));
+	return (struct value){.type = (uint8_t)type, .n = (uint32_t)count, .elements = copy};
+}
+
+#define LIST_OF(type, ...) \
+	list_of(type, sizeof((struct value[]){__VA_ARGS__}) / sizeof(struct value), (struct value[]){__VA_ARGS__})
+
+static struct value map_of(size_t count, const struct member *members)
+{
+	struct member *copy = ARENA_ARRAY(arena, struct member, count);
+
+	memcpy(copy, members, count * sizeof(*copy));
+	value_sort_members(copy, count, NULL);
+	return (struct value){.type = TYPE_M, .n = (uint32_t)count, .members = copy};
+}
+
+#define MAP_OF(...) \
+	map_of(sizeof((struct member[]){__VA_ARGS__}) / sizeof(struct member), (struct member[]){__VA_ARGS__})
+#define M(literal, v) {STR_INIT(literal), (v)}
+
+/* {pk: "a", n: 5, s: "hello", l: [1, 2, 3], m: {x: 1, y: {z: "deep"}}, ss: {"a", "b"}, nothing: null} */
+static struct value sample(void)
+{
+	struct value null = {.type = TYPE_NULL};
+	struct value inner = MAP_OF(M("z", s("deep")));
+	struct value m = MAP_OF(M("x", n("1")), M("y", inner));
+	struct value l = LIST_OF(TYPE_L, n("1"), n("2"), n("3"));
+	struct value ss = LIST_OF(TYPE_SS, s("a"), s("b"));
+
+	return MAP_OF(M("pk", s("a")), M("n", n("5")), M("s", s("hello")), M("l", l), M("m", m), M("ss", ss), M("nothing", null));
+}
+
+static struct expr_env env(void)
+{
+	static struct expr_name names[2];
+	static struct expr_value values[9];
+	struct value set = LIST_OF(TYPE_SS, s("b"), s("c"));
+	struct value l = LIST_OF(TYPE_L, n("9"));
+
+	names[0] = (struct expr_name){STR("#name"), STR("s"), false};
+	names[1] = (struct expr_name){STR("#y"), STR("y"), false};
+	values[0] = (struct expr_value){STR(":n"), n("5"), false};
+	values[1] = (struct expr_value){STR(":one"), n("1"), false};
+	values[2] = (struct expr_value){STR(":s"), s("hello"), false};
+	values[3] = (struct expr_value){STR(":h"), s("he"), false};
+	values[4] = (struct expr_value){STR(":b"), (struct value){.type = TYPE_BOOL, .boolean = true}, false};
+	values[5] = (struct expr_value){STR(":set"), set, false};
+	values[6] = (struct expr_value){STR(":l"), l, false};
+	values[7] = (struct expr_value){STR(":type"), s("NS"), false};
+	values[8] = (struct expr_value){STR(":zero"), n("0"), false};
+	return (struct expr_env){arena, 2, names, 9, values};
+}
+
+/* "true", "false", or the error's message without its "Invalid ConditionExpression: ". */
+static struct str condition(const char *text)
+{
+	struct err err = err_in(arena);
+	struct expr_env e = env();
+	const struct node *node;
+	struct value item = sample();
+	struct str prefix = STR("Invalid ConditionExpression: ");
+
+	if (expr_parse_condition(&e, EXPR_CONDITION, str_of(text), &node, &err) != OK)
+		return str_starts_with(err.message, prefix) ? (struct str){err.message.p + prefix.n, err.message.n - prefix.n} : err.message;
+	struct buf image = buf_in(arena);
+	image_encode(&item, &image);
+	struct subject by_value = {arena, &item, STR_ABSENT}, by_image = {arena, NULL, buf_str(&image)};
+	bool result = expr_eval(node, &by_value);
+	CHECK(result == expr_eval(node, &by_image));
+	return result ? STR("true") : STR("false");
+}
+
+TEST(conditions_hold_or_not)
+{
+	static const char *const cases[][2] = {
+		{"n = :n", "true"}, {"n <> :n", "false"}, {"n > :one AND s = :s", "true"}, {"n < :one OR s = :s", "true"},
+		{"NOT n = :n", "false"}, {"NOT n = :one AND s = :s", "true"}, {"n = :one AND n = :one OR s = :s", "true"},
+		{"n = :n OR n = :one AND n = :one", "true"}, {"n BETWEEN :one AND :n", "true"}, {"s IN (:n, :s)", "true"}, {"s in (:n)", "false"},
+		{"nowhere = :n", "false"}, {"nowhere <> :n", "true"}, {"attribute_exists(m.y.z)", "true"}, {"attribute_exists(m.#y.q)", "false"},
+		{"attribute_not_exists(l[3])", "true"}, {"l[1] > :one", "true"}, {"begins_with(#name, :h)", "true"}, {"begins_with(n, :h)", "false"},
+		{"contains(s, :h)", "true"}, {"contains(ss, :h)", "false"}, {"contains(l, :one)", "true"}, {"attribute_type(n, :type)", "false"},
+		{"size(l) > :one", "true"}, {"size(n) > :zero", "false"}, {":one < size(s)", "true"}, {"(n = :n)", "true"}, {"(n) = :n", "true"},
+		{"(size(l)) > (:one)", "true"}, {"(n = :n) AND (s = :s OR s = :h)", "true"}, {"NOT (NOT (n = :n))", "true"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(condition(cases[i][0]), cases[i][1]);
+}
+
+TEST(condition_errors)
+{
+	static const char *const cases[][2] = {
+		{"", "The expression can not be empty;"},
+		{"a", "Syntax error; token: \"<EOF>\", near: \"a\""},
+		{"a = :n b", "Syntax error; token: \"b\", near: \":n b\""},
+		{"a = :n)", "Syntax error; token: \")\", near: \":n)\""},
+		{"a == :n", "Syntax error; token: \"=\", near: \"== :n\""},
+		{"a = \"x\"", "Syntax error; token: \"\"\", near: \"= \"x\""},
+		{"a.b[0 = :n", "Syntax error; token: \"=\", near: \"0 = :n\""},
+		{"a..b = :n", "Syntax error; token: \".\", near: \"..b\""},
+		{"a[01] = :n", "Syntax error; token: \"1\", near: \"01]\""},
+		{"a IN ()", "Syntax error; token: \")\", near: \"()\""},
+		{"a AND b", "Syntax error; token: \"AND\", near: \"a AND b\""},
+		{"(a = :n) OR (a)", "Syntax error; token: \"<EOF>\", near: \")\""},
+		{"((a = :n))", "The expression has redundant parentheses;"},
+		{"abort = :n", "Attribute name is a reserved keyword; reserved keyword: abort"},
+		{"#q = :n", "An expression attribute name used in the document path is not defined; attribute name: #q"},
+		{"a = :q", "An expression attribute value used in expression is not defined; attribute value: :q"},
+		{"foo(a)", "Invalid function name; function: foo"},
+		{"size(a)", "The function is not allowed to be used this way in an expression; function: size"},
+		{"a = if_not_exists(b, :n)", "The function is not allowed in a condition expression; function: if_not_exists"},
+		{"attribute_exists(:n)", "Operator or function requires a document path; operator or function: attribute_exists"},
+		{"begins_with(a)",
+		 "Incorrect number of operands for operator or function; operator or function: begins_with, number of operands: 1"},
+		{"begins_with(a, :n)", "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N"},
+		{"a < :b", "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"},
+		{"a = a",
+		 "The first operand must be distinct from the remaining operands for this operator or function; operator: =, first operand: [a]"},
+		{"a BETWEEN :n AND :one",
+		 "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: "
+		 "{N:5}, upper bound operand: AttributeValue: {N:1}"},
+		{"a[1000000000000] = :n", "List index is not within the allowable range; index: [1000000000000]"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(condition(cases[i][0]), cases[i][1]);
+}
+
+TEST(hostile_nesting_is_refused)
+{
+	char text[4097];
+
+	memset(text, '(', 4096);
+	text[4096] = '\0';
+	CHECK(str_starts_with(condition(text), STR("Syntax error")));
+	for (size_t i = 0; i < 4096; i += 4)
+		memcpy(text + i, "NOT ", 4);
+	CHECK(str_starts_with(condition(text), STR("Syntax error")));
+	memset(text, 'x', 4096);
+	CHECK(str_starts_with(condition(text), STR("Syntax error; token: \"<EOF>\"")));
+}
+
+/* The item after the update, as JSON-like text of one attribute; or the error's message. */
+static struct str updated(const char *text, const char *attribute)
+{
+	struct err err = err_in(arena);
+	struct expr_env e = env();
+	struct value item = sample(), after;
+	struct update *update;
+	struct buf out = buf_in(arena);
+
+	if (expr_parse_update(&e, str_of(text), &update, &err) != OK || expr_update(update, arena, &item, &after, &err) != OK)
+		return err.message;
+	const struct value *value = value_member(&after, str_of(attribute));
+	if (!value)
+		return STR("absent");
+	if (value->type == TYPE_N)
+		number_format(value_str(value), &out);
+	else if (value->type == TYPE_S)
+		buf_add_str(&out, value_str(value));
+	for (uint32_t i = 0; (value->type == TYPE_L || type_is_set((enum type)value->type)) && i < value->n; i++) {
+		buf_add_byte(&out, i ? ',' : '[');
+		if (value->elements[i].type == TYPE_N)
+			number_format(value_str(&value->elements[i]), &out);
+		else
+			buf_add_str(&out, value_str(&value->elements[i]));
+	}
+	if (value->type == TYPE_M)
+		buf_printf(&out, "map of %u", value->n);
+	return buf_str(&out);
+}
+
+TEST(updates)
+{
+	static const char *const cases[][3] = {
+		{"SET n = n + :one", "n", "6"}, {"SET n = :one - n", "n", "-4"}, {"SET fresh = if_not_exists(fresh, :one)", "fresh", "1"},
+		{"SET n = if_not_exists(n, :one)", "n", "5"}, {"SET l = list_append(l, :l)", "l", "[1,2,3,9"},
+		{"SET l = list_append(:l, l)", "l", "[9,1,2,3"}, {"SET l[1] = :s", "l", "[1,hello,3"}, {"SET l[7] = :n, l[5] = :s", "l", "[1,2,3,hello,5"},
+		{"REMOVE l[0], l[2]", "l", "[2"}, {"REMOVE l[0] SET l[9] = :n", "l", "[2,3,5"}, {"SET m.x = :n, m.w = :n", "m", "map of 3"},
+		{"REMOVE m.x", "m", "map of 1"}, {"REMOVE n", "n", "absent"}, {"ADD n :one", "n", "6"}, {"ADD fresh :one", "fresh", "1"},
+		{"ADD ss :set", "ss", "[a,b,c"}, {"DELETE ss :set", "ss", "[a"}, {"DELETE fresh :set", "fresh", "absent"},
+		{"SET a1 = n, n = :one", "a1", "5"}, {"SET n = (n + :one)", "n", "6"},
+		{"SET a = nowhere", "a", "The provided expression refers to an attribute that does not exist in the item"},
+		{"SET n = s + :one", "n", "An operand in the update expression has an incorrect data type"},
+		{"SET q.r = :n", "q", "The document path provided in the update expression is invalid for update"},
+		{"SET s[0] = :n", "s", "The document path provided in the update expression is invalid for update"},
+		{"ADD s :one", "s", "An operand in the update expression has an incorrect data type"},
+		{"SET n = :n SET s = :s", "n", "Invalid UpdateExpression: The \"SET\" section can only be used once in an update expression;"},
+		{"SET n = :n, n = :one", "n",
+		 "Invalid UpdateExpression: Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [n], "
+		 "path two: [n]"},
+		{"SET m.x = :n, m[0] = :one", "m",
+		 "Invalid UpdateExpression: Two document paths conflict with each other; must remove or rewrite one of these paths; path one: [m, x], "
+		 "path two: [m, [0]]"},
+		{"ADD n :s", "n",
+		 "Invalid UpdateExpression: Incorrect operand type for operator or function; operator: ADD, operand type: STRING, typeSet: "
+		 "ALLOWED_FOR_ADD_OPERAND"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(updated(cases[i][0], cases[i][1]), cases[i][2]);
+}
+
+TEST(deleting_every_element_removes_the_set)
+{
+	struct value set = LIST_OF(TYPE_SS, s("b"), s("c"));
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	struct value item = MAP_OF(M("set", set)), after;
+	struct update *update;
+
+	CHECK(expr_parse_update(&e, STR("DELETE #set :set"), &update, &err) != OK);
+	e.names[0] = (struct expr_name){STR("#set"), STR("set"), false};
+	CHECK(expr_parse_update(&e, STR("DELETE #set :set"), &update, &err) == OK);
+	CHECK(expr_update(update, arena, &item, &after, &err) == OK);
+	CHECK_INT(after.n, 0);
+	CHECK_INT(item.n, 1);
+}
+
+TEST(projections)
+{
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	struct value item = sample();
+	struct subject subject = {arena, &item, STR_ABSENT};
+	struct projection *projection;
+
+	CHECK(expr_parse_projection(&e, STR("pk, m.#y.z, l[2], l[0], nowhere, m.q"), &projection, &err) == OK);
+	struct value out = expr_project(projection, &subject);
+	CHECK_INT(out.n, 3);
+	const struct value *l = value_member(&out, STR("l"));
+	CHECK(l && l->n == 2 && value_equal(&l->elements[0], &(struct value){.type = TYPE_N, .n = n("1").n, .bytes = n("1").bytes}));
+	const struct value *m = value_member(&out, STR("m"));
+	CHECK(m && m->n == 1);
+	CHECK(expr_parse_projection(&e, STR("m, m.x"), &projection, &err) == ERR_VALIDATION);
+	CHECK(expr_parse_projection(&e, STR("pk,"), &projection, &err) == ERR_VALIDATION);
+}
+
+TEST(unused_names_and_values)
+{
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	const struct node *node;
+
+	CHECK(expr_parse_condition(&e, EXPR_CONDITION, STR("#name = :n"), &node, &err) == OK);
+	CHECK(expr_check_unused(&e, &err) == ERR_VALIDATION);
+	CHECK_STR(err.message, "Value provided in ExpressionAttributeNames unused in expressions: keys: {#y}");
+}
+
+TEST(reserved_words)
+{
+	CHECK(reserved_has(STR("ABORT")) && reserved_has(STR("abort")) && reserved_has(STR("Zone")) && reserved_has(STR("name")));
+	CHECK(!reserved_has(STR("PK")) && !reserved_has(STR("")) && !reserved_has(STR("note")) && !reserved_has(STR("abor")));
+}
+
+int main(void)
+{
+	static const struct test_case cases[] = {
+		TEST_CASE(conditions_hold_or_not), TEST_CASE(condition_errors), TEST_CASE(hostile_nesting_is_refused), TEST_CASE(updates),
+		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections), TEST_CASE(unused_names_and_values),
+		TEST_CASE(reserved_words),
+	};
+
+	arena = arena_new(1 << 20);
+	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
+	arena_free(arena);
+	return status;
+}
