@@ -62,7 +62,6 @@
 
 /* writes */
 #define MSG_RETURN_VALUES ERR_VALIDATION, "Return values set to invalid value"
-#define MSG_ITEM_SIZE ERR_VALIDATION, "Item size has exceeded the maximum allowed size"
 #define MSG_UPDATE_KEY \
 	ERR_VALIDATION, INVALID_VALUES "Cannot update attribute " STR_FMT ". This attribute is part of the key"
 #define MSG_KEY_NOT_SCALAR                                                                                                \
@@ -109,7 +108,5 @@
 #define MSG_TRANSACT_DUPLICATES ERR_VALIDATION, "Transaction request cannot include multiple operations on one item"
 #define MSG_TRANSACT_SIZE ERR_VALIDATION, "Transaction payload size cannot exceed 4MB. Payload Size: %zu"
 #define MSG_TRANSACT_RESPONSE_SIZE ERR_VALIDATION, "Payload in response is too large.%zu"
-#define MSG_TRANSACT_CANCELED \
-	ERR_TRANSACTION_CANCELED, "Transaction cancelled, please refer cancellation reasons for specific reasons [" STR_FMT "]"
 
 #endif

@@ -1,11 +1,13 @@
 /*
- * respond - the parts that many responses share, written once: ConsumedCapacity, ItemCollectionMetrics.
+ * respond - the parts that many responses share, written once: ConsumedCapacity, ItemCollectionMetrics, cancellation.
  */
 #ifndef DYNALITH_PROTOCOL_RESPOND_H
 #define DYNALITH_PROTOCOL_RESPOND_H
 
 #include "protocol/handler.h"
 #include "storage/cost.h"
+#include "storage/read.h"
+#include "storage/write.h"
 
 /* How a ConsumedCapacity splits its units: transactions and writes name read and write units apart, as AWS does. */
 enum capacity_form {
@@ -15,13 +17,34 @@ enum capacity_form {
 	CAPACITY_TRANSACT_WRITE,  /* with WriteCapacityUnits (ReadCapacityUnits on an idempotent repeat) */
 };
 
+/* The item of an image as a value, or what `projection` (or NULL) leaves of it. */
+void respond_item(struct call *call, struct str image, const struct projection *projection);
+
+/*
+ * The whole response of a Query or Scan: reads the page, streaming each item into the response as it is found.
+ * Sets the page's sink and context. `wanted`: a ReturnConsumedCapacity constant.
+ */
+enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err) WARN_UNUSED;
+
 /* "ConsumedCapacity": {...}; nothing when `wanted` (a ReturnConsumedCapacity constant) is NONE or not given. */
 void respond_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost);
 
 /* "ConsumedCapacity": [...], one per table in the order given. */
 void respond_capacities(struct call *call, int wanted, enum capacity_form form, const struct cost *costs, size_t n);
 
+/* Adds `cost` to the entry of its table among the *n of `costs`, which has room for another. */
+void respond_tally(struct cost *costs, size_t *n, const struct cost *cost);
+
 /* {"ItemCollectionKey": {...}, "SizeEstimateRangeGB": [low, high]} as a value. */
 void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes);
+
+/* "ItemCollectionMetrics": {...} of a write; nothing unless `wanted` is SIZE and the table has local indexes. */
+enum code respond_metrics(struct call *call, int wanted, const struct write *write, struct err *err) WARN_UNUSED;
+
+/* "ItemCollectionMetrics": {"table": [...], ...} of many writes; a collection stands once. */
+enum code respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n, struct err *err) WARN_UNUSED;
+
+/* ERR_TRANSACTION_CANCELED with a reason per action: those whose keys and items were refused before anything was done. */
+enum code respond_canceled(struct err *err, struct err *reasons, size_t n) WARN_UNUSED;
 
 #endif

@@ -1,0 +1,187 @@
+/* BatchGetItem. AWS: API Reference, BatchGetItem. */
+#include "core/image.h"
+#include "protocol/expressions.h"
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/legacy.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+#include "storage/read.h"
+
+#define KEYS_MAX 100
+#define RESPONSE_SIZE_MAX (16u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
+
+/* One table's share of the request; its items are reads[first .. first + keys.n). */
+struct share {
+	struct str name; /* as given */
+	const struct keys_and_attributes *wanted;
+	struct projection *projection;
+	size_t first;
+	size_t done;     /* items that fit into the response */
+};
+
+static enum code check_duplicates(struct call *call, const struct key_list *keys, struct err *err)
+{
+	struct rules_seen seen = rules_seen_new(call->arena, keys->n);
+
+	/* Images, because equal values have equal ones; the table is not known yet. */
+	for (size_t i = 0; i < keys->n; i++) {
+		struct buf image = buf_in(call->arena);
+
+		image_encode(keys->v[i], &image);
+		if (!rules_seen_add(&seen, buf_str(&image)))
+			return err_set(err, MSG_BATCH_DUPLICATES);
+	}
+	return OK;
+}
+
+static enum code parse(struct call *call, struct share *share, struct err *err)
+{
+	struct expression_request request = {
+		.projection = share->wanted->projection_expression,
+		.names = &share->wanted->expression_attribute_names,
+		.legacy = {{"AttributesToGet", share->wanted->attributes_to_get.v != NULL}},
+	};
+	struct expressions expressions = {0};
+	enum code code = expressions_check(call->arena, &request, err);
+
+	if (!code)
+		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &share->projection, err);
+	if (!code)
+		code = expressions_parse(call->arena, &request, &expressions, err);
+	if (!code && expressions.projection)
+		share->projection = expressions.projection;
+	return code ? code : check_duplicates(call, &share->wanted->keys, err);
+}
+
+/* The rules of the request alone: fills shares, sets *total to the number of keys. */
+static enum code parse_all(struct call *call, const struct batch_get_request_map *items, struct share *shares, size_t *total, struct err *err)
+{
+	*total = 0;
+	if (items->n == 0)
+		return err_set(err, MSG_BATCH_EMPTY_GET);
+	for (size_t i = 0; i < items->n; i++) {
+		shares[i] = (struct share){.name = items->v[i].key, .wanted = &items->v[i].value, .first = *total};
+		*total += shares[i].wanted->keys.n;
+	}
+	if (*total > KEYS_MAX)
+		return err_set(err, MSG_BATCH_MANY, "BatchGetItem");
+	for (size_t i = 0; i < items->n; i++) {
+		enum code code = parse(call, &shares[i], err);
+
+		if (code)
+			return code;
+	}
+	return OK;
+}
+
+static enum code prepare(struct call *call, const struct share *share, struct read_item *reads, struct err *err)
+{
+	struct table *table;
+	enum code code = call_table(call, share->name, ABSENT_RESOURCE, &table, err);
+
+	for (size_t i = 0; !code && i < share->wanted->keys.n; i++) {
+		struct read_item *read = &reads[share->first + i];
+
+		read->table = table;
+		read->key = share->wanted->keys.v[i];
+		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
+		code = read_prepare(call->arena, read, err);
+	}
+	return code;
+}
+
+static void write_items(struct call *call, struct share *share, const struct read_item *reads, size_t *size)
+{
+	json_out_name(&call->out, share->name);
+	json_out_open(&call->out, '[');
+	for (; share->done < share->wanted->keys.n; share->done++) {
+		struct str image = reads[share->first + share->done].image;
+
+		*size += image_item_size(image);
+		if (*size > RESPONSE_SIZE_MAX)
+			break;
+		if (str_is_set(image))
+			respond_item(call, image, share->projection);
+	}
+	json_out_close(&call->out, ']');
+}
+
+/* What was asked of the table, with the keys that are left. */
+static void write_unprocessed(struct call *call, const struct share *share)
+{
+	const struct keys_and_attributes *wanted = share->wanted;
+	struct json_out *out = &call->out;
+
+	json_out_name(out, share->name);
+	json_out_open(out, '{');
+	json_out_name(out, STR("Keys"));
+	json_out_open(out, '[');
+	for (size_t i = share->done; i < wanted->keys.n; i++)
+		json_out_item(out, wanted->keys.v[i]);
+	json_out_close(out, ']');
+	if (wanted->attributes_to_get.v) {
+		json_out_name(out, STR("AttributesToGet"));
+		json_out_open(out, '[');
+		for (size_t i = 0; i < wanted->attributes_to_get.n; i++)
+			json_out_string(out, wanted->attributes_to_get.v[i]);
+		json_out_close(out, ']');
+	}
+	if (wanted->consistent_read.is_set)
+		json_out_field_boolean(out, "ConsistentRead", wanted->consistent_read.value);
+	if (str_is_set(wanted->projection_expression))
+		json_out_field_string(out, "ProjectionExpression", wanted->projection_expression);
+	if (wanted->expression_attribute_names.v) {
+		json_out_name(out, STR("ExpressionAttributeNames"));
+		json_out_open(out, '{');
+		for (size_t i = 0; i < wanted->expression_attribute_names.n; i++) {
+			json_out_name(out, wanted->expression_attribute_names.v[i].key);
+			json_out_string(out, wanted->expression_attribute_names.v[i].value);
+		}
+		json_out_close(out, '}');
+	}
+	json_out_close(out, '}');
+}
+
+static void respond(struct call *call, int wanted_capacity, struct share *shares, size_t n, const struct read_item *reads)
+{
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
+	size_t size = 0, cost_count = 0;
+
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, STR("Responses"));
+	json_out_open(&call->out, '{');
+	for (size_t i = 0; i < n; i++) {
+		write_items(call, &shares[i], reads, &size);
+		for (size_t j = 0; j < shares[i].done; j++)
+			respond_tally(costs, &cost_count, &reads[shares[i].first + j].cost);
+	}
+	json_out_close(&call->out, '}');
+	json_out_name(&call->out, STR("UnprocessedKeys"));
+	json_out_open(&call->out, '{');
+	for (size_t i = 0; i < n; i++)
+		if (shares[i].done < shares[i].wanted->keys.n)
+			write_unprocessed(call, &shares[i]);
+	json_out_close(&call->out, '}');
+	respond_capacities(call, wanted_capacity, CAPACITY_READ, costs, cost_count);
+	json_out_close(&call->out, '}');
+}
+
+enum code op_batch_get_item(struct call *call, const struct batch_get_item_input *input, struct err *err)
+{
+	size_t n = input->request_items.n, total;
+	struct share *shares = ARENA_ARRAY(call->arena, struct share, n);
+	enum code code = parse_all(call, &input->request_items, shares, &total, err);
+
+	if (code)
+		return code;
+	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, total);
+
+	for (size_t i = 0; !code && i < n; i++)
+		code = prepare(call, &shares[i], reads, err);
+	if (!code)
+		code = read_items(call->service->catalog, call->arena, reads, total, err);
+	if (!code)
+		respond(call, input->return_consumed_capacity, shares, n, reads);
+	return code;
+}

@@ -1,0 +1,93 @@
+/* BatchWriteItem. AWS: API Reference, BatchWriteItem. */
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+#include "storage/write.h"
+
+#define REQUESTS_MAX 25
+
+/* The rules of the request alone; sets *total to the number of writes. */
+static enum code check(const struct batch_write_item_request_map *items, size_t *total, struct err *err)
+{
+	*total = 0;
+	if (items->n == 0)
+		return err_set(err, MSG_BATCH_EMPTY_WRITE);
+	for (size_t i = 0; i < items->n; i++) {
+		const struct write_requests *requests = &items->v[i].value;
+
+		for (size_t j = 0; j < requests->n; j++) {
+			const struct write_request *request = &requests->v[j];
+			enum code code = OK;
+
+			if (!request->put_request == !request->delete_request)
+				return err_set(err, MSG_BATCH_ONE_OF);
+			if (request->put_request)
+				code = rules_item_size(request->put_request->item, err);
+			if (code)
+				return code;
+			if (++*total > REQUESTS_MAX)
+				return err_set(err, MSG_BATCH_MANY, "BatchWriteItem");
+		}
+	}
+	return OK;
+}
+
+static enum code prepare(struct call *call, struct str table_name, const struct write_requests *requests, struct write *writes,
+			 struct err *err)
+{
+	struct rules_seen seen = rules_seen_new(call->arena, requests->n);
+	struct table *table;
+	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &table, err);
+
+	for (size_t i = 0; !code && i < requests->n; i++) {
+		const struct write_request *request = &requests->v[i];
+
+		writes[i].table = table;
+		writes[i].kind = request->put_request ? WRITE_PUT : WRITE_DELETE;
+		if (request->put_request)
+			writes[i].item = request->put_request->item;
+		else
+			writes[i].key = request->delete_request->key;
+		code = write_prepare(call->arena, &writes[i], err);
+		if (!code && !rules_seen_add(&seen, writes[i].row_key))
+			code = err_set(err, MSG_BATCH_DUPLICATES);
+	}
+	return code;
+}
+
+static enum code respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n,
+			 struct err *err)
+{
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
+	size_t cost_count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		respond_tally(costs, &cost_count, &writes[i].cost);
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, STR("UnprocessedItems"));
+	json_out_open(&call->out, '{');
+	json_out_close(&call->out, '}');
+	enum code code = respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n, err);
+
+	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE, costs, cost_count);
+	json_out_close(&call->out, '}');
+	return code;
+}
+
+enum code op_batch_write_item(struct call *call, const struct batch_write_item_input *input, struct err *err)
+{
+	const struct batch_write_item_request_map *items = &input->request_items;
+	size_t total, done = 0;
+	enum code code = check(items, &total, err);
+
+	if (code)
+		return code;
+	struct write *writes = ARENA_ARRAY(call->arena, struct write, total);
+
+	for (size_t i = 0; !code && i < items->n; done += items->v[i++].value.n)
+		code = prepare(call, items->v[i].key, &items->v[i].value, writes + done, err);
+	if (!code)
+		code = write_run(call->service->catalog, call->arena, writes, total, WRITE_BATCH, NULL, call->now_ms, err);
+	return code ? code : respond(call, input, writes, total, err);
+}

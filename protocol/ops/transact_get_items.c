@@ -1,0 +1,103 @@
+/* TransactGetItems. AWS: API Reference, TransactGetItems. */
+#include "core/image.h"
+#include "protocol/expressions.h"
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+#include "storage/read.h"
+
+#define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
+
+static enum code parse(struct call *call, const struct get_action *get, struct projection **projection, struct err *err)
+{
+	struct expression_request request = {
+		.projection = get->projection_expression,
+		.names = &get->expression_attribute_names,
+	};
+	struct expressions expressions = {0};
+	enum code code = expressions_check(call->arena, &request, err);
+
+	if (!code)
+		code = expressions_parse(call->arena, &request, &expressions, err);
+	*projection = expressions.projection;
+	return code;
+}
+
+/* Tables and keys. A wrong key is its action's reason; an absent table and an item named twice are the request's error. */
+static enum code prepare(struct call *call, const struct transact_get_item_list *items, struct read_item *reads, struct err *err)
+{
+	struct err *reasons = ARENA_ARRAY(call->arena, struct err, items->n);
+	struct rules_seen seen = rules_seen_new(call->arena, items->n);
+	bool is_refused = false;
+
+	for (size_t i = 0; i < items->n; i++) {
+		const struct get_action *get = items->v[i].get;
+		enum code code = call_table(call, get->table_name, ABSENT_RESOURCE, &reads[i].table, err);
+
+		if (code)
+			return code;
+		reasons[i] = err_in(call->arena);
+		reads[i].key = get->key;
+		reads[i].mode = READ_TRANSACTIONAL;
+		if (read_prepare(call->arena, &reads[i], &reasons[i])) {
+			is_refused = true;
+			continue;
+		}
+		if (!rules_seen_add(&seen, rules_item_name(call->arena, reads[i].table, reads[i].row_key)))
+			return err_set(err, MSG_TRANSACT_DUPLICATES);
+	}
+	return is_refused ? respond_canceled(err, reasons, items->n) : OK;
+}
+
+static enum code check_size(const struct read_item *reads, size_t n, struct err *err)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < n; i++)
+		size += image_item_size(reads[i].image);
+	return size > RESPONSE_SIZE_MAX ? err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size) : OK;
+}
+
+static void respond(struct call *call, int wanted, const struct read_item *reads, struct projection *const *projections, size_t n)
+{
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
+	size_t cost_count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		respond_tally(costs, &cost_count, &reads[i].cost);
+	json_out_open(&call->out, '{');
+	respond_capacities(call, wanted, CAPACITY_TRANSACT_READ, costs, cost_count);
+	json_out_name(&call->out, STR("Responses"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < n; i++) {
+		json_out_open(&call->out, '{');
+		if (str_is_set(reads[i].image)) {
+			json_out_name(&call->out, STR("Item"));
+			respond_item(call, reads[i].image, projections[i]);
+		}
+		json_out_close(&call->out, '}');
+	}
+	json_out_close(&call->out, ']');
+	json_out_close(&call->out, '}');
+}
+
+enum code op_transact_get_items(struct call *call, const struct transact_get_items_input *input, struct err *err)
+{
+	size_t n = input->transact_items.n;
+	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, n);
+	struct projection **projections = ARENA_ARRAY(call->arena, struct projection *, n);
+	enum code code = OK;
+
+	for (size_t i = 0; !code && i < n; i++)
+		code = parse(call, input->transact_items.v[i].get, &projections[i], err);
+	if (!code)
+		code = prepare(call, &input->transact_items, reads, err);
+	if (!code)
+		code = read_items(call->service->catalog, call->arena, reads, n, err);
+	if (!code)
+		code = check_size(reads, n, err);
+	if (!code)
+		respond(call, input->return_consumed_capacity, reads, projections, n);
+	return code;
+}

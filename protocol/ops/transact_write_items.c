@@ -1,0 +1,204 @@
+/* TransactWriteItems. AWS: API Reference, TransactWriteItems. */
+#include "core/image.h"
+#include "protocol/expressions.h"
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+#include "storage/write.h"
+
+#define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)    /* bytes of items and keys by DynamoDB's rules */
+#define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000) /* AWS: API Reference, TransactWriteItems, ClientRequestToken */
+
+/* The four kinds of action, made one. */
+struct action {
+	enum write_kind kind;
+	struct str table_name;
+	const struct value *subject; /* Item or Key */
+	struct str update, condition;
+	const struct expression_attribute_name_map *names;
+	const struct value *values;
+	int on_failure;
+};
+
+#define ACTION(write_kind, from, subject_field, update_text)                                                            \
+	(struct action)                                                                                                  \
+	{                                                                                                                \
+		(write_kind), (from)->table_name, (from)->subject_field, (update_text), (from)->condition_expression,    \
+			&(from)->expression_attribute_names, (from)->expression_attribute_values,                        \
+			(from)->return_values_on_condition_check_failure                                                 \
+	}
+
+static enum code read_action(const struct transact_write_item *item, struct action *out, struct err *err)
+{
+	switch (!!item->condition_check + !!item->put + !!item->delete + !!item->update) {
+	case 0:
+		return err_set(err, MSG_TRANSACT_NONE);
+	case 1:
+		break;
+	default:
+		return err_set(err, MSG_TRANSACT_ONE_OF);
+	}
+	if (item->put)
+		*out = ACTION(WRITE_PUT, item->put, item, STR_ABSENT);
+	else if (item->delete)
+		*out = ACTION(WRITE_DELETE, item->delete, key, STR_ABSENT);
+	else if (item->update)
+		*out = ACTION(WRITE_UPDATE, item->update, key, item->update->update_expression);
+	else
+		*out = ACTION(WRITE_CHECK, item->condition_check, key, STR_ABSENT);
+	return OK;
+}
+
+/* The rules of one action alone. */
+static enum code parse(struct call *call, const struct action *action, struct write *write, struct err *err)
+{
+	struct expression_request request = {
+		.update = action->update,
+		.condition = action->condition,
+		.valued = action->kind == WRITE_UPDATE ? "UpdateExpression and ConditionExpression are" : "ConditionExpression is",
+		.names = action->names,
+		.values = action->values,
+	};
+	struct expressions expressions = {0};
+	enum code code = expressions_check(call->arena, &request, err);
+
+	if (!code && action->kind == WRITE_PUT)
+		code = rules_item_size(action->subject, err);
+	if (!code)
+		code = expressions_parse(call->arena, &request, &expressions, err);
+	write->kind = action->kind;
+	if (action->kind == WRITE_PUT)
+		write->item = action->subject;
+	else
+		write->key = action->subject;
+	write->update = expressions.update;
+	write->condition = expressions.condition;
+	write->wants_item_on_failure = action->on_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
+	return code;
+}
+
+static enum code parse_all(struct call *call, const struct transact_write_item_list *items, struct action *actions,
+			   struct write *writes, struct err *err)
+{
+	size_t size = 0;
+	enum code code = OK;
+
+	for (size_t i = 0; !code && i < items->n; i++)
+		code = read_action(&items->v[i], &actions[i], err);
+	for (size_t i = 0; !code && i < items->n; i++) {
+		code = parse(call, &actions[i], &writes[i], err);
+		size += item_size(actions[i].subject);
+	}
+	if (!code && size > PAYLOAD_SIZE_MAX)
+		code = err_set(err, MSG_TRANSACT_SIZE, size);
+	return code;
+}
+
+static enum code prepare_one(struct call *call, struct write *write, struct err *err)
+{
+	enum code code = write_prepare(call->arena, write, err);
+
+	if (!code)
+		code = rules_update_keys(write->table, write->update, err);
+	if (!code)
+		code = rules_key_paths(&write->table->keys, write->condition, err);
+	return code;
+}
+
+/* Tables and keys. A wrong key is its action's reason; an absent table and an item named twice are the request's error. */
+static enum code prepare(struct call *call, const struct action *actions, struct write *writes, size_t n, struct err *err)
+{
+	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
+	struct rules_seen seen = rules_seen_new(call->arena, n);
+	bool is_refused = false;
+
+	for (size_t i = 0; i < n; i++) {
+		enum code code = call_table(call, actions[i].table_name, ABSENT_RESOURCE, &writes[i].table, err);
+
+		if (code)
+			return code;
+		reasons[i] = err_in(call->arena);
+		if (prepare_one(call, &writes[i], &reasons[i])) {
+			is_refused = true;
+			continue;
+		}
+		if (!rules_seen_add(&seen, rules_item_name(call->arena, writes[i].table, writes[i].row_key)))
+			return err_set(err, MSG_TRANSACT_DUPLICATES);
+	}
+	return is_refused ? respond_canceled(err, reasons, n) : OK;
+}
+
+static void add_text(struct buf *buf, struct str s)
+{
+	/* One more than the length, so that absent and empty differ. */
+	buf_add_varint(buf, str_is_set(s) ? s.n + 1 : 0);
+	buf_add_str(buf, s);
+}
+
+/* What makes two requests the same: the actions. How the answer is to look does not count. */
+static struct str fingerprint(struct call *call, const struct action *actions, size_t n)
+{
+	struct buf buf = buf_in(call->arena), out = buf_in(call->arena);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct action *action = &actions[i];
+
+		buf_add_byte(&buf, (int)action->kind);
+		buf_add_byte(&buf, action->on_failure);
+		add_text(&buf, action->table_name);
+		image_encode(action->subject, &buf);
+		add_text(&buf, action->update);
+		add_text(&buf, action->condition);
+		buf_add_varint(&buf, action->names->n);
+		for (size_t j = 0; j < action->names->n; j++) {
+			add_text(&buf, action->names->v[j].key);
+			add_text(&buf, action->names->v[j].value);
+		}
+		buf_add_byte(&buf, action->values != NULL);
+		if (action->values)
+			image_encode(action->values, &buf);
+	}
+	buf_add_be64(&out, rules_hash(buf_str(&buf), 1));
+	buf_add_be64(&out, rules_hash(buf_str(&buf), 2));
+	return buf_str(&out);
+}
+
+static enum code respond(struct call *call, const struct transact_write_items_input *input, const struct write *writes, size_t n,
+			 struct err *err)
+{
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
+	size_t cost_count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		respond_tally(costs, &cost_count, &writes[i].cost);
+	json_out_open(&call->out, '{');
+	respond_capacities(call, input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE, costs, cost_count);
+	enum code code = respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n, err);
+
+	json_out_close(&call->out, '}');
+	return code;
+}
+
+enum code op_transact_write_items(struct call *call, const struct transact_write_items_input *input, struct err *err)
+{
+	size_t n = input->transact_items.n;
+	struct action *actions = ARENA_ARRAY(call->arena, struct action, n);
+	struct write *writes = ARENA_ARRAY(call->arena, struct write, n);
+	struct write_token token = {0};
+	enum code code = parse_all(call, &input->transact_items, actions, writes, err);
+
+	if (!code)
+		code = prepare(call, actions, writes, n, err);
+	if (code)
+		return code;
+	if (str_is_set(input->client_request_token)) {
+		token.token = str_printf(call->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(call->ns.account),
+					 STR_ARG(call->ns.region), STR_ARG(input->client_request_token));
+		token.fingerprint = fingerprint(call, actions, n);
+		token.expires_ms = call->now_ms + TOKEN_LIFE_MS;
+	}
+	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL,
+			 call->now_ms, err);
+	return code ? code : respond(call, input, writes, n, err);
+}

@@ -1,0 +1,109 @@
+/* UpdateItem. AWS: API Reference, UpdateItem. */
+#include "core/image.h"
+#include "protocol/expressions.h"
+#include "protocol/handler.h"
+#include "protocol/legacy.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+#include "storage/write.h"
+
+/* What the request alone tells. */
+static enum code parse(struct call *call, const struct update_item_input *input, struct write *write, struct err *err)
+{
+	struct expression_request request = {
+		.update = input->update_expression,
+		.condition = input->condition_expression,
+		.valued = "UpdateExpression and ConditionExpression are",
+		.names = &input->expression_attribute_names,
+		.values = input->expression_attribute_values,
+		.legacy = {{"AttributeUpdates", input->attribute_updates.v != NULL},
+			   {"Expected", input->expected.v != NULL},
+			   {"ConditionalOperator", input->conditional_operator != 0}},
+	};
+	struct expressions expressions = {0};
+	struct update *update = NULL;
+	enum code code = expressions_check(call->arena, &request, err);
+
+	if (!code)
+		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &write->condition, err);
+	if (!code)
+		code = legacy_updates(call->arena, &input->attribute_updates, &update, err);
+	if (!code)
+		code = expressions_parse(call->arena, &request, &expressions, err);
+	if (code)
+		return code;
+	write->update = expressions.update ? expressions.update : update;
+	if (expressions.condition)
+		write->condition = expressions.condition;
+	return OK;
+}
+
+static void write_updated(struct call *call, const struct write *write, struct str image, const struct value *decoded)
+{
+	struct value item = *decoded;
+
+	if (!write->update || !str_is_set(image) || (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
+		return;
+	struct value updated = expr_updated(write->update, call->arena, &item);
+
+	if (updated.n == 0)
+		return;
+	json_out_name(&call->out, STR("Attributes"));
+	json_out_item(&call->out, &updated);
+}
+
+static void write_attributes(struct call *call, int return_values, const struct write *write)
+{
+	switch (return_values) {
+	case RETURN_VALUE_ALL_OLD:
+	case RETURN_VALUE_ALL_NEW: {
+		struct str image = return_values == RETURN_VALUE_ALL_OLD ? write->old_image : write->new_image;
+
+		if (str_is_set(image)) {
+			json_out_name(&call->out, STR("Attributes"));
+			json_out_image(&call->out, image);
+		}
+		return;
+	}
+	case RETURN_VALUE_UPDATED_OLD:
+		write_updated(call, write, write->old_image, &write->old_item);
+		return;
+	case RETURN_VALUE_UPDATED_NEW:
+		write_updated(call, write, write->new_image, &write->new_item);
+		return;
+	default:
+		return;
+	}
+}
+
+enum code op_update_item(struct call *call, const struct update_item_input *input, struct err *err)
+{
+	struct write write = {
+		.kind = WRITE_UPDATE,
+		.key = input->key,
+		.wants_item_on_failure =
+			input->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
+	};
+	enum code code = parse(call, input, &write, err);
+
+	if (!code)
+		code = call_table(call, input->table_name, ABSENT_RESOURCE, &write.table, err);
+	if (!code)
+		code = write_prepare(call->arena, &write, err);
+	if (!code)
+		code = rules_update_keys(write.table, write.update, err);
+	if (!code)
+		code = rules_key_paths(&write.table->keys, write.condition, err);
+	if (code)
+		return code;
+	code = write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err);
+	if (code)
+		return input->attribute_updates.v ? legacy_update_error(err) : code;
+
+	json_out_open(&call->out, '{');
+	write_attributes(call, input->return_values, &write);
+	respond_capacity(call, input->return_consumed_capacity, CAPACITY_WRITE, &write.cost);
+	code = respond_metrics(call, input->return_item_collection_metrics, &write, err);
+	json_out_close(&call->out, '}');
+	return code;
+}

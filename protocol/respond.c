@@ -1,0 +1,273 @@
+#include "protocol/respond.h"
+
+#include "storage/messages.h"
+
+#define GB (1024.0 * 1024 * 1024)
+
+void respond_item(struct call *call, struct str image, const struct projection *projection)
+{
+	struct subject subject = {.arena = call->arena, .image = image};
+
+	if (!projection) {
+		json_out_image(&call->out, image);
+		return;
+	}
+	struct value projected = expr_project(projection, &subject);
+
+	json_out_item(&call->out, &projected);
+}
+
+static void write_units(struct json_out *out, enum capacity_form form, struct units units)
+{
+	json_out_name(out, STR("CapacityUnits"));
+	json_out_units(out, units.read + units.write);
+	if (form == CAPACITY_TRANSACT_READ || (form == CAPACITY_TRANSACT_WRITE && units.read > 0)) {
+		json_out_name(out, STR("ReadCapacityUnits"));
+		json_out_units(out, units.read);
+	} else if (form == CAPACITY_TRANSACT_WRITE) {
+		json_out_name(out, STR("WriteCapacityUnits"));
+		json_out_units(out, units.write);
+	}
+}
+
+static void write_indexes(struct json_out *out, enum capacity_form form, const struct cost *cost, bool is_local)
+{
+	bool is_open = false;
+
+	for (size_t i = 0; i < cost->table->index_count; i++) {
+		if (!cost->index_is_touched[i] || cost->table->indexes[i].is_local != is_local)
+			continue;
+		if (!is_open) {
+			json_out_name(out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
+			json_out_open(out, '{');
+			is_open = true;
+		}
+		json_out_name(out, cost->table->indexes[i].name);
+		json_out_open(out, '{');
+		write_units(out, form, cost->index[i]);
+		json_out_close(out, '}');
+	}
+	if (is_open)
+		json_out_close(out, '}');
+}
+
+static void write_capacity(struct json_out *out, int wanted, enum capacity_form form, const struct cost *cost)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "TableName", cost->table->name);
+	write_units(out, form, cost_total(cost));
+	if (wanted == RETURN_CONSUMED_CAPACITY_INDEXES) {
+		json_out_name(out, STR("Table"));
+		json_out_open(out, '{');
+		write_units(out, form, cost->base);
+		json_out_close(out, '}');
+		write_indexes(out, form, cost, true);
+		write_indexes(out, form, cost, false);
+	}
+	json_out_close(out, '}');
+}
+
+static bool is_wanted(int wanted)
+{
+	return wanted == RETURN_CONSUMED_CAPACITY_TOTAL || wanted == RETURN_CONSUMED_CAPACITY_INDEXES;
+}
+
+void respond_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost)
+{
+	if (!is_wanted(wanted))
+		return;
+	json_out_name(&call->out, STR("ConsumedCapacity"));
+	write_capacity(&call->out, wanted, form, cost);
+}
+
+void respond_capacities(struct call *call, int wanted, enum capacity_form form, const struct cost *costs, size_t n)
+{
+	if (!is_wanted(wanted))
+		return;
+	json_out_name(&call->out, STR("ConsumedCapacity"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < n; i++)
+		write_capacity(&call->out, wanted, form, &costs[i]);
+	json_out_close(&call->out, ']');
+}
+
+static void add_item(void *context, struct str image, const struct value *projected)
+{
+	struct call *call = context;
+
+	if (projected)
+		json_out_item(&call->out, projected);
+	else
+		json_out_image(&call->out, image);
+}
+
+enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err)
+{
+	bool has_items = page->select != READ_COUNT;
+
+	page->sink = has_items ? add_item : NULL;
+	page->context = call;
+	json_out_open(&call->out, '{');
+	if (has_items) {
+		json_out_name(&call->out, STR("Items"));
+		json_out_open(&call->out, '[');
+	}
+	enum code code = read_page(call->service->catalog, call->arena, page, err);
+
+	if (code)
+		return code;
+	if (has_items)
+		json_out_close(&call->out, ']');
+	json_out_field_integer(&call->out, "Count", (int64_t)page->count);
+	json_out_field_integer(&call->out, "ScannedCount", (int64_t)page->scanned);
+	if (value_is_set(&page->last_key)) {
+		json_out_name(&call->out, STR("LastEvaluatedKey"));
+		json_out_item(&call->out, &page->last_key);
+	}
+	respond_capacity(call, wanted, CAPACITY_READ, &page->cost);
+	json_out_close(&call->out, '}');
+	return OK;
+}
+
+void respond_tally(struct cost *costs, size_t *n, const struct cost *cost)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (costs[i].table == cost->table) {
+			cost_add(&costs[i], cost);
+			return;
+		}
+	costs[(*n)++] = *cost;
+}
+
+void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes)
+{
+	struct json_out *out = &call->out;
+	double low = (double)(uint64_t)((double)bytes / GB);
+
+	json_out_open(out, '{');
+	json_out_name(out, STR("ItemCollectionKey"));
+	json_out_open(out, '{');
+	for (unsigned i = 0; i < table->keys.hash_count; i++) {
+		const struct value *value = value_member(item_or_key, table->keys.attributes[i].name);
+
+		if (value) {
+			json_out_name(out, table->keys.attributes[i].name);
+			json_out_value(out, value);
+		}
+	}
+	json_out_close(out, '}');
+	json_out_name(out, STR("SizeEstimateRangeGB"));
+	json_out_open(out, '[');
+	json_out_units(out, low);
+	json_out_units(out, low + 1);
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+}
+
+static bool has_collections(const struct table *table)
+{
+	/* Local indexes come first. */
+	return table->index_count > 0 && table->indexes[0].is_local;
+}
+
+static const struct value *key_holder(const struct write *write)
+{
+	return write->kind == WRITE_PUT ? write->item : write->key;
+}
+
+enum code respond_metrics(struct call *call, int wanted, const struct write *write, struct err *err)
+{
+	uint64_t bytes;
+
+	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE || !has_collections(write->table))
+		return OK;
+	enum code code = write_collection_size(call->service->catalog, call->arena, write, &bytes, err);
+
+	if (code)
+		return code;
+	json_out_name(&call->out, STR("ItemCollectionMetrics"));
+	respond_collection(call, write->table, key_holder(write), bytes);
+	return OK;
+}
+
+static bool is_same_collection(const struct write *a, const struct write *b)
+{
+	if (a->table != b->table)
+		return false;
+	for (unsigned i = 0; i < a->table->keys.hash_count; i++) {
+		const struct value *x = value_member(key_holder(a), a->table->keys.attributes[i].name);
+		const struct value *y = value_member(key_holder(b), a->table->keys.attributes[i].name);
+
+		if (!x || !y || !value_equal(x, y))
+			return false;
+	}
+	return true;
+}
+
+/* Whether write i is the first of its collection (or, with by_table, of its table) that changed something. */
+static bool is_first(const struct write *writes, size_t i, bool by_table)
+{
+	for (size_t j = 0; j < i; j++)
+		if (writes[j].kind != WRITE_CHECK &&
+		    (by_table ? writes[j].table == writes[i].table : is_same_collection(&writes[j], &writes[i])))
+			return false;
+	return true;
+}
+
+static enum code write_table_metrics(struct call *call, const struct write *writes, size_t n, size_t first, struct err *err)
+{
+	json_out_name(&call->out, writes[first].table->name);
+	json_out_open(&call->out, '[');
+	for (size_t i = first; i < n; i++) {
+		uint64_t bytes;
+
+		if (writes[i].table != writes[first].table || writes[i].kind == WRITE_CHECK || !is_first(writes, i, false))
+			continue;
+		enum code code = write_collection_size(call->service->catalog, call->arena, &writes[i], &bytes, err);
+
+		if (code)
+			return code;
+		respond_collection(call, writes[i].table, key_holder(&writes[i]), bytes);
+	}
+	json_out_close(&call->out, ']');
+	return OK;
+}
+
+enum code respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n, struct err *err)
+{
+	bool is_open = false;
+
+	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE)
+		return OK;
+	for (size_t i = 0; i < n; i++) {
+		if (writes[i].kind == WRITE_CHECK || !has_collections(writes[i].table) || !is_first(writes, i, true))
+			continue;
+		if (!is_open) {
+			json_out_name(&call->out, STR("ItemCollectionMetrics"));
+			json_out_open(&call->out, '{');
+			is_open = true;
+		}
+		enum code code = write_table_metrics(call, writes, n, i, err);
+
+		if (code)
+			return code;
+	}
+	if (is_open)
+		json_out_close(&call->out, '}');
+	return OK;
+}
+
+enum code respond_canceled(struct err *err, struct err *reasons, size_t n)
+{
+	struct buf codes = buf_in(err->arena);
+
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			buf_add_lit(&codes, ", ");
+		buf_add_str(&codes, str_of(write_reason(reasons[i].code)));
+	}
+	err_set(err, MSG_TRANSACTION_CANCELED, STR_ARG(buf_str(&codes)));
+	err->reasons = reasons;
+	err->reason_count = n;
+	return err->code;
+}

@@ -1,0 +1,250 @@
+#include "protocol/rules.h"
+
+#include "core/value.h"
+#include "protocol/item_messages.h"
+#include "storage/messages.h"
+
+enum code rules_return_values(int return_values, struct err *err)
+{
+	if (return_values <= RETURN_VALUE_ALL_OLD)
+		return OK;
+	return err_set(err, MSG_RETURN_VALUES);
+}
+
+_Static_assert(RETURN_VALUE_NONE < RETURN_VALUE_ALL_OLD && RETURN_VALUE_ALL_OLD < RETURN_VALUE_UPDATED_OLD,
+	       "rules_return_values relies on the order");
+
+enum code rules_item_size(const struct value *item, struct err *err)
+{
+	if (item_size(item) > ITEM_SIZE_MAX)
+		return err_set(err, MSG_ITEM_SIZE);
+	return OK;
+}
+
+enum code rules_update_keys(const struct table *table, const struct update *update, struct err *err)
+{
+	for (unsigned i = 0; update && i < key_schema_count(&table->keys); i++)
+		if (update_touches(update, table->keys.attributes[i].name))
+			return err_set(err, MSG_UPDATE_KEY, STR_ARG(table->keys.attributes[i].name));
+	return OK;
+}
+
+/* Calls `visit` for each path of the tree until it says no; the parser bounds how deep trees are. */
+typedef bool path_visit(void *context, const struct path *path);
+
+static bool walk_paths(const struct node *node, unsigned depth, path_visit *visit, void *context)
+{
+	if (depth > EXPR_DEPTH_MAX)
+		return true;
+	if (node->kind == NODE_PATH)
+		return visit(context, node->path);
+	for (unsigned i = 0; i < node->arg_count; i++)
+		if (!walk_paths(node->args[i], depth + 1, visit, context))
+			return false;
+	return true;
+}
+
+struct key_path_search {
+	const struct key_schema *keys;
+	struct str found;
+};
+
+static bool is_not_into_key(void *context, const struct path *path)
+{
+	struct key_path_search *search = context;
+
+	if (path->n < 2)
+		return true;
+	for (unsigned i = 0; i < key_schema_count(search->keys); i++)
+		if (str_eq(search->keys->attributes[i].name, path->steps[0].name))
+			search->found = path->steps[0].name;
+	return !str_is_set(search->found);
+}
+
+enum code rules_key_paths(const struct key_schema *keys, const struct node *condition, struct err *err)
+{
+	struct key_path_search search = {.keys = keys};
+
+	if (condition && !walk_paths(condition, 0, is_not_into_key, &search))
+		return err_set(err, MSG_KEY_NOT_SCALAR, STR_ARG(search.found));
+	return OK;
+}
+
+enum code rules_segments(struct opt_int segment, struct opt_int total, struct err *err)
+{
+	if (total.is_set && !segment.is_set)
+		return err_set(err, MSG_SEGMENTS_WITHOUT_SEGMENT);
+	if (segment.is_set && !total.is_set)
+		return err_set(err, MSG_SEGMENT_WITHOUT_SEGMENTS);
+	if (segment.is_set && segment.value >= total.value)
+		return err_set(err, MSG_SEGMENT_RANGE, (long long)segment.value, (long long)total.value);
+	return OK;
+}
+
+enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out, struct err *err)
+{
+	*out = NULL;
+	if (!str_is_set(name))
+		return OK;
+	*out = table_index(table, name);
+	if (!*out)
+		return err_set(err, MSG_INDEX_UNKNOWN, STR_ARG(name));
+	if (opt_is_true(consistent) && !(*out)->is_local)
+		return err_set(err, MSG_INDEX_CONSISTENT);
+	return OK;
+}
+
+enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter, struct err *err)
+{
+	/* One by one, so that AWS's choice among several is ours: the first of the key, not of the expression. */
+	for (unsigned i = 0; filter && i < key_schema_count(keys); i++) {
+		struct str found = node_find_attribute(filter, &keys->attributes[i].name, 1);
+
+		if (str_is_set(found))
+			return err_set(err, MSG_FILTER_KEY, parameter, STR_ARG(found));
+	}
+	return OK;
+}
+
+static bool is_projected(const struct index *index, struct str name)
+{
+	for (size_t i = 0; i < index->projected_count; i++)
+		if (str_eq(index->projected[i], name))
+			return true;
+	return index->projection == PROJECT_ALL;
+}
+
+/* The names that an index lacks, as a list for a message; a name stands once. */
+struct missing {
+	struct arena *arena;
+	const struct index *index;
+	struct str names; /* "a, b", with a ", " at either end */
+};
+
+static bool add_missing(void *context, const struct path *path)
+{
+	struct missing *missing = context;
+	struct str name = path->steps[0].name;
+
+	if (is_projected(missing->index, name) ||
+	    str_contains(missing->names, str_printf(missing->arena, ", " STR_FMT ", ", STR_ARG(name))))
+		return true;
+	missing->names = str_printf(missing->arena, STR_FMT STR_FMT ", ", STR_ARG(missing->names), STR_ARG(name));
+	return true;
+}
+
+static struct missing missing_from(struct arena *arena, const struct index *index)
+{
+	return (struct missing){arena, index, STR(", ")};
+}
+
+static struct str missing_list(const struct missing *missing)
+{
+	return missing->names.n < 4 ? STR_ABSENT : (struct str){missing->names.p + 2, missing->names.n - 4};
+}
+
+enum code rules_filter_projected(struct arena *arena, const struct index *index, const struct node *filter, struct err *err)
+{
+	struct missing missing = missing_from(arena, index);
+
+	if (!index || index->projection == PROJECT_ALL || !filter)
+		return OK;
+	walk_paths(filter, 0, add_missing, &missing);
+	if (!str_is_set(missing_list(&missing)))
+		return OK;
+	return err_set(err, MSG_FILTER_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));
+}
+
+/* Only a local index fetches what it lacks from the table. */
+static enum code check_projected(struct arena *arena, const struct index *index, const struct projection *projection, struct err *err)
+{
+	struct missing missing = missing_from(arena, index);
+
+	if (!index || index->is_local || index->projection == PROJECT_ALL)
+		return OK;
+	for (size_t i = 0; i < projection->n; i++)
+		add_missing(&missing, projection->paths[i]);
+	if (!str_is_set(missing_list(&missing)))
+		return OK;
+	return err_set(err, MSG_INDEX_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));
+}
+
+static const char *const select_names[select_count] = {
+	[SELECT_ALL_ATTRIBUTES] = "ALL_ATTRIBUTES",
+	[SELECT_ALL_PROJECTED_ATTRIBUTES] = "ALL_PROJECTED_ATTRIBUTES",
+	[SELECT_COUNT] = "only the Count",
+};
+
+enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection, bool is_legacy,
+		       enum read_select *out, struct err *err)
+{
+	if (projection) {
+		if (select && select != SELECT_SPECIFIC_ATTRIBUTES)
+			return err_set(err, MSG_SELECT_WITH_PROJECTION, is_legacy ? "AttributesToGet" : "ProjectionExpression",
+				       select_names[select]);
+		*out = READ_SPECIFIC_ATTRIBUTES;
+		return check_projected(arena, index, projection, err);
+	}
+	switch (select) {
+	case SELECT_SPECIFIC_ATTRIBUTES:
+		return err_set(err, MSG_SELECT_NO_PROJECTION);
+	case SELECT_ALL_PROJECTED_ATTRIBUTES:
+		*out = READ_PROJECTED_ATTRIBUTES;
+		return index ? OK : err_set(err, MSG_SELECT_NO_INDEX);
+	case SELECT_ALL_ATTRIBUTES:
+		*out = READ_ALL_ATTRIBUTES;
+		if (index && !index->is_local && index->projection != PROJECT_ALL)
+			return err_set(err, MSG_SELECT_ALL_ON_INDEX, STR_ARG(index->name));
+		return OK;
+	case SELECT_COUNT:
+		*out = READ_COUNT;
+		return OK;
+	default:
+		*out = index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES;
+		return OK;
+	}
+}
+
+struct rules_seen rules_seen_new(struct arena *arena, size_t capacity)
+{
+	size_t size = 4;
+
+	while (size < capacity * 2)
+		size *= 2;
+	return (struct rules_seen){ARENA_ARRAY(arena, struct str, size), size - 1};
+}
+
+uint64_t rules_hash(struct str bytes, uint64_t seed)
+{
+	uint64_t hash = seed ^ (bytes.n * 0x9e3779b97f4a7c15u);
+
+	for (size_t i = 0; i < bytes.n; i += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, bytes.p + i, bytes.n - i < 8 ? bytes.n - i : 8);
+		hash = (hash ^ word) * 0xd6e8feb86659fd93u;
+		hash ^= hash >> 32;
+	}
+	hash *= 0xd6e8feb86659fd93u;
+	return hash ^ hash >> 32;
+}
+
+bool rules_seen_add(struct rules_seen *seen, struct str bytes)
+{
+	size_t slot = (size_t)rules_hash(bytes, 0) & seen->mask;
+
+	for (; str_is_set(seen->slots[slot]); slot = (slot + 1) & seen->mask)
+		if (str_eq(seen->slots[slot], bytes))
+			return false;
+	seen->slots[slot] = bytes;
+	return true;
+}
+
+struct str rules_item_name(struct arena *arena, const struct table *table, struct str row_key)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_be64(&buf, table->number);
+	buf_add_str(&buf, row_key);
+	return buf_str(&buf);
+}

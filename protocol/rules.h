@@ -1,0 +1,58 @@
+/*
+ * rules - checks across the fields of a request that shapes cannot express.
+ *
+ * Rules of the request alone come before its table is looked up, rules against the table after. All give ERR_VALIDATION.
+ */
+#ifndef DYNALITH_PROTOCOL_RULES_H
+#define DYNALITH_PROTOCOL_RULES_H
+
+#include "protocol/expressions.h"
+#include "storage/read.h"
+#include "storage/schema.h"
+
+/* PutItem and DeleteItem know NONE and ALL_OLD only. */
+enum code rules_return_values(int return_values, struct err *err) WARN_UNUSED;
+
+/* An item given to be written is within ITEM_SIZE_MAX. */
+enum code rules_item_size(const struct value *item, struct err *err) WARN_UNUSED;
+
+/* An update changes no key attribute of the table. `update` may be NULL. */
+enum code rules_update_keys(const struct table *table, const struct update *update, struct err *err) WARN_UNUSED;
+
+/* No path of the condition leads into a key attribute. `condition` may be NULL. */
+enum code rules_key_paths(const struct key_schema *keys, const struct node *condition, struct err *err) WARN_UNUSED;
+
+/* Segment and TotalSegments of a Scan come together, in range. */
+enum code rules_segments(struct opt_int segment, struct opt_int total, struct err *err) WARN_UNUSED;
+
+/* The index of that name, or NULL where no name is given; global ones are not read consistently. */
+enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out,
+		      struct err *err) WARN_UNUSED;
+
+/* A Query's filter names no key attribute of what is queried. `parameter`: "Filter Expression" or "QueryFilter". */
+enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter, struct err *err) WARN_UNUSED;
+
+/* A filter on an index names projected attributes only. Either may be NULL. */
+enum code rules_filter_projected(struct arena *arena, const struct index *index, const struct node *filter, struct err *err) WARN_UNUSED;
+
+/*
+ * What a Query or Scan returns: `select` as given (0: not), `projection` as parsed or NULL; `is_legacy` when it was AttributesToGet.
+ */
+enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection, bool is_legacy,
+		       enum read_select *out, struct err *err) WARN_UNUSED;
+
+/* A set of byte strings that finds the second of two equal ones: keys of batches and transactions. */
+struct rules_seen {
+	struct str *slots;
+	size_t mask;
+};
+
+struct rules_seen rules_seen_new(struct arena *arena, size_t capacity);
+/* False when it was there already. At most `capacity` may be added. */
+bool rules_seen_add(struct rules_seen *seen, struct str bytes);
+/* Bytes that name an item among those of all tables. */
+struct str rules_item_name(struct arena *arena, const struct table *table, struct str row_key);
+/* 64 bits of a hash of the bytes, well mixed; not cryptographic. */
+uint64_t rules_hash(struct str bytes, uint64_t seed);
+
+#endif
