@@ -146,7 +146,8 @@ static struct expr_env build_env(struct arena *arena, const struct expression_re
 	return env;
 }
 
-enum code expressions_parse(struct arena *arena, const struct expression_request *request, struct expressions *out, struct err *err)
+enum code expressions_parse(struct arena *arena, const struct expression_request *request, struct expressions *out,
+			    struct err *err)
 {
 	struct expr_env env = build_env(arena, request);
 	enum code code = OK;

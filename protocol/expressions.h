@@ -2,7 +2,8 @@
  * expressions - a request's expressions, and the legacy parameters that mean the same, parsed once.
  *
  * An operation describes what its input has in a struct expression_request; expressions_check() judges which
- * parameters stand together, expressions_parse() parses what is given. What follows sees trees only, whichever way they were written.
+ * parameters stand together, expressions_parse() parses what is given. What follows sees trees only, whichever way they were
+ * written.
  */
 #ifndef DYNALITH_PROTOCOL_EXPRESSIONS_H
 #define DYNALITH_PROTOCOL_EXPRESSIONS_H
@@ -37,8 +38,8 @@ struct expressions {
 };
 
 /*
- * Whether the parameters may stand together: no legacy ones beside expressions; names and values only with expressions, not empty, with
- * well-formed placeholders. ERR_VALIDATION.
+ * Whether the parameters may stand together: no legacy ones beside expressions; names and values only with expressions, not
+ * empty, with well-formed placeholders. ERR_VALIDATION.
  */
 enum code expressions_check(struct arena *arena, const struct expression_request *request, struct err *err) WARN_UNUSED;
 

@@ -9,8 +9,8 @@
 /* What each ComparisonOperator takes. Indexed by its constant. */
 static const struct comparison {
 	const char *name;
-	unsigned min, max;  /* arguments */
-	unsigned types;     /* bits of enum type that arguments may have */
+	unsigned min, max; /* arguments */
+	unsigned types;    /* bits of enum type that arguments may have */
 	enum node_kind kind;
 } comparisons[comparison_operator_count] = {
 	[COMPARISON_OPERATOR_EQ] = {"EQ", 1, 1, ANY_TYPE, NODE_EQ},
@@ -30,9 +30,8 @@ static const struct comparison {
 
 /* AttributeUpdates names types in full. */
 static const char *const long_names[TYPE_COUNT] = {
-	[TYPE_S] = "STRING",         [TYPE_N] = "NUMBER",     [TYPE_B] = "BINARY",     [TYPE_SS] = "STRING_SET",
-	[TYPE_NS] = "NUMBER_SET",    [TYPE_BS] = "BINARY_SET", [TYPE_M] = "MAP",       [TYPE_L] = "LIST",
-	[TYPE_NULL] = "NULL",        [TYPE_BOOL] = "BOOLEAN",
+	[TYPE_S] = "STRING",      [TYPE_N] = "NUMBER", [TYPE_B] = "BINARY", [TYPE_SS] = "STRING_SET", [TYPE_NS] = "NUMBER_SET",
+	[TYPE_BS] = "BINARY_SET", [TYPE_M] = "MAP",    [TYPE_L] = "LIST",   [TYPE_NULL] = "NULL",     [TYPE_BOOL] = "BOOLEAN",
 };
 
 static const struct node *name_node(struct arena *arena, struct str name)
@@ -65,8 +64,8 @@ static enum code check_arguments(const struct comparison *comparison, const stru
 	return OK;
 }
 
-static enum code compare(struct arena *arena, struct str name, int op, const struct value *values, size_t n, const struct node **out,
-			 struct err *err)
+static enum code compare(struct arena *arena, struct str name, int op, const struct value *values, size_t n,
+			 const struct node **out, struct err *err)
 {
 	const struct comparison *comparison = &comparisons[op];
 	const struct node *path = name_node(arena, name);
@@ -75,7 +74,8 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 	if (code)
 		return code;
 	if (comparison->kind == NODE_NOT) {
-		/* AWS: an absent attribute is not "not containing": NOT_CONTAINS is false for it (tests/unit/protocol/test_legacy.c). */
+		/* AWS: an absent attribute is not "not containing": NOT_CONTAINS is false for it
+		 * (tests/unit/protocol/test_legacy.c). */
 		const struct node *contains = binary(arena, NODE_CONTAINS, path, node_value(arena, values[0]));
 
 		*out = binary(arena, NODE_AND, unary(arena, NODE_ATTRIBUTE_EXISTS, path), unary(arena, NODE_NOT, contains));
@@ -195,7 +195,8 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 	return check_operator(conditional_operator, filter->n, err);
 }
 
-enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out, struct err *err)
+enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out,
+				struct err *err)
 {
 	const struct node *nodes[2] = {NULL, NULL};
 
@@ -274,7 +275,8 @@ enum code legacy_updates(struct arena *arena, const struct attribute_updates *up
 	return OK;
 }
 
-enum code legacy_projection(struct arena *arena, const struct attribute_name_list *names, struct projection **out, struct err *err)
+enum code legacy_projection(struct arena *arena, const struct attribute_name_list *names, struct projection **out,
+			    struct err *err)
 {
 	*out = NULL;
 	if (names->n == 0)

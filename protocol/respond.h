@@ -11,10 +11,10 @@
 
 /* How a ConsumedCapacity splits its units: transactions and writes name read and write units apart, as AWS does. */
 enum capacity_form {
-	CAPACITY_READ,            /* CapacityUnits only (GetItem, Query, Scan, BatchGetItem) */
-	CAPACITY_WRITE,           /* CapacityUnits only (PutItem, ..., BatchWriteItem) */
-	CAPACITY_TRANSACT_READ,   /* with ReadCapacityUnits */
-	CAPACITY_TRANSACT_WRITE,  /* with WriteCapacityUnits (ReadCapacityUnits on an idempotent repeat) */
+	CAPACITY_READ,           /* CapacityUnits only (GetItem, Query, Scan, BatchGetItem) */
+	CAPACITY_WRITE,          /* CapacityUnits only (PutItem, ..., BatchWriteItem) */
+	CAPACITY_TRANSACT_READ,  /* with ReadCapacityUnits */
+	CAPACITY_TRANSACT_WRITE, /* with WriteCapacityUnits (ReadCapacityUnits on an idempotent repeat) */
 };
 
 /* The item of an image as a value, or what `projection` (or NULL) leaves of it. */
@@ -42,7 +42,8 @@ void respond_collection(struct call *call, const struct table *table, const stru
 enum code respond_metrics(struct call *call, int wanted, const struct write *write, struct err *err) WARN_UNUSED;
 
 /* "ItemCollectionMetrics": {"table": [...], ...} of many writes; a collection stands once. */
-enum code respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n, struct err *err) WARN_UNUSED;
+enum code respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n,
+				   struct err *err) WARN_UNUSED;
 
 /* ERR_TRANSACTION_CANCELED with a reason per action: those whose keys and items were refused before anything was done. */
 enum code respond_canceled(struct err *err, struct err *reasons, size_t n) WARN_UNUSED;

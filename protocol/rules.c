@@ -81,7 +81,8 @@ enum code rules_segments(struct opt_int segment, struct opt_int total, struct er
 	return OK;
 }
 
-enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out, struct err *err)
+enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out,
+		      struct err *err)
 {
 	*out = NULL;
 	if (!str_is_set(name))
@@ -156,7 +157,8 @@ enum code rules_filter_projected(struct arena *arena, const struct index *index,
 }
 
 /* Only a local index fetches what it lacks from the table. */
-static enum code check_projected(struct arena *arena, const struct index *index, const struct projection *projection, struct err *err)
+static enum code check_projected(struct arena *arena, const struct index *index, const struct projection *projection,
+				 struct err *err)
 {
 	struct missing missing = missing_from(arena, index);
 
@@ -175,8 +177,8 @@ static const char *const select_names[select_count] = {
 	[SELECT_COUNT] = "only the Count",
 };
 
-enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection, bool is_legacy,
-		       enum read_select *out, struct err *err)
+enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection,
+		       bool is_legacy, enum read_select *out, struct err *err)
 {
 	if (projection) {
 		if (select && select != SELECT_SPECIFIC_ATTRIBUTES)

@@ -30,16 +30,19 @@ enum code rules_index(const struct table *table, struct str name, struct opt_boo
 		      struct err *err) WARN_UNUSED;
 
 /* A Query's filter names no key attribute of what is queried. `parameter`: "Filter Expression" or "QueryFilter". */
-enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter, struct err *err) WARN_UNUSED;
+enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter,
+			     struct err *err) WARN_UNUSED;
 
 /* A filter on an index names projected attributes only. Either may be NULL. */
-enum code rules_filter_projected(struct arena *arena, const struct index *index, const struct node *filter, struct err *err) WARN_UNUSED;
+enum code rules_filter_projected(struct arena *arena, const struct index *index, const struct node *filter,
+				 struct err *err) WARN_UNUSED;
 
 /*
- * What a Query or Scan returns: `select` as given (0: not), `projection` as parsed or NULL; `is_legacy` when it was AttributesToGet.
+ * What a Query or Scan returns: `select` as given (0: not), `projection` as parsed or NULL; `is_legacy` when it was
+ * AttributesToGet.
  */
-enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection, bool is_legacy,
-		       enum read_select *out, struct err *err) WARN_UNUSED;
+enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection,
+		       bool is_legacy, enum read_select *out, struct err *err) WARN_UNUSED;
 
 /* A set of byte strings that finds the second of two equal ones: keys of batches and transactions. */
 struct rules_seen {

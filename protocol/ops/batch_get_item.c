@@ -17,7 +17,7 @@ struct share {
 	const struct keys_and_attributes *wanted;
 	struct projection *projection;
 	size_t first;
-	size_t done;     /* items that fit into the response */
+	size_t done; /* items that fit into the response */
 };
 
 static enum code check_duplicates(struct call *call, const struct key_list *keys, struct err *err)
@@ -55,7 +55,8 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 }
 
 /* The rules of the request alone: fills shares, sets *total to the number of keys. */
-static enum code parse_all(struct call *call, const struct batch_get_request_map *items, struct share *shares, size_t *total, struct err *err)
+static enum code parse_all(struct call *call, const struct batch_get_request_map *items, struct share *shares, size_t *total,
+			   struct err *err)
 {
 	*total = 0;
 	if (items->n == 0)

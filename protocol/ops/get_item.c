@@ -27,7 +27,8 @@ static enum code parse(struct call *call, const struct get_item_input *input, st
 enum code op_get_item(struct call *call, const struct get_item_input *input, struct err *err)
 {
 	struct projection *projection = NULL;
-	struct read_item read = {.key = input->key, .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL};
+	struct read_item read = {.key = input->key,
+				 .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL};
 	enum code code = parse(call, input, &projection, err);
 
 	if (!code)

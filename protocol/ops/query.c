@@ -52,7 +52,8 @@ static enum code resolve(struct call *call, const struct query_input *input, con
 	if (!code)
 		code = rules_key_paths(schema, expressions->filter, err);
 	if (!code)
-		code = rules_query_filter(schema, expressions->filter, is_legacy_filter ? "QueryFilter" : "Filter Expression", err);
+		code = rules_query_filter(schema, expressions->filter, is_legacy_filter ? "QueryFilter" : "Filter Expression",
+					  err);
 	if (!code)
 		code = rules_filter_projected(call->arena, page->index, expressions->filter, err);
 	if (!code)

@@ -7,7 +7,7 @@
 #include "protocol/rules.h"
 #include "storage/write.h"
 
-#define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)    /* bytes of items and keys by DynamoDB's rules */
+#define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items and keys by DynamoDB's rules */
 #define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000) /* AWS: API Reference, TransactWriteItems, ClientRequestToken */
 
 /* The four kinds of action, made one. */
@@ -21,12 +21,12 @@ struct action {
 	int on_failure;
 };
 
-#define ACTION(write_kind, from, subject_field, update_text)                                                            \
-	(struct action)                                                                                                  \
-	{                                                                                                                \
-		(write_kind), (from)->table_name, (from)->subject_field, (update_text), (from)->condition_expression,    \
-			&(from)->expression_attribute_names, (from)->expression_attribute_values,                        \
-			(from)->return_values_on_condition_check_failure                                                 \
+#define ACTION(write_kind, from, subject_field, update_text)                                                                     \
+	(struct action)                                                                                                          \
+	{                                                                                                                        \
+		(write_kind), (from)->table_name, (from)->subject_field, (update_text), (from)->condition_expression,            \
+			&(from)->expression_attribute_names, (from)->expression_attribute_values,                                \
+			(from)->return_values_on_condition_check_failure                                                         \
 	}
 
 static enum code read_action(const struct transact_write_item *item, struct action *out, struct err *err)
@@ -56,7 +56,8 @@ static enum code parse(struct call *call, const struct action *action, struct wr
 	struct expression_request request = {
 		.update = action->update,
 		.condition = action->condition,
-		.valued = action->kind == WRITE_UPDATE ? "UpdateExpression and ConditionExpression are" : "ConditionExpression is",
+		.valued =
+			action->kind == WRITE_UPDATE ? "UpdateExpression and ConditionExpression are" : "ConditionExpression is",
 		.names = action->names,
 		.values = action->values,
 	};
@@ -198,7 +199,7 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 		token.fingerprint = fingerprint(call, actions, n);
 		token.expires_ms = call->now_ms + TOKEN_LIFE_MS;
 	}
-	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL,
-			 call->now_ms, err);
+	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION,
+			 str_is_set(token.token) ? &token : NULL, call->now_ms, err);
 	return code ? code : respond(call, input, writes, n, err);
 }
