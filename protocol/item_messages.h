@@ -64,8 +64,8 @@
 #define MSG_RETURN_VALUES ERR_VALIDATION, "Return values set to invalid value"
 #define MSG_UPDATE_KEY \
 	ERR_VALIDATION, INVALID_VALUES "Cannot update attribute " STR_FMT ". This attribute is part of the key"
-#define MSG_KEY_NOT_SCALAR                                                                                                \
-	ERR_VALIDATION, "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: " \
+#define MSG_KEY_NOT_SCALAR                                                                                          \
+	ERR_VALIDATION, "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: %s: " \
 			STR_FMT
 
 /* Query and Scan */

@@ -6,13 +6,10 @@
 
 enum code rules_return_values(int return_values, struct err *err)
 {
-	if (return_values <= RETURN_VALUE_ALL_OLD)
+	if (!return_values || return_values == RETURN_VALUE_NONE || return_values == RETURN_VALUE_ALL_OLD)
 		return OK;
 	return err_set(err, MSG_RETURN_VALUES);
 }
-
-_Static_assert(RETURN_VALUE_NONE < RETURN_VALUE_ALL_OLD && RETURN_VALUE_ALL_OLD < RETURN_VALUE_UPDATED_OLD,
-	       "rules_return_values relies on the order");
 
 enum code rules_item_size(const struct value *item, struct err *err)
 {
@@ -45,9 +42,18 @@ static bool walk_paths(const struct node *node, unsigned depth, path_visit *visi
 }
 
 struct key_path_search {
-	const struct key_schema *keys;
+	const struct table *table;
+	const char *kind; /* of key found: "Key" or "IndexKey" */
 	struct str found;
 };
+
+static bool has_key(const struct key_schema *keys, struct str name)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		if (str_eq(keys->attributes[i].name, name))
+			return true;
+	return false;
+}
 
 static bool is_not_into_key(void *context, const struct path *path)
 {
@@ -55,19 +61,43 @@ static bool is_not_into_key(void *context, const struct path *path)
 
 	if (path->n < 2)
 		return true;
-	for (unsigned i = 0; i < key_schema_count(search->keys); i++)
-		if (str_eq(search->keys->attributes[i].name, path->steps[0].name))
-			search->found = path->steps[0].name;
-	return !str_is_set(search->found);
+	struct str name = path->steps[0].name;
+
+	if (has_key(&search->table->keys, name))
+		search->kind = "Key";
+	for (size_t i = 0; i < search->table->index_count && !search->kind; i++)
+		if (has_key(&search->table->indexes[i].keys, name))
+			search->kind = "IndexKey";
+	search->found = name;
+	return !search->kind;
 }
 
-enum code rules_key_paths(const struct key_schema *keys, const struct node *condition, struct err *err)
+static bool is_update_free_of_keys(struct key_path_search *search, const struct update *update)
 {
-	struct key_path_search search = {.keys = keys};
+	for (size_t i = 0; i < update->n; i++) {
+		const struct update_action *action = &update->actions[i];
 
-	if (condition && !walk_paths(condition, 0, is_not_into_key, &search))
-		return err_set(err, MSG_KEY_NOT_SCALAR, STR_ARG(search.found));
-	return OK;
+		if (action->operand && !walk_paths(action->operand, 0, is_not_into_key, search))
+			return false;
+		if (!has_key(&search->table->keys, action->path->steps[0].name) && !is_not_into_key(search, action->path))
+			return false;
+	}
+	return true;
+}
+
+enum code rules_key_paths(const struct table *table, const struct expressions *expressions, struct err *err)
+{
+	struct key_path_search search = {.table = table};
+	const struct projection *projection = expressions->projection;
+	bool is_free = !expressions->condition || walk_paths(expressions->condition, 0, is_not_into_key, &search);
+
+	if (is_free && expressions->filter)
+		is_free = walk_paths(expressions->filter, 0, is_not_into_key, &search);
+	if (is_free && expressions->update)
+		is_free = is_update_free_of_keys(&search, expressions->update);
+	for (size_t i = 0; is_free && projection && i < projection->n; i++)
+		is_free = is_not_into_key(&search, projection->paths[i]);
+	return is_free ? OK : err_set(err, MSG_KEY_NOT_SCALAR, search.kind, STR_ARG(search.found));
 }
 
 enum code rules_segments(struct opt_int segment, struct opt_int total, struct err *err)

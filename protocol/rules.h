@@ -19,8 +19,11 @@ enum code rules_item_size(const struct value *item, struct err *err) WARN_UNUSED
 /* An update changes no key attribute of the table. `update` may be NULL. */
 enum code rules_update_keys(const struct table *table, const struct update *update, struct err *err) WARN_UNUSED;
 
-/* No path of the condition leads into a key attribute. `condition` may be NULL. */
-enum code rules_key_paths(const struct key_schema *keys, const struct node *condition, struct err *err) WARN_UNUSED;
+/*
+ * No path of the request's expressions leads into a key attribute of the table or of one of its indexes: these are scalars. The
+ * paths that an update changes are left to rules_update_keys() where they start with a table's key.
+ */
+enum code rules_key_paths(const struct table *table, const struct expressions *expressions, struct err *err) WARN_UNUSED;
 
 /* Segment and TotalSegments of a Scan come together, in range. */
 enum code rules_segments(struct opt_int segment, struct opt_int total, struct err *err) WARN_UNUSED;

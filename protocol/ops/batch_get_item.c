@@ -15,7 +15,7 @@
 struct share {
 	struct str name; /* as given */
 	const struct keys_and_attributes *wanted;
-	struct projection *projection;
+	struct expressions expressions;
 	size_t first;
 	size_t done; /* items that fit into the response */
 };
@@ -42,15 +42,15 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 		.names = &share->wanted->expression_attribute_names,
 		.legacy = {{"AttributesToGet", share->wanted->attributes_to_get.v != NULL}},
 	};
-	struct expressions expressions = {0};
+	struct projection *attributes = NULL;
 	enum code code = expressions_check(call->arena, &request, err);
 
 	if (!code)
-		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &share->projection, err);
+		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &attributes, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &expressions, err);
-	if (!code && expressions.projection)
-		share->projection = expressions.projection;
+		code = expressions_parse(call->arena, &request, &share->expressions, err);
+	if (attributes)
+		share->expressions.projection = attributes;
 	return code ? code : check_duplicates(call, &share->wanted->keys, err);
 }
 
@@ -81,6 +81,8 @@ static enum code prepare(struct call *call, const struct share *share, struct re
 	struct table *table;
 	enum code code = call_table(call, share->name, ABSENT_RESOURCE, &table, err);
 
+	if (!code)
+		code = rules_key_paths(table, &share->expressions, err);
 	for (size_t i = 0; !code && i < share->wanted->keys.n; i++) {
 		struct read_item *read = &reads[share->first + i];
 
@@ -103,7 +105,7 @@ static void write_items(struct call *call, struct share *share, const struct rea
 		if (*size > RESPONSE_SIZE_MAX)
 			break;
 		if (str_is_set(image))
-			respond_item(call, image, share->projection);
+			respond_item(call, image, share->expressions.projection);
 	}
 	json_out_close(&call->out, ']');
 }

@@ -7,7 +7,7 @@
 #include "storage/write.h"
 
 /* What the request alone tells. */
-static enum code parse(struct call *call, const struct delete_item_input *input, struct write *write, struct err *err)
+static enum code parse(struct call *call, const struct delete_item_input *input, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.condition = input->condition_expression,
@@ -16,17 +16,17 @@ static enum code parse(struct call *call, const struct delete_item_input *input,
 		.values = input->expression_attribute_values,
 		.legacy = {{"Expected", input->expected.v != NULL}, {"ConditionalOperator", input->conditional_operator != 0}},
 	};
-	struct expressions expressions = {0};
+	const struct node *expected = NULL;
 	enum code code = rules_return_values(input->return_values, err);
 
 	if (!code)
 		code = expressions_check(call->arena, &request, err);
 	if (!code)
-		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &write->condition, err);
+		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &expressions, err);
-	if (!code && expressions.condition)
-		write->condition = expressions.condition;
+		code = expressions_parse(call->arena, &request, out, err);
+	if (expected)
+		out->condition = expected;
 	return code;
 }
 
@@ -38,14 +38,16 @@ enum code op_delete_item(struct call *call, const struct delete_item_input *inpu
 		.wants_item_on_failure =
 			input->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
 	};
-	enum code code = parse(call, input, &write, err);
+	struct expressions expressions = {0};
+	enum code code = parse(call, input, &expressions, err);
 
+	write.condition = expressions.condition;
 	if (!code)
 		code = call_table(call, input->table_name, ABSENT_RESOURCE, &write.table, err);
 	if (!code)
-		code = write_prepare(call->arena, &write, err);
+		code = rules_key_paths(write.table, &expressions, err);
 	if (!code)
-		code = rules_key_paths(&write.table->keys, write.condition, err);
+		code = write_prepare(call->arena, &write, err);
 	if (!code)
 		code = write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err);
 	if (code)

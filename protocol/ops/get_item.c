@@ -3,36 +3,39 @@
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
+#include "protocol/rules.h"
 #include "storage/read.h"
 
-static enum code parse(struct call *call, const struct get_item_input *input, struct projection **projection, struct err *err)
+static enum code parse(struct call *call, const struct get_item_input *input, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
 		.names = &input->expression_attribute_names,
 		.legacy = {{"AttributesToGet", input->attributes_to_get.v != NULL}},
 	};
-	struct expressions expressions = {0};
+	struct projection *attributes = NULL;
 	enum code code = expressions_check(call->arena, &request, err);
 
 	if (!code)
-		code = legacy_projection(call->arena, &input->attributes_to_get, projection, err);
+		code = legacy_projection(call->arena, &input->attributes_to_get, &attributes, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &expressions, err);
-	if (!code && expressions.projection)
-		*projection = expressions.projection;
+		code = expressions_parse(call->arena, &request, out, err);
+	if (attributes)
+		out->projection = attributes;
 	return code;
 }
 
 enum code op_get_item(struct call *call, const struct get_item_input *input, struct err *err)
 {
-	struct projection *projection = NULL;
+	struct expressions expressions = {0};
 	struct read_item read = {.key = input->key,
 				 .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL};
-	enum code code = parse(call, input, &projection, err);
+	enum code code = parse(call, input, &expressions, err);
 
 	if (!code)
 		code = call_table(call, input->table_name, ABSENT_RESOURCE, &read.table, err);
+	if (!code)
+		code = rules_key_paths(read.table, &expressions, err);
 	if (!code)
 		code = read_prepare(call->arena, &read, err);
 	if (!code)
@@ -43,7 +46,7 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 	json_out_open(&call->out, '{');
 	if (str_is_set(read.image)) {
 		json_out_name(&call->out, STR("Item"));
-		respond_item(call, read.image, projection);
+		respond_item(call, read.image, expressions.projection);
 	}
 	respond_capacity(call, input->return_consumed_capacity, CAPACITY_READ, &read.cost);
 	json_out_close(&call->out, '}');

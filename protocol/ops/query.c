@@ -46,11 +46,11 @@ static enum code resolve(struct call *call, const struct query_input *input, con
 {
 	const struct key_schema *schema = page->index ? &page->index->keys : &page->table->keys;
 	bool is_legacy_filter = input->query_filter.v != NULL;
-	enum code code = key_condition_resolve(call->arena, schema, expressions->key_condition,
-					       !str_is_set(input->key_condition_expression), keys, err);
+	enum code code = rules_key_paths(page->table, expressions, err);
 
 	if (!code)
-		code = rules_key_paths(schema, expressions->filter, err);
+		code = key_condition_resolve(call->arena, schema, expressions->key_condition,
+					     !str_is_set(input->key_condition_expression), keys, err);
 	if (!code)
 		code = rules_query_filter(schema, expressions->filter, is_legacy_filter ? "QueryFilter" : "Filter Expression",
 					  err);

@@ -50,9 +50,7 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 	if (!code)
 		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
 	if (!code)
-		code = rules_key_paths(page.index ? &page.index->keys : &page.table->keys, page.filter, err);
-	if (!code)
-		code = rules_filter_projected(call->arena, page.index, page.filter, err);
+		code = rules_key_paths(page.table, &expressions, err);
 	if (!code)
 		code = rules_select(call->arena, input->select, page.index, page.projection, input->attributes_to_get.v != NULL,
 				    &page.select, err);

@@ -9,23 +9,22 @@
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
 
-static enum code parse(struct call *call, const struct get_action *get, struct projection **projection, struct err *err)
+static enum code parse(struct call *call, const struct get_action *get, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = get->projection_expression,
 		.names = &get->expression_attribute_names,
 	};
-	struct expressions expressions = {0};
 	enum code code = expressions_check(call->arena, &request, err);
 
 	if (!code)
-		code = expressions_parse(call->arena, &request, &expressions, err);
-	*projection = expressions.projection;
+		code = expressions_parse(call->arena, &request, out, err);
 	return code;
 }
 
 /* Tables and keys. A wrong key is its action's reason; an absent table and an item named twice are the request's error. */
-static enum code prepare(struct call *call, const struct transact_get_item_list *items, struct read_item *reads, struct err *err)
+static enum code prepare(struct call *call, const struct transact_get_item_list *items, const struct expressions *expressions,
+			 struct read_item *reads, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, items->n);
 	struct rules_seen seen = rules_seen_new(call->arena, items->n);
@@ -35,6 +34,8 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 		const struct get_action *get = items->v[i].get;
 		enum code code = call_table(call, get->table_name, ABSENT_RESOURCE, &reads[i].table, err);
 
+		if (!code)
+			code = rules_key_paths(reads[i].table, &expressions[i], err);
 		if (code)
 			return code;
 		reasons[i] = err_in(call->arena);
@@ -59,7 +60,7 @@ static enum code check_size(const struct read_item *reads, size_t n, struct err 
 	return size > RESPONSE_SIZE_MAX ? err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size) : OK;
 }
 
-static void respond(struct call *call, int wanted, const struct read_item *reads, struct projection *const *projections, size_t n)
+static void respond(struct call *call, int wanted, const struct read_item *reads, const struct expressions *expressions, size_t n)
 {
 	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
 	size_t cost_count = 0;
@@ -74,7 +75,7 @@ static void respond(struct call *call, int wanted, const struct read_item *reads
 		json_out_open(&call->out, '{');
 		if (str_is_set(reads[i].image)) {
 			json_out_name(&call->out, STR("Item"));
-			respond_item(call, reads[i].image, projections[i]);
+			respond_item(call, reads[i].image, expressions[i].projection);
 		}
 		json_out_close(&call->out, '}');
 	}
@@ -86,18 +87,18 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 {
 	size_t n = input->transact_items.n;
 	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, n);
-	struct projection **projections = ARENA_ARRAY(call->arena, struct projection *, n);
+	struct expressions *expressions = ARENA_ARRAY(call->arena, struct expressions, n);
 	enum code code = OK;
 
 	for (size_t i = 0; !code && i < n; i++)
-		code = parse(call, input->transact_items.v[i].get, &projections[i], err);
+		code = parse(call, input->transact_items.v[i].get, &expressions[i], err);
 	if (!code)
-		code = prepare(call, &input->transact_items, reads, err);
+		code = prepare(call, &input->transact_items, expressions, reads, err);
 	if (!code)
 		code = read_items(call->service->catalog, call->arena, reads, n, err);
 	if (!code)
 		code = check_size(reads, n, err);
 	if (!code)
-		respond(call, input->return_consumed_capacity, reads, projections, n);
+		respond(call, input->return_consumed_capacity, reads, expressions, n);
 	return code;
 }

@@ -19,6 +19,7 @@ struct action {
 	const struct expression_attribute_name_map *names;
 	const struct value *values;
 	int on_failure;
+	struct expressions expressions; /* parsed */
 };
 
 #define ACTION(write_kind, from, subject_field, update_text)                                                                     \
@@ -26,7 +27,10 @@ struct action {
 	{                                                                                                                        \
 		(write_kind), (from)->table_name, (from)->subject_field, (update_text), (from)->condition_expression,            \
 			&(from)->expression_attribute_names, (from)->expression_attribute_values,                                \
-			(from)->return_values_on_condition_check_failure                                                         \
+			(from)->return_values_on_condition_check_failure,                                                        \
+		{                                                                                                                \
+			0                                                                                                        \
+		}                                                                                                                \
 	}
 
 static enum code read_action(const struct transact_write_item *item, struct action *out, struct err *err)
@@ -51,7 +55,7 @@ static enum code read_action(const struct transact_write_item *item, struct acti
 }
 
 /* The rules of one action alone. */
-static enum code parse(struct call *call, const struct action *action, struct write *write, struct err *err)
+static enum code parse(struct call *call, struct action *action, struct write *write, struct err *err)
 {
 	struct expression_request request = {
 		.update = action->update,
@@ -61,20 +65,19 @@ static enum code parse(struct call *call, const struct action *action, struct wr
 		.names = action->names,
 		.values = action->values,
 	};
-	struct expressions expressions = {0};
 	enum code code = expressions_check(call->arena, &request, err);
 
 	if (!code && action->kind == WRITE_PUT)
 		code = rules_item_size(action->subject, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &expressions, err);
+		code = expressions_parse(call->arena, &request, &action->expressions, err);
 	write->kind = action->kind;
 	if (action->kind == WRITE_PUT)
 		write->item = action->subject;
 	else
 		write->key = action->subject;
-	write->update = expressions.update;
-	write->condition = expressions.condition;
+	write->update = action->expressions.update;
+	write->condition = action->expressions.condition;
 	write->wants_item_on_failure = action->on_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
 	return code;
 }
@@ -102,8 +105,6 @@ static enum code prepare_one(struct call *call, struct write *write, struct err 
 
 	if (!code)
 		code = rules_update_keys(write->table, write->update, err);
-	if (!code)
-		code = rules_key_paths(&write->table->keys, write->condition, err);
 	return code;
 }
 
@@ -117,6 +118,8 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 	for (size_t i = 0; i < n; i++) {
 		enum code code = call_table(call, actions[i].table_name, ABSENT_RESOURCE, &writes[i].table, err);
 
+		if (!code)
+			code = rules_key_paths(writes[i].table, &actions[i].expressions, err);
 		if (code)
 			return code;
 		reasons[i] = err_in(call->arena);

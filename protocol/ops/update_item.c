@@ -8,7 +8,7 @@
 #include "storage/write.h"
 
 /* What the request alone tells. */
-static enum code parse(struct call *call, const struct update_item_input *input, struct write *write, struct err *err)
+static enum code parse(struct call *call, const struct update_item_input *input, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.update = input->update_expression,
@@ -20,22 +20,21 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 			   {"Expected", input->expected.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0}},
 	};
-	struct expressions expressions = {0};
-	struct update *update = NULL;
+	const struct node *expected = NULL;
+	struct update *updates = NULL;
 	enum code code = expressions_check(call->arena, &request, err);
 
 	if (!code)
-		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &write->condition, err);
+		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
 	if (!code)
-		code = legacy_updates(call->arena, &input->attribute_updates, &update, err);
+		code = legacy_updates(call->arena, &input->attribute_updates, &updates, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &expressions, err);
-	if (code)
-		return code;
-	write->update = expressions.update ? expressions.update : update;
-	if (expressions.condition)
-		write->condition = expressions.condition;
-	return OK;
+		code = expressions_parse(call->arena, &request, out, err);
+	if (updates)
+		out->update = updates;
+	if (expected)
+		out->condition = expected;
+	return code;
 }
 
 static void write_updated(struct call *call, const struct write *write, struct str image, const struct value *decoded)
@@ -84,16 +83,19 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 		.wants_item_on_failure =
 			input->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
 	};
-	enum code code = parse(call, input, &write, err);
+	struct expressions expressions = {0};
+	enum code code = parse(call, input, &expressions, err);
 
+	write.update = expressions.update;
+	write.condition = expressions.condition;
 	if (!code)
 		code = call_table(call, input->table_name, ABSENT_RESOURCE, &write.table, err);
+	if (!code)
+		code = rules_key_paths(write.table, &expressions, err);
 	if (!code)
 		code = write_prepare(call->arena, &write, err);
 	if (!code)
 		code = rules_update_keys(write.table, write.update, err);
-	if (!code)
-		code = rules_key_paths(&write.table->keys, write.condition, err);
 	if (code)
 		return code;
 	code = write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err);

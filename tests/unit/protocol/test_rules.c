@@ -156,10 +156,34 @@ TEST(filters_and_keys)
 	CHECK_STR(err.message, "Filter Expression can only contain non-primary key attributes: Primary key attribute: pk");
 	CHECK_INT(rules_query_filter(&keys, condition("attribute_exists(sk)"), "QueryFilter", &err), ERR_VALIDATION);
 	CHECK_STR(err.message, "QueryFilter can only contain non-primary key attributes: Primary key attribute: sk");
-	CHECK_INT(rules_key_paths(&keys, condition("a.pk = sk"), &err), OK);
-	CHECK_INT(rules_key_paths(&keys, condition("a = b AND size(sk[0]) = b"), &err), ERR_VALIDATION);
+}
+
+TEST(paths_do_not_lead_into_keys)
+{
+	struct index index = {.keys = {1, 0, {{STR_INIT("g"), TYPE_S}}}};
+	struct table table = {.keys = keys, .index_count = 1, .indexes = &index};
+	struct expr_env env = {.arena = arena};
+	struct expressions expressions = {.condition = condition("a.pk = sk")};
+
+	err = err_in(arena);
+	CHECK_INT(rules_key_paths(&table, &expressions, &err), OK);
+	expressions.filter = condition("a = b AND size(sk[0]) = b");
+	CHECK_INT(rules_key_paths(&table, &expressions, &err), ERR_VALIDATION);
 	CHECK_STR(err.message,
 		  "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: sk");
+	expressions = (struct expressions){0};
+	CHECK_INT(expr_parse_projection(&env, STR("a.b, g.c"), &expressions.projection, &err), OK);
+	CHECK_INT(rules_key_paths(&table, &expressions, &err), ERR_VALIDATION);
+	CHECK_STR(err.message,
+		  "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: IndexKey: g");
+	expressions = (struct expressions){0};
+	CHECK_INT(expr_parse_update(&env, STR("SET a = b REMOVE pk.a"), &expressions.update, &err), OK);
+	CHECK_INT(rules_key_paths(&table, &expressions, &err), OK);
+	CHECK_INT(rules_update_keys(&table, expressions.update, &err), ERR_VALIDATION);
+	CHECK_STR(err.message, OOM "Cannot update attribute pk. This attribute is part of the key");
+	CHECK_INT(expr_parse_update(&env, STR("SET a = pk.b"), &expressions.update, &err), OK);
+	CHECK_INT(rules_key_paths(&table, &expressions, &err), ERR_VALIDATION);
+	CHECK_INT(rules_update_keys(&table, expressions.update, &err), OK);
 }
 
 TEST(indexes_and_select)
@@ -230,6 +254,7 @@ int main(void)
 		TEST_CASE(return_values_of_put_and_delete),
 		TEST_CASE(segments),
 		TEST_CASE(filters_and_keys),
+		TEST_CASE(paths_do_not_lead_into_keys),
 		TEST_CASE(indexes_and_select),
 		TEST_CASE(the_second_of_two_equal_keys_is_found),
 	};
