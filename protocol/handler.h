@@ -39,6 +39,9 @@ enum absent_table {
  */
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err) WARN_UNUSED;
 
+/* The name alone, checked but not looked up: of a name or an ARN of this account and region. */
+enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err) WARN_UNUSED;
+
 /* Declares every handler. */
 #define OPERATION(name, prefix, input) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
 #define ABSENT(name)

@@ -67,7 +67,9 @@ static inline bool opt_is_true(struct opt_bool option)
 #define STRUCTURE(id, name, ...) \
 	struct id {              \
 		__VA_ARGS__      \
-	};
+	};                       \
+	extern const struct shape shape_##id;
+struct shape;
 #include "protocol/shapes.def"
 #undef STRING
 #undef INTEGER
@@ -80,10 +82,6 @@ static inline bool opt_is_true(struct opt_bool option)
 #undef MAP
 #undef MEMBER
 #undef STRUCTURE
-
-struct shape;
-
-/* One extern table per structure that is an operation's input: shape_put_item_input and so on are declared by ops.c. */
 
 /* The size in bytes of a structure's C type. */
 size_t shape_size(const struct shape *shape);

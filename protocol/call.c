@@ -1,0 +1,99 @@
+#include "protocol/handler.h"
+
+#include "protocol/messages.h"
+
+#define NAME_MIN 3
+#define NAME_MAX_LENGTH 255
+
+static bool is_name(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'))
+			return false;
+	}
+	return name.n >= NAME_MIN && name.n <= NAME_MAX_LENGTH;
+}
+
+/* The part up to the next ':', cut off `rest`. */
+static struct str next_part(struct str *rest)
+{
+	const char *colon = rest->n ? memchr(rest->p, ':', rest->n) : NULL;
+	struct str part = {rest->p, colon ? (size_t)(colon - rest->p) : rest->n};
+
+	rest->p += part.n + (colon != NULL);
+	rest->n -= part.n + (colon != NULL);
+	return part;
+}
+
+/* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME */
+static enum code read_arn(struct str arn, struct ns *ns, struct str *name, struct err *err)
+{
+	struct str rest = arn;
+	struct str head[] = {next_part(&rest), next_part(&rest), next_part(&rest)};
+
+	ns->region = next_part(&rest);
+	ns->account = next_part(&rest);
+	if (!str_eq(head[0], STR("arn")) || !str_starts_with(head[1], STR("aws")) || !str_eq(head[2], STR("dynamodb")) ||
+	    !str_starts_with(rest, STR("table/")))
+		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
+	*name = (struct str){rest.p + 6, rest.n - 6};
+	return is_name(*name) ? OK : err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
+}
+
+enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err)
+{
+	struct ns ns = call->ns;
+
+	*name = name_or_arn;
+	if (str_starts_with(name_or_arn, STR("arn:"))) {
+		enum code code = read_arn(name_or_arn, &ns, name, err);
+
+		if (code != OK)
+			return code;
+		if (!str_eq(ns.account, call->ns.account) || !str_eq(ns.region, call->ns.region))
+			return err_set(err, MSG_TABLE_ARN_FOREIGN);
+		return OK;
+	}
+	return is_name(name_or_arn) ? OK : err_set(err, MSG_TABLE_NAME);
+}
+
+static void note_elsewhere(struct call *call, struct str name)
+{
+	struct ns where;
+
+	if (!call->service->note || !catalog_elsewhere(call->service->catalog, call->ns, name, call->arena, &where))
+		return;
+	call->service->note(call->service->note_context,
+			    str_printf(call->arena, NOTE_TABLE_ELSEWHERE, STR_ARG(name), STR_ARG(call->ns.account), STR_ARG(call->ns.region),
+				       STR_ARG(where.account), STR_ARG(where.region)));
+}
+
+enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
+{
+	struct str name;
+	enum code code = call_table_name(call, name_or_arn, &name, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < call->table_count; i++) { /* a batch names its tables often */
+		if (str_eq(call->tables[i]->name, name)) {
+			*out = call->tables[i];
+			return OK;
+		}
+	}
+	code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
+	if (code != OK) {
+		note_elsewhere(call, name);
+		return code == ERR_RESOURCE_NOT_FOUND && words == ABSENT_TABLE ? err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG(name)) : code;
+	}
+	if (call->table_count == call->table_capacity) {
+		size_t capacity = call->table_capacity ? call->table_capacity * 2 : 4;
+
+		call->tables = arena_grow(call->arena, call->tables, call->table_count * sizeof(*call->tables), capacity * sizeof(*call->tables));
+		call->table_capacity = capacity;
+	}
+	call->tables[call->table_count++] = *out;
+	return OK;
+}

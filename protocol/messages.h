@@ -1,0 +1,61 @@
+/*
+ * messages - texts of errors about JSON, types and constraints; see core/err.h for how they are raised.
+ * Source: recorded answers of AWS.
+ */
+#ifndef DYNALITH_PROTOCOL_MESSAGES_H
+#define DYNALITH_PROTOCOL_MESSAGES_H
+
+#include "core/err.h"
+
+#define MSG_JSON_MALFORMED ERR_SERIALIZATION, "%s", ""
+
+/* Types. The wire names the token that it met. */
+#define MSG_TYPE_TOKEN ERR_SERIALIZATION, "%s cannot be converted to %s"
+#define MSG_TYPE_BOOLEAN_TEXT ERR_SERIALIZATION, "%s", "Unexpected token received from parser"
+#define MSG_TYPE_COLLECTION ERR_SERIALIZATION, "Unrecognized collection type class %s"
+#define MSG_TYPE_COLLECTION_MAP ERR_SERIALIZATION, "Unrecognized collection type java.util.Map<java.lang.String, %s>"
+#define MSG_TYPE_STRUCTURE ERR_SERIALIZATION, "%s", "Start of structure or map found where not expected."
+#define MSG_TYPE_FIELD ERR_SERIALIZATION, "%s", "Unexpected field type"
+#define MSG_TYPE_PAYLOAD ERR_SERIALIZATION, "%s", "Unexpected value type in payload"
+#define MSG_BASE64_TYPE ERR_SERIALIZATION, "%s", "only base64-encoded strings are convertible to bytes"
+#define MSG_BASE64_LENGTH ERR_SERIALIZATION, "Base64 encoded length is expected a multiple of 4 bytes but found: %zu"
+#define MSG_BASE64_CHARACTER ERR_SERIALIZATION, "%s", "Invalid Base64 content"
+
+/* Attribute values. */
+#define MSG_VALUE_EMPTY \
+	ERR_VALIDATION, "%s", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+#define MSG_VALUE_MANY                                                                                                   \
+	ERR_VALIDATION, "%s", "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the " \
+			      "supported datatypes"
+#define MSG_VALUE_NULL \
+	ERR_VALIDATION, "%s", "One or more parameter values were invalid: Null attribute value types must have the value of true"
+#define MSG_SET_EMPTY ERR_VALIDATION, "One or more parameter values were invalid: An %s set  may not be empty"
+#define MSG_SET_EMPTY_BINARY ERR_VALIDATION, "%s", "One or more parameter values were invalid: Binary sets should not be empty"
+#define MSG_SET_NULL \
+	ERR_VALIDATION, "One or more parameter values were invalid: An %s set may not have a null string as a member"
+#define MSG_SET_DUPLICATES \
+	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT "] contains duplicates."
+#define MSG_SET_DUPLICATES_NUMBER ERR_VALIDATION, "%s", "Input collection contains duplicates"
+#define MSG_SET_DUPLICATES_BINARY \
+	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT "]of type BS contains duplicates."
+#define MSG_VALUE_DEPTH                                                                                                       \
+	ERR_VALIDATION, "%s", "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond " \
+			      "supported limit"
+
+/* Constraints. */
+#define MSG_CONSTRAINTS ERR_VALIDATION, "%u validation error%s detected: " STR_FMT
+
+/* Tables. */
+#define MSG_TABLE_NOT_FOUND ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Table: " STR_FMT " not found"
+#define MSG_TABLE_NAME                                                                                                      \
+	ERR_VALIDATION, "%s", "Invalid table/index name.  Table/index names must be between 3 and 255 characters long, and may " \
+			      "contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
+#define MSG_TABLE_NAME_SHORT                                                                                                 \
+	ERR_VALIDATION, "%s", "TableName must be at least 3 characters long and at most 255 characters long"
+#define MSG_TABLE_ARN ERR_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input " STR_FMT
+#define MSG_TABLE_ARN_FOREIGN ERR_ACCESS_DENIED, "%s", "Access to the resource of another account or region is denied"
+#define NOTE_TABLE_ELSEWHERE                                                                                              \
+	"table \"" STR_FMT "\" is not in namespace " STR_FMT "/" STR_FMT " but exists in " STR_FMT "/" STR_FMT ": check the " \
+	"access key and region, or start with --shared-db"
+
+#endif

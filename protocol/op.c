@@ -1,0 +1,221 @@
+#include "protocol/op.h"
+
+#include "core/image.h"
+#include "protocol/handler.h"
+#include "protocol/messages.h"
+#include "storage/write.h"
+
+struct op {
+	struct str name;
+	const struct shape *input;                                             /* NULL: not here */
+	enum code (*run)(struct call *call, const void *input, struct err *err);
+};
+
+/* Handlers take their own input type; these pass it on. */
+#define OPERATION(wire, prefix, type)                                                               \
+	static enum code run_##prefix(struct call *call, const void *input, struct err *err)        \
+	{                                                                                           \
+		return op_##prefix(call, input, err);                                               \
+	}
+#define ABSENT(wire)
+#include "protocol/ops.def"
+#undef OPERATION
+#undef ABSENT
+
+/* In byte order of the names, for the search below. */
+static const struct op ops[] = {
+#define OPERATION(wire, prefix, type) {STR_INIT(#wire), &shape_##type, run_##prefix},
+#define ABSENT(wire) {STR_INIT(#wire), NULL, NULL},
+#include "protocol/ops.def"
+#undef OPERATION
+#undef ABSENT
+};
+
+#define OPS (sizeof(ops) / sizeof(ops[0]))
+
+size_t op_count(void)
+{
+	return OPS;
+}
+
+const struct op *op_at(size_t i)
+{
+	return &ops[i];
+}
+
+const char *op_name(const struct op *op)
+{
+	return op->name.p;
+}
+
+bool op_is_supported(const struct op *op)
+{
+	return op->input != NULL;
+}
+
+size_t op_number(const struct op *op)
+{
+	return (size_t)(op - ops);
+}
+
+static const struct op *find(struct str name)
+{
+	size_t low = 0, high = OPS;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = str_cmp(ops[middle].name, name);
+
+		if (order == 0)
+			return &ops[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* A request on its way through the gates. */
+struct passage {
+	const struct op_request *request;
+	const struct op *op;
+	struct call call;
+	const struct json *json;
+	void *input;
+};
+
+static bool is_media_type(struct str type, struct str wanted)
+{
+	return str_starts_with(type, wanted) && (type.n == wanted.n || type.p[wanted.n] == ';' || type.p[wanted.n] == ' ');
+}
+
+static enum code gate_media_type(struct passage *passage, struct err *err)
+{
+	struct str type = passage->request->content_type;
+
+	if (!str_is_set(type) || is_media_type(type, STR("application/x-amz-json-1.0")) ||
+	    is_media_type(type, STR("application/x-amz-json-1.1")) || is_media_type(type, STR("application/json")))
+		return OK;
+	return err_default(err, ERR_UNKNOWN_OPERATION);
+}
+
+static enum code gate_target(struct passage *passage, struct err *err)
+{
+	struct str prefix = STR("DynamoDB_20120810."), target = passage->request->target;
+
+	if (str_starts_with(target, prefix))
+		passage->op = find((struct str){target.p + prefix.n, target.n - prefix.n});
+	return passage->op && op_is_supported(passage->op) ? OK : err_default(err, ERR_UNKNOWN_OPERATION);
+}
+
+static enum code gate_auth(struct passage *passage, struct err *err)
+{
+	return passage->request->authenticate(passage->request->auth_context, &passage->call.ns, err);
+}
+
+static enum code gate_json(struct passage *passage, struct err *err)
+{
+	enum code code = json_parse(passage->request->arena, passage->request->body, &passage->json, err);
+
+	if (code == OK && json_type(passage->json) != JSON_OBJECT)
+		return err_set(err, MSG_JSON_MALFORMED);
+	return code;
+}
+
+/* Types first, then constraints: shape_bind keeps that order. */
+static enum code gate_shape(struct passage *passage, struct err *err)
+{
+	return shape_bind(passage->request->arena, passage->op->input, passage->json, &passage->input, err);
+}
+
+static enum code gate_handler(struct passage *passage, struct err *err)
+{
+	return passage->op->run(&passage->call, passage->input, err);
+}
+
+/* The precedence of errors is this order. */
+static enum code (*const gates[])(struct passage *passage, struct err *err) = {
+	gate_media_type, gate_target, gate_auth, gate_json, gate_shape, gate_handler,
+};
+
+static void write_reasons(struct json_out *out, const struct err *err)
+{
+	json_out_name(out, STR("CancellationReasons"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < err->reason_count; i++) {
+		const struct err *reason = &err->reasons[i];
+
+		json_out_open(out, '{');
+		json_out_field_string(out, "Code", str_of(write_reason(reason->code)));
+		if (str_is_set(reason->item)) {
+			json_out_name(out, STR("Item"));
+			json_out_image(out, reason->item);
+		}
+		if (reason->code != OK)
+			json_out_field_string(out, "Message", reason->message);
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+}
+
+/* What the operator reads in the log is not for the wire. */
+static struct str public_message(const struct err *err)
+{
+	const struct err_info *info = err_info(err->code);
+
+	return info->status >= 500 ? str_of(info->text) : err->message;
+}
+
+void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
+{
+	const struct err_info *info = err_info(err->code);
+	struct json_out out = json_out_in(arena);
+	bool is_capital = info->space == SPACE_CORAL_SERVICE || err->reason_count > 0;
+	struct str message = public_message(err);
+
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "__type", str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
+	if (err->reason_count > 0)
+		write_reasons(&out, err);
+	if (str_is_set(err->item)) {
+		json_out_name(&out, STR("Item"));
+		json_out_image(&out, err->item);
+	}
+	if (message.n > 0) {
+		json_out_name(&out, is_capital ? STR("Message") : STR("message"));
+		json_out_string(&out, message);
+	}
+	json_out_close(&out, '}');
+	response->status = info->status;
+	response->content_type = STR("application/x-amz-json-1.0");
+	response->body = json_out_str(&out);
+	response->code = err->code;
+}
+
+void op_run(struct service *service, const struct op_request *request, struct op_response *response)
+{
+	struct passage passage = {
+		.request = request,
+		.call = {.service = service, .arena = request->arena, .now_ms = service->now_ms(service->clock_context),
+			 .out = json_out_in(request->arena)},
+	};
+	struct err err = err_in(request->arena);
+	enum code code = OK;
+
+	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
+		code = gates[i](&passage, &err);
+	for (size_t i = 0; i < passage.call.table_count; i++)
+		table_unref(passage.call.tables[i]);
+	response->op = passage.op;
+	if (code != OK) {
+		if (err_info(code)->status >= 500 && service->note)
+			service->note(service->note_context, err.message);
+		op_error_response(request->arena, &err, response);
+		return;
+	}
+	response->status = 200;
+	response->content_type = STR("application/x-amz-json-1.0");
+	response->body = json_out_str(&passage.call.out);
+	response->code = OK;
+}
