@@ -53,6 +53,7 @@
 	ERR_VALIDATION, "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
 #define MSG_KEY_CONDITIONS_EMPTY ERR_VALIDATION, "Conditions must be at least length 1"
 #define MSG_KEY_CONDITIONS_MANY ERR_VALIDATION, "Conditions can be of length 1 or 2 only"
+#define MSG_KEY_CONDITION_NOT_RANGE ERR_VALIDATION, "Attempted conditional constraint is not an indexable operation"
 #define MSG_UPDATES_NO_VALUE \
 	ERR_VALIDATION, INVALID_VALUES "Only DELETE action is allowed when no attribute value is specified"
 #define MSG_UPDATES_ADD_TYPE ERR_VALIDATION, INVALID_VALUES "ADD action is not supported for the type %s"

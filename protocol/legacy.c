@@ -12,20 +12,21 @@ static const struct comparison {
 	unsigned min, max; /* arguments */
 	unsigned types;    /* bits of enum type that arguments may have */
 	enum node_kind kind;
+	bool is_range; /* whether it can select a range of keys */
 } comparisons[comparison_operator_count] = {
-	[COMPARISON_OPERATOR_EQ] = {"EQ", 1, 1, ANY_TYPE, NODE_EQ},
-	[COMPARISON_OPERATOR_NE] = {"NE", 1, 1, ANY_TYPE, NODE_NE},
-	[COMPARISON_OPERATOR_IN] = {"IN", 1, ~0u, SCALARS, NODE_IN},
-	[COMPARISON_OPERATOR_LE] = {"LE", 1, 1, SCALARS, NODE_LE},
-	[COMPARISON_OPERATOR_LT] = {"LT", 1, 1, SCALARS, NODE_LT},
-	[COMPARISON_OPERATOR_GE] = {"GE", 1, 1, SCALARS, NODE_GE},
-	[COMPARISON_OPERATOR_GT] = {"GT", 1, 1, SCALARS, NODE_GT},
-	[COMPARISON_OPERATOR_BETWEEN] = {"BETWEEN", 2, 2, SCALARS, NODE_BETWEEN},
-	[COMPARISON_OPERATOR_NOT_NULL] = {"NOT_NULL", 0, 0, 0, NODE_ATTRIBUTE_EXISTS},
-	[COMPARISON_OPERATOR_NULL] = {"NULL", 0, 0, 0, NODE_ATTRIBUTE_NOT_EXISTS},
-	[COMPARISON_OPERATOR_CONTAINS] = {"CONTAINS", 1, 1, SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_CONTAINS},
-	[COMPARISON_OPERATOR_NOT_CONTAINS] = {"NOT_CONTAINS", 1, 1, SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_NOT},
-	[COMPARISON_OPERATOR_BEGINS_WITH] = {"BEGINS_WITH", 1, 1, 1u << TYPE_S | 1u << TYPE_B, NODE_BEGINS_WITH},
+	[COMPARISON_OPERATOR_EQ] = {"EQ", 1, 1, ANY_TYPE, NODE_EQ, true},
+	[COMPARISON_OPERATOR_NE] = {"NE", 1, 1, ANY_TYPE, NODE_NE, false},
+	[COMPARISON_OPERATOR_IN] = {"IN", 1, ~0u, SCALARS, NODE_IN, false},
+	[COMPARISON_OPERATOR_LE] = {"LE", 1, 1, SCALARS, NODE_LE, true},
+	[COMPARISON_OPERATOR_LT] = {"LT", 1, 1, SCALARS, NODE_LT, true},
+	[COMPARISON_OPERATOR_GE] = {"GE", 1, 1, SCALARS, NODE_GE, true},
+	[COMPARISON_OPERATOR_GT] = {"GT", 1, 1, SCALARS, NODE_GT, true},
+	[COMPARISON_OPERATOR_BETWEEN] = {"BETWEEN", 2, 2, SCALARS, NODE_BETWEEN, true},
+	[COMPARISON_OPERATOR_NOT_NULL] = {"NOT_NULL", 0, 0, 0, NODE_ATTRIBUTE_EXISTS, false},
+	[COMPARISON_OPERATOR_NULL] = {"NULL", 0, 0, 0, NODE_ATTRIBUTE_NOT_EXISTS, false},
+	[COMPARISON_OPERATOR_CONTAINS] = {"CONTAINS", 1, 1, SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_CONTAINS, false},
+	[COMPARISON_OPERATOR_NOT_CONTAINS] = {"NOT_CONTAINS", 1, 1, SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_NOT, false},
+	[COMPARISON_OPERATOR_BEGINS_WITH] = {"BEGINS_WITH", 1, 1, 1u << TYPE_S | 1u << TYPE_B, NODE_BEGINS_WITH, true},
 };
 
 /* AttributeUpdates names types in full. */
@@ -212,6 +213,8 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 
 		if (code)
 			return code;
+		if (!comparisons[conditions->v[i].value.comparison_operator].is_range)
+			return err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
 	}
 	*out = join(arena, NODE_AND, nodes, conditions->n);
 	return OK;

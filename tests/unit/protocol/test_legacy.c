@@ -286,6 +286,9 @@ TEST(key_conditions)
 	CHECK_INT(node->kind, NODE_EQ);
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), OK);
 	CHECK_INT(node->kind, NODE_AND);
+	entries[1].value.comparison_operator = COMPARISON_OPERATOR_NE;
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), ERR_VALIDATION);
+	CHECK_STR(err.message, "Attempted conditional constraint is not an indexable operation");
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){3, entries}, &node, &err), ERR_VALIDATION);
 	CHECK_STR(err.message, "Conditions can be of length 1 or 2 only");
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, entries}, &node, &err), ERR_VALIDATION);
