@@ -72,6 +72,9 @@
 /* Query and Scan */
 #define MSG_QUERY_NO_CONDITION \
 	ERR_VALIDATION, "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."
+#define MSG_QUERY_LIMIT                                                                                                   \
+	ERR_VALIDATION, "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value " \
+			"greater than or equal to 1"
 #define MSG_INDEX_UNKNOWN ERR_VALIDATION, "The table does not have the specified index: " STR_FMT
 #define MSG_INDEX_CONSISTENT ERR_VALIDATION, "Consistent reads are not supported on global secondary indexes"
 #define MSG_FILTER_KEY ERR_VALIDATION, "%s can only contain non-primary key attributes: Primary key attribute: " STR_FMT
@@ -98,6 +101,13 @@
 /* batches and transactions */
 #define MSG_BATCH_EMPTY_GET ERR_VALIDATION, "The requestItems parameter is required for BatchGetItem"
 #define MSG_BATCH_EMPTY_WRITE ERR_VALIDATION, "The requestItems parameter is required for BatchWriteItem"
+#define MSG_BATCH_KEYS_MANY                                                                                               \
+	ERR_VALIDATION, "1 validation error detected: Value at 'RequestItems." STR_FMT ".member.Keys' failed to satisfy " \
+			"constraint: Member must have length less than or equal to 100"
+#define MSG_BATCH_REQUESTS_COUNT                                                                                            \
+	ERR_VALIDATION, "1 validation error detected: Value '{" STR_FMT "=[%s]}' at 'requestItems' failed to satisfy "      \
+			"constraint: Map value must satisfy constraint: [Member must have length less than or equal to 25, " \
+			"Member must have length greater than or equal to 1]"
 #define MSG_BATCH_MANY ERR_VALIDATION, "Too many items requested for the %s call"
 #define MSG_BATCH_DUPLICATES ERR_VALIDATION, "Provided list of item keys contains duplicates"
 #define MSG_BATCH_ONE_OF                                                                                          \

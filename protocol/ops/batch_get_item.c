@@ -63,6 +63,8 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 		return err_set(err, MSG_BATCH_EMPTY_GET);
 	for (size_t i = 0; i < items->n; i++) {
 		shares[i] = (struct share){.name = items->v[i].key, .wanted = &items->v[i].value, .first = *total};
+		if (shares[i].wanted->keys.n > KEYS_MAX)
+			return err_set(err, MSG_BATCH_KEYS_MANY, STR_ARG(shares[i].name));
 		*total += shares[i].wanted->keys.n;
 	}
 	if (*total > KEYS_MAX)

@@ -16,6 +16,8 @@ static enum code check(const struct batch_write_item_request_map *items, size_t 
 	for (size_t i = 0; i < items->n; i++) {
 		const struct write_requests *requests = &items->v[i].value;
 
+		if (requests->n < 1 || requests->n > REQUESTS_MAX)
+			return err_set(err, MSG_BATCH_REQUESTS_COUNT, STR_ARG(items->v[i].key), requests->n ? "..." : "");
 		for (size_t j = 0; j < requests->n; j++) {
 			const struct write_request *request = &requests->v[j];
 			enum code code = OK;
