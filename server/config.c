@@ -1,0 +1,293 @@
+#include "server/config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/json.h"
+#include "server/version.h"
+
+enum option_kind { KIND_TEXT, KIND_NUMBER, KIND_SWITCH, KIND_CHOICE };
+
+static const struct option {
+	const char *flag, *environment, *key, *otherwise, *help;
+	enum option_kind kind;
+	long low, high;
+	size_t offset;
+} options[] = {
+#define OPTION(field, kind, flag, environment, key, otherwise, low, high, help) \
+	{flag, environment, key, otherwise, help, KIND_##kind, low, high, offsetof(struct config, field)},
+#include "server/options.def"
+#undef OPTION
+};
+
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+#define FILE_MAX (1024 * 1024)
+
+static bool fail(const char *source, const char *problem, const char *value)
+{
+	fprintf(stderr, "dynalith: %s: %s%s%s; see dynalith --help\n", source, problem, value ? " " : "", value ? value : "");
+	return false;
+}
+
+/* Whether `value` is one of the words before ':' in the help, separated by '|'. */
+static bool is_choice(const char *help, const char *value)
+{
+	size_t length = strlen(value);
+
+	for (const char *word = help; *word;) {
+		size_t n = strcspn(word, "|:");
+
+		if (n == length && strncmp(word, value, n) == 0)
+			return true;
+		if (word[n] != '|')
+			return false;
+		word += n + 1;
+	}
+	return false;
+}
+
+static bool set_switch(const struct option *option, bool *at, const char *source, const char *value)
+{
+	static const char *const words[][2] = {{"true", "false"}, {"1", "0"}, {"yes", "no"}, {"on", "off"}};
+
+	(void)option;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		for (int k = 0; k < 2; k++) {
+			if (strcmp(value, words[i][k]) == 0) {
+				*at = k == 0;
+				return true;
+			}
+		}
+	}
+	return fail(source, "wants true or false, not", value);
+}
+
+static bool set_number(const struct option *option, long *at, const char *source, const char *value)
+{
+	char *end;
+
+	errno = 0;
+	long number = strtol(value, &end, 10);
+	if (errno || end == value || *end)
+		return fail(source, "wants a number, not", value);
+	if (number < option->low || number > option->high) {
+		fprintf(stderr, "dynalith: %s: wants a number from %ld to %ld, not %s; see dynalith --help\n", source, option->low, option->high, value);
+		return false;
+	}
+	*at = number;
+	return true;
+}
+
+/* Sets the option's field from a text; `source` names it in the error. */
+static bool set(const struct option *option, struct config *config, struct arena *arena, const char *source, const char *value)
+{
+	char *at = (char *)config + option->offset;
+
+	switch (option->kind) {
+	case KIND_SWITCH:
+		return set_switch(option, (bool *)at, source, value);
+	case KIND_NUMBER:
+		return set_number(option, (long *)at, source, value);
+	case KIND_CHOICE:
+		if (!is_choice(option->help, value)) {
+			fprintf(stderr, "dynalith: %s: wants %.*s, not %s; see dynalith --help\n", source, (int)strcspn(option->help, ":"),
+				option->help, value);
+			return false;
+		}
+		break;
+	case KIND_TEXT:
+		if (!*value)
+			return fail(source, "wants a value", NULL);
+		break;
+	}
+	*(const char **)at = str_copy(arena, str_of(value)).p;
+	return true;
+}
+
+static void print_help(void)
+{
+	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n\n");
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &options[i];
+		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};
+		char left[64];
+
+		snprintf(left, sizeof(left), "%s%s", o->flag, values[o->kind]);
+		printf("  %-30s %s\n  %-30s   [%s, %s, default %s]\n", left, o->help, "", o->environment, o->key, o->otherwise);
+	}
+	printf("  %-30s configuration file (JSON): options by the names in brackets, and credentials\n  %-30s   [DYNALITH_CONFIG]\n",
+	       "--config FILE", "");
+	printf("  --print-config-example         a configuration file with every option\n  --help, --version\n");
+}
+
+void config_print_example(FILE *out)
+{
+	fprintf(out, "{\n");
+	for (size_t i = 0; i < OPTIONS; i++) {
+		bool is_text = options[i].kind == KIND_TEXT || options[i].kind == KIND_CHOICE;
+
+		fprintf(out, "  \"%s\": %s%s%s,\n", options[i].key, is_text ? "\"" : "", options[i].otherwise, is_text ? "\"" : "");
+	}
+	fprintf(out, "  \"credentials\": [\n    {\"access_key_id\": \"example\", \"secret_access_key\": \"example-secret\"}\n  ]\n}\n");
+}
+
+static const struct option *find_flag(struct str flag)
+{
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (str_eq(str_of(options[i].flag), flag))
+			return &options[i];
+	}
+	return NULL;
+}
+
+/* A JSON scalar as the text that the environment would hold. */
+static const char *scalar_text(struct arena *arena, const struct json *value)
+{
+	int64_t number;
+
+	switch (json_type(value)) {
+	case JSON_STRING:
+		return str_copy(arena, json_string(arena, value)).p;
+	case JSON_BOOLEAN:
+		return json_boolean(value) ? "true" : "false";
+	case JSON_NUMBER:
+		return json_integer(value, &number) ? str_printf(arena, "%lld", (long long)number).p : "a fraction";
+	default:
+		return "a list or object";
+	}
+}
+
+static bool read_credentials(struct arena *arena, const struct json *list, struct config *config, const char *file)
+{
+	if (json_type(list) != JSON_ARRAY)
+		return fail(file, "credentials must be a list", NULL);
+	struct credential *credentials = ARENA_ARRAY(arena, struct credential, json_count(list));
+	size_t n = 0;
+	for (const struct json *entry = json_first(list); entry; entry = json_next(entry)) {
+		bool is_object = json_type(entry) == JSON_OBJECT;
+		const struct json *key = is_object ? json_member(entry, "access_key_id") : NULL;
+		const struct json *secret = is_object ? json_member(entry, "secret_access_key") : NULL;
+		const struct json *token = is_object ? json_member(entry, "session_token") : NULL;
+
+		if (!key || !secret || json_type(key) != JSON_STRING || json_type(secret) != JSON_STRING || (token && json_type(token) != JSON_STRING))
+			return fail(file, "a credential needs access_key_id and secret_access_key", NULL);
+		credentials[n].access_key = json_string(arena, key);
+		credentials[n].secret = json_string(arena, secret);
+		credentials[n++].token = token ? json_string(arena, token) : STR_ABSENT;
+	}
+	config->credentials = credentials;
+	config->credential_count = n;
+	return true;
+}
+
+static bool read_member(struct arena *arena, const struct json *member, struct config *config, const char *file)
+{
+	struct str name = str_copy(arena, json_name(arena, member));
+
+	if (str_eq(name, STR("credentials")))
+		return read_credentials(arena, member, config, file);
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (str_eq(str_of(options[i].key), name))
+			return set(&options[i], config, arena, str_printf(arena, "%s: %s", file, options[i].key).p, scalar_text(arena, member));
+	}
+	return fail(file, "unknown option", name.p);
+}
+
+static bool read_file(struct arena *arena, const char *path, struct config *config)
+{
+	struct err err = err_in(arena);
+	const struct json *root;
+	FILE *file = fopen(path, "re");
+	char *text = arena_bytes(arena, FILE_MAX);
+
+	if (!file)
+		return fail(path, strerror(errno), NULL);
+	size_t n = fread(text, 1, FILE_MAX, file);
+	fclose(file);
+	if (json_parse(arena, (struct str){text, n}, &root, &err) != OK || json_type(root) != JSON_OBJECT)
+		return fail(path, "is not a JSON object", NULL);
+	for (const struct json *member = json_first(root); member; member = json_next(member)) {
+		if (!read_member(arena, member, config, path))
+			return false;
+	}
+	return true;
+}
+
+static bool read_environment(struct arena *arena, struct config *config)
+{
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const char *value = getenv(options[i].environment);
+
+		if (value && !set(&options[i], config, arena, options[i].environment, value))
+			return false;
+	}
+	return true;
+}
+
+/* "--flag value", "--flag=value"; a switch takes a value only by '='. */
+static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct config *config)
+{
+	struct str flag = {argv[*i], strcspn(argv[*i], "=")};
+	const char *value = argv[*i][flag.n] == '=' ? argv[*i] + flag.n + 1 : NULL;
+	const struct option *option = find_flag(flag);
+
+	if (str_eq(flag, STR("--config"))) {
+		*i += value == NULL; /* read before */
+		return true;
+	}
+	if (!option)
+		return fail(argv[*i], "unknown option", NULL);
+	if (!value && option->kind == KIND_SWITCH)
+		value = "true";
+	if (!value && *i + 1 < argc)
+		value = argv[++*i];
+	return value ? set(option, config, arena, option->flag, value) : fail(option->flag, "wants a value", NULL);
+}
+
+static const char *config_file(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i], "--config=", 9) == 0)
+			return argv[i] + 9;
+		if (strcmp(argv[i], "--config") == 0)
+			return i + 1 < argc ? argv[i + 1] : "";
+	}
+	return getenv("DYNALITH_CONFIG");
+}
+
+static bool is_information(const char *flag)
+{
+	if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0)
+		print_help();
+	else if (strcmp(flag, "--version") == 0)
+		printf("dynalith " DYNALITH_VERSION "\n");
+	else if (strcmp(flag, "--print-config-example") == 0)
+		config_print_example(stdout);
+	else
+		return false;
+	return true;
+}
+
+enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
+{
+	const char *file = config_file(argc, argv);
+
+	memset(config, 0, sizeof(*config));
+	for (int i = 1; i < argc; i++) {
+		if (is_information(argv[i]))
+			return CONFIG_DONE;
+	}
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (!set(&options[i], config, arena, options[i].key, options[i].otherwise))
+			return CONFIG_FAILED;
+	}
+	if ((file && !read_file(arena, file, config)) || !read_environment(arena, config))
+		return CONFIG_FAILED;
+	for (int i = 1; i < argc; i++) {
+		if (!read_flag(arena, argc, argv, &i, config))
+			return CONFIG_FAILED;
+	}
+	return CONFIG_RUN;
+}

@@ -1,0 +1,48 @@
+/*
+ * config - the options, from the command line, the environment and a configuration file, in that order of precedence.
+ *
+ * All come from options.def. The configuration file is JSON, named by --config or DYNALITH_CONFIG; besides the options it may hold
+ * "credentials": [{"access_key_id": ..., "secret_access_key": ..., "session_token": optional}] for --auth verify.
+ */
+#ifndef DYNALITH_SERVER_CONFIG_H
+#define DYNALITH_SERVER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "core/arena.h"
+#include "core/str.h"
+
+#define CONFIG_TYPE_TEXT const char *
+#define CONFIG_TYPE_CHOICE const char *
+#define CONFIG_TYPE_NUMBER long
+#define CONFIG_TYPE_SWITCH bool
+
+struct credential {
+	struct str access_key;
+	struct str secret;
+	struct str token; /* or absent */
+};
+
+struct config {
+#define OPTION(field, kind, flag, environment, key, otherwise, low, high, help) CONFIG_TYPE_##kind field;
+#include "server/options.def"
+#undef OPTION
+	size_t credential_count;
+	const struct credential *credentials;
+};
+
+enum config_result {
+	CONFIG_RUN,    /* go on */
+	CONFIG_DONE,   /* --help, --version or the like was printed: end with status 0 */
+	CONFIG_FAILED, /* one line says why on stderr: end with status 1 */
+};
+
+/* Reads all sources; strings live in the arena. */
+enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
+
+/* The text of config.example.json. */
+void config_print_example(FILE *out);
+
+#endif

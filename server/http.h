@@ -1,0 +1,77 @@
+/*
+ * http - the HTTP front end: connections, bodies, replies. The only door to libmicrohttpd.
+ *
+ * A pool of threads, each with its own epoll set. Every request gets an exchange with an arena that is kept warm between requests.
+ * The handler runs when the whole body is there; what it returns is sent with x-amzn-RequestId and x-amz-crc32 (of the bytes
+ * as sent), compressed where the client asked for it.
+ */
+#ifndef DYNALITH_SERVER_HTTP_H
+#define DYNALITH_SERVER_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/str.h"
+
+#define HTTP_BODY_MAX (16 * 1024 * 1024) /* bytes, also after decompression. AWS: Quotas, "Request size" */
+#define HTTP_HEADERS_MAX 4
+
+enum http_problem {
+	HTTP_FINE,
+	HTTP_TOO_LARGE,      /* the body is larger than HTTP_BODY_MAX; it was not read */
+	HTTP_BAD_ENCODING,   /* Content-Encoding: gzip, but it is not */
+};
+
+struct http_request {
+	struct arena *arena;
+	struct str method;
+	struct str path;       /* raw */
+	struct str query;      /* raw, without '?' */
+	struct str body;
+	struct str wire_body;  /* as it was sent: what a signature covers */
+	enum http_problem problem;
+	const void *connection;
+};
+
+struct http_header {
+	const char *name;
+	struct str value;
+};
+
+struct http_response {
+	int status;
+	struct str content_type; /* absent: none */
+	struct str body;
+	size_t header_count;
+	struct http_header headers[HTTP_HEADERS_MAX];
+};
+
+/* A request header, absent where there is none; `connection` is the request's. */
+struct str http_header(const void *connection, const char *name);
+
+typedef void http_handler(void *context, const struct http_request *request, struct http_response *response);
+
+struct http_options {
+	const char *host;
+	unsigned short port;       /* 0: any free one */
+	unsigned threads;
+	unsigned connection_limit;
+	unsigned idle_timeout_s;
+	http_handler *handler;
+	void *context;
+};
+
+struct http;
+
+/* Listens and serves. On failure returns NULL, having set *problem to one line (a static or errno's text). */
+struct http *http_start(const struct http_options *options, const char **problem);
+
+/* The port that it listens on. */
+unsigned http_port(const struct http *http);
+
+/* Stops listening, lets requests under way finish (for up to `wait_ms`), closes all connections. */
+void http_stop(struct http *http, unsigned wait_ms);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * messages - texts of errors about signatures and HTTP; see core/err.h for how they are raised.
+ * Source: recorded answers of AWS.
+ */
+#ifndef DYNALITH_SERVER_MESSAGES_H
+#define DYNALITH_SERVER_MESSAGES_H
+
+#include "core/err.h"
+
+#define MSG_AUTH_BOTH                                                                                                        \
+	ERR_INVALID_SIGNATURE, "%s", "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."
+#define MSG_AUTH_INCOMPLETE ERR_INCOMPLETE_SIGNATURE, STR_FMT "Authorization=" STR_FMT
+#define MSG_AUTH_INCOMPLETE_QUERY ERR_INCOMPLETE_SIGNATURE, STR_FMT "Re-examine the query-string parameters."
+#define MSG_AUTH_SCOPE                                                                                                \
+	ERR_INCOMPLETE_SIGNATURE, "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '" STR_FMT "'"
+#define MSG_AUTH_TERMINATOR ERR_INVALID_SIGNATURE, "Credential should be scoped with a valid terminator: 'aws4_request', not '" STR_FMT "'."
+#define MSG_AUTH_SERVICE ERR_INVALID_SIGNATURE, "%s", "Credential should be scoped to correct service: 'dynamodb'. "
+#define MSG_AUTH_DATE                                                                                                        \
+	ERR_INVALID_SIGNATURE, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '" STR_FMT \
+			       "' != '" STR_FMT "', from '" STR_FMT "'."
+#define MSG_AUTH_DATE_FORMAT ERR_INCOMPLETE_SIGNATURE, "Date must be in ISO-8601 'basic format'. Got '" STR_FMT "'."
+#define MSG_AUTH_EXPIRED ERR_INVALID_SIGNATURE, "Signature expired: " STR_FMT " is now earlier than " STR_FMT " (" STR_FMT " - %s.)"
+#define MSG_AUTH_EARLY ERR_INVALID_SIGNATURE, "Signature not yet current: " STR_FMT " is still later than " STR_FMT " (" STR_FMT " + 15 min.)"
+#define MSG_AUTH_HEADERS \
+	ERR_INVALID_SIGNATURE, "%s", "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
+#define MSG_AUTH_MISMATCH                                                                                                            \
+	ERR_INVALID_SIGNATURE, "The request signature we calculated does not match the signature you provided. Check your AWS Secret "  \
+			       "Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String " \
+			       "for this request should have been\n'" STR_FMT "'\n\nThe String-to-Sign should have been\n'" STR_FMT "'\n"
+#define MSG_BODY_ENCODING ERR_SERIALIZATION, "%s", "The request body is not valid gzip data"
+
+#endif

@@ -1,0 +1,140 @@
+#include "server/routes.h"
+
+#include <time.h>
+
+#include "server/messages.h"
+#include "server/version.h"
+
+/* What the auth gate needs: the request and where to check it. */
+struct caller {
+	struct routes *routes;
+	const struct http_request *request;
+	int64_t now_s;
+};
+
+static enum code authenticate(void *context, struct ns *ns, struct err *err)
+{
+	struct caller *caller = context;
+	const struct http_request *request = caller->request;
+	struct sigv4_request signed_request = {
+		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
+		.header = http_header, .context = request->connection,
+	};
+
+	return sigv4_check(caller->routes->sigv4, request->arena, &signed_request, caller->now_s, ns, err);
+}
+
+static int64_t wall_seconds(void)
+{
+	return (int64_t)time(NULL); /* signatures are about the real time, whatever the service's clock says */
+}
+
+static void add_header(struct http_response *response, const char *name, struct str value)
+{
+	if (response->header_count < HTTP_HEADERS_MAX && str_is_set(value))
+		response->headers[response->header_count++] = (struct http_header){name, value};
+}
+
+static void fill(struct http_response *response, const struct op_response *from)
+{
+	response->status = from->status;
+	response->content_type = from->content_type;
+	response->body = from->body;
+}
+
+static void refuse(const struct http_request *request, struct http_response *response, const struct err *err)
+{
+	struct op_response refusal = {0};
+
+	op_error_response(request->arena, err, &refusal);
+	fill(response, &refusal);
+}
+
+/* A browser asks before it sends. */
+static void preflight(const struct http_request *request, struct http_response *response)
+{
+	struct str asked = http_header(request->connection, "Access-Control-Request-Headers");
+
+	response->status = 200;
+	response->body = STR("");
+	add_header(response, "Access-Control-Allow-Methods", STR("POST"));
+	add_header(response, "Access-Control-Allow-Headers", str_is_set(asked) ? asked : STR("*"));
+	add_header(response, "Access-Control-Max-Age", STR("1728000"));
+}
+
+static void call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
+{
+	struct caller caller = {routes, request, wall_seconds()};
+	struct op_request call = {
+		.arena = request->arena,
+		.target = http_header(request->connection, "X-Amz-Target"),
+		.content_type = http_header(request->connection, "Content-Type"),
+		.body = request->body,
+		.authenticate = authenticate,
+		.auth_context = &caller,
+	};
+	struct op_response answer = {0};
+
+	op_run(routes->service, &call, &answer);
+	metrics_count(routes->metrics, answer.op, answer.code);
+	fill(response, &answer);
+}
+
+static void health(struct http_response *response)
+{
+	response->status = 200;
+	response->content_type = STR("application/json");
+	response->body = STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
+}
+
+static void show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response)
+{
+	struct caller caller = {routes, request, wall_seconds()};
+	struct err err = err_in(request->arena);
+	struct ns ns;
+
+	/* where signatures are verified, nothing but health is for everyone */
+	if (routes->auth == AUTH_VERIFY && authenticate(&caller, &ns, &err) != OK) {
+		refuse(request, response, &err);
+		return;
+	}
+	response->status = 200;
+	response->content_type = STR("text/plain; version=0.0.4");
+	response->body = metrics_text(routes->metrics, request->arena);
+}
+
+static void refuse_problem(struct routes *routes, const struct http_request *request, struct http_response *response)
+{
+	struct err err = err_in(request->arena);
+	enum code code = request->problem == HTTP_TOO_LARGE ? err_default(&err, ERR_REQUEST_TOO_LARGE) : err_set(&err, MSG_BODY_ENCODING);
+
+	metrics_count(routes->metrics, NULL, code);
+	refuse(request, response, &err);
+}
+
+void routes_handle(void *context, const struct http_request *request, struct http_response *response)
+{
+	struct routes *routes = context;
+	bool is_root = str_eq(request->path, STR("/")) || request->path.n == 0;
+	bool is_get = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
+	struct err err = err_in(request->arena);
+
+	if (str_is_set(http_header(request->connection, "Origin")))
+		add_header(response, "Access-Control-Allow-Origin", STR("*"));
+	if (request->problem != HTTP_FINE) {
+		refuse_problem(routes, request, response);
+	} else if (is_root && str_eq(request->method, STR("POST"))) {
+		call_api(routes, request, response);
+	} else if (str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Access-Control-Request-Method"))) {
+		preflight(request, response);
+	} else if (is_get && str_eq(request->path, STR("/_dynalith/health"))) {
+		health(response);
+	} else if (is_get && str_eq(request->path, STR("/_dynalith/metrics"))) {
+		show_metrics(routes, request, response);
+	} else {
+		enum code code = err_default(&err, ERR_MISSING_AUTH_KEY);
+
+		metrics_count(routes->metrics, NULL, code);
+		refuse(request, response, &err);
+	}
+}

@@ -1,0 +1,22 @@
+/*
+ * routes - which request goes where: the API at POST /, our own pages under /_dynalith/, everything else refused as DynamoDB Local does.
+ */
+#ifndef DYNALITH_SERVER_ROUTES_H
+#define DYNALITH_SERVER_ROUTES_H
+
+#include "protocol/op.h"
+#include "server/http.h"
+#include "server/metrics.h"
+#include "server/sigv4.h"
+
+struct routes {
+	struct service *service;
+	struct sigv4 *sigv4;
+	struct metrics *metrics;
+	enum auth_mode auth;
+};
+
+/* An http_handler; `context` is a struct routes. */
+void routes_handle(void *context, const struct http_request *request, struct http_response *response);
+
+#endif

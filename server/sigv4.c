@@ -1,0 +1,519 @@
+#include "server/sigv4.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+
+#include "core/buf.h"
+#include "server/messages.h"
+
+#define HASH_SIZE 32
+#define HEX_SIZE 64
+#define DERIVED_KEYS 16 /* cached; one per access key, day, region and service */
+#define ALGORITHM "AWS4-HMAC-SHA256"
+
+struct derived_key {
+	char scope[256]; /* access key, date, region, service */
+	unsigned char key[HASH_SIZE];
+};
+
+struct sigv4 {
+	enum auth_mode mode;
+	const struct credential *credentials;
+	size_t credential_count;
+	EVP_MD *sha256;
+	EVP_MAC *hmac;
+	pthread_mutex_t mutex; /* of the cache */
+	size_t next;
+	struct derived_key cache[DERIVED_KEYS];
+};
+
+/* The parts of a signature, from the header or the query. */
+struct signature {
+	struct str credential, headers, signature, date, token;
+	struct str access_key, day, region, service, terminator;
+	int64_t expires_s; /* presigned: X-Amz-Expires; -1 for the header form */
+	bool is_query;
+};
+
+struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credentials, size_t n)
+{
+	struct sigv4 *sigv4 = calloc(1, sizeof(*sigv4));
+
+	if (!sigv4)
+		abort();
+	sigv4->mode = mode;
+	sigv4->credentials = credentials;
+	sigv4->credential_count = n;
+	pthread_mutex_init(&sigv4->mutex, NULL);
+	if (mode == AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
+		sigv4->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+		sigv4->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+		if (!sigv4->sha256 || !sigv4->hmac)
+			abort();
+	}
+	return sigv4;
+}
+
+void sigv4_free(struct sigv4 *sigv4)
+{
+	if (!sigv4)
+		return;
+	EVP_MD_free(sigv4->sha256);
+	EVP_MAC_free(sigv4->hmac);
+	pthread_mutex_destroy(&sigv4->mutex);
+	OPENSSL_cleanse(sigv4->cache, sizeof(sigv4->cache));
+	free(sigv4);
+}
+
+static void hash(struct sigv4 *sigv4, struct str bytes, unsigned char *out)
+{
+	if (!EVP_Digest(bytes.p ? bytes.p : "", bytes.n, out, NULL, sigv4->sha256, NULL))
+		abort();
+}
+
+static void hmac(struct sigv4 *sigv4, const void *key, size_t key_size, struct str bytes, unsigned char *out)
+{
+	EVP_MAC_CTX *context = EVP_MAC_CTX_new(sigv4->hmac);
+	OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)(uintptr_t) "SHA256", 0),
+			       OSSL_PARAM_construct_end()};
+	size_t n = HASH_SIZE;
+
+	if (!context || !EVP_MAC_init(context, key, key_size, params) || !EVP_MAC_update(context, (const unsigned char *)bytes.p, bytes.n) ||
+	    !EVP_MAC_final(context, out, &n, HASH_SIZE))
+		abort();
+	EVP_MAC_CTX_free(context);
+}
+
+static struct str hex(struct arena *arena, const unsigned char *bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *out = arena_bytes(arena, HEX_SIZE);
+
+	for (int i = 0; i < HASH_SIZE; i++) {
+		out[2 * i] = digits[bytes[i] >> 4];
+		out[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	return (struct str){out, HEX_SIZE};
+}
+
+static struct str trim(struct str s)
+{
+	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+		s.n--;
+	return s;
+}
+
+/* The part up to the separator, cut off `rest`. */
+static struct str cut(struct str *rest, char separator)
+{
+	const char *at = rest->n ? memchr(rest->p, separator, rest->n) : NULL;
+	struct str part = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
+
+	rest->p += part.n + (at != NULL);
+	rest->n -= part.n + (at != NULL);
+	return part;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static struct str percent_decode(struct arena *arena, struct str s)
+{
+	char *out = arena_bytes(arena, s.n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		bool is_escape = s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 && hex_digit(s.p[i + 2]) >= 0;
+
+		out[n++] = is_escape ? (char)(hex_digit(s.p[i + 1]) * 16 + hex_digit(s.p[i + 2])) : s.p[i] == '+' ? ' ' : s.p[i];
+		i += is_escape ? 2 : 0;
+	}
+	return (struct str){out, n};
+}
+
+/* RFC 3986: all but unreserved characters are escaped; '/' stays in paths. */
+static void percent_encode(struct str s, bool keep_slash, struct buf *out)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		bool is_plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+				c == '~' || (keep_slash && c == '/');
+
+		if (is_plain)
+			buf_add_byte(out, c);
+		else
+			buf_printf(out, "%%%02X", c);
+	}
+}
+
+/* The decoded value of a query parameter; absent where there is none. */
+static struct str query_parameter(struct arena *arena, struct str query, struct str name)
+{
+	while (query.n) {
+		struct str value = cut(&query, '&');
+
+		if (str_eq(percent_decode(arena, cut(&value, '=')), name))
+			return percent_decode(arena, value);
+	}
+	return STR_ABSENT;
+}
+
+static void read_header_form(const struct sigv4_request *request, struct str header, struct signature *s)
+{
+	struct str rest = {header.p + sizeof(ALGORITHM) - 1, header.n - (sizeof(ALGORITHM) - 1)};
+
+	while (rest.n) {
+		struct str value = trim(cut(&rest, ','));
+		struct str name = trim(cut(&value, '='));
+
+		if (str_eq(name, STR("Credential")))
+			s->credential = trim(value);
+		else if (str_eq(name, STR("SignedHeaders")))
+			s->headers = trim(value);
+		else if (str_eq(name, STR("Signature")))
+			s->signature = trim(value);
+	}
+	s->date = request->header(request->context, "X-Amz-Date");
+	if (!str_is_set(s->date))
+		s->date = request->header(request->context, "Date");
+	s->token = request->header(request->context, "X-Amz-Security-Token");
+	s->expires_s = -1;
+}
+
+static void read_query_form(struct arena *arena, const struct sigv4_request *request, struct signature *s)
+{
+	struct str expires = query_parameter(arena, request->query, STR("X-Amz-Expires"));
+
+	s->is_query = true;
+	s->credential = query_parameter(arena, request->query, STR("X-Amz-Credential"));
+	s->headers = query_parameter(arena, request->query, STR("X-Amz-SignedHeaders"));
+	s->signature = query_parameter(arena, request->query, STR("X-Amz-Signature"));
+	s->date = query_parameter(arena, request->query, STR("X-Amz-Date"));
+	s->token = query_parameter(arena, request->query, STR("X-Amz-Security-Token"));
+	s->expires_s = str_is_set(expires) ? strtol(str_copy(arena, expires).p, NULL, 10) : 0;
+}
+
+/* A sentence for each part that is missing. */
+static enum code check_parts(struct arena *arena, const struct signature *s, struct str header, struct err *err)
+{
+	struct buf missing = buf_in(arena);
+
+	if (s->is_query) {
+		if (!str_is_set(s->credential))
+			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-Credential'. ");
+		if (!str_is_set(s->signature))
+			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-Signature'. ");
+		if (!str_is_set(s->headers))
+			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-SignedHeaders'. ");
+		if (!str_is_set(s->date))
+			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-Date'. ");
+		return missing.n ? err_set(err, MSG_AUTH_INCOMPLETE_QUERY, STR_ARG(buf_str(&missing))) : OK;
+	}
+	if (!str_is_set(s->credential))
+		buf_add_lit(&missing, "Authorization header requires 'Credential' parameter. ");
+	if (!str_is_set(s->signature))
+		buf_add_lit(&missing, "Authorization header requires 'Signature' parameter. ");
+	if (!str_is_set(s->headers))
+		buf_add_lit(&missing, "Authorization header requires 'SignedHeaders' parameter. ");
+	if (!str_is_set(s->date))
+		buf_add_lit(&missing, "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ");
+	return missing.n ? err_set(err, MSG_AUTH_INCOMPLETE, STR_ARG(buf_str(&missing)), STR_ARG(header)) : OK;
+}
+
+/* access key / date / region / service / aws4_request */
+static bool split_credential(struct signature *s)
+{
+	struct str rest = s->credential;
+
+	s->access_key = cut(&rest, '/');
+	s->day = cut(&rest, '/');
+	s->region = cut(&rest, '/');
+	s->service = cut(&rest, '/');
+	s->terminator = rest;
+	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n && !memchr(s->terminator.p, '/', s->terminator.n);
+}
+
+static void set_namespace(struct arena *arena, const struct signature *s, struct ns *ns)
+{
+	bool is_account = s->access_key.n == 12;
+
+	for (size_t i = 0; i < s->access_key.n && is_account; i++)
+		is_account = s->access_key.p[i] >= '0' && s->access_key.p[i] <= '9';
+	ns->account = is_account ? str_copy(arena, s->access_key) : STR("000000000000");
+	ns->region = s->region.n ? str_copy(arena, s->region) : STR("us-east-1");
+}
+
+/* 20150830T123600Z */
+static bool parse_date(struct str date, int64_t *seconds)
+{
+	static const char form[] = "dddddddd" "T" "dddddd" "Z";
+	struct tm tm = {0};
+	int v[6], from[] = {0, 4, 6, 9, 11, 13}, length[] = {4, 2, 2, 2, 2, 2};
+
+	if (date.n != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; i < date.n; i++) {
+		if (form[i] == 'd' ? (date.p[i] < '0' || date.p[i] > '9') : date.p[i] != form[i])
+			return false;
+	}
+	for (int i = 0; i < 6; i++) {
+		v[i] = 0;
+		for (int k = 0; k < length[i]; k++)
+			v[i] = v[i] * 10 + (date.p[from[i] + k] - '0');
+	}
+	tm = (struct tm){.tm_year = v[0] - 1900, .tm_mon = v[1] - 1, .tm_mday = v[2], .tm_hour = v[3], .tm_min = v[4], .tm_sec = v[5]};
+	*seconds = timegm(&tm);
+	return true;
+}
+
+static struct str format_date(struct arena *arena, int64_t seconds)
+{
+	time_t t = (time_t)seconds;
+	char text[32];
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &tm);
+	return str_copy(arena, str_of(text));
+}
+
+static enum code check_time(struct arena *arena, const struct signature *s, int64_t now_s, struct err *err)
+{
+	int64_t signed_s, window_s = s->expires_s >= 0 ? s->expires_s : SIGV4_SKEW_S;
+	struct str now = format_date(arena, now_s);
+
+	if (!parse_date(s->date, &signed_s))
+		return err_set(err, MSG_AUTH_DATE_FORMAT, STR_ARG(s->date));
+	struct str day = {s->date.p, 8};
+	if (!str_eq(day, s->day))
+		return err_set(err, MSG_AUTH_DATE, STR_ARG(s->day), STR_ARG(day), STR_ARG(s->date));
+	if (signed_s < now_s - window_s)
+		return err_set(err, MSG_AUTH_EXPIRED, STR_ARG(s->date), STR_ARG(format_date(arena, now_s - window_s)), STR_ARG(now),
+			       s->expires_s >= 0 ? str_printf(arena, "%lld sec", (long long)window_s).p : "15 min");
+	if (signed_s > now_s + SIGV4_SKEW_S)
+		return err_set(err, MSG_AUTH_EARLY, STR_ARG(s->date), STR_ARG(format_date(arena, now_s + SIGV4_SKEW_S)), STR_ARG(now));
+	return OK;
+}
+
+/* Resolves "." and ".." and empty segments, then escapes what is not escaped twice already: all services but S3. */
+static void add_canonical_path(struct arena *arena, struct str path, struct buf *out)
+{
+	struct buf plain = buf_in(arena);
+	bool ends_open = path.n > 0 && path.p[path.n - 1] == '/';
+
+	while (path.n) {
+		struct str segment = cut(&path, '/');
+
+		if (segment.n == 0 || str_eq(segment, STR(".")))
+			continue;
+		if (str_eq(segment, STR(".."))) {
+			while (plain.n && plain.p[--plain.n] != '/')
+				;
+			continue;
+		}
+		buf_add_byte(&plain, '/');
+		buf_add_str(&plain, segment);
+	}
+	if (plain.n == 0 || ends_open)
+		buf_add_byte(&plain, '/');
+	percent_encode(buf_str(&plain), true, out);
+}
+
+static int by_str(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Parameters escaped and sorted, the signature left out. */
+static void add_canonical_query(struct arena *arena, struct str query, struct buf *out)
+{
+	struct str *parameters = ARENA_ARRAY(arena, struct str, query.n + 1);
+	size_t n = 0;
+
+	while (query.n) {
+		struct buf parameter = buf_in(arena);
+		struct str value = cut(&query, '&');
+		struct str name = percent_decode(arena, cut(&value, '='));
+
+		if (str_eq(name, STR("X-Amz-Signature")))
+			continue;
+		percent_encode(name, false, &parameter);
+		buf_add_byte(&parameter, '=');
+		percent_encode(percent_decode(arena, value), false, &parameter);
+		parameters[n++] = buf_str(&parameter);
+	}
+	qsort(parameters, n, sizeof(*parameters), by_str);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			buf_add_byte(out, '&');
+		buf_add_str(out, parameters[i]);
+	}
+}
+
+/* "name:value\n" with runs of spaces folded. */
+static void add_canonical_header(const struct sigv4_request *request, struct arena *arena, struct str name, struct buf *out)
+{
+	struct str value = trim(request->header(request->context, str_copy(arena, name).p));
+
+	buf_add_str(out, name);
+	buf_add_byte(out, ':');
+	for (size_t i = 0; i < value.n; i++) {
+		if (value.p[i] != ' ' || i == 0 || value.p[i - 1] != ' ')
+			buf_add_byte(out, value.p[i]);
+	}
+	buf_add_byte(out, '\n');
+}
+
+static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct signature *s)
+{
+	struct str content_hash = request->header(request->context, "X-Amz-Content-Sha256");
+	struct str names = s->headers;
+	struct buf out = buf_in(arena);
+	unsigned char digest[HASH_SIZE];
+
+	buf_add_str(&out, request->method);
+	buf_add_byte(&out, '\n');
+	add_canonical_path(arena, request->path, &out);
+	buf_add_byte(&out, '\n');
+	add_canonical_query(arena, request->query, &out);
+	buf_add_byte(&out, '\n');
+	while (names.n)
+		add_canonical_header(request, arena, cut(&names, ';'), &out);
+	buf_add_byte(&out, '\n');
+	buf_add_str(&out, s->headers);
+	buf_add_byte(&out, '\n');
+	if (str_eq(content_hash, STR("UNSIGNED-PAYLOAD"))) {
+		buf_add_str(&out, content_hash);
+	} else {
+		hash(sigv4, request->body, digest);
+		buf_add_str(&out, hex(arena, digest));
+	}
+	return buf_str(&out);
+}
+
+/* The signing key of a day, from the cache where it is there. */
+static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct signature *s, struct str secret, unsigned char *key)
+{
+	struct str scope = str_printf(arena, STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(s->access_key), STR_ARG(s->day),
+				      STR_ARG(s->region), STR_ARG(s->service));
+	struct str first = str_printf(arena, "AWS4" STR_FMT, STR_ARG(secret));
+	bool fits = scope.n < sizeof(sigv4->cache[0].scope), found = false;
+
+	pthread_mutex_lock(&sigv4->mutex);
+	for (size_t i = 0; i < DERIVED_KEYS && fits && !found; i++) {
+		found = str_eq(str_of(sigv4->cache[i].scope), scope);
+		if (found)
+			memcpy(key, sigv4->cache[i].key, HASH_SIZE);
+	}
+	pthread_mutex_unlock(&sigv4->mutex);
+	if (found)
+		return;
+	hmac(sigv4, first.p, first.n, s->day, key);
+	hmac(sigv4, key, HASH_SIZE, s->region, key);
+	hmac(sigv4, key, HASH_SIZE, s->service, key);
+	hmac(sigv4, key, HASH_SIZE, STR("aws4_request"), key);
+	pthread_mutex_lock(&sigv4->mutex);
+	if (fits) {
+		struct derived_key *slot = &sigv4->cache[sigv4->next++ % DERIVED_KEYS];
+
+		memcpy(slot->scope, scope.p, scope.n + 1);
+		memcpy(slot->key, key, HASH_SIZE);
+	}
+	pthread_mutex_unlock(&sigv4->mutex);
+}
+
+static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct signature *s,
+				 struct str secret, struct err *err)
+{
+	struct str canonical = canonical_request(sigv4, arena, request, s);
+	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
+	struct buf to_sign = buf_in(arena);
+
+	hash(sigv4, canonical, digest);
+	buf_printf(&to_sign, ALGORITHM "\n" STR_FMT "\n" STR_FMT "/" STR_FMT "/" STR_FMT "/aws4_request\n" STR_FMT, STR_ARG(s->date),
+		   STR_ARG(s->day), STR_ARG(s->region), STR_ARG(s->service), STR_ARG(hex(arena, digest)));
+	derive_key(sigv4, arena, s, secret, key);
+	hmac(sigv4, key, HASH_SIZE, buf_str(&to_sign), digest);
+	OPENSSL_cleanse(key, sizeof(key));
+	if (s->signature.n == HEX_SIZE && CRYPTO_memcmp(hex(arena, digest).p, s->signature.p, HEX_SIZE) == 0)
+		return OK;
+	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
+}
+
+static bool signs_host(struct str headers)
+{
+	while (headers.n) {
+		if (str_eq(cut(&headers, ';'), STR("host")))
+			return true;
+	}
+	return false;
+}
+
+static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct signature *s, int64_t now_s,
+			struct err *err)
+{
+	const struct credential *credential = NULL;
+
+	if (!str_eq(s->terminator, STR("aws4_request")))
+		return err_set(err, MSG_AUTH_TERMINATOR, STR_ARG(s->terminator));
+	if (!str_eq(s->service, STR("dynamodb")))
+		return err_set(err, MSG_AUTH_SERVICE);
+	for (size_t i = 0; i < sigv4->credential_count && !credential; i++) {
+		if (str_eq(sigv4->credentials[i].access_key, s->access_key))
+			credential = &sigv4->credentials[i];
+	}
+	if (!credential)
+		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
+	if (str_is_set(credential->token) &&
+	    (s->token.n != credential->token.n || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) != 0))
+		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
+	if (!signs_host(s->headers))
+		return err_set(err, MSG_AUTH_HEADERS);
+	enum code code = check_time(arena, s, now_s, err);
+	return code != OK ? code : check_signature(sigv4, arena, request, s, credential->secret, err);
+}
+
+enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns, struct err *err)
+{
+	struct str header = request->header(request->context, "Authorization");
+	bool is_query = request->query.n && str_contains(request->query, STR("X-Amz-Algorithm="));
+	bool is_header = str_starts_with(header, STR(ALGORITHM));
+	struct signature s = {0};
+
+	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	if (!str_is_set(header) && !is_query)
+		return sigv4->mode == AUTH_OFF ? OK : err_default(err, ERR_MISSING_AUTH_TOKEN);
+	if (str_is_set(header) && is_query && sigv4->mode != AUTH_OFF)
+		return err_set(err, MSG_AUTH_BOTH);
+	if (is_header)
+		read_header_form(request, header, &s);
+	else if (is_query)
+		read_query_form(arena, request, &s);
+	bool is_split = split_credential(&s);
+	if (is_split)
+		set_namespace(arena, &s, ns);
+	if (sigv4->mode == AUTH_OFF)
+		return OK;
+	if (!is_header && !is_query && !str_starts_with(header, STR("AWS4-")))
+		return err_default(err, ERR_MISSING_AUTH_TOKEN);
+	enum code code = check_parts(arena, &s, header, err);
+	if (code != OK)
+		return code;
+	if (!is_split)
+		return err_set(err, MSG_AUTH_SCOPE, STR_ARG(s.credential));
+	return sigv4->mode == AUTH_OPEN ? OK : verify(sigv4, arena, request, &s, now_s, err);
+}

@@ -1,0 +1,47 @@
+/*
+ * sigv4 - who sends a request: AWS Signature Version 4, in the Authorization header or in the query of a presigned URL.
+ *
+ * AWS: IAM User Guide, "AWS Signature Version 4 for API requests". The only door to OpenSSL.
+ */
+#ifndef DYNALITH_SERVER_SIGV4_H
+#define DYNALITH_SERVER_SIGV4_H
+
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "server/config.h"
+#include "storage/schema.h"
+
+enum auth_mode {
+	AUTH_OPEN,   /* the parts of a signature must be there; it is not checked; any access key works */
+	AUTH_VERIFY, /* the signature must be right and its access key one of the configured */
+	AUTH_OFF,    /* nothing is needed; a credential that is there names the namespace */
+};
+
+#define SIGV4_SKEW_S (15 * 60) /* how far a signature's time may be off */
+
+/* What is signed, as it came over the wire. */
+struct sigv4_request {
+	struct str method;
+	struct str path;    /* raw, without the query */
+	struct str query;   /* raw, without '?'; may be empty */
+	struct str body;    /* before decompression */
+	struct str (*header)(const void *context, const char *name); /* absent where there is none; the name in any case */
+	const void *context;
+};
+
+struct sigv4;
+
+struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credentials, size_t n);
+void sigv4_free(struct sigv4 *sigv4);
+
+/*
+ * Checks the request at Unix time `now_s` and sets the namespace: a 12-digit access key is the account, anything else is
+ * 000000000000; the region comes from the credential scope, us-east-1 where there is none. Thread-safe.
+ * Errors: ERR_MISSING_AUTH_TOKEN, ERR_INCOMPLETE_SIGNATURE, ERR_UNRECOGNIZED_CLIENT, ERR_INVALID_SIGNATURE.
+ */
+enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns,
+		      struct err *err) WARN_UNUSED;
+
+#endif

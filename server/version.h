@@ -1,0 +1,7 @@
+/* version - the release. */
+#ifndef DYNALITH_SERVER_VERSION_H
+#define DYNALITH_SERVER_VERSION_H
+
+#define DYNALITH_VERSION "0.1.0"
+
+#endif
