@@ -5,6 +5,8 @@
 #include "protocol/messages.h"
 #include "storage/write.h"
 
+#define CONFLICTS_MAX 10 /* times an operation is run again */
+
 struct op {
 	struct str name;
 	const struct shape *input;                                             /* NULL: not here */
@@ -129,9 +131,26 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	return shape_bind(passage->request->arena, passage->op->input, passage->json, &passage->input, err);
 }
 
+static void release_tables(struct call *call)
+{
+	for (size_t i = 0; i < call->table_count; i++)
+		table_unref(call->tables[i]);
+	call->table_count = 0;
+}
+
+/* A table that changed under the call is looked up again, and the operation run again from its start. */
 static enum code gate_handler(struct passage *passage, struct err *err)
 {
-	return passage->op->run(&passage->call, passage->input, err);
+	enum code code = OK;
+
+	for (int i = 0; i < CONFLICTS_MAX; i++) {
+		passage->call.out = json_out_in(passage->request->arena);
+		code = passage->op->run(&passage->call, passage->input, err);
+		if (code != ERR_CONFLICT)
+			break;
+		release_tables(&passage->call);
+	}
+	return code;
 }
 
 /* The precedence of errors is this order. */
@@ -197,16 +216,14 @@ void op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .now_ms = service->now_ms(service->clock_context),
-			 .out = json_out_in(request->arena)},
+		.call = {.service = service, .arena = request->arena, .now_ms = service->now_ms(service->clock_context)},
 	};
 	struct err err = err_in(request->arena);
 	enum code code = OK;
 
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](&passage, &err);
-	for (size_t i = 0; i < passage.call.table_count; i++)
-		table_unref(passage.call.tables[i]);
+	release_tables(&passage.call);
 	response->op = passage.op;
 	if (code != OK) {
 		if (err_info(code)->status >= 500 && service->note)

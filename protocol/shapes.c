@@ -6,6 +6,7 @@
 #include "protocol/messages.h"
 #include "protocol/shape_tables.h"
 
+#define ARN_OR "arn:|"    /* begins the pattern of what may be an ARN instead */
 #define CONSTRAINTS_MAX 10 /* errors that AWS lists at most */
 
 /* Where in the request the walker is; written out only for messages. */
@@ -135,8 +136,14 @@ static enum code bind_string(struct walk *walk, const struct shape *shape, const
 	if (json_type(json) != JSON_STRING)
 		return scalar_error(walk, json, "String");
 	*out = json_string(walk->arena, json);
-	if (shape->pattern && !matches(shape->pattern, *out))
-		constraint(walk, place, *out, "Member must satisfy regular expression pattern: %s", shape->pattern);
+	const char *pattern = shape->pattern;
+	if (pattern && strncmp(pattern, ARN_OR, sizeof(ARN_OR) - 1) == 0) {
+		if (str_starts_with(*out, STR("arn:")))
+			return OK;
+		pattern += sizeof(ARN_OR) - 1;
+	}
+	if (pattern && !matches(pattern, *out))
+		constraint(walk, place, *out, "Member must satisfy regular expression pattern: %s", pattern);
 	check_length(walk, shape, place, *out, utf8_utf16_length(*out));
 	return OK;
 }

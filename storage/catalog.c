@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/image.h"
+#include "storage/backfill.h"
 #include "storage/messages.h"
 
 /* The snapshots, in byte order of their keys: account NUL region NUL name. */
@@ -296,6 +297,35 @@ static bool is_current(const struct catalog *catalog, struct str key, const stru
 	return found && catalog->entries[*at].table == table;
 }
 
+static bool has_index(const struct table *table, uint32_t number)
+{
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (table->indexes[i].number == number)
+			return true;
+	}
+	return false;
+}
+
+/* Creates, fills and drops index keyspaces so that the store has what `next` says. */
+static enum code change_indexes(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
+				struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < current->index_count && code == OK; i++) {
+		if (!has_index(next, current->indexes[i].number))
+			code = store_drop(txn, index_keyspace(current, &current->indexes[i]), err);
+	}
+	for (size_t i = 0; i < next->index_count && code == OK; i++) {
+		if (has_index(current, next->indexes[i].number))
+			continue;
+		code = store_create(txn, index_keyspace(next, &next->indexes[i]), err);
+		if (code == OK)
+			code = backfill_index(txn, arena, next, &next->indexes[i], err);
+	}
+	return code;
+}
+
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
 {
 	struct str key = key_of(err->arena, catalog, (struct ns){current->account, current->region}, current->name);
@@ -308,16 +338,20 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 		return code;
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
-	code = is_current(catalog, key, current, &at) ? store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err)
-						      : err_default(err, ERR_CONFLICT);
-	if (code == OK) {
+	code = is_current(catalog, key, current, &at) ? change_indexes(txn, err->arena, current, next, err) : err_default(err, ERR_CONFLICT);
+	if (code == OK)
+		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
+	/* before the commit ends the wait of other writers: they see it when their transaction begins */
+	atomic_store(&current->is_superseded, code == OK);
+	if (code == OK)
 		code = store_commit(txn, err);
-	} else {
+	else
 		store_abort(txn);
-	}
 	if (code == OK) {
 		catalog->entries[at].table = next;
 		table_unref(current);
+	} else if (code != ERR_CONFLICT) {
+		atomic_store(&current->is_superseded, false);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	if (code != OK)

@@ -36,7 +36,11 @@ enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, in
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out,
 			 struct err *err) WARN_UNUSED;
 
-/* Publishes `next` in place of `current`, taking over the caller's reference to next. ERR_CONFLICT when `current` is not current any more. */
+/*
+ * Publishes `next` in place of `current`, taking over the caller's reference to next. Indexes (by number) that only next has are created
+ * and filled from the items there are, those that only current has are dropped, all in one transaction. Writers that hold `current`
+ * get ERR_CONFLICT from write_run and look the table up again. ERR_CONFLICT when `current` is not current any more.
+ */
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
 
 /* Drops the table and its keyspaces. Requests that still hold the snapshot get ERR_RESOURCE_NOT_FOUND from the store. */

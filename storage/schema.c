@@ -25,7 +25,7 @@ static struct size_counter *counter_ref(struct size_counter *counter)
 	return counter;
 }
 
-static void counter_unref(struct size_counter *counter)
+void size_counter_unref(struct size_counter *counter)
 {
 	if (counter && atomic_fetch_sub(&counter->refs, 1) == 1)
 		free(counter);
@@ -53,8 +53,8 @@ void table_unref(struct table *table)
 	if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	for (size_t i = 0; i < table->index_count; i++)
-		counter_unref(table->indexes[i].size);
-	counter_unref(table->size);
+		size_counter_unref(table->indexes[i].size);
+	size_counter_unref(table->size);
 	arena_free(table->arena);
 }
 
@@ -89,6 +89,7 @@ struct table *table_clone(const struct table *table)
 
 	memcpy((void *)copy, (const void *)table, sizeof(*copy));
 	atomic_init(&copy->refs, 1);
+	atomic_init(&copy->is_superseded, false);
 	copy->arena = arena;
 	copy->account = str_copy(arena, table->account);
 	copy->region = str_copy(arena, table->region);

@@ -101,6 +101,7 @@ struct tag {
 
 struct table {
 	atomic_uint refs;
+	atomic_bool is_superseded;  /* another snapshot is current: writes through this one would miss new indexes */
 	struct arena *arena;
 
 	struct str account, region, name;
@@ -139,6 +140,7 @@ struct table *table_new(void);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
 struct size_counter *size_counter_new(void);
+void size_counter_unref(struct size_counter *counter);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 

@@ -256,6 +256,16 @@ static enum code run_and_commit(struct run *run, struct write_token *token, int6
 	return code;
 }
 
+/* Whether a table was changed since its snapshot was taken. */
+static bool is_superseded(const struct write *writes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (atomic_load(&writes[i].table->is_superseded))
+			return true;
+	}
+	return false;
+}
+
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err)
 {
@@ -264,8 +274,13 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 
 	for (int i = 0; i < CONFLICTS_MAX; i++) {
 		code = store_begin(catalog_store(catalog), STORE_WRITE, &run.txn, err);
-		if (code == OK)
-			code = run_and_commit(&run, token, now_ms, err);
+		if (code != OK)
+			return code;
+		if (is_superseded(writes, n)) {
+			store_abort(run.txn);
+			return err_default(err, ERR_CONFLICT);
+		}
+		code = run_and_commit(&run, token, now_ms, err);
 		if (code != ERR_CONFLICT)
 			break;
 	}

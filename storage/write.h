@@ -53,7 +53,10 @@ struct write_token {
 	bool was_done;            /* out: the same request was applied before; nothing was written now, costs are reads */
 };
 
-/* Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION). */
+/*
+ * Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION).
+ * ERR_CONFLICT: a table was changed since its snapshot was taken; look it up again and run the whole operation again.
+ */
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
 

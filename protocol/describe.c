@@ -1,0 +1,235 @@
+#include "protocol/describe.h"
+
+/* What a table or index can do at once when nothing else was asked for. AWS: Developer Guide, "Warm throughput". */
+#define WARM_READ_DEFAULT 12000
+#define WARM_WRITE_DEFAULT 4000
+
+static const char *const statuses[] = {
+	[STATUS_ACTIVE] = "ACTIVE", [STATUS_CREATING] = "CREATING", [STATUS_UPDATING] = "UPDATING", [STATUS_DELETING] = "DELETING",
+};
+
+static void write_definitions(struct json_out *out, const struct table *table)
+{
+	json_out_name(out, STR("AttributeDefinitions"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < table->definition_count; i++) {
+		json_out_open(out, '{');
+		json_out_field_string(out, "AttributeName", table->definitions[i].name);
+		json_out_field_string(out, "AttributeType", str_of(type_name(table->definitions[i].type)));
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+}
+
+static void write_keys(struct json_out *out, const struct key_schema *keys)
+{
+	json_out_name(out, STR("KeySchema"));
+	json_out_open(out, '[');
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		json_out_open(out, '{');
+		json_out_field_string(out, "AttributeName", keys->attributes[i].name);
+		json_out_field_string(out, "KeyType", i < keys->hash_count ? STR("HASH") : STR("RANGE"));
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+}
+
+static void write_throughput(struct json_out *out, const struct throughput *throughput)
+{
+	json_out_name(out, STR("ProvisionedThroughput"));
+	json_out_open(out, '{');
+	if (throughput->last_increase_ms) {
+		json_out_name(out, STR("LastIncreaseDateTime"));
+		json_out_time_ms(out, throughput->last_increase_ms);
+	}
+	if (throughput->last_decrease_ms) {
+		json_out_name(out, STR("LastDecreaseDateTime"));
+		json_out_time_ms(out, throughput->last_decrease_ms);
+	}
+	json_out_field_integer(out, "NumberOfDecreasesToday", throughput->decreases_today);
+	json_out_field_integer(out, "ReadCapacityUnits", throughput->read);
+	json_out_field_integer(out, "WriteCapacityUnits", throughput->write);
+	json_out_close(out, '}');
+}
+
+static void write_on_demand(struct json_out *out, const struct throughput_pair *pair)
+{
+	if (!pair->is_set)
+		return;
+	json_out_name(out, STR("OnDemandThroughput"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "MaxReadRequestUnits", pair->read);
+	json_out_field_integer(out, "MaxWriteRequestUnits", pair->write);
+	json_out_close(out, '}');
+}
+
+/* On demand: the defaults; provisioned: at least what is provisioned. Tools wait for its status. */
+static void write_warm(struct json_out *out, const struct throughput_pair *pair, const struct throughput *provisioned, enum billing_mode billing)
+{
+	int64_t read = billing == BILLING_PROVISIONED ? provisioned->read : WARM_READ_DEFAULT;
+	int64_t write = billing == BILLING_PROVISIONED ? provisioned->write : WARM_WRITE_DEFAULT;
+
+	json_out_name(out, STR("WarmThroughput"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "ReadUnitsPerSecond", pair->is_set && pair->read > read ? pair->read : read);
+	json_out_field_integer(out, "WriteUnitsPerSecond", pair->is_set && pair->write > write ? pair->write : write);
+	json_out_field_string(out, "Status", STR("ACTIVE"));
+	json_out_close(out, '}');
+}
+
+static void write_projection(struct json_out *out, const struct index *index)
+{
+	static const char *const types[] = {[PROJECT_ALL] = "ALL", [PROJECT_KEYS_ONLY] = "KEYS_ONLY", [PROJECT_INCLUDE] = "INCLUDE"};
+
+	json_out_name(out, STR("Projection"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "ProjectionType", str_of(types[index->projection]));
+	if (index->projection == PROJECT_INCLUDE) {
+		json_out_name(out, STR("NonKeyAttributes"));
+		json_out_open(out, '[');
+		for (size_t i = 0; i < index->included_count; i++)
+			json_out_string(out, index->included[i]);
+		json_out_close(out, ']');
+	}
+	json_out_close(out, '}');
+}
+
+static enum code write_index(struct call *call, struct table *table, const struct index *index, enum table_status status, struct err *err)
+{
+	struct json_out *out = &call->out;
+	uint64_t items, bytes;
+	enum code code = catalog_size(call->service->catalog, table, index, &items, &bytes, err);
+
+	if (code != OK)
+		return code;
+	json_out_open(out, '{');
+	json_out_field_string(out, "IndexName", index->name);
+	write_keys(out, &index->keys);
+	write_projection(out, index);
+	if (!index->is_local) {
+		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
+		if (index->status == STATUS_CREATING && index->is_backfilling)
+			json_out_field_boolean(out, "Backfilling", true);
+		write_throughput(out, &index->throughput);
+	}
+	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
+	json_out_field_integer(out, "ItemCount", (int64_t)items);
+	json_out_field_string(out, "IndexArn",
+			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
+	if (!index->is_local) {
+		write_on_demand(out, &index->on_demand);
+		write_warm(out, &index->warm, &index->throughput, table->billing);
+	}
+	json_out_close(out, '}');
+	return OK;
+}
+
+static enum code write_indexes(struct call *call, struct table *table, bool is_local, enum table_status status, struct err *err)
+{
+	bool is_open = false;
+	enum code code = OK;
+
+	for (size_t i = 0; i < table->index_count && code == OK; i++) {
+		if (table->indexes[i].is_local != is_local)
+			continue;
+		if (!is_open) {
+			json_out_name(&call->out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
+			json_out_open(&call->out, '[');
+			is_open = true;
+		}
+		/* a table's own update does not show on its indexes */
+		code = write_index(call, table, &table->indexes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+	}
+	if (is_open)
+		json_out_close(&call->out, ']');
+	return code;
+}
+
+static void write_billing(struct json_out *out, const struct table *table)
+{
+	if (table->billing != BILLING_PAY_PER_REQUEST && !table->on_demand_since_ms)
+		return;
+	json_out_name(out, STR("BillingModeSummary"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "BillingMode", table->billing == BILLING_PAY_PER_REQUEST ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+	json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
+	json_out_time_ms(out, table->on_demand_since_ms ? table->on_demand_since_ms : table->created_ms);
+	json_out_close(out, '}');
+}
+
+static void write_stream(struct call *call, const struct table *table)
+{
+	static const char *const views[] = {
+		[STREAM_KEYS_ONLY] = "KEYS_ONLY", [STREAM_NEW_IMAGE] = "NEW_IMAGE", [STREAM_OLD_IMAGE] = "OLD_IMAGE",
+		[STREAM_NEW_AND_OLD_IMAGES] = "NEW_AND_OLD_IMAGES",
+	};
+	struct json_out *out = &call->out;
+
+	if (table->stream_view != STREAM_OFF) {
+		json_out_name(out, STR("StreamSpecification"));
+		json_out_open(out, '{');
+		json_out_field_boolean(out, "StreamEnabled", true);
+		json_out_field_string(out, "StreamViewType", str_of(views[table->stream_view]));
+		json_out_close(out, '}');
+	}
+	if (str_is_set(table->stream_label)) {
+		json_out_field_string(out, "LatestStreamLabel", table->stream_label);
+		json_out_field_string(out, "LatestStreamArn",
+				      str_printf(call->arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(call->arena, table)),
+						 STR_ARG(table->stream_label)));
+	}
+}
+
+static void write_settings(struct json_out *out, const struct table *table)
+{
+	if (table->sse_enabled) {
+		json_out_name(out, STR("SSEDescription"));
+		json_out_open(out, '{');
+		json_out_field_string(out, "Status", STR("ENABLED"));
+		json_out_field_string(out, "SSEType", STR("KMS"));
+		json_out_field_string(out, "KMSMasterKeyArn", table->sse_key);
+		json_out_close(out, '}');
+	}
+	if (str_is_set(table->table_class)) {
+		json_out_name(out, STR("TableClassSummary"));
+		json_out_open(out, '{');
+		json_out_field_string(out, "TableClass", table->table_class);
+		json_out_close(out, '}');
+	}
+	json_out_field_boolean(out, "DeletionProtectionEnabled", table->is_deletion_protected);
+	write_on_demand(out, &table->on_demand);
+	write_warm(out, &table->warm, &table->throughput, table->billing);
+}
+
+enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err)
+{
+	struct json_out *out = &call->out;
+	uint64_t items, bytes;
+	enum code code = catalog_size(call->service->catalog, table, NULL, &items, &bytes, err);
+
+	if (code != OK)
+		return code;
+	json_out_open(out, '{');
+	json_out_name(out, name);
+	json_out_open(out, '{');
+	write_definitions(out, table);
+	json_out_field_string(out, "TableName", table->name);
+	write_keys(out, &table->keys);
+	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));
+	json_out_name(out, STR("CreationDateTime"));
+	json_out_time_ms(out, table->created_ms);
+	write_throughput(out, &table->throughput);
+	json_out_field_integer(out, "TableSizeBytes", (int64_t)bytes);
+	json_out_field_integer(out, "ItemCount", (int64_t)items);
+	json_out_field_string(out, "TableArn", table_arn(call->arena, table));
+	json_out_field_string(out, "TableId", table->id);
+	write_billing(out, table);
+	code = write_indexes(call, table, true, status, err);
+	if (code == OK)
+		code = write_indexes(call, table, false, status, err);
+	write_stream(call, table);
+	write_settings(out, table);
+	json_out_close(out, '}');
+	json_out_close(out, '}');
+	return code;
+}

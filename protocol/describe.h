@@ -1,0 +1,12 @@
+/*
+ * describe - a TableDescription, written once for every operation that answers with one.
+ */
+#ifndef DYNALITH_PROTOCOL_DESCRIBE_H
+#define DYNALITH_PROTOCOL_DESCRIBE_H
+
+#include "protocol/handler.h"
+
+/* {"<name>": {...}}: the whole response. `status` is what the table and, where it is settled, its indexes are shown as. */
+enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err) WARN_UNUSED;
+
+#endif

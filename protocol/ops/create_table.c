@@ -1,0 +1,32 @@
+#include "protocol/describe.h"
+#include "protocol/table_messages.h"
+#include "protocol/table_rules.h"
+
+enum code op_create_table(struct call *call, const struct create_table_input *input, struct err *err)
+{
+	struct table *table, *created;
+	struct str name;
+
+	if (!str_is_set(input->table_name))
+		return err_set(err, MSG_TABLE_NAME_REQUIRED);
+	enum code code = call_table_name(call, input->table_name, &name, err);
+	if (code != OK)
+		return code;
+	table = table_new();
+	table->name = str_copy(table->arena, name);
+	code = table_rules_create(input, table, err);
+	if (code == OK && input->stream_specification)
+		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);
+	if (code != OK) {
+		table_unref(table);
+		return code;
+	}
+	code = catalog_create(call->service->catalog, call->ns, table, call->now_ms, &created, err);
+	if (code == ERR_RESOURCE_IN_USE)
+		return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
+	if (code != OK)
+		return code;
+	code = describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);
+	table_unref(created);
+	return code;
+}

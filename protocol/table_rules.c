@@ -1,0 +1,373 @@
+#include "protocol/table_rules.h"
+
+#include <time.h>
+
+#include "core/buf.h"
+#include "protocol/table_messages.h"
+
+static const enum type attribute_types[] = {
+	[SCALAR_ATTRIBUTE_TYPE_S] = TYPE_S, [SCALAR_ATTRIBUTE_TYPE_N] = TYPE_N, [SCALAR_ATTRIBUTE_TYPE_B] = TYPE_B,
+};
+
+static const struct key_attribute *definition(const struct table *table, struct str name)
+{
+	for (size_t i = 0; i < table->definition_count; i++) {
+		if (str_eq(table->definitions[i].name, name))
+			return &table->definitions[i];
+	}
+	return NULL;
+}
+
+enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err)
+{
+	struct key_attribute *all = ARENA_ARRAY(table->arena, struct key_attribute, table->definition_count + definitions->n);
+	size_t old_count = table->definition_count;
+
+	if (old_count)
+		memcpy(all, table->definitions, old_count * sizeof(*all));
+	table->definitions = all;
+	for (size_t i = 0; i < definitions->n; i++) {
+		const struct attribute_definition *input = &definitions->v[i];
+		const struct key_attribute *known = definition(table, input->attribute_name);
+
+		if (known && (size_t)(known - all) >= old_count)
+			return err_set(err, MSG_DEFINITIONS_TWICE);
+		if (!known)
+			all[table->definition_count++] =
+				(struct key_attribute){str_copy(table->arena, input->attribute_name), attribute_types[input->attribute_type]};
+	}
+	return OK;
+}
+
+static struct str list_definitions(const struct table *table)
+{
+	struct buf list = buf_in(table->arena);
+
+	for (size_t i = 0; i < table->definition_count; i++)
+		buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(table->definitions[i].name));
+	return buf_str(&list);
+}
+
+static struct str list_keys(struct arena *arena, const struct key_schema_input *input)
+{
+	struct buf list = buf_in(arena);
+
+	for (size_t i = 0; i < input->n; i++)
+		buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(input->v[i].attribute_name));
+	return buf_str(&list);
+}
+
+static enum code too_many_keys(struct arena *arena, const struct key_schema_input *input, struct str place, unsigned limit, struct err *err)
+{
+	struct buf list = buf_in(arena);
+
+	for (size_t i = 0; i < input->n; i++)
+		buf_printf(&list, "%sKeySchemaElement(attributeName=" STR_FMT ", keyType=%s)", i ? ", " : "", STR_ARG(input->v[i].attribute_name),
+			   input->v[i].key_type == KEY_TYPE_HASH ? "HASH" : "RANGE");
+	return err_set(err, MSG_KEYS_MANY, STR_ARG(buf_str(&list)), STR_ARG(place), limit);
+}
+
+/* Keys of a table or index: HASH first, then RANGE; `each` of both at most. */
+static enum code read_keys(struct table *table, const struct key_schema_input *input, unsigned each, struct str place, struct key_schema *keys,
+			   struct err *err)
+{
+	if (input->n == 0)
+		return err_set(err, MSG_KEYS_REQUIRED);
+	if (input->n > 2 * each)
+		return too_many_keys(table->arena, input, place, 2 * each, err);
+	*keys = (struct key_schema){0};
+	for (size_t i = 0; i < input->n; i++) {
+		const struct key_schema_element *element = &input->v[i];
+		const struct key_attribute *known = definition(table, element->attribute_name);
+		bool is_hash = element->key_type == KEY_TYPE_HASH;
+
+		if (i == 0 && !is_hash)
+			return err_set(err, MSG_KEYS_FIRST);
+		if (is_hash ? keys->range_count > 0 || keys->hash_count == each : keys->range_count == each)
+			return err_set(err, MSG_KEYS_SECOND);
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(input->v[k].attribute_name, element->attribute_name))
+				return err_set(err, MSG_KEYS_UNDEFINED);
+		}
+		if (!known)
+			return err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
+		keys->attributes[i] = *known;
+		*(is_hash ? &keys->hash_count : &keys->range_count) += 1;
+	}
+	return OK;
+}
+
+static enum code read_projection(struct table *table, const struct projection_input *input, struct index *index, struct err *err)
+{
+	static const char *const names[] = {[PROJECTION_TYPE_ALL] = "ALL", [PROJECTION_TYPE_KEYS_ONLY] = "KEYS_ONLY", [PROJECTION_TYPE_INCLUDE] = "INCLUDE"};
+	static const enum projection_type types[] = {
+		[PROJECTION_TYPE_ALL] = PROJECT_ALL, [PROJECTION_TYPE_KEYS_ONLY] = PROJECT_KEYS_ONLY, [PROJECTION_TYPE_INCLUDE] = PROJECT_INCLUDE,
+	};
+	size_t total = input->non_key_attributes.n;
+
+	if (input->projection_type == 0)
+		return err_set(err, MSG_PROJECTION_UNKNOWN);
+	index->projection = types[input->projection_type];
+	if (index->projection != PROJECT_INCLUDE && input->non_key_attributes.v)
+		return err_set(err, MSG_PROJECTION_EXTRA, names[input->projection_type]);
+	if (index->projection == PROJECT_INCLUDE && !input->non_key_attributes.n)
+		return err_set(err, MSG_PROJECTION_LACKS);
+	for (size_t i = 0; i < table->index_count; i++)
+		total += table->indexes[i].included_count;
+	if (total > INCLUDED_TOTAL_MAX)
+		return err_set(err, MSG_PROJECTION_LIMIT, INCLUDED_TOTAL_MAX);
+	index->included = ARENA_ARRAY(table->arena, struct str, input->non_key_attributes.n);
+	for (size_t i = 0; i < input->non_key_attributes.n; i++)
+		index->included[index->included_count++] = str_copy(table->arena, input->non_key_attributes.v[i]);
+	return OK;
+}
+
+struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input)
+{
+	struct throughput_pair pair = {input != NULL, -1, -1};
+
+	if (input && input->max_read_request_units.is_set)
+		pair.read = input->max_read_request_units.value;
+	if (input && input->max_write_request_units.is_set)
+		pair.write = input->max_write_request_units.value;
+	return pair;
+}
+
+struct throughput_pair table_rules_warm(const struct warm_throughput *input)
+{
+	struct throughput_pair pair = {input != NULL, 0, 0};
+
+	if (input && input->read_units_per_second.is_set)
+		pair.read = input->read_units_per_second.value;
+	if (input && input->write_units_per_second.is_set)
+		pair.write = input->write_units_per_second.value;
+	return pair;
+}
+
+/* The table's list of indexes with room for one more, of that name. */
+static enum code append_index(struct table *table, struct str name, struct index **out, struct err *err)
+{
+	struct index *indexes = ARENA_ARRAY(table->arena, struct index, table->index_count + 1);
+
+	if (table_index(table, name))
+		return err_set(err, MSG_INDEX_TWICE, STR_ARG(name));
+	if (table->index_count)
+		memcpy(indexes, table->indexes, table->index_count * sizeof(*indexes));
+	table->indexes = indexes;
+	*out = &indexes[table->index_count];
+	**out = (struct index){.name = str_copy(table->arena, name)};
+	return OK;
+}
+
+static enum code add_local(struct table *table, const struct local_secondary_index *input, struct err *err)
+{
+	struct index *index;
+	enum code code = append_index(table, input->index_name, &index, err);
+
+	if (code == OK)
+		code = read_keys(table, &input->key_schema, 1, STR("localSecondaryIndexes.1.member.keySchema"), &index->keys, err);
+	if (code == OK)
+		code = read_projection(table, input->projection, index, err);
+	if (code != OK)
+		return code;
+	if (table->keys.range_count == 0)
+		return err_set(err, MSG_INDEX_RANGE_TABLE);
+	if (index->keys.range_count == 0)
+		return err_set(err, MSG_INDEX_RANGE, STR_ARG(index->name));
+	if (!str_eq(index->keys.attributes[0].name, table->keys.attributes[0].name))
+		return err_set(err, MSG_INDEX_HASH, STR_ARG(index->name), STR_ARG(index->keys.attributes[0].name),
+			       STR_ARG(table->keys.attributes[0].name));
+	index->is_local = true;
+	index->size = size_counter_new();
+	table->index_count++;
+	return OK;
+}
+
+enum code table_rules_add_global(struct table *table, const struct global_secondary_index *input, struct err *err)
+{
+	const struct provisioned_throughput *throughput = input->provisioned_throughput;
+	size_t globals = 0;
+	struct index *index;
+
+	for (size_t i = 0; i < table->index_count; i++)
+		globals += !table->indexes[i].is_local;
+	if (globals >= GLOBAL_INDEXES_MAX)
+		return err_set(err, MSG_INDEX_LIMIT_GLOBAL, GLOBAL_INDEXES_MAX);
+	enum code code = append_index(table, input->index_name, &index, err);
+	if (code == OK)
+		code = read_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, STR("globalSecondaryIndexes.1.member.keySchema"), &index->keys, err);
+	if (code == OK)
+		code = read_projection(table, input->projection, index, err);
+	if (code != OK)
+		return code;
+	if (table->billing == BILLING_PROVISIONED && !throughput)
+		return err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(index->name));
+	if (table->billing == BILLING_PAY_PER_REQUEST && throughput)
+		return err_set(err, MSG_UNITS_INDEX_REFUSED, STR_ARG(index->name));
+	if (throughput) {
+		index->throughput.read = throughput->read_capacity_units.value;
+		index->throughput.write = throughput->write_capacity_units.value;
+	}
+	index->on_demand = table_rules_on_demand(input->on_demand_throughput);
+	index->warm = table_rules_warm(input->warm_throughput);
+	index->size = size_counter_new();
+	table->index_count++;
+	return OK;
+}
+
+static bool uses(const struct key_schema *keys, struct str name)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		if (str_eq(keys->attributes[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_used(const struct table *table, struct str name)
+{
+	bool found = uses(&table->keys, name);
+
+	for (size_t i = 0; i < table->index_count && !found; i++)
+		found = uses(&table->indexes[i].keys, name);
+	return found;
+}
+
+void table_rules_prune(struct table *table)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->definition_count; i++) {
+		if (is_used(table, table->definitions[i].name))
+			table->definitions[kept++] = table->definitions[i];
+	}
+	table->definition_count = kept;
+}
+
+static enum code check_definitions_used(const struct table *table, struct err *err)
+{
+	struct buf used = buf_in(table->arena);
+	size_t count = 0;
+
+	for (size_t i = 0; i < table->definition_count; i++) {
+		if (is_used(table, table->definitions[i].name))
+			buf_printf(&used, "%s" STR_FMT, count++ ? ", " : "", STR_ARG(table->definitions[i].name));
+	}
+	if (count == table->definition_count)
+		return OK;
+	if (table->index_count == 0)
+		return err_set(err, MSG_DEFINITIONS_COUNT);
+	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(table)), STR_ARG(buf_str(&used)));
+}
+
+static enum code read_billing(const struct create_table_input *input, struct table *table, struct err *err)
+{
+	const struct provisioned_throughput *throughput = input->provisioned_throughput;
+
+	table->billing = input->billing_mode == BILLING_MODE_PAY_PER_REQUEST ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
+	if (table->billing == BILLING_PAY_PER_REQUEST && throughput)
+		return err_set(err, MSG_UNITS_REFUSED);
+	if (table->billing == BILLING_PROVISIONED && !throughput)
+		return err_set(err, MSG_UNITS_REQUIRED);
+	if (table->billing == BILLING_PROVISIONED && input->on_demand_throughput)
+		return err_set(err, MSG_ON_DEMAND_REFUSED);
+	if (throughput) {
+		table->throughput.read = throughput->read_capacity_units.value;
+		table->throughput.write = throughput->write_capacity_units.value;
+	}
+	table->on_demand = table_rules_on_demand(input->on_demand_throughput);
+	table->warm = table_rules_warm(input->warm_throughput);
+	return OK;
+}
+
+enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
+{
+	static const enum stream_view views[] = {
+		[STREAM_VIEW_TYPE_NEW_IMAGE] = STREAM_NEW_IMAGE, [STREAM_VIEW_TYPE_OLD_IMAGE] = STREAM_OLD_IMAGE,
+		[STREAM_VIEW_TYPE_NEW_AND_OLD_IMAGES] = STREAM_NEW_AND_OLD_IMAGES, [STREAM_VIEW_TYPE_KEYS_ONLY] = STREAM_KEYS_ONLY,
+	};
+	time_t seconds = (time_t)(now_ms / 1000);
+	char stamp[32];
+	struct tm tm;
+
+	if (!opt_is_true(input->stream_enabled)) {
+		if (input->stream_view_type)
+			return err_set(err, MSG_STREAM_VIEW_REFUSED);
+		table->stream_view = STREAM_OFF;
+		return OK;
+	}
+	if (!input->stream_view_type)
+		return err_set(err, MSG_STREAM_VIEW_REQUIRED);
+	if (table->stream_view != STREAM_OFF)
+		return err_set(err, MSG_STREAM_ON);
+	table->stream_view = views[input->stream_view_type];
+	gmtime_r(&seconds, &tm);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
+	table->stream_label = str_printf(table->arena, "%s.%03d", stamp, (int)(now_ms % 1000));
+	return OK;
+}
+
+void table_rules_encryption(struct table *table, const struct sse_specification *input)
+{
+	table->sse_enabled = opt_is_true(input->enabled);
+	table->sse_key = !table->sse_enabled ? STR_ABSENT
+			 : str_is_set(input->kms_master_key_id)
+				 ? str_copy(table->arena, input->kms_master_key_id)
+				 : str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/aws-managed", STR_ARG(table->region), STR_ARG(table->account));
+}
+
+static enum code read_indexes(const struct create_table_input *input, struct table *table, struct err *err)
+{
+	const struct local_secondary_index_list *locals = &input->local_secondary_indexes;
+	const struct global_secondary_index_list *globals = &input->global_secondary_indexes;
+	enum code code = OK;
+
+	if (locals->v && locals->n == 0)
+		return err_set(err, MSG_INDEX_LIST_EMPTY, "LocalSecondaryIndexes");
+	if (globals->v && globals->n == 0)
+		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexes");
+	if (locals->n > LOCAL_INDEXES_MAX)
+		return err_set(err, MSG_INDEX_LIMIT_LOCAL, LOCAL_INDEXES_MAX);
+	for (size_t i = 0; i < locals->n && code == OK; i++)
+		code = add_local(table, &locals->v[i], err);
+	for (size_t i = 0; i < globals->n && code == OK; i++)
+		code = table_rules_add_global(table, &globals->v[i], err);
+	return code;
+}
+
+static void read_rest(const struct create_table_input *input, struct table *table)
+{
+	table->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
+	if (input->table_class)
+		table->table_class = input->table_class == TABLE_CLASS_STANDARD ? STR("STANDARD") : STR("STANDARD_INFREQUENT_ACCESS");
+	if (input->sse_specification)
+		table_rules_encryption(table, input->sse_specification);
+	if (str_is_set(input->resource_policy))
+		table->resource_policy = str_copy(table->arena, input->resource_policy);
+	table->tags = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
+	for (size_t i = 0; i < input->tags.n; i++)
+		table->tags[table->tag_count++] =
+			(struct tag){str_copy(table->arena, input->tags.v[i].key), str_copy(table->arena, input->tags.v[i].value)};
+}
+
+enum code table_rules_create(const struct create_table_input *input, struct table *table, struct err *err)
+{
+	enum code code;
+
+	if (input->vector_indexes.v)
+		return err_set(err, MSG_FEATURE_ABSENT, "VectorIndexes");
+	if (str_is_set(input->global_table_source_arn) || input->global_table_settings_replication_mode)
+		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
+	code = read_billing(input, table, err);
+	if (code == OK)
+		code = table_rules_define(table, &input->attribute_definitions, err);
+	if (code == OK)
+		code = read_keys(table, &input->key_schema, 1, STR("keySchema"), &table->keys, err);
+	if (code == OK)
+		code = read_indexes(input, table, err);
+	if (code == OK)
+		code = check_definitions_used(table, err);
+	if (code == OK)
+		read_rest(input, table);
+	return code;
+}

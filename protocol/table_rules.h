@@ -1,0 +1,31 @@
+/*
+ * table_rules - from CreateTable's and UpdateTable's parameters to the schema, with their many rules.
+ *
+ * Each function checks one part and fills the table with it; strings are copied into the table's arena.
+ */
+#ifndef DYNALITH_PROTOCOL_TABLE_RULES_H
+#define DYNALITH_PROTOCOL_TABLE_RULES_H
+
+#include "protocol/shapes.h"
+#include "storage/schema.h"
+
+/* Everything of a CreateTable but the name's existence. */
+enum code table_rules_create(const struct create_table_input *input, struct table *table, struct err *err) WARN_UNUSED;
+
+/* Adds attribute definitions that the table does not have yet. */
+enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err) WARN_UNUSED;
+
+/* Checks and appends a global index; its number is not set. */
+enum code table_rules_add_global(struct table *table, const struct global_secondary_index *input, struct err *err) WARN_UNUSED;
+
+/* Drops definitions that no key uses. */
+void table_rules_prune(struct table *table);
+
+/* A stream specification beside what the table has; `now_ms` makes the label. */
+enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+void table_rules_encryption(struct table *table, const struct sse_specification *input);
+struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input);
+struct throughput_pair table_rules_warm(const struct warm_throughput *input);
+
+#endif
