@@ -1,5 +1,6 @@
-# Dynalith. `make help` lists the targets.
+# Dynalith. `make help` lists the targets. Output goes to build/<flavour>/; flavours: debug, release, asan, tsan, coverage.
 MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := build
 FLAVOUR ?= debug
 BUILD   ?= build/$(FLAVOUR)
 CC      ?= cc
@@ -13,6 +14,10 @@ CFLAGS.debug   := -O1 -g -Werror
 CFLAGS.release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 CFLAGS.asan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=thread
+CFLAGS.fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DFUZZING
+LDFLAGS.fuzz := -fsanitize=address,undefined
+CFLAGS.coverage := -O0 -g --coverage
+LDFLAGS.coverage := --coverage
 LDFLAGS.release := -pie -Wl,-z,relro,-z,now
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
@@ -55,10 +60,86 @@ $$(unit.$(1)): $(BUILD)/tests/unit/$(1)/%: $(BUILD)/tests/unit/$(1)/%.o $(foreac
 	$$(CC) $$(LDFLAGS) $$^ $$(LDLIBS) -o $$@
 .PHONY: unit-$(1)
 unit-$(1): $$(unit.$(1))
-	@set -e; for t in $$^; do $$$$t; done
+	@failed=0; for t in $$^; do $$$$t || failed=1; done; exit $$$$failed
 endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 unit: unit-core unit-storage unit-protocol unit-server
+
+# Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).
+fuzz.targets := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(foreach l,protocol storage core,$(BUILD)/lib$(l).a)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
+	$(CC) $(LDFLAGS) $^ -o $@
+
+.PHONY: help run build debug release test test-all test-native lint check e2e golden fuzz fuzz-replay bench format coverage install clean docs deps deps-test conformance
+help: ## lists the targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+deps:
+	@scripts/install-deps build
+deps-test:
+	@scripts/install-deps test
+
+build: deps ## the release binary, build/release/dynalith
+	@$(MAKE) --no-print-directory FLAVOUR=release all
+release: build
+debug: deps ## the development binary, build/debug/dynalith
+	@$(MAKE) --no-print-directory FLAVOUR=debug all
+run: build ## installs what is missing, builds, serves on port 8000; ARGS="..." for options
+	@exec build/release/dynalith $(ARGS)
+
+test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
+	@$(MAKE) --no-print-directory -s test-all
+test-all: ## the same without set-up
+	@$(MAKE) --no-print-directory -s FLAVOUR=debug build/debug/dynalith
+	@FLAVOUR=debug scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=debug test-native" "tests/e2e/run"
+test-native: $(BUILD)/dynalith $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) ## unit tests, fuzz corpus and golden data of one FLAVOUR
+	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) --no-print-directory -s unit-$(r)") \
+		"$(MAKE) --no-print-directory -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
+	@failed=0; for t in $(fuzz.targets); do $(BUILD)/tests/fuzz/replay_$$t tests/fuzz/corpus/$$t || failed=1; done; exit $$failed
+golden: debug ## requests and answers as data
+	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
+e2e: deps-test debug ## real SDKs
+	@tests/e2e/run
+lint: ## layers, library doors, prefixes, sizes
+	@scripts/lint
+check: deps-test ## all native tests under ASan+UBSan, then TSan
+	@scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=asan test-native" "$(MAKE) --no-print-directory -s FLAVOUR=tsan test-native"
+fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
+	@$(MAKE) --no-print-directory -s FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
+bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
+	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
+conformance: build ## the public suite: SUITE=CHECKOUT
+	@tests/conformance/run $(SUITE)
+format: ## clang-format over all C
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+coverage: deps ## lines covered by the native tests
+	@$(MAKE) --no-print-directory -s FLAVOUR=coverage test-native
+	@cd build/coverage && gcovr -r ../.. --filter '../../(core|storage|protocol|server)/' . || echo "coverage: needs gcovr"
+docs: build ## the generated parts of README.md and config.example.json
+	@scripts/generate-docs
+
+PREFIX ?= /usr/local
+install: build ## to $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/dynalith
+	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
+	install -m 644 README.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
+clean: ## removes build/, but for the downloaded packages
+	rm -rf $(filter-out build/deps,$(wildcard build/*))
+
+# Under `make fuzz` only.
+$(BUILD)/tests/fuzz/fuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(foreach l,protocol storage core,$(BUILD)/lib$(l).a)
+	$(CC) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
+.PHONY: fuzz-run
+fuzz-run: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/fuzzer_$(t))
+	@for t in $(fuzz.targets); do mkdir -p $(BUILD)/found/$$t; \
+		$(BUILD)/tests/fuzz/fuzzer_$$t -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=$(BUILD)/found/ \
+			$(BUILD)/found/$$t tests/fuzz/corpus/$$t || exit 1; done
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
