@@ -140,6 +140,10 @@ static enum code bind_string(struct walk *walk, const struct shape *shape, const
 	if (pattern && strncmp(pattern, ARN_OR, sizeof(ARN_OR) - 1) == 0) {
 		if (str_starts_with(*out, STR("arn:")))
 			return OK;
+		if (out->n == 0) {
+			constraint(walk, place, *out, "Member must have length greater than or equal to 1");
+			return OK;
+		}
 		pattern += sizeof(ARN_OR) - 1;
 	}
 	if (pattern && !matches(pattern, *out))
