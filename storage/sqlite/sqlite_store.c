@@ -344,21 +344,27 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	static const char *const synchronous[] = {
 		[DURABILITY_OFF] = "OFF", [DURABILITY_NORMAL] = "NORMAL", [DURABILITY_FULL] = "FULL",
 	};
-	char mark[128], setup[256];
+	char mark[128], setup[320], level[64];
 	bool is_new;
 	enum code code = check_file(store, options->path, &is_new, err);
 
 	if (code != OK)
 		return code;
 	/* the mark goes to the file itself before the write-ahead log is there, so that check_file can read it */
-	snprintf(mark, sizeof(mark), "PRAGMA application_id=%d; PRAGMA user_version=%d; ", APPLICATION_ID, SQLITE_STORE_FORMAT);
-	snprintf(setup, sizeof(setup), "%sPRAGMA journal_mode=WAL; PRAGMA synchronous=%s; PRAGMA cache_size=-%zu; PRAGMA mmap_size=268435456",
-		 is_new ? mark : "", synchronous[options->durability], options->cache_bytes / 1024);
+	snprintf(mark, sizeof(mark), "PRAGMA synchronous=OFF; PRAGMA application_id=%d; PRAGMA user_version=%d; ", APPLICATION_ID,
+		 SQLITE_STORE_FORMAT);
+	snprintf(level, sizeof(level), "PRAGMA synchronous=%s", synchronous[options->durability]);
+	/* an empty store has nothing to lose: it is made without waiting for the disk */
+	snprintf(setup, sizeof(setup), "%sPRAGMA journal_mode=WAL; PRAGMA cache_size=-%zu; PRAGMA mmap_size=268435456", is_new ? mark : "",
+		 options->cache_bytes / 1024);
 	code = connection_open(&store->writer, options->path, SQLITE_OPEN_READWRITE, setup, err);
 	if (code == OK && is_new)
 		code = create_system(store, err);
+	if (code == OK)
+		code = connection_run(&store->writer, level, err);
 	if (code != OK)
 		return code;
+	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=268435456", options->cache_bytes / 1024);
 	return open_readers(store, options, setup, err);
 }
 
