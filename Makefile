@@ -105,8 +105,8 @@ golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs
 	@tests/e2e/run
-lint: ## layers, library doors, prefixes, sizes
-	@scripts/lint
+lint: ## layers, library doors, prefixes, sizes, generated documents
+	@scripts/lint && scripts/generate-docs --check
 check: deps-test ## all native tests under ASan+UBSan, then TSan
 	@scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=asan test-native" "$(MAKE) --no-print-directory -s FLAVOUR=tsan test-native"
 fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
