@@ -1,0 +1,111 @@
+"""A server to test against, clients for it, and a count of what passed."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import boto3
+from botocore.config import Config
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("DYNALITH_BINARY", str(ROOT / "build/debug/dynalith"))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """One server process, in memory unless `disk`; its data folder survives kill() and restart()."""
+
+    def __init__(self, *flags, disk=False):
+        self.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
+        self.port = free_port()
+        store = ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
+        self.argv = [BINARY, "--port", str(self.port), "--log-level", "warn", *store, *flags]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.argv, stderr=subprocess.PIPE, cwd=self.folder)
+        for _ in range(2000):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                if self.process.poll() is not None:
+                    raise AssertionError(f"ended at once: {self.process.stderr.read()}")
+                time.sleep(0.005)
+        raise AssertionError("the server did not start")
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(20)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        assert status == 0, f"ended with status {status}: {self.process.stderr.read()}"
+
+    def client(self, key="test", secret="test", region="us-east-1", token=None):
+        return boto3.client("dynamodb", endpoint_url=self.url, region_name=region, aws_access_key_id=key, aws_secret_access_key=secret,
+                            aws_session_token=token, config=Config(retries={"max_attempts": 1}, max_pool_connections=40))
+
+    def resource(self):
+        return boto3.resource("dynamodb", endpoint_url=self.url, region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+
+
+def key(*names):
+    return [{"AttributeName": n, "KeyType": k} for n, k in zip(names, ("HASH", "RANGE"))]
+
+
+def create_app(client, name="app"):
+    """The single-table design: PK, SK; GSI1 (all), GSI2 (keys only), GSI3 (two attributes), an LSI by time."""
+    attributes = ["PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "at"]
+    index = lambda n, keys, projection: {"IndexName": n, "KeySchema": key(*keys), "Projection": projection}
+    client.create_table(
+        TableName=name, BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in attributes],
+        GlobalSecondaryIndexes=[index("GSI1", ("GSI1PK", "GSI1SK"), {"ProjectionType": "ALL"}),
+                                index("GSI2", ("GSI2PK",), {"ProjectionType": "KEYS_ONLY"}),
+                                index("GSI3", ("GSI1PK", "PK"), {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})],
+        LocalSecondaryIndexes=[index("by-time", ("PK", "at"), {"ProjectionType": "KEYS_ONLY"})])
+    client.get_waiter("table_exists").wait(TableName=name)
+
+
+def raises(error, call, **kwargs):
+    """The message of the error that the call must end with."""
+    from botocore.exceptions import ClientError
+    try:
+        call(**kwargs)
+    except ClientError as e:
+        assert e.response["Error"]["Code"] == error, e.response["Error"]
+        raises.response = e.response
+        return e.response["Error"]["Message"]
+    raise AssertionError(f"no {error}")
+
+
+def run(suite, tests):
+    passed = failed = 0
+    for test in tests:
+        try:
+            test()
+            passed += 1
+        except Exception:
+            failed += 1
+            print(f"e2e {suite}: {test.__name__} failed", file=sys.stderr)
+            traceback.print_exc()
+    print(f"e2e {suite}: {passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
