@@ -1,4 +1,5 @@
 """A server to test against, clients for it, and a count of what passed."""
+import atexit
 import os
 import pathlib
 import shutil
@@ -32,6 +33,14 @@ class Server:
         store = ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
         self.argv = [BINARY, "--port", str(self.port), "--log-level", "warn", *store, *flags]
         self.start()
+        atexit.register(self.clean)
+
+    def clean(self):
+        """Whatever a failed test left behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self):
         self.process = subprocess.Popen(self.argv, stderr=subprocess.PIPE, cwd=self.folder)

@@ -1,0 +1,89 @@
+// The AWS SDK for JavaScript v3: client and document client. Packages are found under DYNALITH_NODE_MODULES.
+import { spawn } from "node:child_process";
+import assert from "node:assert/strict";
+import net from "node:net";
+import { createRequire } from "node:module";
+
+const require = createRequire(process.env.DYNALITH_NODE_MODULES + "/x.js");
+const db = require("@aws-sdk/client-dynamodb");
+const doc = require("@aws-sdk/lib-dynamodb");
+
+const freePort = () => new Promise((done) => {
+  const server = net.createServer().listen(0, "127.0.0.1", () => { const { port } = server.address(); server.close(() => done(port)); });
+});
+const port = await freePort();
+const process_ = spawn(process.env.DYNALITH_BINARY, ["--in-memory", "--port", String(port), "--log-level", "warn"], { stdio: "inherit" });
+const client = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 20,
+                                       credentials: { accessKeyId: "js", secretAccessKey: "js" } });
+const documents = doc.DynamoDBDocumentClient.from(client);
+const S = (name) => ({ AttributeName: name, AttributeType: "S" });
+const TableName = "app";
+
+const tests = {
+  async createAndDescribe() {
+    await client.send(new db.CreateTableCommand({
+      TableName, BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [S("PK"), S("SK"), S("GSI1PK")],
+      KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
+      GlobalSecondaryIndexes: [{ IndexName: "GSI1", KeySchema: [{ AttributeName: "GSI1PK", KeyType: "HASH" }], Projection: { ProjectionType: "ALL" } }] }));
+    await db.waitUntilTableExists({ client, maxWaitTime: 60 }, { TableName });
+    const { Table } = await client.send(new db.DescribeTableCommand({ TableName }));
+    assert.equal(Table.TableStatus, "ACTIVE");
+    assert.ok(Table.CreationDateTime instanceof Date && Math.abs(Table.CreationDateTime - Date.now()) < 60000);
+    assert.deepEqual((await client.send(new db.ListTablesCommand({}))).TableNames, [TableName]);
+  },
+  async everyType() {
+    const item = { PK: "types", SK: "1", s: "é\u0000\u{1F600}", n: 12.5, big: 9007199254740991, t: true, f: false, nul: null, l: [1, "a", [true]],
+                   m: { deep: { er: [] } }, ss: new Set(["a", "b"]), ns: new Set([1, 2]), b: new Uint8Array([0, 1, 255]), empty: "" };
+    await documents.send(new doc.PutCommand({ TableName, Item: item }));
+    const { Item } = await documents.send(new doc.GetCommand({ TableName, Key: { PK: "types", SK: "1" } }));
+    assert.deepEqual({ ...Item, b: [...Item.b] }, { ...item, b: [0, 1, 255] });
+  },
+  async queryAndPaginate() {
+    for (let i = 0; i < 30; i += 10)
+      await documents.send(new doc.BatchWriteCommand({ RequestItems: { [TableName]: [...Array(10).keys()].map((k) =>
+        ({ PutRequest: { Item: { PK: "Q", SK: `ITEM#${String(i + k).padStart(3, "0")}`, GSI1PK: `G${k % 2}`, n: i + k } } })) } }));
+    const found = [];
+    for await (const page of doc.paginateQuery({ client: documents, pageSize: 7 }, { TableName, KeyConditionExpression: "PK = :p AND begins_with(SK, :s)",
+      ExpressionAttributeValues: { ":p": "Q", ":s": "ITEM#" } })) found.push(...page.Items);
+    assert.deepEqual(found.map((i) => i.n), [...Array(30).keys()]);
+    const { Count } = await documents.send(new doc.QueryCommand({ TableName, IndexName: "GSI1", KeyConditionExpression: "GSI1PK = :g",
+      ExpressionAttributeValues: { ":g": "G1" }, Select: "COUNT" }));
+    assert.equal(Count, 15);
+    const { Responses } = await documents.send(new doc.BatchGetCommand({ RequestItems: { [TableName]: { Keys: [{ PK: "Q", SK: "ITEM#004" }, { PK: "Q", SK: "none" }] } } }));
+    assert.deepEqual(Responses[TableName].map((i) => i.n), [4]);
+  },
+  async updatesAndConditions() {
+    const Key = { PK: "U", SK: "1" };
+    const add = (v) => documents.send(new doc.UpdateCommand({ TableName, Key, UpdateExpression: "SET version = if_not_exists(version, :zero) + :one ADD hits :one",
+      ConditionExpression: "attribute_not_exists(PK) OR version = :v", ExpressionAttributeValues: { ":zero": 0, ":one": 1, ":v": v }, ReturnValues: "ALL_NEW" }));
+    assert.equal((await add(0)).Attributes.version, 1);
+    assert.equal((await add(1)).Attributes.hits, 2);
+    await assert.rejects(add(1), (e) => e instanceof db.ConditionalCheckFailedException && e.message === "The conditional request failed");
+    const { Attributes } = await documents.send(new doc.DeleteCommand({ TableName, Key, ReturnValues: "ALL_OLD" }));
+    assert.equal(Attributes.version, 2);
+  },
+  async transactions() {
+    const put = (SK, more = {}) => ({ Put: { TableName, Item: { PK: "T", SK }, ...more } });
+    await documents.send(new doc.TransactWriteCommand({ TransactItems: [put("1"), put("2")] }));
+    await assert.rejects(documents.send(new doc.TransactWriteCommand({ TransactItems: [put("3"), put("1", { ConditionExpression: "attribute_not_exists(PK)" })] })),
+      (e) => e instanceof db.TransactionCanceledException && e.CancellationReasons.map((r) => r.Code).join() === "None,ConditionalCheckFailed");
+    const { Responses } = await documents.send(new doc.TransactGetCommand({ TransactItems: ["1", "3"].map((SK) => ({ Get: { TableName, Key: { PK: "T", SK } } })) }));
+    assert.deepEqual(Responses, [{ Item: { PK: "T", SK: "1" } }, {}]);
+  },
+  async errorsByClass() {
+    await assert.rejects(documents.send(new doc.GetCommand({ TableName: "absent", Key: { PK: "x" } })), (e) => e instanceof db.ResourceNotFoundException);
+    await assert.rejects(documents.send(new doc.GetCommand({ TableName, Key: { PK: "x" } })), (e) => e.name === "ValidationException"
+      && e.message === "The provided key element does not match the schema");
+    await assert.rejects(client.send(new db.DescribeLimitsCommand({})), (e) => e.name === "UnknownOperationException");
+  },
+};
+
+let passed = 0, failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  try { await test(); passed++; } catch (error) { failed++; console.error(`e2e javascript: ${name} failed\n`, error); }
+}
+process_.kill("SIGTERM");
+const status = await new Promise((done) => process_.on("exit", done));
+if (status !== 0) { failed++; console.error(`the server ended with status ${status}`); }
+console.log(`e2e javascript: ${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

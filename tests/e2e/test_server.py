@@ -1,0 +1,265 @@
+"""The server as a process: durability, hostile input, authentication, namespaces, the command line."""
+import gzip
+import hashlib
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+import zlib
+
+from botocore.auth import SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from harness import BINARY, Server, create_app, free_port, key, raises, run
+
+AUTH = "AWS4-HMAC-SHA256 Credential=raw/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+shared = Server()
+create_app(shared.client())
+shared.client().put_item(TableName="app", Item={"PK": {"S": "kept"}, "SK": {"S": "1"}})
+
+
+def post(url, op, body, **headers):
+    """Status, headers and raw body of one request."""
+    names = {"X-Amz-Target": f"DynamoDB_20120810.{op}", "Content-Type": "application/x-amz-json-1.0", "Authorization": AUTH,
+             "X-Amz-Date": "20260101T000000Z", **{k.replace("_", "-"): v for k, v in headers.items()}}
+    request = urllib.request.Request(url, data=body, headers={k: v for k, v in names.items() if v is not None})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return reply.status, reply.headers, reply.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+def still_well():
+    assert shared.process.poll() is None
+    assert shared.client().get_item(TableName="app", Key={"PK": {"S": "kept"}, "SK": {"S": "1"}})["Item"]["PK"] == {"S": "kept"}
+
+
+def survives_kill():
+    server = Server(disk=True)
+    create_app(server.client())
+    acknowledged = set()
+    for round_number in range(4):
+        def write(worker):
+            mine = server.client()
+            try:
+                for n in range(10_000):
+                    name = f"{round_number}-{worker}-{n}"
+                    mine.transact_write_items(TransactItems=[
+                        {"Put": {"TableName": "app", "Item": {"PK": {"S": name}, "SK": {"S": half}, "GSI1PK": {"S": "all"}, "GSI1SK": {"S": name}}}}
+                        for half in ("a", "b")])
+                    acknowledged.add(name)
+            except Exception:
+                pass  # the server is gone
+        workers = [threading.Thread(target=write, args=(w,)) for w in range(4)]
+        [w.start() for w in workers]
+        time.sleep(0.4)
+        server.kill()
+        [w.join() for w in workers]
+        server.start()
+        found, start = {}, {}
+        while True:
+            page = server.client().scan(TableName="app", **start)
+            for i in page["Items"]:
+                found.setdefault(i["PK"]["S"], set()).add(i["SK"]["S"])
+            if "LastEvaluatedKey" not in page:
+                break
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+        assert acknowledged <= set(found), "an acknowledged write is lost"
+        assert all(halves == {"a", "b"} for halves in found.values()), "half a transaction"
+        indexed = sum(p["Count"] for p in server.client().get_paginator("query").paginate(
+            TableName="app", IndexName="GSI1", KeyConditionExpression="GSI1PK = :a", ExpressionAttributeValues={":a": {"S": "all"}}, Select="COUNT"))
+        assert indexed == 2 * len(found), (indexed, len(found))
+    assert len(acknowledged) > 50
+    server.stop()
+
+
+def raw(data, wait=0.2):
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=10) as s:
+        s.sendall(data)
+        s.settimeout(wait)
+        try:
+            return s.recv(65536)
+        except (TimeoutError, ConnectionError):
+            return b""
+
+
+def hostile_input():
+    big = b'{"a":"' + b"x" * (17 * 1024 * 1024) + b'"}'
+    item = lambda v: json.dumps({"TableName": "app", "Item": {"PK": {"S": "x"}, "SK": {"S": "y"}, "v": v}}).encode()
+    cases = [("GetItem", b""), ("GetItem", b"{"), ("GetItem", b"[]"), ("GetItem", b'{"TableName":5}'), ("GetItem", b"\xff\xfe"),
+             ("PutItem", item({"N": "zzz"})), ("PutItem", item({"S": 5})), ("PutItem", item([])), ("PutItem", item({"L": [{"M": {"a": []}}]})),
+             ("PutItem", b"[" * 10_000), ("PutItem", b'{"Item":' + b'{"a":{"M":' * 10_000), ("PutItem", b'{"TableName":"app","Item":{"PK":{"S":"\xc3\x28"}}}'),
+             ("Query", b'{"TableName":"app","KeyConditionExpression":"' + b"(" * 4000 + b'"}'), ("GetItem", b'{"TableName":"nope","Key":{}}'),
+             ("Nope", b"{}"), ("", b"{}"), ("PutItem", item({"S": "x" * 420_000})), ("GetItem", b'{"TableName":"app","Key":{"PK":{"S":"x"}}}')]
+    for op, body in cases:
+        status, _, reply = post(shared.url, op, body)
+        assert status == 400 and b"__type" in reply, (op, body[:80], status, reply[:200])
+    try:
+        status, _, reply = post(shared.url, "PutItem", big)
+        assert status == 413, status
+    except (ConnectionError, urllib.error.URLError):
+        pass  # closed while we were still sending
+    for data in (b"\x00\x01\x02\r\n\r\n", b"GET", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+                 b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"A" * 100_000, b"\r\n" * 1000):
+        raw(data)
+    still_well()
+
+
+def half_a_request_is_closed():
+    server = Server("--idle-timeout", "1")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+        s.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        assert b"200 OK" not in s.recv(65536)
+    server.stop()
+
+
+def headers_of_replies():
+    for op, body in (("ListTables", b"{}"), ("GetItem", b"{")):
+        _, headers, reply = post(shared.url, op, body)
+        assert int(headers["x-amz-crc32"]) == zlib.crc32(reply) and len(headers["x-amzn-RequestId"]) == 52
+        assert headers["Content-Type"] == "application/x-amz-json-1.0"
+    ids = {post(shared.url, "ListTables", b"{}")[1]["x-amzn-RequestId"] for _ in range(20)}
+    assert len(ids) == 20
+
+
+def gzip_both_ways():
+    body = json.dumps({"TableName": "app", "Item": {"PK": {"S": "zip"}, "SK": {"S": "1"}, "body": {"S": "y" * 5000}}}).encode()
+    assert post(shared.url, "PutItem", gzip.compress(body), Content_Encoding="gzip")[0] == 200
+    get = json.dumps({"TableName": "app", "Key": {"PK": {"S": "zip"}, "SK": {"S": "1"}}}).encode()
+    status, headers, reply = post(shared.url, "GetItem", get, Accept_Encoding="gzip")
+    assert headers["Content-Encoding"] == "gzip" and int(headers["x-amz-crc32"]) == zlib.crc32(reply)
+    assert json.loads(gzip.decompress(reply))["Item"]["body"]["S"] == "y" * 5000
+    assert post(shared.url, "PutItem", b"not gzip", Content_Encoding="gzip")[0] == 400
+    bomb = gzip.compress(b"x" * (64 * 1024 * 1024))
+    assert post(shared.url, "PutItem", bomb, Content_Encoding="gzip")[0] == 400
+    still_well()
+
+
+def other_paths_and_methods():
+    def ask(method, path, **headers):
+        request = urllib.request.Request(shared.url + path, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as reply:
+                return reply.status, reply.headers, reply.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+    for method, path in (("GET", "/"), ("HEAD", "/"), ("PUT", "/"), ("DELETE", "/x"), ("POST", "/x"), ("OPTIONS", "/")):
+        assert ask(method, path)[0] == 400, (method, path)
+    assert ask("GET", "/_dynalith/health")[0] == 200
+    assert b"dynalith_requests_total" in ask("GET", "/_dynalith/metrics")[2]
+    status, headers, _ = ask("OPTIONS", "/", **{"Origin": "http://app", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-amz-target"})
+    assert status == 200 and headers["Access-Control-Allow-Origin"] == "*" and headers["Access-Control-Allow-Headers"] == "x-amz-target"
+
+
+def command_line():
+    call = lambda *argv: subprocess.run([BINARY, *argv], capture_output=True, text=True, timeout=20)
+    busy = call("--in-memory", "--port", str(shared.port))
+    assert busy.returncode == 1 and busy.stderr.count("\n") == 1 and "cannot listen" in busy.stderr, busy
+    for argv in (["--nope"], ["--port", "x"], ["--port", "70000"], ["--auth", "maybe"], ["--port"]):
+        bad = call(*argv)
+        assert bad.returncode == 1 and bad.stderr.count("\n") == 1, bad
+    assert call("--help").returncode == 0 and "--db-path" in call("--help").stdout
+    assert call("--version").stdout.startswith("dynalith ")
+    json.loads(call("--print-config-example").stdout)
+
+
+def quick_end_when_idle():
+    server = Server()
+    begin = time.monotonic()
+    server.process.terminate()
+    assert server.process.wait(10) == 0
+    print(f"e2e: ended {1000 * (time.monotonic() - begin):.0f} ms after SIGTERM")
+
+
+def one_process_per_file():
+    server = Server(disk=True)
+    path = f"{server.folder}/data.db"
+    second = subprocess.run([BINARY, "--port", str(free_port()), "--db-path", path], capture_output=True, text=True, timeout=20)
+    assert second.returncode == 1 and "in use by another process" in second.stderr and second.stderr.count("\n") == 1, second
+    server.process.terminate()
+    assert server.process.wait(10) == 0
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    before = hashlib.sha256(open(path, "rb").read()).digest()
+    newer = subprocess.run([BINARY, "--port", str(free_port()), "--db-path", path], capture_output=True, text=True, timeout=20)
+    assert newer.returncode == 1 and "format 99" in newer.stderr, newer
+    assert hashlib.sha256(open(path, "rb").read()).digest() == before
+    with open(f"{server.folder}/text", "w") as file:
+        file.write("not a database " * 20)
+    for foreign in (f"{server.folder}/text", server.folder, "/nowhere/at/all.db"):
+        done = subprocess.run([BINARY, "--port", str(free_port()), "--db-path", foreign], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+
+
+def namespaces():
+    here, there = shared.client(key="111111111111"), shared.client(key="222222222222", region="eu-west-1")
+    create_app(here, "spaced")
+    assert here.describe_table(TableName="spaced")["Table"]["TableArn"] == "arn:aws:dynamodb:us-east-1:111111111111:table/spaced"
+    raises("ResourceNotFoundException", there.describe_table, TableName="spaced")
+    create_app(there, "spaced")
+    assert there.describe_table(TableName="spaced")["Table"]["TableArn"] == "arn:aws:dynamodb:eu-west-1:222222222222:table/spaced"
+    assert shared.client(key="my-key_1").list_tables()["TableNames"] == ["app"]
+    arn = "arn:aws:dynamodb:us-east-1:111111111111:table/spaced"
+    assert here.describe_table(TableName=arn)["Table"]["TableName"] == "spaced"
+    joined = Server("--shared-db")
+    create_app(joined.client(key="111111111111"))
+    assert joined.client(key="222222222222", region="eu-west-1").list_tables()["TableNames"] == ["app"]
+    joined.stop()
+
+
+def signatures():
+    config = f"{shared.folder}/auth.json"
+    with open(config, "w") as file:
+        json.dump({"auth": "verify", "credentials": [{"access_key_id": "alice", "secret_access_key": "s3cret"},
+                                                     {"access_key_id": "bob", "secret_access_key": "hush", "session_token": "token/1+=="}]}, file)
+    server = Server("--config", config)
+    assert server.client("alice", "s3cret").list_tables()["TableNames"] == []
+    assert server.client("bob", "hush", token="token/1+==").list_tables()["TableNames"] == []
+    assert "does not match" in raises("InvalidSignatureException", server.client("alice", "wrong").list_tables)
+    raises("UnrecognizedClientException", server.client("mallory", "x").list_tables)
+    raises("UnrecognizedClientException", server.client("bob", "hush", token="other").list_tables)
+    status, _, reply = post(server.url, "ListTables", b"{}", Authorization=None)
+    assert status == 400 and b"MissingAuthenticationTokenException" in reply
+    status, _, reply = post(server.url, "ListTables", b"{}", Authorization="AWS4-HMAC-SHA256 Credential=alice")
+    assert status == 400 and b"IncompleteSignatureException" in reply
+    unsigned_body = {"X-Amz-Content-Sha256": "UNSIGNED-PAYLOAD"}
+    request = AWSRequest("POST", server.url + "/", headers={"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0",
+                                                            **unsigned_body})
+    SigV4QueryAuth(Credentials("alice", "s3cret"), "dynamodb", "us-east-1", expires=60).add_auth(request)
+    status, _, reply = post(request.url, "ListTables", b"{}", Authorization=None, X_Amz_Date=None, **unsigned_body)
+    assert status == 200, reply
+    status, _, reply = post(request.url.replace("X-Amz-Signature=", "X-Amz-Signature=0"), "ListTables", b"{}", Authorization=None, X_Amz_Date=None, **unsigned_body)
+    assert status == 400 and b"InvalidSignatureException" in reply
+    with urllib.request.urlopen(server.url + "/_dynalith/health") as health:
+        assert health.status == 200
+    try:
+        urllib.request.urlopen(server.url + "/_dynalith/metrics")
+        raise AssertionError("metrics unsigned")
+    except urllib.error.HTTPError as error:
+        assert error.code == 400
+    server.stop()
+    server = Server("--auth", "off")
+    assert post(server.url, "ListTables", b"{}", Authorization=None)[0] == 200
+    server.stop()
+    status, _, reply = post(shared.url, "ListTables", b"{}", Authorization=None)
+    assert status == 400 and b"MissingAuthenticationTokenException" in reply
+
+
+def any_host_header():
+    reply = raw(b"POST / HTTP/1.1\r\nHost: dynamodb.us-east-1.amazonaws.com\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\nAuthorization: "
+                + AUTH.encode() + b"\r\nX-Amz-Date: 20260101T000000Z\r\nContent-Length: 2\r\n\r\n{}", wait=5)
+    assert reply.startswith(b"HTTP/1.1 200"), reply
+
+
+if __name__ == "__main__":
+    run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line,
+                   quick_end_when_idle, one_process_per_file, namespaces, signatures, any_host_header, still_well, shared.stop])
