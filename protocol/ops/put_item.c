@@ -2,9 +2,8 @@
 #include "protocol/expressions.h"
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
-#include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "storage/write.h"
+#include "protocol/single_write.h"
 
 /* What the request alone tells. */
 static enum code parse(struct call *call, const struct put_item_input *input, struct expressions *out, struct err *err)
@@ -43,25 +42,10 @@ enum code op_put_item(struct call *call, const struct put_item_input *input, str
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
 
-	write.condition = expressions.condition;
 	if (!code)
-		code = call_table(call, input->table_name, ABSENT_RESOURCE, &write.table, err);
-	if (!code)
-		code = rules_key_paths(write.table, &expressions, err);
-	if (!code)
-		code = write_prepare(call->arena, &write, err);
-	if (!code)
-		code = write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err);
+		code = single_write_run(call, input->table_name, &expressions, &write, err);
 	if (code)
 		return code;
-
-	json_out_open(&call->out, '{');
-	if (input->return_values == RETURN_VALUE_ALL_OLD && str_is_set(write.old_image)) {
-		json_out_name(&call->out, STR("Attributes"));
-		json_out_image(&call->out, write.old_image);
-	}
-	respond_capacity(call, input->return_consumed_capacity, CAPACITY_WRITE, &write.cost);
-	code = respond_metrics(call, input->return_item_collection_metrics, &write, err);
-	json_out_close(&call->out, '}');
-	return code;
+	return single_write_respond(call, &write, input->return_values == RETURN_VALUE_ALL_OLD,
+				    (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics}, err);
 }

@@ -5,6 +5,7 @@
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/single_write.h"
 #include "storage/write.h"
 
 /* What the request alone tells. */
@@ -86,26 +87,14 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
 
-	write.update = expressions.update;
-	write.condition = expressions.condition;
-	if (!code)
-		code = call_table(call, input->table_name, ABSENT_RESOURCE, &write.table, err);
-	if (!code)
-		code = rules_key_paths(write.table, &expressions, err);
-	if (!code)
-		code = write_prepare(call->arena, &write, err);
-	if (!code)
-		code = rules_update_keys(write.table, write.update, err);
 	if (code)
 		return code;
-	code = write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err);
+	code = single_write_run(call, input->table_name, &expressions, &write, err);
 	if (code)
 		return input->attribute_updates.v ? legacy_update_error(err) : code;
 
 	json_out_open(&call->out, '{');
 	write_attributes(call, input->return_values, &write);
-	respond_capacity(call, input->return_consumed_capacity, CAPACITY_WRITE, &write.cost);
-	code = respond_metrics(call, input->return_item_collection_metrics, &write, err);
-	json_out_close(&call->out, '}');
-	return code;
+	return single_write_finish(call, &write,
+				   (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics}, err);
 }

@@ -1,0 +1,40 @@
+#include "protocol/single_write.h"
+
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+
+enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
+			   struct err *err)
+{
+	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &write->table, err);
+
+	write->condition = expressions->condition;
+	write->update = expressions->update;
+	if (!code)
+		code = rules_key_paths(write->table, expressions, err);
+	if (!code)
+		code = write_prepare(call->arena, write, err);
+	if (!code)
+		code = rules_update_keys(write->table, write->update, err);
+	if (!code)
+		code = write_run(call->service->catalog, call->arena, write, 1, WRITE_ALONE, NULL, call->now_ms, err);
+	return code;
+}
+
+enum code single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants, struct err *err)
+{
+	respond_capacity(call, wants.capacity, CAPACITY_WRITE, &write->cost);
+	enum code code = respond_metrics(call, wants.metrics, write, err);
+	json_out_close(&call->out, '}');
+	return code;
+}
+
+enum code single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants, struct err *err)
+{
+	json_out_open(&call->out, '{');
+	if (wants_old && str_is_set(write->old_image)) {
+		json_out_name(&call->out, STR("Attributes"));
+		json_out_image(&call->out, write->old_image);
+	}
+	return single_write_finish(call, write, wants, err);
+}
