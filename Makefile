@@ -107,8 +107,8 @@ e2e: deps-test debug ## real SDKs
 	@tests/e2e/run
 lint: ## layers, library doors, prefixes, sizes, generated documents
 	@scripts/lint && scripts/generate-docs --check
-check: deps-test ## all native tests under ASan+UBSan, then TSan
-	@scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=asan test-native" "$(MAKE) --no-print-directory -s FLAVOUR=tsan test-native"
+check: deps-test ## all tests under ASan+UBSan, then TSan
+	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) --no-print-directory -s FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 	@$(MAKE) --no-print-directory -s FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
