@@ -8,6 +8,8 @@
 
 #define MSG_STORE_FULL ERR_STORE_FULL, "the store is full"
 #define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
+#define MSG_STORE_NO_WRITE ERR_INTERNAL, "the store failed: no write transaction is open"
+#define MSG_STORE_NO_WAL ERR_INTERNAL, "cannot open %s: its file system has no shared memory for the write-ahead log"
 #define MSG_STORE_OPEN ERR_INTERNAL, "cannot open %s: %s"
 #define MSG_STORE_FOREIGN ERR_INTERNAL, "%s is not a data file of this server; it was left alone"
 #define MSG_STORE_NEWER \

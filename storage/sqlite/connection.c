@@ -23,14 +23,19 @@ static const char *const control_sql[CONTROL_COUNT] = {
 
 void keyspace_name(struct keyspace keyspace, char *name)
 {
-	static const char *const parts[] = {[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
+	static const char *const parts[PART_INDEX] = {[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
+	static const char *const systems[SYSTEM_PART_COUNT] = {
+		[SYSTEM_TABLES] = "tables", [SYSTEM_COUNTERS] = "counters", [SYSTEM_TOKENS] = "tokens", [SYSTEM_TOKEN_EXPIRY] = "token_expiry",
+	};
 
-	if (keyspace.table == 0)
-		snprintf(name, KEYSPACE_NAME_MAX, "system_%" PRIu32, keyspace.part);
+	if (keyspace.table == 0 && keyspace.part < SYSTEM_PART_COUNT)
+		snprintf(name, KEYSPACE_NAME_MAX, "system_%s", systems[keyspace.part]);
 	else if (keyspace.part >= PART_INDEX)
 		snprintf(name, KEYSPACE_NAME_MAX, "index_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part - PART_INDEX);
-	else
+	else if (parts[keyspace.part])
 		snprintf(name, KEYSPACE_NAME_MAX, "%s_%" PRIu64, parts[keyspace.part], keyspace.table);
+	else
+		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part);
 }
 
 enum code connection_error(struct connection *connection, struct err *err)
@@ -52,10 +57,10 @@ enum code connection_run(struct connection *connection, const char *sql, struct 
 	return OK;
 }
 
-enum code connection_open(struct connection *connection, const char *uri, int flags, const char *setup, struct err *err)
+enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err)
 {
 	connection->slots = calloc(SLOT_SETS * SLOTS_PER_SET, sizeof(*connection->slots));
-	if (!connection->slots || sqlite3_open_v2(uri, &connection->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+	if (!connection->slots || sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	sqlite3_busy_timeout(connection->db, 5000);
 	enum code code = connection_run(connection, setup, err);
@@ -76,10 +81,15 @@ static void slot_clear(struct slot *slot)
 	*slot = (struct slot){.is_taken = false};
 }
 
-void connection_close(struct connection *connection)
+void connection_forget_all(struct connection *connection)
 {
 	for (int i = 0; connection->slots && i < SLOT_SETS * SLOTS_PER_SET; i++)
 		slot_clear(&connection->slots[i]);
+}
+
+void connection_close(struct connection *connection)
+{
+	connection_forget_all(connection);
 	for (int i = 0; i < CONTROL_COUNT; i++)
 		sqlite3_finalize(connection->controls[i]);
 	sqlite3_close(connection->db);
@@ -95,6 +105,26 @@ enum code connection_control(struct connection *connection, enum control control
 	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
 
 	sqlite3_reset(statement);
+	return code;
+}
+
+void connection_rollback(struct connection *connection)
+{
+	if (sqlite3_get_autocommit(connection->db))
+		return;
+	sqlite3_step(connection->controls[CONTROL_ROLLBACK]);
+	sqlite3_reset(connection->controls[CONTROL_ROLLBACK]);
+}
+
+enum code connection_number(struct connection *connection, const char *sql, int64_t *number, struct err *err)
+{
+	sqlite3_stmt *statement;
+
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	*number = code == OK ? sqlite3_column_int64(statement, 0) : 0;
+	sqlite3_finalize(statement);
 	return code;
 }
 

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,10 +16,14 @@
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
 #define MEMORY_MAX 2147418112LL   /* memdb's largest database: it is one block below 2 GiB */
 #define HEADER_SIZE 100           /* of a SQLite file */
+#define STORE_PAGE 4096
+#define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy */
+#define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
 
 struct sqlite_store {
 	struct store base;
 	bool is_memory;
+	bool is_open;                 /* opening came to its end */
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
 	pthread_mutex_t writer_mutex; /* in memory: of the one connection, readers too */
 	struct connection writer;
@@ -25,6 +32,7 @@ struct sqlite_store {
 	struct connection *free_readers;
 	unsigned reader_count;
 	struct connection *readers;
+	uint64_t drops;               /* committed transactions that dropped keyspaces; under pool_mutex */
 };
 
 static void sqlite_configure(void)
@@ -46,7 +54,12 @@ static struct connection *acquire(struct sqlite_store *store, enum store_mode mo
 		pthread_cond_wait(&store->pool_cond, &store->pool_mutex);
 	connection = store->free_readers;
 	store->free_readers = connection->next_free;
+	bool has_missed_drop = connection->drops_seen != store->drops;
+	connection->drops_seen = store->drops;
 	pthread_mutex_unlock(&store->pool_mutex);
+	/* a changed schema has every statement prepared anew in any case, so all may go with the dropped ones */
+	if (has_missed_drop)
+		connection_forget_all(connection);
 	return connection;
 }
 
@@ -55,6 +68,12 @@ static void release(struct connection *connection)
 	struct sqlite_store *store = connection->store;
 
 	if (connection == &store->writer) {
+		if (connection->has_dropped) {
+			pthread_mutex_lock(&store->pool_mutex);
+			store->drops++;
+			pthread_mutex_unlock(&store->pool_mutex);
+			connection->has_dropped = false;
+		}
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
@@ -87,17 +106,8 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 static void sqlite_abort(struct store_txn *txn)
 {
 	struct connection *connection = (struct connection *)txn;
-	struct err ignored = {.arena = NULL};
 
-	if (connection->is_in_transaction && !sqlite3_get_autocommit(connection->db)) {
-		struct arena *arena = arena_new(0);
-
-		ignored.arena = arena;
-		/* a rollback that fails leaves the connection in its transaction: the next begin reports it */
-		enum code code = connection_control(connection, CONTROL_ROLLBACK, &ignored);
-		(void)code;
-		arena_free(arena);
-	}
+	connection_rollback(connection);
 	release(connection);
 }
 
@@ -114,21 +124,44 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	return OK;
 }
 
-static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+/*
+ * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
+ * committed row by row. So nothing is.
+ */
+static enum code check_writing(struct connection *connection, struct err *err)
+{
+	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
+		return err_set(err, MSG_STORE_NO_WRITE);
+	return OK;
+}
+
+static enum code create_keyspace(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
 	char name[KEYSPACE_NAME_MAX], sql[256];
 
 	keyspace_name(keyspace, name);
 	sqlite3_snprintf(sizeof(sql), sql, "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)", name);
-	return connection_run((struct connection *)txn, sql, err);
+	return connection_run(connection, sql, err);
+}
+
+static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	enum code code = check_writing(connection, err);
+
+	return code != OK ? code : create_keyspace(connection, keyspace, err);
 }
 
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	char name[KEYSPACE_NAME_MAX], sql[256];
+	enum code code = check_writing(connection, err);
 
+	if (code != OK)
+		return code;
 	connection_forget(connection, keyspace);
+	connection->has_dropped = true;
 	keyspace_name(keyspace, name);
 	sqlite3_snprintf(sizeof(sql), sql, "DROP TABLE \"%s\"", name);
 	return connection_run(connection, sql, err);
@@ -193,8 +226,10 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+	enum code code = check_writing(connection, err);
 
+	if (code == OK)
+		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, key);
@@ -252,7 +287,7 @@ static void sqlite_close(struct store *base)
 	for (unsigned i = 0; i < store->reader_count; i++)
 		connection_close(&store->readers[i]);
 	free(store->readers);
-	if (store->writer.db && !store->is_memory)
+	if (store->is_open && !store->is_memory)
 		sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	connection_close(&store->writer);
 	pthread_mutex_destroy(&store->writer_mutex);
@@ -275,9 +310,9 @@ static uint32_t be32(const unsigned char *p)
 
 /*
  * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
- * or newer stays as it is. *is_new: the file was not there or is empty.
+ * or newer stays as it is.
  */
-static enum code check_file(struct sqlite_store *store, const char *path, bool *is_new, struct err *err)
+static enum code check_file(struct sqlite_store *store, const char *path, struct err *err)
 {
 	unsigned char header[HEADER_SIZE];
 	struct stat status;
@@ -288,9 +323,8 @@ static enum code check_file(struct sqlite_store *store, const char *path, bool *
 	if (fstat(store->lock_fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return err_set(err, MSG_STORE_LOCKED, path);
-	*is_new = status.st_size == 0;
-	if (*is_new)
+		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (status.st_size == 0)
 		return OK;
 	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE || memcmp(header, "SQLite format 3", 16) != 0 ||
 	    be32(header + 68) != APPLICATION_ID)
@@ -300,35 +334,51 @@ static enum code check_file(struct sqlite_store *store, const char *path, bool *
 	return OK;
 }
 
-static enum code create_system(struct sqlite_store *store, struct err *err)
+/* The mark and the system keyspaces in one transaction: the process may end anywhere in it, and the file is empty or complete. */
+static enum code create_store(struct sqlite_store *store, struct err *err)
 {
-	enum code code = connection_run(&store->writer, "BEGIN IMMEDIATE", err);
+	char mark[128];
 
+	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, SQLITE_STORE_FORMAT);
+	enum code code = connection_run(&store->writer, mark, err);
 	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
-		code = sqlite_create(&store->writer.txn, (struct keyspace){0, part}, err);
+		code = create_keyspace(&store->writer, (struct keyspace){0, part}, err);
 	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
+}
+
+static enum code limit_size(struct sqlite_store *store, uint64_t max_bytes, struct err *err)
+{
+	char sql[64];
+
+	if (max_bytes == 0)
+		return OK;
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%" PRIu64, max_bytes / STORE_PAGE + 1);
+	return connection_run(&store->writer, sql, err);
 }
 
 static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
-	char uri[64], setup[128];
+	char uri[64], setup[160];
 
 	/* the store's address makes the name unique in this process */
 	snprintf(uri, sizeof(uri), "file:/dynalith-%p?vfs=memdb", (void *)store);
-	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF",
-		 options->cache_bytes / 1024);
-	enum code code = connection_open(&store->writer, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, setup, err);
-	return code != OK ? code : create_system(store, err);
+	snprintf(setup, sizeof(setup), "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF",
+		 STORE_PAGE, options->cache_bytes / 1024);
+	enum code code =
+		connection_open(&store->writer, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, setup, err);
+	if (code == OK)
+		code = create_store(store, err);
+	return code != OK ? code : limit_size(store, options->max_bytes, err);
 }
 
-static enum code open_readers(struct sqlite_store *store, const struct sqlite_store_options *options, const char *setup, struct err *err)
+static enum code open_readers(struct sqlite_store *store, const char *path, unsigned n, const char *setup, struct err *err)
 {
-	unsigned n = options->readers ? options->readers : 1;
-
 	store->readers = calloc(n, sizeof(*store->readers));
-	for (unsigned i = 0; i < n && store->readers; i++) {
+	if (!store->readers)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	for (unsigned i = 0; i < n; i++) {
 		struct connection *reader = &store->readers[store->reader_count++];
-		enum code code = connection_open(reader, options->path, SQLITE_OPEN_READWRITE, setup, err);
+		enum code code = connection_open(reader, path, SQLITE_OPEN_READWRITE, setup, err);
 
 		if (code != OK)
 			return code;
@@ -339,33 +389,62 @@ static enum code open_readers(struct sqlite_store *store, const struct sqlite_st
 	return OK;
 }
 
-static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+/*
+ * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
+ * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was cut short.
+ */
+static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup, struct err *err)
 {
 	static const char *const synchronous[] = {
-		[DURABILITY_OFF] = "OFF", [DURABILITY_NORMAL] = "NORMAL", [DURABILITY_FULL] = "FULL",
+		[DURABILITY_OFF] = "PRAGMA synchronous=OFF",
+		[DURABILITY_NORMAL] = "PRAGMA synchronous=NORMAL",
+		[DURABILITY_FULL] = "PRAGMA synchronous=FULL",
 	};
-	char mark[128], setup[320], level[64];
-	bool is_new;
-	enum code code = check_file(store, options->path, &is_new, err);
+	int64_t format = 0, is_wal = 0;
+	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, setup, err);
+
+	if (code == OK)
+		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
+	if (code == OK && format > SQLITE_STORE_FORMAT)
+		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format, (unsigned)SQLITE_STORE_FORMAT);
+	if (code == OK && format == 0)
+		code = create_store(store, err);
+	if (code == OK)
+		code = connection_run(&store->writer, "PRAGMA journal_mode=WAL", err);
+	if (code == OK)
+		code = connection_number(&store->writer, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_wal, err);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
+	if (!is_wal)
+		return err_set(err, MSG_STORE_NO_WAL, path);
+	/* an empty store was made without waiting for the disk; a log without its file would be thrown away, so wait once */
+	if (format == 0 && durability != DURABILITY_OFF && fdatasync(store->lock_fd) != 0)
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	return connection_run(&store->writer, synchronous[durability], err);
+}
+
+static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+{
+	char path[PATH_MAX], setup[256];
+	enum code code = check_file(store, options->path, err);
 
 	if (code != OK)
 		return code;
-	/* the mark goes to the file itself before the write-ahead log is there, so that check_file can read it */
-	snprintf(mark, sizeof(mark), "PRAGMA synchronous=OFF; PRAGMA application_id=%d; PRAGMA user_version=%d; ", APPLICATION_ID,
-		 SQLITE_STORE_FORMAT);
-	snprintf(level, sizeof(level), "PRAGMA synchronous=%s", synchronous[options->durability]);
-	/* an empty store has nothing to lose: it is made without waiting for the disk */
-	snprintf(setup, sizeof(setup), "%sPRAGMA journal_mode=WAL; PRAGMA cache_size=-%zu; PRAGMA mmap_size=268435456", is_new ? mark : "",
-		 options->cache_bytes / 1024);
-	code = connection_open(&store->writer, options->path, SQLITE_OPEN_READWRITE, setup, err);
-	if (code == OK && is_new)
-		code = create_system(store, err);
+	/* absolute: SQLite gives names such as ":memory:" a meaning of their own */
+	if (!realpath(options->path, path))
+		return err_set(err, MSG_STORE_OPEN, options->path, strerror(errno));
+	snprintf(setup, sizeof(setup),
+		 "PRAGMA page_size=%d; PRAGMA synchronous=OFF; PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA journal_size_limit=%d",
+		 STORE_PAGE, options->cache_bytes / 1024, MMAP_SIZE, LOG_KEPT);
+	code = open_writer(store, path, options->durability, setup, err);
 	if (code == OK)
-		code = connection_run(&store->writer, level, err);
-	if (code != OK)
-		return code;
-	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=268435456", options->cache_bytes / 1024);
-	return open_readers(store, options, setup, err);
+		code = limit_size(store, options->max_bytes, err);
+	return code != OK ? code : open_readers(store, path, options->readers ? options->readers : 1, setup, err);
+}
+
+const char *sqlite_store_library_version(void)
+{
+	return sqlite3_libversion();
 }
 
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err)
@@ -385,9 +464,13 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	pthread_cond_init(&store->pool_cond, NULL);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
 	if (code != OK) {
+		/* a log that a refused file has is not for us to move into it */
+		if (store->writer.db)
+			sqlite3_db_config(store->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		sqlite_close(&store->base);
 		return code;
 	}
+	store->is_open = true;
 	*out = &store->base;
 	return OK;
 }

@@ -25,9 +25,19 @@ struct sqlite_store_options {
 	enum durability durability;
 	unsigned readers;           /* reader connections on disk, at least 1 */
 	size_t cache_bytes;         /* page cache per connection */
+	uint64_t max_bytes;         /* of the database, beyond which writes get ERR_STORE_FULL; 0 for the backend's own: 2 GiB in memory */
 };
 
-/* ERR_INTERNAL with one clear line for the operator: cannot open, not a Dynalith file, newer format, locked by another process. */
+/*
+ * Opens or creates a store; the four system keyspaces exist in it. One process at a time: others are kept out by a lock on the
+ * file, which the kernel lets go of however this process ends. A store that was not opened needs no close.
+ *
+ * ERR_INTERNAL with one clear line for the operator: cannot open, not a Dynalith file, newer format, locked by another
+ * process. A file that is refused keeps its bytes.
+ */
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err) WARN_UNUSED;
+
+/* The SQLite in use, such as "3.40.1": for the log and for diagnosis. */
+const char *sqlite_store_library_version(void);
 
 #endif

@@ -215,20 +215,28 @@ struct store *trace_store_new(struct store *inner)
 
 uint64_t trace_store_count(const struct store *base, enum trace_call call)
 {
-	return ((const struct trace_store *)base)->calls[call];
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	uint64_t count = store->calls[call];
+	pthread_mutex_unlock(&store->mutex);
+	return count;
 }
 
 uint64_t trace_store_count_in(const struct store *base, enum trace_call call, struct keyspace keyspace)
 {
-	const struct trace_store *store = (const struct trace_store *)base;
+	struct trace_store *store = (struct trace_store *)base;
+	uint64_t count = 0;
 
+	pthread_mutex_lock(&store->mutex);
 	for (size_t i = 0; i < store->keyspace_count; i++) {
 		const struct keyspace *known = &store->keyspaces[i].keyspace;
 
 		if (known->table == keyspace.table && known->part == keyspace.part)
-			return store->keyspaces[i].calls[call];
+			count = store->keyspaces[i].calls[call];
 	}
-	return 0;
+	pthread_mutex_unlock(&store->mutex);
+	return count;
 }
 
 void trace_store_reset(struct store *base)
@@ -254,5 +262,9 @@ void trace_store_fail(struct store *base, uint64_t n, enum code code)
 
 void trace_store_log(struct store *base, FILE *file)
 {
-	((struct trace_store *)base)->log = file;
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	store->log = file;
+	pthread_mutex_unlock(&store->mutex);
 }
