@@ -89,7 +89,7 @@ def create_app(client, name="app"):
         AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in attributes],
         GlobalSecondaryIndexes=[index("GSI1", ("GSI1PK", "GSI1SK"), {"ProjectionType": "ALL"}),
                                 index("GSI2", ("GSI2PK",), {"ProjectionType": "KEYS_ONLY"}),
-                                index("GSI3", ("GSI1PK", "PK"), {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})],
+                                index("GSI3", ("GSI1PK", "SK"), {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})],
         LocalSecondaryIndexes=[index("by-time", ("PK", "at"), {"ProjectionType": "KEYS_ONLY"})])
     client.get_waiter("table_exists").wait(TableName=name)
 
