@@ -24,20 +24,6 @@ static bool collect(void *context, struct str key, struct str image)
 	return false;
 }
 
-static bool fits(const struct index *index, const struct value *item)
-{
-	size_t hash = 0, range = 0;
-
-	for (unsigned i = 0; i < key_schema_count(&index->keys); i++) {
-		const struct value *value = value_member(item, index->keys.attributes[i].name);
-
-		if (!value || value->type != index->keys.attributes[i].type || value->n == 0)
-			return false;
-		*(i < index->keys.hash_count ? &hash : &range) += value_size(value);
-	}
-	return hash <= PARTITION_KEY_SIZE_MAX && range <= SORT_KEY_SIZE_MAX;
-}
-
 static enum code add_row(struct store_txn *txn, struct arena *arena, const struct table *table, const struct index *index, struct str image,
 			 struct err *err)
 {
@@ -45,9 +31,9 @@ static enum code add_row(struct store_txn *txn, struct arena *arena, const struc
 
 	if (!image_decode(arena, image, &item))
 		return err_set(err, MSG_ROW_MALFORMED);
-	if (!fits(index, &item))
-		return OK;
 	struct str key = item_key_in_index(arena, table, index, &item);
+	if (!str_is_set(key))
+		return OK;
 	return store_put(txn, index_keyspace(table, index), key, item_index_image(arena, index, &item, image), err);
 }
 

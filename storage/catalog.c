@@ -164,6 +164,8 @@ static void settle_at(struct catalog *catalog, size_t at)
 	for (size_t i = 0; i < settled->index_count; i++)
 		settled->indexes[i].status = STATUS_ACTIVE;
 	catalog->entries[at].table = settled;
+	/* whoever replaces the settled snapshot cannot mark this one */
+	atomic_store(&table->is_superseded, true);
 	table_unref(table);
 }
 
@@ -216,8 +218,14 @@ static enum code next_number(struct store_txn *txn, struct arena *arena, uint64_
 
 static enum code create_in_store(struct store_txn *txn, struct arena *arena, struct str key, struct table *table, struct err *err)
 {
-	enum code code = next_number(txn, arena, &table->number, err);
+	struct str known;
+	/* the store knows of a creation that is committed and not yet published */
+	enum code code = store_get(txn, tables_keyspace, key, arena, &known, err);
 
+	if (code == OK && str_is_set(known))
+		return err_default(err, ERR_RESOURCE_IN_USE);
+	if (code == OK)
+		code = next_number(txn, arena, &table->number, err);
 	if (code == OK)
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table->index_count && code == OK; i++)
@@ -236,6 +244,7 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 	table->status = transient > 0 ? STATUS_CREATING : STATUS_ACTIVE;
 	table->settles_ms = transient > 0 ? now_ms + transient : 0;
 	atomic_store(&table->size->is_counted, true); /* nothing in it yet */
+	table->next_index = (uint32_t)table->index_count;
 	for (size_t i = 0; i < table->index_count; i++) {
 		struct index *index = &table->indexes[i];
 
@@ -246,6 +255,12 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 		atomic_store(&index->size->is_counted, true);
 		table_index_settle(table, index);
 	}
+}
+
+/* A deleted table stays listed until its transient status is over; whoever looks it up afterwards removes it. */
+static bool is_gone(const struct table *table, int64_t now_ms)
+{
+	return table->status == STATUS_DELETING && table->settles_ms <= now_ms;
 }
 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
@@ -261,11 +276,9 @@ enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *ta
 		table_unref(table);
 		return code;
 	}
-	/* the store's write transaction orders creations; the catalog cannot change under it */
 	pthread_rwlock_rdlock(&catalog->lock);
 	size_t at = position(catalog, key, &found);
-	if (found && catalog->entries[at].table->status == STATUS_DELETING && catalog->entries[at].table->settles_ms <= now_ms)
-		found = false;
+	found = found && !is_gone(catalog->entries[at].table, now_ms);
 	pthread_rwlock_unlock(&catalog->lock);
 	code = found ? err_default(err, ERR_RESOURCE_IN_USE) : create_in_store(txn, arena, key, table, err);
 	if (code != OK) {
@@ -341,17 +354,18 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	code = is_current(catalog, key, current, &at) ? change_indexes(txn, err->arena, current, next, err) : err_default(err, ERR_CONFLICT);
 	if (code == OK)
 		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
-	/* before the commit ends the wait of other writers: they see it when their transaction begins */
-	atomic_store(&current->is_superseded, code == OK);
-	if (code == OK)
-		code = store_commit(txn, err);
-	else
+	if (code != OK) {
 		store_abort(txn);
-	if (code == OK) {
-		catalog->entries[at].table = next;
-		table_unref(current);
-	} else if (code != ERR_CONFLICT) {
-		atomic_store(&current->is_superseded, false);
+	} else {
+		/* before the commit ends the wait of other writers: they see it when their transaction begins */
+		atomic_store(&current->is_superseded, true);
+		code = store_commit(txn, err);
+		if (code == OK) {
+			catalog->entries[at].table = next;
+			table_unref(current);
+		} else {
+			atomic_store(&current->is_superseded, false);
+		}
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	if (code != OK)
@@ -398,7 +412,8 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 	return code;
 }
 
-size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, struct arena *arena, struct str **names, bool *more)
+size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena, struct str **names,
+		    bool *more)
 {
 	struct str prefix = key_of(arena, catalog, ns, STR("")), from = key_of(arena, catalog, ns, after);
 	size_t n = 0;
@@ -411,6 +426,8 @@ size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, siz
 		at++;
 	*names = ARENA_ARRAY(arena, struct str, limit < catalog->n ? limit : catalog->n);
 	for (; at < catalog->n && str_starts_with(catalog->entries[at].key, prefix); at++) {
+		if (is_gone(catalog->entries[at].table, now_ms))
+			continue;
 		if (n == limit) {
 			*more = true;
 			break;
@@ -421,7 +438,7 @@ size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, siz
 	return n;
 }
 
-size_t catalog_count(struct catalog *catalog, struct ns ns)
+size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms)
 {
 	struct arena *arena = arena_new(0);
 	struct str prefix = key_of(arena, catalog, ns, STR(""));
@@ -430,7 +447,7 @@ size_t catalog_count(struct catalog *catalog, struct ns ns)
 
 	pthread_rwlock_rdlock(&catalog->lock);
 	for (size_t at = position(catalog, prefix, &found); at < catalog->n && str_starts_with(catalog->entries[at].key, prefix); at++)
-		n++;
+		n += !is_gone(catalog->entries[at].table, now_ms);
 	pthread_rwlock_unlock(&catalog->lock);
 	arena_free(arena);
 	return n;
@@ -444,7 +461,7 @@ bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, s
 	for (size_t i = 0; i < catalog->n && !found; i++) {
 		const struct table *table = catalog->entries[i].table;
 
-		found = str_eq(table->name, name) && (!str_eq(table->account, ns.account) || !str_eq(table->region, ns.region));
+		found = table->status != STATUS_DELETING && str_eq(table->name, name) && (!str_eq(table->account, ns.account) || !str_eq(table->region, ns.region));
 		if (found)
 			*where = (struct ns){str_copy(arena, table->account), str_copy(arena, table->region)};
 	}

@@ -47,11 +47,11 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 /* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
-size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, struct arena *arena, struct str **names,
-		    bool *more);
+size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
+		    struct str **names, bool *more);
 
 /* Tables that exist in the namespace (quota checks). */
-size_t catalog_count(struct catalog *catalog, struct ns ns);
+size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms);
 
 /* Another namespace that has a table of this name, for the log; false where there is none. */
 bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where);

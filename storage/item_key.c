@@ -10,16 +10,13 @@ static const struct key_schema *keys_of(const struct table *table, const struct 
 	return index ? &index->keys : &table->keys;
 }
 
-/* Bytes that count against the limits of key sizes. */
-static enum code check_sizes(const struct key_schema *keys, const struct value *const *values, struct err *err)
+/* Adds to the bytes of the partition key ([0]) and of the sort key ([1]); an aggregate of several attributes counts as one. */
+static enum code check_size(const struct key_schema *keys, unsigned i, const struct value *value, size_t sums[2], struct err *err)
 {
-	size_t hash = 0, range = 0;
-
-	for (unsigned i = 0; i < key_schema_count(keys); i++)
-		*(i < keys->hash_count ? &hash : &range) += value_size(values[i]);
-	if (hash > PARTITION_KEY_SIZE_MAX)
+	sums[i >= keys->hash_count] += value_size(value);
+	if (sums[0] > PARTITION_KEY_SIZE_MAX)
 		return err_set(err, MSG_PARTITION_KEY_SIZE);
-	if (range > SORT_KEY_SIZE_MAX)
+	if (sums[1] > SORT_KEY_SIZE_MAX)
 		return err_set(err, MSG_SORT_KEY_SIZE);
 	return OK;
 }
@@ -58,49 +55,52 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 	const struct key_schema *keys = &table->keys;
 	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
 	unsigned n = key_schema_count(keys);
+	size_t sums[2] = {0, 0};
 
 	if (key->n != n)
 		return err_set(err, MSG_KEY_SCHEMA);
 	for (unsigned i = 0; i < n; i++) {
 		values[i] = value_member(key, keys->attributes[i].name);
-		if (!values[i] || values[i]->type != keys->attributes[i].type)
+		if (!values[i])
 			return err_set(err, MSG_KEY_SCHEMA);
 	}
 	for (unsigned i = 0; i < n; i++) {
+		if (values[i]->type != keys->attributes[i].type)
+			return err_set(err, MSG_KEY_SCHEMA);
 		if (is_empty(values[i]))
 			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(keys->attributes[i].name));
+		enum code code = check_size(keys, i, values[i], sums, err);
+		if (code != OK)
+			return code;
 	}
-	enum code code = check_sizes(keys, values, err);
-	if (code != OK)
-		return code;
 	struct buf buf = encode(arena, keys, values);
 	*row_key = buf_str(&buf);
 	return OK;
 }
 
-/* An item may lack an index's attributes; those it has must be fit to be keys. */
+/* An item may lack an index's attributes; each that it has must be fit to be a key, also when others are missing. */
 static enum code check_index_keys(const struct index *index, const struct value *item, bool is_update, struct err *err)
 {
-	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
-	unsigned n = key_schema_count(&index->keys);
-	bool is_whole = true;
+	size_t sums[2] = {0, 0};
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < key_schema_count(&index->keys); i++) {
 		const struct key_attribute *attribute = &index->keys.attributes[i];
+		const struct value *value = value_member(item, attribute->name);
 
-		values[i] = value_member(item, attribute->name);
-		is_whole = is_whole && values[i];
-		if (!values[i])
+		if (!value)
 			continue;
-		if (values[i]->type != attribute->type)
+		if (value->type != attribute->type)
 			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
-				       type_name((enum type)values[i]->type), STR_ARG(index->name));
-		if (is_empty(values[i]) && is_update)
-			return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE, kind_of_empty(values[i]));
-		if (is_empty(values[i]))
-			return err_set(err, MSG_INDEX_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(index->name), STR_ARG(attribute->name));
+				       type_name((enum type)value->type), STR_ARG(index->name));
+		if (is_empty(value) && is_update)
+			return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE, kind_of_empty(value));
+		if (is_empty(value))
+			return err_set(err, MSG_INDEX_KEY_EMPTY, kind_of_empty(value), STR_ARG(index->name), STR_ARG(attribute->name));
+		enum code code = check_size(&index->keys, i, value, sums, err);
+		if (code != OK)
+			return code;
 	}
-	return is_whole ? check_sizes(&index->keys, values, err) : OK;
+	return OK;
 }
 
 enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, bool is_update,
@@ -108,21 +108,24 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 {
 	const struct key_schema *keys = &table->keys;
 	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
-	enum code code;
+	size_t sums[2] = {0, 0};
+	enum code code = OK;
 
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		values[i] = value_member(item, keys->attributes[i].name);
+		if (!values[i])
+			return err_set(err, MSG_KEY_MISSING, STR_ARG(keys->attributes[i].name));
+	}
+	for (unsigned i = 0; i < key_schema_count(keys) && code == OK; i++) {
 		const struct key_attribute *attribute = &keys->attributes[i];
 
-		values[i] = value_member(item, attribute->name);
-		if (!values[i])
-			return err_set(err, MSG_KEY_MISSING, STR_ARG(attribute->name));
 		if (values[i]->type != attribute->type)
 			return err_set(err, MSG_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
 				       type_name((enum type)values[i]->type));
 		if (is_empty(values[i]))
 			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(attribute->name));
+		code = check_size(keys, i, values[i], sums, err);
 	}
-	code = check_sizes(keys, values, err);
 	for (size_t i = 0; i < table->index_count && code == OK; i++)
 		code = check_index_keys(&table->indexes[i], item, is_update, err);
 	if (code != OK)
@@ -153,9 +156,24 @@ struct str item_key_of_row(struct arena *arena, const struct table *table, const
 	return buf_str(&buf);
 }
 
+/* Items may be older than the index: they need not have passed its checks. */
+static bool is_in_index(const struct index *index, const struct value *item)
+{
+	size_t sums[2] = {0, 0};
+
+	for (unsigned i = 0; i < key_schema_count(&index->keys); i++) {
+		const struct value *value = value_member(item, index->keys.attributes[i].name);
+
+		if (!value || value->type != index->keys.attributes[i].type || is_empty(value))
+			return false;
+		sums[i >= index->keys.hash_count] += value_size(value);
+	}
+	return sums[0] <= PARTITION_KEY_SIZE_MAX && sums[1] <= SORT_KEY_SIZE_MAX;
+}
+
 struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
 {
-	return item_key_of_row(arena, table, index, item);
+	return is_in_index(index, item) ? item_key_of_row(arena, table, index, item) : STR_ABSENT;
 }
 
 struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image)

@@ -22,7 +22,10 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, bool is_update,
 			   struct str *row_key, struct err *err) WARN_UNUSED;
 
-/* The row key of an item in an index, or absent where the item is not in it (sparse rule: missing or wrongly typed attribute). */
+/*
+ * The row key of an item in an index, or absent where the item is not in it: an attribute is missing, or, of an item older than the
+ * index, of another type, empty or too large. AWS: Developer Guide, "Detecting and correcting index key violations".
+ */
 struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
 
 /* The image stored in an index: the projected attributes; for PROJECT_ALL the item's own image. */

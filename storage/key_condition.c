@@ -53,7 +53,18 @@ static enum node_kind mirrored(enum node_kind kind)
 	}
 }
 
-static enum code read_conjunct(const struct node *node, struct conjunct *out, struct err *err)
+/* What messages call an attribute: a key of the table goes by that also in an index. */
+static const char *key_word(const struct table *table, const struct index *index, struct str name)
+{
+	for (unsigned i = 0; i < key_schema_count(&table->keys); i++) {
+		if (str_eq(table->keys.attributes[i].name, name))
+			return "Key";
+	}
+	return index ? "IndexKey" : "Key";
+}
+
+static enum code read_conjunct(const struct node *node, const struct table *table, const struct index *index,
+			       struct conjunct *out, struct err *err)
 {
 	const struct path *path = NULL;
 	unsigned path_at = 0;
@@ -78,7 +89,8 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 	if (!path)
 		return err_set(err, MSG_KEY_CONDITION_NO_NAME);
 	if (path->n > 1)
-		return err_set(err, MSG_KEY_CONDITION_PATH, STR_ARG(path->steps[0].name));
+		return err_set(err, MSG_KEY_CONDITION_PATH, key_word(table, index, path->steps[0].name),
+			       STR_ARG(path->steps[0].name));
 	if (path_at > 0 && (node->kind == NODE_BEGINS_WITH || node->kind == NODE_BETWEEN))
 		return err_set(err, MSG_KEY_CONDITION_ORDER, operator_name(node->kind));
 	if (path_at > 0)
@@ -88,16 +100,16 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 }
 
 /* Depth is bounded by the parser. */
-static enum code collect(const struct node *node, struct conjuncts *all, struct err *err)
+static enum code collect(const struct node *node, const struct table *table, const struct index *index, struct conjuncts *all, struct err *err)
 {
 	struct conjunct conjunct;
 
 	if (node->kind == NODE_AND) {
-		enum code code = collect(node->args[0], all, err);
+		enum code code = collect(node->args[0], table, index, all, err);
 
-		return code != OK ? code : collect(node->args[1], all, err);
+		return code != OK ? code : collect(node->args[1], table, index, all, err);
 	}
-	enum code code = read_conjunct(node, &conjunct, err);
+	enum code code = read_conjunct(node, table, index, &conjunct, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < all->n; i++) {
@@ -120,15 +132,19 @@ static const struct conjunct *find(const struct conjuncts *all, struct str name)
 	return NULL;
 }
 
-static enum code check_values(const struct key_attribute *attribute, const struct conjunct *conjunct, size_t size_max, struct err *err)
+static enum code check_values(const struct index *index, const struct key_attribute *attribute, const struct conjunct *conjunct,
+			      size_t size_max, struct err *err)
 {
 	for (unsigned i = 0; i < conjunct->value_count; i++) {
 		const struct value *value = conjunct->values[i];
 
 		if (value->type != attribute->type)
 			return err_set(err, MSG_KEY_CONDITION_TYPE);
+		const char *kind = value->type == TYPE_S ? "string" : "binary";
+		if (value->n == 0 && index)
+			return err_set(err, MSG_INDEX_KEY_EMPTY, kind, STR_ARG(index->name), STR_ARG(attribute->name));
 		if (value->n == 0)
-			return err_set(err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(attribute->name));
+			return err_set(err, MSG_KEY_EMPTY, kind, STR_ARG(attribute->name));
 		if (value_size(value) > size_max && size_max == PARTITION_KEY_SIZE_MAX)
 			return err_set(err, MSG_PARTITION_KEY_SIZE);
 		if (value_size(value) > size_max)
@@ -184,8 +200,8 @@ static struct store_range range_of(struct arena *arena, struct str prefix, const
 	return range;
 }
 
-static enum code resolve_partition(struct arena *arena, const struct key_schema *keys, const struct conjuncts *all, struct str *partition,
-				   struct err *err)
+static enum code resolve_partition(struct arena *arena, const struct index *index, const struct key_schema *keys,
+				   const struct conjuncts *all, struct str *partition, struct err *err)
 {
 	struct buf elements = buf_in(arena), buf = buf_in(arena);
 
@@ -197,7 +213,7 @@ static enum code resolve_partition(struct arena *arena, const struct key_schema 
 	}
 	for (unsigned i = 0; i < keys->hash_count; i++) {
 		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
-		enum code code = check_values(&keys->attributes[i], conjunct, PARTITION_KEY_SIZE_MAX, err);
+		enum code code = check_values(index, &keys->attributes[i], conjunct, PARTITION_KEY_SIZE_MAX, err);
 
 		if (code != OK)
 			return code;
@@ -211,20 +227,20 @@ static enum code resolve_partition(struct arena *arena, const struct key_schema 
 	return OK;
 }
 
-enum code key_condition_resolve(struct arena *arena, const struct key_schema *keys, const struct node *condition, bool is_legacy,
+enum code key_condition_resolve(struct arena *arena, const struct table *table, const struct index *index, const struct node *condition,
 				struct key_condition *out, struct err *err)
 {
+	const struct key_schema *keys = index ? &index->keys : &table->keys;
 	struct conjuncts all = {0};
-	enum code code = collect(condition, &all, err);
+	enum code code = collect(condition, table, index, &all, err);
 	const struct conjunct *last = NULL;
 	size_t used = keys->hash_count;
 
-	(void)is_legacy;
 	if (code != OK)
 		return code;
 	if (all.is_too_many || (all.n > 2 && key_schema_count(keys) <= 2))
 		return err_set(err, MSG_KEY_CONDITION_COUNT);
-	code = resolve_partition(arena, keys, &all, &out->partition, err);
+	code = resolve_partition(arena, index, keys, &all, &out->partition, err);
 	if (code != OK)
 		return code;
 	struct str prefix = out->partition;
@@ -235,7 +251,7 @@ enum code key_condition_resolve(struct arena *arena, const struct key_schema *ke
 			break;
 		if (last && last->kind != NODE_EQ)
 			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
-		code = check_values(&keys->attributes[i], conjunct, SORT_KEY_SIZE_MAX, err);
+		code = check_values(index, &keys->attributes[i], conjunct, SORT_KEY_SIZE_MAX, err);
 		if (code != OK)
 			return code;
 		if (last)

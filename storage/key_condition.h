@@ -15,12 +15,12 @@ struct key_condition {
 };
 
 /*
- * Partition key attributes by equality, sort key attributes left to right, only the last with a range (<, <=, >, >=, BETWEEN,
- * begins_with). ERR_VALIDATION with AWS's texts ("Query condition missed key schema element: ..", "Query key condition not supported",
- * type mismatch, empty values, conditions on other attributes, too many conditions on one attribute).
- * `is_legacy` picks the wording of KeyConditions.
+ * For the keys of `index`, or of the table where it is NULL. Partition key attributes by equality, sort key attributes left to right, only
+ * the last with a range (<, <=, >, >=, BETWEEN, begins_with). ERR_VALIDATION with AWS's texts ("Query condition missed key schema element: ..",
+ * "Query key condition not supported", type mismatch, empty and oversized values, conditions on other attributes, too many conditions on one
+ * attribute).
  */
-enum code key_condition_resolve(struct arena *arena, const struct key_schema *keys, const struct node *condition, bool is_legacy,
+enum code key_condition_resolve(struct arena *arena, const struct table *table, const struct index *index, const struct node *condition,
 				struct key_condition *out, struct err *err) WARN_UNUSED;
 
 #endif

@@ -46,13 +46,20 @@
 	ERR_VALIDATION, "Invalid condition in KeyConditionExpression: %s operator must have the key attribute as its first operand"
 #define MSG_KEY_CONDITION_PATH                                                                                          \
 	ERR_VALIDATION, "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: " \
-			"Key: " STR_FMT
+			"%s: " STR_FMT
 #define MSG_KEY_CONDITION_TYPE \
 	ERR_VALIDATION, "One or more parameter values were invalid: Condition parameter type does not match schema type"
 
 #define MSG_START_KEY_INVALID ERR_VALIDATION, "The provided starting key is invalid"
 #define MSG_START_KEY_SCHEMA \
 	ERR_VALIDATION, "The provided starting key is invalid: The provided key element does not match the schema"
+#define MSG_START_KEY_EMPTY                                                                                                     \
+	ERR_VALIDATION, "The provided starting key is invalid: One or more parameter values are not valid. The AttributeValue for a " \
+			"key attribute cannot contain an empty %s value. Key: " STR_FMT
+#define MSG_START_KEY_INDEX_EMPTY                                                                                             \
+	ERR_VALIDATION, "The provided starting key is invalid: One or more parameter values are not valid. A value specified for a " \
+			"secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty %s "  \
+			"value. IndexName: " STR_FMT ", IndexKey: " STR_FMT
 #define MSG_START_KEY_OUTSIDE \
 	ERR_VALIDATION, "The provided starting key is outside query boundaries based on provided conditions"
 #define MSG_START_KEY_RANGE ERR_VALIDATION, "The provided starting key does not match the range key predicate"

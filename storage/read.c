@@ -217,6 +217,24 @@ static bool is_start_key_shape(const struct table *table, const struct index *in
 	return start_key->n == n;
 }
 
+/* As for the keys of items, none may be empty. */
+static enum code check_start_values(const struct table *table, const struct index *index, const struct value *start_key, struct err *err)
+{
+	for (uint32_t i = 0; i < start_key->n; i++) {
+		const struct member *member = &start_key->members[i];
+		const char *kind = member->value.type == TYPE_S ? "string" : "binary";
+
+		if (member->value.n > 0)
+			continue;
+		for (unsigned k = 0; k < key_schema_count(&table->keys); k++) {
+			if (str_eq(table->keys.attributes[k].name, member->name))
+				return err_set(err, MSG_START_KEY_EMPTY, kind, STR_ARG(member->name));
+		}
+		return err_set(err, MSG_START_KEY_INDEX_EMPTY, kind, STR_ARG(index->name), STR_ARG(member->name));
+	}
+	return OK;
+}
+
 enum code read_start_key(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str *row_key,
 			 struct err *err)
 {
@@ -224,6 +242,9 @@ enum code read_start_key(struct arena *arena, const struct read_page *page, cons
 
 	if (!is_start_key_shape(page->table, page->index, start_key))
 		return page->keys ? err_set(err, MSG_START_KEY_INVALID) : err_set(err, MSG_START_KEY_SCHEMA);
+	enum code code = check_start_values(page->table, page->index, start_key, err);
+	if (code != OK)
+		return code;
 	*row_key = item_key_of_row(arena, page->table, page->index, start_key);
 	bool is_inside = (!str_is_set(range.low) || str_cmp(*row_key, range.low) >= 0) &&
 			 (!str_is_set(range.high) || str_cmp(*row_key, range.high) < 0);

@@ -186,7 +186,8 @@ static const struct field table_fields[] = {
 	FIELD(table, account, FIELD_STR), FIELD(table, region, FIELD_STR), FIELD(table, name, FIELD_STR), FIELD(table, number, FIELD_INT),
 	FIELD(table, id, FIELD_STR), FIELD(table, created_ms, FIELD_INT), FIELD(table, status, FIELD_INT), FIELD(table, settles_ms, FIELD_INT),
 	FIELD(table, billing, FIELD_INT), FIELD(table, on_demand_since_ms, FIELD_INT), FIELD(table, stream_view, FIELD_INT),
-	FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR), FIELD(table, is_deletion_protected, FIELD_BOOL),
+	FIELD(table, next_index, FIELD_INT), FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR),
+	FIELD(table, is_deletion_protected, FIELD_BOOL),
 	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), FIELD(table, resource_policy, FIELD_STR),
 	THROUGHPUT(table), PAIR(table, on_demand), PAIR(table, warm),
 };
@@ -409,6 +410,8 @@ static void read_indexes(struct table *table, const struct value *record, bool *
 		index->included = read_strings(table->arena, map, "included", &index->included_count, ok);
 		index->size = size_counter_new();
 		table_index_settle(table, index);
+		if (table->next_index <= index->number) /* a record from before the field */
+			table->next_index = index->number + 1;
 		table->index_count++;
 	}
 }

@@ -114,6 +114,7 @@ struct table {
 	size_t definition_count;    /* AttributeDefinitions as given */
 	struct key_attribute *definitions;
 	struct key_schema keys;
+	uint32_t next_index;        /* number of the next index to be created */
 	size_t index_count;
 	struct index *indexes;      /* local first, each kind in the order of creation */
 

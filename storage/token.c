@@ -43,6 +43,17 @@ static struct str expiry_key(struct arena *arena, int64_t expires_ms, struct str
 	return buf_str(&buf);
 }
 
+/* A token that was used again after its expiry lives on: this row tells of its first life. */
+static enum code remove_token(struct store_txn *txn, struct arena *arena, struct str token, int64_t now_ms, struct err *err)
+{
+	struct str record;
+	enum code code = store_get(txn, tokens, token, arena, &record, err);
+
+	if (code != OK || !str_is_set(record) || (int64_t)read_be64(record) > now_ms)
+		return code;
+	return store_del(txn, tokens, token, err);
+}
+
 static enum code remove_expired(struct store_txn *txn, struct arena *arena, int64_t now_ms, struct err *err)
 {
 	struct expired expired = {.arena = arena};
@@ -52,7 +63,7 @@ static enum code remove_expired(struct store_txn *txn, struct arena *arena, int6
 	for (size_t i = 0; i < expired.n && code == OK; i++) {
 		struct str key = expired.keys[i];
 
-		code = store_del(txn, tokens, (struct str){key.p + 8, key.n - 8}, err);
+		code = remove_token(txn, arena, (struct str){key.p + 8, key.n - 8}, now_ms, err);
 		if (code == OK)
 			code = store_del(txn, expiries, key, err);
 	}

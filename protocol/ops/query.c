@@ -51,8 +51,7 @@ static enum code resolve(struct call *call, const struct query_input *input, con
 	enum code code = rules_key_paths(page->table, expressions, err);
 
 	if (!code)
-		code = key_condition_resolve(call->arena, schema, expressions->key_condition,
-					     !str_is_set(input->key_condition_expression), keys, err);
+		code = key_condition_resolve(call->arena, page->table, page->index, expressions->key_condition, keys, err);
 	if (!code)
 		code = rules_query_filter(schema, expressions->filter, is_legacy_filter ? "QueryFilter" : "Filter Expression",
 					  err);

@@ -96,18 +96,13 @@ static enum code create_index(struct table *table, const struct create_global_se
 		.provisioned_throughput = input->provisioned_throughput, .on_demand_throughput = input->on_demand_throughput,
 		.warm_throughput = input->warm_throughput,
 	};
-	uint32_t number = 0;
 
 	if (table_index(table, input->index_name))
 		return err_set(err, MSG_INDEX_EXISTS);
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (table->indexes[i].number >= number)
-			number = table->indexes[i].number + 1;
-	}
 	enum code code = table_rules_add_global(table, &index, err);
 	if (code != OK)
 		return code;
-	table->indexes[table->index_count - 1].number = number;
+	table->indexes[table->index_count - 1].number = table->next_index++;
 	table_index_settle(table, &table->indexes[table->index_count - 1]);
 	return OK;
 }

@@ -230,7 +230,7 @@ static void check_all(struct catalog *catalog, struct table *table)
 		for (int s = 0; s < SORTS; s++)
 			expected += model[p][s].exists;
 		CHECK(expr_parse_condition(&env, EXPR_KEY_CONDITION, STR("pk = :p"), &node, &err) == OK);
-		CHECK(key_condition_resolve(arena, &table->keys, node, false, &keys, &err) == OK);
+		CHECK(key_condition_resolve(arena, table, NULL, node, &keys, &err) == OK);
 		CHECK_INT(read_all(catalog, table, NULL, &keys, p % 2), expected);
 	}
 }
