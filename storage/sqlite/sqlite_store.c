@@ -308,6 +308,14 @@ static uint32_t be32(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+static bool is_blank(int fd)
+{
+	static const unsigned char zeros[HEADER_SIZE];
+	unsigned char header[HEADER_SIZE];
+
+	return pread(fd, header, sizeof(header), 0) == HEADER_SIZE && memcmp(header, zeros, sizeof(header)) == 0;
+}
+
 /*
  * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
  * or newer stays as it is.
@@ -324,7 +332,8 @@ static enum code check_file(struct sqlite_store *store, const char *path, struct
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (status.st_size == 0)
+	/* zeros: a creation cut short before the first page was written; SQLite undoes it by its journal, and refuses the file where there is none */
+	if (status.st_size == 0 || is_blank(store->lock_fd))
 		return OK;
 	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE || memcmp(header, "SQLite format 3", 16) != 0 ||
 	    be32(header + 68) != APPLICATION_ID)
@@ -334,13 +343,17 @@ static enum code check_file(struct sqlite_store *store, const char *path, struct
 	return OK;
 }
 
-/* The mark and the system keyspaces in one transaction: the process may end anywhere in it, and the file is empty or complete. */
+/*
+ * The process may end at any moment of this. The mark goes alone and first, a single page: were it one of several, the file could
+ * be left with its size but no header, which check_file would take for another's. The format comes together with the keyspaces.
+ */
 static enum code create_store(struct sqlite_store *store, struct err *err)
 {
-	char mark[128];
+	char sql[128];
 
-	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, SQLITE_STORE_FORMAT);
-	enum code code = connection_run(&store->writer, mark, err);
+	snprintf(sql, sizeof(sql), "PRAGMA application_id=%d; BEGIN IMMEDIATE; PRAGMA user_version=%d", APPLICATION_ID,
+		 SQLITE_STORE_FORMAT);
+	enum code code = connection_run(&store->writer, sql, err);
 	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
 		code = create_keyspace(&store->writer, (struct keyspace){0, part}, err);
 	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
@@ -393,7 +406,8 @@ static enum code open_readers(struct sqlite_store *store, const char *path, unsi
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
  * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was cut short.
  */
-static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup, struct err *err)
+static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup,
+			     struct err *err)
 {
 	static const char *const synchronous[] = {
 		[DURABILITY_OFF] = "PRAGMA synchronous=OFF",
