@@ -328,15 +328,18 @@ static void read_fields(struct arena *arena, const struct field *fields, size_t 
 		if (!value)
 			continue;
 		if (fields[i].kind == FIELD_STR) {
-			struct str s = str_copy(arena, value_str(value));
+			struct str s = value->type == TYPE_S ? str_copy(arena, value_str(value)) : STR_ABSENT;
 
-			*ok = *ok && value->type == TYPE_S;
+			*ok = *ok && str_is_set(s);
 			memcpy(at, &s, sizeof(s));
 		} else if (fields[i].kind == FIELD_BOOL) {
+			*ok = *ok && value->type == TYPE_BOOL;
 			*(bool *)at = value->boolean;
 		} else {
 			int64_t number = read_int(map, fields[i].name, ok);
 
+			if (fields[i].size < sizeof(number) && (number < 0 || number >> (8 * fields[i].size)))
+				*ok = false;
 			memcpy(at, &number, fields[i].size);
 		}
 	}

@@ -201,6 +201,50 @@ static size_t read_all(struct catalog *catalog, struct table *table, const struc
 	return found.n;
 }
 
+struct expected {
+	size_t n, met;
+	struct str *keys, *images;
+};
+
+static bool compare_row(void *context, struct str key, struct str image)
+{
+	struct expected *expected = context;
+	bool is_found = false;
+
+	for (size_t i = 0; i < expected->n && !is_found; i++)
+		is_found = str_eq(expected->keys[i], key) && str_eq(expected->images[i], image);
+	CHECK(is_found);
+	expected->met++;
+	return true;
+}
+
+/* Row by row: what each item of the model has in an index (NULL: the table), and nothing else. */
+static void check_rows(struct catalog *catalog, struct table *table, const struct index *index)
+{
+	struct expected expected = {0, 0, ARENA_ARRAY(arena, struct str, PARTITIONS * SORTS), ARENA_ARRAY(arena, struct str, PARTITIONS * SORTS)};
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct err err = err_in(arena);
+	struct store_txn *txn;
+
+	for (int i = 0; i < PARTITIONS * SORTS; i++) {
+		const struct slot *slot = &model[i / SORTS][i % SORTS];
+		const struct value *item = make_item(i / SORTS, i % SORTS, slot->group, slot->value);
+		struct buf image = buf_in(arena);
+
+		if (!slot->exists || (index && !index->is_local && slot->group < 0))
+			continue;
+		if (index && index->is_local) /* keys only: without g */
+			item = make_item(i / SORTS, i % SORTS, -1, slot->value);
+		image_encode(item, &image);
+		expected.keys[expected.n] = item_key_of_row(arena, table, index, item);
+		expected.images[expected.n++] = buf_str(&image);
+	}
+	CHECK(store_begin(catalog_store(catalog), STORE_READ, &txn, &err) == OK);
+	CHECK(store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, compare_row, &expected, &err) == OK);
+	CHECK(store_commit(txn, &err) == OK);
+	CHECK_INT(expected.met, expected.n);
+}
+
 static void check_all(struct catalog *catalog, struct table *table)
 {
 	size_t items = 0, grouped = 0;
@@ -213,6 +257,9 @@ static void check_all(struct catalog *catalog, struct table *table)
 			grouped += model[p][s].exists && model[p][s].group >= 0;
 		}
 	}
+	check_rows(catalog, table, NULL);
+	check_rows(catalog, table, &table->indexes[0]);
+	check_rows(catalog, table, &table->indexes[1]);
 	CHECK_INT(read_all(catalog, table, NULL, NULL, false), items);
 	CHECK_INT(read_all(catalog, table, &table->indexes[0], NULL, false), items);
 	CHECK_INT(read_all(catalog, table, &table->indexes[1], NULL, false), grouped);

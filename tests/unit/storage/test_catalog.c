@@ -1,0 +1,356 @@
+#include <pthread.h>
+
+#include "tests/unit/storage/data_fixture.h"
+
+static const struct ns other_ns = {STR_INIT("111111111111"), STR_INIT("us-east-1")};
+
+/* Creates an empty table of data_table's shape and drops the reference. */
+static enum code create(struct data *d, struct ns ns, const char *name, int64_t now_ms)
+{
+	struct table *table;
+	enum code code = catalog_create(d->catalog, ns, data_table(name), now_ms, &table, &d->err);
+
+	if (code == OK)
+		table_unref(table);
+	return code;
+}
+
+static enum code look_up(struct data *d, struct ns ns, const char *name, int64_t now_ms, enum table_status *status)
+{
+	struct table *table;
+	enum code code = catalog_get(d->catalog, ns, str_of(name), now_ms, &table, &d->err);
+
+	if (code == OK) {
+		*status = table->status;
+		table_unref(table);
+	}
+	return code;
+}
+
+static void reopen_catalog(struct data *d, const struct catalog_options *options)
+{
+	catalog_close(d->catalog);
+	CHECK_INT(catalog_open(d->store, options, &d->catalog, &d->err), OK);
+}
+
+TEST(a_table_is_created_once)
+{
+	struct data d = data_new();
+	enum table_status status = STATUS_DELETING;
+
+	CHECK_INT(d.table->status, STATUS_ACTIVE);
+	CHECK_INT(d.table->created_ms, 1000);
+	CHECK_INT(d.table->id.n, 36);
+	CHECK_INT(d.table->id.p[14], '4');
+	CHECK_INT(create(&d, DATA_NS, "data", 2000), ERR_RESOURCE_IN_USE);
+	CHECK_INT(create(&d, DATA_NS, "other", 2000), OK);
+	CHECK_INT(look_up(&d, DATA_NS, "data", 2000, &status), OK);
+	CHECK_INT(status, STATUS_ACTIVE);
+	CHECK_INT(look_up(&d, DATA_NS, "absent", 2000, &status), ERR_RESOURCE_NOT_FOUND);
+	CHECK_STR(d.err.message, "Requested resource not found");
+	data_free(&d);
+}
+
+TEST(names_belong_to_a_namespace)
+{
+	struct catalog_options shared = {.is_shared = true};
+	struct data d = data_new();
+	enum table_status status;
+	struct ns where;
+
+	CHECK_INT(look_up(&d, other_ns, "data", 1, &status), ERR_RESOURCE_NOT_FOUND);
+	CHECK(catalog_elsewhere(d.catalog, other_ns, STR("data"), d.arena, &where));
+	CHECK_STR(where.account, "000000000000");
+	CHECK(!catalog_elsewhere(d.catalog, DATA_NS, STR("data"), d.arena, &where));
+	CHECK_INT(create(&d, other_ns, "data", 1), OK);
+	CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), 1);
+	CHECK_INT(catalog_count(d.catalog, other_ns, 1), 1);
+	data_free(&d);
+	d = data_open(&shared);
+	CHECK_INT(create(&d, other_ns, "data", 1), OK);
+	CHECK_INT(look_up(&d, DATA_NS, "data", 1, &status), OK);
+	CHECK_INT(create(&d, DATA_NS, "data", 1), ERR_RESOURCE_IN_USE);
+	data_free(&d);
+}
+
+TEST(names_are_listed_in_byte_order_by_pages)
+{
+	struct data d = data_open(NULL);
+	struct str *names;
+	bool more;
+
+	CHECK_INT(create(&d, DATA_NS, "b", 1), OK);
+	CHECK_INT(create(&d, DATA_NS, "a.2", 1), OK);
+	CHECK_INT(create(&d, DATA_NS, "B", 1), OK);
+	CHECK_INT(create(&d, other_ns, "a.1", 1), OK);
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 2, 1, d.arena, &names, &more), 2);
+	CHECK_STR(names[0], "B");
+	CHECK_STR(names[1], "a.2");
+	CHECK(more);
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR("a.2"), 2, 1, d.arena, &names, &more), 1);
+	CHECK_STR(names[0], "b");
+	CHECK(!more);
+	/* a name that is not there is a place between others */
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR("a.3"), 9, 1, d.arena, &names, &more), 1);
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 3, 1, d.arena, &names, &more), 3);
+	CHECK(!more);
+	data_free(&d);
+}
+
+TEST(tables_are_there_again_after_a_restart)
+{
+	struct catalog_options options = {0};
+	struct data d = data_new();
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL);
+	uint64_t number = d.table->number, items, bytes;
+
+	CHECK_INT(data_put(&d, item), OK);
+	table_unref(d.table);
+	reopen_catalog(&d, &options);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1, &d.table, &d.err), OK);
+	CHECK_INT(d.table->number, number);
+	CHECK(data_is(&d, data_get(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), item));
+	CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 1);
+	CHECK_INT(bytes, 3 + 4 + 2 + 2);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[ALL], &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 1);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LOCAL], &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 0);
+	data_free(&d);
+}
+
+TEST(table_numbers_are_never_used_twice)
+{
+	struct catalog_options options = {0};
+	struct data d = data_new();
+	uint64_t number = d.table->number;
+
+	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), OK);
+	table_unref(d.table);
+	reopen_catalog(&d, &options);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
+	CHECK(d.table->number > number);
+	CHECK(!str_is_set(data_get(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL))));
+	data_free(&d);
+}
+
+TEST(transient_statuses_end_in_time)
+{
+	struct catalog_options options = {.transient_status_ms = 100};
+	struct data d = data_open(&options);
+	enum table_status status = STATUS_ACTIVE;
+	struct table *table;
+	struct str *names;
+	bool more;
+
+	CHECK_INT(create(&d, DATA_NS, "t", 1000), OK);
+	CHECK_INT(look_up(&d, DATA_NS, "t", 1099, &status), OK);
+	CHECK_INT(status, STATUS_CREATING);
+	reopen_catalog(&d, &options);
+	CHECK_INT(look_up(&d, DATA_NS, "t", 1099, &status), OK);
+	CHECK_INT(status, STATUS_CREATING);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("t"), 1100, &table, &d.err), OK);
+	CHECK_INT(table->status, STATUS_ACTIVE);
+	CHECK_INT(table->indexes[ALL].status, STATUS_ACTIVE);
+	CHECK_INT(catalog_delete(d.catalog, table, 2000, &d.err), OK);
+	table_unref(table);
+	CHECK_INT(look_up(&d, DATA_NS, "t", 2099, &status), OK);
+	CHECK_INT(status, STATUS_DELETING);
+	CHECK_INT(create(&d, DATA_NS, "t", 2099), ERR_RESOURCE_IN_USE);
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2099, d.arena, &names, &more), 1);
+	/* listing alone sees the end of it */
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 0);
+	CHECK_INT(catalog_count(d.catalog, DATA_NS, 2100), 0);
+	CHECK_INT(create(&d, DATA_NS, "t", 2100), OK);
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 1);
+	data_free(&d);
+}
+
+TEST(a_deleted_table_is_gone_for_those_that_hold_it)
+{
+	struct data d = data_new();
+	enum table_status status;
+
+	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), OK);
+	CHECK_INT(look_up(&d, DATA_NS, "data", 1, &status), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), ERR_CONFLICT);
+	data_free(&d);
+}
+
+/* A snapshot like d's with one more index: on z, with everything. */
+static struct table *with_index(const struct table *table)
+{
+	struct table *next = table_clone(table);
+	struct key_attribute z = {STR("z"), TYPE_S};
+	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->index_count + 1);
+	struct index *index = &indexes[next->index_count];
+
+	memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
+	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->next_index++};
+	index->size = size_counter_new();
+	next->indexes = indexes;
+	next->index_count++;
+	table_index_settle(next, index);
+	return next;
+}
+
+static void take_current(struct data *d)
+{
+	table_unref(d->table);
+	CHECK_INT(catalog_get(d->catalog, DATA_NS, STR("data"), 1, &d->table, &d->err), OK);
+}
+
+TEST(a_new_index_is_filled_with_what_fits)
+{
+	struct data d = data_new();
+	uint64_t items, bytes;
+
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "z", "Sz", NULL)), OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", NULL)), OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N3", "z", "N1", NULL)), OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N4", "z", "S", NULL)), OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N5", "z", data_long(&d, 'S', 2049), NULL)), OK);
+	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
+	take_current(&d);
+	CHECK_INT(d.table->index_count, 4);
+	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[3], &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 1);
+	/* items that never were in it do not leave it */
+	for (int i = 3; i <= 5; i++) {
+		const char *sk = str_printf(d.arena, "N%d", i).p;
+		struct write write = {.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", sk, NULL)};
+
+		CHECK_INT(data_write(&d, &write), OK);
+		CHECK(!write.cost.index_is_touched[3]);
+	}
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[3], &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 1);
+	data_free(&d);
+}
+
+TEST(a_dropped_index_is_gone_and_its_number_not_used_again)
+{
+	struct data d = data_new();
+	struct table *next;
+
+	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
+	take_current(&d);
+	CHECK_INT(d.table->indexes[3].number, 3);
+	next = table_clone(d.table);
+	size_counter_unref(next->indexes[3].size);
+	next->index_count--;
+	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
+	take_current(&d);
+	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
+	take_current(&d);
+	CHECK_INT(d.table->indexes[3].number, 4);
+	data_free(&d);
+}
+
+TEST(writers_with_an_old_snapshot_come_again)
+{
+	struct data d = data_new();
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "z", "Sz", NULL);
+	struct table *old = table_ref(d.table);
+
+	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
+	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
+	/* a late change of the old snapshot is refused and lets no writer through */
+	CHECK_INT(catalog_replace(d.catalog, old, table_clone(old), &d.err), ERR_CONFLICT);
+	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
+	take_current(&d);
+	CHECK_INT(data_put(&d, item), OK);
+	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
+	table_unref(old);
+	data_free(&d);
+}
+
+TEST(a_change_that_fails_leaves_the_table_usable)
+{
+	struct data d = data_new();
+
+	for (uint64_t n = 1; n < 12; n++) {
+		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
+		enum code code = catalog_replace(d.catalog, d.table, with_index(d.table), &d.err);
+		trace_store_fail(d.store, 0, OK);
+		if (code == OK)
+			break;
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "z", "Sz", NULL)), OK);
+		CHECK(n < 11);
+	}
+	take_current(&d);
+	CHECK_INT(d.table->index_count, 4);
+	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
+	data_free(&d);
+}
+
+TEST(a_creation_that_fails_leaves_nothing)
+{
+	struct data d = data_open(NULL);
+	enum code code = ERR_INTERNAL;
+
+	for (uint64_t n = 1; code != OK && n < 20; n++) {
+		trace_store_fail(d.store, n, ERR_INTERNAL);
+		code = create(&d, DATA_NS, "t", 1);
+		trace_store_fail(d.store, 0, OK);
+		CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), code == OK);
+	}
+	CHECK_INT(code, OK);
+	data_free(&d);
+}
+
+struct racer {
+	struct catalog *catalog;
+	int won;
+};
+
+static void *race(void *context)
+{
+	struct racer *racer = context;
+	struct arena *arena = arena_new(0);
+
+	for (int i = 0; i < 40; i++) {
+		struct err err = err_in(arena);
+		struct table *table;
+		struct str name = str_printf(arena, "t%d", i);
+
+		if (catalog_create(racer->catalog, DATA_NS, data_table(name.p), 1, &table, &err) == OK) {
+			racer->won++;
+			table_unref(table);
+		} else {
+			CHECK_INT(err.code, ERR_RESOURCE_IN_USE);
+		}
+		if (catalog_get(racer->catalog, DATA_NS, name, 1, &table, &err) == OK)
+			table_unref(table);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+TEST(of_two_creations_one_wins)
+{
+	struct data d = data_open(NULL);
+	struct racer racers[3] = {{d.catalog, 0}, {d.catalog, 0}, {d.catalog, 0}};
+	pthread_t threads[3];
+	int won = 0;
+
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_create(&threads[i], NULL, race, &racers[i]) == 0);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(threads[i], NULL);
+		won += racers[i].won;
+	}
+	CHECK_INT(won, 40);
+	CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), 40);
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
+	  TEST_CASE(tables_are_there_again_after_a_restart), TEST_CASE(table_numbers_are_never_used_twice),
+	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
+	  TEST_CASE(a_new_index_is_filled_with_what_fits), TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),
+	  TEST_CASE(writers_with_an_old_snapshot_come_again), TEST_CASE(a_change_that_fails_leaves_the_table_usable),
+	  TEST_CASE(a_creation_that_fails_leaves_nothing), TEST_CASE(of_two_creations_one_wins))

@@ -1,0 +1,191 @@
+#include "core/key.h"
+#include "tests/unit/storage/data_fixture.h"
+
+#define NOT_OF_THE_SCHEMA "The provided key element does not match the schema"
+#define EMPTY_PK "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk"
+#define HASH_SIZE "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
+#define RANGE_SIZE "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+
+static void check_key(struct data *data, const struct value *key, const char *message)
+{
+	struct str row_key;
+	enum code code = item_key_of_key(data->arena, data->table, key, &row_key, &data->err);
+
+	CHECK_INT(code, message ? ERR_VALIDATION : OK);
+	if (message)
+		CHECK_STR(data->err.message, message);
+}
+
+static void check_item(struct data *data, const struct value *item, bool is_update, const char *message)
+{
+	struct str row_key;
+	enum code code = item_key_of_item(data->arena, data->table, item, is_update, &row_key, &data->err);
+
+	CHECK_INT(code, message ? ERR_VALIDATION : OK);
+	if (message)
+		CHECK_STR(data->err.message, message);
+}
+
+TEST(a_key_has_exactly_the_attributes_of_the_schema)
+{
+	struct data d = data_new();
+
+	check_key(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL), NULL);
+	check_key(&d, data_item(&d, "pk", "Sa", NULL), NOT_OF_THE_SCHEMA);
+	check_key(&d, data_item(&d, NULL), NOT_OF_THE_SCHEMA);
+	check_key(&d, data_item(&d, "pk", "Sa", "x", "N1", NULL), NOT_OF_THE_SCHEMA);
+	check_key(&d, data_item(&d, "pk", "Sa", "sk", "N1", "x", "N1", NULL), NOT_OF_THE_SCHEMA);
+	check_key(&d, data_item(&d, "pk", "Sa", "sk", "S1", NULL), NOT_OF_THE_SCHEMA);
+	check_key(&d, data_item(&d, "pk", "Z", "sk", "N1", NULL), NOT_OF_THE_SCHEMA);
+	data_free(&d);
+}
+
+TEST(key_values_are_neither_empty_nor_too_large)
+{
+	struct data d = data_new();
+
+	check_key(&d, data_item(&d, "pk", "S", "sk", "N1", NULL), EMPTY_PK);
+	check_key(&d, data_item(&d, "pk", data_long(&d, 'S', 2048), "sk", "N1", NULL), NULL);
+	check_key(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "N1", NULL), HASH_SIZE);
+	check_item(&d, data_item(&d, "pk", "S", "sk", "N1", NULL), false, EMPTY_PK);
+	check_item(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "N1", NULL), false, HASH_SIZE);
+	data_free(&d);
+}
+
+TEST(key_attributes_are_checked_one_after_the_other)
+{
+	struct data d = data_new();
+
+	check_key(&d, data_item(&d, "pk", "S", "sk", "S1", NULL), EMPTY_PK);
+	check_key(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "S", NULL), HASH_SIZE);
+	check_key(&d, data_item(&d, "pk", "N1", "sk", "S", NULL), NOT_OF_THE_SCHEMA);
+	check_item(&d, data_item(&d, "pk", "S", "sk", "S1", NULL), false, EMPTY_PK);
+	data_free(&d);
+}
+
+TEST(an_item_has_the_keys_of_its_table)
+{
+	struct data d = data_new();
+
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "other", "Z", NULL), false, NULL);
+	check_item(&d, data_item(&d, "sk", "N1", NULL), false, "One or more parameter values were invalid: Missing the key pk in the item");
+	check_item(&d, data_item(&d, "pk", "Sa", NULL), false, "One or more parameter values were invalid: Missing the key sk in the item");
+	check_item(&d, data_item(&d, "pk", "N1", "sk", "N1", NULL), false,
+		   "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N");
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "Z", NULL), false,
+		   "One or more parameter values were invalid: Type mismatch for key sk expected: N actual: NULL");
+	data_free(&d);
+}
+
+TEST(index_keys_that_are_there_must_be_fit)
+{
+	struct data d = data_new();
+
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "Sx", NULL), false, NULL);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "N1", NULL), false,
+		   "One or more parameter values were invalid: Type mismatch for Index Key g Expected: S Actual: N IndexName: all");
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "S", NULL), false,
+		   "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
+		   "The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: h");
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "S", NULL), true,
+		   "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value "
+		   "that is not supported. The AttributeValue for a key attribute cannot contain an empty string value.");
+	/* also where the item lacks the other attribute and would not be in the index */
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2049), NULL), false, HASH_SIZE);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", data_long(&d, 'S', 1025), NULL), false, RANGE_SIZE);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2048), "h", data_long(&d, 'S', 1024), NULL), false, NULL);
+	data_free(&d);
+}
+
+TEST(a_row_key_is_the_hash_and_the_elements)
+{
+	struct data d = data_new();
+	struct buf expected = buf_in(d.arena), partition = buf_in(d.arena);
+	struct value pk = data_value(&d, "Sa"), sk = data_value(&d, "N-3");
+	struct str row_key, of_item;
+
+	CHECK(item_key_of_key(d.arena, d.table, data_item(&d, "pk", "Sa", "sk", "N-3", NULL), &row_key, &d.err) == OK);
+	CHECK(item_key_of_item(d.arena, d.table, data_item(&d, "a", "Z", "pk", "Sa", "sk", "N-3", NULL), false, &of_item, &d.err) == OK);
+	key_add(&partition, &pk);
+	buf_add_be32(&expected, key_hash(buf_str(&partition)));
+	buf_add_str(&expected, buf_str(&partition));
+	key_add(&expected, &sk);
+	CHECK(str_eq(row_key, buf_str(&expected)));
+	CHECK(str_eq(row_key, of_item));
+	data_free(&d);
+}
+
+TEST(rows_of_a_partition_are_in_the_order_of_the_sort_key)
+{
+	static const char *const numbers[] = {"N-9.99E+125", "N-10", "N-2", "N-1E-130", "N0", "N1E-130", "N0.5", "N2", "N10", "N9.99E+125"};
+	struct data d = data_new();
+	struct str before = STR_ABSENT;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct str row_key;
+
+		CHECK(item_key_of_key(d.arena, d.table, data_item(&d, "pk", "Sa", "sk", numbers[i], NULL), &row_key, &d.err) == OK);
+		CHECK(i == 0 || str_cmp(before, row_key) < 0);
+		before = row_key;
+	}
+	data_free(&d);
+}
+
+TEST(an_index_holds_the_items_that_have_its_keys)
+{
+	struct data d = data_new();
+	const struct index *all = &d.table->indexes[ALL];
+	struct str base, row;
+
+	CHECK(!str_is_set(item_key_in_index(d.arena, d.table, all, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL))));
+	CHECK(!str_is_set(item_key_in_index(d.arena, d.table, all, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "N1", NULL))));
+	CHECK(!str_is_set(item_key_in_index(d.arena, d.table, all, data_item(&d, "pk", "Sa", "sk", "N1", "g", "S", "h", "Sy", NULL))));
+	CHECK(!str_is_set(item_key_in_index(d.arena, d.table, all,
+					    data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2049), "h", "Sy", NULL))));
+	row = item_key_in_index(d.arena, d.table, all, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL));
+	CHECK(str_is_set(row));
+	/* equal index keys: the table's key tells items apart */
+	CHECK(!str_eq(row, item_key_in_index(d.arena, d.table, all, data_item(&d, "pk", "Sa", "sk", "N2", "g", "Sx", "h", "Sy", NULL))));
+	/* an item collection has one hash in the table and its local indexes */
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", NULL);
+	CHECK(item_key_of_key(d.arena, d.table, data_item(&d, "pk", "Sa", "sk", "N1", NULL), &base, &d.err) == OK);
+	row = item_key_in_index(d.arena, d.table, &d.table->indexes[LOCAL], item);
+	CHECK(str_eq((struct str){row.p, KEY_HASH_SIZE}, (struct str){base.p, KEY_HASH_SIZE}));
+	data_free(&d);
+}
+
+TEST(an_index_row_has_what_is_projected)
+{
+	struct data d = data_new();
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", "g", "Sx", "h", "Sy", "a", "S1", "z", "S2", NULL);
+	struct str image = data_image(&d, item);
+
+	CHECK(item_index_image(d.arena, &d.table->indexes[ALL], item, image).p == image.p);
+	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes[LOCAL], item, image),
+		      data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", NULL)));
+	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes[SOME], item, image),
+		      data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "a", "S1", NULL)));
+	item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL);
+	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes[SOME], item, data_image(&d, item)), item));
+	data_free(&d);
+}
+
+TEST(the_key_attributes_of_a_row_name_each_once)
+{
+	struct data d = data_new();
+	struct str image = data_image(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", "g", "Sx", "h", "Sy", "a", "S1", NULL));
+	struct value keys = item_key_attributes(d.arena, d.table, NULL, image);
+
+	CHECK(value_equal(&keys, data_item(&d, "pk", "Sa", "sk", "N1", NULL)));
+	keys = item_key_attributes(d.arena, d.table, &d.table->indexes[LOCAL], image);
+	CHECK(value_equal(&keys, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", NULL)));
+	keys = item_key_attributes(d.arena, d.table, &d.table->indexes[ALL], image);
+	CHECK(value_equal(&keys, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL)));
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(a_key_has_exactly_the_attributes_of_the_schema), TEST_CASE(key_values_are_neither_empty_nor_too_large),
+	  TEST_CASE(key_attributes_are_checked_one_after_the_other), TEST_CASE(an_item_has_the_keys_of_its_table),
+	  TEST_CASE(index_keys_that_are_there_must_be_fit), TEST_CASE(a_row_key_is_the_hash_and_the_elements),
+	  TEST_CASE(rows_of_a_partition_are_in_the_order_of_the_sort_key), TEST_CASE(an_index_holds_the_items_that_have_its_keys),
+	  TEST_CASE(an_index_row_has_what_is_projected), TEST_CASE(the_key_attributes_of_a_row_name_each_once))

@@ -1,0 +1,260 @@
+#include "tests/unit/storage/data_fixture.h"
+
+struct seen {
+	struct data *d;
+	char text[256]; /* the sort keys found, one space after each */
+	size_t bytes;
+	struct value projected;
+};
+
+static void see(void *context, struct str image, const struct value *projected)
+{
+	struct seen *seen = context;
+	struct value sk;
+	struct buf buf = buf_in(seen->d->arena);
+
+	if (projected) {
+		seen->projected = *projected;
+		return;
+	}
+	CHECK(image_get(seen->d->arena, image, STR("sk"), &sk));
+	number_format(value_str(&sk), &buf);
+	size_t n = strlen(seen->text);
+	snprintf(seen->text + n, sizeof(seen->text) - n, STR_FMT " ", STR_ARG(buf_str(&buf)));
+	seen->bytes += image_item_size(image);
+}
+
+/* Items 1..6 of partition a: l is 10 - sk, v is sk % 2, big is 5,000 bytes. */
+static struct data six_items(void)
+{
+	struct data d = data_new();
+
+	for (int i = 1; i <= 6; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "l", str_printf(d.arena, "N%d", 10 - i).p,
+						 "v", str_printf(d.arena, "N%d", i % 2).p, "big", data_long(&d, 'S', 5000), NULL)),
+			  OK);
+	return d;
+}
+
+static struct read_page query(struct data *d, const struct index *index, struct key_condition *keys, struct seen *seen)
+{
+	const struct node *node = data_condition(d, EXPR_KEY_CONDITION, "pk = :p", ":p", "Sa", NULL);
+
+	CHECK_INT(key_condition_resolve(d->arena, d->table, index, node, keys, &d->err), OK);
+	*seen = (struct seen){.d = d};
+	return (struct read_page){.table = d->table, .index = index, .keys = keys, .is_consistent = true, .sink = see, .context = seen,
+				  .select = index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES};
+}
+
+TEST(an_item_is_read_by_its_key)
+{
+	struct data d = six_items();
+	struct read_item items[2] = {{.table = d.table, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL), .mode = READ_EVENTUAL},
+				     {.table = d.table, .key = data_item(&d, "pk", "Sa", "sk", "N99", NULL), .mode = READ_TRANSACTIONAL}};
+
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(read_prepare(d.arena, &items[i], &d.err), OK);
+	CHECK_INT(read_items(d.catalog, d.arena, items, 2, &d.err), OK);
+	CHECK_INT(image_item_size(items[0].image), 7 + 3 + 3 + 5003);
+	CHECK(items[0].cost.base.read == 1);   /* two units of 4 KB, half each */
+	CHECK(!str_is_set(items[1].image));
+	CHECK(items[1].cost.base.read == 2);
+	data_free(&d);
+}
+
+TEST(a_query_goes_both_ways)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query(&d, NULL, &keys, &seen);
+
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_STR(str_of(seen.text), "1 2 3 4 5 6 ");
+	CHECK_INT(page.count, 6);
+	CHECK_INT(page.scanned, 6);
+	CHECK(!value_is_set(&page.last_key));
+	CHECK(page.cost.base.read == 8); /* 6 * 5016 bytes, rounded up once */
+	page = query(&d, NULL, &keys, &seen);
+	page.is_reverse = true;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
+	page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
+	CHECK(page.cost.index[LOCAL].read == 1 && page.cost.base.read == 0);
+	data_free(&d);
+}
+
+TEST(a_limit_counts_before_the_filter)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query(&d, NULL, &keys, &seen);
+
+	page.filter = data_condition(&d, EXPR_FILTER, "v = :v", ":v", "N1", NULL);
+	page.limit = 4;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_STR(str_of(seen.text), "1 3 ");
+	CHECK_INT(page.count, 2);
+	CHECK_INT(page.scanned, 4);
+	CHECK(value_equal(&page.last_key, data_item(&d, "pk", "Sa", "sk", "N4", NULL)));
+	data_free(&d);
+}
+
+/* AWS: a page that its Limit ended has a LastEvaluatedKey, also when nothing follows. */
+TEST(a_limit_that_is_just_reached_has_a_last_key)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query(&d, NULL, &keys, &seen);
+
+	page.limit = 6;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK(value_equal(&page.last_key, data_item(&d, "pk", "Sa", "sk", "N6", NULL)));
+	CHECK_INT(read_start_key(d.arena, &page, &page.last_key, &page.start_after, &d.err), OK);
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(page.count, 0);
+	CHECK(!value_is_set(&page.last_key));
+	page.limit = 7;
+	page.start_after = STR_ABSENT;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK(!value_is_set(&page.last_key));
+	data_free(&d);
+}
+
+TEST(a_page_ends_with_the_item_that_fills_1_MB)
+{
+	struct data d = data_new();
+	struct key_condition keys;
+	struct seen seen;
+
+	for (int i = 1; i <= 20; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 60000), NULL)), OK);
+	struct read_page page = query(&d, NULL, &keys, &seen);
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(page.count, 18); /* 17 * 60,008 is less than 1,048,576 */
+	CHECK_INT(seen.bytes, 18 * 60008);
+	CHECK_INT(read_start_key(d.arena, &page, &page.last_key, &page.start_after, &d.err), OK);
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(page.count, 2);
+	CHECK(!value_is_set(&page.last_key));
+	data_free(&d);
+}
+
+TEST(a_local_index_fetches_what_it_lacks)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+
+	page.select = READ_ALL_ATTRIBUTES;
+	page.limit = 2;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(seen.bytes, 5015 + 5016); /* a number 0 is one byte, another two */
+	CHECK(page.cost.index[LOCAL].read == 1);
+	CHECK(page.cost.base.read == 4); /* each item on its own: 2 units */
+	CHECK(value_equal(&page.last_key, data_item(&d, "pk", "Sa", "sk", "N5", "l", "N5", NULL)));
+	page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	page.select = READ_SPECIFIC_ATTRIBUTES;
+	page.projection = data_projection(&d, "l, v");
+	page.limit = 1;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK(value_equal(&seen.projected, data_item(&d, "l", "N4", "v", "N0", NULL)));
+	page.projection = data_projection(&d, "l, pk");
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK(page.cost.base.read == 0);
+	data_free(&d);
+}
+
+TEST(segments_divide_the_table)
+{
+	struct data d = data_new();
+
+	for (int i = 0; i < 60; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", str_printf(d.arena, "Sp%d", i).p, "sk", "N1", NULL)), OK);
+	for (uint32_t segments = 1; segments <= 9; segments++) {
+		uint64_t total = 0;
+
+		for (uint32_t segment = 0; segment < segments; segment++) {
+			struct seen seen = {.d = &d};
+			struct read_page page = {.table = d.table, .segment = segment, .segments = segments, .limit = 7, .sink = see, .context = &seen};
+			bool more = true;
+
+			while (more) {
+				CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+				total += page.count;
+				memset(seen.text, 0, sizeof(seen.text));
+				more = value_is_set(&page.last_key);
+				if (more)
+					CHECK_INT(read_start_key(d.arena, &page, &page.last_key, &page.start_after, &d.err), OK);
+			}
+		}
+		CHECK_INT(total, 60);
+	}
+	data_free(&d);
+}
+
+static void start(struct data *d, const struct read_page *page, const struct value *key, const char *message)
+{
+	struct str row_key;
+
+	CHECK_INT(read_start_key(d->arena, page, key, &row_key, &d->err), message ? ERR_VALIDATION : OK);
+	if (message)
+		CHECK_STR(d->err.message, message);
+}
+
+TEST(a_start_key_belongs_to_the_page)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query(&d, NULL, &keys, &seen), scan = {.table = d.table};
+
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N99", NULL), NULL);
+	start(&d, &page, data_item(&d, "pk", "Sa", NULL), "The provided starting key is invalid");
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "S1", NULL), "The provided starting key is invalid");
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "x", "N1", NULL), "The provided starting key is invalid");
+	start(&d, &page, data_item(&d, "pk", "Sb", "sk", "N1", NULL),
+	      "The provided starting key is outside query boundaries based on provided conditions");
+	start(&d, &page, data_item(&d, "pk", "S", "sk", "N1", NULL),
+	      "The provided starting key is invalid: One or more parameter values are not valid. The AttributeValue for a key attribute cannot "
+	      "contain an empty string value. Key: pk");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", NULL), NULL);
+	start(&d, &scan, data_item(&d, "pk", "Sb", NULL),
+	      "The provided starting key is invalid: The provided key element does not match the schema");
+	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "pk = :p AND sk > :s", ":p", "Sa", ":s", "N3", NULL);
+	CHECK_INT(key_condition_resolve(d.arena, d.table, NULL, node, &keys, &d.err), OK);
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL), "The provided starting key does not match the range key predicate");
+	page.index = &d.table->indexes[ALL];
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", "g", "Sx", "h", "S", NULL),
+	      "The provided starting key is invalid: One or more parameter values are not valid. A value specified for a secondary index key is "
+	      "not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: h");
+	data_free(&d);
+}
+
+TEST(a_failing_store_is_told)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+
+	for (uint64_t n = 1; n <= 4; n++) { /* begin, scan, get, commit */
+		struct read_page page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+
+		page.select = READ_ALL_ATTRIBUTES;
+		page.limit = 1;
+		trace_store_fail(d.store, n, ERR_INTERNAL);
+		CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), ERR_INTERNAL);
+		trace_store_fail(d.store, 0, OK);
+	}
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(an_item_is_read_by_its_key), TEST_CASE(a_query_goes_both_ways), TEST_CASE(a_limit_counts_before_the_filter),
+	  TEST_CASE(a_limit_that_is_just_reached_has_a_last_key), TEST_CASE(a_page_ends_with_the_item_that_fills_1_MB),
+	  TEST_CASE(a_local_index_fetches_what_it_lacks), TEST_CASE(segments_divide_the_table), TEST_CASE(a_start_key_belongs_to_the_page),
+	  TEST_CASE(a_failing_store_is_told))

@@ -1,0 +1,190 @@
+#include "tests/unit/storage/data_fixture.h"
+
+/* Every field with a value that is not its default. */
+static struct table *full_table(void)
+{
+	struct table *table = data_table("full");
+
+	table->account = STR("123456789012");
+	table->region = STR("eu-west-1");
+	table->number = 77;
+	table->id = STR("01234567-89ab-4cde-8f01-23456789abcd");
+	table->created_ms = 1700000000123;
+	table->status = STATUS_UPDATING;
+	table->settles_ms = 1700000000999;
+	table->billing = BILLING_PAY_PER_REQUEST;
+	table->on_demand_since_ms = 5;
+	table->throughput = (struct throughput){1, 2, 3, 4, 5};
+	table->on_demand = (struct throughput_pair){true, 6, -1};
+	table->warm = (struct throughput_pair){true, 12000, 4000};
+	table->stream_view = STREAM_NEW_AND_OLD_IMAGES;
+	table->stream_label = STR("2026-01-01T00:00:00.000");
+	table->table_class = STR("STANDARD_INFREQUENT_ACCESS");
+	table->is_deletion_protected = true;
+	table->sse_enabled = true;
+	table->sse_key = STR("arn:aws:kms:x");
+	table->resource_policy = STR("{}");
+	table->tag_count = 1;
+	table->tags = ARENA_ARRAY(table->arena, struct tag, 1);
+	table->tags[0] = (struct tag){STR("team"), STR("")};
+	table->next_index = 9;
+	for (uint32_t i = 0; i < table->index_count; i++) {
+		table->indexes[i].number = i + 2;
+		table->indexes[i].size = size_counter_new();
+		table_index_settle(table, &table->indexes[i]);
+	}
+	table->indexes[SOME].status = STATUS_CREATING;
+	table->indexes[SOME].is_backfilling = true;
+	table->indexes[SOME].throughput.write = 8;
+	return table;
+}
+
+static void check_full(struct arena *arena, const struct table *table)
+{
+	CHECK_STR(table->account, "123456789012");
+	CHECK_STR(table->name, "full");
+	CHECK_INT(table->number, 77);
+	CHECK_STR(table->id, "01234567-89ab-4cde-8f01-23456789abcd");
+	CHECK_INT(table->created_ms, 1700000000123);
+	CHECK_INT(table->status, STATUS_UPDATING);
+	CHECK_INT(table->settles_ms, 1700000000999);
+	CHECK_INT(table->billing, BILLING_PAY_PER_REQUEST);
+	CHECK_INT(table->throughput.last_decrease_ms, 5);
+	CHECK(table->on_demand.is_set);
+	CHECK_INT(table->on_demand.write, -1);
+	CHECK_INT(table->warm.read, 12000);
+	CHECK_INT(table->stream_view, STREAM_NEW_AND_OLD_IMAGES);
+	CHECK_STR(table->stream_label, "2026-01-01T00:00:00.000");
+	CHECK_STR(table->table_class, "STANDARD_INFREQUENT_ACCESS");
+	CHECK(table->is_deletion_protected && table->sse_enabled);
+	CHECK_STR(table->resource_policy, "{}");
+	CHECK_INT(table->tag_count, 1);
+	CHECK_STR(table->tags[0].key, "team");
+	CHECK(str_is_set(table->tags[0].value) && table->tags[0].value.n == 0);
+	CHECK_INT(table->definition_count, 5);
+	CHECK_STR(table->definitions[4].name, "h");
+	CHECK_INT(table->keys.range_count, 1);
+	CHECK_STR(table->keys.attributes[1].name, "sk");
+	CHECK_INT(table->keys.attributes[1].type, TYPE_N);
+	CHECK_INT(table->next_index, 9);
+	CHECK_INT(table->index_count, 3);
+	CHECK(table->indexes[LOCAL].is_local && !table->indexes[ALL].is_local);
+	CHECK_INT(table->indexes[ALL].number, 3);
+	CHECK_STR(table->indexes[SOME].name, "some");
+	CHECK_INT(table->indexes[SOME].keys.range_count, 0);
+	CHECK_INT(table->indexes[SOME].projected_count, 4);
+	CHECK_STR(table->indexes[SOME].projected[0], "a");
+	CHECK_STR(table->indexes[SOME].projected[3], "sk");
+	CHECK(table->indexes[SOME].is_backfilling);
+	CHECK_INT(table->indexes[SOME].throughput.write, 8);
+	CHECK_STR(table_arn(arena, table), "arn:aws:dynamodb:eu-west-1:123456789012:table/full");
+}
+
+TEST(a_record_holds_everything)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	struct table *table = full_table(), *decoded;
+
+	CHECK_INT(table_decode(table_encode(arena, table), &decoded, &err), OK);
+	check_full(arena, decoded);
+	table_unref(decoded);
+	table_unref(table);
+	arena_free(arena);
+}
+
+TEST(a_clone_shares_only_the_counters)
+{
+	struct arena *arena = arena_new(0);
+	struct table *table = full_table();
+	struct table *clone = table_clone(table);
+
+	atomic_store(&table->size->items, 5);
+	CHECK(clone->name.p != table->name.p);
+	table_unref(table);
+	check_full(arena, clone);
+	CHECK_INT(atomic_load(&clone->size->items), 5);
+	table_unref(clone);
+	arena_free(arena);
+}
+
+TEST(what_is_absent_stays_absent)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	struct table *table = data_table("plain"), *decoded;
+
+	table->index_count = 0;
+	table->account = table->region = table->id = STR("x");
+	CHECK_INT(table_decode(table_encode(arena, table), &decoded, &err), OK);
+	CHECK(!str_is_set(decoded->stream_label) && !str_is_set(decoded->table_class) && !str_is_set(decoded->sse_key));
+	CHECK(!decoded->on_demand.is_set);
+	CHECK_INT(decoded->index_count, 0);
+	table_unref(decoded);
+	table_unref(table);
+	arena_free(arena);
+}
+
+TEST(an_index_is_found_by_its_name)
+{
+	struct table *table = full_table();
+
+	CHECK(table_index(table, STR("all")) == &table->indexes[ALL]);
+	CHECK(table_index(table, STR("ALL")) == NULL);
+	CHECK(table_index(table, STR("")) == NULL);
+	table_unref(table);
+}
+
+/* Stored bytes that are not a record: an error, never a crash. */
+TEST(malformed_records_are_refused)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	struct table *table = full_table(), *decoded;
+	struct str record = table_encode(arena, table);
+
+	for (size_t n = 0; n < record.n; n++)
+		CHECK_INT(table_decode((struct str){record.p, n}, &decoded, &err), ERR_INTERNAL);
+	for (size_t i = 0; i < record.n; i++) {
+		char *bytes = arena_bytes(arena, record.n);
+
+		memcpy(bytes, record.p, record.n);
+		bytes[i] = (char)(bytes[i] ^ 0xFF);
+		if (table_decode((struct str){bytes, record.n}, &decoded, &err) == OK)
+			table_unref(decoded);
+	}
+	table_unref(table);
+	arena_free(arena);
+}
+
+/* A field of another type, or a number out of its range, is as malformed as missing bytes. */
+TEST(records_with_wrong_fields_are_refused)
+{
+	static const char *const names[] = {"version", "hash_count", "keys", "indexes", "definitions", "tags", "name", "status"};
+	struct data d = data_open(NULL);
+	struct table *table = full_table(), *decoded;
+	struct value map;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CHECK(image_decode(d.arena, table_encode(d.arena, table), &map));
+		struct member *members = ARENA_ARRAY(d.arena, struct member, map.n);
+
+		memcpy(members, map.members, map.n * sizeof(*members));
+		for (uint32_t k = 0; k < map.n; k++) {
+			if (str_eq(members[k].name, str_of(names[i])))
+				members[k].value = data_value(&d, "Z");
+		}
+		map.members = members;
+		CHECK_INT(table_decode(data_image(&d, &map), &decoded, &d.err), ERR_INTERNAL);
+		for (uint32_t k = 0; k < map.n; k++) {
+			if (str_eq(members[k].name, str_of(names[i])))
+				members[k].value = data_value(&d, "N99999999999");
+		}
+		CHECK_INT(table_decode(data_image(&d, &map), &decoded, &d.err), ERR_INTERNAL);
+	}
+	table_unref(table);
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(a_record_holds_everything), TEST_CASE(a_clone_shares_only_the_counters), TEST_CASE(what_is_absent_stays_absent),
+	  TEST_CASE(an_index_is_found_by_its_name), TEST_CASE(malformed_records_are_refused), TEST_CASE(records_with_wrong_fields_are_refused))

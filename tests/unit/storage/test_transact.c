@@ -1,0 +1,166 @@
+#include "tests/unit/storage/data_fixture.h"
+
+#define KEY_A(d) data_item(d, "pk", "Sa", "sk", "N1", NULL)
+#define KEY_B(d) data_item(d, "pk", "Sb", "sk", "N1", NULL)
+
+static enum code run(struct data *d, struct write *writes, size_t n, struct write_token *token, int64_t now_ms)
+{
+	for (size_t i = 0; i < n; i++) {
+		writes[i].table = d->table;
+		CHECK_INT(write_prepare(d->arena, &writes[i], &d->err), OK);
+	}
+	return write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, token, now_ms, &d->err);
+}
+
+TEST(all_is_written_at_double_cost)
+{
+	struct data d = data_new();
+	struct write writes[2] = {{.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL)},
+				  {.kind = WRITE_UPDATE, .key = KEY_B(&d), .update = data_update(&d, "SET v = :v", ":v", "N1", NULL)}};
+
+	CHECK_INT(run(&d, writes, 2, NULL, 1), OK);
+	CHECK_INT(data_rows(&d, NULL).n, 2);
+	CHECK(writes[0].cost.base.write == 2);
+	CHECK(writes[0].cost.index[ALL].write == 2);
+	CHECK(writes[1].cost.base.write == 2);
+	data_free(&d);
+}
+
+TEST(one_failure_cancels_all_with_a_reason_each)
+{
+	struct data d = data_new();
+	struct write writes[3] = {{.kind = WRITE_PUT, .item = KEY_A(&d)},
+				  {.kind = WRITE_CHECK, .key = KEY_B(&d), .wants_item_on_failure = true},
+				  {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sc", "sk", "N1", NULL),
+				   .update = data_update(&d, "SET v = gone + :v", ":v", "N1", NULL)}};
+	const struct value *present = data_item(&d, "pk", "Sb", "sk", "N1", "v", "N2", NULL);
+
+	CHECK_INT(data_put(&d, present), OK);
+	writes[1].condition = data_condition(&d, EXPR_CONDITION, "v = :v", ":v", "N3", NULL);
+	CHECK_INT(run(&d, writes, 3, NULL, 1), ERR_TRANSACTION_CANCELED);
+	CHECK_STR(d.err.message, "Transaction cancelled, please refer cancellation reasons for specific reasons "
+				 "[None, ConditionalCheckFailed, ValidationError]");
+	CHECK_INT(d.err.reason_count, 3);
+	CHECK_INT(d.err.reasons[0].code, OK);
+	CHECK_STR(d.err.reasons[1].message, "The conditional request failed");
+	CHECK(data_is(&d, d.err.reasons[1].item, present));
+	CHECK_STR(d.err.reasons[2].message, "The provided expression refers to an attribute that does not exist in the item");
+	CHECK_INT(data_rows(&d, NULL).n, 1);
+	data_free(&d);
+}
+
+TEST(a_check_writes_nothing)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_CHECK, .key = KEY_A(&d)};
+
+	write.condition = data_condition(&d, EXPR_CONDITION, "attribute_not_exists(pk)", NULL);
+	trace_store_reset(d.store);
+	CHECK_INT(run(&d, &write, 1, NULL, 1), OK);
+	CHECK_INT(trace_store_count(d.store, TRACE_PUT) + trace_store_count(d.store, TRACE_DEL), 0);
+	CHECK(write.cost.base.write == 2);
+	data_free(&d);
+}
+
+TEST(failures_of_the_store_are_no_reasons)
+{
+	struct data d = data_new();
+
+	for (uint64_t n = 1; n <= 6; n++) { /* begin, get, put, get, put, commit */
+		struct write writes[2] = {{.kind = WRITE_PUT, .item = KEY_A(&d)}, {.kind = WRITE_PUT, .item = KEY_B(&d)}};
+
+		trace_store_fail(d.store, n, ERR_STORE_FULL);
+		CHECK_INT(run(&d, writes, 2, NULL, 1), ERR_STORE_FULL);
+		trace_store_fail(d.store, 0, OK);
+		CHECK_INT(data_rows(&d, NULL).n, 0);
+	}
+	data_free(&d);
+}
+
+static enum code add_one(struct data *d, struct write_token *token, int64_t now_ms, struct write *write)
+{
+	*write = (struct write){.kind = WRITE_UPDATE, .key = KEY_A(d), .update = data_update(d, "ADD v :v", ":v", "N1", NULL)};
+	return run(d, write, 1, token, now_ms);
+}
+
+static bool count_is(struct data *d, const char *value)
+{
+	return data_is(d, data_get(d, KEY_A(d)), data_item(d, "pk", "Sa", "sk", "N1", "v", value, NULL));
+}
+
+TEST(a_repeated_token_writes_once)
+{
+	struct data d = data_new();
+	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
+	struct write write;
+
+	CHECK_INT(add_one(&d, &token, 1, &write), OK);
+	CHECK(!token.was_done);
+	CHECK_INT(add_one(&d, &token, 2, &write), OK);
+	CHECK(token.was_done);
+	CHECK(write.cost.base.read == 2 && write.cost.base.write == 0);
+	CHECK(count_is(&d, "N1"));
+	token.fingerprint = STR("g");
+	CHECK_INT(add_one(&d, &token, 3, &write), ERR_IDEMPOTENT_MISMATCH);
+	CHECK(count_is(&d, "N1"));
+	data_free(&d);
+}
+
+TEST(a_cancelled_transaction_leaves_no_token)
+{
+	struct data d = data_new();
+	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
+	struct write write = {.kind = WRITE_PUT, .item = KEY_A(&d)};
+
+	write.condition = data_condition(&d, EXPR_CONDITION, "attribute_exists(pk)", NULL);
+	CHECK_INT(run(&d, &write, 1, &token, 1), ERR_TRANSACTION_CANCELED);
+	CHECK_INT(add_one(&d, &token, 2, &write), OK);
+	CHECK(!token.was_done);
+	data_free(&d);
+}
+
+TEST(an_expired_token_is_new_again)
+{
+	struct data d = data_new();
+	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
+	struct write write;
+
+	CHECK_INT(add_one(&d, &token, 1, &write), OK);
+	CHECK_INT(add_one(&d, &token, 999, &write), OK);
+	CHECK(token.was_done);
+	token.expires_ms = 2000;
+	CHECK_INT(add_one(&d, &token, 1000, &write), OK);
+	CHECK(!token.was_done);
+	CHECK(count_is(&d, "N2"));
+	data_free(&d);
+}
+
+/* More tokens expire than one transaction removes: the row of a token's first life must not end its second. */
+TEST(a_token_used_again_survives_its_first_expiry)
+{
+	struct data d = data_new();
+	struct write write;
+
+	for (int i = 0; i < 20; i++) {
+		struct write_token token = {.token = str_printf(d.arena, "t%02d", i), .fingerprint = STR("f"), .expires_ms = 1000};
+
+		CHECK_INT(add_one(&d, &token, 1, &write), OK);
+	}
+	struct write_token last = {.token = STR("t19"), .fingerprint = STR("f"), .expires_ms = 9000};
+	CHECK_INT(add_one(&d, &last, 5000, &write), OK);
+	CHECK(!last.was_done);
+	for (int i = 0; i < 4; i++) {
+		struct write_token other = {.token = str_printf(d.arena, "u%d", i), .fingerprint = STR("f"), .expires_ms = 9000};
+
+		CHECK_INT(add_one(&d, &other, 5001, &write), OK);
+	}
+	CHECK_INT(add_one(&d, &last, 5002, &write), OK);
+	CHECK(last.was_done);
+	CHECK(count_is(&d, "N25"));
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(all_is_written_at_double_cost), TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
+	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once),
+	  TEST_CASE(a_cancelled_transaction_leaves_no_token), TEST_CASE(an_expired_token_is_new_again),
+	  TEST_CASE(a_token_used_again_survives_its_first_expiry))

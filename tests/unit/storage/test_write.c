@@ -1,0 +1,208 @@
+#include "tests/unit/storage/data_fixture.h"
+
+#define KEY(d) data_item(d, "pk", "Sa", "sk", "N1", NULL)
+
+TEST(a_put_replaces_the_item)
+{
+	struct data d = data_new();
+	const struct value *first = data_item(&d, "pk", "Sa", "sk", "N1", "v", "N1", NULL);
+	const struct value *second = data_item(&d, "pk", "Sa", "sk", "N1", "w", "N2", NULL);
+	struct write write = {.kind = WRITE_PUT, .item = first};
+
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(!str_is_set(write.old_image));
+	CHECK(data_is(&d, write.new_image, first));
+	write = (struct write){.kind = WRITE_PUT, .item = second};
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(data_is(&d, write.old_image, first));
+	CHECK(data_is(&d, data_get(&d, KEY(&d)), second));
+	data_free(&d);
+}
+
+TEST(a_delete_needs_nothing_to_be_there)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_DELETE, .key = KEY(&d)};
+
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(!str_is_set(write.old_image));
+	CHECK(write.cost.base.write == 1);
+	CHECK_INT(data_put(&d, KEY(&d)), OK);
+	write = (struct write){.kind = WRITE_DELETE, .key = KEY(&d)};
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(data_is(&d, write.old_image, KEY(&d)));
+	CHECK(!str_is_set(data_get(&d, KEY(&d))));
+	data_free(&d);
+}
+
+TEST(an_update_of_nothing_starts_from_the_key)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_UPDATE, .key = KEY(&d)};
+
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(data_is(&d, data_get(&d, KEY(&d)), KEY(&d)));
+	write = (struct write){.kind = WRITE_UPDATE, .key = KEY(&d), .update = data_update(&d, "SET v = :v", ":v", "N4", NULL)};
+	CHECK_INT(data_write(&d, &write), OK);
+	write = (struct write){.kind = WRITE_UPDATE, .key = KEY(&d), .update = data_update(&d, "ADD v :v", ":v", "N4", NULL)};
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(data_is(&d, data_get(&d, KEY(&d)), data_item(&d, "pk", "Sa", "sk", "N1", "v", "N8", NULL)));
+	data_free(&d);
+}
+
+TEST(a_failed_condition_changes_nothing_and_is_billed)
+{
+	struct data d = data_new();
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "v", data_long(&d, 'S', 2000), NULL);
+	struct write write = {.kind = WRITE_PUT, .item = KEY(&d), .wants_item_on_failure = true};
+
+	CHECK_INT(data_put(&d, item), OK);
+	write.condition = data_condition(&d, EXPR_CONDITION, "attribute_not_exists(pk)", NULL);
+	CHECK_INT(data_write(&d, &write), ERR_CONDITIONAL_CHECK_FAILED);
+	CHECK_STR(d.err.message, "The conditional request failed");
+	CHECK(data_is(&d, d.err.item, item));
+	CHECK(write.cost.base.write == 2);
+	CHECK(data_is(&d, data_get(&d, KEY(&d)), item));
+	write = (struct write){.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sno", "sk", "N1", NULL)};
+	write.condition = data_condition(&d, EXPR_CONDITION, "attribute_exists(pk)", NULL);
+	CHECK_INT(data_write(&d, &write), ERR_CONDITIONAL_CHECK_FAILED);
+	CHECK(!str_is_set(d.err.item));
+	CHECK(write.cost.base.write == 1);
+	data_free(&d);
+}
+
+/* pk, sk and their values are 7 bytes, the name v another. */
+TEST(an_item_has_400_KB_at_most)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_PUT};
+
+	write.item = data_item(&d, "pk", "Sa", "sk", "N1", "v", data_long(&d, 'S', 409600 - 8), NULL);
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(write.cost.base.write == 400);
+	write.item = data_item(&d, "pk", "Sa", "sk", "N1", "v", data_long(&d, 'S', 409600 - 7), NULL);
+	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
+	CHECK_STR(d.err.message, "Item size has exceeded the maximum allowed size");
+	write = (struct write){.kind = WRITE_UPDATE, .key = KEY(&d), .update = data_update(&d, "SET w = :w", ":w", "S", NULL)};
+	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
+	CHECK_STR(d.err.message, "Item size to update has exceeded the maximum allowed size");
+	data_free(&d);
+}
+
+static double index_units(struct data *d, const struct value *item, size_t index)
+{
+	struct write write = {.kind = WRITE_PUT, .item = item};
+
+	CHECK_INT(data_write(d, &write), OK);
+	CHECK(write.cost.index_is_touched[index] == (write.cost.index[index].write > 0));
+	return write.cost.index[index].write;
+}
+
+TEST(an_index_costs_when_its_row_changes)
+{
+	struct data d = data_new();
+	const char *big = data_long(&d, 'S', 1500);
+
+	CHECK(index_units(&d, KEY(&d), ALL) == 0);
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL), ALL) == 1);
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL), ALL) == 0);
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", "v", big, NULL), ALL) == 2);
+	/* another key: the old row is deleted, the new one put */
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sz", "v", big, NULL), ALL) == 4);
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "v", big, NULL), ALL) == 2);
+	/* what is not projected does not matter */
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "v", "S1", NULL), SOME) == 0);
+	CHECK(index_units(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "a", "S1", NULL), SOME) == 1);
+	data_free(&d);
+}
+
+TEST(indexes_follow_their_items)
+{
+	struct data d = data_new();
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", "g", "Sx", "h", "Sy", "v", "S1", NULL);
+	struct write remove = {.kind = WRITE_DELETE, .key = KEY(&d)};
+	uint64_t items, bytes;
+
+	CHECK_INT(data_put(&d, item), OK);
+	CHECK(data_is(&d, data_rows(&d, &d.table->indexes[LOCAL]).images[0], data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", NULL)));
+	CHECK(data_is(&d, data_rows(&d, &d.table->indexes[ALL]).images[0], item));
+	CHECK(data_is(&d, data_rows(&d, &d.table->indexes[SOME]).images[0], data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL)));
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LOCAL], &items, &bytes, &d.err), OK);
+	CHECK_INT(bytes, 3 + 4 + 3);
+	CHECK_INT(data_write(&d, &remove), OK);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_INT(data_rows(&d, &d.table->indexes[i]).n, 0);
+		CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[i], &items, &bytes, &d.err), OK);
+		CHECK_INT(items + bytes, 0);
+	}
+	data_free(&d);
+}
+
+TEST(what_does_not_change_is_not_written)
+{
+	struct data d = data_new();
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", "g", "Sx", "h", "Sy", NULL);
+
+	CHECK_INT(data_put(&d, item), OK);
+	trace_store_reset(d.store);
+	CHECK_INT(data_put(&d, item), OK);
+	CHECK_INT(trace_store_count(d.store, TRACE_PUT) + trace_store_count(d.store, TRACE_DEL), 0);
+	data_free(&d);
+}
+
+/* begin, get, put, put (index), commit: whichever fails, the write has happened or not. */
+TEST(conflicts_are_run_again)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_UPDATE, .key = KEY(&d), .update = data_update(&d, "ADD v :v", ":v", "N1", NULL)};
+	uint64_t items, bytes;
+
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "v", "N0", NULL)), OK);
+	trace_store_fail(d.store, 4, ERR_CONFLICT); /* begin, get, put, commit */
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(data_is(&d, data_get(&d, KEY(&d)), data_item(&d, "pk", "Sa", "sk", "N1", "v", "N1", NULL)));
+	CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 1);
+	CHECK_INT(bytes, 7 + 3);
+	data_free(&d);
+}
+
+TEST(a_batch_is_written_together)
+{
+	struct data d = data_new();
+	struct write writes[3] = {{.table = d.table, .kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N1", NULL)},
+				  {.table = d.table, .kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N2", NULL)},
+				  {.table = d.table, .kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N3", NULL)}};
+
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(write_prepare(d.arena, &writes[i], &d.err), OK);
+	trace_store_fail(d.store, 5, ERR_INTERNAL);
+	CHECK_INT(write_run(d.catalog, d.arena, writes, 3, WRITE_BATCH, NULL, 1, &d.err), ERR_INTERNAL);
+	trace_store_fail(d.store, 0, OK);
+	CHECK_INT(data_rows(&d, NULL).n, 0);
+	trace_store_reset(d.store);
+	CHECK_INT(write_run(d.catalog, d.arena, writes, 3, WRITE_BATCH, NULL, 1, &d.err), OK);
+	CHECK_INT(trace_store_count(d.store, TRACE_BEGIN), 1);
+	CHECK_INT(data_rows(&d, NULL).n, 2);
+	CHECK(writes[0].cost.base.write == 1);
+	data_free(&d);
+}
+
+TEST(a_collection_is_the_items_and_local_rows_of_a_partition)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", "g", "Sx", NULL)};
+	uint64_t bytes;
+
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sother", "sk", "N1", "l", "N5", NULL)), OK);
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK_INT(write_collection_size(d.catalog, d.arena, &write, &bytes, &d.err), OK);
+	CHECK_INT(bytes, (7 + 3 + 2) + (7 + 3));
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(a_put_replaces_the_item), TEST_CASE(a_delete_needs_nothing_to_be_there), TEST_CASE(an_update_of_nothing_starts_from_the_key),
+	  TEST_CASE(a_failed_condition_changes_nothing_and_is_billed), TEST_CASE(an_item_has_400_KB_at_most),
+	  TEST_CASE(an_index_costs_when_its_row_changes), TEST_CASE(indexes_follow_their_items), TEST_CASE(what_does_not_change_is_not_written),
+	  TEST_CASE(conflicts_are_run_again), TEST_CASE(a_batch_is_written_together),
+	  TEST_CASE(a_collection_is_the_items_and_local_rows_of_a_partition))
