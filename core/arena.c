@@ -149,7 +149,7 @@ static void *arena_take(struct arena *arena, size_t size, size_t alignment)
 	if (size > SIZE_MAX / 2)
 		out_of_memory(size);
 	size_t pad = (size_t)(-(uintptr_t)arena->at) & (alignment - 1);
-	if ((size_t)(arena->end - arena->at) < pad + size + RED_ZONE) {
+	if (!arena->current || (size_t)(arena->end - arena->at) < pad + size + RED_ZONE) {
 		arena_next_chunk(arena, size + RED_ZONE + ALIGNMENT);
 		pad = (size_t)(-(uintptr_t)arena->at) & (alignment - 1);
 	}
