@@ -350,7 +350,7 @@ size_t number_billed_size(struct str number)
 	decode(number, &d);
 	if (d.n == 0)
 		return 1;
-	/* AWS aligns pairs of digits to the decimal point, so an odd exponent can cost a byte more. */
-	int pairs = (d.n + 1 + (d.exponent & 1)) / 2;
-	return (size_t)(pairs + 1 + d.is_negative);
+	int pairs = (d.n + 1 + (d.exponent & 1)) / 2; /* an odd exponent can cost a byte more */
+	int size = pairs + 1 + d.is_negative;
+	return (size_t)(size < NUMBER_BILLED_MAX ? size : NUMBER_BILLED_MAX);
 }

@@ -57,7 +57,13 @@ double number_to_double(struct str number);
 /* Length of the encoding that starts at `bytes`, or 0 when there is no well-formed one within `n` bytes. */
 size_t number_length(const char *bytes, size_t n);
 
-/* The size DynamoDB bills for a number: about one byte per two significant digits, plus one; see value.h. */
+#define NUMBER_BILLED_MAX 21
+
+/*
+ * The size DynamoDB bills for a number: a byte, a byte per pair of digits that are not both 0, where pairs are aligned to
+ * the decimal point, a byte when negative, NUMBER_BILLED_MAX at most; 1 for zero. The guide says "approximately"; the
+ * alignment, the sign and the bound are DynamoDB Local's, measured at the edge of a write unit.
+ */
 size_t number_billed_size(struct str number);
 
 #endif

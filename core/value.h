@@ -121,7 +121,7 @@ size_t item_size(const struct value *item);
 /* Levels of nesting: 0 for scalars and sets, 1 + the deepest content for M and L (an item's own map does not count). */
 unsigned value_depth(const struct value *value);
 
-/* size() of DynamoDB's expressions: characters count as UTF-8 bytes for S, bytes for B, elements for sets, L, M; -1 otherwise. */
+/* size() of DynamoDB's expressions: UTF-16 code units for S, bytes for B, elements for sets, L, M; -1 otherwise. */
 long value_size_function(const struct value *value);
 
 #endif

@@ -147,11 +147,27 @@ TEST(integers)
 	CHECK(number_to_double(encoded("-2.5")) == -2.5);
 }
 
+TEST(billed_size_counts_pairs_of_digits_aligned_to_the_point)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+	} rows[] = {
+		{"0", 1}, {"1", 2}, {"10", 2}, {"99", 2}, {"100", 2}, {"123", 3}, {"-1", 3}, {"0.1", 2}, {"1.5", 3},
+		{"12345678901234567890123456789012345678", 20}, {"1234567890123456789012345678901234567.8", 21},
+		{"-1234567890123456789012345678901234567.8", NUMBER_BILLED_MAX},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		CHECK_INT(number_billed_size(encoded(rows[i].text)), (long long)rows[i].size);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(canonical_text), TEST_CASE(refused_text), TEST_CASE(byte_order_is_numeric_order),
 		TEST_CASE(arithmetic_on_integers_matches_the_machine), TEST_CASE(arithmetic_at_the_limits), TEST_CASE(integers),
+		TEST_CASE(billed_size_counts_pairs_of_digits_aligned_to_the_point),
 	};
 
 	arena = arena_new(1 << 20);
