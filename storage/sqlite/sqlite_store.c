@@ -308,52 +308,56 @@ static uint32_t be32(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static bool is_blank(int fd)
+/*
+ * SQLite sizes a new file before it writes the header: a creation that was cut short then has zeros and a journal beside them, from
+ * which SQLite makes an empty file again.
+ */
+static bool is_cut_short(const unsigned char *header, const char *absolute)
 {
 	static const unsigned char zeros[HEADER_SIZE];
-	unsigned char header[HEADER_SIZE];
+	char journal[PATH_MAX + 16];
 
-	return pread(fd, header, sizeof(header), 0) == HEADER_SIZE && memcmp(header, zeros, sizeof(header)) == 0;
+	snprintf(journal, sizeof(journal), "%s-journal", absolute);
+	return memcmp(header, zeros, HEADER_SIZE) == 0 && access(journal, F_OK) == 0;
 }
 
 /*
  * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
- * or newer stays as it is.
+ * or newer stays as it is. *absolute has room for PATH_MAX: SQLite gives names such as ":memory:" a meaning of their own.
  */
-static enum code check_file(struct sqlite_store *store, const char *path, struct err *err)
+static enum code check_file(struct sqlite_store *store, const char *path, char *absolute, struct err *err)
 {
 	unsigned char header[HEADER_SIZE];
 	struct stat status;
 
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (store->lock_fd < 0)
+	if (store->lock_fd < 0 || !realpath(path, absolute))
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (fstat(store->lock_fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	/* zeros: a creation cut short before the first page was written; SQLite undoes it by its journal, and refuses the file where there is none */
-	if (status.st_size == 0 || is_blank(store->lock_fd))
+	if (status.st_size == 0)
 		return OK;
-	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE || memcmp(header, "SQLite format 3", 16) != 0 ||
-	    be32(header + 68) != APPLICATION_ID)
+	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (is_cut_short(header, absolute))
+		return OK;
+	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != APPLICATION_ID)
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), (unsigned)SQLITE_STORE_FORMAT);
 	return OK;
 }
 
-/*
- * The process may end at any moment of this. The mark goes alone and first, a single page: were it one of several, the file could
- * be left with its size but no header, which check_file would take for another's. The format comes together with the keyspaces.
- */
+/* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
 static enum code create_store(struct sqlite_store *store, struct err *err)
 {
-	char sql[128];
+	char mark[128];
 
-	snprintf(sql, sizeof(sql), "PRAGMA application_id=%d; BEGIN IMMEDIATE; PRAGMA user_version=%d", APPLICATION_ID,
+	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID,
 		 SQLITE_STORE_FORMAT);
-	enum code code = connection_run(&store->writer, sql, err);
+	enum code code = connection_run(&store->writer, mark, err);
 	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
 		code = create_keyspace(&store->writer, (struct keyspace){0, part}, err);
 	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
@@ -404,7 +408,8 @@ static enum code open_readers(struct sqlite_store *store, const char *path, unsi
 
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
- * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was cut short.
+ * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
+ * cut short.
  */
 static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup,
 			     struct err *err)
@@ -440,13 +445,10 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
 	char path[PATH_MAX], setup[256];
-	enum code code = check_file(store, options->path, err);
+	enum code code = check_file(store, options->path, path, err);
 
 	if (code != OK)
 		return code;
-	/* absolute: SQLite gives names such as ":memory:" a meaning of their own */
-	if (!realpath(options->path, path))
-		return err_set(err, MSG_STORE_OPEN, options->path, strerror(errno));
 	snprintf(setup, sizeof(setup),
 		 "PRAGMA page_size=%d; PRAGMA synchronous=OFF; PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA journal_size_limit=%d",
 		 STORE_PAGE, options->cache_bytes / 1024, MMAP_SIZE, LOG_KEPT);

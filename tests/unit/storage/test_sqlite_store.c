@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -124,11 +125,13 @@ TEST(odd_names_are_files)
 	CHECK(getcwd(before, sizeof(before)) != NULL);
 	CHECK_INT(chdir(fixture.directory), 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct store *store;
-
 		for (int round = 0; round < 2; round++) {
+			struct store *store = NULL;
+
 			fixture.options.path = names[i];
 			CHECK_INT(sqlite_store_open(&fixture.options, &store, &fixture.err), OK);
+			if (!store)
+				continue;
 			if (round == 0)
 				fixture_create(&fixture, store, ITEMS);
 			CHECK(!str_is_set(fixture_get_alone(&fixture, store, ITEMS, "k")));
@@ -322,17 +325,46 @@ TEST(creation_may_be_cut_short)
 	}
 }
 
-/* A creation that SQLite undoes on opening: the header has our mark, the journal says the file was empty. */
+/* A journal of SQLite's that says: the file was empty (https://www.sqlite.org/fileformat.html#the_rollback_journal). */
+static void write_journal(struct fixture *fixture)
+{
+	static const unsigned char start[28] = {
+		0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7, /* magic */
+		0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4,             /* pages: as many as there are; nonce */
+		0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0x10, 0,          /* the file's pages before; sector and page size */
+	};
+	char path[80], *bytes = memset(arena_bytes(fixture->arena, 512), 0, 512);
+
+	memcpy(bytes, start, sizeof(start));
+	snprintf(path, sizeof(path), "%s-journal", fixture->path);
+	write_bytes(path, (struct str){bytes, 512});
+}
+
+/* The states that a kill leaves, by hand: the file has its size but no header yet; it has all, with the journal not yet deleted. */
 TEST(a_creation_that_was_rolled_back)
 {
 	struct fixture fixture = fixture_new(false);
+	size_t n = 36864;
+	char *zeros = memset(arena_bytes(fixture.arena, n), 0, n);
 
-	write_bytes(fixture.path, STR(""));
-	run_outside(fixture.path, "PRAGMA application_id=1146703436");
-	struct store *store = fixture_open(&fixture);
-	fixture_create(&fixture, store, ITEMS);
-	CHECK(!str_is_set(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
-	store_close(store);
+	for (int has_header = 0; has_header < 2; has_header++) {
+		if (has_header)
+			run_outside(fixture.path, "PRAGMA application_id=1146703436; PRAGMA journal_mode=DELETE");
+		else
+			write_bytes(fixture.path, (struct str){zeros, n});
+		write_journal(&fixture);
+		struct store *store = fixture_open(&fixture);
+		CHECK(!str_is_set(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
+		CHECK_INT(fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")), OK);
+		store_close(store);
+		store = fixture_open(&fixture);
+		CHECK_STR(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k"), "v");
+		store_close(store);
+		fixture_unlink(&fixture);
+	}
+	/* zeros alone are nothing of ours */
+	write_bytes(fixture.path, (struct str){zeros, n});
+	check_refused(&fixture, fixture.path, "not a data file of this server");
 	fixture_free(&fixture);
 }
 
@@ -383,6 +415,62 @@ TEST(a_full_store_keeps_what_it_has)
 		store_close(store);
 		fixture_free(&fixture);
 	}
+}
+
+/* No file of this process may grow beyond `bytes`: writes fail as on a disk with an error. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* SQLite rolls back by itself after such an error: nothing that follows in the transaction may be written on its own. */
+TEST(a_disk_error_undoes_the_transaction)
+{
+	struct fixture fixture = fixture_new(false);
+	size_t n = 300 * 1024;
+	char *bytes = arena_bytes(fixture.arena, n), key[16];
+	enum code code = OK;
+
+	memset(bytes, 'v', n);
+	fixture.options.cache_bytes = 64 * 1024; /* pages of an open transaction go to the log early */
+	struct store *store = fixture_open(&fixture);
+	fixture_create(&fixture, store, ITEMS);
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("before"), STR("1")), OK);
+	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+	fixture_put(&fixture, txn, ITEMS, "first", "1");
+	limit_files(512 * 1024);
+	for (int i = 0; i < 20 && code == OK; i++) {
+		snprintf(key, sizeof(key), "%d", i);
+		code = store_put(txn, ITEMS, str_of(key), (struct str){bytes, n}, &fixture.err);
+	}
+	limit_files(RLIM_INFINITY);
+	CHECK_INT(code, ERR_INTERNAL);
+	CHECK(contains(fixture.err.message, "I/O error"));
+	CHECK_INT(store_put(txn, ITEMS, STR("last"), STR("1"), &fixture.err), ERR_INTERNAL);
+	CHECK_INT(store_del(txn, ITEMS, STR("before"), &fixture.err), ERR_INTERNAL);
+	CHECK_INT(store_commit(txn, &fixture.err), ERR_INTERNAL);
+	txn = fixture_begin(&fixture, store, STORE_READ);
+	CHECK_STR(fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 9), "before=1 ");
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+
+	/* the same where the commit is what fails */
+	txn = fixture_begin(&fixture, store, STORE_WRITE);
+	fixture_put(&fixture, txn, ITEMS, "small", "1");
+	limit_files(1);
+	CHECK_INT(store_commit(txn, &fixture.err), ERR_INTERNAL);
+	limit_files(RLIM_INFINITY);
+	CHECK(!str_is_set(fixture_get_alone(&fixture, store, ITEMS, "small")));
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("small"), STR("2")), OK);
+	store_close(store);
+	store = fixture_open(&fixture);
+	CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "small"), "2");
+	store_close(store);
+	fixture_free(&fixture);
 }
 
 /* What two threads tell each other: each waits for the other's step. */
@@ -622,6 +710,7 @@ TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(stores_in_memory_are_apart)
 	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused), TEST_CASE(a_newer_format_in_the_log_is_refused),
 	  TEST_CASE(foreign_files_are_refused), TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),
 	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(what_is_committed_survives_a_kill), TEST_CASE(creation_may_be_cut_short),
-	  TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has), TEST_CASE(a_reader_sees_one_snapshot),
+	  TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has),
+	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
 	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions), TEST_CASE(more_readers_than_connections_wait_for_one),
 	  TEST_CASE(the_library_has_a_version))
