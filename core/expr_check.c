@@ -1,5 +1,5 @@
 /*
- * The second phase of parsing: names and values are looked up, functions and operand types checked, operands first.
+ * The second and third phase of parsing, see expr_internal.h.
  */
 #include "core/expr_internal.h"
 #include "core/number.h"
@@ -9,16 +9,12 @@
 #define COMPARABLE (BIT(TYPE_S) | BIT(TYPE_N) | BIT(TYPE_B))
 #define HAS_SIZE (ANY_TYPE & ~(BIT(TYPE_N) | BIT(TYPE_BOOL) | BIT(TYPE_NULL)))
 
-enum function_use {
-	USE_CONDITION = 1,   /* is a condition by itself */
-	USE_OPERAND = 2,     /* is an operand of a comparison */
-	USE_UPDATE = 4,      /* is a value of SET */
-};
+#define USE_UPDATE (USE_SET | USE_ARGUMENT)
 
 static const struct function {
 	const char *name;
 	enum node_kind kind;
-	unsigned use;
+	unsigned use;            /* enum function_use: where it may stand */
 	unsigned arg_count;
 	bool needs_path;         /* as first argument */
 	unsigned types[2];       /* value types allowed for each argument */
@@ -26,12 +22,12 @@ static const struct function {
 } functions[] = {
 	{"attribute_exists", NODE_ATTRIBUTE_EXISTS, USE_CONDITION, 1, true, {ANY_TYPE, ANY_TYPE}, false},
 	{"attribute_not_exists", NODE_ATTRIBUTE_NOT_EXISTS, USE_CONDITION, 1, true, {ANY_TYPE, ANY_TYPE}, false},
-	{"attribute_type", NODE_ATTRIBUTE_TYPE, USE_CONDITION, 2, false, {ANY_TYPE, BIT(TYPE_S)}, false},
+	{"attribute_type", NODE_ATTRIBUTE_TYPE, USE_CONDITION, 2, false, {ANY_TYPE, BIT(TYPE_S)}, true},
 	{"begins_with", NODE_BEGINS_WITH, USE_CONDITION, 2, false, {BIT(TYPE_S) | BIT(TYPE_B), BIT(TYPE_S) | BIT(TYPE_B)}, true},
 	{"contains", NODE_CONTAINS, USE_CONDITION, 2, false, {ANY_TYPE, ANY_TYPE}, true},
 	{"size", NODE_SIZE, USE_OPERAND, 1, false, {HAS_SIZE, ANY_TYPE}, false},
-	{"if_not_exists", NODE_IF_NOT_EXISTS, USE_UPDATE, 2, true, {ANY_TYPE, ANY_TYPE}, false},
-	{"list_append", NODE_LIST_APPEND, USE_UPDATE, 2, false, {BIT(TYPE_L), BIT(TYPE_L)}, false},
+	{"if_not_exists", NODE_IF_NOT_EXISTS, USE_UPDATE, 2, true, {ANY_TYPE, ANY_TYPE}, true},
+	{"list_append", NODE_LIST_APPEND, USE_SET, 2, false, {BIT(TYPE_L), BIT(TYPE_L)}, false},
 };
 
 /* Operators by node kind: how messages name them and what their operands may be. */
@@ -44,13 +40,74 @@ static const struct {
 	[NODE_IN] = {"IN", ANY_TYPE}, [NODE_ADD] = {"+", BIT(TYPE_N)}, [NODE_SUBTRACT] = {"-", BIT(TYPE_N)},
 };
 
+static const struct function *function_of(struct str name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (str_eq(name, str_of(functions[i].name)))
+			return &functions[i];
+	}
+	return NULL;
+}
+
+/* The digits as a number; where it is too large, any number over EXPR_INDEX_MAX. */
+static long index_of(struct str digits)
+{
+	long index = 0;
+
+	for (size_t i = 0; i < digits.n && index <= EXPR_INDEX_MAX; i++)
+		index = index * 10 + (digits.p[i] - '0');
+	return index;
+}
+
+static enum code check_path_usage(struct parser *parser, const struct raw *raw)
+{
+	for (size_t i = 0; i < raw->step_count; i++) {
+		const struct raw_step *step = &raw->steps[i];
+
+		if (!str_is_set(step->text) && index_of(step->index) > EXPR_INDEX_MAX)
+			return err_set(parser->err, MSG_EXPR_INDEX_RANGE, parser->parameter, STR_ARG(step->index));
+		if (str_is_set(step->text) && step->text.p[0] != '#' && reserved_has(step->text))
+			return err_set(parser->err, MSG_EXPR_RESERVED, parser->parameter, STR_ARG(step->text));
+	}
+	return OK;
+}
+
+static enum code check_function_usage(struct parser *parser, struct raw *raw, enum function_use use)
+{
+	const struct function *function = function_of(raw->text);
+	bool is_update = parser->kind == EXPR_UPDATE;
+
+	if (!function)
+		return err_set(parser->err, MSG_EXPR_FUNCTION_UNKNOWN, parser->parameter, STR_ARG(raw->text));
+	if (is_update != ((function->use & USE_UPDATE) != 0))
+		return err_set(parser->err, MSG_EXPR_FUNCTION_KIND, parser->parameter, is_update ? "an update" : "a condition", function->name);
+	if (!(function->use & use))
+		return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter, function->name);
+	raw->function = function;
+	return OK;
+}
+
+/* Depth is bounded by the parser. */
+enum code check_usage(struct parser *parser, struct raw *raw, enum function_use use)
+{
+	bool is_condition = raw->kind == RAW_AND || raw->kind == RAW_OR || raw->kind == RAW_NOT;
+	enum function_use below = parser->kind == EXPR_UPDATE ? USE_ARGUMENT : is_condition ? USE_CONDITION : USE_OPERAND;
+	enum code code = OK;
+
+	if (raw->kind == RAW_PATH)
+		return check_path_usage(parser, raw);
+	if (raw->kind == RAW_FUNCTION)
+		code = check_function_usage(parser, raw, use);
+	for (unsigned i = 0; i < raw->arg_count && code == OK; i++)
+		code = check_usage(parser, raw->args[i], below);
+	return code;
+}
+
 static enum code resolve_name(struct parser *parser, struct str text, struct str *name)
 {
 	struct expr_env *env = parser->env;
 
 	if (text.p[0] != '#') {
-		if (reserved_has(text))
-			return err_set(parser->err, MSG_EXPR_RESERVED, parser->parameter, STR_ARG(text));
 		*name = text;
 		return OK;
 	}
@@ -64,7 +121,7 @@ static enum code resolve_name(struct parser *parser, struct str text, struct str
 	return err_set(parser->err, MSG_EXPR_NAME_UNDEFINED, parser->parameter, STR_ARG(text));
 }
 
-enum code check_path(struct parser *parser, const struct raw *raw, const struct path **out)
+static enum code check_path(struct parser *parser, const struct raw *raw, const struct path **out)
 {
 	struct path_step *steps = ARENA_ARRAY(parser->arena, struct path_step, raw->step_count);
 	struct path *path = ARENA_NEW(parser->arena, struct path);
@@ -73,20 +130,14 @@ enum code check_path(struct parser *parser, const struct raw *raw, const struct 
 		return err_set(parser->err, MSG_EXPR_NESTING, parser->parameter, raw->step_count);
 	for (size_t i = 0; i < raw->step_count; i++) {
 		const struct raw_step *step = &raw->steps[i];
-		long index = 0;
+		enum code code = OK;
 
-		if (str_is_set(step->text)) {
-			enum code code = resolve_name(parser, step->text, &steps[i].name);
-
-			if (code != OK)
-				return code;
-			continue;
-		}
-		for (size_t k = 0; k < step->index.n && index <= EXPR_INDEX_MAX; k++)
-			index = index * 10 + (step->index.p[k] - '0');
-		if (index > EXPR_INDEX_MAX)
-			return err_set(parser->err, MSG_EXPR_INDEX_RANGE, parser->parameter, STR_ARG(step->index));
-		steps[i].index = (uint32_t)index;
+		if (str_is_set(step->text))
+			code = resolve_name(parser, step->text, &steps[i].name);
+		else
+			steps[i].index = (uint32_t)index_of(step->index);
+		if (code != OK)
+			return code;
 	}
 	*path = (struct path){raw->step_count, steps};
 	*out = path;
@@ -163,26 +214,17 @@ static enum code check_distinct(struct parser *parser, const char *operator_name
 	return OK;
 }
 
-static enum code check_operand(struct parser *parser, const struct raw *raw, unsigned use, const struct node **out);
+static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out);
 
-static enum code check_operands(struct parser *parser, const struct raw *raw, unsigned use, struct node *node)
+static enum code check_operands(struct parser *parser, const struct raw *raw, struct node *node)
 {
 	for (unsigned i = 0; i < raw->arg_count; i++) {
-		enum code code = check_operand(parser, raw->args[i], use, &node->args[i]);
+		enum code code = check_operand(parser, raw->args[i], &node->args[i]);
 
 		if (code != OK)
 			return code;
 	}
 	return OK;
-}
-
-static const struct function *function_of(struct str name)
-{
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (str_eq(name, str_of(functions[i].name)))
-			return &functions[i];
-	}
-	return NULL;
 }
 
 static enum code check_attribute_type(struct parser *parser, const struct node *node)
@@ -196,19 +238,11 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	return OK;
 }
 
-static enum code check_function(struct parser *parser, const struct raw *raw, unsigned use, const struct node **out)
+static enum code check_function(struct parser *parser, const struct raw *raw, const struct node **out)
 {
-	const struct function *function = function_of(raw->text);
-	bool is_update = parser->kind == EXPR_UPDATE;
-
-	if (!function)
-		return err_set(parser->err, MSG_EXPR_FUNCTION_UNKNOWN, parser->parameter, STR_ARG(raw->text));
-	if (is_update != (function->use == USE_UPDATE))
-		return err_set(parser->err, MSG_EXPR_FUNCTION_KIND, parser->parameter, is_update ? "an update" : "a condition", function->name);
-	if (!(function->use & use))
-		return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter, function->name);
+	const struct function *function = raw->function;
 	struct node *node = node_make(parser, function->kind, raw->arg_count);
-	enum code code = check_operands(parser, raw, is_update ? USE_UPDATE : USE_OPERAND, node);
+	enum code code = check_operands(parser, raw, node);
 	if (code != OK)
 		return code;
 	if (raw->arg_count != function->arg_count)
@@ -225,7 +259,7 @@ static enum code check_function(struct parser *parser, const struct raw *raw, un
 	return code;
 }
 
-static enum code check_operand(struct parser *parser, const struct raw *raw, unsigned use, const struct node **out)
+static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out)
 {
 	struct node *node;
 	enum code code;
@@ -243,31 +277,35 @@ static enum code check_operand(struct parser *parser, const struct raw *raw, uns
 	case RAW_MINUS:
 		return check_set_value(parser, raw, out);
 	default:
-		return check_function(parser, raw, use, out);
+		return check_function(parser, raw, out);
 	}
 	*out = node;
 	return code;
 }
 
-/* + and - take values, paths and if_not_exists; list_append yields a list. */
+/* As AWS counts: an operator after its operands, so that their errors come first. */
+static enum code count_operator(struct parser *parser)
+{
+	if (++parser->operators > EXPR_OPERATORS_MAX)
+		return err_set(parser->err, MSG_EXPR_OPERATORS, parser->parameter, parser->operators);
+	return OK;
+}
+
 enum code check_set_value(struct parser *parser, const struct raw *raw, const struct node **out)
 {
 	enum node_kind kind = raw->kind == RAW_PLUS ? NODE_ADD : NODE_SUBTRACT;
 
 	if (raw->kind != RAW_PLUS && raw->kind != RAW_MINUS)
-		return check_operand(parser, raw, USE_UPDATE, out);
+		return check_operand(parser, raw, out);
 	struct node *node = node_make(parser, kind, 2);
-	enum code code = check_operands(parser, raw, USE_UPDATE, node);
-	for (unsigned i = 0; i < 2 && code == OK; i++) {
-		if (node->args[i]->kind == NODE_LIST_APPEND)
-			return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter, "list_append");
+	enum code code = check_operands(parser, raw, node);
+	for (unsigned i = 0; i < 2 && code == OK; i++)
 		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
-	}
 	*out = node;
-	return code;
+	return code != OK ? code : count_operator(parser);
 }
 
-/* "N:1": how messages show an operand of BETWEEN. */
+/* "N:1": how messages show an operand of BETWEEN; the bytes of a B are not shown. */
 static struct str describe_value(struct parser *parser, const struct value *value)
 {
 	struct buf buf = buf_in(parser->arena);
@@ -275,6 +313,8 @@ static struct str describe_value(struct parser *parser, const struct value *valu
 	buf_printf(&buf, "%s:", type_name((enum type)value->type));
 	if (value->type == TYPE_N)
 		number_format(value_str(value), &buf);
+	else if (value->type == TYPE_B)
+		buf_printf(&buf, MSG_PART_BYTES, value->n, value->n);
 	else
 		buf_add_str(&buf, value_str(value));
 	return buf_str(&buf);
@@ -298,10 +338,10 @@ static enum code check_between(struct parser *parser, const struct node *node)
 static enum code check_operator(struct parser *parser, const struct raw *raw, enum node_kind kind, const struct node **out)
 {
 	struct node *node = node_make(parser, kind, raw->arg_count);
+	enum code code = check_operands(parser, raw, node);
 
-	if (kind == NODE_IN && raw->arg_count - 1 > EXPR_IN_MAX)
+	if (code == OK && kind == NODE_IN && raw->arg_count - 1 > EXPR_IN_MAX)
 		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter, raw->arg_count - 1);
-	enum code code = check_operands(parser, raw, USE_OPERAND, node);
 	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
 		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
 	if (code == OK)
@@ -309,7 +349,7 @@ static enum code check_operator(struct parser *parser, const struct raw *raw, en
 	if (code == OK && kind == NODE_BETWEEN)
 		code = check_between(parser, node);
 	*out = node;
-	return code;
+	return code != OK ? code : count_operator(parser);
 }
 
 /* Depth is bounded by the parser. */
@@ -335,27 +375,36 @@ enum code check_condition(struct parser *parser, const struct raw *raw, const st
 				return code;
 		}
 		*out = node;
-		return OK;
+		return count_operator(parser);
 	default:
-		return check_function(parser, raw, USE_CONDITION, out);
+		return check_function(parser, raw, out);
 	}
 }
 
-enum code check_paths(struct parser *parser, const struct path **paths, size_t n)
+static enum code check_relation(struct parser *parser, const struct path *one, const struct path *two)
 {
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = i + 1; k < n; k++) {
-			enum path_relation relation = path_relate(paths[i], paths[k]);
-			struct buf one = buf_in(parser->arena), two = buf_in(parser->arena);
+	enum path_relation relation = path_relate(one, two);
 
-			if (relation == PATH_DISTINCT)
-				continue;
-			path_describe(paths[i], &one);
-			path_describe(paths[k], &two);
-			if (relation == PATH_OVERLAP)
-				return err_set(parser->err, MSG_EXPR_OVERLAP, parser->parameter, STR_ARG(buf_str(&one)), STR_ARG(buf_str(&two)));
-			return err_set(parser->err, MSG_EXPR_CONFLICT, parser->parameter, STR_ARG(buf_str(&one)), STR_ARG(buf_str(&two)));
-		}
+	if (relation == PATH_DISTINCT)
+		return OK;
+	struct buf first = buf_in(parser->arena), second = buf_in(parser->arena);
+	path_describe(one, &first);
+	path_describe(two, &second);
+	if (relation == PATH_OVERLAP)
+		return err_set(parser->err, MSG_EXPR_OVERLAP, parser->parameter, STR_ARG(buf_str(&first)), STR_ARG(buf_str(&second)));
+	return err_set(parser->err, MSG_EXPR_CONFLICT, parser->parameter, STR_ARG(buf_str(&first)), STR_ARG(buf_str(&second)));
+}
+
+/* From the last to the first, each against those after it; the message names the two in the order of the text. */
+enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n, const struct path **out)
+{
+	for (size_t i = n; i-- > 0;) {
+		enum code code = check_path(parser, raws[i], &out[i]);
+
+		for (size_t k = i + 1; k < n && code == OK; k++)
+			code = check_relation(parser, out[i], out[k]);
+		if (code != OK)
+			return code;
 	}
 	return OK;
 }

@@ -1,9 +1,11 @@
 /*
  * expr_internal - what the parts of the expression parser share; not for others.
  *
- * Parsing has two phases, since AWS reports any syntax error before any other:
- *   expr_parse*.c  text -> raw tree: placeholders and function names as written
- *   expr_check.c   raw tree -> struct node, operands first: names, values, functions, operand types
+ * Parsing has three phases, since AWS reports every error of one before any of the next:
+ *   expr_parse*.c  text -> raw tree: syntax, redundant parentheses
+ *   check_usage()  raw tree, in the order of the text: functions and where they stand, reserved words, list indexes
+ *   expr_check.c   raw tree -> struct node, operands first: names, values, operand counts and types. The paths of updates
+ *                  and projections, and after them an update's operands, from the last to the first
  */
 #ifndef DYNALITH_CORE_EXPR_INTERNAL_H
 #define DYNALITH_CORE_EXPR_INTERNAL_H
@@ -22,8 +24,14 @@ enum token_kind {
 	TOKEN_UNKNOWN,     /* any other character */
 };
 
+enum keyword {
+	KEYWORD_NONE, KEYWORD_AND, KEYWORD_OR, KEYWORD_NOT, KEYWORD_BETWEEN, KEYWORD_IN, KEYWORD_SET, KEYWORD_REMOVE, KEYWORD_ADD,
+	KEYWORD_DELETE,
+};
+
 struct token {
 	enum token_kind kind;
+	enum keyword keyword; /* of a TOKEN_WORD: in any case, and a keyword in every expression */
 	struct str text;
 };
 
@@ -47,8 +55,9 @@ struct raw_step {
 
 struct raw {
 	enum raw_kind kind;
-	bool is_parenthesised;       /* a condition in parentheses of its own */
+	bool is_parenthesised;       /* in parentheses of its own */
 	enum node_kind comparison;   /* RAW_COMPARISON */
+	const struct function *function; /* RAW_FUNCTION: set by check_usage() */
 	struct str text;             /* RAW_VALUE: ":v"; RAW_FUNCTION: its name */
 	size_t step_count;           /* RAW_PATH */
 	struct raw_step *steps;
@@ -66,7 +75,6 @@ struct parser {
 	struct token previous, token, next;
 	unsigned depth;
 	unsigned operators;
-	bool has_redundant_parentheses;
 };
 
 /* Starts on a text: checks emptiness and size, reads the first tokens. */
@@ -75,20 +83,26 @@ void parser_advance(struct parser *parser);
 /* The syntax error at the current token. */
 enum code parser_syntax_error(struct parser *parser) WARN_UNUSED;
 bool parser_at(const struct parser *parser, char character);
-/* Whether the current token is the keyword, in any case. */
-bool parser_at_keyword(const struct parser *parser, const char *keyword);
 enum code parser_expect(struct parser *parser, char character) WARN_UNUSED;
 
 enum code parse_path(struct parser *parser, struct raw **out) WARN_UNUSED;
-/* A value of SET: operand, operand + operand, operand - operand. */
+/* A value of SET: operand, operand + operand, operand - operand, or one of these in parentheses. */
 enum code parse_set_value(struct parser *parser, struct raw **out) WARN_UNUSED;
 
-/* Second phase. */
+/* What the place of a function asks of it. */
+enum function_use {
+	USE_CONDITION = 1, /* is a condition by itself */
+	USE_OPERAND = 2,   /* is an operand of a comparison or function in a condition */
+	USE_SET = 4,       /* is a value of SET */
+	USE_ARGUMENT = 8,  /* is an operand of + or -, or of a function, in an update */
+};
+
+enum code check_usage(struct parser *parser, struct raw *raw, enum function_use use) WARN_UNUSED;
+
 enum code check_condition(struct parser *parser, const struct raw *raw, const struct node **out) WARN_UNUSED;
-enum code check_path(struct parser *parser, const struct raw *raw, const struct path **out) WARN_UNUSED;
 enum code check_set_value(struct parser *parser, const struct raw *raw, const struct node **out) WARN_UNUSED;
 enum code check_value(struct parser *parser, const struct raw *raw, struct value *out) WARN_UNUSED;
-/* Overlaps and conflicts among the paths of an update or a projection. */
-enum code check_paths(struct parser *parser, const struct path **paths, size_t n) WARN_UNUSED;
+/* The paths of an update or a projection: names, overlaps, conflicts. */
+enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n, const struct path **out) WARN_UNUSED;
 
 #endif

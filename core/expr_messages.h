@@ -24,7 +24,7 @@
 #define MSG_EXPR_INDEX_RANGE \
 	ERR_VALIDATION, "Invalid %s: List index is not within the allowable range; index: [" STR_FMT "]"
 #define MSG_EXPR_NESTING \
-	ERR_VALIDATION, "Invalid %s: The document path has too many nesting elements; nesting levels: %zu"
+	ERR_VALIDATION, "Invalid %s: The document path has too many nesting levels; nesting levels: %zu"
 #define MSG_EXPR_FUNCTION_UNKNOWN ERR_VALIDATION, "Invalid %s: Invalid function name; function: " STR_FMT
 #define MSG_EXPR_FUNCTION_KIND ERR_VALIDATION, "Invalid %s: The function is not allowed in %s expression; function: %s"
 #define MSG_EXPR_FUNCTION_PLACE \
@@ -52,6 +52,8 @@
 #define MSG_EXPR_BETWEEN_TYPE                                                                                  \
 	ERR_VALIDATION, "Invalid %s: The BETWEEN operator requires same data type for lower and upper bounds; " \
 			"lower bound operand: AttributeValue: {" STR_FMT "}, upper bound operand: AttributeValue: {" STR_FMT "}"
+/* A B in the two messages above: its length, twice. */
+#define MSG_PART_BYTES "java.nio.HeapByteBuffer[pos=0 lim=%u cap=%u]"
 #define MSG_EXPR_SECTION_TWICE \
 	ERR_VALIDATION, "Invalid %s: The \"%s\" section can only be used once in an update expression;"
 #define MSG_EXPR_OVERLAP                                                                                         \

@@ -1,5 +1,3 @@
-#include <strings.h>
-
 #include "core/expr_internal.h"
 
 static const char *const parameters[] = {
@@ -50,13 +48,6 @@ bool parser_at(const struct parser *parser, char character)
 	return parser->token.kind == TOKEN_CHARACTER && parser->token.text.p[0] == character;
 }
 
-bool parser_at_keyword(const struct parser *parser, const char *keyword)
-{
-	const struct str *text = &parser->token.text;
-
-	return parser->token.kind == TOKEN_WORD && text->n == strlen(keyword) && strncasecmp(text->p, keyword, text->n) == 0;
-}
-
 enum code parser_expect(struct parser *parser, char character)
 {
 	if (!parser_at(parser, character))
@@ -92,27 +83,27 @@ static void *list_add(struct arena *arena, void *list, size_t n, size_t size)
 	return list;
 }
 
-static bool is_keyword(const struct token *token)
+static bool at_name(const struct parser *parser)
 {
-	static const struct str keywords[] = {STR_INIT("AND"), STR_INIT("OR"), STR_INIT("NOT"), STR_INIT("BETWEEN"), STR_INIT("IN")};
-
-	for (size_t i = 0; token->kind == TOKEN_WORD && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
-		if (token->text.n == keywords[i].n && strncasecmp(token->text.p, keywords[i].p, keywords[i].n) == 0)
-			return true;
-	}
-	return false;
+	return parser->token.kind == TOKEN_NAME || (parser->token.kind == TOKEN_WORD && parser->token.keyword == KEYWORD_NONE);
 }
 
-static bool at_path(const struct parser *parser)
+/* Closes the parentheses around `raw`. AWS refuses a second pair at once, before syntax errors that follow. */
+static enum code parse_closing(struct parser *parser, struct raw *raw)
 {
-	return parser->token.kind == TOKEN_NAME || (parser->token.kind == TOKEN_WORD && !is_keyword(&parser->token));
+	enum code code = parser_expect(parser, ')');
+
+	if (code == OK && raw->is_parenthesised)
+		return err_set(parser->err, MSG_EXPR_PARENTHESES, parser->parameter);
+	raw->is_parenthesised = true;
+	return code;
 }
 
 static enum code parse_step(struct parser *parser, struct raw_step *step)
 {
 	if (parser_at(parser, '.')) {
 		parser_advance(parser);
-		if (parser->token.kind != TOKEN_NAME && parser->token.kind != TOKEN_WORD)
+		if (!at_name(parser))
 			return parser_syntax_error(parser);
 		step->text = parser->token.text;
 		parser_advance(parser);
@@ -130,7 +121,7 @@ enum code parse_path(struct parser *parser, struct raw **out)
 {
 	struct raw *raw = raw_new(parser, RAW_PATH, 0);
 
-	if (!at_path(parser))
+	if (!at_name(parser))
 		return parser_syntax_error(parser);
 	raw->steps = list_add(parser->arena, NULL, 0, sizeof(*raw->steps));
 	raw->steps[raw->step_count++] = (struct raw_step){.text = parser->token.text};
@@ -171,19 +162,6 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 	return code;
 }
 
-static enum code parse_parenthesised_operand(struct parser *parser, struct raw **out)
-{
-	bool is_nested;
-
-	parser_advance(parser);
-	is_nested = parser_at(parser, '(');
-	enum code code = parser->kind == EXPR_UPDATE ? parse_set_value(parser, out) : parse_operand(parser, out);
-	if (code != OK)
-		return code;
-	parser->has_redundant_parentheses = parser->has_redundant_parentheses || is_nested;
-	return parser_expect(parser, ')');
-}
-
 /* A path, a value, a function call, or one of these in parentheses. */
 static enum code parse_operand(struct parser *parser, struct raw **out)
 {
@@ -192,13 +170,17 @@ static enum code parse_operand(struct parser *parser, struct raw **out)
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser_at(parser, '(')) {
-		code = parse_parenthesised_operand(parser, out);
+		parser_advance(parser);
+		code = parse_operand(parser, out);
+		if (code == OK)
+			code = parse_closing(parser, *out);
 	} else if (parser->token.kind == TOKEN_VALUE) {
 		*out = raw_new(parser, RAW_VALUE, 0);
 		(*out)->text = parser->token.text;
 		parser_advance(parser);
 		code = OK;
-	} else if (parser->token.kind == TOKEN_WORD && parser->next.text.n == 1 && parser->next.text.p[0] == '(' && !is_keyword(&parser->token)) {
+	} else if (parser->token.kind == TOKEN_WORD && parser->next.text.n == 1 && parser->next.text.p[0] == '(' &&
+		   parser->token.keyword == KEYWORD_NONE) {
 		*out = raw_new(parser, RAW_FUNCTION, 0);
 		(*out)->text = parser->token.text;
 		parser_advance(parser);
@@ -210,15 +192,27 @@ static enum code parse_operand(struct parser *parser, struct raw **out)
 	return code;
 }
 
+/* Of + and - there is one in a value, which may stand in parentheses: "(a + b)", "(a) + (b)", but not "(a + b) + c". */
 enum code parse_set_value(struct parser *parser, struct raw **out)
 {
 	struct raw *right;
-	enum code code = parse_operand(parser, out);
+	enum code code;
 
-	if (code != OK || (!parser_at(parser, '+') && !parser_at(parser, '-')))
+	if (++parser->depth > EXPR_DEPTH_MAX)
+		return parser_syntax_error(parser);
+	if (parser_at(parser, '(')) {
+		parser_advance(parser);
+		code = parse_set_value(parser, out);
+		if (code == OK)
+			code = parse_closing(parser, *out);
+	} else {
+		code = parse_operand(parser, out);
+	}
+	parser->depth--;
+	bool is_sum = code == OK && ((*out)->kind == RAW_PLUS || (*out)->kind == RAW_MINUS);
+	if (code != OK || is_sum || (!parser_at(parser, '+') && !parser_at(parser, '-')))
 		return code;
 	enum raw_kind kind = parser_at(parser, '+') ? RAW_PLUS : RAW_MINUS;
-	parser->operators++;
 	parser_advance(parser);
 	code = parse_operand(parser, &right);
 	if (code == OK)
@@ -248,7 +242,7 @@ static enum code parse_between(struct parser *parser, struct raw *left, struct r
 	enum code code = parse_operand(parser, &raw->args[1]);
 	if (code != OK)
 		return code;
-	if (!parser_at_keyword(parser, "AND"))
+	if (parser->token.keyword != KEYWORD_AND)
 		return parser_syntax_error(parser);
 	parser_advance(parser);
 	code = parse_operand(parser, &raw->args[2]);
@@ -268,7 +262,6 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 	if (parser->token.kind == TOKEN_OPERATOR) {
 		enum node_kind comparison = comparison_of(parser->token.text);
 
-		parser->operators++;
 		parser_advance(parser);
 		code = parse_operand(parser, &right);
 		if (code != OK)
@@ -277,12 +270,9 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 		(*out)->comparison = comparison;
 		return OK;
 	}
-	if (parser_at_keyword(parser, "BETWEEN")) {
-		parser->operators++;
+	if (parser->token.keyword == KEYWORD_BETWEEN)
 		return parse_between(parser, left, out);
-	}
-	if (parser_at_keyword(parser, "IN")) {
-		parser->operators++;
+	if (parser->token.keyword == KEYWORD_IN) {
 		parser_advance(parser);
 		*out = raw_new(parser, RAW_IN, 1);
 		(*out)->args[0] = left;
@@ -305,7 +295,7 @@ static bool holds_operand(const struct parser *parser)
 	unsigned open = 1;
 
 	for (; token.kind != TOKEN_END && open > 0; previous = token, token = lexer_next(&lexer)) {
-		if (token.kind == TOKEN_OPERATOR || is_keyword(&token))
+		if (token.kind == TOKEN_OPERATOR || token.keyword != KEYWORD_NONE)
 			return false;
 		if (token.kind == TOKEN_CHARACTER && token.text.p[0] == '(') {
 			open++;
@@ -316,7 +306,7 @@ static bool holds_operand(const struct parser *parser)
 	}
 	if (!has_function)
 		return true;
-	return token.kind == TOKEN_OPERATOR || (is_keyword(&token) && (token.text.n == 7 || strncasecmp(token.text.p, "IN", 2) == 0));
+	return token.kind == TOKEN_OPERATOR || token.keyword == KEYWORD_BETWEEN || token.keyword == KEYWORD_IN;
 }
 
 static enum code parse_primary(struct parser *parser, struct raw **out)
@@ -325,11 +315,7 @@ static enum code parse_primary(struct parser *parser, struct raw **out)
 		return parse_comparison(parser, out);
 	parser_advance(parser);
 	enum code code = parse_or(parser, out);
-	if (code != OK)
-		return code;
-	parser->has_redundant_parentheses = parser->has_redundant_parentheses || (*out)->is_parenthesised;
-	(*out)->is_parenthesised = true;
-	return parser_expect(parser, ')');
+	return code != OK ? code : parse_closing(parser, *out);
 }
 
 static enum code parse_not(struct parser *parser, struct raw **out)
@@ -338,10 +324,9 @@ static enum code parse_not(struct parser *parser, struct raw **out)
 
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
-	if (parser_at_keyword(parser, "NOT")) {
+	if (parser->token.keyword == KEYWORD_NOT) {
 		struct raw *raw = raw_new(parser, RAW_NOT, 1);
 
-		parser->operators++;
 		parser_advance(parser);
 		code = parse_not(parser, &raw->args[0]);
 		*out = raw;
@@ -352,14 +337,13 @@ static enum code parse_not(struct parser *parser, struct raw **out)
 	return code;
 }
 
-static enum code parse_chain(struct parser *parser, const char *keyword, enum raw_kind kind,
+static enum code parse_chain(struct parser *parser, enum keyword keyword, enum raw_kind kind,
 			     enum code (*parse)(struct parser *, struct raw **), struct raw **out)
 {
 	struct raw *right;
 	enum code code = parse(parser, out);
 
-	while (code == OK && parser_at_keyword(parser, keyword)) {
-		parser->operators++;
+	while (code == OK && parser->token.keyword == keyword) {
 		parser_advance(parser);
 		code = parse(parser, &right);
 		if (code == OK)
@@ -370,12 +354,12 @@ static enum code parse_chain(struct parser *parser, const char *keyword, enum ra
 
 static enum code parse_and(struct parser *parser, struct raw **out)
 {
-	return parse_chain(parser, "AND", RAW_AND, parse_not, out);
+	return parse_chain(parser, KEYWORD_AND, RAW_AND, parse_not, out);
 }
 
 static enum code parse_or(struct parser *parser, struct raw **out)
 {
-	return parse_chain(parser, "OR", RAW_OR, parse_and, out);
+	return parse_chain(parser, KEYWORD_OR, RAW_OR, parse_and, out);
 }
 
 enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text, const struct node **out,
@@ -391,11 +375,8 @@ enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct
 		return code;
 	if (parser.token.kind != TOKEN_END)
 		return parser_syntax_error(&parser);
-	if (parser.has_redundant_parentheses)
-		return err_set(err, MSG_EXPR_PARENTHESES, parser.parameter);
-	if (parser.operators > EXPR_OPERATORS_MAX)
-		return err_set(err, MSG_EXPR_OPERATORS, parser.parameter, parser.operators);
-	return check_condition(&parser, raw, out);
+	code = check_usage(&parser, raw, USE_CONDITION);
+	return code != OK ? code : check_condition(&parser, raw, out);
 }
 
 enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err)
@@ -415,16 +396,13 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 			break;
 		code = parser_expect(&parser, ',');
 	}
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = check_usage(&parser, raws[i], USE_OPERAND);
 	if (code != OK)
 		return code;
 	struct projection *projection = ARENA_NEW(env->arena, struct projection);
 	projection->n = n;
 	projection->paths = ARENA_ARRAY(env->arena, const struct path *, n);
-	for (size_t i = 0; i < n; i++) {
-		code = check_path(&parser, raws[i], &projection->paths[i]);
-		if (code != OK)
-			return code;
-	}
 	*out = projection;
-	return check_paths(&parser, projection->paths, n);
+	return check_paths(&parser, raws, n, projection->paths);
 }

@@ -1,7 +1,11 @@
 #include "core/expr_internal.h"
 
-static const char *const verbs[] = {
-	[UPDATE_SET] = "SET", [UPDATE_REMOVE] = "REMOVE", [UPDATE_ADD] = "ADD", [UPDATE_DELETE] = "DELETE",
+static const struct {
+	const char *name;
+	enum keyword keyword;
+} verbs[] = {
+	[UPDATE_SET] = {"SET", KEYWORD_SET}, [UPDATE_REMOVE] = {"REMOVE", KEYWORD_REMOVE}, [UPDATE_ADD] = {"ADD", KEYWORD_ADD},
+	[UPDATE_DELETE] = {"DELETE", KEYWORD_DELETE},
 };
 
 #define VERB_COUNT 4
@@ -46,7 +50,7 @@ static enum code parse_action(struct parser *parser, enum update_verb verb, stru
 static enum code parse_section(struct parser *parser, enum update_verb verb, struct raw_update *update)
 {
 	if (update->seen[verb] && !update->twice)
-		update->twice = verbs[verb];
+		update->twice = verbs[verb].name;
 	update->seen[verb] = true;
 	do {
 		parser_advance(parser); /* the verb, or a comma */
@@ -70,7 +74,7 @@ static enum code parse_sections(struct parser *parser, struct raw_update *update
 	do {
 		enum update_verb verb = UPDATE_SET;
 
-		while (verb < VERB_COUNT && !parser_at_keyword(parser, verbs[verb]))
+		while (verb < VERB_COUNT && parser->token.keyword != verbs[verb].keyword)
 			verb++;
 		if (verb == VERB_COUNT)
 			return parser_syntax_error(parser);
@@ -92,26 +96,54 @@ static const char *long_type_name(enum type type)
 	return names[type];
 }
 
-static enum code check_action(struct parser *parser, const struct raw_action *raw, struct update_action *action)
+static enum code check_action_usage(struct parser *parser, const struct raw_action *raw)
+{
+	enum code code = check_usage(parser, raw->path, USE_OPERAND);
+
+	return code == OK && raw->verb == UPDATE_SET ? check_usage(parser, raw->operand, USE_SET) : code;
+}
+
+static enum code check_operand(struct parser *parser, const struct raw_action *raw, const struct node **out)
 {
 	struct node *node;
-	enum code code = check_path(parser, raw->path, &action->path);
 
-	action->verb = raw->verb;
-	if (code != OK || raw->verb == UPDATE_REMOVE)
-		return code;
+	if (raw->verb == UPDATE_REMOVE)
+		return OK;
 	if (raw->verb == UPDATE_SET)
-		return check_set_value(parser, raw->operand, &action->operand);
+		return check_set_value(parser, raw->operand, out);
 	node = ARENA_NEW(parser->arena, struct node);
 	node->kind = NODE_VALUE;
-	code = check_value(parser, raw->operand, &node->value);
+	enum code code = check_value(parser, raw->operand, &node->value);
 	if (code != OK)
 		return code;
-	action->operand = node;
-	if (type_is_set(node->value.type) || (raw->verb == UPDATE_ADD && node->value.type == TYPE_N))
+	*out = node;
+	if (type_is_set((enum type)node->value.type) || (raw->verb == UPDATE_ADD && node->value.type == TYPE_N))
 		return OK;
-	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[raw->verb], long_type_name(node->value.type),
-		       verbs[raw->verb]);
+	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[raw->verb].name,
+		       long_type_name((enum type)node->value.type), verbs[raw->verb].name);
+}
+
+static enum code check_update(struct parser *parser, const struct raw_update *raw, struct update *update)
+{
+	struct raw **raws = ARENA_ARRAY(parser->arena, struct raw *, raw->n);
+	const struct path **paths = ARENA_ARRAY(parser->arena, const struct path *, raw->n);
+	enum code code = OK;
+
+	for (size_t i = 0; i < raw->n && code == OK; i++) {
+		raws[i] = raw->actions[i].path;
+		code = check_action_usage(parser, &raw->actions[i]);
+	}
+	if (code != OK)
+		return code;
+	if (raw->twice)
+		return err_set(parser->err, MSG_EXPR_SECTION_TWICE, parser->parameter, raw->twice);
+	code = check_paths(parser, raws, raw->n, paths);
+	for (size_t i = raw->n; i-- > 0 && code == OK;) {
+		update->actions[i].verb = raw->actions[i].verb;
+		update->actions[i].path = paths[i];
+		code = check_operand(parser, &raw->actions[i], &update->actions[i].operand);
+	}
+	return code;
 }
 
 enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err)
@@ -124,22 +156,9 @@ enum code expr_parse_update(struct expr_env *env, struct str text, struct update
 		code = parse_sections(&parser, &raw);
 	if (code != OK)
 		return code;
-	if (raw.twice)
-		return err_set(err, MSG_EXPR_SECTION_TWICE, parser.parameter, raw.twice);
-	if (parser.has_redundant_parentheses)
-		return err_set(err, MSG_EXPR_PARENTHESES, parser.parameter);
-	if (parser.operators > EXPR_OPERATORS_MAX)
-		return err_set(err, MSG_EXPR_OPERATORS, parser.parameter, parser.operators);
 	struct update *update = ARENA_NEW(env->arena, struct update);
-	const struct path **paths = ARENA_ARRAY(env->arena, const struct path *, raw.n);
 	update->n = raw.n;
 	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
-	for (size_t i = 0; i < raw.n; i++) {
-		code = check_action(&parser, &raw.actions[i], &update->actions[i]);
-		if (code != OK)
-			return code;
-		paths[i] = update->actions[i].path;
-	}
 	*out = update;
-	return check_paths(&parser, paths, raw.n);
+	return check_update(&parser, &raw, update);
 }

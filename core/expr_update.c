@@ -19,8 +19,11 @@ static enum code evaluate(struct change *change, const struct node *node, struct
 
 static enum code evaluate_two(struct change *change, const struct node *node, struct value *a, struct value *b)
 {
+	enum type type = node->kind == NODE_LIST_APPEND ? TYPE_L : TYPE_N;
 	enum code code = evaluate(change, node->args[0], a);
 
+	if (code == OK && a->type != type)
+		return err_set(change->err, MSG_UPDATE_OPERAND);
 	return code != OK ? code : evaluate(change, node->args[1], b);
 }
 
@@ -239,6 +242,39 @@ static int by_last_index(const void *a, const void *b)
 	return (i > k) - (i < k);
 }
 
+/* Whether the old item has the container that the path's last step goes into. */
+static bool is_valid_path(const struct change *change, const struct path *path)
+{
+	struct path parent = {path->n - 1, path->steps};
+	const struct value *container = path_get(&parent, 0, change->old);
+
+	return container && container->type == (str_is_set(path->steps[path->n - 1].name) ? TYPE_M : TYPE_L);
+}
+
+/*
+ * The value of every action from the old item. AWS: operands of ADD and DELETE that do not fit come before any path, and
+ * paths before the values of SET.
+ */
+static enum code evaluate_actions(struct change *change, const struct update *update, struct step_change *steps)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < update->n && code == OK; i++) {
+		steps[i].path = update->actions[i].path;
+		if (update->actions[i].verb != UPDATE_SET)
+			code = action_value(change, &update->actions[i], &steps[i].value);
+	}
+	for (size_t i = 0; i < update->n && code == OK; i++) {
+		if (!is_valid_path(change, steps[i].path))
+			code = err_set(change->err, MSG_UPDATE_PATH);
+	}
+	for (size_t i = 0; i < update->n && code == OK; i++) {
+		if (update->actions[i].verb == UPDATE_SET)
+			code = action_value(change, &update->actions[i], &steps[i].value);
+	}
+	return code;
+}
+
 enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
 		      struct err *err)
 {
@@ -246,21 +282,19 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	struct change change = {arena, old ? old : &nothing, err, false};
 	struct step_change *steps = ARENA_ARRAY(arena, struct step_change, update->n);
 	bool is_deeper = false;
+	enum code code = evaluate_actions(&change, update, steps);
 
-	for (size_t i = 0; i < update->n; i++) {
-		steps[i].path = update->actions[i].path;
-		enum code code = action_value(&change, &update->actions[i], &steps[i].value);
-		if (code != OK)
-			return code;
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < update->n; i++)
 		is_deeper = is_deeper || steps[i].path->n > 1;
-	}
 	if (is_deeper)
 		qsort(steps, update->n, sizeof(*steps), by_last_index);
 	*new_item = *change.old;
 	for (size_t i = 0; i < update->n; i++) {
 		struct value next;
-		enum code code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);
 
+		code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);
 		if (code != OK)
 			return code;
 		*new_item = next;
