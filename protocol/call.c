@@ -42,6 +42,13 @@ static enum code read_arn(struct str arn, struct ns *ns, struct str *name, struc
 	return is_name(*name) ? OK : err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
 }
 
+enum code call_check_values(const struct call *call, struct err *err)
+{
+	if (call->value_err.code != OK)
+		*err = call->value_err;
+	return call->value_err.code;
+}
+
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err)
 {
 	struct ns ns = call->ns;
@@ -73,8 +80,10 @@ static void note_elsewhere(struct call *call, struct str name)
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
 {
 	struct str name;
-	enum code code = call_table_name(call, name_or_arn, &name, err);
+	enum code code = call_check_values(call, err);
 
+	if (code == OK)
+		code = call_table_name(call, name_or_arn, &name, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < call->table_count; i++) { /* a batch names its tables often */

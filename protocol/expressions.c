@@ -97,7 +97,7 @@ static enum code check_values(const struct value *values, struct err *err)
 	return OK;
 }
 
-enum code expressions_check(struct arena *arena, const struct expression_request *request, struct err *err)
+enum code expressions_check(struct call *call, const struct expression_request *request, struct err *err)
 {
 	struct text texts[TEXT_COUNT];
 	bool has_expression = false, has_names = request->names && request->names->v;
@@ -107,7 +107,7 @@ enum code expressions_check(struct arena *arena, const struct expression_request
 	for (size_t i = 0; i < TEXT_COUNT; i++)
 		has_expression = has_expression || str_is_set(texts[i].text);
 	if (has_expression)
-		code = check_mixing(arena, request, texts, err);
+		code = check_mixing(call->arena, request, texts, err);
 	if (code)
 		return code;
 	if (has_names && !has_expression)
@@ -120,7 +120,7 @@ enum code expressions_check(struct arena *arena, const struct expression_request
 		code = check_names(request->names, err);
 	if (!code && request->values)
 		code = check_values(request->values, err);
-	return code;
+	return code ? code : call_check_values(call, err);
 }
 
 static struct expr_env build_env(struct arena *arena, const struct expression_request *request)

@@ -9,7 +9,7 @@
 #define DYNALITH_PROTOCOL_EXPRESSIONS_H
 
 #include "core/expr.h"
-#include "protocol/shapes.h"
+#include "protocol/handler.h"
 
 #define EXPRESSION_LEGACY_MAX 4
 
@@ -39,9 +39,9 @@ struct expressions {
 
 /*
  * Whether the parameters may stand together: no legacy ones beside expressions; names and values only with expressions, not
- * empty, with well-formed placeholders. ERR_VALIDATION.
+ * empty, with well-formed placeholders; then whether the request's attribute values are well-formed. ERR_VALIDATION.
  */
-enum code expressions_check(struct arena *arena, const struct expression_request *request, struct err *err) WARN_UNUSED;
+enum code expressions_check(struct call *call, const struct expression_request *request, struct err *err) WARN_UNUSED;
 
 /*
  * Parses every expression given, after expressions_check() found nothing, and then requires every name and value to be used.

@@ -22,10 +22,17 @@ struct call {
 	struct ns ns;
 	int64_t now_ms;
 	struct json_out out;
+	struct err value_err; /* the first error inside an attribute value of the request */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count, table_capacity;
 	struct table **tables;
 };
+
+/*
+ * The error inside the request's attribute values, if there is one. An operation asks after the rules of its parameters and before it uses a
+ * value; call_table asks too, so that none can forget.
+ */
+enum code call_check_values(const struct call *call, struct err *err) WARN_UNUSED;
 
 /* Which words an absent table is answered with. */
 enum absent_table {

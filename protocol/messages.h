@@ -22,6 +22,9 @@
 #define MSG_BASE64_CHARACTER ERR_SERIALIZATION, "%s", "Invalid Base64 content"
 
 /* Attribute values. */
+#define MSG_ATTRIBUTE_NAME_EMPTY ERR_VALIDATION, "%s", "Empty attribute name"
+#define MSG_EXPRESSION_VALUE \
+	ERR_VALIDATION, "ExpressionAttributeValues contains invalid value: " STR_FMT " for key " STR_FMT
 #define MSG_VALUE_EMPTY \
 	ERR_VALIDATION, "%s", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 #define MSG_VALUE_MANY                                                                                                   \

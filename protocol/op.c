@@ -128,7 +128,8 @@ static enum code gate_json(struct passage *passage, struct err *err)
 /* Types first, then constraints: shape_bind keeps that order. */
 static enum code gate_shape(struct passage *passage, struct err *err)
 {
-	return shape_bind(passage->request->arena, passage->op->input, passage->json, &passage->input, err);
+	passage->call.value_err = err_in(passage->request->arena);
+	return shape_bind(passage->request->arena, passage->op->input, passage->json, &passage->input, &passage->call.value_err, err);
 }
 
 static void release_tables(struct call *call)

@@ -28,6 +28,7 @@ struct shape {
 	const struct shape *element;      /* of a LIST; the value's of a MAP */
 	const struct shape *key;          /* of a MAP */
 	size_t size;                      /* of the C structure; of a list's element; of a map's entry */
+	bool is_expression;               /* ITEM: values of expressions */
 	size_t value_offset;              /* of the value in a map's entry */
 };
 

@@ -18,15 +18,16 @@ struct place {
 };
 
 /*
- * One walk finds three kinds of errors, reported in this order: the first of types ends it; those of constraints are collected; of those
- * inside attribute values the first is kept.
+ * One walk finds three kinds of errors: the first of types ends it; those of constraints are collected; of those inside attribute values
+ * the first is kept for the operation, which reports it after its own rules.
  */
 struct walk {
 	struct arena *arena;
 	struct err *err;
 	struct buf constraints;
 	unsigned constraint_count;
-	struct err value_err;
+	struct err *value_err;
+	struct str attribute; /* the top-level one that value_err is in */
 };
 
 static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out);
@@ -200,8 +201,8 @@ static enum code bind_boolean(struct walk *walk, const struct json *json, struct
 /* Keeps the first error inside an attribute value. */
 #define value_error(walk, ...)                                                             \
 	do {                                                                               \
-		if ((walk)->value_err.code == OK)                                          \
-			(void)(err_set(&(walk)->value_err, __VA_ARGS__) == OK);            \
+		if ((walk)->value_err->code == OK)                                         \
+			(void)(err_set((walk)->value_err, __VA_ARGS__) == OK);             \
 	} while (0)
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
@@ -216,6 +217,10 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 		struct member *member = &members[count];
 
 		member->name = json_name(walk->arena, child);
+		if (depth == 1 && walk->value_err->code == OK)
+			walk->attribute = member->name;
+		if (member->name.n == 0)
+			value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
 		enum code code = read_value(walk, child, depth, &member->value);
 		if (code != OK)
 			return code;
@@ -309,7 +314,7 @@ static enum code read_set(struct walk *walk, const struct json *json, enum type 
 		value_error(walk, MSG_SET_EMPTY_BINARY);
 	else if (n == 0)
 		value_error(walk, MSG_SET_EMPTY, kind);
-	if (!value_sort_set(elements, n, NULL) && walk->value_err.code == OK)
+	if (!value_sort_set(elements, n, NULL) && walk->value_err->code == OK)
 		duplicates_error(walk, type, json);
 	*out = (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
 	return OK;
@@ -390,7 +395,8 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	return OK;
 }
 
-static enum code bind_item(struct walk *walk, const struct json *json, const struct value **out)
+/* AWS names the expression's value that an error is in; of items and keys only the error is told. */
+static enum code bind_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct value **out)
 {
 	struct value *item = ARENA_NEW(walk->arena, struct value);
 
@@ -399,7 +405,11 @@ static enum code bind_item(struct walk *walk, const struct json *json, const str
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	*out = item;
-	return read_map(walk, json, 1, item);
+	bool had_error = walk->value_err->code != OK;
+	enum code code = read_map(walk, json, 1, item);
+	if (shape->is_expression && !had_error && walk->value_err->code != OK)
+		(void)(err_set(walk->value_err, MSG_EXPRESSION_VALUE, STR_ARG(walk->value_err->message), STR_ARG(walk->attribute)) == OK);
+	return code;
 }
 
 static enum code bind_structure(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, char *object)
@@ -508,7 +518,7 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 	case SHAPE_VALUE:
 		return read_value(walk, json, 1, out);
 	case SHAPE_ITEM:
-		return bind_item(walk, json, out);
+		return bind_item(walk, shape, json, out);
 	case SHAPE_STRUCTURE:
 		return bind_structure(walk, shape, json, place, out);
 	case SHAPE_LIST:
@@ -523,16 +533,13 @@ static enum code finish(struct walk *walk)
 	if (walk->constraint_count > 0)
 		return err_set(walk->err, MSG_CONSTRAINTS, walk->constraint_count, walk->constraint_count > 1 ? "s" : "",
 			       STR_ARG(buf_str(&walk->constraints)));
-	if (walk->value_err.code != OK) {
-		*walk->err = walk->value_err;
-		return walk->err->code;
-	}
 	return OK;
 }
 
-enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *err)
+enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *value_err,
+		     struct err *err)
 {
-	struct walk walk = {arena, err, buf_in(arena), 0, err_in(arena)};
+	struct walk walk = {arena, err, buf_in(arena), 0, value_err, STR_ABSENT};
 
 	*out = arena_calloc(arena, 1, shape->size);
 	enum code code = bind_structure(&walk, shape, json, NULL, *out);
@@ -541,8 +548,11 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, const struc
 
 enum code shape_read_value(struct arena *arena, const struct json *json, struct value *out, struct err *err)
 {
-	struct walk walk = {arena, err, buf_in(arena), 0, err_in(arena)};
+	struct err value_err = err_in(arena);
+	struct walk walk = {arena, err, buf_in(arena), 0, &value_err, STR_ABSENT};
 	enum code code = read_value(&walk, json, 1, out);
 
-	return code != OK ? code : finish(&walk);
+	if (code == OK && value_err.code != OK)
+		*err = value_err;
+	return code != OK ? code : value_err.code;
 }

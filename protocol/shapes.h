@@ -47,6 +47,7 @@ static inline bool opt_is_true(struct opt_bool option)
 #define LONG(id, name, min, max)
 #define BOOLEAN(id, name)
 #define ITEM_MAP(id, name)
+#define EXPRESSION_VALUES(id, name)
 #define ENUMERATOR(id, constant, text) constant,
 #define ENUMERATION(id, name, ...) enum { id##_unset = 0, __VA_ARGS__ id##_count };
 #define LIST(id, name, type, element, min, max) \
@@ -76,6 +77,7 @@ struct shape;
 #undef LONG
 #undef BOOLEAN
 #undef ITEM_MAP
+#undef EXPRESSION_VALUES
 #undef ENUMERATOR
 #undef ENUMERATION
 #undef LIST
@@ -86,8 +88,13 @@ struct shape;
 /* The size in bytes of a structure's C type. */
 size_t shape_size(const struct shape *shape);
 
-/* Binds `json` into a new, zeroed C struct of the shape (a structure) in the arena. */
-enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *err) WARN_UNUSED;
+/*
+ * Binds `json` into a new, zeroed C struct of the shape (a structure) in the arena. Returns the first error of types, or all those of
+ * constraints as one. The first error inside an attribute value goes to *value_err alone, since AWS's rules of the parameters come before it:
+ * such a value is bound as some valid one and must not be used.
+ */
+enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *value_err,
+		     struct err *err) WARN_UNUSED;
 
 /* The wire text of an enumeration's constant. */
 struct str shape_enum_text(const struct shape *shape, int constant);

@@ -19,7 +19,7 @@ static enum code parse(struct call *call, const struct delete_item_input *input,
 	enum code code = rules_return_values(input->return_values, err);
 
 	if (!code)
-		code = expressions_check(call->arena, &request, err);
+		code = expressions_check(call, &request, err);
 	if (!code)
 		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
 	if (!code)

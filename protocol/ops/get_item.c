@@ -14,7 +14,7 @@ static enum code parse(struct call *call, const struct get_item_input *input, st
 		.legacy = {{"AttributesToGet", input->attributes_to_get.v != NULL}},
 	};
 	struct projection *attributes = NULL;
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &attributes, err);

@@ -19,7 +19,7 @@ static enum code parse(struct call *call, const struct put_item_input *input, st
 	enum code code = rules_return_values(input->return_values, err);
 
 	if (!code)
-		code = expressions_check(call->arena, &request, err);
+		code = expressions_check(call, &request, err);
 	if (!code)
 		code = rules_item_size(input->item, err);
 	if (!code)

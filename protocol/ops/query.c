@@ -25,7 +25,7 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	};
 	if (input->limit.is_set && input->limit.value < 1)
 		return err_set(err, MSG_QUERY_LIMIT);
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = expressions_parse(call->arena, &request, out, err);

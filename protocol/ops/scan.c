@@ -19,7 +19,7 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 			   {"ScanFilter", input->scan_filter.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0}},
 	};
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = expressions_parse(call->arena, &request, out, err);

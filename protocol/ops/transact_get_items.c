@@ -15,7 +15,7 @@ static enum code parse(struct call *call, const struct get_action *get, struct e
 		.projection = get->projection_expression,
 		.names = &get->expression_attribute_names,
 	};
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = expressions_parse(call->arena, &request, out, err);

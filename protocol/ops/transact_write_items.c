@@ -65,7 +65,7 @@ static enum code parse(struct call *call, struct action *action, struct write *w
 		.names = action->names,
 		.values = action->values,
 	};
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code && action->kind == WRITE_PUT)
 		code = rules_item_size(action->subject, err);

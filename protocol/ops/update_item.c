@@ -23,7 +23,7 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 	};
 	const struct node *expected = NULL;
 	struct update *updates = NULL;
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
