@@ -27,19 +27,15 @@ void parser_advance(struct parser *parser)
 		parser->next = lexer_next(&parser->lexer);
 }
 
-/* The text from the token before the offending one to the token after it, as AWS shows it. */
+/* The text from the token before the offending one to the token after it, or the end of the text, as AWS shows it. */
 enum code parser_syntax_error(struct parser *parser)
 {
-	const struct token *first = parser->previous.text.n ? &parser->previous : &parser->token;
-	const struct token *last = parser->next.text.n ? &parser->next : &parser->token;
-	struct str token = parser->token.text, near;
+	struct str token = parser->token.kind == TOKEN_END ? STR("<EOF>") : parser->token.text, text = parser->lexer.text;
+	const char *first = parser->previous.text.n ? parser->previous.text.p : text.p;
+	bool is_last = parser->token.kind == TOKEN_END || parser->next.kind == TOKEN_END;
+	const char *end = is_last ? text.p + text.n : parser->next.text.p + parser->next.text.n;
+	struct str near = {first, (size_t)(end - first)};
 
-	if (parser->token.kind == TOKEN_END) {
-		token = STR("<EOF>");
-		near = parser->previous.text.n ? parser->previous.text : parser->lexer.text;
-	} else {
-		near = (struct str){first->text.p, (size_t)(last->text.p + last->text.n - first->text.p)};
-	}
 	return err_set(parser->err, MSG_EXPR_SYNTAX, parser->parameter, STR_ARG(token), STR_ARG(near));
 }
 

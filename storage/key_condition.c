@@ -53,18 +53,13 @@ static enum node_kind mirrored(enum node_kind kind)
 	}
 }
 
-/* What messages call an attribute: a key of the table goes by that also in an index. */
-static const char *key_word(const struct table *table, const struct index *index, struct str name)
+static bool is_top_level(void *context, const struct path *path)
 {
-	for (unsigned i = 0; i < key_schema_count(&table->keys); i++) {
-		if (str_eq(table->keys.attributes[i].name, name))
-			return "Key";
-	}
-	return index ? "IndexKey" : "Key";
+	(void)context;
+	return path->n == 1;
 }
 
-static enum code read_conjunct(const struct node *node, const struct table *table, const struct index *index,
-			       struct conjunct *out, struct err *err)
+static enum code read_conjunct(const struct node *node, struct conjunct *out, struct err *err)
 {
 	const struct path *path = NULL;
 	unsigned path_at = 0;
@@ -88,9 +83,6 @@ static enum code read_conjunct(const struct node *node, const struct table *tabl
 	}
 	if (!path)
 		return err_set(err, MSG_KEY_CONDITION_NO_NAME);
-	if (path->n > 1)
-		return err_set(err, MSG_KEY_CONDITION_PATH, key_word(table, index, path->steps[0].name),
-			       STR_ARG(path->steps[0].name));
 	if (path_at > 0 && (node->kind == NODE_BEGINS_WITH || node->kind == NODE_BETWEEN))
 		return err_set(err, MSG_KEY_CONDITION_ORDER, operator_name(node->kind));
 	if (path_at > 0)
@@ -100,16 +92,16 @@ static enum code read_conjunct(const struct node *node, const struct table *tabl
 }
 
 /* Depth is bounded by the parser. */
-static enum code collect(const struct node *node, const struct table *table, const struct index *index, struct conjuncts *all, struct err *err)
+static enum code collect(const struct node *node, struct conjuncts *all, struct err *err)
 {
 	struct conjunct conjunct;
 
 	if (node->kind == NODE_AND) {
-		enum code code = collect(node->args[0], table, index, all, err);
+		enum code code = collect(node->args[0], all, err);
 
-		return code != OK ? code : collect(node->args[1], table, index, all, err);
+		return code != OK ? code : collect(node->args[1], all, err);
 	}
-	enum code code = read_conjunct(node, table, index, &conjunct, err);
+	enum code code = read_conjunct(node, &conjunct, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < all->n; i++) {
@@ -232,7 +224,9 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table, 
 {
 	const struct key_schema *keys = index ? &index->keys : &table->keys;
 	struct conjuncts all = {0};
-	enum code code = collect(condition, table, index, &all, err);
+	if (!node_walk_paths(condition, is_top_level, NULL))
+		return err_set(err, MSG_KEY_CONDITION_DOCUMENT);
+	enum code code = collect(condition, &all, err);
 	const struct conjunct *last = NULL;
 	size_t used = keys->hash_count;
 

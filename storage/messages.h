@@ -36,6 +36,7 @@
 #define MSG_KEY_CONDITION_UNSUPPORTED ERR_VALIDATION, "Query key condition not supported"
 #define MSG_KEY_CONDITION_OPERATOR ERR_VALIDATION, "Invalid operator used in KeyConditionExpression: %s"
 #define MSG_KEY_CONDITION_TWICE ERR_VALIDATION, "KeyConditionExpressions must only contain one condition per key"
+#define MSG_KEY_CONDITION_DOCUMENT ERR_VALIDATION, "KeyConditionExpressions cannot have conditions on nested attributes"
 #define MSG_KEY_CONDITION_NESTED ERR_VALIDATION, "KeyConditionExpressions cannot contain nested operations"
 #define MSG_KEY_CONDITION_COUNT ERR_VALIDATION, "Conditions can be of length 1 or 2 only"
 #define MSG_KEY_CONDITION_NAMES \
@@ -44,9 +45,6 @@
 	ERR_VALIDATION, "Invalid condition in KeyConditionExpression: No key attribute specified"
 #define MSG_KEY_CONDITION_ORDER \
 	ERR_VALIDATION, "Invalid condition in KeyConditionExpression: %s operator must have the key attribute as its first operand"
-#define MSG_KEY_CONDITION_PATH                                                                                          \
-	ERR_VALIDATION, "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: " \
-			"%s: " STR_FMT
 #define MSG_KEY_CONDITION_TYPE \
 	ERR_VALIDATION, "One or more parameter values were invalid: Condition parameter type does not match schema type"
 
