@@ -155,6 +155,9 @@ struct value expr_project(const struct projection *projection, const struct subj
 /* Whether any path of an update / projection / condition starts with the attribute (key checks: "part of the key"). */
 bool update_touches(const struct update *update, struct str attribute);
 bool projection_has(const struct projection *projection, struct str attribute);
+/* Calls `visit` for each path of the tree, in the order of the text, until it returns false; returns whether it never did. */
+typedef bool path_visit(void *context, const struct path *path);
+bool node_walk_paths(const struct node *node, path_visit *visit, void *context);
 /* The first of `names` that the condition refers to, or absent: FilterExpression must not name key attributes. */
 struct str node_find_attribute(const struct node *node, const struct str *names, size_t n);
 

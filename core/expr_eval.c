@@ -127,6 +127,18 @@ bool expr_eval(const struct node *node, const struct subject *subject)
 	}
 }
 
+/* Depth is bounded by the parser. */
+bool node_walk_paths(const struct node *node, path_visit *visit, void *context)
+{
+	if (node->kind == NODE_PATH)
+		return visit(context, node->path);
+	for (unsigned i = 0; i < node->arg_count; i++) {
+		if (!node_walk_paths(node->args[i], visit, context))
+			return false;
+	}
+	return true;
+}
+
 struct str node_find_attribute(const struct node *node, const struct str *names, size_t n)
 {
 	if (node->kind == NODE_PATH) {

@@ -26,21 +26,6 @@ enum code rules_update_keys(const struct table *table, const struct update *upda
 	return OK;
 }
 
-/* Calls `visit` for each path of the tree until it says no; the parser bounds how deep trees are. */
-typedef bool path_visit(void *context, const struct path *path);
-
-static bool walk_paths(const struct node *node, unsigned depth, path_visit *visit, void *context)
-{
-	if (depth > EXPR_DEPTH_MAX)
-		return true;
-	if (node->kind == NODE_PATH)
-		return visit(context, node->path);
-	for (unsigned i = 0; i < node->arg_count; i++)
-		if (!walk_paths(node->args[i], depth + 1, visit, context))
-			return false;
-	return true;
-}
-
 struct key_path_search {
 	const struct table *table;
 	const char *kind; /* of key found: "Key" or "IndexKey" */
@@ -77,7 +62,7 @@ static bool is_update_free_of_keys(struct key_path_search *search, const struct 
 	for (size_t i = 0; i < update->n; i++) {
 		const struct update_action *action = &update->actions[i];
 
-		if (action->operand && !walk_paths(action->operand, 0, is_not_into_key, search))
+		if (action->operand && !node_walk_paths(action->operand, is_not_into_key, search))
 			return false;
 		if (!has_key(&search->table->keys, action->path->steps[0].name) && !is_not_into_key(search, action->path))
 			return false;
@@ -89,10 +74,11 @@ enum code rules_key_paths(const struct table *table, const struct expressions *e
 {
 	struct key_path_search search = {.table = table};
 	const struct projection *projection = expressions->projection;
-	bool is_free = !expressions->condition || walk_paths(expressions->condition, 0, is_not_into_key, &search);
+	const struct node *conditions[] = {expressions->key_condition, expressions->condition, expressions->filter};
+	bool is_free = true;
 
-	if (is_free && expressions->filter)
-		is_free = walk_paths(expressions->filter, 0, is_not_into_key, &search);
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]) && is_free; i++)
+		is_free = !conditions[i] || node_walk_paths(conditions[i], is_not_into_key, &search);
 	if (is_free && expressions->update)
 		is_free = is_update_free_of_keys(&search, expressions->update);
 	for (size_t i = 0; is_free && projection && i < projection->n; i++)
@@ -137,14 +123,6 @@ enum code rules_query_filter(const struct key_schema *keys, const struct node *f
 	return OK;
 }
 
-static bool is_projected(const struct index *index, struct str name)
-{
-	for (size_t i = 0; i < index->projected_count; i++)
-		if (str_eq(index->projected[i], name))
-			return true;
-	return index->projection == PROJECT_ALL;
-}
-
 /* The names that an index lacks, as a list for a message; a name stands once. */
 struct missing {
 	struct arena *arena;
@@ -157,7 +135,7 @@ static bool add_missing(void *context, const struct path *path)
 	struct missing *missing = context;
 	struct str name = path->steps[0].name;
 
-	if (is_projected(missing->index, name) ||
+	if (index_projects(missing->index, name) ||
 	    str_contains(missing->names, str_printf(missing->arena, ", " STR_FMT ", ", STR_ARG(name))))
 		return true;
 	missing->names = str_printf(missing->arena, STR_FMT STR_FMT ", ", STR_ARG(missing->names), STR_ARG(name));
@@ -180,7 +158,7 @@ enum code rules_filter_projected(struct arena *arena, const struct index *index,
 
 	if (!index || index->projection == PROJECT_ALL || !filter)
 		return OK;
-	walk_paths(filter, 0, add_missing, &missing);
+	node_walk_paths(filter, add_missing, &missing);
 	if (!str_is_set(missing_list(&missing)))
 		return OK;
 	return err_set(err, MSG_FILTER_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));

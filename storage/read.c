@@ -39,12 +39,18 @@ struct visit {
 	struct err *err;
 	enum code code;
 	enum read_mode mode;
-	bool needs_base;     /* rows of a local index are completed from the table */
+	bool needs_base;     /* rows of a local index are completed from the table: for what is wanted */
+	bool filters_base;   /* the same, for the filter */
 	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
 };
 
+static bool is_held(void *page, const struct path *path)
+{
+	return index_projects(((struct read_page *)page)->index, path->steps[0].name);
+}
+
 /* Whether the page wants attributes that its index does not hold; only local indexes can fetch them. */
-static bool is_base_needed(const struct read_page *page)
+static bool is_base_needed(struct read_page *page)
 {
 	const struct index *index = page->index;
 
@@ -53,15 +59,15 @@ static bool is_base_needed(const struct read_page *page)
 	if (page->select == READ_ALL_ATTRIBUTES)
 		return true;
 	for (size_t i = 0; page->projection && i < page->projection->n; i++) {
-		struct str name = page->projection->paths[i]->steps[0].name;
-		bool is_projected = false;
-
-		for (size_t k = 0; k < index->projected_count && !is_projected; k++)
-			is_projected = str_eq(index->projected[k], name);
-		if (!is_projected)
+		if (!is_held(page, page->projection->paths[i]))
 			return true;
 	}
 	return false;
+}
+
+static bool is_base_filtered(struct read_page *page)
+{
+	return page->index && page->index->is_local && page->filter && !node_walk_paths(page->filter, is_held, page);
 }
 
 /* The whole item of an index row; bills its reading to the table. */
@@ -80,13 +86,15 @@ static enum code fetch_base(struct visit *visit, struct str *image)
 	return code;
 }
 
-static void deliver(struct visit *visit, struct str image)
+/* `image` is what is wanted of, `filtered` what the filter sees. */
+static void deliver(struct visit *visit, struct str image, struct str filtered)
 {
 	struct read_page *page = visit->page;
-	struct subject subject = {visit->arena, NULL, image};
+	struct subject subject = {visit->arena, NULL, filtered};
 
 	if (page->filter && !expr_eval(page->filter, &subject))
 		return;
+	subject.image = image;
 	page->count++;
 	if (page->select == READ_COUNT)
 		return;
@@ -103,16 +111,16 @@ static bool visit_row(void *context, struct str key, struct str row)
 {
 	struct visit *visit = context;
 	struct read_page *page = visit->page;
-	struct str image = row;
+	struct str base = row;
 
 	(void)key;
 	page->scanned++;
 	visit->bytes += image_item_size(row);
-	if (visit->needs_base)
-		visit->code = fetch_base(visit, &image);
+	if (visit->needs_base || visit->filters_base)
+		visit->code = fetch_base(visit, &base);
 	if (visit->code != OK)
 		return false;
-	deliver(visit, image);
+	deliver(visit, visit->needs_base ? base : row, visit->filters_base ? base : row);
 	if ((page->limit && page->scanned >= page->limit) || visit->bytes >= PAGE_SIZE_MAX) {
 		/* the row's bytes are gone after this call */
 		page->last_key = item_key_attributes(visit->arena, page->table, page->index, str_copy(visit->arena, row));
@@ -164,7 +172,14 @@ static struct store_range page_range(struct arena *arena, const struct read_page
 enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err)
 {
 	struct store_range range = page_range(arena, page);
-	struct visit visit = {page, arena, NULL, err, OK, page->is_consistent ? READ_CONSISTENT : READ_EVENTUAL, is_base_needed(page), 0};
+	struct visit visit = {
+		.page = page,
+		.arena = arena,
+		.err = err,
+		.mode = page->is_consistent ? READ_CONSISTENT : READ_EVENTUAL,
+		.needs_base = is_base_needed(page),
+		.filters_base = is_base_filtered(page),
+	};
 	enum code code;
 
 	page->count = page->scanned = 0;

@@ -448,3 +448,12 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 	*out = table;
 	return OK;
 }
+
+bool index_projects(const struct index *index, struct str attribute)
+{
+	for (size_t i = 0; i < index->projected_count; i++) {
+		if (str_eq(index->projected[i], attribute))
+			return true;
+	}
+	return index->projection == PROJECT_ALL;
+}

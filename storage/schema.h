@@ -168,4 +168,7 @@ struct str table_arn(struct arena *arena, const struct table *table);
 struct str table_encode(struct arena *arena, const struct table *table);
 enum code table_decode(struct str record, struct table **out, struct err *err) WARN_UNUSED;
 
+/* Whether the index's rows hold the attribute. */
+bool index_projects(const struct index *index, struct str attribute);
+
 #endif

@@ -43,7 +43,7 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 		.legacy = {{"AttributesToGet", share->wanted->attributes_to_get.v != NULL}},
 	};
 	struct projection *attributes = NULL;
-	enum code code = expressions_check(call->arena, &request, err);
+	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &attributes, err);
@@ -181,7 +181,10 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 	if (code)
 		return code;
 	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, total);
+	struct table *table;
 
+	for (size_t i = 0; !code && i < n; i++) /* every table comes before any key */
+		code = call_table(call, shares[i].name, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; !code && i < n; i++)
 		code = prepare(call, &shares[i], reads, err);
 	if (!code)

@@ -86,7 +86,10 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	if (code)
 		return code;
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, total);
+	struct table *table;
 
+	for (size_t i = 0; !code && i < items->n; i++) /* every table comes before any key */
+		code = call_table(call, items->v[i].key, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; !code && i < items->n; done += items->v[i++].value.n)
 		code = prepare(call, items->v[i].key, &items->v[i].value, writes + done, err);
 	if (!code)
