@@ -53,12 +53,6 @@ static enum node_kind mirrored(enum node_kind kind)
 	}
 }
 
-static bool is_top_level(void *context, const struct path *path)
-{
-	(void)context;
-	return path->n == 1;
-}
-
 static enum code read_conjunct(const struct node *node, struct conjunct *out, struct err *err)
 {
 	const struct path *path = NULL;
@@ -71,6 +65,8 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 		const struct node *arg = node->args[i];
 
 		if (arg->kind == NODE_PATH) {
+			if (arg->path->n > 1)
+				return err_set(err, MSG_KEY_CONDITION_DOCUMENT);
 			if (path)
 				return err_set(err, MSG_KEY_CONDITION_NAMES);
 			path = arg->path;
@@ -224,8 +220,6 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table, 
 {
 	const struct key_schema *keys = index ? &index->keys : &table->keys;
 	struct conjuncts all = {0};
-	if (!node_walk_paths(condition, is_top_level, NULL))
-		return err_set(err, MSG_KEY_CONDITION_DOCUMENT);
 	enum code code = collect(condition, &all, err);
 	const struct conjunct *last = NULL;
 	size_t used = keys->hash_count;

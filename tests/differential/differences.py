@@ -169,7 +169,7 @@ PARAMETERS = (r"ValidationException: (Can not use both|ExpressionAttribute(Names
 
 PAIRS = [
     Pair("constraints of the API's model come first and are listed together", RECORDED, MODEL, r"(?!SerializationException)"),
-    Pair("JSON of a wrong type is a SerializationException", RECORDED, r"SerializationException: ", r"InternalFailure: |200|ValidationException: "),
+    Pair("JSON of a wrong type is a SerializationException", RECORDED, r"SerializationException: ", r"InternalFailure: |200|ValidationException: |ResourceInUseException: "),
     Pair("an existing table is named", RECORDED, r"ResourceInUseException: Table already exists: ", r"ResourceInUseException: Cannot create preexisting table"),
     Pair("a missing table is \"Requested resource not found\"", RECORDED, r"ResourceNotFoundException: Requested resource not found",
          r"ResourceNotFoundException: Cannot do operations on a non-existent table"),
@@ -190,7 +190,7 @@ PAIRS = [
          r"ValidationException: (One or more parameter values were invalid|Invalid \w+Expression|ConditionalOperator)|ConditionalCheckFailed|200"),
     Pair("names or values that no expression can use are refused, an empty map too", RECORDED,
          r"ValidationException: ExpressionAttribute(Names|Values) can only be specified when using expressions", r"200"),
-    Pair("each table of a BatchGetItem has parameters of its own", API, r"200|ValidationException: ", MIXED, ("BatchGetItem",)),
+    Pair("each table of a BatchGetItem has parameters of its own", API, r"200|ValidationException: |ResourceNotFoundException: ", MIXED, ("BatchGetItem",)),
     Pair("\"size\" is a reserved word where it is no function", GUIDE + ", \"Reserved words\"", r"ValidationException: Invalid \w+Expression: Attribute name is a reserved keyword",
          r"200|ValidationException|ConditionalCheckFailed"),
     Pair("overlapping and conflicting paths: the first two of the text that clash are named", "DynamoDB Local names a path that clashes with nothing",
@@ -214,7 +214,7 @@ PAIRS = [
     Pair("Segment is compared with TotalSegments in words", RECORDED, r"ValidationException: The Segment parameter is zero-based", MODEL),
     Pair("two mistakes of one update: the invalid path is told before the missing operand", "both hold; AWS's order is not known",
          r"ValidationException: The document path provided in the update expression is invalid for update",
-         r"ValidationException: The provided expression refers to an attribute that does not exist in the item"),
+         r"ValidationException: (The provided expression refers to an attribute that does not exist in the item|An operand in the update)"),
     Pair("binary sets with a duplicate are shown", RECORDED, r"ValidationException: .*Input collection \[.*\]of type BS contains duplicates",
          r"ValidationException: .*Input collection of type BS contains duplicates"),
     Pair("a set with a duplicate: the sentence ends with a full stop", RECORDED, r"ValidationException: .*Input collection \[.*\] contains duplicates",
@@ -251,6 +251,11 @@ PAIRS = [
          r"ValidationException: (ConditionalOperator|One or more parameter values were invalid: Comparison|The provided starting key)", ("Query",)),
     Pair("Select is judged before the starting key", "both hold; AWS's order is not known", r"ValidationException: ALL_PROJECTED_ATTRIBUTES can be used only",
          r"ValidationException: The provided starting key"),
+    Pair("a missing key is told before an empty one", "both hold; AWS's order is not known", r"ValidationException: One or more parameter values were invalid: Missing the key",
+         r"ValidationException: One or more parameter values are not valid"),
+    Pair("of several wrong values the first of the text is told", "both hold; AWS's order is not known", r"ValidationException: (ExpressionAttributeValues contains invalid value: )?" + NUMBER,
+         r"ValidationException: (ExpressionAttributeValues contains invalid value: )?(Input collection|Supplied Attr|One or more parameter values were invalid: )"),
+    Pair("AttributesToGet is read before Segment", "both hold; AWS's order is not known", r"ValidationException: One or more parameter values were invalid: Duplicate value", MODEL),
     Pair("a failure of their own", "InternalFailure is no answer to a request", r"", r"InternalFailure: "),
     Pair("empty batches", RECORDED, r"ValidationException: The requestItems parameter is required for Batch(Get|Write)Item",
          r"ValidationException: Batch(Get|Write)Item (must|cannot) have"),
@@ -280,7 +285,7 @@ STAGES = [
     r"ValidationException: ExpressionAttribute(Names|Values) (can only|must not|contains invalid (key|value: Empty attribute name for key #))",
     r"ValidationException: (ExpressionAttributeValues contains invalid value|Supplied Attr|The supplied Item|" + NUMBER + r"|A value provided|DynamoDB only supports|Empty attribute name|"
     r"One or more parameter values were invalid: (An? \w+ set|Input collection|Binary sets|Null attr)|Input collection|Nesting)",
-    r"ValidationException: (ConditionalOperator |One or more parameter values were invalid: (Only DELETE|ComparisonOperator|Value |Invalid number|ADD action|DELETE action|Duplicate)|"
+    r"ValidationException: (ConditionalOperator |One or more parameter values were invalid: (Only DELETE|ComparisonOperator|Value |Invalid number|ADD action|DELETE action|Duplicate|AttributeValues inside)|"
     r"The BETWEEN condition|Unsupported operator)",
     r"ValidationException: (Invalid \w+Expression: |Value provided in)",
     r"ValidationException: (The (Segment|TotalSegments) parameter|If segment|Either the Key|Attempted conditional|Query key condition)",

@@ -116,7 +116,7 @@ def normal(operation, body, answer):
         by_index = body.get("IndexName", "").startswith("GSI") if isinstance(body.get("IndexName"), str) else False
         if by_index and ("LastEvaluatedKey" in content or "ExclusiveStartKey" in body):
             return [status, "part of an index: entries of equal keys have no order"]
-        if operation == "Scan" or by_index:
+        if operation == "Scan" or "IndexName" in body:
             content["Items"].sort(key=lambda i: json.dumps(canonical(i, operation), sort_keys=True))
     if operation == "Scan" and ("LastEvaluatedKey" in content or "ExclusiveStartKey" in body or "Segment" in body):
         return [status, "part of a Scan"]

@@ -9,8 +9,24 @@ static struct err err;
 
 static enum code check(const struct expression_request *request)
 {
+	struct call call = {.arena = arena};
+
 	err = err_in(arena);
-	return expressions_check(arena, request, &err);
+	return expressions_check(&call, request, &err);
+}
+
+TEST(values_are_judged_after_the_parameters)
+{
+	struct call call = {.arena = arena, .value_err = err_in(arena)};
+	struct expression_request request = {.condition = STR("a = b"), .legacy = {{"Expected", true}}};
+
+	CHECK_INT(err_set(&call.value_err, ERR_VALIDATION, "%s", "a value"), ERR_VALIDATION);
+	err = err_in(arena);
+	CHECK_INT(expressions_check(&call, &request, &err), ERR_VALIDATION);
+	CHECK(str_starts_with(err.message, STR("Can not use both")));
+	request.legacy[0].is_given = false;
+	CHECK_INT(expressions_check(&call, &request, &err), ERR_VALIDATION);
+	CHECK_STR(err.message, "a value");
 }
 
 TEST(expressions_do_not_mix_with_legacy_parameters)
@@ -251,6 +267,7 @@ int main(void)
 		TEST_CASE(names_and_values_need_expressions),
 		TEST_CASE(placeholders_are_well_formed),
 		TEST_CASE(unused_names_are_refused),
+		TEST_CASE(values_are_judged_after_the_parameters),
 		TEST_CASE(return_values_of_put_and_delete),
 		TEST_CASE(segments),
 		TEST_CASE(filters_and_keys),
