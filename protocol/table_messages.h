@@ -1,6 +1,6 @@
 /*
  * table_messages - texts of the errors that the table operations' rules give.
- * Source: recorded answers of AWS; those the record lacks, DynamoDB Local.
+ * Source: recorded answers of AWS; those the record lacks, DynamoDB Local. Of tags, which both lack: what users of AWS report.
  */
 #ifndef DYNALITH_PROTOCOL_TABLE_MESSAGES_H
 #define DYNALITH_PROTOCOL_TABLE_MESSAGES_H
@@ -72,6 +72,22 @@
 	ERR_VALIDATION, "%s", INVALID "Only one of Create, Update or Delete can be given for each GlobalSecondaryIndexUpdate"
 #define MSG_UPDATE_INDEX_MANY \
 	ERR_LIMIT_EXCEEDED, "%s", "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+#define MSG_TTL_SAME ERR_VALIDATION, "TimeToLive is already %s"
+#define MSG_TTL_OTHER ERR_VALIDATION, "TimeToLive is active on a different AttributeName: current AttributeName is " STR_FMT
+#define MSG_TTL_SOON ERR_VALIDATION, "%s", "Time to live has been modified multiple times within a fixed interval"
+#define MSG_TAGS_NULL ERR_VALIDATION, "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null"
+#define MSG_TAGS_NONE ERR_VALIDATION, "Atleast one %s needs to be provided as Input."
+#define MSG_TAG_KEY ERR_VALIDATION, "The Tag Key provided is invalid, Key: " STR_FMT
+#define MSG_TAG_VALUE ERR_VALIDATION, "The Tag Value provided is invalid, Value: " STR_FMT
+#define MSG_TAG_RESERVED ERR_VALIDATION, "Tag Key cannot be prefixed with aws:, Key: " STR_FMT
+#define MSG_TAG_TWICE ERR_VALIDATION, "Duplicate Tag Keys provided as input: Duplicate Tag Key found " STR_FMT
+#define MSG_TAG_MANY ERR_VALIDATION, "%s", "Number of Tags exceed the current limit for the provided ResourceArn"
+#define MSG_TAG_IN_USE ERR_RESOURCE_IN_USE, "Attempt to change a resource which is still in use: Table is being %s: " STR_FMT
+#define MSG_TAG_DENIED ERR_ACCESS_DENIED, "%s", "Access is denied"
+#define MSG_TAG_ARN_MISSING ERR_VALIDATION, "%s", "Invalid TableArn"
+#define MSG_TAG_ARN_PREFIX ERR_VALIDATION, INVALID "ARNs must start with 'arn:': " STR_FMT
+#define MSG_TAG_ARN_KIND ERR_VALIDATION, INVALID "Provided Arn is not a DynamoDB resource arn: " STR_FMT
+#define MSG_TAG_ARN_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: ResourceArn: " STR_FMT " not found"
 #define MSG_UPDATE_INDEX_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Table: " STR_FMT " does not have index: " STR_FMT
 
 #endif

@@ -11,6 +11,7 @@
 #include "server/log.h"
 #include "server/routes.h"
 #include "server/sigv4.h"
+#include "server/upkeep.h"
 #include "server/version.h"
 #include "storage/sqlite/sqlite_store.h"
 
@@ -50,14 +51,16 @@ static int fail(struct err *err)
 }
 
 /* Serves until SIGTERM or SIGINT; both are blocked already. */
-static int serve(const struct config *config, struct catalog *catalog, const sigset_t *signals)
+static int serve(const struct config *config, struct catalog *catalog, struct clock *clock, struct upkeep *upkeep, const sigset_t *signals)
 {
-	struct service service = {.catalog = catalog, .now_ms = clock_now_ms, .note = note};
+	struct service service = {.catalog = catalog, .now_ms = clock_now_ms, .clock_context = clock, .note = note};
 	struct routes routes = {
 		.service = &service,
 		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
 		.metrics = metrics_new(),
 		.auth = auth_of(config->auth),
+		.clock = clock,
+		.upkeep = upkeep,
 	};
 	struct http_options options = {
 		.host = config->host, .port = (unsigned short)config->port, .threads = thread_count(config),
@@ -83,6 +86,23 @@ static int serve(const struct config *config, struct catalog *catalog, const sig
 	return status;
 }
 
+static int keep_and_serve(const struct config *config, struct catalog *catalog, const sigset_t *signals)
+{
+	struct clock clock = {0};
+	struct upkeep_options options = {
+		.catalog = catalog, .clock = &clock, .ttl_delay_ms = (int64_t)config->ttl_delay * 1000, .period_ms = config->ttl_period,
+	};
+	struct upkeep *upkeep = upkeep_start(&options);
+
+	if (!upkeep) {
+		fprintf(stderr, "dynalith: cannot start a thread\n");
+		return EXIT_FAILURE;
+	}
+	int status = serve(config, catalog, &clock, upkeep, signals);
+	upkeep_stop(upkeep);
+	return status;
+}
+
 static int run(struct arena *arena, const struct config *config, const sigset_t *signals)
 {
 	struct sqlite_store_options store_options = {
@@ -105,7 +125,7 @@ static int run(struct arena *arena, const struct config *config, const sigset_t 
 		store_close(store);
 		return fail(&err);
 	}
-	int status = serve(config, catalog, signals);
+	int status = keep_and_serve(config, catalog, signals);
 	catalog_close(catalog);
 	store_close(store);
 	return status;

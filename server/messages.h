@@ -27,6 +27,11 @@
 	ERR_INVALID_SIGNATURE, "The request signature we calculated does not match the signature you provided. Check your AWS Secret "  \
 			       "Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String " \
 			       "for this request should have been\n'" STR_FMT "'\n\nThe String-to-Sign should have been\n'" STR_FMT "'\n"
+#define MSG_CLOCK_BODY ERR_VALIDATION, "%s", "The clock wants a JSON object, such as {\"advance\": \"30d\"}"
+#define MSG_CLOCK_MEMBER                                                                                                    \
+	ERR_VALIDATION, "Not understood: " STR_FMT ". The clock takes \"release\": true, \"set\": seconds or "              \
+			"\"2030-01-31T12:00:00Z\", \"advance\": seconds or \"30d\", \"freeze\": true or false"
+#define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_BODY_ENCODING ERR_SERIALIZATION, "%s", "The request body is not valid gzip data"
 
 #endif

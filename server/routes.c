@@ -87,20 +87,71 @@ static void health(struct http_response *response)
 	response->body = STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
 }
 
-static void show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response)
+static enum code show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	(void)err;
+	response->content_type = STR("text/plain; version=0.0.4");
+	response->body = metrics_text(routes->metrics, request->arena);
+	return OK;
+}
+
+static enum code show_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	(void)err;
+	response->content_type = STR("application/json");
+	response->body = clock_describe(routes->clock, request->arena, 0);
+	return OK;
+}
+
+/* Answers when all that falls due by the turn is done, so that a test can look at once. */
+static enum code turn_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	uint64_t expired;
+	enum code code = clock_turn(routes->clock, request->body, err);
+
+	if (code == OK)
+		code = upkeep_run(routes->upkeep, &expired, err);
+	if (code != OK)
+		return code;
+	response->content_type = STR("application/json");
+	response->body = clock_describe(routes->clock, request->arena, expired);
+	return OK;
+}
+
+/* Our own pages besides health. */
+static const struct page {
+	struct str path;
+	bool is_get;
+	enum code (*show)(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err);
+} pages[] = {
+	{STR_INIT("/_dynalith/metrics"), true, show_metrics},
+	{STR_INIT("/_dynalith/clock"), true, show_clock},
+	{STR_INIT("/_dynalith/clock"), false, turn_clock},
+};
+
+static const struct page *find_page(const struct http_request *request, bool is_get)
+{
+	bool is_known = is_get || str_eq(request->method, STR("POST"));
+
+	for (size_t i = 0; is_known && i < sizeof(pages) / sizeof(pages[0]); i++) {
+		if (pages[i].is_get == is_get && str_eq(pages[i].path, request->path))
+			return &pages[i];
+	}
+	return NULL;
+}
+
+/* Where signatures are verified, nothing but health is for everyone. */
+static void show_page(struct routes *routes, const struct page *page, const struct http_request *request, struct http_response *response)
 {
 	struct caller caller = {routes, request, wall_seconds()};
 	struct err err = err_in(request->arena);
 	struct ns ns;
 
-	/* where signatures are verified, nothing but health is for everyone */
-	if (routes->auth == AUTH_VERIFY && authenticate(&caller, &ns, &err) != OK) {
+	if ((routes->auth == AUTH_VERIFY && authenticate(&caller, &ns, &err) != OK) || page->show(routes, request, response, &err) != OK) {
 		refuse(request, response, &err);
 		return;
 	}
 	response->status = 200;
-	response->content_type = STR("text/plain; version=0.0.4");
-	response->body = metrics_text(routes->metrics, request->arena);
 }
 
 static void refuse_problem(struct routes *routes, const struct http_request *request, struct http_response *response)
@@ -117,6 +168,7 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 	struct routes *routes = context;
 	bool is_root = str_eq(request->path, STR("/")) || request->path.n == 0;
 	bool is_get = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
+	const struct page *page = find_page(request, is_get);
 	struct err err = err_in(request->arena);
 
 	if (str_is_set(http_header(request->connection, "Origin")))
@@ -129,8 +181,8 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 		preflight(request, response);
 	} else if (is_get && str_eq(request->path, STR("/_dynalith/health"))) {
 		health(response);
-	} else if (is_get && str_eq(request->path, STR("/_dynalith/metrics"))) {
-		show_metrics(routes, request, response);
+	} else if (page) {
+		show_page(routes, page, request, response);
 	} else {
 		enum code code = err_default(&err, ERR_MISSING_AUTH_KEY);
 

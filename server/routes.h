@@ -8,12 +8,15 @@
 #include "server/http.h"
 #include "server/metrics.h"
 #include "server/sigv4.h"
+#include "server/upkeep.h"
 
 struct routes {
 	struct service *service;
 	struct sigv4 *sigv4;
 	struct metrics *metrics;
 	enum auth_mode auth;
+	struct clock *clock;
+	struct upkeep *upkeep;
 };
 
 /* An http_handler; `context` is a struct routes. */

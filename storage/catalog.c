@@ -339,6 +339,20 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 	return code;
 }
 
+/* The same for the expiry keyspace. */
+static enum code change_expiry(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next, struct err *err)
+{
+	enum code code = OK;
+
+	if (current->is_ttl_enabled && next->is_ttl_enabled && str_eq(current->ttl_attribute, next->ttl_attribute))
+		return OK;
+	if (current->is_ttl_enabled)
+		code = store_drop(txn, table_expiry(current), err);
+	if (code == OK && next->is_ttl_enabled)
+		code = store_create(txn, table_expiry(next), err);
+	return code == OK && next->is_ttl_enabled ? backfill_expiry(txn, arena, next, err) : code;
+}
+
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
 {
 	struct str key = key_of(err->arena, catalog, (struct ns){current->account, current->region}, current->name);
@@ -352,6 +366,8 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
 	code = is_current(catalog, key, current, &at) ? change_indexes(txn, err->arena, current, next, err) : err_default(err, ERR_CONFLICT);
+	if (code == OK)
+		code = change_expiry(txn, err->arena, current, next, err);
 	if (code == OK)
 		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
 	if (code != OK) {
@@ -379,6 +395,8 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 
 	for (size_t i = 0; i < table->index_count && code == OK; i++)
 		code = store_drop(txn, index_keyspace(table, &table->indexes[i]), err);
+	if (code == OK && table->is_ttl_enabled)
+		code = store_drop(txn, table_expiry(table), err);
 	return code == OK ? store_del(txn, tables_keyspace, key, err) : code;
 }
 
@@ -436,6 +454,27 @@ size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, siz
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	return n;
+}
+
+size_t catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table ***tables)
+{
+	size_t n = 0;
+
+	pthread_rwlock_rdlock(&catalog->lock);
+	*tables = ARENA_ARRAY(arena, struct table *, catalog->n);
+	for (size_t i = 0; i < catalog->n; i++) {
+		struct table *table = catalog->entries[i].table;
+
+		if (table->is_ttl_enabled && table->status != STATUS_DELETING)
+			(*tables)[n++] = table_ref(table);
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return n;
+}
+
+int64_t catalog_transient_ms(const struct catalog *catalog)
+{
+	return catalog->options.transient_status_ms;
 }
 
 size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms)

@@ -38,7 +38,8 @@ enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *ta
 
 /*
  * Publishes `next` in place of `current`, taking over the caller's reference to next. Indexes (by number) that only next has are created
- * and filled from the items there are, those that only current has are dropped, all in one transaction. Writers that hold `current`
+ * and filled from the items there are, those that only current has are dropped, so is the expiry keyspace as TTL is enabled and
+ * disabled, all in one transaction. Writers that hold `current`
  * get ERR_CONFLICT from write_run and look the table up again. ERR_CONFLICT when `current` is not current any more.
  */
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
@@ -49,6 +50,12 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 /* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
 size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
 		    struct str **names, bool *more);
+
+/* The current snapshots, of all namespaces, of tables whose TTL is on; each with a reference for the caller, the array in the arena. */
+size_t catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table ***tables);
+
+/* How long a transient status lasts, in milliseconds; 0: they settle at once. */
+int64_t catalog_transient_ms(const struct catalog *catalog);
 
 /* Tables that exist in the namespace (quota checks). */
 size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms);

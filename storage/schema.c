@@ -99,6 +99,7 @@ struct table *table_clone(const struct table *table)
 	copy->table_class = str_copy(arena, table->table_class);
 	copy->sse_key = str_copy(arena, table->sse_key);
 	copy->resource_policy = str_copy(arena, table->resource_policy);
+	copy->ttl_attribute = str_copy(arena, table->ttl_attribute);
 	copy_keys(arena, &copy->keys);
 	copy->definitions = ARENA_ARRAY(arena, struct key_attribute, table->definition_count);
 	for (size_t i = 0; i < table->definition_count; i++)
@@ -189,7 +190,8 @@ static const struct field table_fields[] = {
 	FIELD(table, next_index, FIELD_INT), FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR),
 	FIELD(table, is_deletion_protected, FIELD_BOOL),
 	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), FIELD(table, resource_policy, FIELD_STR),
-	THROUGHPUT(table), PAIR(table, on_demand), PAIR(table, warm),
+	FIELD(table, is_ttl_enabled, FIELD_BOOL), FIELD(table, ttl_attribute, FIELD_STR), FIELD(table, ttl_changed_ms, FIELD_INT),
+	FIELD(table, ttl_settles_ms, FIELD_INT), THROUGHPUT(table), PAIR(table, on_demand), PAIR(table, warm),
 };
 
 static const struct field index_fields[] = {

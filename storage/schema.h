@@ -133,6 +133,10 @@ struct table {
 	size_t tag_count;
 	struct tag *tags;
 	struct str resource_policy; /* or absent */
+	bool is_ttl_enabled;        /* there is an expiry keyspace */
+	struct str ttl_attribute;   /* also while TTL is being disabled; absent: never had it */
+	int64_t ttl_changed_ms;     /* when TTL was last enabled or disabled */
+	int64_t ttl_settles_ms;     /* until then it is shown as ENABLING or DISABLING */
 	struct size_counter *size;
 };
 
@@ -154,6 +158,11 @@ void table_index_settle(struct table *table, struct index *index);
 static inline struct keyspace table_items(const struct table *table)
 {
 	return (struct keyspace){table->number, PART_ITEMS};
+}
+
+static inline struct keyspace table_expiry(const struct table *table)
+{
+	return (struct keyspace){table->number, PART_EXPIRY};
 }
 
 static inline struct keyspace index_keyspace(const struct table *table, const struct index *index)

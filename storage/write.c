@@ -138,6 +138,8 @@ static enum code run_one(struct write_step *step, struct err *err)
 
 	if (code != OK)
 		return code;
+	if (str_is_set(write->expiry_row) && !write_is_expired(step))
+		return write_forget_expiry(step, err);
 	code = check_condition(step, err);
 	if (code == OK)
 		code = make_new(step, err);
@@ -146,6 +148,8 @@ static enum code run_one(struct write_step *step, struct err *err)
 		code = store_item(step, err);
 	if (code == OK && write->kind != WRITE_CHECK)
 		code = write_indexes(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = write_expiry(step, err);
 	return code;
 }
 
@@ -186,6 +190,7 @@ struct run {
 	size_t n;
 	enum write_mode mode;
 	struct size_change (*sizes)[1 + INDEXES_MAX];
+	int64_t now_ms;
 };
 
 static enum code run_all(struct run *run, struct err *err)
@@ -195,7 +200,7 @@ static enum code run_all(struct run *run, struct err *err)
 
 	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
 	for (size_t i = 0; i < run->n; i++) {
-		struct write_step step = {run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i]};
+		struct write_step step = {run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->now_ms};
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
 
@@ -228,13 +233,13 @@ static enum code read_costs(struct run *run, struct err *err)
 }
 
 /* Runs the writes within a store transaction that is begun, and ends it. */
-static enum code run_and_commit(struct run *run, struct write_token *token, int64_t now_ms, struct err *err)
+static enum code run_and_commit(struct run *run, struct write_token *token, struct err *err)
 {
 	enum code code = OK;
 
 	if (token) {
 		token->was_done = false;
-		code = write_check_token(run->txn, run->arena, token, now_ms, err);
+		code = write_check_token(run->txn, run->arena, token, run->now_ms, err);
 	}
 	if (code == OK && token && token->was_done) {
 		code = read_costs(run, err);
@@ -269,7 +274,7 @@ static bool is_superseded(const struct write *writes, size_t n)
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err)
 {
-	struct run run = {NULL, arena, writes, n, mode, arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change))};
+	struct run run = {NULL, arena, writes, n, mode, arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change)), now_ms};
 	enum code code = OK;
 
 	for (int i = 0; i < CONFLICTS_MAX; i++) {
@@ -280,7 +285,7 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 			store_abort(run.txn);
 			return err_default(err, ERR_CONFLICT);
 		}
-		code = run_and_commit(&run, token, now_ms, err);
+		code = run_and_commit(&run, token, err);
 		if (code != ERR_CONFLICT)
 			break;
 	}

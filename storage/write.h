@@ -28,6 +28,12 @@ struct write {
 	/* set by write_prepare */
 	struct str row_key;
 
+	/*
+	 * DELETE by the TTL sweep: the row of the expiry keyspace that asks for it; absent for everyone else. The sweep sets row_key itself
+	 * and no key. The item is deleted only if the row still is its own, else the row alone goes. Stream records of it name the service.
+	 */
+	struct str expiry_row;
+
 	/* what happened; valid after success, in the request's arena */
 	struct str old_image;          /* absent: there was no item */
 	struct str new_image;          /* absent: there is none now */

@@ -17,10 +17,20 @@ struct write_step {
 	struct write *write;
 	bool is_transactional;
 	struct size_change *sizes; /* 1 + index_count of them */
+	int64_t now_ms;
 };
 
 /* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */
 enum code write_indexes(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* Brings the item's row in the expiry keyspace from the old image to the new one. */
+enum code write_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* Of a write with an expiry_row: whether the item that is there is still the one that the row is about. */
+bool write_is_expired(const struct write_step *step);
+
+/* Deletes the row of an item that is not; nothing else changes. */
+enum code write_forget_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
 
 /* The transaction's token: whether the same request was applied before; if not, notes it in the transaction. */
 enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms,

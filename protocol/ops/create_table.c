@@ -1,6 +1,7 @@
 #include "protocol/describe.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/tag_rules.h"
 
 enum code op_create_table(struct call *call, const struct create_table_input *input, struct err *err)
 {
@@ -17,6 +18,8 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	code = table_rules_create(input, table, err);
 	if (code == OK && input->stream_specification)
 		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);
+	if (code == OK)
+		code = tag_rules_check(&input->tags, err);
 	if (code != OK) {
 		table_unref(table);
 		return code;

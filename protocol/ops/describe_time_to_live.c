@@ -1,0 +1,23 @@
+#include "protocol/handler.h"
+
+/* AWS: the attribute is shown until TTL is disabled, and forgotten then. */
+enum code op_describe_time_to_live(struct call *call, const struct describe_time_to_live_input *input, struct err *err)
+{
+	static const char *const statuses[2][2] = {{"DISABLED", "DISABLING"}, {"ENABLED", "ENABLING"}};
+	struct json_out *out = &call->out;
+	struct table *table;
+	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+
+	if (code != OK)
+		return code;
+	bool is_changing = table->ttl_settles_ms > call->now_ms;
+	json_out_open(out, '{');
+	json_out_name(out, STR("TimeToLiveDescription"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "TimeToLiveStatus", str_of(statuses[table->is_ttl_enabled][is_changing]));
+	if (table->is_ttl_enabled || is_changing)
+		json_out_field_string(out, "AttributeName", table->ttl_attribute);
+	json_out_close(out, '}');
+	json_out_close(out, '}');
+	return OK;
+}

@@ -1,0 +1,170 @@
+#include "protocol/tag_rules.h"
+
+#include <strings.h>
+
+#include "protocol/messages.h"
+#include "protocol/table_messages.h"
+
+#define KEY_LENGTH_MAX 128 /* characters. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
+#define VALUE_LENGTH_MAX 256
+
+/* The next character of valid UTF-8. */
+static uint32_t next_character(struct str s, size_t *at)
+{
+	unsigned char first = (unsigned char)s.p[(*at)++];
+	unsigned rest = first < 0xC0 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+	uint32_t c = rest == 0 ? first : first & (0x3Fu >> rest);
+
+	for (; rest > 0 && *at < s.n; rest--)
+		c = c << 6 | ((unsigned char)s.p[(*at)++] & 0x3F);
+	return c;
+}
+
+/*
+ * Letters, digits and spaces of any script, and + - = . _ : / @. Beyond ASCII what is refused are the blocks of punctuation, symbols and
+ * private use: a character of another block that is no letter passes here, unlike at AWS.
+ */
+static bool is_allowed(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} refused[] = {
+		{0x80, 0x9F}, {0xA1, 0xA9}, {0xAB, 0xB1}, {0xB4, 0xB4}, {0xB6, 0xB8}, {0xBB, 0xBB}, {0xBF, 0xBF}, {0xD7, 0xD7}, {0xF7, 0xF7},
+		{0x2010, 0x2027}, {0x2030, 0x205E}, {0x20A0, 0x20CF}, {0x2190, 0x245F}, {0x249C, 0x24E9}, {0x2500, 0x2775}, {0x2794, 0x2BFF},
+		{0x2E00, 0x2E7F}, {0x3001, 0x3004}, {0x3008, 0x3020}, {0xE000, 0xF8FF}, {0xFE00, 0xFE6F}, {0xFF01, 0xFF0F}, {0x1F000, 0x1FAFF},
+		{0xF0000, 0x10FFFF},
+	};
+
+	if (c < 0x80)
+		return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr(" +-=._:/@", (int)c));
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		if (c >= refused[i].first && c <= refused[i].last)
+			return false;
+	}
+	return true;
+}
+
+static bool is_valid(struct str s, size_t length_max)
+{
+	size_t length = 0;
+
+	if (!str_is_set(s))
+		return false;
+	for (size_t at = 0; at < s.n; length++) {
+		if (!is_allowed(next_character(s, &at)))
+			return false;
+	}
+	return length <= length_max;
+}
+
+/* How the messages show what was not given. */
+static struct str shown(struct str s)
+{
+	return str_is_set(s) ? s : STR("null");
+}
+
+static bool is_reserved(struct str key)
+{
+	return key.n >= 4 && strncasecmp(key.p, "aws:", 4) == 0;
+}
+
+static enum code check_key(struct str key, struct err *err)
+{
+	if (key.n == 0 || !is_valid(key, KEY_LENGTH_MAX))
+		return err_set(err, MSG_TAG_KEY, STR_ARG(shown(key)));
+	return is_reserved(key) ? err_set(err, MSG_TAG_RESERVED, STR_ARG(key)) : OK;
+}
+
+enum code tag_rules_check(const struct tag_list *tags, struct err *err)
+{
+	if (tags->n > TAGS_MAX)
+		return err_set(err, MSG_TAG_MANY);
+	for (size_t i = 0; i < tags->n; i++) {
+		enum code code = check_key(tags->v[i].key, err);
+
+		if (code != OK)
+			return code;
+		if (!is_valid(tags->v[i].value, VALUE_LENGTH_MAX))
+			return err_set(err, MSG_TAG_VALUE, STR_ARG(shown(tags->v[i].value)));
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(tags->v[k].key, tags->v[i].key))
+				return err_set(err, MSG_TAG_TWICE, STR_ARG(tags->v[i].key));
+		}
+	}
+	return OK;
+}
+
+enum code tag_rules_check_keys(const struct tag_key_list *keys, struct err *err)
+{
+	enum code code = OK;
+
+	if (keys->n > TAGS_MAX)
+		return err_set(err, MSG_TAG_MANY);
+	for (size_t i = 0; i < keys->n && code == OK; i++)
+		code = check_key(keys->v[i], err);
+	return code;
+}
+
+/* The part up to the next ':', cut off `rest`. */
+static struct str next_part(struct str *rest)
+{
+	const char *colon = rest->n ? memchr(rest->p, ':', rest->n) : NULL;
+	struct str part = {rest->p, colon ? (size_t)(colon - rest->p) : rest->n};
+
+	rest->p += part.n + (colon != NULL);
+	rest->n -= part.n + (colon != NULL);
+	return part;
+}
+
+/* AWS gives account 000000000000 to nobody: an ARN of it that names no table is another account's. Recorded by the conformance suite. */
+static enum code refuse_absent(struct str arn, struct str account, struct err *err)
+{
+	if (str_eq(account, STR("000000000000")))
+		return err_set(err, MSG_TAG_DENIED);
+	return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
+}
+
+/* Which part of the ARN is wrong decides the error. */
+static enum code read_arn(struct call *call, struct str arn, struct str *account, struct str *region, struct str *name, struct err *err)
+{
+	struct str rest = arn;
+
+	if (!str_is_set(arn))
+		return err_set(err, MSG_TAG_ARN_MISSING);
+	if (!str_starts_with(arn, STR("arn:")))
+		return err_set(err, MSG_TAG_ARN_PREFIX, STR_ARG(arn));
+	struct str head[] = {next_part(&rest), next_part(&rest), next_part(&rest)};
+	*region = next_part(&rest);
+	*account = next_part(&rest);
+	if (!str_starts_with(head[1], STR("aws")) || !str_eq(head[2], STR("dynamodb")))
+		return err_set(err, MSG_TAG_DENIED);
+	if (!str_starts_with(rest, STR("table/")))
+		return err_set(err, MSG_TAG_ARN_KIND, STR_ARG(arn));
+	struct str table = {rest.p + 6, rest.n - 6};
+	if (call_table_name(call, table, name, err) != OK)
+		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
+	return OK;
+}
+
+enum code tag_rules_table(struct call *call, struct str arn, bool is_change, struct table **out, struct err *err)
+{
+	struct str account, region, name;
+	enum code code = read_arn(call, arn, &account, &region, &name, err);
+
+	if (code != OK)
+		return code;
+	code = call_table(call, name, ABSENT_RESOURCE, out, err);
+	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	/* the found table's own ARN: with a shared namespace it may be another account's */
+	if (code != OK || !str_eq(table_arn(call->arena, *out), arn)) {
+		if (!str_eq(account, call->ns.account))
+			return err_set(err, MSG_TAG_DENIED);
+		if (!str_eq(region, call->ns.region))
+			return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
+		return refuse_absent(arn, account, err);
+	}
+	if (is_change && ((*out)->status == STATUS_CREATING || (*out)->status == STATUS_DELETING))
+		return err_set(err, MSG_TAG_IN_USE, (*out)->status == STATUS_CREATING ? "created" : "deleted", STR_ARG((*out)->name));
+	return OK;
+}

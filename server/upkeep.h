@@ -1,0 +1,28 @@
+/*
+ * upkeep - what must be done from time to time, by a thread of its own: deleting expired items.
+ */
+#ifndef DYNALITH_SERVER_UPKEEP_H
+#define DYNALITH_SERVER_UPKEEP_H
+
+#include "server/clock.h"
+#include "storage/catalog.h"
+
+struct upkeep_options {
+	struct catalog *catalog;
+	struct clock *clock;
+	int64_t ttl_delay_ms; /* how long after its time an item is deleted */
+	int64_t period_ms;    /* real time between two rounds; 0: only upkeep_run() does anything */
+};
+
+struct upkeep;
+
+/* NULL where no thread can be had. */
+struct upkeep *upkeep_start(const struct upkeep_options *options);
+
+/* Ends the thread; a round under way stops at its next step. */
+void upkeep_stop(struct upkeep *upkeep);
+
+/* One whole round by the clock as it is now, done when it returns; *expired is the number of items deleted. Thread-safe. */
+enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err) WARN_UNUSED;
+
+#endif

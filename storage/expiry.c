@@ -1,0 +1,62 @@
+#include "storage/expiry.h"
+
+#include "core/image.h"
+#include "core/number.h"
+
+#define TIME_SIZE 8
+
+static struct str encode(struct arena *arena, int64_t seconds, struct str row_key)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_be64(&buf, (uint64_t)seconds);
+	buf_add_str(&buf, row_key);
+	return buf_str(&buf);
+}
+
+/* The whole second at which it is due: a fraction is rounded up, so that nothing expires early. */
+static bool read_time(struct str number, int64_t *seconds)
+{
+	char whole[NUMBER_MAX];
+
+	if (!number_to_int(number, seconds) || *seconds < 0 || *seconds == INT64_MAX)
+		return false;
+	if (!str_eq(number, (struct str){whole, number_from_int(*seconds, whole)}))
+		*seconds += 1;
+	return true;
+}
+
+struct str expiry_row(struct arena *arena, const struct table *table, struct str row_key, struct str image)
+{
+	struct value value;
+	int64_t seconds;
+
+	if (!table->is_ttl_enabled || !str_is_set(image) || !image_get(arena, image, table->ttl_attribute, &value))
+		return STR_ABSENT;
+	if (value.type != TYPE_N || !read_time(value_str(&value), &seconds))
+		return STR_ABSENT;
+	return encode(arena, seconds, row_key);
+}
+
+bool expiry_is_too_old(struct str row, int64_t now_ms)
+{
+	uint64_t seconds = 0;
+
+	for (size_t i = 0; i < TIME_SIZE; i++)
+		seconds = seconds << 8 | (unsigned char)row.p[i];
+	return (int64_t)seconds < now_ms / 1000 - EXPIRY_PAST_MAX_S;
+}
+
+struct str expiry_item(struct str row)
+{
+	return (struct str){row.p + TIME_SIZE, row.n - TIME_SIZE};
+}
+
+/*
+ * An item is due from its second on. AWS says "less than the current time"; with its lag nobody can tell, and whoever turns the clock to
+ * an item's time expects it gone.
+ */
+struct str expiry_bound(struct arena *arena, int64_t now_ms)
+{
+	return encode(arena, now_ms < 0 ? 0 : now_ms / 1000 + 1, STR(""));
+}

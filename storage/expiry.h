@@ -1,0 +1,30 @@
+/*
+ * expiry - the rows of a table's expiry keyspace: which item expires when.
+ *
+ * While TTL is on, every item whose TTL attribute is a time has one row: its key is the time in seconds (8 bytes, big-endian), then
+ * the item's row key, so what is due is one range at the front and no sweep looks at anything else. The write path keeps the rows;
+ * turning TTL on fills them from the items there are.
+ *
+ * AWS: Developer Guide, "Using time to live (TTL) in DynamoDB": a top-level Number, Unix time in seconds; what is more than five
+ * years past when it is written does not expire.
+ */
+#ifndef DYNALITH_STORAGE_EXPIRY_H
+#define DYNALITH_STORAGE_EXPIRY_H
+
+#include "storage/schema.h"
+
+#define EXPIRY_PAST_MAX_S (INT64_C(5) * 365 * 86400) /* seconds */
+
+/* The row of an item with this image; absent where it never expires or TTL is off. */
+struct str expiry_row(struct arena *arena, const struct table *table, struct str row_key, struct str image);
+
+/* Whether the row's time is too long past at `now_ms` for a new row to be made. A row that is there stays due, however late. */
+bool expiry_is_too_old(struct str row, int64_t now_ms);
+
+/* The row key of the item that a row is about. */
+struct str expiry_item(struct str row);
+
+/* The exclusive upper bound of the rows that are due at `now_ms`. */
+struct str expiry_bound(struct arena *arena, int64_t now_ms);
+
+#endif

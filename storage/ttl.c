@@ -1,0 +1,77 @@
+#include "storage/ttl.h"
+
+#include "storage/expiry.h"
+#include "storage/write.h"
+
+#define ROWS_PER_BATCH 64 /* deleted in one transaction: other writers wait that long */
+
+struct batch {
+	struct arena *arena;
+	size_t n;
+	struct str rows[ROWS_PER_BATCH];
+};
+
+static bool collect(void *context, struct str key, struct str value)
+{
+	struct batch *batch = context;
+
+	(void)value;
+	batch->rows[batch->n++] = str_copy(batch->arena, key);
+	return batch->n < ROWS_PER_BATCH;
+}
+
+static enum code find_due(struct catalog *catalog, const struct table *table, int64_t due_ms, struct batch *batch, struct err *err)
+{
+	struct store_range range = {STR_ABSENT, expiry_bound(batch->arena, due_ms), false};
+	struct store_txn *txn;
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = store_scan(txn, table_expiry(table), &range, collect, batch, err);
+	store_abort(txn);
+	return code;
+}
+
+/* What was written since the rows were found is seen by the write path: it deletes only what is still expired. */
+static enum code delete_due(struct catalog *catalog, struct table *table, const struct batch *batch, int64_t now_ms, uint64_t *deleted,
+			    struct err *err)
+{
+	struct write *writes = ARENA_ARRAY(batch->arena, struct write, batch->n);
+
+	for (size_t i = 0; i < batch->n; i++) {
+		writes[i].table = table;
+		writes[i].kind = WRITE_DELETE;
+		writes[i].row_key = expiry_item(batch->rows[i]);
+		writes[i].expiry_row = batch->rows[i];
+	}
+	enum code code = write_run(catalog, batch->arena, writes, batch->n, WRITE_BATCH, NULL, now_ms, err);
+	for (size_t i = 0; i < batch->n && code == OK; i++)
+		*deleted += str_is_set(writes[i].old_image) && !str_is_set(writes[i].new_image);
+	return code;
+}
+
+enum code ttl_sweep(struct catalog *catalog, int64_t now_ms, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	struct table **tables;
+	size_t n = catalog_with_ttl(catalog, arena, &tables);
+	enum code code = OK;
+
+	*more = false;
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct batch batch = {.arena = arena};
+
+		code = find_due(catalog, tables[i], now_ms - delay_ms, &batch, err);
+		if (code == OK && batch.n > 0)
+			code = delete_due(catalog, tables[i], &batch, now_ms, deleted, err);
+		*more = *more || batch.n == ROWS_PER_BATCH || code == ERR_CONFLICT;
+		/* changed or deleted meanwhile: the next call sees it as it is now */
+		if (code == ERR_CONFLICT || code == ERR_RESOURCE_NOT_FOUND)
+			code = OK;
+	}
+	for (size_t i = 0; i < n; i++)
+		table_unref(tables[i]);
+	arena_free(arena);
+	return code;
+}
