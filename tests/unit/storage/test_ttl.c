@@ -1,0 +1,336 @@
+#include "storage/expiry.h"
+#include "storage/ttl.h"
+#include "tests/unit/storage/data_fixture.h"
+
+#define NOW_S INT64_C(1800000000)
+#define NOW_MS (NOW_S * 1000)
+#define MANY 20000
+
+/* The table with TTL on or off; the fixture's snapshot is the new one. */
+static void set_ttl(struct data *d, const char *attribute, bool is_enabled)
+{
+	struct table *next = table_clone(d->table);
+
+	next->is_ttl_enabled = is_enabled;
+	next->ttl_attribute = str_copy(next->arena, str_of(attribute));
+	next->ttl_changed_ms = NOW_MS;
+	CHECK_INT(catalog_replace(d->catalog, d->table, table_ref(next), &d->err), OK);
+	table_unref(d->table);
+	d->table = next;
+}
+
+static struct data with_ttl(void)
+{
+	struct data d = data_new();
+
+	set_ttl(&d, "t", true);
+	return d;
+}
+
+static enum code put_at(struct data *d, const struct value *item, int64_t now_ms)
+{
+	struct write write = {.table = d->table, .kind = WRITE_PUT, .item = item};
+
+	CHECK_INT(write_prepare(d->arena, &write, &d->err), OK);
+	return write_run(d->catalog, d->arena, &write, 1, WRITE_ALONE, NULL, now_ms, &d->err);
+}
+
+/* An item (pk, 1) whose TTL attribute is that text. */
+static const struct value *item_of(struct data *d, const char *pk, const char *time)
+{
+	return data_item(d, "pk", pk, "sk", "N1", "g", "Sx", "h", pk, "t", time, NULL);
+}
+
+static void put(struct data *d, const char *pk, const char *time)
+{
+	CHECK_INT(put_at(d, item_of(d, pk, time), NOW_MS), OK);
+}
+
+static bool is_there(struct data *d, const char *pk)
+{
+	return str_is_set(data_get(d, data_item(d, "pk", pk, "sk", "N1", NULL)));
+}
+
+static bool count_row(void *context, struct str key, struct str value)
+{
+	(void)key;
+	(void)value;
+	++*(size_t *)context;
+	return true;
+}
+
+/* Rows of the expiry keyspace. */
+static size_t rows(struct data *d)
+{
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_txn *txn;
+	size_t n = 0;
+
+	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
+	CHECK_INT(store_scan(txn, table_expiry(d->table), &all, count_row, &n, &d->err), OK);
+	store_abort(txn);
+	return n;
+}
+
+/* Sweeps until nothing is left at that time; the number of items deleted. */
+static uint64_t sweep(struct data *d, int64_t now_ms, int64_t delay_ms)
+{
+	uint64_t deleted = 0;
+	bool more = true;
+
+	for (int i = 0; more && i < 1000; i++)
+		CHECK_INT(ttl_sweep(d->catalog, now_ms, delay_ms, &deleted, &more, &d->err), OK);
+	CHECK(!more);
+	return deleted;
+}
+
+TEST(an_item_expires_from_its_second_on)
+{
+	struct data d = with_ttl();
+
+	put(&d, "Sa", "N1800000100");
+	put(&d, "Sb", "N1800000100.001");
+	CHECK_INT(sweep(&d, NOW_MS + 99999, 0), 0);
+	CHECK(is_there(&d, "Sa"));
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 1);
+	CHECK(!is_there(&d, "Sa"));
+	CHECK(is_there(&d, "Sb"));
+	CHECK_INT(sweep(&d, NOW_MS + 101000, 0), 1);
+	CHECK(!is_there(&d, "Sb"));
+	CHECK_INT(rows(&d), 0);
+	data_free(&d);
+}
+
+TEST(a_delay_puts_it_off)
+{
+	struct data d = with_ttl();
+
+	put(&d, "Sa", "N1800000100");
+	CHECK_INT(sweep(&d, NOW_MS + 159999, 60000), 0);
+	CHECK_INT(sweep(&d, NOW_MS + 160000, 60000), 1);
+	CHECK_INT(sweep(&d, 0, 60000), 0);
+	data_free(&d);
+}
+
+TEST(only_numbers_not_long_past_count)
+{
+	struct data d = with_ttl();
+
+	put(&d, "Stext", "S1800000000");
+	put(&d, "Snull", "Z");
+	put(&d, "Snegative", "N-5");
+	put(&d, "Shuge", "N1E+125");
+	put(&d, "Sancient", "N1642319999"); /* five years and a second */
+	CHECK_INT(put_at(&d, data_item(&d, "pk", "Snone", "sk", "N1", NULL), NOW_MS), OK);
+	CHECK_INT(rows(&d), 0);
+	put(&d, "Sold", "N1642320000");
+	put(&d, "Sexponent", "N1.8e9");
+	put(&d, "Smilliseconds", "N1800000000000");
+	CHECK_INT(rows(&d), 3);
+	CHECK_INT(sweep(&d, NOW_MS, 0), 2);
+	CHECK(is_there(&d, "Stext") && is_there(&d, "Snull") && is_there(&d, "Snegative") && is_there(&d, "Shuge") && is_there(&d, "Sancient"));
+	CHECK(is_there(&d, "Smilliseconds") && !is_there(&d, "Sold") && !is_there(&d, "Sexponent"));
+	data_free(&d);
+}
+
+/* Time may pass in one leap: what would have been deleted on the way is deleted. */
+TEST(a_leap_of_ten_years_forgets_nothing)
+{
+	struct data d = with_ttl();
+
+	put(&d, "Sa", "N1800000100");
+	CHECK_INT(sweep(&d, NOW_MS + INT64_C(10) * 365 * 86400 * 1000, 0), 1);
+	data_free(&d);
+}
+
+TEST(rows_follow_their_items)
+{
+	struct data d = with_ttl();
+	struct write update = {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
+	struct write remove = {.kind = WRITE_DELETE, .key = update.key};
+
+	put(&d, "Sa", "N1800000100");
+	put(&d, "Sa", "N1800000200");
+	CHECK_INT(rows(&d), 1);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
+	update.update = data_update(&d, "SET t = t + :n", ":n", "N100", NULL);
+	CHECK_INT(data_write(&d, &update), OK);
+	CHECK_INT(rows(&d), 1);
+	CHECK_INT(sweep(&d, NOW_MS + 200000, 0), 0);
+	update.update = data_update(&d, "SET v = :n", ":n", "N100", NULL);
+	trace_store_reset(d.store);
+	CHECK_INT(data_write(&d, &update), OK);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, table_expiry(d.table)) + trace_store_count_in(d.store, TRACE_DEL, table_expiry(d.table)), 0);
+	update.update = data_update(&d, "REMOVE t", NULL);
+	CHECK_INT(data_write(&d, &update), OK);
+	CHECK_INT(rows(&d), 0);
+	put(&d, "Sa", "N1800000100");
+	CHECK_INT(data_write(&d, &remove), OK);
+	CHECK_INT(rows(&d), 0);
+	data_free(&d);
+}
+
+TEST(index_rows_and_counts_go_with_the_item)
+{
+	struct data d = with_ttl();
+	uint64_t items, bytes;
+
+	put(&d, "Sa", "N1800000100");
+	put(&d, "Sb", "N1800000200");
+	CHECK_INT(data_rows(&d, &d.table->indexes[ALL]).n, 2);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 1);
+	CHECK_INT(data_rows(&d, &d.table->indexes[ALL]).n, 1);
+	CHECK_INT(data_rows(&d, &d.table->indexes[SOME]).n, 1);
+	CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 1);
+	data_free(&d);
+}
+
+TEST(what_was_prolonged_meanwhile_stays)
+{
+	struct data d = with_ttl();
+	struct write late = {.table = d.table, .kind = WRITE_DELETE};
+	struct write find = {.table = d.table, .kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
+
+	put(&d, "Sa", "N1800000100");
+	CHECK_INT(write_prepare(d.arena, &find, &d.err), OK);
+	late.row_key = find.row_key;
+	late.expiry_row = expiry_row(d.arena, d.table, find.row_key, data_image(&d, item_of(&d, "Sa", "N1800000100")));
+	put(&d, "Sa", "N1900000000");
+	CHECK_INT(write_run(d.catalog, d.arena, &late, 1, WRITE_BATCH, NULL, NOW_MS + 100000, &d.err), OK);
+	CHECK(is_there(&d, "Sa"));
+	CHECK(str_eq(late.old_image, late.new_image));
+	CHECK_INT(rows(&d), 1);
+	data_free(&d);
+}
+
+/* A row without its item, as a fault might leave one, goes with the next sweep. */
+TEST(a_stray_row_is_removed)
+{
+	struct data d = with_ttl();
+	struct str row_key = STR("nobody");
+	struct store_txn *txn;
+
+	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
+	CHECK_INT(store_put(txn, table_expiry(d.table), expiry_row(d.arena, d.table, row_key, data_image(&d, item_of(&d, "Sa", "N1800000000"))),
+			    STR("-"), &d.err), OK);
+	CHECK_INT(store_commit(txn, &d.err), OK);
+	CHECK_INT(rows(&d), 1);
+	CHECK_INT(sweep(&d, NOW_MS, 0), 0);
+	CHECK_INT(rows(&d), 0);
+	data_free(&d);
+}
+
+TEST(enabling_finds_the_items_there_are)
+{
+	struct data d = data_new();
+
+	for (int i = 0; i < 600; i++) /* more than a step of the filling */
+		put(&d, str_printf(d.arena, "Sp%03d", i).p, i % 2 ? "N1800000100" : "S1800000100");
+	put(&d, "Sancient", "N1642319999");
+	set_ttl(&d, "t", true);
+	CHECK_INT(rows(&d), 300);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 300);
+	set_ttl(&d, "t", false);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
+	put(&d, "Sa", "N1800000100");
+	set_ttl(&d, "other", true);
+	CHECK_INT(rows(&d), 0);
+	set_ttl(&d, "t", true);
+	CHECK_INT(rows(&d), 1);
+	CHECK_INT(catalog_delete(d.catalog, d.table, NOW_MS, &d.err), OK);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
+	data_free(&d);
+}
+
+/* begin, scan, begin, get, del, del (index), del (expiry), commit: whichever fails, all or nothing of a batch has happened. */
+TEST(a_sweep_that_fails_is_taken_up_again)
+{
+	for (uint64_t n = 1; n < 20; n++) {
+		struct data d = with_ttl();
+		uint64_t deleted = 0;
+		bool more;
+
+		put(&d, "Sa", "N1800000100");
+		put(&d, "Sb", "N1800000100");
+		trace_store_fail(d.store, n, ERR_INTERNAL);
+		enum code code = ttl_sweep(d.catalog, NOW_MS + 100000, 0, &deleted, &more, &d.err);
+		trace_store_fail(d.store, 0, OK);
+		CHECK(code == OK || code == ERR_INTERNAL);
+		CHECK_INT(deleted, code == OK ? 2 : 0);
+		CHECK_INT(rows(&d), 2 - deleted);
+		CHECK_INT(deleted + sweep(&d, NOW_MS + 100000, 0), 2);
+		CHECK_INT(data_rows(&d, &d.table->indexes[ALL]).n, 0);
+		data_free(&d);
+	}
+}
+
+static void put_many(struct data *d)
+{
+	struct arena *scratch = arena_new(1 << 20), *arena = d->arena;
+
+	d->arena = scratch;
+	d->err = err_in(scratch);
+	for (int i = 0; i < MANY; i += 500) {
+		struct write *writes = ARENA_ARRAY(scratch, struct write, 500);
+
+		for (int k = 0; k < 500; k++) {
+			bool is_due = (i + k) % (MANY / 10) == 7;
+
+			writes[k].table = d->table;
+			writes[k].kind = WRITE_PUT;
+			writes[k].item = data_item(d, "pk", str_printf(scratch, "Sp%d", i + k).p, "sk", "N1", "t", is_due ? "N1800000100" : "N1900000000",
+						   NULL);
+			CHECK_INT(write_prepare(scratch, &writes[k], &d->err), OK);
+		}
+		CHECK_INT(write_run(d->catalog, scratch, writes, 500, WRITE_BATCH, NULL, NOW_MS, &d->err), OK);
+		arena_reset(scratch);
+	}
+	d->arena = arena;
+	d->err = err_in(arena);
+	arena_free(scratch);
+}
+
+/* Of many items ten expire: the sweep looks at their ten rows and ten items, and at nothing else. */
+TEST(a_sweep_reads_what_is_due_and_nothing_else)
+{
+	struct data d = with_ttl();
+
+	put_many(&d);
+	CHECK_INT(rows(&d), MANY);
+	trace_store_reset(d.store);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 10);
+	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 10);
+	CHECK_INT(trace_store_count(d.store, TRACE_GET), 10);
+	CHECK_INT(trace_store_count(d.store, TRACE_SCAN), 1);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_SCAN, table_items(d.table)), 0);
+	trace_store_reset(d.store);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
+	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 0);
+	data_free(&d);
+}
+
+TEST(a_record_keeps_the_settings)
+{
+	struct data d = with_ttl();
+	struct catalog_options options = {0};
+	struct table *read;
+
+	put(&d, "Sa", "N1800000100");
+	CHECK_INT(table_decode(table_encode(d.arena, d.table), &read, &d.err), OK);
+	CHECK(read->is_ttl_enabled);
+	CHECK_STR(read->ttl_attribute, "t");
+	CHECK_INT(read->ttl_changed_ms, NOW_MS);
+	table_unref(read);
+	catalog_close(d.catalog);
+	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 1);
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(an_item_expires_from_its_second_on), TEST_CASE(a_delay_puts_it_off),
+	  TEST_CASE(only_numbers_not_long_past_count), TEST_CASE(a_leap_of_ten_years_forgets_nothing),
+	  TEST_CASE(rows_follow_their_items), TEST_CASE(index_rows_and_counts_go_with_the_item),
+	  TEST_CASE(what_was_prolonged_meanwhile_stays), TEST_CASE(a_stray_row_is_removed),
+	  TEST_CASE(enabling_finds_the_items_there_are), TEST_CASE(a_sweep_that_fails_is_taken_up_again),
+	  TEST_CASE(a_sweep_reads_what_is_due_and_nothing_else), TEST_CASE(a_record_keeps_the_settings))
