@@ -82,7 +82,7 @@
 #define MSG_TAG_RESERVED ERR_VALIDATION, "Tag Key cannot be prefixed with aws:, Key: " STR_FMT
 #define MSG_TAG_TWICE ERR_VALIDATION, "Duplicate Tag Keys provided as input: Duplicate Tag Key found " STR_FMT
 #define MSG_TAG_MANY ERR_VALIDATION, "%s", "Number of Tags exceed the current limit for the provided ResourceArn"
-#define MSG_TAG_IN_USE ERR_RESOURCE_IN_USE, "Attempt to change a resource which is still in use: Table is being %s: " STR_FMT
+#define MSG_TABLE_BEING ERR_RESOURCE_IN_USE, "Attempt to change a resource which is still in use: Table is being %s: " STR_FMT
 #define MSG_TAG_DENIED ERR_ACCESS_DENIED, "%s", "Access is denied"
 #define MSG_TAG_ARN_MISSING ERR_VALIDATION, "%s", "Invalid TableArn"
 #define MSG_TAG_ARN_PREFIX ERR_VALIDATION, INVALID "ARNs must start with 'arn:': " STR_FMT

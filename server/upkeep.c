@@ -17,14 +17,19 @@ struct upkeep {
 	pthread_cond_t wake;
 };
 
-/* Steps are short, so that the end need not wait for a long backlog. */
+#define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
+
+/* Steps are short, so that neither requests nor the end wait for a long backlog. */
 static enum code expire_items(struct upkeep *upkeep, int64_t now_ms, uint64_t *expired, struct err *err)
 {
 	bool more = true;
 	enum code code = OK;
 
-	while (more && code == OK && !atomic_load(&upkeep->is_ending))
+	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
 		code = ttl_sweep(upkeep->options.catalog, now_ms, upkeep->options.ttl_delay_ms, expired, &more, err);
+		if (more && code == OK)
+			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	}
 	return code;
 }
 
