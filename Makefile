@@ -74,7 +74,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	$(CC) $(LDFLAGS) $^ -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e golden fuzz fuzz-replay bench format coverage install clean docs deps deps-test conformance
+.PHONY: help run build debug release test test-all test-native lint check e2e golden fuzz fuzz-replay bench format coverage install clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -114,6 +114,8 @@ fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
+differential: build ## random requests to this server and DynamoDB Local: DYNAMODB_LOCAL=DIR; COUNT=N SEED=N, ARGS="..." as tests/differential/run --help
+	@tests/differential/run --dynamodb-local $(DYNAMODB_LOCAL) --count $(or $(COUNT),20000) --seed $(or $(SEED),1) $(ARGS)
 conformance: build ## the public suite: SUITE=CHECKOUT
 	@tests/conformance/run $(SUITE)
 format: ## clang-format over all C
@@ -121,7 +123,7 @@ format: ## clang-format over all C
 coverage: deps ## lines covered by the native tests
 	@$(MAKE) --no-print-directory -s FLAVOUR=coverage test-native
 	@cd build/coverage && gcovr -r ../.. --filter '../../(core|storage|protocol|server)/' . || echo "coverage: needs gcovr"
-docs: build ## the generated parts of README.md and config.example.json
+docs: build ## the generated parts of README.md, config.example.json, docs/differences.md
 	@scripts/generate-docs
 
 PREFIX ?= /usr/local

@@ -11,7 +11,7 @@ import re
 Rule = collections.namedtuple("Rule", "title source adjust")
 Pair = collections.namedtuple("Pair", "title source ours theirs operations", defaults=(None,))
 
-RECORDED = "recorded answers of AWS (nubo-db/dynamodb-conformance)"
+RECORDED = "recorded answers of AWS: the public conformance suite, or reimplementations that were tested against AWS"
 GUIDE = "Developer Guide"
 API = "API Reference"
 
@@ -329,3 +329,14 @@ def explain(operation, body, ours, theirs):
     if operation != "CreateTable" and ours[0] != 200 and stage(label(ours)) < stage(label(theirs)) and theirs[0] != 200:
         return [ORDER]
     return None
+
+
+def document():
+    """docs/differences.md."""
+    lines = ["# Where DynamoDB Local answers otherwise", "",
+             "What the differential run (`make differential`) found against DynamoDB Local 3.3.1: places where it answers otherwise than AWS, and we follow AWS, or where",
+             "AWS's answer is not known and either would do. Written by `make docs` from `tests/differential/differences.py`, which explains each difference of a run.", "",
+             "| what we do | source |", "| --- | --- |"]
+    lines += [f"| {row.title[0].upper()}{row.title[1:]} | {row.source} |" for row in [*RULES, *PAIRS]]
+    lines += [f"| {title[0].upper()}{title[1:]} | where both mistakes hold, AWS's order is known in part only |" for title in (ORDER, ACTIONS)]
+    return "\n".join(lines) + "\n"

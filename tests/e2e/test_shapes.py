@@ -1,0 +1,121 @@
+"""shapes.def against the API model that botocore ships: each difference is meant and stands in MEANT with its reason."""
+import gzip
+import json
+import pathlib
+import re
+
+import botocore
+
+from harness import ROOT, run
+
+MODEL = pathlib.Path(botocore.__file__).parent / "data/dynamodb/2012-08-10/service-2.json.gz"
+ARN = "one check of names and ARNs; the recorded message of a wrong name gives 3 to 255 and the pattern, of an ARN its own text"
+RULE = "the service has a rule of its own for it, with another text than the model's constraint"
+
+# (shape or shape.member, what differs): why. Every row must be met.
+MEANT = {
+    ("TableArn", "limits"): ARN,
+    ("TableArn", "pattern"): ARN,
+    ("CreateTableInput.TableName", "required"): RULE,
+    ("PositiveIntegerObject", "limits"): RULE,
+    ("BatchGetRequestMap", "limits"): RULE,
+    ("KeyList", "limits"): RULE,
+    ("BatchWriteItemRequestMap", "limits"): RULE,
+    ("WriteRequests", "limits"): RULE,
+    ("Tag.Key", "required"): RULE,
+    ("Tag.Value", "required"): RULE,
+    ("TagKeyString", "limits"): RULE,
+    ("TagValueString", "limits"): RULE,
+    ("TagResourceInput.ResourceArn", "required"): RULE,
+    ("TagResourceInput.Tags", "required"): RULE,
+    ("UntagResourceInput.ResourceArn", "required"): RULE,
+    ("UntagResourceInput.TagKeys", "required"): RULE,
+    ("ListTagsOfResourceInput.ResourceArn", "required"): RULE,
+    ("ResourceArnString", "limits"): RULE,
+}
+
+
+def table():
+    """The rows of shapes.def by model name."""
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "protocol/shapes.def").read_text(), flags=re.S)
+    number = {"NO_MIN": None, "NO_MAX": None}
+    shapes, names = {}, {"attribute_value": "AttributeValue"}
+    for row in re.split(r"^(?=[A-Z_]+\()", text, flags=re.M)[1:]:
+        kind, body = re.match(r"([A-Z_]+)\((.*)\)", row, flags=re.S).groups()
+        fields = [f.strip() for f in re.match(r"[^\n]*", body).group().split(",")]
+        ident, name = fields[0], fields[1].strip('"')
+        names[ident] = name
+        limit = lambda i: number[fields[i]] if fields[i] in number else int(fields[i].rstrip("L"))
+        if kind == "STRING":
+            pattern = re.search(r'"([^"]*)"\s*$', body)
+            shapes[name] = {"type": "string", "limits": (limit(2), limit(3)), "pattern": pattern.group(1) if body.rstrip().endswith('"') and fields[4] != "NULL" else None}
+        elif kind == "ENUMERATION":
+            shapes[name] = {"type": "string", "enum": re.findall(r'ENUMERATOR\(\w+,\s*\w+,\s*"([^"]*)"\)', body)}
+        elif kind in ("INTEGER", "LONG"):
+            shapes[name] = {"type": kind.lower(), "limits": (limit(2), limit(3))}
+        elif kind == "BOOLEAN":
+            shapes[name] = {"type": "boolean"}
+        elif kind in ("ITEM_MAP", "EXPRESSION_VALUES"):
+            shapes[name] = {"type": "map", "limits": (None, None), "value": "AttributeValue"}
+        elif kind == "LIST":
+            shapes[name] = {"type": "list", "limits": (limit(4), limit(5)), "element": names[fields[3]]}
+        elif kind == "MAP":
+            shapes[name] = {"type": "map", "limits": (limit(5), limit(6)), "key": names[fields[3]], "value": names[fields[4]]}
+        elif kind == "STRUCTURE":
+            members = re.findall(r'MEMBER\(\w+,\s*"(\w+)",\s*\w+,\s*.*?,\s*(\w+),\s*(REQUIRED|OPTIONAL)\)', body)
+            shapes[name] = {"type": "structure", "members": {n: names[s] for n, s, _ in members},
+                            "required": {n for n, _, need in members if need == "REQUIRED"}}
+    return shapes
+
+
+def differences(ours, model):
+    """(shape, what, ours, theirs), walking the model from the inputs that are here."""
+    found, seen = [], set()
+
+    def note(name, what, one, other):
+        if one != other:
+            found.append((name, what, one, other))
+
+    def compare(our_name, model_name):
+        if (our_name, model_name) in seen or our_name == "AttributeValue":
+            return
+        seen.add((our_name, model_name))
+        one, other = ours[our_name], model[model_name]
+        note(our_name, "type", one["type"], other["type"])
+        limits = (other.get("min"), other.get("max"))
+        if "enum" in one or "enum" in other:
+            note(our_name, "enum", sorted(one.get("enum", [])), sorted(other.get("enum", [])))
+        elif "limits" in one:
+            note(our_name, "limits", one["limits"], limits)
+            note(our_name, "pattern", one.get("pattern"), other.get("pattern"))
+        if one["type"] == "list" and other["type"] == "list":
+            compare(one["element"], other["member"]["shape"])
+        if one["type"] == "map" and other["type"] == "map":
+            compare(one["value"], other["value"]["shape"])
+        if one["type"] == "structure" and other["type"] == "structure":
+            for member, shape in other["members"].items():
+                place = f"{our_name}.{member}"
+                if member not in one["members"]:
+                    note(place, "absent", True, False)
+                    continue
+                note(place, "required", member in one["required"], member in other.get("required", []))
+                compare(one["members"][member], shape["shape"])
+            for member in one["members"]:
+                note(f"{our_name}.{member}", "unknown", member not in other["members"], False)
+
+    for name in ours:
+        if name in model and name.endswith("Input"):
+            compare(name, name)
+    return found
+
+
+def every_difference_from_the_model_is_meant():
+    found = differences(table(), json.loads(gzip.decompress(MODEL.read_bytes()))["shapes"])
+    unexplained = [d for d in found if (d[0], d[1]) not in MEANT]
+    assert not unexplained, "not meant:\n" + "\n".join(map(str, unexplained))
+    unmet = set(MEANT) - {(d[0], d[1]) for d in found}
+    assert not unmet, f"meant, but there is no such difference: {unmet}"
+
+
+if __name__ == "__main__":
+    run("shapes", [every_difference_from_the_model_is_meant])
