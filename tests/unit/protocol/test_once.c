@@ -1,0 +1,115 @@
+/* A request is parsed once and each of its expressions once: the parsers' calls are counted by wrapping them in the linker. */
+#include "core/expr.h"
+#include "protocol/json.h"
+#include "protocol/op.h"
+#include "storage/sqlite/sqlite_store.h"
+#include "tests/unit/test.h"
+
+static struct {
+	unsigned json, condition, update, projection;
+} calls;
+
+enum code __real_json_parse(struct arena *arena, struct str text, const struct json **out, struct err *err);
+enum code __wrap_json_parse(struct arena *arena, struct str text, const struct json **out, struct err *err);
+enum code __real_expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text, const struct node **out, struct err *err);
+enum code __wrap_expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text, const struct node **out, struct err *err);
+enum code __real_expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err);
+enum code __wrap_expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err);
+enum code __real_expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err);
+enum code __wrap_expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err);
+
+enum code __wrap_json_parse(struct arena *arena, struct str text, const struct json **out, struct err *err)
+{
+	calls.json++;
+	return __real_json_parse(arena, text, out, err);
+}
+
+enum code __wrap_expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text, const struct node **out, struct err *err)
+{
+	calls.condition++;
+	return __real_expr_parse_condition(env, kind, text, out, err);
+}
+
+enum code __wrap_expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err)
+{
+	calls.update++;
+	return __real_expr_parse_update(env, text, out, err);
+}
+
+enum code __wrap_expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err)
+{
+	calls.projection++;
+	return __real_expr_parse_projection(env, text, out, err);
+}
+
+static int64_t now(void *context)
+{
+	(void)context;
+	return 1700000000000;
+}
+
+static enum code let_in(void *context, struct ns *ns, struct err *err)
+{
+	(void)context, (void)err;
+	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	return OK;
+}
+
+static struct arena *arena;
+static struct service service = {.now_ms = now};
+
+static int ask(const char *op, const char *body)
+{
+	struct op_request request = {
+		.arena = arena,
+		.target = str_printf(arena, "DynamoDB_20120810.%s", op),
+		.body = str_of(body),
+		.authenticate = let_in,
+	};
+	struct op_response response;
+
+	memset(&calls, 0, sizeof(calls));
+	op_run(&service, &request, &response);
+	return response.status;
+}
+
+#define KEY "\"Key\":{\"pk\":{\"S\":\"a\"}}"
+
+TEST(everything_is_parsed_once)
+{
+	CHECK_INT(ask("UpdateItem", "{\"TableName\":\"tab\"," KEY ",\"UpdateExpression\":\"SET a = :a\",\"ConditionExpression\":\"attribute_not_exists(a)\","
+				    "\"ExpressionAttributeValues\":{\":a\":{\"N\":\"1\"}}}"), 200);
+	CHECK_INT(calls.json, 1);
+	CHECK_INT(calls.update, 1);
+	CHECK_INT(calls.condition, 1);
+	CHECK_INT(ask("Query", "{\"TableName\":\"tab\",\"KeyConditionExpression\":\"pk = :p\",\"FilterExpression\":\"a = :a\",\"ProjectionExpression\":\"a\","
+			       "\"ExpressionAttributeValues\":{\":a\":{\"N\":\"1\"},\":p\":{\"S\":\"a\"}}}"), 200);
+	CHECK_INT(calls.json, 1);
+	CHECK_INT(calls.condition, 2); /* the key condition and the filter */
+	CHECK_INT(calls.projection, 1);
+	CHECK_INT(ask("TransactWriteItems", "{\"TransactItems\":[{\"Update\":{\"TableName\":\"tab\"," KEY ",\"UpdateExpression\":\"REMOVE b\","
+					    "\"ConditionExpression\":\"attribute_exists(a)\"}},{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"pk\":{\"S\":\"b\"}},"
+					    "\"ConditionExpression\":\"attribute_not_exists(pk)\"}}]}"), 200);
+	CHECK_INT(calls.json, 1);
+	CHECK_INT(calls.update, 1);
+	CHECK_INT(calls.condition, 2);
+}
+
+int main(void)
+{
+	static const struct test_case cases[] = {TEST_CASE(everything_is_parsed_once)};
+	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
+	struct catalog_options catalog_options = {0};
+	struct store *store;
+
+	arena = arena_new(1 << 20);
+	struct err err = err_in(arena);
+	if (sqlite_store_open(&options, &store, &err) != OK || catalog_open(store, &catalog_options, &service.catalog, &err) != OK)
+		return 1;
+	ask("CreateTable", "{\"TableName\":\"tab\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":\"S\"}],"
+			   "\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}]}");
+	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
+	catalog_close(service.catalog);
+	arena_free(arena);
+	return status;
+}
