@@ -110,6 +110,7 @@ int main(void)
 			   "\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}]}");
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
 	catalog_close(service.catalog);
+	store_close(store);
 	arena_free(arena);
 	return status;
 }
