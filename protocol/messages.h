@@ -14,7 +14,7 @@
 #define MSG_TYPE_BOOLEAN_TEXT ERR_SERIALIZATION, "%s", "Unexpected token received from parser"
 #define MSG_TYPE_COLLECTION ERR_SERIALIZATION, "Unrecognized collection type class %s"
 #define MSG_TYPE_COLLECTION_MAP ERR_SERIALIZATION, "Unrecognized collection type java.util.Map<java.lang.String, %s>"
-#define MSG_TYPE_STRUCTURE ERR_SERIALIZATION, "%s", "Start of structure or map found where not expected."
+#define MSG_TYPE_STRUCTURE ERR_SERIALIZATION, "%s", "Start of structure or map found where not expected"
 #define MSG_TYPE_FIELD ERR_SERIALIZATION, "%s", "Unexpected field type"
 #define MSG_TYPE_PAYLOAD ERR_SERIALIZATION, "%s", "Unexpected value type in payload"
 #define MSG_BASE64_TYPE ERR_SERIALIZATION, "%s", "only base64-encoded strings are convertible to bytes"

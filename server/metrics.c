@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/buf.h"
 
@@ -26,11 +27,21 @@ void metrics_free(struct metrics *metrics)
 	free(metrics);
 }
 
+/* Clients see names: the first code of those that have one name. */
+static size_t column(enum code code)
+{
+	size_t first = 0;
+
+	while (strcmp(err_info((enum code)first)->name, err_info(code)->name) != 0)
+		first++;
+	return first;
+}
+
 void metrics_count(struct metrics *metrics, const struct op *op, enum code code)
 {
 	size_t row = op ? op_number(op) : metrics->ops;
 
-	atomic_fetch_add_explicit(&metrics->counts[row * ERR_COUNT + code], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&metrics->counts[row * ERR_COUNT + column(code)], 1, memory_order_relaxed);
 }
 
 struct str metrics_text(const struct metrics *metrics, struct arena *arena)

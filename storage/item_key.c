@@ -103,7 +103,7 @@ static enum code check_index_keys(const struct index *index, const struct value 
 	return OK;
 }
 
-enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, bool is_update,
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, enum item_use use,
 			   struct str *row_key, struct err *err)
 {
 	const struct key_schema *keys = &table->keys;
@@ -113,12 +113,16 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
 		values[i] = value_member(item, keys->attributes[i].name);
+		if (!values[i] && use == ITEM_BATCH_PUT)
+			return err_set(err, MSG_KEY_SCHEMA);
 		if (!values[i])
 			return err_set(err, MSG_KEY_MISSING, STR_ARG(keys->attributes[i].name));
 	}
 	for (unsigned i = 0; i < key_schema_count(keys) && code == OK; i++) {
 		const struct key_attribute *attribute = &keys->attributes[i];
 
+		if (values[i]->type != attribute->type && use == ITEM_BATCH_PUT)
+			return err_set(err, MSG_KEY_SCHEMA);
 		if (values[i]->type != attribute->type)
 			return err_set(err, MSG_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
 				       type_name((enum type)values[i]->type));
@@ -127,7 +131,7 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 		code = check_size(keys, i, values[i], sums, err);
 	}
 	for (size_t i = 0; i < table->index_count && code == OK; i++)
-		code = check_index_keys(&table->indexes[i], item, is_update, err);
+		code = check_index_keys(&table->indexes[i], item, use == ITEM_UPDATE, err);
 	if (code != OK)
 		return code;
 	struct buf buf = encode(arena, keys, values);

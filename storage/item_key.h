@@ -16,10 +16,14 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 			  struct err *err) WARN_UNUSED;
 
 /*
- * The row key of an item to be written; checks the table's key attributes ("Missing the key ..", "Type mismatch for key ..") and the
- * attributes that are keys of its indexes (type, emptiness, size), as PutItem does and, with `is_update`, UpdateItem.
+ * The row key of an item to be written; checks the table's key attributes and the attributes that are keys of its indexes (type,
+ * emptiness, size). What the item is for decides the words: PutItem tells which key is missing or mistyped, BatchWriteItem tells
+ * that the key does not match the schema, and an empty index key of an update has words of its own. AWS: recorded answers.
  */
-enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, bool is_update,
+enum item_use {
+	ITEM_PUT, ITEM_BATCH_PUT, ITEM_UPDATE,
+};
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, enum item_use use,
 			   struct str *row_key, struct err *err) WARN_UNUSED;
 
 /*

@@ -12,17 +12,17 @@
 #define MSG_KEY_TYPE \
 	ERR_VALIDATION, "One or more parameter values were invalid: Type mismatch for key " STR_FMT " expected: %s actual: %s"
 #define MSG_KEY_EMPTY                                                                                                       \
-	ERR_VALIDATION, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an " \
+	ERR_EMPTY_KEY, "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an " \
 			"empty %s value. Key: " STR_FMT
 #define MSG_INDEX_KEY_TYPE                                                                                  \
 	ERR_VALIDATION, "One or more parameter values were invalid: Type mismatch for Index Key " STR_FMT   \
 			" Expected: %s Actual: %s IndexName: " STR_FMT
 #define MSG_INDEX_KEY_EMPTY                                                                                                     \
-	ERR_VALIDATION, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. " \
+	ERR_EMPTY_KEY, "One or more parameter values are not valid. A value specified for a secondary index key is not supported. " \
 			"The AttributeValue for a key attribute cannot contain an empty %s value. IndexName: " STR_FMT               \
 			", IndexKey: " STR_FMT
 #define MSG_INDEX_KEY_EMPTY_UPDATE                                                                                               \
-	ERR_VALIDATION, "One or more parameter values are not valid. The update expression attempted to update a secondary index key " \
+	ERR_EMPTY_KEY, "One or more parameter values are not valid. The update expression attempted to update a secondary index key " \
 			"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty %s value."
 #define MSG_PARTITION_KEY_SIZE \
 	ERR_VALIDATION, "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"

@@ -13,7 +13,7 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 {
 	if (write->kind != WRITE_PUT)
 		return item_key_of_key(arena, write->table, write->key, &write->row_key, err);
-	enum code code = item_key_of_item(arena, write->table, write->item, false, &write->row_key, err);
+	enum code code = item_key_of_item(arena, write->table, write->item, write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, &write->row_key, err);
 	if (code == OK && item_size(write->item) > ITEM_SIZE_MAX)
 		return err_set(err, MSG_ITEM_SIZE);
 	return code;
@@ -82,7 +82,7 @@ static enum code make_updated(struct write_step *step, struct err *err)
 		return OK;
 	enum code code = expr_update(write->update, step->arena, base, &write->new_item, err);
 	if (code == OK)
-		code = item_key_of_item(step->arena, write->table, &write->new_item, true, &row_key, err);
+		code = item_key_of_item(step->arena, write->table, &write->new_item, ITEM_UPDATE, &row_key, err);
 	if (code == OK && item_size(&write->new_item) > ITEM_SIZE_MAX)
 		return err_set(err, MSG_ITEM_SIZE_UPDATE);
 	return code;
@@ -153,8 +153,7 @@ static enum code run_one(struct write_step *step, struct err *err)
 	return code;
 }
 
-/* Whether an error belongs to its action and not to the store. */
-static bool is_reason(enum code code)
+bool write_is_reason(enum code code)
 {
 	return code == ERR_VALIDATION || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
 }
@@ -204,7 +203,7 @@ static enum code run_all(struct run *run, struct err *err)
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
 
-		if (code != OK && (!reasons || !is_reason(code))) {
+		if (code != OK && (!reasons || !write_is_reason(code))) {
 			if (reasons)
 				*err = own;
 			return code;

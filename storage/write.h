@@ -23,6 +23,7 @@ struct write {
 	const struct value *key;       /* others: the Key parameter */
 	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created */
 	const struct node *condition;  /* or NULL */
+	bool is_batch;                 /* of BatchWriteItem, which has words of its own for a wrong key */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
 
 	/* set by write_prepare */
@@ -65,6 +66,9 @@ struct write_token {
  */
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Whether an error belongs to its action, to be told among the transaction's reasons; others are the request's or the store's. */
+bool write_is_reason(enum code code);
 
 /* How a transaction's cancellation reasons name an error: "ConditionalCheckFailed", "None", ... */
 const char *write_reason(enum code code);

@@ -41,7 +41,12 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 		reasons[i] = err_in(call->arena);
 		reads[i].key = get->key;
 		reads[i].mode = READ_TRANSACTIONAL;
-		if (read_prepare(call->arena, &reads[i], &reasons[i])) {
+		code = read_prepare(call->arena, &reads[i], &reasons[i]);
+		if (code && !write_is_reason(code)) {
+			*err = reasons[i];
+			return code;
+		}
+		if (code) {
 			is_refused = true;
 			continue;
 		}

@@ -123,7 +123,12 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 		if (code)
 			return code;
 		reasons[i] = err_in(call->arena);
-		if (prepare_one(call, &writes[i], &reasons[i])) {
+		code = prepare_one(call, &writes[i], &reasons[i]);
+		if (code && !write_is_reason(code)) {
+			*err = reasons[i];
+			return code;
+		}
+		if (code) {
 			is_refused = true;
 			continue;
 		}

@@ -178,7 +178,7 @@ PAIRS = [
     Pair("an item without a key, or with one of wrong type, is told which", RECORDED,
          r"ValidationException: One or more parameter values were invalid: (Missing the key|Type mismatch for (key|Index Key))", THEIR_KEY),
     Pair("what is wrong with one action's key or update cancels the transaction, with the reason in that action's place", RECORDED,
-         r"TransactionCanceledException: ", r"(TransactionCanceled|Validation)Exception: "),
+         r"TransactionCanceledException: ", r"(TransactionCanceled|Validation)Exception: (?!One or more parameter values are not valid)"),
     Pair("a word that is no number is shown", RECORDED, r"ValidationException: (.*: )?" + NUMBER,
          r"ValidationException: .*(A value provided cannot be converted into a number|DynamoDB only supports precision up to 38 digits|" + NUMBER + ")"),
     Pair("expressions are parsed before the key is compared with the table's schema", API, EXPRESSION, THEIR_KEY),
@@ -304,7 +304,7 @@ STAGES = [
     r"ConditionalCheckFailedException: ",
 ]
 ORDER = "of several mistakes, those are told first that need the request alone, then those that need the table's schema, the keys, and at last the item"
-SEVERAL = r"(TransactionCanceled|Validation)Exception: "
+SEVERAL = r"(TransactionCanceled|Validation)Exception: (?!One or more parameter values are not valid)"
 ACTIONS = "of several wrong actions of a batch or transaction one is told; the rules of all come before the values of any"
 
 

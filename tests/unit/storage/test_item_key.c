@@ -11,17 +11,17 @@ static void check_key(struct data *data, const struct value *key, const char *me
 	struct str row_key;
 	enum code code = item_key_of_key(data->arena, data->table, key, &row_key, &data->err);
 
-	CHECK_INT(code, message ? ERR_VALIDATION : OK);
+	CHECK_INT(code, !message ? OK : strstr(message, "cannot contain an empty") ? ERR_EMPTY_KEY : ERR_VALIDATION);
 	if (message)
 		CHECK_STR(data->err.message, message);
 }
 
-static void check_item(struct data *data, const struct value *item, bool is_update, const char *message)
+static void check_item(struct data *data, const struct value *item, enum item_use use, const char *message)
 {
 	struct str row_key;
-	enum code code = item_key_of_item(data->arena, data->table, item, is_update, &row_key, &data->err);
+	enum code code = item_key_of_item(data->arena, data->table, item, use, &row_key, &data->err);
 
-	CHECK_INT(code, message ? ERR_VALIDATION : OK);
+	CHECK_INT(code, !message ? OK : strstr(message, "cannot contain an empty") ? ERR_EMPTY_KEY : ERR_VALIDATION);
 	if (message)
 		CHECK_STR(data->err.message, message);
 }
@@ -47,8 +47,19 @@ TEST(key_values_are_neither_empty_nor_too_large)
 	check_key(&d, data_item(&d, "pk", "S", "sk", "N1", NULL), EMPTY_PK);
 	check_key(&d, data_item(&d, "pk", data_long(&d, 'S', 2048), "sk", "N1", NULL), NULL);
 	check_key(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "N1", NULL), HASH_SIZE);
-	check_item(&d, data_item(&d, "pk", "S", "sk", "N1", NULL), false, EMPTY_PK);
-	check_item(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "N1", NULL), false, HASH_SIZE);
+	check_item(&d, data_item(&d, "pk", "S", "sk", "N1", NULL), ITEM_PUT, EMPTY_PK);
+	check_item(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "N1", NULL), ITEM_PUT, HASH_SIZE);
+	data_free(&d);
+}
+
+TEST(a_batch_does_not_tell_which_key_is_wrong)
+{
+	struct data d = data_new();
+
+	check_item(&d, data_item(&d, "pk", "Sa", NULL), ITEM_BATCH_PUT, NOT_OF_THE_SCHEMA);
+	check_item(&d, data_item(&d, "pk", "N1", "sk", "N1", NULL), ITEM_BATCH_PUT, NOT_OF_THE_SCHEMA);
+	check_item(&d, data_item(&d, "pk", "S", "sk", "N1", NULL), ITEM_BATCH_PUT, EMPTY_PK);
+	check_item(&d, data_item(&d, "pk", "Sa", NULL), ITEM_PUT, "One or more parameter values were invalid: Missing the key sk in the item");
 	data_free(&d);
 }
 
@@ -59,7 +70,7 @@ TEST(key_attributes_are_checked_one_after_the_other)
 	check_key(&d, data_item(&d, "pk", "S", "sk", "S1", NULL), EMPTY_PK);
 	check_key(&d, data_item(&d, "pk", data_long(&d, 'S', 2049), "sk", "S", NULL), HASH_SIZE);
 	check_key(&d, data_item(&d, "pk", "N1", "sk", "S", NULL), NOT_OF_THE_SCHEMA);
-	check_item(&d, data_item(&d, "pk", "S", "sk", "S1", NULL), false, EMPTY_PK);
+	check_item(&d, data_item(&d, "pk", "S", "sk", "S1", NULL), ITEM_PUT, EMPTY_PK);
 	data_free(&d);
 }
 
@@ -67,9 +78,9 @@ TEST(an_item_has_the_keys_of_its_table)
 {
 	struct data d = data_new();
 
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "other", "Z", NULL), false, NULL);
-	check_item(&d, data_item(&d, "sk", "N1", NULL), false, "One or more parameter values were invalid: Missing the key pk in the item");
-	check_item(&d, data_item(&d, "pk", "Sa", NULL), false, "One or more parameter values were invalid: Missing the key sk in the item");
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "other", "Z", NULL), ITEM_PUT, NULL);
+	check_item(&d, data_item(&d, "sk", "N1", NULL), ITEM_PUT, "One or more parameter values were invalid: Missing the key pk in the item");
+	check_item(&d, data_item(&d, "pk", "Sa", NULL), ITEM_PUT, "One or more parameter values were invalid: Missing the key sk in the item");
 	check_item(&d, data_item(&d, "pk", "N1", "sk", "N1", NULL), false,
 		   "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N");
 	check_item(&d, data_item(&d, "pk", "Sa", "sk", "Z", NULL), false,
@@ -81,7 +92,7 @@ TEST(index_keys_that_are_there_must_be_fit)
 {
 	struct data d = data_new();
 
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "Sx", NULL), false, NULL);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "Sx", NULL), ITEM_PUT, NULL);
 	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "N1", NULL), false,
 		   "One or more parameter values were invalid: Type mismatch for Index Key g Expected: S Actual: N IndexName: all");
 	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "S", NULL), false,
@@ -91,9 +102,9 @@ TEST(index_keys_that_are_there_must_be_fit)
 		   "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value "
 		   "that is not supported. The AttributeValue for a key attribute cannot contain an empty string value.");
 	/* also where the item lacks the other attribute and would not be in the index */
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2049), NULL), false, HASH_SIZE);
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", data_long(&d, 'S', 1025), NULL), false, RANGE_SIZE);
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2048), "h", data_long(&d, 'S', 1024), NULL), false, NULL);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2049), NULL), ITEM_PUT, HASH_SIZE);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", data_long(&d, 'S', 1025), NULL), ITEM_PUT, RANGE_SIZE);
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", data_long(&d, 'S', 2048), "h", data_long(&d, 'S', 1024), NULL), ITEM_PUT, NULL);
 	data_free(&d);
 }
 
@@ -184,7 +195,7 @@ TEST(the_key_attributes_of_a_row_name_each_once)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_key_has_exactly_the_attributes_of_the_schema), TEST_CASE(key_values_are_neither_empty_nor_too_large),
+TEST_MAIN(TEST_CASE(a_key_has_exactly_the_attributes_of_the_schema), TEST_CASE(a_batch_does_not_tell_which_key_is_wrong), TEST_CASE(key_values_are_neither_empty_nor_too_large),
 	  TEST_CASE(key_attributes_are_checked_one_after_the_other), TEST_CASE(an_item_has_the_keys_of_its_table),
 	  TEST_CASE(index_keys_that_are_there_must_be_fit), TEST_CASE(a_row_key_is_the_hash_and_the_elements),
 	  TEST_CASE(rows_of_a_partition_are_in_the_order_of_the_sort_key), TEST_CASE(an_index_holds_the_items_that_have_its_keys),

@@ -37,7 +37,7 @@ static void refused(struct data *d, const struct index *index, const char *text,
 {
 	struct key_condition keys;
 
-	CHECK_INT(key_condition_resolve(d->arena, d->table, index, parse(d, text), &keys, &d->err), ERR_VALIDATION);
+	CHECK_INT(key_condition_resolve(d->arena, d->table, index, parse(d, text), &keys, &d->err), strstr(message, "cannot contain an empty") ? ERR_EMPTY_KEY : ERR_VALIDATION);
 	CHECK_STR(d->err.message, message);
 }
 

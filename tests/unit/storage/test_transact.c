@@ -12,7 +12,7 @@ static enum code run(struct data *d, struct write *writes, size_t n, struct writ
 	return write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, token, now_ms, &d->err);
 }
 
-TEST(all_is_written_at_double_cost)
+TEST(all_is_written_at_double_cost_but_for_indexes)
 {
 	struct data d = data_new();
 	struct write writes[2] = {{.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL)},
@@ -21,7 +21,7 @@ TEST(all_is_written_at_double_cost)
 	CHECK_INT(run(&d, writes, 2, NULL, 1), OK);
 	CHECK_INT(data_rows(&d, NULL).n, 2);
 	CHECK(writes[0].cost.base.write == 2);
-	CHECK(writes[0].cost.index[ALL].write == 2);
+	CHECK(writes[0].cost.index[ALL].write == 1);
 	CHECK(writes[1].cost.base.write == 2);
 	data_free(&d);
 }
@@ -160,7 +160,7 @@ TEST(a_token_used_again_survives_its_first_expiry)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(all_is_written_at_double_cost), TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
+TEST_MAIN(TEST_CASE(all_is_written_at_double_cost_but_for_indexes), TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
 	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once),
 	  TEST_CASE(a_cancelled_transaction_leaves_no_token), TEST_CASE(an_expired_token_is_new_again),
 	  TEST_CASE(a_token_used_again_survives_its_first_expiry))
