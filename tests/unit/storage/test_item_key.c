@@ -81,9 +81,9 @@ TEST(an_item_has_the_keys_of_its_table)
 	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "other", "Z", NULL), ITEM_PUT, NULL);
 	check_item(&d, data_item(&d, "sk", "N1", NULL), ITEM_PUT, "One or more parameter values were invalid: Missing the key pk in the item");
 	check_item(&d, data_item(&d, "pk", "Sa", NULL), ITEM_PUT, "One or more parameter values were invalid: Missing the key sk in the item");
-	check_item(&d, data_item(&d, "pk", "N1", "sk", "N1", NULL), false,
+	check_item(&d, data_item(&d, "pk", "N1", "sk", "N1", NULL), ITEM_PUT,
 		   "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N");
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "Z", NULL), false,
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "Z", NULL), ITEM_PUT,
 		   "One or more parameter values were invalid: Type mismatch for key sk expected: N actual: NULL");
 	data_free(&d);
 }
@@ -93,12 +93,12 @@ TEST(index_keys_that_are_there_must_be_fit)
 	struct data d = data_new();
 
 	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "Sx", NULL), ITEM_PUT, NULL);
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "N1", NULL), false,
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "N1", NULL), ITEM_PUT,
 		   "One or more parameter values were invalid: Type mismatch for Index Key g Expected: S Actual: N IndexName: all");
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "S", NULL), false,
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "h", "S", NULL), ITEM_PUT,
 		   "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
 		   "The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: h");
-	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "S", NULL), true,
+	check_item(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "S", NULL), ITEM_UPDATE,
 		   "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value "
 		   "that is not supported. The AttributeValue for a key attribute cannot contain an empty string value.");
 	/* also where the item lacks the other attribute and would not be in the index */
