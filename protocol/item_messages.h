@@ -52,7 +52,6 @@
 #define MSG_COMPARISON_BETWEEN_ORDER \
 	ERR_VALIDATION, "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
 #define MSG_KEY_CONDITIONS_EMPTY ERR_VALIDATION, "Conditions must be at least length 1"
-#define MSG_KEY_CONDITIONS_MANY ERR_VALIDATION, "Conditions can be of length 1 or 2 only"
 #define MSG_KEY_CONDITION_NOT_RANGE ERR_VALIDATION, "Attempted conditional constraint is not an indexable operation"
 #define MSG_UPDATES_NO_VALUE \
 	ERR_VALIDATION, INVALID_VALUES "Only DELETE action is allowed when no attribute value is specified"
@@ -76,6 +75,7 @@
 	ERR_VALIDATION, "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value " \
 			"greater than or equal to 1"
 #define MSG_INDEX_UNKNOWN ERR_VALIDATION, "The table does not have the specified index: " STR_FMT
+#define MSG_INDEX_BACKFILLING ERR_VALIDATION, "Cannot read from backfilling global secondary index: " STR_FMT
 #define MSG_INDEX_CONSISTENT ERR_VALIDATION, "Consistent reads are not supported on global secondary indexes"
 #define MSG_FILTER_KEY ERR_VALIDATION, "%s can only contain non-primary key attributes: Primary key attribute: " STR_FMT
 #define MSG_FILTER_NOT_PROJECTED \

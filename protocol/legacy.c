@@ -199,15 +199,13 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out,
 				struct err *err)
 {
-	const struct node *nodes[2] = {NULL, NULL};
+	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, conditions->n);
 
 	*out = NULL;
 	if (!conditions->v)
 		return OK;
 	if (conditions->n == 0)
 		return err_set(err, MSG_KEY_CONDITIONS_EMPTY);
-	if (conditions->n > 2)
-		return err_set(err, MSG_KEY_CONDITIONS_MANY);
 	for (size_t i = 0; i < conditions->n; i++) {
 		enum code code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
 

@@ -3,7 +3,7 @@
 #include "core/key.h"
 #include "storage/messages.h"
 
-#define CONDITIONS_MAX (KEY_ATTRIBUTES_MAX + 1)
+#define CONDITIONS_MAX KEY_ATTRIBUTES_MAX
 
 /* One conjunct: an attribute, what is said of it, and the values it is compared with. */
 struct conjunct {
@@ -14,9 +14,8 @@ struct conjunct {
 };
 
 struct conjuncts {
-	size_t n;
+	size_t n; /* those beyond the array are counted only: they are too many in any case */
 	struct conjunct v[CONDITIONS_MAX];
-	bool is_too_many;
 };
 
 static const char *operator_name(enum node_kind kind)
@@ -100,20 +99,19 @@ static enum code collect(const struct node *node, struct conjuncts *all, struct 
 	enum code code = read_conjunct(node, &conjunct, err);
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < all->n; i++) {
+	for (size_t i = 0; i < all->n && i < CONDITIONS_MAX; i++) {
 		if (str_eq(all->v[i].name, conjunct.name))
 			return err_set(err, MSG_KEY_CONDITION_TWICE);
 	}
-	if (all->n == CONDITIONS_MAX)
-		all->is_too_many = true;
-	else
-		all->v[all->n++] = conjunct;
+	if (all->n < CONDITIONS_MAX)
+		all->v[all->n] = conjunct;
+	all->n++;
 	return OK;
 }
 
 static const struct conjunct *find(const struct conjuncts *all, struct str name)
 {
-	for (size_t i = 0; i < all->n; i++) {
+	for (size_t i = 0; i < all->n && i < CONDITIONS_MAX; i++) {
 		if (str_eq(all->v[i].name, name))
 			return &all->v[i];
 	}
@@ -188,17 +186,81 @@ static struct store_range range_of(struct arena *arena, struct str prefix, const
 	return range;
 }
 
+/* Whether the keys have more attributes of a kind than one; AWS words what is wrong with a condition on such keys in another way. */
+static bool is_multiple(const struct key_schema *keys)
+{
+	return keys->hash_count > 1 || keys->range_count > 1;
+}
+
+static void add_name(struct buf *list, struct str name)
+{
+	buf_printf(list, "%s" STR_FMT, list->n ? ", " : "", STR_ARG(name));
+}
+
+/* Each partition key attribute must equal a value. */
+static enum code check_partition(struct arena *arena, const struct key_schema *keys, const struct conjuncts *all, struct err *err)
+{
+	struct buf missing = buf_in(arena);
+
+	for (unsigned i = 0; i < keys->hash_count; i++) {
+		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
+
+		if (!conjunct && !is_multiple(keys))
+			return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[i].name));
+		if (!conjunct || conjunct->kind != NODE_EQ)
+			add_name(&missing, keys->attributes[i].name);
+	}
+	return is_multiple(keys) && missing.n ? err_set(err, MSG_KEY_CONDITION_HASH, STR_ARG(buf_str(&missing))) : OK;
+}
+
+/* A condition on an attribute that is none of the keys: AWS names the sort key that it expected instead. */
+static enum code check_others(const struct key_schema *keys, const struct conjuncts *all, struct err *err)
+{
+	const struct key_attribute *free_one = NULL;
+	size_t known = keys->hash_count;
+
+	for (unsigned i = keys->hash_count; i < key_schema_count(keys); i++) {
+		if (find(all, keys->attributes[i].name))
+			known++;
+		else if (!free_one)
+			free_one = &keys->attributes[i];
+	}
+	if (known < all->n && free_one)
+		return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(free_one->name));
+	return known < all->n ? err_set(err, MSG_KEY_CONDITION_UNSUPPORTED) : OK;
+}
+
+/* Sort key attributes from the left, all but the last by equality; *used is how many. */
+static enum code check_sort(struct arena *arena, const struct key_schema *keys, const struct conjuncts *all, unsigned *used, struct err *err)
+{
+	const struct key_attribute *sorts = keys->attributes + keys->hash_count;
+	struct buf missing = buf_in(arena);
+	bool is_open = false; /* the last condition met was no equality */
+	enum code code = check_others(keys, all, err);
+
+	*used = 0;
+	for (unsigned i = 0; i < keys->range_count && code == OK; i++) {
+		const struct conjunct *conjunct = find(all, sorts[i].name);
+
+		if (!conjunct) {
+			add_name(&missing, sorts[i].name);
+			continue;
+		}
+		if (missing.n == 0 && is_open)
+			add_name(&missing, sorts[i - 1].name);
+		if (missing.n)
+			return err_set(err, MSG_KEY_CONDITION_RANGE, STR_ARG(buf_str(&missing)), STR_ARG(sorts[i].name));
+		is_open = conjunct->kind != NODE_EQ;
+		*used = i + 1;
+	}
+	return code;
+}
+
 static enum code resolve_partition(struct arena *arena, const struct index *index, const struct key_schema *keys,
 				   const struct conjuncts *all, struct str *partition, struct err *err)
 {
 	struct buf elements = buf_in(arena), buf = buf_in(arena);
 
-	for (unsigned i = 0; i < keys->hash_count; i++) {
-		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
-
-		if (!conjunct)
-			return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[i].name));
-	}
 	for (unsigned i = 0; i < keys->hash_count; i++) {
 		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
 		enum code code = check_values(index, &keys->attributes[i], conjunct, PARTITION_KEY_SIZE_MAX, err);
@@ -220,38 +282,32 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table, 
 {
 	const struct key_schema *keys = index ? &index->keys : &table->keys;
 	struct conjuncts all = {0};
-	enum code code = collect(condition, &all, err);
 	const struct conjunct *last = NULL;
-	size_t used = keys->hash_count;
+	unsigned used = 0;
+	enum code code = collect(condition, &all, err);
 
 	if (code != OK)
 		return code;
-	if (all.is_too_many || (all.n > 2 && key_schema_count(keys) <= 2))
-		return err_set(err, MSG_KEY_CONDITION_COUNT);
-	code = resolve_partition(arena, index, keys, &all, &out->partition, err);
+	if (all.n > key_schema_count(keys) && key_schema_count(keys) > 1)
+		return err_set(err, MSG_KEY_CONDITION_COUNT, all.n, key_schema_count(keys));
+	code = check_partition(arena, keys, &all, err);
+	if (code == OK)
+		code = resolve_partition(arena, index, keys, &all, &out->partition, err);
+	if (code == OK)
+		code = check_sort(arena, keys, &all, &used, err);
 	if (code != OK)
 		return code;
 	struct str prefix = out->partition;
-	for (unsigned i = keys->hash_count; i < key_schema_count(keys); i++) {
+	for (unsigned i = keys->hash_count; i < keys->hash_count + used; i++) {
 		const struct conjunct *conjunct = find(&all, keys->attributes[i].name);
 
-		if (!conjunct)
-			break;
-		if (last && last->kind != NODE_EQ)
-			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
 		code = check_values(index, &keys->attributes[i], conjunct, SORT_KEY_SIZE_MAX, err);
 		if (code != OK)
 			return code;
 		if (last)
 			prefix = bound(arena, prefix, last->values[0], false);
 		last = conjunct;
-		used++;
 	}
-	/* a condition on another attribute: AWS names the sort key that it expected instead */
-	if (used < all.n && used < key_schema_count(keys))
-		return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[used].name));
-	if (used < all.n)
-		return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
 	out->range = range_of(arena, prefix, last);
 	return OK;
 }

@@ -24,21 +24,32 @@
 #define MSG_INDEX_KEY_EMPTY_UPDATE                                                                                               \
 	ERR_EMPTY_KEY, "One or more parameter values are not valid. The update expression attempted to update a secondary index key " \
 			"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty %s value."
+#define MSG_INDEX_BACKFILL_VIOLATION \
+	ERR_VALIDATION, "One or more parameter values were invalid: Schema violation against backfilling index"
 #define MSG_PARTITION_KEY_SIZE \
 	ERR_VALIDATION, "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
 #define MSG_SORT_KEY_SIZE                                                                                                        \
 	ERR_VALIDATION, "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of " \
 			"1024 bytes"
+#define MSG_INDEX_KEY_AGGREGATE                                                                                            \
+	ERR_VALIDATION, "Aggregate size for %s key attributes " STR_FMT " of index " STR_FMT " has exceeded limit %d bytes, " \
+			"with actual size %zu bytes"
 #define MSG_ITEM_SIZE ERR_VALIDATION, "Item size has exceeded the maximum allowed size"
 #define MSG_ITEM_SIZE_UPDATE ERR_VALIDATION, "Item size to update has exceeded the maximum allowed size"
 
 #define MSG_KEY_CONDITION_MISSED ERR_VALIDATION, "Query condition missed key schema element: " STR_FMT
 #define MSG_KEY_CONDITION_UNSUPPORTED ERR_VALIDATION, "Query key condition not supported"
 #define MSG_KEY_CONDITION_OPERATOR ERR_VALIDATION, "Invalid operator used in KeyConditionExpression: %s"
-#define MSG_KEY_CONDITION_TWICE ERR_VALIDATION, "KeyConditionExpressions must only contain one condition per key"
+#define MSG_KEY_CONDITION_TWICE \
+	ERR_VALIDATION, "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"
 #define MSG_KEY_CONDITION_DOCUMENT ERR_VALIDATION, "KeyConditionExpressions cannot have conditions on nested attributes"
 #define MSG_KEY_CONDITION_NESTED ERR_VALIDATION, "KeyConditionExpressions cannot contain nested operations"
-#define MSG_KEY_CONDITION_COUNT ERR_VALIDATION, "Conditions can be of length 1 or 2 only"
+#define MSG_KEY_CONDITION_COUNT                                                                                             \
+	ERR_VALIDATION, "The number of query conditions (%zu) exceeds the number of key attributes defined in the schema (%u)"
+#define MSG_KEY_CONDITION_HASH ERR_VALIDATION, "HASH key attributes " STR_FMT " must have equality conditions specified in the query"
+#define MSG_KEY_CONDITION_RANGE                                                                                              \
+	ERR_VALIDATION, "RANGE key attributes " STR_FMT " must have equality conditions specified in the query because a condition " \
+			"is present on key attribute " STR_FMT
 #define MSG_KEY_CONDITION_NAMES \
 	ERR_VALIDATION, "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
 #define MSG_KEY_CONDITION_NO_NAME \
