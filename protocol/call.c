@@ -93,6 +93,11 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		}
 	}
 	code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
+	if (code == OK && words == ABSENT_RESOURCE && ((*out)->status == STATUS_CREATING || (*out)->status == STATUS_DELETING)) {
+		/* AWS: items of a table that is not there yet, or not any more */
+		table_unref(*out);
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	}
 	if (code != OK) {
 		note_elsewhere(call, name);
 		return code == ERR_RESOURCE_NOT_FOUND && words == ABSENT_TABLE ? err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG(name)) : code;

@@ -1,5 +1,7 @@
 #include "protocol/describe.h"
 
+#include <stdlib.h>
+
 /* What a table or index can do at once when nothing else was asked for. AWS: Developer Guide, "Warm throughput". */
 #define WARM_READ_DEFAULT 12000
 #define WARM_WRITE_DEFAULT 4000
@@ -8,14 +10,30 @@ static const char *const statuses[] = {
 	[STATUS_ACTIVE] = "ACTIVE", [STATUS_CREATING] = "CREATING", [STATUS_UPDATING] = "UPDATING", [STATUS_DELETING] = "DELETING",
 };
 
-static void write_definitions(struct json_out *out, const struct table *table)
+static int by_name(const void *a, const void *b)
 {
+	return str_cmp(((const struct key_attribute *)a)->name, ((const struct key_attribute *)b)->name);
+}
+
+static int by_str(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* AWS: attribute definitions and projected attributes come sorted by name, whatever order they were given in. */
+static void write_definitions(struct call *call, const struct table *table)
+{
+	struct json_out *out = &call->out;
+	struct key_attribute *definitions = ARENA_ARRAY(call->arena, struct key_attribute, table->definition_count);
+
+	memcpy(definitions, table->definitions, table->definition_count * sizeof(*definitions));
+	qsort(definitions, table->definition_count, sizeof(*definitions), by_name);
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < table->definition_count; i++) {
 		json_out_open(out, '{');
-		json_out_field_string(out, "AttributeName", table->definitions[i].name);
-		json_out_field_string(out, "AttributeType", str_of(type_name(table->definitions[i].type)));
+		json_out_field_string(out, "AttributeName", definitions[i].name);
+		json_out_field_string(out, "AttributeType", str_of(type_name(definitions[i].type)));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
@@ -77,8 +95,10 @@ static void write_warm(struct json_out *out, const struct throughput_pair *pair,
 	json_out_close(out, '}');
 }
 
-static void write_projection(struct json_out *out, const struct index *index)
+static void write_projection(struct call *call, const struct index *index)
 {
+	struct json_out *out = &call->out;
+	struct str *included = ARENA_ARRAY(call->arena, struct str, index->included_count);
 	static const char *const types[] = {[PROJECT_ALL] = "ALL", [PROJECT_KEYS_ONLY] = "KEYS_ONLY", [PROJECT_INCLUDE] = "INCLUDE"};
 
 	json_out_name(out, STR("Projection"));
@@ -87,8 +107,10 @@ static void write_projection(struct json_out *out, const struct index *index)
 	if (index->projection == PROJECT_INCLUDE) {
 		json_out_name(out, STR("NonKeyAttributes"));
 		json_out_open(out, '[');
+		memcpy(included, index->included, index->included_count * sizeof(*included));
+		qsort(included, index->included_count, sizeof(*included), by_str);
 		for (size_t i = 0; i < index->included_count; i++)
-			json_out_string(out, index->included[i]);
+			json_out_string(out, included[i]);
 		json_out_close(out, ']');
 	}
 	json_out_close(out, '}');
@@ -105,11 +127,12 @@ static enum code write_index(struct call *call, struct table *table, const struc
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", index->name);
 	write_keys(out, &index->keys);
-	write_projection(out, index);
+	write_projection(call, index);
 	if (!index->is_local) {
 		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
-		if (index->status == STATUS_CREATING && index->is_backfilling)
-			json_out_field_boolean(out, "Backfilling", true);
+		/* AWS: false while resources are allocated, then true; absent of an index that came with its table */
+		if (index->is_backfilling)
+			json_out_field_boolean(out, "Backfilling", table->status != STATUS_UPDATING);
 		write_throughput(out, &index->throughput);
 	}
 	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
@@ -212,7 +235,7 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_open(out, '{');
 	json_out_name(out, name);
 	json_out_open(out, '{');
-	write_definitions(out, table);
+	write_definitions(call, table);
 	json_out_field_string(out, "TableName", table->name);
 	write_keys(out, &table->keys);
 	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));

@@ -24,6 +24,9 @@ struct service {
 	/* One line for the log at level "info" (a table missing here that exists in another namespace, ...); may be NULL. */
 	void (*note)(void *context, struct str line);
 	void *note_context;
+	/* Tells the upkeep that there is work in the background now; may be NULL. */
+	void (*wake)(void *context);
+	void *wake_context;
 };
 
 struct op;

@@ -104,8 +104,10 @@ enum code rules_index(const struct table *table, struct str name, struct opt_boo
 	if (!str_is_set(name))
 		return OK;
 	*out = table_index(table, name);
-	if (!*out)
+	if (!*out || !index_is_kept(*out))
 		return err_set(err, MSG_INDEX_UNKNOWN, STR_ARG(name));
+	if ((*out)->is_backfilling)
+		return err_set(err, MSG_INDEX_BACKFILLING, STR_ARG(name));
 	if (opt_is_true(consistent) && !(*out)->is_local)
 		return err_set(err, MSG_INDEX_CONSISTENT);
 	return OK;

@@ -11,8 +11,18 @@
 
 #define MSG_TABLE_NAME_REQUIRED ERR_VALIDATION, "%s", "The parameter 'TableName' is required but was not present in the request"
 #define MSG_TABLE_EXISTS ERR_RESOURCE_IN_USE, "Table already exists: " STR_FMT
-#define MSG_TABLE_IN_USE \
-	ERR_RESOURCE_IN_USE, "Attempt to change a resource which is still in use: Table: " STR_FMT " is in the process of being %s"
+#define IN_USE "Attempt to change a resource which is still in use: "
+#define MSG_TABLE_IN_USE ERR_RESOURCE_IN_USE, IN_USE "Table is being %s: " STR_FMT
+#define MSG_TABLE_IN_USE_UPDATED ERR_RESOURCE_IN_USE, IN_USE "Table: " STR_FMT " is in the process of being updated."
+#define MSG_TABLE_INDEXES_IN_USE ERR_RESOURCE_IN_USE, IN_USE "Cannot delete table while indexes are being created, updated, or deleted."
+#define MSG_INDEX_IN_USE ERR_RESOURCE_IN_USE, IN_USE "Index is being %s. Table: " STR_FMT " Index: " STR_FMT
+/* two spaces, as the service writes it */
+#define MSG_INDEX_BEING_CREATED ERR_RESOURCE_IN_USE, IN_USE "Index is being created.  Table: " STR_FMT " Index: " STR_FMT
+#define MSG_INDEX_NOT_FILLING \
+	ERR_RESOURCE_IN_USE, IN_USE "Index is being created but is not backfilling yet.  Table: " STR_FMT " Index: " STR_FMT
+#define MSG_INDEX_ALLOCATING                                                                                                  \
+	ERR_RESOURCE_IN_USE, IN_USE "Index creation is in resource allocation phase. Retry deletion during backfilling phase or " \
+				    "when the index is active. Table: " STR_FMT " Index: " STR_FMT
 #define MSG_TABLE_PROTECTED                                                                                                        \
 	ERR_VALIDATION, "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection " \
 			"first."
@@ -23,19 +33,28 @@
 #define MSG_KEYS_FIRST ERR_VALIDATION, "%s", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
 #define MSG_KEYS_SECOND ERR_VALIDATION, "%s", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
 #define MSG_KEYS_UNDEFINED ERR_VALIDATION, "%s", "Invalid KeySchema: Some index key attribute have no definition"
+#define MSG_KEYS_SAME ERR_VALIDATION, "%s", "Both the Hash Key and the Range Key element in the KeySchema have the same name"
+#define MSG_KEYS_TWICE ERR_VALIDATION, "%s", "The KeySchema contains multiple key attributes with the same name"
+#define MSG_KEYS_ORDER ERR_VALIDATION, "%s", INVALID "All HASH key attributes must precede RANGE key attributes in the KeySchema"
+#define MSG_KEYS_COUNT ERR_VALIDATION, INVALID "The KeySchema exceeds the maximum allowed number of %s key attributes"
 #define MSG_KEYS_MISSING \
 	ERR_VALIDATION, INVALID "Some index key attributes are not defined in AttributeDefinitions. Keys: [" STR_FMT \
 				"], AttributeDefinitions: [" STR_FMT "]"
+#define MSG_KEYS_REDEFINED                                                                                                       \
+	ERR_VALIDATION, INVALID "Attributes cannot be redefined. Please check that your attribute has the same type as previously " \
+				"defined. Existing schema: Schema:[SchemaElement: key{" STR_FMT ":%s:%s}] New schema: "            \
+				"Schema:[SchemaElement: key{" STR_FMT ":%s:%s}]"
 #define MSG_DEFINITIONS_COUNT \
 	ERR_VALIDATION, "%s", INVALID "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions"
 #define MSG_DEFINITIONS_UNUSED \
 	ERR_VALIDATION, INVALID "Some AttributeDefinitions are not used. AttributeDefinitions: [" STR_FMT "], keys used: [" STR_FMT "]"
-#define MSG_DEFINITIONS_TWICE ERR_VALIDATION, "%s", INVALID "Cannot define multiple attributes with the same name in AttributeDefinitions"
+#define MSG_DEFINITIONS_TWICE ERR_VALIDATION, "Attribute Name is duplicated: " STR_FMT
 #define MSG_UNITS_REQUIRED \
 	ERR_VALIDATION, "%s", INVALID "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 #define MSG_UNITS_REFUSED \
 	ERR_VALIDATION, "%s", INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
 #define MSG_UNITS_INDEX_REQUIRED ERR_VALIDATION, INVALID "ProvisionedThroughput must be specified for index: " STR_FMT
+#define MSG_UNITS_INDEX_ABSENT ERR_VALIDATION, INVALID "ProvisionedThroughput is not specified for index: " STR_FMT
 #define MSG_UNITS_INDEX_REFUSED \
 	ERR_VALIDATION, INVALID "ProvisionedThroughput should not be specified for index: " STR_FMT " when BillingMode is PAY_PER_REQUEST"
 #define MSG_ON_DEMAND_REFUSED ERR_VALIDATION, "%s", INVALID "OnDemandThroughput can only be specified when BillingMode is PAY_PER_REQUEST"
@@ -53,6 +72,7 @@
 #define MSG_PROJECTION_UNKNOWN ERR_VALIDATION, "%s", INVALID "Unknown ProjectionType: null"
 #define MSG_PROJECTION_EXTRA ERR_VALIDATION, INVALID "ProjectionType is %s, but NonKeyAttributes is specified"
 #define MSG_PROJECTION_LACKS ERR_VALIDATION, "%s", INVALID "ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
+#define MSG_PROJECTION_TWICE ERR_VALIDATION, INVALID "Duplicate element in NonKeyAttributes: " STR_FMT
 #define MSG_PROJECTION_LIMIT \
 	ERR_VALIDATION, INVALID "Number of attributes projected to all indexes exceeds the limit of %d"
 #define MSG_STREAM_VIEW_REQUIRED ERR_VALIDATION, "%s", INVALID "StreamViewType is required when StreamEnabled is true"
@@ -60,18 +80,52 @@
 #define MSG_STREAM_ON ERR_RESOURCE_IN_USE, "%s", "Table already has an enabled stream"
 #define MSG_STREAM_OFF ERR_VALIDATION, "%s", "Table is already disabled for streams"
 #define MSG_FEATURE_ABSENT ERR_VALIDATION, "%s is not supported by this server"
-#define MSG_UPDATE_NOTHING                                                                                               \
-	ERR_VALIDATION, "%s", "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                \
-			      "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required"
-#define MSG_UPDATE_SAME                                                                                                         \
-	ERR_VALIDATION, "The provisioned throughput for the %s will not change. The requested value equals the current value. " \
-			"Current ReadCapacityUnits provisioned for the %s: %lld. Requested ReadCapacityUnits: %lld. "           \
-			"Current WriteCapacityUnits provisioned for the %s: %lld. Requested WriteCapacityUnits: %lld. "         \
+#define MSG_UPDATE_NOTHING                                                                                                    \
+	ERR_VALIDATION, "%s", "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                     \
+			      "GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, "     \
+			      "ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, " \
+			      "WarmThroughput or TableClass is required"
+#define MSG_UPDATE_UNITS_REQUIRED ERR_VALIDATION, "%s", INVALID "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+#define MSG_UPDATE_ALONE ERR_VALIDATION, INVALID "%s modification must be the only operation in the request"
+#define MSG_UPDATE_SAME                                                                                                            \
+	ERR_VALIDATION, "The provisioned throughput for %s" STR_FMT " will not change. The requested value equals the current value. " \
+			"Current ReadCapacityUnits provisioned for " STR_FMT ": %lld. Requested ReadCapacityUnits: %lld. "         \
+			"Current WriteCapacityUnits provisioned for " STR_FMT ": %lld. Requested WriteCapacityUnits: %lld. "       \
 			"Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+#define MSG_UNITS_INDEX_IN_USE \
+	ERR_RESOURCE_IN_USE, IN_USE "Can't change table IOPS when an index is being %s. Table: " STR_FMT " Indexes: [" STR_FMT "]"
+#define MSG_STREAM_INDEX_IN_USE ERR_RESOURCE_IN_USE, IN_USE "Can't change stream status when an index is being %s"
+#define MSG_ON_DEMAND_INDEX_IN_USE                                                                                             \
+	ERR_RESOURCE_IN_USE, IN_USE "OnDemandThroughput cannot be updated while index %s is in progress for indexes: [" STR_FMT "]"
+#define MSG_UPDATE_INDEX_NO_ACTION                                                                                         \
+	ERR_VALIDATION, "%s", INVALID "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "      \
+				      "GlobalSecondaryIndexUpdate.Delete must not be null"
 #define MSG_UPDATE_INDEX_ACTIONS \
-	ERR_VALIDATION, "%s", INVALID "Only one of Create, Update or Delete can be given for each GlobalSecondaryIndexUpdate"
+	ERR_VALIDATION, "%s", INVALID "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
+#define MSG_UPDATE_INDEX_TWICE \
+	ERR_VALIDATION, INVALID "Only one global secondary index update per index is allowed simultaneously. Index: " STR_FMT
+#define MSG_UPDATE_INDEX_UNITS ERR_VALIDATION, "%s", INVALID "You cannot create or delete index while updating table IOPS"
+#define MSG_UPDATE_INDEX_STREAM ERR_VALIDATION, "%s", INVALID "You cannot create or delete index while changing stream status"
+#define MSG_UPDATE_INDEX_WARM \
+	ERR_VALIDATION, "%s", INVALID "Create global secondary index cannot be specified when updating WarmThroughput"
 #define MSG_UPDATE_INDEX_MANY \
 	ERR_LIMIT_EXCEEDED, "%s", "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+#define MSG_UPDATE_INDEX_LIMIT \
+	ERR_LIMIT_EXCEEDED, "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of %d"
+#define MSG_UPDATE_INDEX_UNDEFINED ERR_VALIDATION, INVALID "AttributeDefinitions is not specified for index: " STR_FMT
+#define MSG_UPDATE_INDEX_UNITS_REQUIRED \
+	ERR_VALIDATION, INVALID "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: " STR_FMT
+#define MSG_UPDATE_INDEX_UNITS_REFUSED                                                                                       \
+	ERR_VALIDATION, INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: " STR_FMT      \
+				" when BillingMode is PAY_PER_REQUEST"
+#define MSG_UPDATE_INDEX_ON_DEMAND                                                                                           \
+	ERR_VALIDATION, INVALID "The only Updates for index: " STR_FMT " when TableThroughputMode is PAY_PER_REQUEST can be " \
+				"to OnDemandThroughput, WarmThroughput"
+#define MSG_ON_DEMAND_INDEX_REFUSED                                                                                     \
+	ERR_VALIDATION, INVALID "MaxReadRequestUnits for OnDemandThroughput for index : " STR_FMT " cannot be specified " \
+				"when the table BillingMode is PROVISIONED"
+#define MSG_UPDATE_INDEX_LOCAL ERR_VALIDATION, "Cannot %s an index that is not a GlobalSecondaryIndex: " STR_FMT
+#define MSG_UPDATE_INDEX_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Index " STR_FMT " for table " STR_FMT
 #define MSG_TTL_SAME ERR_VALIDATION, "TimeToLive is already %s"
 #define MSG_TTL_OTHER ERR_VALIDATION, "TimeToLive is active on a different AttributeName: current AttributeName is " STR_FMT
 #define MSG_TTL_SOON ERR_VALIDATION, "%s", "Time to live has been modified multiple times within a fixed interval"
@@ -82,12 +136,10 @@
 #define MSG_TAG_RESERVED ERR_VALIDATION, "Tag Key cannot be prefixed with aws:, Key: " STR_FMT
 #define MSG_TAG_TWICE ERR_VALIDATION, "Duplicate Tag Keys provided as input: Duplicate Tag Key found " STR_FMT
 #define MSG_TAG_MANY ERR_VALIDATION, "%s", "Number of Tags exceed the current limit for the provided ResourceArn"
-#define MSG_TABLE_BEING ERR_RESOURCE_IN_USE, "Attempt to change a resource which is still in use: Table is being %s: " STR_FMT
 #define MSG_TAG_DENIED ERR_ACCESS_DENIED, "%s", "Access is denied"
 #define MSG_TAG_ARN_MISSING ERR_VALIDATION, "%s", "Invalid TableArn"
 #define MSG_TAG_ARN_PREFIX ERR_VALIDATION, INVALID "ARNs must start with 'arn:': " STR_FMT
 #define MSG_TAG_ARN_KIND ERR_VALIDATION, INVALID "Provided Arn is not a DynamoDB resource arn: " STR_FMT
 #define MSG_TAG_ARN_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: ResourceArn: " STR_FMT " not found"
-#define MSG_UPDATE_INDEX_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Table: " STR_FMT " does not have index: " STR_FMT
 
 #endif

@@ -31,7 +31,7 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 		const struct key_attribute *known = definition(table, input->attribute_name);
 
 		if (known && (size_t)(known - all) >= old_count)
-			return err_set(err, MSG_DEFINITIONS_TWICE);
+			return err_set(err, MSG_DEFINITIONS_TWICE, STR_ARG(input->attribute_name));
 		if (!known)
 			all[table->definition_count++] =
 				(struct key_attribute){str_copy(table->arena, input->attribute_name), attribute_types[input->attribute_type]};
@@ -67,34 +67,64 @@ static enum code too_many_keys(struct arena *arena, const struct key_schema_inpu
 	return err_set(err, MSG_KEYS_MANY, STR_ARG(buf_str(&list)), STR_ARG(place), limit);
 }
 
-/* Keys of a table or index: HASH first, then RANGE; `each` of both at most. */
+/* AWS answers of a table's keys in other words than of an index's. */
+static enum code check_twice(const struct key_schema_input *input, unsigned each, struct err *err)
+{
+	if (each == 1 && input->n == 2 && str_eq(input->v[0].attribute_name, input->v[1].attribute_name))
+		return err_set(err, MSG_KEYS_UNDEFINED);
+	if (input->n == 2 && input->v[1].key_type == KEY_TYPE_RANGE && str_eq(input->v[0].attribute_name, input->v[1].attribute_name))
+		return err_set(err, MSG_KEYS_SAME);
+	for (size_t i = 0; i < input->n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(input->v[k].attribute_name, input->v[i].attribute_name))
+				return err_set(err, MSG_KEYS_TWICE);
+		}
+	}
+	return OK;
+}
+
+/* HASH first, then RANGE; `each` of both at most. AWS words it by whether a key may have several attributes. */
+static enum code check_order(const struct key_schema_input *input, unsigned each, struct err *err)
+{
+	unsigned counts[2] = {0, 0};
+
+	if (input->v[0].key_type != KEY_TYPE_HASH)
+		return err_set(err, MSG_KEYS_FIRST);
+	if (each == 1 && input->n > 1 && input->v[1].key_type != KEY_TYPE_RANGE)
+		return err_set(err, MSG_KEYS_SECOND);
+	enum code code = check_twice(input, each, err);
+	for (size_t i = 0; i < input->n && code == OK; i++) {
+		if (input->v[i].key_type == KEY_TYPE_HASH && counts[1] > 0)
+			return err_set(err, MSG_KEYS_ORDER);
+		counts[input->v[i].key_type != KEY_TYPE_HASH]++;
+	}
+	for (unsigned i = 0; i < 2 && code == OK; i++) {
+		if (counts[i] > each)
+			return err_set(err, MSG_KEYS_COUNT, i == 0 ? "HASH" : "RANGE");
+	}
+	return code;
+}
+
+/* Keys of a table or index. */
 static enum code read_keys(struct table *table, const struct key_schema_input *input, unsigned each, struct str place, struct key_schema *keys,
 			   struct err *err)
 {
 	if (input->n == 0)
 		return err_set(err, MSG_KEYS_REQUIRED);
-	if (input->n > 2 * each)
-		return too_many_keys(table->arena, input, place, 2 * each, err);
+	if (each == 1 && input->n > 2)
+		return too_many_keys(table->arena, input, place, 2, err);
+	enum code code = check_order(input, each, err);
 	*keys = (struct key_schema){0};
-	for (size_t i = 0; i < input->n; i++) {
+	for (size_t i = 0; i < input->n && code == OK; i++) {
 		const struct key_schema_element *element = &input->v[i];
 		const struct key_attribute *known = definition(table, element->attribute_name);
-		bool is_hash = element->key_type == KEY_TYPE_HASH;
 
-		if (i == 0 && !is_hash)
-			return err_set(err, MSG_KEYS_FIRST);
-		if (is_hash ? keys->range_count > 0 || keys->hash_count == each : keys->range_count == each)
-			return err_set(err, MSG_KEYS_SECOND);
-		for (size_t k = 0; k < i; k++) {
-			if (str_eq(input->v[k].attribute_name, element->attribute_name))
-				return err_set(err, MSG_KEYS_UNDEFINED);
-		}
 		if (!known)
 			return err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
 		keys->attributes[i] = *known;
-		*(is_hash ? &keys->hash_count : &keys->range_count) += 1;
+		*(element->key_type == KEY_TYPE_HASH ? &keys->hash_count : &keys->range_count) += 1;
 	}
-	return OK;
+	return code;
 }
 
 static enum code read_projection(struct table *table, const struct projection_input *input, struct index *index, struct err *err)
@@ -117,9 +147,40 @@ static enum code read_projection(struct table *table, const struct projection_in
 	if (total > INCLUDED_TOTAL_MAX)
 		return err_set(err, MSG_PROJECTION_LIMIT, INCLUDED_TOTAL_MAX);
 	index->included = ARENA_ARRAY(table->arena, struct str, input->non_key_attributes.n);
+	for (size_t i = 1; i < input->non_key_attributes.n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(input->non_key_attributes.v[k], input->non_key_attributes.v[i]))
+				return err_set(err, MSG_PROJECTION_TWICE, STR_ARG(input->non_key_attributes.v[i]));
+		}
+	}
 	for (size_t i = 0; i < input->non_key_attributes.n; i++)
 		index->included[index->included_count++] = str_copy(table->arena, input->non_key_attributes.v[i]);
 	return OK;
+}
+
+enum code table_rules_units(struct throughput *throughput, const struct provisioned_throughput *input, struct str what, int64_t now_ms,
+			    struct err *err)
+{
+	int64_t read = input->read_capacity_units.value, write = input->write_capacity_units.value;
+	const char *article = str_starts_with(what, STR("the ")) ? "" : "the ";
+
+	if (read == throughput->read && write == throughput->write)
+		return err_set(err, MSG_UPDATE_SAME, article, STR_ARG(what), STR_ARG(what), (long long)throughput->read, (long long)read,
+			       STR_ARG(what), (long long)throughput->write, (long long)write);
+	if (read > throughput->read || write > throughput->write)
+		throughput->last_increase_ms = now_ms;
+	if (read < throughput->read || write < throughput->write) {
+		throughput->last_decrease_ms = now_ms;
+		throughput->decreases_today++;
+	}
+	throughput->read = read;
+	throughput->write = write;
+	return OK;
+}
+
+const char *table_rules_doing(enum table_status status)
+{
+	return status == STATUS_CREATING ? "created" : status == STATUS_DELETING ? "deleted" : "updated";
 }
 
 struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input)
@@ -201,7 +262,7 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 	if (code != OK)
 		return code;
 	if (table->billing == BILLING_PROVISIONED && !throughput)
-		return err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(index->name));
+		return err_set(err, MSG_UNITS_INDEX_ABSENT, STR_ARG(index->name));
 	if (table->billing == BILLING_PAY_PER_REQUEST && throughput)
 		return err_set(err, MSG_UNITS_INDEX_REFUSED, STR_ARG(index->name));
 	if (throughput) {
@@ -229,7 +290,7 @@ static bool is_used(const struct table *table, struct str name)
 	bool found = uses(&table->keys, name);
 
 	for (size_t i = 0; i < table->index_count && !found; i++)
-		found = uses(&table->indexes[i].keys, name);
+		found = index_is_kept(&table->indexes[i]) && uses(&table->indexes[i].keys, name);
 	return found;
 }
 

@@ -18,6 +18,13 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 /* Checks and appends a global index; its number is not set. */
 enum code table_rules_add_global(struct table *table, const struct global_secondary_index *input, struct err *err) WARN_UNUSED;
 
+/* New units of a table or index; `what` names it in the message: "the table", "index NAME". ERR_VALIDATION where they are the old ones. */
+enum code table_rules_units(struct throughput *throughput, const struct provisioned_throughput *input, struct str what, int64_t now_ms,
+			    struct err *err) WARN_UNUSED;
+
+/* "created", "updated" or "deleted": what a table of that transient status is being. */
+const char *table_rules_doing(enum table_status status);
+
 /* Drops definitions that no key uses. */
 void table_rules_prune(struct table *table);
 

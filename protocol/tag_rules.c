@@ -165,6 +165,6 @@ enum code tag_rules_table(struct call *call, struct str arn, bool is_change, str
 		return refuse_absent(arn, account, err);
 	}
 	if (is_change && ((*out)->status == STATUS_CREATING || (*out)->status == STATUS_DELETING))
-		return err_set(err, MSG_TABLE_BEING, (*out)->status == STATUS_CREATING ? "created" : "deleted", STR_ARG((*out)->name));
+		return err_set(err, MSG_TABLE_IN_USE, (*out)->status == STATUS_CREATING ? "created" : "deleted", STR_ARG((*out)->name));
 	return OK;
 }

@@ -16,7 +16,6 @@
 #include "storage/sqlite/sqlite_store.h"
 
 #define DRAIN_MS 5000             /* how long requests under way may take when the server is told to end */
-#define TRANSIENT_STATUS_MS 2000  /* with --delay-transient-statuses */
 #define THREADS_MAX_DEFAULT 4
 
 static void note(void *context, struct str line)
@@ -53,7 +52,8 @@ static int fail(struct err *err)
 /* Serves until SIGTERM or SIGINT; both are blocked already. */
 static int serve(const struct config *config, struct catalog *catalog, struct clock *clock, struct upkeep *upkeep, const sigset_t *signals)
 {
-	struct service service = {.catalog = catalog, .now_ms = clock_now_ms, .clock_context = clock, .note = note};
+	struct service service = {.catalog = catalog, .now_ms = clock_now_ms, .clock_context = clock, .note = note,
+				  .wake = upkeep_wake, .wake_context = upkeep};
 	struct routes routes = {
 		.service = &service,
 		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
@@ -113,7 +113,8 @@ static int run(struct arena *arena, const struct config *config, const sigset_t 
 	};
 	struct catalog_options catalog_options = {
 		.is_shared = config->shared_db,
-		.transient_status_ms = config->delay_transient_statuses ? TRANSIENT_STATUS_MS : 0,
+		.transient_status_ms = config->delay_transient_statuses ? config->transient_status_ms : 0,
+		.collection_max = (uint64_t)config->collection_limit_mb * 1024 * 1024,
 	};
 	struct err err = err_in(arena);
 	struct store *store;

@@ -5,7 +5,13 @@
 #include <time.h>
 
 #include "server/log.h"
+#include "storage/backfill.h"
 #include "storage/ttl.h"
+
+#define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */
+#define INDEX_RETRY_MS 1000
+#define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
+#define FAR_MS 3600000
 
 struct upkeep {
 	struct upkeep_options options;
@@ -15,6 +21,7 @@ struct upkeep {
 	pthread_mutex_t round;  /* held by the one who does a round */
 	pthread_mutex_t mutex;  /* of the thread's sleep */
 	pthread_cond_t wake;
+	bool is_woken;          /* there is new work on indexes */
 };
 
 #define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
@@ -33,49 +40,98 @@ static enum code expire_items(struct upkeep *upkeep, int64_t now_ms, uint64_t *e
 	return code;
 }
 
-enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err)
+/* The next piece of work on indexes; *next_ms is when there is more, by the service's clock. */
+static enum code step_indexes(struct upkeep *upkeep, int64_t now_ms, int64_t *next_ms, struct err *err)
 {
-	*expired = 0;
 	pthread_mutex_lock(&upkeep->round);
-	enum code code = expire_items(upkeep, clock_now_ms(upkeep->options.clock), expired, err);
+	enum code code = backfill_step(upkeep->options.catalog, now_ms, next_ms, err);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
 
-/* Sleeps a period, by a clock that nobody turns. False when it is time to end. */
-static bool sleep_period(struct upkeep *upkeep)
+static enum code expire(struct upkeep *upkeep, int64_t now_ms, uint64_t *expired, struct err *err)
 {
-	struct timespec until;
+	*expired = 0;
+	pthread_mutex_lock(&upkeep->round);
+	enum code code = expire_items(upkeep, now_ms, expired, err);
+	pthread_mutex_unlock(&upkeep->round);
+	return code;
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += upkeep->options.period_ms / 1000;
-	until.tv_nsec += upkeep->options.period_ms % 1000 * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
+enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err)
+{
+	int64_t now_ms = clock_now_ms(upkeep->options.clock), next_ms = now_ms;
+	enum code code = OK;
+
+	while (code == OK && next_ms <= now_ms && !atomic_load(&upkeep->is_ending))
+		code = step_indexes(upkeep, now_ms, &next_ms, err);
+	return code == OK ? expire(upkeep, now_ms, expired, err) : code;
+}
+
+/* Real time that nobody turns. */
+static int64_t monotonic_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Sleeps until then, or until there is work on indexes. False when it is time to end. */
+static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
+{
+	struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
+
 	pthread_mutex_lock(&upkeep->mutex);
-	while (!atomic_load(&upkeep->is_ending)) {
+	while (!atomic_load(&upkeep->is_ending) && !upkeep->is_woken) {
 		if (pthread_cond_timedwait(&upkeep->wake, &upkeep->mutex, &until) != 0)
 			break;
 	}
+	upkeep->is_woken = false;
 	pthread_mutex_unlock(&upkeep->mutex);
 	return !atomic_load(&upkeep->is_ending);
+}
+
+/* Works on indexes; how long to wait before the next piece. */
+static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
+{
+	struct err err = err_in(arena);
+	int64_t now_ms = clock_now_ms(upkeep->options.clock), next_ms;
+
+	if (step_indexes(upkeep, now_ms, &next_ms, &err) != OK) {
+		log_line(LOG_ERROR, "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
+		return INDEX_RETRY_MS;
+	}
+	if (next_ms <= now_ms)
+		return INDEX_PAUSE_MS;
+	return next_ms == INT64_MAX ? FAR_MS : next_ms - now_ms < TURNED_MS ? next_ms - now_ms : TURNED_MS;
+}
+
+static void keep_times(struct upkeep *upkeep, struct arena *arena)
+{
+	struct err err = err_in(arena);
+	uint64_t expired;
+
+	if (expire(upkeep, clock_now_ms(upkeep->options.clock), &expired, &err) != OK)
+		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
+	if (expired > 0)
+		log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);
 }
 
 static void *work(void *context)
 {
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
+	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
+	int64_t index_due = 0, expiry_due = monotonic_ms() + period;
 
-	while (sleep_period(upkeep)) {
-		struct err err = err_in(arena);
-		uint64_t expired;
-
-		if (upkeep_run(upkeep, &expired, &err) != OK)
-			log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
-		if (expired > 0)
-			log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);
+	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
+	while (sleep_until(upkeep, index_due < expiry_due ? index_due : expiry_due)) {
+		index_due = monotonic_ms() + keep_indexes(upkeep, arena);
+		if (monotonic_ms() >= expiry_due) {
+			keep_times(upkeep, arena);
+			expiry_due = monotonic_ms() + period;
+		}
 		arena_reset(arena);
 	}
 	arena_free(arena);
@@ -96,12 +152,22 @@ struct upkeep *upkeep_start(const struct upkeep_options *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&upkeep->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
-	upkeep->has_thread = options->period_ms > 0 && pthread_create(&upkeep->thread, NULL, work, upkeep) == 0;
-	if (options->period_ms > 0 && !upkeep->has_thread) {
+	upkeep->has_thread = pthread_create(&upkeep->thread, NULL, work, upkeep) == 0;
+	if (!upkeep->has_thread) {
 		upkeep_stop(upkeep);
 		return NULL;
 	}
 	return upkeep;
+}
+
+void upkeep_wake(void *context)
+{
+	struct upkeep *upkeep = context;
+
+	pthread_mutex_lock(&upkeep->mutex);
+	upkeep->is_woken = true;
+	pthread_cond_signal(&upkeep->wake);
+	pthread_mutex_unlock(&upkeep->mutex);
 }
 
 void upkeep_stop(struct upkeep *upkeep)

@@ -1,5 +1,6 @@
 /*
- * upkeep - what must be done from time to time, by a thread of its own: deleting expired items.
+ * upkeep - what no request waits for, by a thread of its own: filling new indexes and emptying dropped ones (storage/backfill.h) as
+ * soon as there are any, and from time to time deleting expired items.
  */
 #ifndef DYNALITH_SERVER_UPKEEP_H
 #define DYNALITH_SERVER_UPKEEP_H
@@ -11,7 +12,7 @@ struct upkeep_options {
 	struct catalog *catalog;
 	struct clock *clock;
 	int64_t ttl_delay_ms; /* how long after its time an item is deleted */
-	int64_t period_ms;    /* real time between two rounds; 0: only upkeep_run() does anything */
+	int64_t period_ms;    /* real time between two looks for expired items; 0: only upkeep_run() looks */
 };
 
 struct upkeep;
@@ -21,6 +22,9 @@ struct upkeep *upkeep_start(const struct upkeep_options *options);
 
 /* Ends the thread; a round under way stops at its next step. */
 void upkeep_stop(struct upkeep *upkeep);
+
+/* There is work on an index now. From any thread; `upkeep` is a struct upkeep, as a service's hook passes it. */
+void upkeep_wake(void *upkeep);
 
 /* One whole round by the clock as it is now, done when it returns; *expired is the number of items deleted. Thread-safe. */
 enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err) WARN_UNUSED;

@@ -1,17 +1,28 @@
-/* backfill - filling a new index, or a new expiry keyspace, from the items that are there. */
+/*
+ * backfill - filling new indexes of live tables, and emptying those that are dropped, in small transactions.
+ *
+ * An index that UpdateTable adds exists from that moment: every write keeps it, also for rows that the filling has not reached. Meanwhile
+ * backfill_step goes through the items in key order, a bounded piece per write transaction, and adds the rows that are missing;
+ * how far it came is in the store, so that it goes on after a restart. Since each piece reads and writes in one transaction, no write
+ * is lost between them. An index that is deleted is not kept any more; of a very large one rows are deleted piece by piece before its
+ * keyspace is dropped.
+ */
 #ifndef DYNALITH_STORAGE_BACKFILL_H
 #define DYNALITH_STORAGE_BACKFILL_H
 
-#include "storage/schema.h"
+#include "storage/catalog.h"
+
+#define BACKFILL_STEP_ROWS 500             /* a few milliseconds: other writers wait for it */
+#define BACKFILL_STEP_BYTES (1024 * 1024)  /* of items by their stored size */
 
 /*
- * Writes the index row of every item of the table. Items that cannot be indexed (an attribute missing, of another type, empty or too
- * large for a key) are skipped, as AWS does.
+ * Does the next piece of any table's work that is due at `now_ms`. *next_ms is when to call again: not after now_ms while there is more,
+ * INT64_MAX when nothing waits but what catalog_replace adds. Items that cannot be indexed (an attribute missing, of another type,
+ * empty or too large for a key) are skipped. AWS: Developer Guide, "Detecting and correcting index key violations".
  */
-enum code backfill_index(struct store_txn *txn, struct arena *arena, const struct table *table, const struct index *index,
-			 struct err *err) WARN_UNUSED;
+enum code backfill_step(struct catalog *catalog, int64_t now_ms, int64_t *next_ms, struct err *err) WARN_UNUSED;
 
-/* Writes the expiry row of every item that has one; too old is what was so when TTL was enabled (ttl_changed_ms). */
-enum code backfill_expiry(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err) WARN_UNUSED;
+/* At most `steps` pieces of one table's work: what is small is done before the client asks. */
+enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 #endif

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/image.h"
-#include "storage/backfill.h"
+#include "storage/expiry.h"
 #include "storage/messages.h"
 
 /* The snapshots, in byte order of their keys: account NUL region NUL name. */
@@ -25,9 +25,19 @@ struct catalog {
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 
+uint64_t catalog_collection_max(const struct catalog *catalog)
+{
+	return catalog->options.collection_max ? catalog->options.collection_max : COLLECTION_SIZE_MAX;
+}
+
 struct store *catalog_store(struct catalog *catalog)
 {
 	return catalog->store;
+}
+
+uint64_t catalog_drop_max(const struct catalog *catalog)
+{
+	return catalog->options.drop_max ? catalog->options.drop_max : DROP_ROWS_MAX;
 }
 
 static struct str key_of(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name)
@@ -161,8 +171,11 @@ static void settle_at(struct catalog *catalog, size_t at)
 	struct table *settled = table_clone(table);
 	settled->status = STATUS_ACTIVE;
 	settled->settles_ms = 0;
-	for (size_t i = 0; i < settled->index_count; i++)
-		settled->indexes[i].status = STATUS_ACTIVE;
+	for (size_t i = 0; i < settled->index_count; i++) {
+		/* those of a live table settle when their work is done */
+		if (!settled->indexes[i].is_backfilling && settled->indexes[i].status != STATUS_DELETING)
+			settled->indexes[i].status = STATUS_ACTIVE;
+	}
 	catalog->entries[at].table = settled;
 	/* whoever replaces the settled snapshot cannot mark this one */
 	atomic_store(&table->is_superseded, true);
@@ -310,31 +323,120 @@ static bool is_current(const struct catalog *catalog, struct str key, const stru
 	return found && catalog->entries[*at].table == table;
 }
 
-static bool has_index(const struct table *table, uint32_t number)
+/* The same before a change is worked out, which may take a while: readers must not wait for it. */
+static enum code check_current(struct catalog *catalog, struct str key, const struct table *table, struct err *err)
+{
+	size_t at;
+
+	pthread_rwlock_rdlock(&catalog->lock);
+	bool is_fine = is_current(catalog, key, table, &at);
+	pthread_rwlock_unlock(&catalog->lock);
+	return is_fine ? OK : err_default(err, ERR_CONFLICT);
+}
+
+static const struct index *index_of_number(const struct table *table, uint32_t number)
 {
 	for (size_t i = 0; i < table->index_count; i++) {
 		if (table->indexes[i].number == number)
-			return true;
+			return &table->indexes[i];
 	}
-	return false;
+	return NULL;
 }
 
-/* Creates, fills and drops index keyspaces so that the store has what `next` says. */
-static enum code change_indexes(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
+struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index)
+{
+	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->number, (unsigned)index->number);
+}
+
+/* Whether the index is built or dropped under `next` as it was not under `current`. */
+static bool is_started(const struct table *current, const struct index *index)
+{
+	const struct index *old = index_of_number(current, index->number);
+
+	return index->status == STATUS_DELETING ? !old || old->status != STATUS_DELETING : index->is_backfilling && !old;
+}
+
+void catalog_schedule(const struct catalog *catalog, const struct table *current, struct table *next, int64_t now_ms)
+{
+	int64_t transient = catalog->options.transient_status_ms;
+	int64_t settles_ms = next->status == STATUS_UPDATING && current->status != STATUS_UPDATING ? now_ms + transient : 0;
+
+	for (size_t i = 0; i < next->index_count; i++) {
+		struct index *index = &next->indexes[i];
+
+		if (is_started(current, index)) {
+			index->settles_ms = transient > 0 ? now_ms + transient : 0;
+			/* of a creation the table takes part in the first half only */
+			settles_ms = now_ms + (index->is_backfilling ? transient / 2 : transient);
+		} else if (index->status == STATUS_UPDATING && settles_ms == 0) {
+			settles_ms = now_ms + transient;
+		}
+		if (index->status == STATUS_UPDATING && transient == 0)
+			index->status = STATUS_ACTIVE;
+	}
+	if (transient == 0 && next->status == STATUS_UPDATING)
+		next->status = STATUS_ACTIVE;
+	if (transient == 0)
+		next->settles_ms = 0;
+	else if (settles_ms > next->settles_ms)
+		next->settles_ms = settles_ms;
+}
+
+/* When the work on the table's indexes begins; INT64_MAX where there is none. */
+static int64_t work_begins(const struct table *table)
+{
+	int64_t begins = INT64_MAX;
+
+	for (size_t i = 0; i < table->index_count && table->status != STATUS_DELETING; i++) {
+		const struct index *index = &table->indexes[i];
+
+		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms < begins)
+			begins = index->settles_ms;
+	}
+	return begins;
+}
+
+struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, int64_t *next_ms)
+{
+	struct table *found = NULL;
+
+	*next_ms = INT64_MAX;
+	pthread_rwlock_rdlock(&catalog->lock);
+	for (size_t i = 0; i < catalog->n && !found; i++) {
+		int64_t begins = work_begins(catalog->entries[i].table);
+
+		if (begins <= now_ms)
+			found = table_ref(catalog->entries[i].table);
+		else if (begins < *next_ms)
+			*next_ms = begins;
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return found;
+}
+
+/* Creates and drops index keyspaces so that the store has what `next` says. */
+static enum code change_indexes(struct store_txn *txn, struct arena *arena, const struct table *current, struct table *next,
 				struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 0; i < current->index_count && code == OK; i++) {
-		if (!has_index(next, current->indexes[i].number))
-			code = store_drop(txn, index_keyspace(current, &current->indexes[i]), err);
+		const struct index *index = &current->indexes[i], *after = index_of_number(next, index->number);
+
+		if (!after)
+			code = store_drop(txn, index_keyspace(current, index), err);
+		if (code == OK && index->is_backfilling && !(after && after->is_backfilling))
+			code = store_del(txn, counters_keyspace, catalog_progress_key(arena, current, index), err);
 	}
 	for (size_t i = 0; i < next->index_count && code == OK; i++) {
-		if (has_index(current, next->indexes[i].number))
+		struct index *index = &next->indexes[i];
+
+		if (index_of_number(current, index->number))
 			continue;
-		code = store_create(txn, index_keyspace(next, &next->indexes[i]), err);
-		if (code == OK)
-			code = backfill_index(txn, arena, next, &next->indexes[i], err);
+		index->status = STATUS_CREATING;
+		index->is_backfilling = true;
+		atomic_store(&index->size->is_counted, true); /* nothing in it yet */
+		code = store_create(txn, index_keyspace(next, index), err);
 	}
 	return code;
 }
@@ -350,28 +452,20 @@ static enum code change_expiry(struct store_txn *txn, struct arena *arena, const
 		code = store_drop(txn, table_expiry(current), err);
 	if (code == OK && next->is_ttl_enabled)
 		code = store_create(txn, table_expiry(next), err);
-	return code == OK && next->is_ttl_enabled ? backfill_expiry(txn, arena, next, err) : code;
+	return code == OK && next->is_ttl_enabled ? expiry_fill(txn, arena, next, err) : code;
 }
 
-enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
+/* Commits and puts `next` in place of `current`; ends the transaction in any case. */
+static enum code publish(struct catalog *catalog, struct store_txn *txn, struct str key, struct table *current, struct table *next,
+			 struct err *err)
 {
-	struct str key = key_of(err->arena, catalog, (struct ns){current->account, current->region}, current->name);
-	struct store_txn *txn;
 	size_t at;
-	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+	enum code code;
 
-	if (code != OK) {
-		table_unref(next);
-		return code;
-	}
 	pthread_rwlock_wrlock(&catalog->lock);
-	code = is_current(catalog, key, current, &at) ? change_indexes(txn, err->arena, current, next, err) : err_default(err, ERR_CONFLICT);
-	if (code == OK)
-		code = change_expiry(txn, err->arena, current, next, err);
-	if (code == OK)
-		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
-	if (code != OK) {
+	if (!is_current(catalog, key, current, &at)) {
 		store_abort(txn);
+		code = err_default(err, ERR_CONFLICT);
 	} else {
 		/* before the commit ends the wait of other writers: they see it when their transaction begins */
 		atomic_store(&current->is_superseded, true);
@@ -384,6 +478,30 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 		}
 	}
 	pthread_rwlock_unlock(&catalog->lock);
+	return code;
+}
+
+enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
+{
+	struct str key = key_of(err->arena, catalog, (struct ns){current->account, current->region}, current->name);
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+	if (code != OK) {
+		table_unref(next);
+		return code;
+	}
+	code = check_current(catalog, key, current, err);
+	if (code == OK)
+		code = change_indexes(txn, err->arena, current, next, err);
+	if (code == OK)
+		code = change_expiry(txn, err->arena, current, next, err);
+	if (code == OK)
+		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
+	if (code == OK)
+		code = publish(catalog, txn, key, current, next, err);
+	else
+		store_abort(txn);
 	if (code != OK)
 		table_unref(next);
 	return code;
@@ -393,8 +511,11 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 {
 	enum code code = store_drop(txn, table_items(table), err);
 
-	for (size_t i = 0; i < table->index_count && code == OK; i++)
+	for (size_t i = 0; i < table->index_count && code == OK; i++) {
 		code = store_drop(txn, index_keyspace(table, &table->indexes[i]), err);
+		if (code == OK && table->indexes[i].is_backfilling)
+			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, &table->indexes[i]), err);
+	}
 	if (code == OK && table->is_ttl_enabled)
 		code = store_drop(txn, table_expiry(table), err);
 	return code == OK ? store_del(txn, tables_keyspace, key, err) : code;
@@ -410,12 +531,20 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 
 	if (code != OK)
 		return code;
-	pthread_rwlock_wrlock(&catalog->lock);
-	code = is_current(catalog, key, table, &at) ? delete_in_store(txn, key, table, err) : err_default(err, ERR_CONFLICT);
+	code = check_current(catalog, key, table, err);
 	if (code == OK)
-		code = store_commit(txn, err);
-	else
+		code = delete_in_store(txn, key, table, err);
+	if (code != OK) {
 		store_abort(txn);
+		return code;
+	}
+	pthread_rwlock_wrlock(&catalog->lock);
+	if (is_current(catalog, key, table, &at)) {
+		code = store_commit(txn, err);
+	} else {
+		store_abort(txn);
+		code = err_default(err, ERR_CONFLICT);
+	}
 	if (code == OK && transient > 0) {
 		struct table *deleting = table_clone(table);
 
@@ -518,11 +647,24 @@ static bool add_size(void *context, struct str key, struct str image)
 	return true;
 }
 
-enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes, struct err *err)
+enum code catalog_size_in(struct store_txn *txn, struct table *table, const struct index *index, struct err *err)
 {
 	struct size_counter *counter = index ? index->size : table->size;
 	struct store_range all = {{NULL, 0}, {NULL, 0}, false};
 	uint64_t sums[2] = {0, 0};
+	enum code code = store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, add_size, sums, err);
+
+	if (code == OK && !atomic_load(&counter->is_counted)) {
+		atomic_store(&counter->items, (long long)sums[0]);
+		atomic_store(&counter->bytes, (long long)sums[1]);
+		atomic_store(&counter->is_counted, true);
+	}
+	return code;
+}
+
+enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes, struct err *err)
+{
+	struct size_counter *counter = index ? index->size : table->size;
 	struct store_txn *txn;
 
 	if (!atomic_load(&counter->is_counted)) {
@@ -531,12 +673,7 @@ enum code catalog_size(struct catalog *catalog, struct table *table, const struc
 
 		if (code != OK)
 			return code;
-		code = store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, add_size, sums, err);
-		if (code == OK && !atomic_load(&counter->is_counted)) {
-			atomic_store(&counter->items, (long long)sums[0]);
-			atomic_store(&counter->bytes, (long long)sums[1]);
-			atomic_store(&counter->is_counted, true);
-		}
+		code = catalog_size_in(txn, table, index, err);
 		store_abort(txn);
 		if (code != OK)
 			return code;

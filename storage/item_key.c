@@ -78,17 +78,41 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 	return OK;
 }
 
+/* Several attributes together are too large for the partition key or the sort key; the message lists those that the item has. */
+static enum code aggregate_size(const struct index *index, const struct value *item, bool is_sort, struct err *err)
+{
+	const struct key_schema *keys = &index->keys;
+	struct buf list = buf_in(err->arena);
+	size_t sum = 0;
+
+	for (unsigned i = is_sort ? keys->hash_count : 0; i < (is_sort ? key_schema_count(keys) : keys->hash_count); i++) {
+		const struct value *value = value_member(item, keys->attributes[i].name);
+
+		if (!value)
+			continue;
+		buf_printf(&list, "%s" STR_FMT, list.n ? ", " : "", STR_ARG(keys->attributes[i].name));
+		sum += value_size(value);
+	}
+	return err_set(err, MSG_INDEX_KEY_AGGREGATE, is_sort ? "RANGE" : "HASH", STR_ARG(buf_str(&list)), STR_ARG(index->name),
+		       is_sort ? SORT_KEY_SIZE_MAX : PARTITION_KEY_SIZE_MAX, sum);
+}
+
 /* An item may lack an index's attributes; each that it has must be fit to be a key, also when others are missing. */
 static enum code check_index_keys(const struct index *index, const struct value *item, bool is_update, struct err *err)
 {
 	size_t sums[2] = {0, 0};
 
+	if (!index_is_kept(index))
+		return OK;
 	for (unsigned i = 0; i < key_schema_count(&index->keys); i++) {
 		const struct key_attribute *attribute = &index->keys.attributes[i];
 		const struct value *value = value_member(item, attribute->name);
+		bool is_sort = i >= index->keys.hash_count;
 
 		if (!value)
 			continue;
+		if (index->is_backfilling && (value->type != attribute->type || is_empty(value)))
+			return err_set(err, MSG_INDEX_BACKFILL_VIOLATION);
 		if (value->type != attribute->type)
 			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
 				       type_name((enum type)value->type), STR_ARG(index->name));
@@ -96,6 +120,8 @@ static enum code check_index_keys(const struct index *index, const struct value 
 			return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE, kind_of_empty(value));
 		if (is_empty(value))
 			return err_set(err, MSG_INDEX_KEY_EMPTY, kind_of_empty(value), STR_ARG(index->name), STR_ARG(attribute->name));
+		if (sums[is_sort] > 0 && sums[is_sort] + value_size(value) > (is_sort ? SORT_KEY_SIZE_MAX : PARTITION_KEY_SIZE_MAX))
+			return aggregate_size(index, item, is_sort, err);
 		enum code code = check_size(&index->keys, i, value, sums, err);
 		if (code != OK)
 			return code;

@@ -196,7 +196,8 @@ static const struct field table_fields[] = {
 
 static const struct field index_fields[] = {
 	FIELD(index, name, FIELD_STR), FIELD(index, is_local, FIELD_BOOL), FIELD(index, number, FIELD_INT), FIELD(index, projection, FIELD_INT),
-	FIELD(index, status, FIELD_INT), FIELD(index, is_backfilling, FIELD_BOOL), THROUGHPUT(index), PAIR(index, on_demand), PAIR(index, warm),
+	FIELD(index, status, FIELD_INT), FIELD(index, is_backfilling, FIELD_BOOL),
+	FIELD(index, settles_ms, FIELD_INT), THROUGHPUT(index), PAIR(index, on_demand), PAIR(index, warm),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -88,7 +88,8 @@ struct index {
 	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and index among them, sorted */
 	struct str *projected;
 	enum table_status status;
-	bool is_backfilling;
+	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/backfill.h */
+	int64_t settles_ms;         /* CREATING and DELETING of a live table's index: not before this time; 0: as soon as its work is done */
 	struct throughput throughput; /* global only */
 	struct throughput_pair on_demand;
 	struct throughput_pair warm;
@@ -151,6 +152,12 @@ void table_unref(struct table *table);
 
 /* The index of that name, or NULL. */
 const struct index *table_index(const struct table *table, struct str name);
+
+/* Whether writes keep the index and readers may name it: what is being deleted is as good as gone. */
+static inline bool index_is_kept(const struct index *index)
+{
+	return index->status != STATUS_DELETING;
+}
 
 /* Fills index->projected from projection, included, and both key schemas. */
 void table_index_settle(struct table *table, struct index *index);

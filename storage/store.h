@@ -48,7 +48,7 @@ enum part {
 /* Parts of table 0; these exist in every store. */
 enum system_part {
 	SYSTEM_TABLES = 0,       /* table records */
-	SYSTEM_COUNTERS = 1,     /* sequences */
+	SYSTEM_COUNTERS = 1,     /* sequences, and how far the filling of indexes came */
 	SYSTEM_TOKENS = 2,       /* idempotency tokens */
 	SYSTEM_TOKEN_EXPIRY = 3, /* the same, by time */
 	SYSTEM_PART_COUNT

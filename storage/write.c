@@ -2,7 +2,6 @@
 
 #include "core/capacity.h"
 #include "core/image.h"
-#include "core/key.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
 #include "storage/write_internal.h"
@@ -150,6 +149,8 @@ static enum code run_one(struct write_step *step, struct err *err)
 		code = write_indexes(step, err);
 	if (code == OK && write->kind != WRITE_CHECK)
 		code = write_expiry(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = write_check_collection(step, err);
 	return code;
 }
 
@@ -190,6 +191,7 @@ struct run {
 	enum write_mode mode;
 	struct size_change (*sizes)[1 + INDEXES_MAX];
 	int64_t now_ms;
+	uint64_t collection_max;
 };
 
 static enum code run_all(struct run *run, struct err *err)
@@ -199,7 +201,8 @@ static enum code run_all(struct run *run, struct err *err)
 
 	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
 	for (size_t i = 0; i < run->n; i++) {
-		struct write_step step = {run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->now_ms};
+		struct write_step step = {run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->now_ms,
+					  run->collection_max};
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
 
@@ -245,6 +248,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		store_abort(run->txn);
 		return code;
 	}
+	for (size_t i = 0; i < run->n && code == OK; i++)
+		code = write_count_collections(run->txn, run->writes[i].table, err);
 	if (code == OK)
 		code = run_all(run, err);
 	if (code != OK) {
@@ -273,7 +278,8 @@ static bool is_superseded(const struct write *writes, size_t n)
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err)
 {
-	struct run run = {NULL, arena, writes, n, mode, arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change)), now_ms};
+	struct run run = {NULL, arena, writes, n, mode, arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change)), now_ms,
+			  catalog_collection_max(catalog)};
 	enum code code = OK;
 
 	for (int i = 0; i < CONFLICTS_MAX; i++) {
@@ -288,37 +294,5 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 		if (code != ERR_CONFLICT)
 			break;
 	}
-	return code;
-}
-
-static bool add_bytes(void *context, struct str key, struct str image)
-{
-	uint64_t *bytes = context;
-
-	(void)key;
-	*bytes += image_item_size(image);
-	return true;
-}
-
-enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes, struct err *err)
-{
-	const struct table *table = write->table;
-	struct buf partition = buf_in(arena);
-	const struct value *key = value_member(write->kind == WRITE_PUT ? write->item : write->key, table->keys.attributes[0].name);
-	struct store_txn *txn;
-
-	buf_add(&partition, write->row_key.p, KEY_HASH_SIZE);
-	key_add(&partition, key);
-	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
-	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
-	if (code != OK)
-		return code;
-	*bytes = 0;
-	code = store_scan(txn, table_items(table), &range, add_bytes, bytes, err);
-	for (size_t i = 0; i < table->index_count && code == OK; i++) {
-		if (table->indexes[i].is_local)
-			code = store_scan(txn, index_keyspace(table, &table->indexes[i]), &range, add_bytes, bytes, err);
-	}
-	store_abort(txn);
 	return code;
 }

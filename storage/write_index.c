@@ -40,13 +40,25 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 	double units = 0;
 	enum code code = OK;
 
-	if (same_key && str_eq(before.image, after.image))
+	if (!index_is_kept(index) || (same_key && str_eq(before.image, after.image)))
 		return OK;
 	if (same_key) {
 		units = units_of(old_size, new_size);
 	} else {
 		units += str_is_set(before.key) ? units_of(old_size, 0) : 0;
 		units += str_is_set(after.key) ? units_of(0, new_size) : 0;
+	}
+	if (index->is_backfilling && str_is_set(before.key)) {
+		/* the filling may not have come to the item yet; then there is nothing to take out, nor out of the count */
+		struct str known;
+
+		code = store_get(step->txn, keyspace, before.key, step->arena, &known, err);
+		if (code != OK)
+			return code;
+		if (!str_is_set(known)) {
+			before.key = STR_ABSENT;
+			old_size = 0;
+		}
 	}
 	if (str_is_set(before.key) && !same_key)
 		code = store_del(step->txn, keyspace, before.key, err);

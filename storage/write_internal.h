@@ -18,10 +18,20 @@ struct write_step {
 	bool is_transactional;
 	struct size_change *sizes; /* 1 + index_count of them */
 	int64_t now_ms;
+	uint64_t collection_max;   /* bytes */
 };
 
 /* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */
 enum code write_indexes(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/*
+ * After the rows of a write: ERR_ITEM_COLLECTION_SIZE where it made its item collection grow beyond the limit. Tables without local indexes
+ * have no limit; others are looked at closely only when all their collections together are beyond it.
+ */
+enum code write_check_collection(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* Before the first write of a transaction: sees to it that the sizes are known that write_check_collection goes by. */
+enum code write_count_collections(struct store_txn *txn, struct table *table, struct err *err) WARN_UNUSED;
 
 /* Brings the item's row in the expiry keyspace from the old image to the new one. */
 enum code write_expiry(struct write_step *step, struct err *err) WARN_UNUSED;

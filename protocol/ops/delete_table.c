@@ -1,5 +1,6 @@
 #include "protocol/describe.h"
 #include "protocol/table_messages.h"
+#include "protocol/table_rules.h"
 
 enum code op_delete_table(struct call *call, const struct delete_table_input *input, struct err *err)
 {
@@ -8,8 +9,14 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 
 	if (code != OK)
 		return code;
-	if (table->status == STATUS_CREATING || table->status == STATUS_UPDATING)
-		return err_set(err, MSG_TABLE_IN_USE, STR_ARG(table->name), table->status == STATUS_CREATING ? "created" : "updated");
+	for (size_t i = 0; i < table->index_count && table->status != STATUS_DELETING && table->status != STATUS_CREATING; i++) {
+		if (table->indexes[i].status != STATUS_ACTIVE)
+			return err_set(err, MSG_TABLE_INDEXES_IN_USE);
+	}
+	if (table->status == STATUS_CREATING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
+	if (table->status == STATUS_UPDATING)
+		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->name));
 	if (table->is_deletion_protected)
 		return err_set(err, MSG_TABLE_PROTECTED);
 	code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);

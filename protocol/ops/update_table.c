@@ -1,10 +1,14 @@
 #include "protocol/describe.h"
+#include "protocol/index_rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "storage/backfill.h"
+
+#define SETTLE_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
 
 static bool asks_for_nothing(const struct update_table_input *input)
 {
-	return !input->billing_mode && !input->provisioned_throughput && !input->global_secondary_index_updates.v && !input->stream_specification &&
+	return !input->billing_mode && !input->provisioned_throughput && !input->global_secondary_index_updates.n && !input->stream_specification &&
 	       !input->sse_specification && !input->table_class && !input->deletion_protection_enabled.is_set && !input->on_demand_throughput &&
 	       !input->warm_throughput;
 }
@@ -20,27 +24,7 @@ static enum code check_features(const struct update_table_input *input, struct e
 		return err_set(err, MSG_UPDATE_NOTHING);
 	if (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST && input->provisioned_throughput)
 		return err_set(err, MSG_UNITS_REFUSED);
-	return OK;
-}
-
-/* New units of a table or index; `what` names it in the message. */
-static enum code change_units(struct throughput *throughput, const struct provisioned_throughput *input, const char *what, int64_t now_ms,
-			      struct err *err)
-{
-	int64_t read = input->read_capacity_units.value, write = input->write_capacity_units.value;
-
-	if (read == throughput->read && write == throughput->write)
-		return err_set(err, MSG_UPDATE_SAME, what, what, (long long)throughput->read, (long long)read, what, (long long)throughput->write,
-			       (long long)write);
-	if (read > throughput->read || write > throughput->write)
-		throughput->last_increase_ms = now_ms;
-	if (read < throughput->read || write < throughput->write) {
-		throughput->last_decrease_ms = now_ms;
-		throughput->decreases_today++;
-	}
-	throughput->read = read;
-	throughput->write = write;
-	return OK;
+	return index_rules_request(input, err);
 }
 
 static enum code change_billing(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
@@ -56,7 +40,11 @@ static enum code change_billing(struct table *table, const struct update_table_i
 	}
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
 		if (!input->provisioned_throughput)
-			return err_set(err, MSG_UNITS_REQUIRED);
+			return err_set(err, MSG_UPDATE_UNITS_REQUIRED);
+		/* AWS: the limits of on-demand go with it */
+		table->on_demand.is_set = false;
+		for (size_t i = 0; i < table->index_count; i++)
+			table->indexes[i].on_demand.is_set = false;
 		if (!table->on_demand_since_ms)
 			table->on_demand_since_ms = table->created_ms;
 		table->billing = BILLING_PROVISIONED;
@@ -65,94 +53,16 @@ static enum code change_billing(struct table *table, const struct update_table_i
 		return OK;
 	if (table->billing == BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_UNITS_REFUSED);
-	return change_units(&table->throughput, input->provisioned_throughput, "table", now_ms, err);
-}
-
-static enum code update_index(struct table *table, const struct update_global_secondary_index_action *input, int64_t now_ms, struct err *err)
-{
-	struct index *index = NULL;
-
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (!table->indexes[i].is_local && str_eq(table->indexes[i].name, input->index_name))
-			index = &table->indexes[i];
-	}
-	if (!index)
-		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(table->name), STR_ARG(input->index_name));
-	if (input->on_demand_throughput)
-		index->on_demand = table_rules_on_demand(input->on_demand_throughput);
-	if (input->warm_throughput)
-		index->warm = table_rules_warm(input->warm_throughput);
-	if (!input->provisioned_throughput)
-		return OK;
-	if (table->billing == BILLING_PAY_PER_REQUEST)
-		return err_set(err, MSG_UNITS_INDEX_REFUSED, STR_ARG(index->name));
-	return change_units(&index->throughput, input->provisioned_throughput, "index", now_ms, err);
-}
-
-static enum code create_index(struct table *table, const struct create_global_secondary_index_action *input, struct err *err)
-{
-	struct global_secondary_index index = {
-		.index_name = input->index_name, .key_schema = input->key_schema, .projection = input->projection,
-		.provisioned_throughput = input->provisioned_throughput, .on_demand_throughput = input->on_demand_throughput,
-		.warm_throughput = input->warm_throughput,
-	};
-
-	if (table_index(table, input->index_name))
-		return err_set(err, MSG_INDEX_EXISTS);
-	enum code code = table_rules_add_global(table, &index, err);
-	if (code != OK)
-		return code;
-	table->indexes[table->index_count - 1].number = table->next_index++;
-	table_index_settle(table, &table->indexes[table->index_count - 1]);
-	return OK;
-}
-
-static enum code delete_index(struct table *table, struct str name, struct err *err)
-{
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (table->indexes[i].is_local || !str_eq(table->indexes[i].name, name))
-			continue;
-		size_counter_unref(table->indexes[i].size);
-		table->index_count--;
-		memmove(&table->indexes[i], &table->indexes[i + 1], (table->index_count - i) * sizeof(table->indexes[0]));
-		table_rules_prune(table);
-		return OK;
-	}
-	return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(table->name), STR_ARG(name));
-}
-
-/* One creation or deletion per call; throughput of any number. */
-static enum code change_indexes(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
-{
-	unsigned heavy = 0;
-	enum code code = OK;
-
-	for (size_t i = 0; i < input->global_secondary_index_updates.n && code == OK; i++) {
-		const struct global_secondary_index_update *update = &input->global_secondary_index_updates.v[i];
-
-		if ((update->create != NULL) + (update->update != NULL) + (update->delete != NULL) != 1)
-			return err_set(err, MSG_UPDATE_INDEX_ACTIONS);
-		heavy += !update->update;
-		if (heavy > 1)
-			return err_set(err, MSG_UPDATE_INDEX_MANY);
-		if (update->create)
-			code = create_index(table, update->create, err);
-		else if (update->update)
-			code = update_index(table, update->update, now_ms, err);
-		else
-			code = delete_index(table, update->delete->index_name, err);
-	}
-	return code;
+	return table_rules_units(&table->throughput, input->provisioned_throughput, STR("the table"), now_ms, err);
 }
 
 static enum code change(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
-	enum code code = table_rules_define(table, &input->attribute_definitions, err);
+	bool becomes_provisioned = table->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
+	enum code code = change_billing(table, input, now_ms, err);
 
 	if (code == OK)
-		code = change_billing(table, input, now_ms, err);
-	if (code == OK)
-		code = change_indexes(table, input, now_ms, err);
+		code = index_rules_apply(table, input, becomes_provisioned, now_ms, err);
 	if (code == OK && input->stream_specification)
 		code = table_rules_stream(table, input->stream_specification, now_ms, err);
 	if (code != OK)
@@ -171,6 +81,44 @@ static enum code change(struct table *table, const struct update_table_input *in
 	return OK;
 }
 
+/* AWS: changes of throughput, billing, streams and the number of indexes show on the table; others are done at once. */
+static bool is_table_updating(const struct update_table_input *input)
+{
+	return input->provisioned_throughput || input->billing_mode || input->stream_specification || input->table_class ||
+	       index_rules_is_heavy(input);
+}
+
+/* AWS: the answer to an index's new units still has the old ones. */
+static void show_old_units(struct table *shown, const struct table *before)
+{
+	for (size_t i = 0; i < before->index_count && shown->billing == before->billing; i++) {
+		if (shown->indexes[i].status == STATUS_UPDATING)
+			shown->indexes[i].throughput = before->indexes[i].throughput;
+	}
+}
+
+/* Publishes `next` and answers with what it says at this moment; then does what there is to do at once. */
+static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
+{
+	struct table *shown = table_clone(next);
+	struct err ignored = err_in(call->arena);
+
+	show_old_units(shown, table);
+	catalog_schedule(call->service->catalog, table, next, call->now_ms);
+	enum code code = catalog_replace(call->service->catalog, table, next, err);
+	if (code == OK)
+		code = describe_table(call, STR("TableDescription"), shown, STATUS_ACTIVE, err);
+	table_unref(shown);
+	if (code != OK)
+		return code;
+	/* what is left, or fails here, is the upkeep's */
+	code = backfill_settle(call->service->catalog, call->ns, table->name, SETTLE_STEPS, call->now_ms, &ignored);
+	if (call->service->wake)
+		call->service->wake(call->service->wake_context);
+	(void)code;
+	return OK;
+}
+
 enum code op_update_table(struct call *call, const struct update_table_input *input, struct err *err)
 {
 	struct table *table, *next;
@@ -178,19 +126,21 @@ enum code op_update_table(struct call *call, const struct update_table_input *in
 
 	if (code == OK)
 		code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	if (code == OK)
+		code = index_rules_state(table, input, err);
+	if (code == OK && table->status == STATUS_UPDATING)
+		code = index_rules_while_updating(table, input, err);
 	if (code != OK)
 		return code;
-	if (table->status != STATUS_ACTIVE)
-		return err_set(err, MSG_TABLE_IN_USE, STR_ARG(table->name), table->status == STATUS_DELETING ? "deleted" : "updated");
+	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
 	next = table_clone(table);
 	code = change(next, input, call->now_ms, err);
 	if (code != OK) {
 		table_unref(next);
 		return code;
 	}
-	code = catalog_replace(call->service->catalog, table, table_ref(next), err);
-	if (code == OK)
-		code = describe_table(call, STR("TableDescription"), next, STATUS_UPDATING, err);
-	table_unref(next);
-	return code;
+	if (is_table_updating(input))
+		next->status = STATUS_UPDATING;
+	return publish(call, table, next, err);
 }

@@ -7,7 +7,7 @@ static enum code check(const struct table *table, const struct time_to_live_spec
 	bool is_changing = table->ttl_settles_ms > now_ms;
 
 	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
-		return err_set(err, MSG_TABLE_BEING, table->status == STATUS_CREATING ? "created" : "deleted", STR_ARG(table->name));
+		return err_set(err, MSG_TABLE_IN_USE, table->status == STATUS_CREATING ? "created" : "deleted", STR_ARG(table->name));
 	if (table->is_ttl_enabled && !str_eq(table->ttl_attribute, wanted->attribute_name))
 		return err_set(err, MSG_TTL_OTHER, STR_ARG(table->ttl_attribute));
 	if (table->is_ttl_enabled == wanted->enabled.value)

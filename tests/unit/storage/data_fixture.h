@@ -221,6 +221,30 @@ static inline struct str data_get(struct data *data, const struct value *key)
 	return item.image;
 }
 
+/* A snapshot like the table's with one more index: on z, with everything. */
+static inline struct table *data_with_index(const struct table *table)
+{
+	struct table *next = table_clone(table);
+	struct key_attribute z = {STR("z"), TYPE_S};
+	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->index_count + 1);
+	struct index *index = &indexes[next->index_count];
+
+	memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
+	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->next_index++};
+	index->size = size_counter_new();
+	next->indexes = indexes;
+	next->index_count++;
+	table_index_settle(next, index);
+	return next;
+}
+
+/* Takes up the snapshot that is current now. */
+static inline void data_take_current(struct data *data)
+{
+	table_unref(data->table);
+	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), 1, &data->table, &data->err), OK);
+}
+
 struct data_rows {
 	struct arena *arena;
 	size_t n;

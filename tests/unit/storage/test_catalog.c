@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include "storage/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 
 static const struct ns other_ns = {STR_INIT("111111111111"), STR_INIT("us-east-1")};
@@ -179,29 +180,6 @@ TEST(a_deleted_table_is_gone_for_those_that_hold_it)
 	data_free(&d);
 }
 
-/* A snapshot like d's with one more index: on z, with everything. */
-static struct table *with_index(const struct table *table)
-{
-	struct table *next = table_clone(table);
-	struct key_attribute z = {STR("z"), TYPE_S};
-	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->index_count + 1);
-	struct index *index = &indexes[next->index_count];
-
-	memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
-	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->next_index++};
-	index->size = size_counter_new();
-	next->indexes = indexes;
-	next->index_count++;
-	table_index_settle(next, index);
-	return next;
-}
-
-static void take_current(struct data *d)
-{
-	table_unref(d->table);
-	CHECK_INT(catalog_get(d->catalog, DATA_NS, STR("data"), 1, &d->table, &d->err), OK);
-}
-
 TEST(a_new_index_is_filled_with_what_fits)
 {
 	struct data d = data_new();
@@ -212,9 +190,15 @@ TEST(a_new_index_is_filled_with_what_fits)
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N3", "z", "N1", NULL)), OK);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N4", "z", "S", NULL)), OK);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N5", "z", data_long(&d, 'S', 2049), NULL)), OK);
-	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
-	take_current(&d);
+	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
+	data_take_current(&d);
+	CHECK_INT(d.table->indexes[3].status, STATUS_CREATING);
+	CHECK(d.table->indexes[3].is_backfilling);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
+	data_take_current(&d);
 	CHECK_INT(d.table->index_count, 4);
+	CHECK_INT(d.table->indexes[3].status, STATUS_ACTIVE);
+	CHECK(!d.table->indexes[3].is_backfilling);
 	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
 	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[3], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
@@ -236,16 +220,16 @@ TEST(a_dropped_index_is_gone_and_its_number_not_used_again)
 	struct data d = data_new();
 	struct table *next;
 
-	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
-	take_current(&d);
+	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
+	data_take_current(&d);
 	CHECK_INT(d.table->indexes[3].number, 3);
 	next = table_clone(d.table);
 	size_counter_unref(next->indexes[3].size);
 	next->index_count--;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
-	take_current(&d);
-	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
-	take_current(&d);
+	data_take_current(&d);
+	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
+	data_take_current(&d);
 	CHECK_INT(d.table->indexes[3].number, 4);
 	data_free(&d);
 }
@@ -256,12 +240,12 @@ TEST(writers_with_an_old_snapshot_come_again)
 	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "z", "Sz", NULL);
 	struct table *old = table_ref(d.table);
 
-	CHECK_INT(catalog_replace(d.catalog, d.table, with_index(d.table), &d.err), OK);
+	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
 	/* a late change of the old snapshot is refused and lets no writer through */
 	CHECK_INT(catalog_replace(d.catalog, old, table_clone(old), &d.err), ERR_CONFLICT);
 	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
-	take_current(&d);
+	data_take_current(&d);
 	CHECK_INT(data_put(&d, item), OK);
 	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
 	table_unref(old);
@@ -274,14 +258,15 @@ TEST(a_change_that_fails_leaves_the_table_usable)
 
 	for (uint64_t n = 1; n < 12; n++) {
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
-		enum code code = catalog_replace(d.catalog, d.table, with_index(d.table), &d.err);
+		enum code code = catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err);
 		trace_store_fail(d.store, 0, OK);
 		if (code == OK)
 			break;
 		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "z", "Sz", NULL)), OK);
 		CHECK(n < 11);
 	}
-	take_current(&d);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
+	data_take_current(&d);
 	CHECK_INT(d.table->index_count, 4);
 	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
 	data_free(&d);

@@ -1,0 +1,304 @@
+#include "protocol/index_rules.h"
+
+#include "core/buf.h"
+#include "protocol/table_messages.h"
+#include "protocol/table_rules.h"
+
+static struct str name_of(const struct global_secondary_index_update *update)
+{
+	return update->create ? update->create->index_name : update->update ? update->update->index_name : update->delete->index_name;
+}
+
+bool index_rules_is_heavy(const struct update_table_input *input)
+{
+	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
+
+	for (size_t i = 0; i < updates->n; i++) {
+		if (!updates->v[i].update)
+			return true;
+	}
+	return false;
+}
+
+static bool creates(const struct update_table_input *input)
+{
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
+		if (input->global_secondary_index_updates.v[i].create)
+			return true;
+	}
+	return false;
+}
+
+static enum code check_entries(const struct global_secondary_index_update_list *updates, struct err *err)
+{
+	for (size_t i = 0; i < updates->n; i++) {
+		const struct global_secondary_index_update *update = &updates->v[i];
+
+		switch ((update->create != NULL) + (update->update != NULL) + (update->delete != NULL)) {
+		case 0:
+			return err_set(err, MSG_UPDATE_INDEX_NO_ACTION);
+		case 1:
+			break;
+		default:
+			return err_set(err, MSG_UPDATE_INDEX_ACTIONS);
+		}
+	}
+	for (size_t i = 0; i < updates->n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(name_of(&updates->v[i]), name_of(&updates->v[k])))
+				return err_set(err, MSG_UPDATE_INDEX_TWICE, STR_ARG(name_of(&updates->v[i])));
+		}
+	}
+	return OK;
+}
+
+/* What an index may not be created beside. A change of BillingMode and updates of other indexes are fine. */
+static enum code check_alone(const struct update_table_input *input, struct err *err)
+{
+	if (index_rules_is_heavy(input) && input->provisioned_throughput && input->billing_mode != BILLING_MODE_PROVISIONED)
+		return err_set(err, MSG_UPDATE_INDEX_UNITS);
+	if (index_rules_is_heavy(input) && input->stream_specification)
+		return err_set(err, MSG_UPDATE_INDEX_STREAM);
+	if (!creates(input))
+		return OK;
+	if (input->deletion_protection_enabled.is_set)
+		return err_set(err, MSG_UPDATE_ALONE, "DeletionProtection");
+	if (input->sse_specification)
+		return err_set(err, MSG_UPDATE_ALONE, "Server-Side Encryption");
+	if (input->table_class)
+		return err_set(err, MSG_UPDATE_ALONE, "TableClass");
+	return input->warm_throughput ? err_set(err, MSG_UPDATE_INDEX_WARM) : OK;
+}
+
+enum code index_rules_request(const struct update_table_input *input, struct err *err)
+{
+	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
+
+	if (updates->v && updates->n == 0)
+		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexUpdates");
+	enum code code = check_entries(updates, err);
+	return code == OK ? check_alone(input, err) : code;
+}
+
+/* The index that is being created or deleted, or NULL. */
+static const struct index *index_at_work(const struct table *table)
+{
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (table->indexes[i].is_backfilling || table->indexes[i].status == STATUS_DELETING)
+			return &table->indexes[i];
+	}
+	return NULL;
+}
+
+/* The index's own state against what is asked of it. */
+static enum code check_one(const struct table *table, const struct global_secondary_index_update *update, struct err *err)
+{
+	struct str name = name_of(update);
+	const struct index *index = table_index(table, name);
+	bool is_allocating = index && index->is_backfilling && table->status == STATUS_UPDATING;
+
+	if (!index && update->create)
+		return OK;
+	if (!index)
+		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(name), STR_ARG(table->name));
+	if (index->is_local && !update->create)
+		return err_set(err, MSG_UPDATE_INDEX_LOCAL, update->delete ? "delete" : "update", STR_ARG(name));
+	if (index->status == STATUS_DELETING)
+		return err_set(err, MSG_INDEX_IN_USE, "deleted", STR_ARG(table->name), STR_ARG(name));
+	if (update->create && index->is_backfilling)
+		return err_set(err, MSG_INDEX_BEING_CREATED, STR_ARG(table->name), STR_ARG(name));
+	if (update->create && !index_at_work(table))
+		return err_set(err, MSG_INDEX_EXISTS);
+	if (update->delete && is_allocating)
+		return err_set(err, MSG_INDEX_ALLOCATING, STR_ARG(table->name), STR_ARG(name));
+	if (update->update && is_allocating)
+		return err_set(err, MSG_INDEX_NOT_FILLING, STR_ARG(table->name), STR_ARG(name));
+	if (update->update && index->status == STATUS_UPDATING)
+		return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->name), STR_ARG(name));
+	return OK;
+}
+
+enum code index_rules_state(const struct table *table, const struct update_table_input *input, struct err *err)
+{
+	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
+	const struct index *at_work = index_at_work(table);
+	unsigned heavy = 0;
+
+	for (size_t i = 0; i < updates->n; i++) {
+		enum code code = check_one(table, &updates->v[i], err);
+
+		if (code != OK)
+			return code;
+		if (updates->v[i].update)
+			continue;
+		/* deleting the index that is being filled calls its creation off */
+		if (++heavy > 1 || (at_work && !(updates->v[i].delete && str_eq(name_of(&updates->v[i]), at_work->name))))
+			return err_set(err, MSG_UPDATE_INDEX_MANY);
+	}
+	return OK;
+}
+
+/* A table is UPDATING while an index is allocated or deleted: then AWS lets through what does not touch its capacity or stream. */
+enum code index_rules_while_updating(const struct table *table, const struct update_table_input *input, struct err *err)
+{
+	const struct index *at_work = index_at_work(table);
+	bool is_creation = at_work && at_work->is_backfilling;
+	int billing = table->billing == BILLING_PROVISIONED ? BILLING_MODE_PROVISIONED : BILLING_MODE_PAY_PER_REQUEST;
+
+	if (!at_work || input->table_class)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
+	if (input->provisioned_throughput || (input->billing_mode && input->billing_mode != billing))
+		return err_set(err, MSG_UNITS_INDEX_IN_USE, is_creation ? "created" : "deleted", STR_ARG(table->name), STR_ARG(at_work->name));
+	if (input->stream_specification)
+		return err_set(err, MSG_STREAM_INDEX_IN_USE, is_creation ? "created" : "deleted");
+	if (input->on_demand_throughput)
+		return err_set(err, MSG_ON_DEMAND_INDEX_IN_USE, is_creation ? "creation" : "deletion", STR_ARG(at_work->name));
+	return OK;
+}
+
+static struct index *index_named(struct table *table, struct str name)
+{
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (str_eq(table->indexes[i].name, name))
+			return &table->indexes[i];
+	}
+	return NULL;
+}
+
+static enum code update_index(struct table *table, const struct update_global_secondary_index_action *input, int64_t now_ms, struct err *err)
+{
+	struct index *index = index_named(table, input->index_name);
+	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+
+	if (is_on_demand && input->provisioned_throughput)
+		return err_set(err, MSG_UPDATE_INDEX_ON_DEMAND, STR_ARG(index->name));
+	if (!is_on_demand && input->on_demand_throughput)
+		return err_set(err, MSG_ON_DEMAND_INDEX_REFUSED, STR_ARG(index->name));
+	if (input->on_demand_throughput)
+		index->on_demand = table_rules_on_demand(input->on_demand_throughput);
+	if (input->warm_throughput)
+		index->warm = table_rules_warm(input->warm_throughput);
+	if (index->status == STATUS_ACTIVE && (input->provisioned_throughput || input->on_demand_throughput))
+		index->status = STATUS_UPDATING;
+	if (!input->provisioned_throughput)
+		return OK;
+	struct str name = str_printf(table->arena, "index " STR_FMT, STR_ARG(index->name));
+	return table_rules_units(&index->throughput, input->provisioned_throughput, name, now_ms, err);
+}
+
+static const struct attribute_definition *definition_in(const struct attribute_definitions *definitions, struct str name)
+{
+	for (size_t i = 0; i < definitions->n; i++) {
+		if (str_eq(definitions->v[i].attribute_name, name))
+			return &definitions->v[i];
+	}
+	return NULL;
+}
+
+/* AWS: the request itself must define the new index's keys, and none as another type than the table has. */
+static enum code check_definitions(struct table *table, const struct create_global_secondary_index_action *input,
+				   const struct attribute_definitions *definitions, struct err *err)
+{
+	static const enum type types[] = {
+		[SCALAR_ATTRIBUTE_TYPE_S] = TYPE_S, [SCALAR_ATTRIBUTE_TYPE_N] = TYPE_N, [SCALAR_ATTRIBUTE_TYPE_B] = TYPE_B,
+	};
+	struct buf keys = buf_in(table->arena), defined = buf_in(table->arena);
+	bool is_missing = false;
+
+	if (definitions->n == 0)
+		return err_set(err, MSG_UPDATE_INDEX_UNDEFINED, STR_ARG(input->index_name));
+	for (size_t i = 0; i < definitions->n; i++)
+		buf_printf(&defined, "%s" STR_FMT, i ? ", " : "", STR_ARG(definitions->v[i].attribute_name));
+	for (size_t i = 0; i < input->key_schema.n; i++) {
+		const struct key_schema_element *key = &input->key_schema.v[i];
+		const struct attribute_definition *now = definition_in(definitions, key->attribute_name);
+
+		buf_printf(&keys, "%s" STR_FMT, i ? ", " : "", STR_ARG(key->attribute_name));
+		is_missing = is_missing || !now;
+		for (size_t k = 0; k < table->definition_count && now; k++) {
+			const struct key_attribute *old = &table->definitions[k];
+			const char *kind = key->key_type == KEY_TYPE_HASH ? "HASH" : "RANGE";
+
+			if (str_eq(old->name, key->attribute_name) && old->type != types[now->attribute_type])
+				return err_set(err, MSG_KEYS_REDEFINED, STR_ARG(old->name), type_name(old->type), kind, STR_ARG(old->name),
+					       type_name(types[now->attribute_type]), kind);
+		}
+	}
+	return is_missing ? err_set(err, MSG_KEYS_MISSING, STR_ARG(buf_str(&keys)), STR_ARG(buf_str(&defined))) : OK;
+}
+
+static enum code create_index(struct table *table, const struct create_global_secondary_index_action *input,
+			      const struct attribute_definitions *definitions, struct err *err)
+{
+	struct global_secondary_index index = {
+		.index_name = input->index_name, .key_schema = input->key_schema, .projection = input->projection,
+		.provisioned_throughput = input->provisioned_throughput, .on_demand_throughput = input->on_demand_throughput,
+		.warm_throughput = input->warm_throughput,
+	};
+	size_t globals = 0;
+
+	for (size_t i = 0; i < table->index_count; i++)
+		globals += !table->indexes[i].is_local;
+	if (globals >= GLOBAL_INDEXES_MAX) /* AWS: another error than CreateTable's */
+		return err_set(err, MSG_UPDATE_INDEX_LIMIT, GLOBAL_INDEXES_MAX);
+	enum code code = check_definitions(table, input, definitions, err);
+	if (code != OK)
+		return code;
+	if (table->billing == BILLING_PROVISIONED && !input->provisioned_throughput)
+		return err_set(err, MSG_UPDATE_INDEX_UNITS_REQUIRED, STR_ARG(input->index_name));
+	if (table->billing == BILLING_PAY_PER_REQUEST && input->provisioned_throughput)
+		return err_set(err, MSG_UPDATE_INDEX_UNITS_REFUSED, STR_ARG(input->index_name));
+	code = table_rules_define(table, definitions, err);
+	if (code == OK)
+		code = table_rules_add_global(table, &index, err);
+	if (code != OK)
+		return code;
+	struct index *added = &table->indexes[table->index_count - 1];
+	added->number = table->next_index++;
+	added->status = STATUS_CREATING;
+	added->is_backfilling = true;
+	table_index_settle(table, added);
+	return OK;
+}
+
+static void delete_index(struct table *table, struct str name)
+{
+	struct index *index = index_named(table, name);
+
+	index->status = STATUS_DELETING;
+	index->is_backfilling = false;
+	table_rules_prune(table);
+}
+
+static bool is_updated(const struct update_table_input *input, struct str name)
+{
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
+		const struct global_secondary_index_update *update = &input->global_secondary_index_updates.v[i];
+
+		if (str_eq(name_of(update), name) && (!update->update || update->update->provisioned_throughput))
+			return true;
+	}
+	return false;
+}
+
+enum code index_rules_apply(struct table *table, const struct update_table_input *input, bool becomes_provisioned, int64_t now_ms,
+			    struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < table->index_count && becomes_provisioned; i++) {
+		if (!table->indexes[i].is_local && !is_updated(input, table->indexes[i].name))
+			return err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(table->indexes[i].name));
+	}
+	for (size_t i = 0; i < input->global_secondary_index_updates.n && code == OK; i++) {
+		const struct global_secondary_index_update *update = &input->global_secondary_index_updates.v[i];
+
+		if (update->create)
+			code = create_index(table, update->create, &input->attribute_definitions, err);
+		else if (update->update)
+			code = update_index(table, update->update, now_ms, err);
+		else
+			delete_index(table, update->delete->index_name);
+	}
+	return code;
+}
