@@ -201,8 +201,102 @@ TEST(a_collection_is_the_items_and_local_rows_of_a_partition)
 	data_free(&d);
 }
 
+/* A write that touches no attribute of an index writes nothing to it; a change of its key is one delete and one put. */
+TEST(an_index_is_written_only_when_its_row_changes)
+{
+	static const struct {
+		const char *update;
+		unsigned all_puts, all_deletes, some_puts, some_deletes, local_puts;
+	} cases[] = {
+		{"SET z = :v", 1, 0, 0, 0, 0},         /* only ALL has z */
+		{"SET a = :v", 1, 0, 1, 0, 0},         /* SOME includes a */
+		{"SET h = :v", 1, 1, 0, 0, 0},         /* the sort key of ALL */
+		{"SET g = :v", 1, 1, 1, 1, 0},         /* the partition key of both */
+		{"SET l = :n", 1, 0, 0, 0, 1},         /* the local index's sort key, new to it */
+		{"REMOVE g", 0, 1, 0, 1, 0},           /* out of both */
+		{"SET pkx = :v REMOVE zz", 0, 0, 0, 0, 0}, /* ALL has no row any more */
+	};
+	struct data d = data_new();
+
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sg", "h", "Sh", "a", "S1", "z", "S1", NULL)), OK);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct index *indexes = d.table->indexes;
+		struct write write = {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
+
+		write.update = data_update(&d, cases[i].update, ":v", "Snew", ":n", "N7", NULL);
+		trace_store_reset(d.store);
+		CHECK_INT(data_write(&d, &write), OK);
+		CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, index_keyspace(d.table, &indexes[ALL])), cases[i].all_puts);
+		CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, index_keyspace(d.table, &indexes[ALL])), cases[i].all_deletes);
+		CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, index_keyspace(d.table, &indexes[SOME])), cases[i].some_puts);
+		CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, index_keyspace(d.table, &indexes[SOME])), cases[i].some_deletes);
+		CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, index_keyspace(d.table, &indexes[LOCAL])), cases[i].local_puts);
+		CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, index_keyspace(d.table, &indexes[LOCAL])), 0);
+	}
+	data_free(&d);
+}
+
+/* Item `sk` of partition `pk` with its row in the local index: about 1 kB and 20 bytes. */
+static const struct value *kilobyte(struct data *d, const char *pk, const char *sk)
+{
+	return data_item(d, "pk", pk, "sk", sk, "l", "N1", "a", data_long(d, 'S', 1000), NULL);
+}
+
+TEST(a_collection_has_a_limit)
+{
+	struct catalog_options options = {.collection_max = 3300};
+	struct data d = data_open(&options);
+	struct write writes[2] = {{.kind = WRITE_PUT}, {.kind = WRITE_PUT}};
+	struct write shrink = {.kind = WRITE_PUT};
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(data_put(&d, kilobyte(&d, "Sa", str_printf(d.arena, "N%d", i).p)), OK);
+	CHECK_INT(data_put(&d, kilobyte(&d, "Sa", "N3")), ERR_ITEM_COLLECTION_SIZE);
+	CHECK_STR(d.err.message, "Collection size exceeded.");
+	CHECK(!str_is_set(data_get(&d, data_item(&d, "pk", "Sa", "sk", "N3", NULL))));
+	CHECK_INT(data_rows(&d, &d.table->indexes[LOCAL]).n, 3);
+	/* other collections have limits of their own; what does not grow is let through */
+	CHECK_INT(data_put(&d, kilobyte(&d, "Sb", "N3")), OK);
+	shrink.item = data_item(&d, "pk", "Sa", "sk", "N2", NULL);
+	CHECK_INT(data_write(&d, &shrink), OK);
+	CHECK_INT(data_put(&d, kilobyte(&d, "Sa", "N3")), OK);
+	/* the sizes are counted again after a restart */
+	catalog_close(d.catalog);
+	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+	data_take_current(&d);
+	CHECK_INT(data_put(&d, kilobyte(&d, "Sa", "N4")), ERR_ITEM_COLLECTION_SIZE);
+	/* in a transaction it is the action's reason, and nothing of it is done */
+	writes[0].item = kilobyte(&d, "Sc", "N1");
+	writes[1].item = kilobyte(&d, "Sa", "N4");
+	for (int i = 0; i < 2; i++) {
+		writes[i].table = d.table;
+		CHECK_INT(write_prepare(d.arena, &writes[i], &d.err), OK);
+	}
+	CHECK_INT(write_run(d.catalog, d.arena, writes, 2, WRITE_TRANSACTION, NULL, 1, &d.err), ERR_TRANSACTION_CANCELED);
+	CHECK_STR(d.err.message,
+		  "Transaction cancelled, please refer cancellation reasons for specific reasons [None, ItemCollectionSizeLimitExceeded]");
+	CHECK(!str_is_set(data_get(&d, data_item(&d, "pk", "Sc", "sk", "N1", NULL))));
+	data_free(&d);
+}
+
+TEST(without_local_indexes_there_is_no_limit)
+{
+	struct catalog_options options = {.collection_max = 100};
+	struct data d = data_open(&options);
+	struct table *table = data_table("data");
+
+	table->index_count = 2;
+	table->indexes++;
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
+	CHECK_INT(data_put(&d, kilobyte(&d, "Sa", "N1")), OK);
+	data_free(&d);
+}
+
 TEST_MAIN(TEST_CASE(a_put_replaces_the_item), TEST_CASE(a_delete_needs_nothing_to_be_there), TEST_CASE(an_update_of_nothing_starts_from_the_key),
 	  TEST_CASE(a_failed_condition_changes_nothing_and_is_billed), TEST_CASE(an_item_has_400_KB_at_most),
 	  TEST_CASE(an_index_costs_when_its_row_changes), TEST_CASE(indexes_follow_their_items), TEST_CASE(what_does_not_change_is_not_written),
 	  TEST_CASE(conflicts_are_run_again), TEST_CASE(a_batch_is_written_together),
-	  TEST_CASE(a_collection_is_the_items_and_local_rows_of_a_partition))
+	  TEST_CASE(a_collection_is_the_items_and_local_rows_of_a_partition),
+	  TEST_CASE(an_index_is_written_only_when_its_row_changes), TEST_CASE(a_collection_has_a_limit),
+	  TEST_CASE(without_local_indexes_there_is_no_limit))

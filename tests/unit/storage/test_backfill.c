@@ -1,0 +1,418 @@
+/* Indexes of live tables: filled and emptied piece by piece, while items change, through failures and restarts. */
+#include "storage/backfill.h"
+#include "tests/unit/storage/data_fixture.h"
+
+#define MANY (3 * BACKFILL_STEP_ROWS + 17)
+#define LATER 3 /* the new index's place */
+
+static const struct keyspace counters = {0, SYSTEM_COUNTERS};
+
+/* Item i; `z` is its value in the new index, NULL: it has none. */
+static const struct value *item(struct data *d, unsigned i, const char *z)
+{
+	const char *pk = str_printf(d->arena, "Sp%u", i % 7).p, *sk = str_printf(d->arena, "N%u", i).p;
+
+	return z ? data_item(d, "pk", pk, "sk", sk, "z", z, "a", "Sx", NULL) : data_item(d, "pk", pk, "sk", sk, "a", "Sx", NULL);
+}
+
+/* Every third item is not in the index: it lacks z, or z is no string. */
+static const char *z_of(unsigned i)
+{
+	static const char *const values[] = {"Sz", "Sy", NULL, "Sx", "Sw", "N1"};
+
+	return values[i % 6];
+}
+
+static void put(struct data *d, unsigned i, const char *z)
+{
+	CHECK_INT(data_put(d, item(d, i, z)), OK);
+}
+
+static void delete(struct data *d, unsigned i)
+{
+	const struct value *whole = item(d, i, NULL);
+	struct member *members = ARENA_ARRAY(d->arena, struct member, 2);
+	struct value *key = ARENA_NEW(d->arena, struct value);
+	struct write write = {.kind = WRITE_DELETE, .key = key};
+
+	members[0] = (struct member){STR("pk"), *value_member(whole, STR("pk"))};
+	members[1] = (struct member){STR("sk"), *value_member(whole, STR("sk"))};
+	*key = (struct value){.type = TYPE_M, .n = 2, .members = members};
+	CHECK_INT(data_write(d, &write), OK);
+}
+
+static void fill_table(struct data *d, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		put(d, i, z_of(i));
+}
+
+static void add_index(struct data *d)
+{
+	CHECK_INT(catalog_replace(d->catalog, d->table, data_with_index(d->table), &d->err), OK);
+	data_take_current(d);
+}
+
+/* One piece of work; whether there is more at once. */
+static bool step(struct data *d)
+{
+	int64_t next_ms = -1;
+
+	CHECK_INT(backfill_step(d->catalog, 5, &next_ms, &d->err), OK);
+	data_take_current(d);
+	return next_ms <= 5;
+}
+
+static void finish(struct data *d)
+{
+	for (int i = 0; i < 100 && step(d); i++)
+		;
+	CHECK_INT(d->table->indexes[LATER].status, STATUS_ACTIVE);
+	CHECK(!d->table->indexes[LATER].is_backfilling);
+}
+
+struct rows {
+	struct data *d;
+	const struct index *index; /* of the items' rows; NULL where the index itself is read */
+	size_t n;
+	struct str *keys, *images;
+};
+
+static bool add_row(void *context, struct str key, struct str image)
+{
+	struct rows *rows = context;
+	struct value decoded;
+
+	if (rows->index) {
+		CHECK(image_decode(rows->d->arena, image, &decoded));
+		key = item_key_in_index(rows->d->arena, rows->d->table, rows->index, &decoded);
+		if (!str_is_set(key))
+			return true;
+		image = item_index_image(rows->d->arena, rows->index, &decoded, image);
+	}
+	rows->keys[rows->n] = str_copy(rows->d->arena, key);
+	rows->images[rows->n++] = str_copy(rows->d->arena, image);
+	return true;
+}
+
+static struct rows rows_in(struct data *d, struct keyspace keyspace, const struct index *index)
+{
+	struct rows rows = {d, index, 0, ARENA_ARRAY(d->arena, struct str, 2 * MANY), ARENA_ARRAY(d->arena, struct str, 2 * MANY)};
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_txn *txn;
+
+	CHECK(store_begin(d->store, STORE_READ, &txn, &d->err) == OK);
+	CHECK(store_scan(txn, keyspace, &all, add_row, &rows, &d->err) == OK);
+	CHECK(store_commit(txn, &d->err) == OK);
+	return rows;
+}
+
+/* The index has the row of every item that fits, nothing else, and its counters say so. */
+static void check_index(struct data *d, size_t expected)
+{
+	const struct index *index = &d->table->indexes[LATER];
+	struct rows wanted = rows_in(d, table_items(d->table), index), found = rows_in(d, index_keyspace(d->table, index), NULL);
+	uint64_t items, bytes, sum = 0;
+	size_t met = 0;
+
+	CHECK_INT(wanted.n, expected);
+	CHECK_INT(found.n, expected);
+	for (size_t i = 0; i < wanted.n; i++) {
+		size_t low = 0, high = found.n;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if (str_cmp(found.keys[middle], wanted.keys[i]) < 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		met += low < found.n && str_eq(found.keys[low], wanted.keys[i]) && str_eq(found.images[low], wanted.images[i]);
+		sum += image_item_size(wanted.images[i]);
+	}
+	CHECK_INT(met, expected);
+	CHECK_INT(catalog_size(d->catalog, d->table, index, &items, &bytes, &d->err), OK);
+	CHECK_INT(items, expected);
+	CHECK_INT(bytes, sum);
+}
+
+/* Items 0..n-1 that z_of puts into the index. */
+static size_t indexed(unsigned n)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		count += z_of(i) && z_of(i)[0] == 'S';
+	return count;
+}
+
+TEST(an_index_is_filled_in_bounded_transactions)
+{
+	struct data d = data_new();
+	unsigned steps = 0;
+	bool more = true;
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
+	while (more && steps < 100) {
+		trace_store_reset(d.store);
+		more = step(&d);
+		steps += more;
+		CHECK(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)) <= BACKFILL_STEP_ROWS);
+		CHECK(trace_store_count(d.store, TRACE_PUT) <= BACKFILL_STEP_ROWS + 2);
+	}
+	CHECK_INT(steps, 4);
+	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	check_index(&d, indexed(MANY));
+	CHECK_INT(rows_in(&d, counters, NULL).n, 1); /* the table number; no trace of the filling */
+	data_free(&d);
+}
+
+TEST(large_items_make_smaller_pieces)
+{
+	struct data d = data_new();
+
+	for (unsigned i = 0; i < 10; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%u", i).p, "z", "Sz", "a",
+						 data_long(&d, 'S', 300 * 1024), NULL)),
+			  OK);
+	add_index(&d);
+	trace_store_reset(d.store);
+	CHECK(step(&d));
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), 4); /* the first beyond 1 MB ends the piece */
+	finish(&d);
+	check_index(&d, 10);
+	data_free(&d);
+}
+
+TEST(writes_go_on_meanwhile)
+{
+	struct data d = data_new();
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	for (unsigned round = 0; round < 3; round++) {
+		CHECK(step(&d));
+		/* all over the keys: what was reached, and what was not */
+		for (unsigned i = round; i < MANY; i += 41) {
+			put(&d, i, i % 2 ? "Snew" : NULL);          /* another key, or out of the index */
+			put(&d, i + 10 * MANY, "Sadded");           /* new items */
+			delete(&d, i + 7);
+		}
+	}
+	finish(&d);
+	const struct rows items = rows_in(&d, table_items(d.table), &d.table->indexes[LATER]);
+	check_index(&d, items.n);
+	/* and afterwards as for any index */
+	put(&d, 1, "Slast");
+	delete(&d, 2);
+	check_index(&d, rows_in(&d, table_items(d.table), &d.table->indexes[LATER]).n);
+	data_free(&d);
+}
+
+TEST(an_index_that_is_filled_is_kept_from_the_start)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_PUT};
+
+	put(&d, 1, "Sz");
+	add_index(&d);
+	put(&d, 2, "Sz");
+	/* the new item has its row already; the old one waits for the filling */
+	CHECK_INT(rows_in(&d, index_keyspace(d.table, &d.table->indexes[LATER]), NULL).n, 1);
+	write.item = item(&d, 3, "N1");
+	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
+	CHECK_STR(d.err.message, "One or more parameter values were invalid: Schema violation against backfilling index");
+	finish(&d);
+	check_index(&d, 2);
+	data_free(&d);
+}
+
+TEST(filling_goes_on_after_a_restart)
+{
+	struct data d = data_new();
+	struct catalog_options options = {0};
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	CHECK(step(&d));
+	CHECK(step(&d));
+	for (int restart = 0; restart < 2; restart++) {
+		catalog_close(d.catalog);
+		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+		data_take_current(&d);
+		CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
+		CHECK(d.table->indexes[LATER].is_backfilling);
+		put(&d, 3 + (unsigned)restart, "Sother");
+	}
+	trace_store_reset(d.store);
+	finish(&d);
+	/* not from the start again */
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), MANY - 2 * BACKFILL_STEP_ROWS);
+	check_index(&d, indexed(MANY));
+	data_free(&d);
+}
+
+/* Whatever call of the store fails, and with a restart after it: nothing is missing and nothing twice. */
+TEST(a_failing_call_loses_nothing)
+{
+	struct data d = data_new();
+	struct catalog_options options = {0};
+	unsigned failures = 0;
+
+	fill_table(&d, BACKFILL_STEP_ROWS + 100);
+	add_index(&d);
+	for (uint64_t n = 1; d.table->indexes[LATER].is_backfilling && n < 2000; n = n < 12 ? n + 1 : n * 3 / 2) {
+		int64_t next_ms;
+
+		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
+		failures += backfill_step(d.catalog, 5, &next_ms, &d.err) != OK;
+		trace_store_fail(d.store, 0, OK);
+		catalog_close(d.catalog);
+		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+		data_take_current(&d);
+	}
+	CHECK(failures > 5);
+	finish(&d);
+	check_index(&d, indexed(BACKFILL_STEP_ROWS + 100));
+	data_free(&d);
+}
+
+static void delete_index(struct data *d)
+{
+	struct table *next = table_clone(d->table);
+
+	next->indexes[LATER].status = STATUS_DELETING;
+	next->indexes[LATER].is_backfilling = false;
+	CHECK_INT(catalog_replace(d->catalog, d->table, next, &d->err), OK);
+	data_take_current(d);
+}
+
+TEST(a_large_index_is_emptied_in_bounded_transactions)
+{
+	struct catalog_options options = {.drop_max = 1};
+	struct data d = data_open(&options);
+	struct keyspace keyspace;
+	struct store_txn *txn;
+	struct store_stat stat;
+	bool more = true;
+	unsigned steps = 0;
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
+	fill_table(&d, MANY);
+	add_index(&d);
+	finish(&d);
+	keyspace = index_keyspace(d.table, &d.table->indexes[LATER]);
+	delete_index(&d);
+	CHECK_INT(d.table->index_count, 4);
+	/* it is not kept any more, nor does it refuse what is no key for it */
+	trace_store_reset(d.store);
+	put(&d, 1, "N5");
+	put(&d, 0, NULL);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, keyspace) + trace_store_count_in(d.store, TRACE_DEL, keyspace), 0);
+	for (int i = 0; more && i < 100; i++) {
+		trace_store_reset(d.store);
+		more = step(&d);
+		steps += more;
+		CHECK(trace_store_count_in(d.store, TRACE_DEL, keyspace) <= BACKFILL_STEP_ROWS);
+	}
+	CHECK(steps >= indexed(MANY) / BACKFILL_STEP_ROWS);
+	CHECK_INT(d.table->index_count, 3);
+	CHECK(store_begin(d.store, STORE_READ, &txn, &d.err) == OK);
+	CHECK_INT(store_stat(txn, keyspace, &stat, &d.err), ERR_RESOURCE_NOT_FOUND);
+	store_abort(txn);
+	add_index(&d);
+	CHECK_INT(d.table->indexes[LATER].number, 4);
+	data_free(&d);
+}
+
+TEST(a_creation_can_be_called_off)
+{
+	struct data d = data_new();
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	CHECK(step(&d));
+	delete_index(&d);
+	while (step(&d))
+		;
+	CHECK_INT(d.table->index_count, 3);
+	CHECK_INT(rows_in(&d, counters, NULL).n, 1);
+	data_free(&d);
+}
+
+TEST(a_table_may_go_while_its_index_is_filled)
+{
+	struct data d = data_new();
+	int64_t next_ms;
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	CHECK(step(&d));
+	CHECK_INT(catalog_delete(d.catalog, d.table, 5, &d.err), OK);
+	CHECK_INT(backfill_step(d.catalog, 5, &next_ms, &d.err), OK);
+	CHECK(next_ms == INT64_MAX);
+	CHECK_INT(rows_in(&d, counters, NULL).n, 1);
+	data_free(&d);
+}
+
+TEST(small_tables_are_settled_at_once)
+{
+	struct data d = data_new();
+
+	fill_table(&d, 30);
+	add_index(&d);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+	data_take_current(&d);
+	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	check_index(&d, 20);
+	delete_index(&d);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+	data_take_current(&d);
+	CHECK_INT(d.table->index_count, 3);
+	data_free(&d);
+}
+
+/* With lasting statuses: UPDATING and allocating, then filling, then there. */
+TEST(statuses_last_as_long_as_asked)
+{
+	struct catalog_options options = {.transient_status_ms = 100};
+	struct data d = data_open(&options);
+	int64_t next_ms;
+	struct table *next;
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 0, &d.table, &d.err), OK);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 100, &d.table, &d.err), OK);
+	CHECK_INT(d.table->status, STATUS_ACTIVE);
+	put(&d, 1, "Sz");
+	next = data_with_index(d.table);
+	next->indexes[LATER].status = STATUS_CREATING;
+	next->indexes[LATER].is_backfilling = true;
+	next->status = STATUS_UPDATING;
+	catalog_schedule(d.catalog, d.table, next, 1000);
+	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1049, &d.table, &d.err), OK);
+	CHECK_INT(d.table->status, STATUS_UPDATING);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1050, &d.table, &d.err), OK);
+	CHECK_INT(d.table->status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
+	CHECK_INT(backfill_step(d.catalog, 1099, &next_ms, &d.err), OK);
+	CHECK_INT(next_ms, 1100);
+	CHECK_INT(backfill_step(d.catalog, 1100, &next_ms, &d.err), OK);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1100, &d.table, &d.err), OK);
+	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	check_index(&d, 1);
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
+	  TEST_CASE(an_index_that_is_filled_is_kept_from_the_start), TEST_CASE(filling_goes_on_after_a_restart),
+	  TEST_CASE(a_failing_call_loses_nothing), TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
+	  TEST_CASE(a_creation_can_be_called_off), TEST_CASE(a_table_may_go_while_its_index_is_filled), TEST_CASE(small_tables_are_settled_at_once),
+	  TEST_CASE(statuses_last_as_long_as_asked))
