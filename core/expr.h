@@ -164,6 +164,17 @@ struct str node_find_attribute(const struct node *node, const struct str *names,
 /* Whether the word is reserved, in any case. AWS: Developer Guide, "Reserved words in DynamoDB" (573 words). */
 bool reserved_has(struct str word);
 
+/*
+ * For PartiQL, which lowers to the same AST: the checks that the parsers give a node, its operands not included - their number,
+ * document paths, operand types known now, distinct operands, order of BETWEEN, operands of IN. ERR_VALIDATION; the messages
+ * name no parameter.
+ */
+enum code expr_check_node(struct arena *arena, const struct node *node, struct err *err) WARN_UNUSED;
+/* Whether the paths may be changed or projected together: none overlaps or conflicts with another, none is too deep. */
+enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n, struct err *err) WARN_UNUSED;
+/* The node kind of the function of that name, in lower case; false where there is none. */
+bool expr_function(struct str name, enum node_kind *kind);
+
 /* Builders for legacy parameters and PartiQL. */
 const struct node *node_value(struct arena *arena, struct value value);
 const struct node *node_path(struct arena *arena, const struct path *path);

@@ -238,15 +238,13 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	return OK;
 }
 
-static enum code check_function(struct parser *parser, const struct raw *raw, const struct node **out)
+/* What a call asks of its operands. */
+static enum code check_call(struct parser *parser, const struct function *function, const struct node *node)
 {
-	const struct function *function = raw->function;
-	struct node *node = node_make(parser, function->kind, raw->arg_count);
-	enum code code = check_operands(parser, raw, node);
-	if (code != OK)
-		return code;
-	if (raw->arg_count != function->arg_count)
-		return err_set(parser->err, MSG_EXPR_OPERAND_COUNT, parser->parameter, function->name, raw->arg_count);
+	enum code code = OK;
+
+	if (node->arg_count != function->arg_count)
+		return err_set(parser->err, MSG_EXPR_OPERAND_COUNT, parser->parameter, function->name, node->arg_count);
 	if (function->needs_path && node->args[0]->kind != NODE_PATH)
 		return err_set(parser->err, MSG_EXPR_NEEDS_PATH, parser->parameter, function->name);
 	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
@@ -255,8 +253,16 @@ static enum code check_function(struct parser *parser, const struct raw *raw, co
 		code = check_distinct(parser, function->name, node);
 	if (code == OK && function->kind == NODE_ATTRIBUTE_TYPE)
 		code = check_attribute_type(parser, node);
-	*out = node;
 	return code;
+}
+
+static enum code check_function(struct parser *parser, const struct raw *raw, const struct node **out)
+{
+	struct node *node = node_make(parser, raw->function->kind, raw->arg_count);
+	enum code code = check_operands(parser, raw, node);
+
+	*out = node;
+	return code != OK ? code : check_call(parser, raw->function, node);
 }
 
 static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out)
@@ -335,19 +341,30 @@ static enum code check_between(struct parser *parser, const struct node *node)
 	return OK;
 }
 
+/* What an operator asks of its operands. */
+static enum code check_operation(struct parser *parser, const struct node *node)
+{
+	enum node_kind kind = node->kind;
+	enum code code = OK;
+
+	if (kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
+		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter, node->arg_count - 1);
+	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
+		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
+	if (code == OK && kind != NODE_ADD && kind != NODE_SUBTRACT)
+		code = check_distinct(parser, operators[kind].name, node);
+	if (code == OK && kind == NODE_BETWEEN)
+		code = check_between(parser, node);
+	return code;
+}
+
 static enum code check_operator(struct parser *parser, const struct raw *raw, enum node_kind kind, const struct node **out)
 {
 	struct node *node = node_make(parser, kind, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
 
-	if (code == OK && kind == NODE_IN && raw->arg_count - 1 > EXPR_IN_MAX)
-		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter, raw->arg_count - 1);
-	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
-		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
 	if (code == OK)
-		code = check_distinct(parser, operators[kind].name, node);
-	if (code == OK && kind == NODE_BETWEEN)
-		code = check_between(parser, node);
+		code = check_operation(parser, node);
 	*out = node;
 	return code != OK ? code : count_operator(parser);
 }
@@ -426,6 +443,41 @@ enum code expr_check_unused(const struct expr_env *env, struct err *err)
 	if (values.n)
 		return err_set(err, MSG_EXPR_VALUES_UNUSED, STR_ARG(buf_str(&values)));
 	return OK;
+}
+
+enum code expr_check_node(struct arena *arena, const struct node *node, struct err *err)
+{
+	struct parser parser = {.arena = arena, .err = err, .parameter = ""};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (functions[i].kind == node->kind)
+			return check_call(&parser, &functions[i], node);
+	}
+	bool is_operator = (size_t)node->kind < sizeof(operators) / sizeof(operators[0]) && operators[node->kind].name;
+	return is_operator ? check_operation(&parser, node) : OK;
+}
+
+enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n, struct err *err)
+{
+	struct parser parser = {.arena = arena, .err = err, .parameter = ""};
+	enum code code = OK;
+
+	for (size_t i = n; i-- > 0 && code == OK;) {
+		if (paths[i]->n > VALUE_DEPTH_MAX)
+			return err_set(err, MSG_EXPR_NESTING, "", paths[i]->n);
+		for (size_t k = i + 1; k < n && code == OK; k++)
+			code = check_relation(&parser, paths[i], paths[k]);
+	}
+	return code;
+}
+
+bool expr_function(struct str name, enum node_kind *kind)
+{
+	const struct function *function = function_of(name);
+
+	if (function)
+		*kind = function->kind;
+	return function != NULL;
 }
 
 const struct node *node_new(struct arena *arena, enum node_kind kind, unsigned arg_count, const struct node *const *args)

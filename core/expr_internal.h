@@ -69,7 +69,7 @@ struct parser {
 	struct expr_env *env;
 	struct arena *arena;
 	struct err *err;
-	const char *parameter;       /* "ConditionExpression" */
+	const char *parameter;       /* "Invalid ConditionExpression: ": how messages begin */
 	enum expr_kind kind;
 	struct lexer lexer;
 	struct token previous, token, next;

@@ -1,9 +1,9 @@
 #include "core/expr_internal.h"
 
 static const char *const parameters[] = {
-	[EXPR_CONDITION] = "ConditionExpression", [EXPR_FILTER] = "FilterExpression",
-	[EXPR_KEY_CONDITION] = "KeyConditionExpression", [EXPR_UPDATE] = "UpdateExpression",
-	[EXPR_PROJECTION] = "ProjectionExpression",
+	[EXPR_CONDITION] = "Invalid ConditionExpression: ", [EXPR_FILTER] = "Invalid FilterExpression: ",
+	[EXPR_KEY_CONDITION] = "Invalid KeyConditionExpression: ", [EXPR_UPDATE] = "Invalid UpdateExpression: ",
+	[EXPR_PROJECTION] = "Invalid ProjectionExpression: ",
 };
 
 enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind, struct str text, struct err *err)

@@ -5,6 +5,7 @@
 #define OPTIONAL false
 
 static const struct shape shape_attribute_value = {.kind = SHAPE_VALUE, .name = "AttributeValue"};
+static const struct shape shape_parameter = {.kind = SHAPE_PARAMETER, .name = "AttributeValue"};
 
 #define STRING(id, model, low, high, regex) \
 	static const struct shape shape_##id = {.kind = SHAPE_STRING, .name = model, .min = low, .max = high, .pattern = regex};

@@ -1,6 +1,7 @@
 #include "protocol/shapes.h"
 
 #include "core/base64.h"
+#include "core/messages.h"
 #include "core/number.h"
 #include "core/utf8.h"
 #include "protocol/messages.h"
@@ -28,6 +29,7 @@ struct walk {
 	unsigned constraint_count;
 	struct err *value_err;
 	struct str attribute; /* the top-level one that value_err is in */
+	bool is_parameter; /* within a statement's parameter */
 };
 
 static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out);
@@ -243,6 +245,32 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 	return OK;
 }
 
+/*
+ * AWS reads a parameter's number as Java's BigDecimal reads text, whose exponent and scale have 32 bits: beyond them it is no number, and just
+ * within them the magnitude, in 32 bits too, turns around. Elsewhere the plain rule's error stays.
+ */
+static enum code parameter_number_error(struct str text, struct err *err)
+{
+	const char *e = memchr(text.p, 'e', text.n), *point;
+	long long exponent = 0, places, digits = 0;
+
+	e = e ? e : memchr(text.p, 'E', text.n);
+	if (err->code == OK || !e)
+		return err->code;
+	point = memchr(text.p, '.', (size_t)(e - text.p));
+	places = point ? e - point - 1 : 0;
+	for (const char *p = e + 1; p < text.p + text.n && exponent < 100000000000LL; p++)
+		exponent = *p >= '0' && *p <= '9' ? exponent * 10 + (*p - '0') : exponent;
+	exponent = e + 1 < text.p + text.n && e[1] == '-' ? -exponent : exponent;
+	for (const char *p = text.p; p < e; p++)
+		digits += *p >= '1' && *p <= '9' ? 1 : *p == '0' && digits > 0;
+	if (exponent != (int32_t)exponent || places - exponent != (int32_t)(places - exponent))
+		return err_set(err, MSG_NUMBER_MALFORMED, STR_ARG(text));
+	if (exponent > 0 && digits - places + exponent > INT32_MAX)
+		return err_set(err, MSG_NUMBER_UNDERFLOW);
+	return err->code;
+}
+
 static enum code read_number(struct walk *walk, struct str text, struct value *out)
 {
 	char *bytes = arena_bytes(walk->arena, NUMBER_MAX);
@@ -250,6 +278,8 @@ static enum code read_number(struct walk *walk, struct str text, struct value *o
 	size_t n = 0;
 
 	if (number_parse(text, bytes, &n, &err) != OK) {
+		if (walk->is_parameter)
+			err.code = parameter_number_error(text, &err);
 		value_error(walk, err.code, STR_FMT, STR_ARG(err.message));
 		n = number_from_int(0, bytes);
 	}
@@ -395,6 +425,22 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	return OK;
 }
 
+/* A value whose errors stay with it. */
+static enum code bind_parameter(struct walk *walk, const struct json *json, struct parameter *out)
+{
+	struct err *others = walk->value_err;
+	struct err own = err_in(walk->arena);
+
+	walk->value_err = &own;
+	walk->is_parameter = true;
+	enum code code = read_value(walk, json, 1, &out->value);
+	walk->is_parameter = false;
+	out->code = own.code;
+	out->message = own.message;
+	walk->value_err = others;
+	return code;
+}
+
 /* AWS names the expression's value that an error is in; of items and keys only the error is told. */
 static enum code bind_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct value **out)
 {
@@ -461,7 +507,8 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 	for (const struct json *child = json_first(json); child; child = json_next(child), n++) {
 		struct place here = {place, STR_ABSENT, n + 1, false};
 
-		if (json_type(child) == JSON_NULL && shape->element->kind != SHAPE_VALUE) {
+		if (json_type(child) == JSON_NULL && shape->element->kind != SHAPE_VALUE &&
+		    shape->element->kind != SHAPE_PARAMETER) {
 			constraint(walk, &here, STR_ABSENT, "Member must not be null");
 			continue;
 		}
@@ -517,6 +564,8 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 		return bind_boolean(walk, json, out);
 	case SHAPE_VALUE:
 		return read_value(walk, json, 1, out);
+	case SHAPE_PARAMETER:
+		return bind_parameter(walk, json, out);
 	case SHAPE_ITEM:
 		return bind_item(walk, shape, json, out);
 	case SHAPE_STRUCTURE:
@@ -539,7 +588,7 @@ static enum code finish(struct walk *walk)
 enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *value_err,
 		     struct err *err)
 {
-	struct walk walk = {arena, err, buf_in(arena), 0, value_err, STR_ABSENT};
+	struct walk walk = {arena, err, buf_in(arena), 0, value_err, STR_ABSENT, false};
 
 	*out = arena_calloc(arena, 1, shape->size);
 	enum code code = bind_structure(&walk, shape, json, NULL, *out);
@@ -549,7 +598,7 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, const struc
 enum code shape_read_value(struct arena *arena, const struct json *json, struct value *out, struct err *err)
 {
 	struct err value_err = err_in(arena);
-	struct walk walk = {arena, err, buf_in(arena), 0, &value_err, STR_ABSENT};
+	struct walk walk = {arena, err, buf_in(arena), 0, &value_err, STR_ABSENT, false};
 	enum code code = read_value(&walk, json, 1, out);
 
 	if (code == OK && value_err.code != OK)

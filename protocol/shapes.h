@@ -32,6 +32,13 @@ struct opt_bool {
 	bool value;
 };
 
+/* An attribute value whose own errors (a number that is none, an empty set, ...) are left to whoever uses it: a batch answers each in its place. */
+struct parameter {
+	struct value value;
+	enum code code;      /* OK, or ERR_VALIDATION with the message */
+	struct str message;
+};
+
 /* Given and true. */
 static inline bool opt_is_true(struct opt_bool option)
 {

@@ -98,7 +98,7 @@ static void deliver(struct visit *visit, struct str image, struct str filtered)
 	page->count++;
 	if (page->select == READ_COUNT)
 		return;
-	if (page->projection) {
+	if (page->projection && !page->wants_image) {
 		struct value projected = expr_project(page->projection, &subject);
 
 		page->sink(page->context, STR_ABSENT, &projected);
@@ -121,7 +121,7 @@ static bool visit_row(void *context, struct str key, struct str row)
 	if (visit->code != OK)
 		return false;
 	deliver(visit, visit->needs_base ? base : row, visit->filters_base ? base : row);
-	if ((page->limit && page->scanned >= page->limit) || visit->bytes >= PAGE_SIZE_MAX) {
+	if ((page->limit && page->scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX) {
 		/* the row's bytes are gone after this call */
 		page->last_key = item_key_attributes(visit->arena, page->table, page->index, str_copy(visit->arena, row));
 		return false;
@@ -197,6 +197,7 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 		return code;
 	}
 	double units = capacity_read(visit.bytes, visit.mode);
+	page->bytes = visit.bytes;
 	if (page->index) {
 		size_t i = (size_t)(page->index - page->table->indexes);
 

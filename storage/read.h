@@ -50,11 +50,14 @@ struct read_page {
 	uint64_t limit;                       /* items examined; 0: none */
 	uint32_t segment, segments;           /* Scan; segments 0: not parallel */
 	struct str start_after;               /* row key of ExclusiveStartKey, or absent; see read_start_key */
+	size_t bytes_before;                  /* of other ranges that count towards the same page */
+	bool wants_image;                     /* the sink projects by itself: it is given images */
 	read_sink *sink;
 	void *context;
 
 	/* what was found */
 	uint64_t count, scanned;
+	size_t bytes;                         /* of the rows examined */
 	struct value last_key;                /* LastEvaluatedKey, or TYPE_NONE */
 	struct cost cost;
 };

@@ -25,6 +25,8 @@ const char *write_reason(enum code code)
 		return "None";
 	case ERR_CONDITIONAL_CHECK_FAILED:
 		return "ConditionalCheckFailed";
+	case ERR_DUPLICATE_ITEM:
+		return "DuplicateItem";
 	case ERR_ITEM_COLLECTION_SIZE:
 		return "ItemCollectionSizeLimitExceeded";
 	case ERR_TRANSACTION_CONFLICT:

@@ -70,6 +70,18 @@ const tests = {
     const { Responses } = await documents.send(new doc.TransactGetCommand({ TransactItems: ["1", "3"].map((SK) => ({ Get: { TableName, Key: { PK: "T", SK } } })) }));
     assert.deepEqual(Responses, [{ Item: { PK: "T", SK: "1" } }, {}]);
   },
+  async partiql() {
+    const run = (Statement, ...Parameters) => documents.send(new doc.ExecuteStatementCommand({ Statement, ...(Parameters.length && { Parameters }) }));
+    await run(`INSERT INTO "${TableName}" VALUE {'PK': ?, 'SK': ?, 'tags': ?, 'n': ?}`, "PQ", "1", new Set(["a", "b"]), 1);
+    await assert.rejects(run(`INSERT INTO "${TableName}" VALUE {'PK': 'PQ', 'SK': '1'}`), (e) => e instanceof db.DuplicateItemException);
+    const { Items } = await run(`UPDATE "${TableName}" SET n = n + 1 WHERE PK = 'PQ' AND SK = '1' RETURNING MODIFIED NEW *`);
+    assert.deepEqual(Items, [{ n: 2 }]);
+    assert.deepEqual([...(await run(`SELECT tags FROM "${TableName}" WHERE PK = ?`, "PQ")).Items[0].tags], ["a", "b"]);
+    const { Responses } = await documents.send(new doc.BatchExecuteStatementCommand({ Statements: [{ Statement: `SELECT n FROM "${TableName}" WHERE PK = 'PQ' AND SK = '1'` }] }));
+    assert.deepEqual(Responses[0].Item, { n: 2 });
+    await documents.send(new doc.ExecuteTransactionCommand({ TransactStatements: [{ Statement: `DELETE FROM "${TableName}" WHERE PK = ? AND SK = ?`, Parameters: ["PQ", "1"] }] }));
+    assert.deepEqual((await run(`SELECT * FROM "${TableName}" WHERE PK = 'PQ'`)).Items, []);
+  },
   async errorsByClass() {
     await assert.rejects(documents.send(new doc.GetCommand({ TableName: "absent", Key: { PK: "x" } })), (e) => e instanceof db.ResourceNotFoundException);
     await assert.rejects(documents.send(new doc.GetCommand({ TableName, Key: { PK: "x" } })), (e) => e.name === "ValidationException"

@@ -1,0 +1,160 @@
+/* BatchExecuteStatement. AWS: API Reference, BatchExecuteStatement. */
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/partiql/messages.h"
+#include "protocol/partiql/partiql.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+
+/* A statement on its way: `err` has what refused it, before it ran or after. */
+struct slot {
+	const struct batch_statement_request *request;
+	struct partiql_statement statement;
+	struct read_item read;
+	struct write write;
+	const struct table *table; /* set once it ran */
+	struct err err;
+};
+
+static bool is_read(const struct slot *slot)
+{
+	return slot->statement.kind == PARTIQL_SELECT;
+}
+
+static void parse(struct call *call, struct slot *slot)
+{
+	const struct value *parameters;
+	enum code code = partiql_parameters(call->arena, &slot->request->parameters, &parameters, &slot->err);
+
+	if (!code)
+		code = partiql_parse(call->arena, slot->request->statement, parameters, slot->request->parameters.n, false, &slot->statement,
+				     &slot->err);
+	if (code && slot->statement.kind == PARTIQL_OTHER && !str_starts_with(slot->err.message, STR("EXISTS")))
+		code = err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);
+	slot->err.code = code;
+}
+
+/* The refusals of one statement alone are its own; all others are the request's. */
+static enum code plan(struct call *call, struct slot *slot)
+{
+	bool is_point = false;
+	enum code code;
+
+	slot->write.wants_item_on_failure = false; /* AWS: the option has no effect in a batch */
+	if (!is_read(slot))
+		return partiql_plan_write(call, &slot->statement, &slot->write, NULL, &slot->err);
+	slot->read.mode = opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
+	code = partiql_check_index(call, &slot->statement, &slot->err);
+	if (!code)
+		code = partiql_plan_point(call, &slot->statement, &slot->read, &is_point, &slot->err);
+	return code || is_point ? code : err_set(&slot->err, MSG_PARTIQL_BATCH_KEY);
+}
+
+static enum code prepare(struct call *call, struct slot *slots, size_t n, struct err *err)
+{
+	struct rules_seen seen = rules_seen_new(call->arena, n);
+	int kind = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (slots[i].err.code)
+			continue;
+		if (kind >= 0 && kind != is_read(&slots[i]))
+			return err_set(err, MSG_PARTIQL_BATCH_MIXED);
+		kind = is_read(&slots[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct slot *slot = &slots[i];
+
+		if (slot->err.code)
+			continue;
+		slot->err.code = plan(call, slot);
+		const struct table *table = is_read(slot) ? slot->read.table : slot->write.table;
+		struct str row_key = is_read(slot) ? slot->read.row_key : slot->write.row_key;
+		if (str_is_set(row_key) && !rules_seen_add(&seen, rules_item_name(call->arena, table, row_key)))
+			return err_set(err, MSG_BATCH_DUPLICATES);
+	}
+	return OK;
+}
+
+/* Statements succeed and fail each for itself. A conflict and a failing store are the request's. */
+static enum code run(struct call *call, struct slot *slot, struct err *err)
+{
+	enum code code;
+
+	if (is_read(slot))
+		code = read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
+	else
+		code = write_run(call->service->catalog, call->arena, &slot->write, 1, WRITE_ALONE, NULL, call->now_ms, &slot->err);
+	if (code == ERR_CONFLICT || (code && err_info(code)->status >= 500)) {
+		*err = slot->err;
+		return code;
+	}
+	slot->err.code = code ? partiql_write_error(&slot->statement, &slot->err) : OK;
+	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
+	return OK;
+}
+
+static void respond_slot(struct call *call, const struct slot *slot)
+{
+	struct json_out *out = &call->out;
+
+	json_out_open(out, '{');
+	if (slot->err.code) {
+		bool is_absent = slot->err.code == ERR_RESOURCE_NOT_FOUND;
+
+		json_out_name(out, STR("Error"));
+		json_out_open(out, '{');
+		json_out_field_string(out, "Code", is_absent ? STR("ResourceNotFound") : str_of(write_reason(slot->err.code)));
+		json_out_field_string(out, "Message", slot->err.message);
+		json_out_close(out, '}');
+	}
+	if (slot->table)
+		json_out_field_string(out, "TableName", slot->table->name);
+	if (!slot->err.code && is_read(slot) && str_is_set(slot->read.image)) {
+		json_out_name(out, STR("Item"));
+		partiql_respond_item(call, slot->statement.columns, slot->read.image);
+	} else if (!slot->err.code && !is_read(slot)) {
+		partiql_respond_returning(call, &slot->statement, &slot->write, STR("Item"));
+	}
+	json_out_close(out, '}');
+}
+
+static void respond(struct call *call, int wanted, const struct slot *slots, size_t n)
+{
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
+	enum capacity_form form = CAPACITY_READ;
+	size_t count = 0;
+
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, STR("Responses"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < n; i++) {
+		respond_slot(call, &slots[i]);
+		if (!slots[i].table)
+			continue;
+		respond_tally(costs, &count, is_read(&slots[i]) ? &slots[i].read.cost : &slots[i].write.cost);
+		form = is_read(&slots[i]) ? CAPACITY_READ : CAPACITY_WRITE;
+	}
+	json_out_close(&call->out, ']');
+	respond_capacities(call, wanted, form, costs, count);
+	json_out_close(&call->out, '}');
+}
+
+enum code op_batch_execute_statement(struct call *call, const struct batch_execute_statement_input *input, struct err *err)
+{
+	size_t n = input->statements.n;
+	struct slot *slots = ARENA_ARRAY(call->arena, struct slot, n);
+
+	for (size_t i = 0; i < n; i++) {
+		slots[i].request = &input->statements.v[i];
+		slots[i].err = err_in(call->arena);
+		parse(call, &slots[i]);
+	}
+	enum code code = prepare(call, slots, n, err);
+	for (size_t i = 0; i < n && !code; i++)
+		if (!slots[i].err.code)
+			code = run(call, &slots[i], err);
+	if (!code)
+		respond(call, input->return_consumed_capacity, slots, n);
+	return code;
+}

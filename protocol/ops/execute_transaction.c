@@ -1,0 +1,256 @@
+/* ExecuteTransaction. AWS: API Reference, ExecuteTransaction. */
+#include "core/image.h"
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/partiql/messages.h"
+#include "protocol/partiql/partiql.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+
+#define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000)  /* AWS: API Reference, ExecuteTransaction, ClientRequestToken */
+#define RESPONSE_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items by DynamoDB's rules */
+
+struct transaction {
+	struct call *call;
+	const struct execute_transaction_input *input;
+	size_t n;
+	bool is_read;
+	struct partiql_statement *statements;
+	const struct value **parameters;
+	struct read_item *reads;
+	struct write *writes;
+	struct err *reasons;
+};
+
+/* An error in the words of one statement, named by its place. */
+static enum code in_statement(struct transaction *transaction, size_t i, const struct err *own, struct err *err)
+{
+	if (own->code != ERR_VALIDATION || transaction->statements[i].kind == PARTIQL_OTHER) {
+		*err = *own;
+		return own->code;
+	}
+	return err_set(err, MSG_PARTIQL_TRANSACTION_STATEMENT, i, STR_ARG(own->message));
+}
+
+/* Parses all statements; the error of each stays its own until its turn comes, but for what is no statement at all. */
+static enum code parse_all(struct transaction *transaction, struct err *err)
+{
+	const struct parameterized_statement *requests = transaction->input->transact_statements.v;
+	struct arena *arena = transaction->call->arena;
+	enum code code = OK;
+
+	for (size_t i = 0; i < transaction->n && !code; i++)
+		code = partiql_parameters(arena, &requests[i].parameters, &transaction->parameters[i], err);
+	for (size_t i = 0; i < transaction->n && !code; i++) {
+		struct err *own = &transaction->reasons[i];
+		struct partiql_statement *statement = &transaction->statements[i];
+
+		*own = err_in(arena);
+		own->code = partiql_parse(arena, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
+		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
+			return in_statement(transaction, i, own, err);
+	}
+	if (code)
+		return code;
+	transaction->is_read = transaction->statements[0].kind == PARTIQL_SELECT;
+	for (size_t i = 1; i < transaction->n; i++)
+		if ((transaction->statements[i].kind == PARTIQL_SELECT) != transaction->is_read)
+			return err_set(err, MSG_PARTIQL_TRANSACTION_MIXED);
+	return OK;
+}
+
+/* What a transaction does not take of a statement. */
+static enum code check(const struct partiql_statement *statement, struct err *err)
+{
+	if (statement->kind == PARTIQL_SELECT && str_is_set(statement->index))
+		return err_set(err, MSG_PARTIQL_TRANSACTION_INDEX);
+	if (statement->kind == PARTIQL_EXISTS && str_is_set(statement->index))
+		return err_set(err, MSG_PARTIQL_TRANSACTION_EXISTS_INDEX);
+	return OK;
+}
+
+static enum code plan_read(struct transaction *transaction, size_t i, struct err *err, bool *is_whole)
+{
+	bool is_point;
+	enum code code;
+
+	transaction->reads[i].mode = READ_TRANSACTIONAL;
+	code = partiql_plan_point(transaction->call, &transaction->statements[i], &transaction->reads[i], &is_point, err);
+	if (code || is_point)
+		return code;
+	*is_whole = true;
+	return err_set(err, MSG_PARTIQL_TRANSACTION_KEY);
+}
+
+static enum code plan_write(struct transaction *transaction, size_t i, const struct table *table, struct err *err, bool *is_whole)
+{
+	const struct parameterized_statement *request = &transaction->input->transact_statements.v[i];
+	struct partiql_statement *statement = &transaction->statements[i];
+
+	transaction->writes[i].wants_item_on_failure =
+		request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
+	if (statement->kind == PARTIQL_EXISTS && !partiql_is_item_check(transaction->call, statement, table)) {
+		*is_whole = true;
+		return err_set(err, MSG_PARTIQL_TRANSACTION_EXISTS);
+	}
+	return partiql_plan_write(transaction->call, statement, &transaction->writes[i], is_whole, err);
+}
+
+/* Plans one statement. What is wrong with its key cancels the transaction; *is_whole: the error is the request's. */
+static enum code plan(struct transaction *transaction, size_t i, struct err *err, bool *is_whole)
+{
+	struct partiql_statement *statement = &transaction->statements[i];
+	struct table *table;
+	enum code code = err->code;
+
+	*is_whole = true;
+	if (!code)
+		code = check(statement, err);
+	if (!code)
+		code = call_table(transaction->call, statement->table, ABSENT_RESOURCE, &table, err);
+	if (code)
+		return code;
+	*is_whole = false;
+	code = transaction->is_read ? plan_read(transaction, i, err, is_whole) : plan_write(transaction, i, table, err, is_whole);
+	if (code || !statement->returning_count)
+		return code;
+	*is_whole = true;
+	return err_set(err, MSG_PARTIQL_TRANSACTION_RETURNING);
+}
+
+/* In the order of the statements; the first that is refused decides. */
+static enum code plan_all(struct transaction *transaction, struct err *err)
+{
+	struct arena *arena = transaction->call->arena;
+	struct rules_seen seen = rules_seen_new(arena, transaction->n);
+	bool is_whole;
+
+	for (size_t i = 0; i < transaction->n; i++) {
+		if (plan(transaction, i, &transaction->reasons[i], &is_whole)) {
+			if (is_whole)
+				return in_statement(transaction, i, &transaction->reasons[i], err);
+			for (size_t k = i + 1; k < transaction->n; k++)
+				transaction->reasons[k] = err_in(arena);
+			return respond_canceled(err, transaction->reasons, transaction->n);
+		}
+	}
+	for (size_t i = 0; i < transaction->n; i++) {
+		const struct table *table = transaction->is_read ? transaction->reads[i].table : transaction->writes[i].table;
+		struct str row_key = transaction->is_read ? transaction->reads[i].row_key : transaction->writes[i].row_key;
+
+		if (!rules_seen_add(&seen, rules_item_name(arena, table, row_key)))
+			return err_set(err, MSG_TRANSACT_DUPLICATES);
+	}
+	return OK;
+}
+
+static enum code run_reads(struct transaction *transaction, struct err *err)
+{
+	struct call *call = transaction->call;
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, transaction->n);
+	size_t count = 0, size = 0;
+	enum code code = read_items(call->service->catalog, call->arena, transaction->reads, transaction->n, err);
+
+	if (code)
+		return code;
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, STR("Responses"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < transaction->n; i++) {
+		size += image_item_size(transaction->reads[i].image);
+		respond_tally(costs, &count, &transaction->reads[i].cost);
+		json_out_open(&call->out, '{');
+		if (str_is_set(transaction->reads[i].image)) {
+			json_out_name(&call->out, STR("Item"));
+			partiql_respond_item(call, transaction->statements[i].columns, transaction->reads[i].image);
+		}
+		json_out_close(&call->out, '}');
+	}
+	json_out_close(&call->out, ']');
+	if (size > RESPONSE_SIZE_MAX)
+		return err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size);
+	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_READ, costs, count);
+	json_out_close(&call->out, '}');
+	return OK;
+}
+
+/* What makes two requests the same: statements and parameters. */
+static struct str fingerprint(const struct transaction *transaction)
+{
+	struct arena *arena = transaction->call->arena;
+	struct buf buf = buf_in(arena), out = buf_in(arena);
+
+	for (size_t i = 0; i < transaction->n; i++) {
+		const struct parameterized_statement *request = &transaction->input->transact_statements.v[i];
+		struct value list = {.type = TYPE_L, .n = (uint32_t)request->parameters.n, .elements = transaction->parameters[i]};
+		struct member member = {STR("p"), list};
+		struct value item = {.type = TYPE_M, .n = 1, .members = &member};
+
+		buf_add_byte(&buf, request->return_values_on_condition_check_failure);
+		buf_add_varint(&buf, request->statement.n);
+		buf_add_str(&buf, request->statement);
+		image_encode(&item, &buf);
+	}
+	buf_add_be64(&out, rules_hash(buf_str(&buf), 1));
+	buf_add_be64(&out, rules_hash(buf_str(&buf), 2));
+	return buf_str(&out);
+}
+
+/* A failed INSERT found an item: its reason is that, not its condition. */
+static enum code cancel(struct transaction *transaction, struct err *err)
+{
+	if (err->code != ERR_TRANSACTION_CANCELED || err->reason_count != transaction->n)
+		return err->code;
+	for (size_t i = 0; i < transaction->n; i++)
+		partiql_write_error(&transaction->statements[i], &err->reasons[i]);
+	return respond_canceled(err, err->reasons, transaction->n);
+}
+
+static enum code run_writes(struct transaction *transaction, struct err *err)
+{
+	struct call *call = transaction->call;
+	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, transaction->n);
+	struct write_token token = {0};
+	size_t count = 0;
+
+	if (str_is_set(transaction->input->client_request_token)) {
+		token.token = str_printf(call->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(call->ns.account), STR_ARG(call->ns.region),
+					 STR_ARG(transaction->input->client_request_token));
+		token.fingerprint = fingerprint(transaction);
+		token.expires_ms = call->now_ms + TOKEN_LIFE_MS;
+	}
+	if (write_run(call->service->catalog, call->arena, transaction->writes, transaction->n, WRITE_TRANSACTION,
+		      str_is_set(token.token) ? &token : NULL, call->now_ms, err))
+		return cancel(transaction, err);
+	for (size_t i = 0; i < transaction->n; i++)
+		respond_tally(costs, &count, &transaction->writes[i].cost);
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, STR("Responses"));
+	json_out_open(&call->out, '[');
+	json_out_close(&call->out, ']');
+	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE, costs, count);
+	json_out_close(&call->out, '}');
+	return OK;
+}
+
+enum code op_execute_transaction(struct call *call, const struct execute_transaction_input *input, struct err *err)
+{
+	size_t n = input->transact_statements.n;
+	struct transaction transaction = {
+		.call = call,
+		.input = input,
+		.n = n,
+		.statements = ARENA_ARRAY(call->arena, struct partiql_statement, n),
+		.parameters = ARENA_ARRAY(call->arena, const struct value *, n),
+		.reads = ARENA_ARRAY(call->arena, struct read_item, n),
+		.writes = ARENA_ARRAY(call->arena, struct write, n),
+		.reasons = ARENA_ARRAY(call->arena, struct err, n),
+	};
+	enum code code = parse_all(&transaction, err);
+
+	if (!code)
+		code = plan_all(&transaction, err);
+	if (code)
+		return code;
+	return transaction.is_read ? run_reads(&transaction, err) : run_writes(&transaction, err);
+}

@@ -1,0 +1,321 @@
+#include "core/number.h"
+#include "protocol/partiql/messages.h"
+#include "protocol/partiql/syntax.h"
+
+/* Where in a literal a value stands, for messages. */
+struct place {
+	const struct place *parent; /* NULL: the root */
+	struct str name;            /* absent: an element of a list */
+	unsigned index;
+};
+
+struct str partiql_position(struct arena *arena, const struct pq_token *token)
+{
+	return str_printf(arena, " at %u:%u:%u", token->line, token->column, token->length);
+}
+
+const char *partiql_kind_name(const struct pq_expr *expr)
+{
+	static const char *const names[] = {
+		[PQ_EXPR_STRING] = "Literal", [PQ_EXPR_NUMBER] = "Literal", [PQ_EXPR_BOOLEAN] = "Literal", [PQ_EXPR_NULL] = "Literal",
+		[PQ_EXPR_ION] = "Literal", [PQ_EXPR_MISSING] = "LiteralMissing", [PQ_EXPR_PARAMETER] = "Parameter",
+		[PQ_EXPR_NAME] = "VariableReference", [PQ_EXPR_PATH] = "Path", [PQ_EXPR_AGGREGATE] = "CallAgg", [PQ_EXPR_IS] = "IsType",
+		[PQ_EXPR_LIST] = "Seq", [PQ_EXPR_BAG] = "Seq", [PQ_EXPR_STRUCT] = "Struct", [PQ_EXPR_CASE] = "SearchedCase",
+		[PQ_EXPR_CAST] = "Typed", [PQ_EXPR_STATEMENT] = "Select",
+	};
+
+	return (size_t)expr->kind < sizeof(names) / sizeof(names[0]) && names[expr->kind] ? names[expr->kind] : "NAry";
+}
+
+struct str partiql_token_name(struct arena *arena, const struct pq_expr *expr)
+{
+	char *lower;
+
+	if (expr->kind == PQ_EXPR_STATEMENT || expr->kind == PQ_EXPR_CASE)
+		return expr->kind == PQ_EXPR_CASE ? STR("CASE") : STR("SELECT");
+	if (expr->kind == PQ_EXPR_CAST)
+		return STR("cast");
+	if (expr->kind == PQ_EXPR_NAME)
+		return expr->text;
+	lower = arena_bytes(arena, expr->at->text.n);
+	for (size_t i = 0; i < expr->at->text.n; i++) {
+		char c = expr->at->text.p[i];
+
+		lower[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+	}
+	return (struct str){lower, expr->at->text.n};
+}
+
+/* Where messages name the type of a literal. */
+static const char *key_kind(const struct pq_expr *key)
+{
+	switch (key->kind) {
+	case PQ_EXPR_NUMBER:
+		return memchr(key->text.p, '.', key->text.n) || memchr(key->text.p, 'e', key->text.n) ? "DECIMAL" : "INT";
+	case PQ_EXPR_BOOLEAN:
+		return "BOOL";
+	case PQ_EXPR_NULL:
+		return "NULL";
+	default:
+		return partiql_kind_name(key);
+	}
+}
+
+enum code partiql_check_key(struct pq_lowering *lowering, const struct pq_expr *key, struct str place)
+{
+	if (key->kind != PQ_EXPR_STRING)
+		return err_set(lowering->err, MSG_PARTIQL_TUPLE_KEY, key_kind(key), STR_ARG(place),
+			       STR_ARG(partiql_position(lowering->arena, key->at)));
+	return key->text.n ? OK : err_set(lowering->err, MSG_PARTIQL_PATH_EMPTY);
+}
+
+/* "root", "root.x[1]"; with `has_dots`, "root.x.1". */
+static void describe(const struct place *place, bool has_dots, struct buf *out)
+{
+	if (!place->parent) {
+		buf_add_lit(out, "root");
+		return;
+	}
+	describe(place->parent, has_dots, out);
+	if (str_is_set(place->name))
+		buf_printf(out, "." STR_FMT, STR_ARG(place->name));
+	else
+		buf_printf(out, has_dots ? ".%u" : "[%u]", place->index);
+}
+
+static struct str place_name(struct pq_lowering *lowering, const struct place *place, bool has_dots)
+{
+	struct buf buf = buf_in(lowering->arena);
+
+	describe(place, has_dots, &buf);
+	return buf_str(&buf);
+}
+
+static enum code lower_number(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+{
+	char *bytes = arena_bytes(lowering->arena, NUMBER_MAX);
+	struct err err = err_in(lowering->arena);
+	size_t n;
+
+	if (number_parse(expr->text, bytes, &n, &err) != OK)
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_NUMBER, STR_ARG(err.message), STR_ARG(place_name(lowering, place, false)));
+	*out = value_of_str(TYPE_N, (struct str){bytes, n});
+	return OK;
+}
+
+static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out);
+
+static enum code lower_list(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+{
+	struct value *elements = ARENA_ARRAY(lowering->arena, struct value, expr->n);
+
+	for (unsigned i = 0; i < expr->n; i++) {
+		struct place here = {place, STR_ABSENT, i};
+		enum code code = lower(lowering, expr->args[i], &here, &elements[i]);
+
+		if (code != OK)
+			return code;
+	}
+	*out = (struct value){.type = TYPE_L, .n = expr->n, .elements = elements};
+	return OK;
+}
+
+static enum code duplicates(struct pq_lowering *lowering, const struct pq_expr *expr, enum type type)
+{
+	struct buf list = buf_in(lowering->arena);
+
+	if (type != TYPE_S)
+		return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES_NUMBER, "");
+	for (unsigned i = 0; i < expr->n; i++)
+		buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(expr->args[i]->text));
+	return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES, STR_ARG(buf_str(&list)));
+}
+
+/* Sets of strings or numbers: a set of binary values has to be a parameter as a whole. */
+static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+{
+	struct value *elements = ARENA_ARRAY(lowering->arena, struct value, expr->n);
+
+	if (expr->n == 0)
+		return err_set(lowering->err, MSG_PARTIQL_BAG_EMPTY, "");
+	for (unsigned i = 0; i < expr->n; i++) {
+		struct str position = partiql_position(lowering->arena, expr->args[i]->at);
+		enum pq_kind kind = expr->args[i]->kind;
+
+		if (kind != PQ_EXPR_STRING && kind != PQ_EXPR_NUMBER)
+			return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE, STR_ARG(position));
+		enum code code = lower(lowering, expr->args[i], place, &elements[i]);
+		if (code != OK)
+			return code;
+		if (elements[i].type != elements[0].type)
+			return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE, STR_ARG(STR("")));
+	}
+	enum type type = (enum type)elements[0].type;
+	if (!value_sort_set(elements, expr->n, NULL))
+		return duplicates(lowering, expr, type);
+	*out = (struct value){.type = type == TYPE_S ? TYPE_SS : TYPE_NS, .n = expr->n, .elements = elements};
+	return OK;
+}
+
+static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+{
+	uint32_t n = expr->n / 2;
+	struct member *members = ARENA_ARRAY(lowering->arena, struct member, n);
+	struct str twice;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pq_expr *key = expr->args[2 * i];
+		struct place here = {place, key->text, 0};
+
+		enum code code = partiql_check_key(lowering, key, place_name(lowering, place, true));
+		members[i].name = key->text;
+		if (code == OK)
+			code = lower(lowering, expr->args[2 * i + 1], &here, &members[i].value);
+		if (code != OK)
+			return code;
+	}
+	*out = (struct value){.type = TYPE_M, .n = n, .members = members};
+	if (value_sort_members(members, n, &twice))
+		return OK;
+	return err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE, STR_ARG(twice), STR_ARG(place_name(lowering, place, true)),
+		       STR_ARG(partiql_position(lowering->arena, expr->at)));
+}
+
+/* What stands where a value should, as messages name it: by its own text at the root of a literal, by its kind below. */
+static enum code unsupported(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place)
+{
+	struct str name = str_of(partiql_kind_name(expr)), position = partiql_position(lowering->arena, expr->at);
+
+	if (!place->parent && expr->kind == PQ_EXPR_MISSING)
+		name = STR("MISSING");
+	else if (!place->parent && expr->kind == PQ_EXPR_PATH)
+		name = STR("PATH");
+	else if (!place->parent)
+		name = partiql_token_name(lowering->arena, expr);
+	return err_set(lowering->err, MSG_PARTIQL_VALUE_TYPE, STR_ARG(name), STR_ARG(place_name(lowering, place, true)),
+		       STR_ARG(str_eq(name, STR("PATH")) ? STR("") : position));
+}
+
+/* Ion's name of what a literal between backquotes seems to be. */
+static const char *ion_name(struct str text)
+{
+	char c = text.n ? text.p[0] : 'n';
+
+	if (c == '{')
+		return text.n > 1 && text.p[1] == '{' ? "BLOB" : "STRUCT";
+	if (c == '[')
+		return "LIST";
+	if (c == '(')
+		return "SEXP";
+	if (c == '"')
+		return "STRING";
+	if ((c >= '0' && c <= '9') || c == '-')
+		return memchr(text.p, '.', text.n) ? "DECIMAL" : "INT";
+	if (str_eq(text, STR("true")) || str_eq(text, STR("false")))
+		return "BOOL";
+	return str_starts_with(text, STR("null")) ? "NULL" : "SYMBOL";
+}
+
+static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+{
+	enum code code;
+
+	switch (expr->kind) {
+	case PQ_EXPR_STRING:
+		*out = value_of_str(TYPE_S, expr->text);
+		return OK;
+	case PQ_EXPR_NUMBER:
+		return lower_number(lowering, expr, place, out);
+	case PQ_EXPR_BOOLEAN:
+		*out = (struct value){.type = TYPE_BOOL, .boolean = expr->is_true};
+		return OK;
+	case PQ_EXPR_NULL:
+		*out = (struct value){.type = TYPE_NULL};
+		return OK;
+	case PQ_EXPR_PARAMETER:
+		if (place->parent)
+			return unsupported(lowering, expr, place);
+		*out = lowering->parameters[expr->parameter];
+		return OK;
+	case PQ_EXPR_BAG:
+		return lower_bag(lowering, expr, place, out);
+	case PQ_EXPR_LIST:
+	case PQ_EXPR_STRUCT:
+		if (++lowering->depth >= VALUE_DEPTH_MAX)
+			return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
+		code = expr->kind == PQ_EXPR_LIST ? lower_list(lowering, expr, place, out) : lower_struct(lowering, expr, place, out);
+		lowering->depth--;
+		return code;
+	case PQ_EXPR_ION:
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_ION, ion_name(expr->text), STR_ARG(place_name(lowering, place, true)),
+			       STR_ARG(partiql_position(lowering->arena, expr->at)));
+	default:
+		return unsupported(lowering, expr, place);
+	}
+}
+
+enum code partiql_lower_value(struct pq_lowering *lowering, const struct pq_expr *expr, struct value *out)
+{
+	struct place root = {0};
+
+	lowering->depth = 0;
+	enum code code = lower(lowering, expr, &root, out);
+	if (code == OK && value_depth(out) > VALUE_DEPTH_MAX)
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
+	return code;
+}
+
+bool partiql_is_path(const struct pq_expr *expr)
+{
+	return expr->kind == PQ_EXPR_NAME || expr->kind == PQ_EXPR_PATH;
+}
+
+static enum code unexpected_step(struct pq_lowering *lowering, const struct pq_expr *step)
+{
+	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT, STR_ARG(partiql_position(lowering->arena, step->at)));
+}
+
+/* [1] is an index; ['a'] and [a] are names. */
+static enum code lower_step(struct pq_lowering *lowering, const struct pq_expr *step, struct path_step *out)
+{
+	unsigned long long index = 0;
+
+	*out = (struct path_step){0};
+	if (step->kind == PQ_EXPR_NAME || step->kind == PQ_EXPR_STRING) {
+		out->name = step->text;
+		return step->text.n ? OK : err_set(lowering->err, MSG_PARTIQL_PATH_EMPTY);
+	}
+	if (step->kind != PQ_EXPR_NUMBER)
+		return unexpected_step(lowering, step);
+	for (size_t i = step->text.p[0] == '-'; i < step->text.n; i++) {
+		if (step->text.p[i] < '0' || step->text.p[i] > '9')
+			return unexpected_step(lowering, step);
+		if (index <= (unsigned long long)EXPR_INDEX_MAX)
+			index = index * 10 + (unsigned long long)(step->text.p[i] - '0');
+	}
+	if (index > (unsigned long long)EXPR_INDEX_MAX || step->text.p[0] == '-')
+		return err_set(lowering->err, MSG_PARTIQL_PATH_INDEX, STR_ARG(step->text),
+			       STR_ARG(partiql_position(lowering->arena, step->at)));
+	out->index = (uint32_t)index;
+	return OK;
+}
+
+enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr *expr, const struct path **out)
+{
+	unsigned n = expr->kind == PQ_EXPR_PATH ? expr->n : 1;
+	struct path_step *steps = ARENA_ARRAY(lowering->arena, struct path_step, n);
+	struct path *path = ARENA_NEW(lowering->arena, struct path);
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct pq_expr *step = expr->kind == PQ_EXPR_PATH ? expr->args[i] : expr;
+
+		if (i == 0 && step->kind != PQ_EXPR_NAME)
+			return unexpected_step(lowering, step);
+		enum code code = lower_step(lowering, step, &steps[i]);
+		if (code != OK)
+			return code;
+	}
+	*path = (struct path){n, steps};
+	*out = path;
+	return OK;
+}

@@ -1,0 +1,274 @@
+#include "core/image.h"
+#include "protocol/partiql/messages.h"
+#include "protocol/partiql/plan.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+
+enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
+{
+	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].code != OK)
+			return err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
+		values[i] = list->v[i].value;
+	}
+	*out = values;
+	return OK;
+}
+
+static const struct node *both(struct arena *arena, enum node_kind kind, const struct node *a, const struct node *b)
+{
+	return a && b ? node_new(arena, kind, 2, (const struct node *const[]){a, b}) : a ? a : b;
+}
+
+/* Whether the item exists, or not: every item has its partition key. */
+static const struct node *existence(struct arena *arena, const struct table *table, enum node_kind kind)
+{
+	const struct node *path = node_path(arena, path_of_name(arena, table->keys.attributes[0].name));
+
+	return node_new(arena, kind, 1, &path);
+}
+
+/* What a condition lacks to name one item. */
+enum fault { FAULT_NONE, FAULT_MISSING, FAULT_TWICE, FAULT_SCALAR, FAULT_TYPE };
+
+#define fault(kind, ...) ((void)(err_set(__VA_ARGS__) == OK), (kind))
+
+/* The sort key first. */
+static enum fault check_key_types(const struct table *table, const struct member *members, struct err *err)
+{
+	const struct key_attribute *attributes = table->keys.attributes;
+	unsigned n = key_schema_count(&table->keys);
+
+	for (unsigned k = n; k-- > 0;)
+		if (!type_is_scalar_key((enum type)members[k].value.type))
+			return fault(FAULT_SCALAR, err, MSG_PARTIQL_KEY_SCALAR, STR_ARG(attributes[k].name), type_name((enum type)members[k].value.type));
+	for (unsigned k = n; k-- > 0;)
+		if (members[k].value.type != attributes[k].type)
+			return fault(FAULT_TYPE, err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attributes[k].name));
+	return FAULT_NONE;
+}
+
+/* Takes the equalities of the key attributes out of the condition; *rest is what is left of it, or NULL. */
+static enum fault take_key(struct arena *arena, const struct table *table, const struct node *where, struct value *key,
+			  const struct node **rest, struct err *err)
+{
+	unsigned count = key_schema_count(&table->keys);
+	struct member *members = ARENA_ARRAY(arena, struct member, KEY_ATTRIBUTES_MAX);
+	const struct node **conjuncts;
+	size_t n = partiql_conjuncts(arena, where, &conjuncts);
+
+	*rest = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const struct value *value = NULL;
+		unsigned k = 0;
+
+		for (; k < count && !value; k++)
+			value = partiql_equality(conjuncts[i], table->keys.attributes[k].name);
+		if (!value) {
+			*rest = both(arena, NODE_AND, *rest, conjuncts[i]);
+			continue;
+		}
+		if (value_is_set(&members[k - 1].value) && value_equal(&members[k - 1].value, value))
+			continue;
+		if (value_is_set(&members[k - 1].value))
+			return fault(FAULT_TWICE, err, MSG_PARTIQL_KEY_TWICE, STR_ARG(table->keys.attributes[k - 1].name));
+		members[k - 1] = (struct member){table->keys.attributes[k - 1].name, *value};
+	}
+	for (unsigned k = 0; k < count; k++)
+		if (!value_is_set(&members[k].value))
+			return fault(FAULT_MISSING, err, MSG_PARTIQL_KEY_EQUALITY);
+	enum fault wrong = check_key_types(table, members, err);
+	if (wrong != FAULT_NONE)
+		return wrong;
+	value_sort_members(members, count, NULL);
+	*key = (struct value){.type = TYPE_M, .n = count, .members = members};
+	return FAULT_NONE;
+}
+
+/* RETURNING is judged when all else was found right. */
+static enum code check_returning(const struct partiql_statement *statement, struct err *err)
+{
+	static const char *const names[] = {
+		[PARTIQL_RETURN_ALL_OLD] = "ALL OLD",
+		[PARTIQL_RETURN_ALL_NEW] = "ALL NEW",
+		[PARTIQL_RETURN_MODIFIED_OLD] = "MODIFIED OLD",
+		[PARTIQL_RETURN_MODIFIED_NEW] = "MODIFIED NEW",
+	};
+
+	if (statement->returning_count && statement->kind == PARTIQL_INSERT)
+		return err_set(err, MSG_PARTIQL_INSERT_RETURNING);
+	if (statement->returning_count > 1)
+		return err_set(err, MSG_PARTIQL_RETURNING_MANY);
+	if (statement->returns_columns)
+		return err_set(err, MSG_PARTIQL_RETURNING_STAR);
+	if (statement->kind == PARTIQL_DELETE && statement->returning_count && statement->returning != PARTIQL_RETURN_ALL_OLD)
+		return err_set(err, MSG_PARTIQL_DELETE_RETURNING, names[statement->returning]);
+	return OK;
+}
+
+static enum code plan_insert(struct call *call, const struct partiql_statement *statement, struct write *write, bool *is_malformed,
+			     struct err *err)
+{
+	const struct key_schema *keys = &write->table->keys;
+
+	write->kind = WRITE_PUT;
+	write->item = statement->item;
+	write->condition = existence(call->arena, write->table, NODE_ATTRIBUTE_NOT_EXISTS);
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		const struct value *value = value_member(statement->item, keys->attributes[i].name);
+
+		if (!value)
+			return err_set(err, MSG_PARTIQL_KEY_ABSENT, STR_ARG(keys->attributes[i].name));
+		if (value->type != keys->attributes[i].type)
+			return err_set(err, MSG_PARTIQL_KEY_TYPE, STR_ARG(keys->attributes[i].name));
+	}
+	enum code code = check_returning(statement, err);
+	*is_malformed = code != OK;
+	return code != OK ? code : write_prepare(call->arena, write, err);
+}
+
+/* The write of an UPDATE, DELETE or EXISTS, whose condition is `rest`. */
+static enum code plan_change(struct call *call, const struct partiql_statement *statement, const struct node *rest, struct write *write,
+			     struct err *err)
+{
+	struct expressions expressions = {.update = statement->update, .condition = statement->where};
+	enum code code = rules_key_paths(write->table, &expressions, err);
+
+	if (code != OK)
+		return code;
+	write->kind = statement->kind == PARTIQL_UPDATE ? WRITE_UPDATE : statement->kind == PARTIQL_DELETE ? WRITE_DELETE : WRITE_CHECK;
+	write->update = statement->update;
+	write->condition = rest;
+	if (statement->kind == PARTIQL_UPDATE || statement->kind == PARTIQL_EXISTS)
+		write->condition = both(call->arena, NODE_AND, existence(call->arena, write->table, NODE_ATTRIBUTE_EXISTS), rest);
+	else if (rest)
+		write->condition = both(call->arena, NODE_OR, existence(call->arena, write->table, NODE_ATTRIBUTE_NOT_EXISTS), rest);
+	code = write_prepare(call->arena, write, err);
+	return code != OK ? code : rules_update_keys(write->table, write->update, err);
+}
+
+enum code partiql_plan_write(struct call *call, const struct partiql_statement *statement, struct write *write, bool *is_malformed,
+			     struct err *err)
+{
+	struct value *key = ARENA_NEW(call->arena, struct value);
+	const struct node *rest;
+	bool ignored;
+	enum code code = call_table(call, statement->table, ABSENT_RESOURCE, &write->table, err);
+
+	is_malformed = is_malformed ? is_malformed : &ignored;
+	*is_malformed = false;
+	if (code != OK)
+		return code;
+	if (statement->kind == PARTIQL_INSERT)
+		return plan_insert(call, statement, write, is_malformed, err);
+	enum fault fault = take_key(call->arena, write->table, statement->where, key, &rest, err);
+	*is_malformed = fault == FAULT_SCALAR;
+	if (fault != FAULT_NONE)
+		return err->code;
+	code = check_returning(statement, err);
+	*is_malformed = code != OK;
+	write->key = key;
+	return code != OK ? code : plan_change(call, statement, rest, write, err);
+}
+
+enum code partiql_plan_point(struct call *call, const struct partiql_statement *statement, struct read_item *read, bool *is_point,
+			     struct err *err)
+{
+	struct value *key = ARENA_NEW(call->arena, struct value);
+	struct err own = err_in(call->arena);
+	const struct node *rest;
+	enum code code = call_table(call, statement->table, ABSENT_RESOURCE, &read->table, err);
+
+	*is_point = false;
+	if (code != OK || str_is_set(statement->index) || !statement->where)
+		return code;
+	enum fault fault = take_key(call->arena, read->table, statement->where, key, &rest, &own);
+	if (fault == FAULT_TYPE)
+		*err = own;
+	if (fault != FAULT_NONE)
+		return fault == FAULT_TYPE ? own.code : OK;
+	if (rest)
+		return OK;
+	*is_point = true;
+	read->key = key;
+	return read_prepare(call->arena, read, err);
+}
+
+bool partiql_is_item_check(struct call *call, const struct partiql_statement *statement, const struct table *table)
+{
+	struct err ignored = err_in(call->arena);
+	const struct node *rest = NULL;
+	struct value key;
+	enum fault fault = take_key(call->arena, table, statement->where, &key, &rest, &ignored);
+
+	return fault == FAULT_NONE ? rest != NULL : fault == FAULT_TYPE || fault == FAULT_SCALAR;
+}
+
+void partiql_respond_item(struct call *call, const struct partiql_columns *columns, struct str image)
+{
+	struct subject subject = {.arena = call->arena, .image = image};
+
+	if (!columns) {
+		json_out_image(&call->out, image);
+		return;
+	}
+	json_out_open(&call->out, '{');
+	for (size_t i = 0; i < columns->paths.n; i++) {
+		const struct value *value = subject_path(&subject, columns->paths.paths[i]);
+
+		if (!value)
+			continue;
+		json_out_name(&call->out, columns->names[i]);
+		json_out_value(&call->out, value);
+	}
+	json_out_close(&call->out, '}');
+}
+
+static bool respond_modified(struct call *call, const struct write *write, struct str image, const struct value *decoded, struct str name)
+{
+	struct value item = *decoded;
+
+	if (!str_is_set(image) || (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
+		return false;
+	struct value updated = expr_updated(write->update, call->arena, &item);
+	if (updated.n == 0)
+		return false;
+	if (str_is_set(name))
+		json_out_name(&call->out, name);
+	json_out_item(&call->out, &updated);
+	return true;
+}
+
+bool partiql_respond_returning(struct call *call, const struct partiql_statement *statement, const struct write *write, struct str name)
+{
+	struct str image = write->old_image;
+
+	switch (statement->returning) {
+	case PARTIQL_RETURN_MODIFIED_OLD:
+		return respond_modified(call, write, write->old_image, &write->old_item, name);
+	case PARTIQL_RETURN_MODIFIED_NEW:
+		return respond_modified(call, write, write->new_image, &write->new_item, name);
+	case PARTIQL_RETURN_NONE:
+		return false;
+	case PARTIQL_RETURN_ALL_NEW:
+		image = write->new_image;
+		break;
+	case PARTIQL_RETURN_ALL_OLD:
+		break;
+	}
+	if (!str_is_set(image))
+		return false;
+	if (str_is_set(name))
+		json_out_name(&call->out, name);
+	json_out_image(&call->out, image);
+	return true;
+}
+
+enum code partiql_write_error(const struct partiql_statement *statement, struct err *err)
+{
+	if (err->code == ERR_CONDITIONAL_CHECK_FAILED && statement->kind == PARTIQL_INSERT)
+		return err_set(err, MSG_PARTIQL_DUPLICATE_ITEM);
+	return err->code;
+}
