@@ -67,7 +67,7 @@ static bool is_base_needed(struct read_page *page)
 
 static bool is_base_filtered(struct read_page *page)
 {
-	return page->index && page->index->is_local && page->filter && !node_walk_paths(page->filter, is_held, page);
+	return page->index && page->index->is_local && page->filter && !page->filters_row && !node_walk_paths(page->filter, is_held, page);
 }
 
 /* The whole item of an index row; bills its reading to the table. */

@@ -52,6 +52,7 @@ struct read_page {
 	struct str start_after;               /* row key of ExclusiveStartKey, or absent; see read_start_key */
 	size_t bytes_before;                  /* of other ranges that count towards the same page */
 	bool wants_image;                     /* the sink projects by itself: it is given images */
+	bool filters_row;                     /* the filter sees what the index holds, of a local one too */
 	read_sink *sink;
 	void *context;
 

@@ -135,6 +135,7 @@ static enum code prepare(struct run *run, struct err *err)
 		.sink = add_item,
 		.context = run,
 		.wants_image = true,
+		.filters_row = true,
 	};
 	run->cost.table = run->plan.table;
 	code = rules_select(run->call->arena, 0, run->plan.index, expressions.projection, false, &run->page.select, err);

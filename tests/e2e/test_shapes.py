@@ -39,7 +39,7 @@ def table():
     """The rows of shapes.def by model name."""
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "protocol/shapes.def").read_text(), flags=re.S)
     number = {"NO_MIN": None, "NO_MAX": None}
-    shapes, names = {}, {"attribute_value": "AttributeValue"}
+    shapes, names = {}, {"attribute_value": "AttributeValue", "parameter": "AttributeValue"}
     for row in re.split(r"^(?=[A-Z_]+\()", text, flags=re.M)[1:]:
         kind, body = re.match(r"([A-Z_]+)\((.*)\)", row, flags=re.S).groups()
         fields = [f.strip() for f in re.match(r"[^\n]*", body).group().split(",")]
