@@ -67,7 +67,7 @@ $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once,$(unit.protocol))
 endif
-$(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection,-Wl,--wrap=$(f))
+$(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
 unit: unit-core unit-storage unit-protocol unit-server
 
 # Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).

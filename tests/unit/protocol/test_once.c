@@ -2,11 +2,12 @@
 #include "core/expr.h"
 #include "protocol/json.h"
 #include "protocol/op.h"
+#include "protocol/partiql/partiql.h"
 #include "storage/sqlite/sqlite_store.h"
 #include "tests/unit/test.h"
 
 static struct {
-	unsigned json, condition, update, projection;
+	unsigned json, condition, update, projection, partiql;
 } calls;
 
 enum code __real_json_parse(struct arena *arena, struct str text, const struct json **out, struct err *err);
@@ -40,6 +41,18 @@ enum code __wrap_expr_parse_projection(struct expr_env *env, struct str text, st
 {
 	calls.projection++;
 	return __real_expr_parse_projection(env, text, out, err);
+}
+
+enum code __real_partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
+			       struct partiql_statement *out, struct err *err);
+enum code __wrap_partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
+			       struct partiql_statement *out, struct err *err);
+
+enum code __wrap_partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
+			       struct partiql_statement *out, struct err *err)
+{
+	calls.partiql++;
+	return __real_partiql_parse(arena, text, parameters, parameter_count, is_transaction, out, err);
 }
 
 static int64_t now(void *context)
@@ -95,9 +108,22 @@ TEST(everything_is_parsed_once)
 	CHECK_INT(calls.condition, 2);
 }
 
+TEST(statements_are_parsed_once)
+{
+	CHECK_INT(ask("ExecuteStatement", "{\"Statement\":\"SELECT * FROM tab WHERE a = 1\"}"), 200);
+	CHECK_INT(calls.partiql, 1);
+	CHECK_INT(ask("BatchExecuteStatement", "{\"Statements\":[{\"Statement\":\"SELECT * FROM tab WHERE pk = 'x'\"},{\"Statement\":\"SELECT * FROM tab WHERE pk = 'y'\"}]}"), 200);
+	CHECK_INT(calls.partiql, 2);
+	CHECK_INT(ask("ExecuteTransaction", "{\"TransactStatements\":[{\"Statement\":\"INSERT INTO tab VALUE {'pk': 'x'}\"},"
+					    "{\"Statement\":\"UPDATE tab SET a = 1 WHERE pk = 'a'\"}]}"), 200);
+	CHECK_INT(calls.partiql, 2);
+	CHECK_INT(calls.json, 1);
+	CHECK_INT(calls.condition + calls.update + calls.projection, 0); /* nothing is translated to the text of expressions */
+}
+
 int main(void)
 {
-	static const struct test_case cases[] = {TEST_CASE(everything_is_parsed_once)};
+	static const struct test_case cases[] = {TEST_CASE(everything_is_parsed_once), TEST_CASE(statements_are_parsed_once)};
 	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
 	struct catalog_options catalog_options = {0};
 	struct store *store;
