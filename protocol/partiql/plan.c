@@ -332,21 +332,33 @@ static bool is_key_comparison(const struct node *node)
 	return is_range_kind(node->kind) || node->kind == NODE_NE || node->kind == NODE_IN;
 }
 
-/* One comparison of a key attribute with values: of its type, and none of them empty. */
+/* Whether the node compares the attribute with values; of IN as a filter the list does not count. */
+static bool compares(const struct node *node, const struct key_attribute *attribute, bool is_keyed)
+{
+	for (unsigned i = 0; i < node->arg_count; i++) {
+		if (is_name(node->args[i], attribute->name))
+			return i == 0 || is_keyed || node->kind != NODE_IN;
+	}
+	return false;
+}
+
+/* One comparison of a key attribute with values: of its type, and none of them empty. Of a list that only filters the first value counts. */
 static enum code check_comparison(struct planner *planner, const struct node *node, const struct key_attribute *attribute, bool is_keyed)
 {
-	bool has_key = false;
+	bool is_range = is_keyed && node->kind != NODE_NE && node->kind != NODE_CONTAINS;
 
-	for (unsigned i = 0; i < node->arg_count; i++)
-		has_key = has_key || is_name(node->args[i], attribute->name);
-	for (unsigned i = 0; has_key && i < node->arg_count; i++) {
+	if (!compares(node, attribute, is_keyed))
+		return OK;
+	for (unsigned i = 0; i < node->arg_count; i++) {
 		const struct value *value = &node->args[i]->value;
 
 		if (node->args[i]->kind != NODE_VALUE)
 			continue;
+		if (value->type != attribute->type && node->kind == NODE_IN && !is_keyed && i > 1)
+			continue;
 		if (value->type != attribute->type)
-			return is_keyed && node->kind != NODE_NE ? err_set(planner->err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attribute->name))
-								 : err_set(planner->err, MSG_PARTIQL_SCAN_TYPE);
+			return is_range ? err_set(planner->err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attribute->name))
+					: err_set(planner->err, MSG_PARTIQL_SCAN_TYPE);
 		if (value->n == 0)
 			return err_set(planner->err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(attribute->name));
 	}
@@ -358,7 +370,7 @@ static enum code check_attribute(struct planner *planner, const struct node *nod
 {
 	enum code code = OK;
 
-	if (is_key_comparison(node) && (is_keyed || node->kind != NODE_IN))
+	if (is_key_comparison(node) || node->kind == NODE_CONTAINS)
 		return check_comparison(planner, node, attribute, is_keyed);
 	for (unsigned i = 0; i < node->arg_count && node->kind >= NODE_AND && node->kind <= NODE_NOT && code == OK; i++)
 		code = check_attribute(planner, node->args[i], attribute, is_keyed && node->kind != NODE_NOT);

@@ -452,6 +452,7 @@ def strip_position(text):
 SYNTAX = "Statement wasn't well formed, can't be processed: "
 
 # Reason, and a test of (request, other's view, our view). Each reason says which authority ours follows.
+WRONG_TYPE = "One or more parameter values were invalid: Condition parameter type does not match schema type"
 EXPLAINED = [
     ("syntax errors: the other repeats the statement, AWS names what it expected",
      lambda q, o, m: SYNTAX in message_of(o) and SYNTAX in message_of(m)),
@@ -495,11 +496,20 @@ EXPLAINED = [
     ("EXISTS with its key given twice: the other evaluates it",
      lambda q, o, m: "EXISTS() must contain a single item read" in message_of(m)),
     ("a key of the wrong type beside other conditions on the same key: we check every one",
-     lambda q, o, m: o["status"] == 200 and message_of(m).startswith("Key attribute's data type") or
+     lambda q, o, m: o["status"] == 200 and (message_of(m).startswith("Key attribute's data type") or WRONG_TYPE in message_of(m) or
+                                             "for a key attribute cannot contain an empty" in message_of(m)) or
      message_of(o).startswith("Multiple conditions on same key")),
-    ("IS with a key's name: the other compares the types with the schema",
-     lambda q, o, m: message_of(o).startswith("One or more parameter values were invalid: Condition parameter type") and
-     re.search(r"\b(pk|sk|g|h|l)\"? IS ", json.dumps(q))),
+    ("IS and attribute_type of a key: the other takes the type's name for a value of the key",
+     lambda q, o, m: (WRONG_TYPE in message_of(o) or "ORDER BY" in message_of(m)) and
+     re.search(r'\b(pk|sk|g|h|l)(\\\\")? IS |attribute_type\(', json.dumps(q))),
+    ("batches: of a key of the wrong type beside further conditions the type is told",
+     lambda q, o, m: message_of(o) == "Only single item select is supported" and message_of(m).startswith("Key attribute's data type")),
+    ("batches: a SELECT without the full key is told before its ORDER BY",
+     lambda q, o, m: "ORDER BY" in message_of(o) and message_of(m).startswith("Select statements within")),
+    ("null within a set: the other's text is cut short",
+     lambda q, o, m: message_of(o).startswith("INVALID_PARAMETER_VALUE:") and "Unsupported data type in Bag" in message_of(m)),
+    ("two mistakes of one update: which of them is named",
+     lambda q, o, m: message_of(o).startswith("The provided expression refers to") and message_of(m).startswith("An operand in the update")),
     ("a transaction with several faults: which of them is named",
      lambda q, o, m: len(q.get("TransactStatements", [])) > 1 and o["status"] == m["status"] == 400),
     ("SET where a value should stand: a syntax error, which the other parses",
