@@ -77,6 +77,17 @@ static void note_elsewhere(struct call *call, struct str name)
 				       STR_ARG(where.account), STR_ARG(where.region)));
 }
 
+void call_hold(struct call *call, struct table *table)
+{
+	if (call->table_count == call->table_capacity) {
+		size_t capacity = call->table_capacity ? call->table_capacity * 2 : 4;
+
+		call->tables = arena_grow(call->arena, call->tables, call->table_count * sizeof(*call->tables), capacity * sizeof(*call->tables));
+		call->table_capacity = capacity;
+	}
+	call->tables[call->table_count++] = table;
+}
+
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
 {
 	struct str name;
@@ -102,12 +113,6 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		note_elsewhere(call, name);
 		return code == ERR_RESOURCE_NOT_FOUND && words == ABSENT_TABLE ? err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG(name)) : code;
 	}
-	if (call->table_count == call->table_capacity) {
-		size_t capacity = call->table_capacity ? call->table_capacity * 2 : 4;
-
-		call->tables = arena_grow(call->arena, call->tables, call->table_count * sizeof(*call->tables), capacity * sizeof(*call->tables));
-		call->table_capacity = capacity;
-	}
-	call->tables[call->table_count++] = *out;
+	call_hold(call, *out);
 	return OK;
 }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "protocol/streams.h"
+
 /* What a table or index can do at once when nothing else was asked for. AWS: Developer Guide, "Warm throughput". */
 #define WARM_READ_DEFAULT 12000
 #define WARM_WRITE_DEFAULT 4000
@@ -39,7 +41,7 @@ static void write_definitions(struct call *call, const struct table *table)
 	json_out_close(out, ']');
 }
 
-static void write_keys(struct json_out *out, const struct key_schema *keys)
+void describe_keys(struct json_out *out, const struct key_schema *keys)
 {
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
@@ -126,7 +128,7 @@ static enum code write_index(struct call *call, struct table *table, const struc
 		return code;
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", index->name);
-	write_keys(out, &index->keys);
+	describe_keys(out, &index->keys);
 	write_projection(call, index);
 	if (!index->is_local) {
 		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
@@ -182,24 +184,19 @@ static void write_billing(struct json_out *out, const struct table *table)
 
 static void write_stream(struct call *call, const struct table *table)
 {
-	static const char *const views[] = {
-		[STREAM_KEYS_ONLY] = "KEYS_ONLY", [STREAM_NEW_IMAGE] = "NEW_IMAGE", [STREAM_OLD_IMAGE] = "OLD_IMAGE",
-		[STREAM_NEW_AND_OLD_IMAGES] = "NEW_AND_OLD_IMAGES",
-	};
 	struct json_out *out = &call->out;
 
 	if (table->stream_view != STREAM_OFF) {
 		json_out_name(out, STR("StreamSpecification"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "StreamEnabled", true);
-		json_out_field_string(out, "StreamViewType", str_of(views[table->stream_view]));
+		json_out_field_string(out, "StreamViewType", streams_view_name(table->stream_view));
 		json_out_close(out, '}');
 	}
-	if (str_is_set(table->stream_label)) {
+	if (table->stream_count > 0) {
 		json_out_field_string(out, "LatestStreamLabel", table->stream_label);
 		json_out_field_string(out, "LatestStreamArn",
-				      str_printf(call->arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(call->arena, table)),
-						 STR_ARG(table->stream_label)));
+				      streams_arn(call->arena, table, &table->streams[table->stream_count - 1]));
 	}
 }
 
@@ -237,7 +234,7 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_open(out, '{');
 	write_definitions(call, table);
 	json_out_field_string(out, "TableName", table->name);
-	write_keys(out, &table->keys);
+	describe_keys(out, &table->keys);
 	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));
 	json_out_name(out, STR("CreationDateTime"));
 	json_out_time_ms(out, table->created_ms);

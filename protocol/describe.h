@@ -9,4 +9,7 @@
 /* {"<name>": {...}}: the whole response. `status` is what the table and, where it is settled, its indexes are shown as. */
 enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err) WARN_UNUSED;
 
+/* "KeySchema": [...] */
+void describe_keys(struct json_out *out, const struct key_schema *keys);
+
 #endif

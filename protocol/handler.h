@@ -49,9 +49,12 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 /* The name alone, checked but not looked up: of a name or an ARN of this account and region. */
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err) WARN_UNUSED;
 
+/* Takes over a reference and releases it when the call ends. */
+void call_hold(struct call *call, struct table *table);
+
 /* Declares every handler. */
-#define OPERATION(name, prefix, input) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
-#define ABSENT(name)
+#define OPERATION(service, name, prefix, input) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
+#define ABSENT(service, name)
 #include "protocol/ops.def"
 #undef OPERATION
 #undef ABSENT

@@ -7,27 +7,36 @@
 
 #define CONFLICTS_MAX 10 /* times an operation is run again */
 
+/* The services of ops.def, in the order of its rows. */
+enum op_service { SERVICE_DYNAMODB, SERVICE_STREAMS, SERVICE_COUNT };
+
+static const struct str service_prefixes[SERVICE_COUNT] = {
+	[SERVICE_DYNAMODB] = STR_INIT("DynamoDB_20120810."),
+	[SERVICE_STREAMS] = STR_INIT("DynamoDBStreams_20120810."),
+};
+
 struct op {
+	enum op_service service;
 	struct str name;
 	const struct shape *input;                                             /* NULL: not here */
 	enum code (*run)(struct call *call, const void *input, struct err *err);
 };
 
 /* Handlers take their own input type; these pass it on. */
-#define OPERATION(wire, prefix, type)                                                               \
+#define OPERATION(service, wire, prefix, type)                                                      \
 	static enum code run_##prefix(struct call *call, const void *input, struct err *err)        \
 	{                                                                                           \
 		return op_##prefix(call, input, err);                                               \
 	}
-#define ABSENT(wire)
+#define ABSENT(service, wire)
 #include "protocol/ops.def"
 #undef OPERATION
 #undef ABSENT
 
-/* In byte order of the names, for the search below. */
+/* By service, then in byte order of the names, for the search below. */
 static const struct op ops[] = {
-#define OPERATION(wire, prefix, type) {STR_INIT(#wire), &shape_##type, run_##prefix},
-#define ABSENT(wire) {STR_INIT(#wire), NULL, NULL},
+#define OPERATION(service, wire, prefix, type) {SERVICE_##service, STR_INIT(#wire), &shape_##type, run_##prefix},
+#define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, NULL},
 #include "protocol/ops.def"
 #undef OPERATION
 #undef ABSENT
@@ -60,13 +69,13 @@ size_t op_number(const struct op *op)
 	return (size_t)(op - ops);
 }
 
-static const struct op *find(struct str name)
+static const struct op *find(enum op_service service, struct str name)
 {
 	size_t low = 0, high = OPS;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = str_cmp(ops[middle].name, name);
+		int order = ops[middle].service != service ? (int)ops[middle].service - (int)service : str_cmp(ops[middle].name, name);
 
 		if (order == 0)
 			return &ops[middle];
@@ -104,10 +113,14 @@ static enum code gate_media_type(struct passage *passage, struct err *err)
 
 static enum code gate_target(struct passage *passage, struct err *err)
 {
-	struct str prefix = STR("DynamoDB_20120810."), target = passage->request->target;
+	struct str target = passage->request->target;
 
-	if (str_starts_with(target, prefix))
-		passage->op = find((struct str){target.p + prefix.n, target.n - prefix.n});
+	for (enum op_service service = 0; service < SERVICE_COUNT && !passage->op; service++) {
+		struct str prefix = service_prefixes[service];
+
+		if (str_starts_with(target, prefix))
+			passage->op = find(service, (struct str){target.p + prefix.n, target.n - prefix.n});
+	}
 	return passage->op && op_is_supported(passage->op) ? OK : err_default(err, ERR_UNKNOWN_OPERATION);
 }
 

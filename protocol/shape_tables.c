@@ -13,6 +13,7 @@ static const struct shape shape_parameter = {.kind = SHAPE_PARAMETER, .name = "A
 	static const struct shape shape_##id = {.kind = SHAPE_INTEGER, .name = model, .min = low, .max = high};
 #define LONG(id, model, low, high) static const struct shape shape_##id = {.kind = SHAPE_LONG, .name = model, .min = low, .max = high};
 #define BOOLEAN(id, model) static const struct shape shape_##id = {.kind = SHAPE_BOOLEAN, .name = model};
+#define TIMESTAMP(id, model) static const struct shape shape_##id = {.kind = SHAPE_TIMESTAMP, .name = model};
 #define ITEM_MAP(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model};
 #define EXPRESSION_VALUES(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model, .is_expression = true};
 #define ENUMERATOR(id, constant, text) text,

@@ -190,6 +190,18 @@ static enum code bind_integer(struct walk *walk, const struct shape *shape, cons
 	return OK;
 }
 
+/* Unix time in seconds with a fraction, kept in milliseconds. */
+static enum code bind_timestamp(struct walk *walk, const struct json *json, struct opt_int *out)
+{
+	double bound = 9007199254740992.0;
+
+	if (json_type(json) != JSON_NUMBER)
+		return scalar_error(walk, json, "Date");
+	double ms = json_number(json) * 1000;
+	*out = (struct opt_int){true, ms > bound ? (int64_t)bound : ms < -bound ? (int64_t)-bound : (int64_t)(ms + (ms < 0 ? -0.5 : 0.5))};
+	return OK;
+}
+
 static enum code bind_boolean(struct walk *walk, const struct json *json, struct opt_bool *out)
 {
 	if (json_type(json) == JSON_STRING)
@@ -560,6 +572,8 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 	case SHAPE_INTEGER:
 	case SHAPE_LONG:
 		return bind_integer(walk, shape, json, place, out);
+	case SHAPE_TIMESTAMP:
+		return bind_timestamp(walk, json, out);
 	case SHAPE_BOOLEAN:
 		return bind_boolean(walk, json, out);
 	case SHAPE_VALUE:

@@ -53,6 +53,7 @@ static inline bool opt_is_true(struct opt_bool option)
 #define INTEGER(id, name, min, max)
 #define LONG(id, name, min, max)
 #define BOOLEAN(id, name)
+#define TIMESTAMP(id, name)
 #define ITEM_MAP(id, name)
 #define EXPRESSION_VALUES(id, name)
 #define ENUMERATOR(id, constant, text) constant,
@@ -83,6 +84,7 @@ struct shape;
 #undef INTEGER
 #undef LONG
 #undef BOOLEAN
+#undef TIMESTAMP
 #undef ITEM_MAP
 #undef EXPRESSION_VALUES
 #undef ENUMERATOR

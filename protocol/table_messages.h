@@ -77,8 +77,10 @@
 	ERR_VALIDATION, INVALID "Number of attributes projected to all indexes exceeds the limit of %d"
 #define MSG_STREAM_VIEW_REQUIRED ERR_VALIDATION, "%s", INVALID "StreamViewType is required when StreamEnabled is true"
 #define MSG_STREAM_VIEW_REFUSED ERR_VALIDATION, "%s", INVALID "StreamViewType is not allowed when StreamEnabled is false"
-#define MSG_STREAM_ON ERR_RESOURCE_IN_USE, "%s", "Table already has an enabled stream"
-#define MSG_STREAM_OFF ERR_VALIDATION, "%s", "Table is already disabled for streams"
+#define MSG_STREAM_VIEW_REFUSED_NEW \
+	ERR_VALIDATION, "%s", INVALID "Table is being created with a stream disabled, UpdateViewType should not be specified"
+#define MSG_STREAM_ON ERR_VALIDATION, "Table already has an enabled stream: TableName: " STR_FMT
+#define MSG_STREAM_OFF ERR_VALIDATION, "Table has no stream to disable: TableName: " STR_FMT
 #define MSG_FEATURE_ABSENT ERR_VALIDATION, "%s is not supported by this server"
 #define MSG_UPDATE_NOTHING                                                                                                    \
 	ERR_VALIDATION, "%s", "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                     \

@@ -4,6 +4,7 @@
 
 #include "core/buf.h"
 #include "protocol/table_messages.h"
+#include "storage/stream.h"
 
 static const enum type attribute_types[] = {
 	[SCALAR_ATTRIBUTE_TYPE_S] = TYPE_S, [SCALAR_ATTRIBUTE_TYPE_N] = TYPE_N, [SCALAR_ATTRIBUTE_TYPE_B] = TYPE_B,
@@ -341,30 +342,63 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 	return OK;
 }
 
+/* AWS: API Reference, UpdateTable: what a table has already is refused. A new table may be told that it has no stream. */
+static enum code disable_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
+{
+	bool is_new = table->created_ms == 0;
+
+	if (input->stream_view_type)
+		return is_new ? err_set(err, MSG_STREAM_VIEW_REFUSED_NEW) : err_set(err, MSG_STREAM_VIEW_REFUSED);
+	if (is_new)
+		return OK;
+	if (table->stream_view == STREAM_OFF)
+		return err_set(err, MSG_STREAM_OFF, STR_ARG(table->name));
+	table->stream_view = STREAM_OFF;
+	table->streams[table->stream_count - 1].disabled_ms = now_ms;
+	return OK;
+}
+
+/* Adds a stream behind those that can still be read. Its time of creation is its name, so no two have the same. */
+static void add_stream(struct table *table, enum stream_view view, int64_t now_ms)
+{
+	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->stream_count + 1);
+	const struct stream *last = table->stream_count ? &table->streams[table->stream_count - 1] : NULL;
+	struct stream added = {.number = last ? last->number + 1 : 1, .view = view, .created_ms = now_ms};
+	size_t kept = 0;
+	char stamp[32];
+	struct tm tm;
+
+	if (last && added.created_ms <= last->created_ms)
+		added.created_ms = last->created_ms + 1;
+	time_t seconds = (time_t)(added.created_ms / 1000);
+	gmtime_r(&seconds, &tm);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
+	added.label = str_printf(table->arena, "%s.%03d", stamp, (int)(added.created_ms % 1000));
+	for (size_t i = 0; i < table->stream_count; i++) {
+		if (!stream_is_gone(&table->streams[i], now_ms))
+			streams[kept++] = table->streams[i];
+	}
+	streams[kept++] = added;
+	table->streams = streams;
+	table->stream_count = kept;
+	table->stream_view = view;
+	table->stream_label = added.label;
+}
+
 enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
 {
 	static const enum stream_view views[] = {
 		[STREAM_VIEW_TYPE_NEW_IMAGE] = STREAM_NEW_IMAGE, [STREAM_VIEW_TYPE_OLD_IMAGE] = STREAM_OLD_IMAGE,
 		[STREAM_VIEW_TYPE_NEW_AND_OLD_IMAGES] = STREAM_NEW_AND_OLD_IMAGES, [STREAM_VIEW_TYPE_KEYS_ONLY] = STREAM_KEYS_ONLY,
 	};
-	time_t seconds = (time_t)(now_ms / 1000);
-	char stamp[32];
-	struct tm tm;
 
-	if (!opt_is_true(input->stream_enabled)) {
-		if (input->stream_view_type)
-			return err_set(err, MSG_STREAM_VIEW_REFUSED);
-		table->stream_view = STREAM_OFF;
-		return OK;
-	}
+	if (!opt_is_true(input->stream_enabled))
+		return disable_stream(table, input, now_ms, err);
 	if (!input->stream_view_type)
 		return err_set(err, MSG_STREAM_VIEW_REQUIRED);
 	if (table->stream_view != STREAM_OFF)
-		return err_set(err, MSG_STREAM_ON);
-	table->stream_view = views[input->stream_view_type];
-	gmtime_r(&seconds, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
-	table->stream_label = str_printf(table->arena, "%s.%03d", stamp, (int)(now_ms % 1000));
+		return err_set(err, MSG_STREAM_ON, STR_ARG(table->name));
+	add_stream(table, views[input->stream_view_type], now_ms);
 	return OK;
 }
 

@@ -115,6 +115,7 @@ static int run(struct arena *arena, const struct config *config, const sigset_t 
 		.is_shared = config->shared_db,
 		.transient_status_ms = config->delay_transient_statuses ? config->transient_status_ms : 0,
 		.collection_max = (uint64_t)config->collection_limit_mb * 1024 * 1024,
+		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
 	};
 	struct err err = err_in(arena);
 	struct store *store;

@@ -32,6 +32,7 @@
 	ERR_VALIDATION, "Not understood: " STR_FMT ". The clock takes \"release\": true, \"set\": seconds or "              \
 			"\"2030-01-31T12:00:00Z\", \"advance\": seconds or \"30d\", \"freeze\": true or false"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
+#define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
 #define MSG_BODY_ENCODING ERR_SERIALIZATION, "%s", "The request body is not valid gzip data"
 
 #endif

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "server/messages.h"
+#include "server/rotate.h"
 #include "server/version.h"
 
 /* What the auth gate needs: the request and where to check it. */
@@ -118,6 +119,41 @@ static enum code turn_clock(struct routes *routes, const struct http_request *re
 	return OK;
 }
 
+/* The value of a query parameter that needs no decoding; absent where there is none. */
+static struct str query_value(struct str query, struct str name)
+{
+	for (size_t at = 0; at < query.n;) {
+		const char *end = memchr(query.p + at, '&', query.n - at);
+		struct str pair = {query.p + at, end ? (size_t)(end - query.p) - at : query.n - at};
+
+		if (str_starts_with(pair, name) && pair.n > name.n && pair.p[name.n] == '=')
+			return (struct str){pair.p + name.n + 1, pair.n - name.n - 1};
+		at += pair.n + 1;
+	}
+	return STR_ABSENT;
+}
+
+/* Unsigned it is for every namespace, signed for the caller's own. */
+static enum code rotate(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	struct caller caller = {routes, request, wall_seconds()};
+	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(http_header(request->connection, "Authorization"));
+	struct str table = query_value(request->query, STR("table"));
+	size_t rotated = 0;
+	struct ns ns;
+	enum code code = is_signed ? authenticate(&caller, &ns, err) : OK;
+
+	if (code == OK && !str_is_set(table))
+		code = err_set(err, MSG_ROTATE_TABLE);
+	if (code == OK)
+		code = rotate_streams(routes->service, is_signed ? &ns : NULL, table, &rotated, err);
+	if (code != OK)
+		return code;
+	response->content_type = STR("application/json");
+	response->body = str_printf(request->arena, "{\"rotated\":%zu}", rotated);
+	return OK;
+}
+
 /* Our own pages besides health. */
 static const struct page {
 	struct str path;
@@ -127,6 +163,7 @@ static const struct page {
 	{STR_INIT("/_dynalith/metrics"), true, show_metrics},
 	{STR_INIT("/_dynalith/clock"), true, show_clock},
 	{STR_INIT("/_dynalith/clock"), false, turn_clock},
+	{STR_INIT("/_dynalith/streams/rotate"), false, rotate},
 };
 
 static const struct page *find_page(const struct http_request *request, bool is_get)

@@ -6,6 +6,7 @@
 
 #include "server/log.h"
 #include "storage/backfill.h"
+#include "storage/stream_sweep.h"
 #include "storage/ttl.h"
 
 #define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */
@@ -49,11 +50,14 @@ static enum code step_indexes(struct upkeep *upkeep, int64_t now_ms, int64_t *ne
 	return code;
 }
 
+/* What goes by the clock: items, then records, those of the items among them. */
 static enum code expire(struct upkeep *upkeep, int64_t now_ms, uint64_t *expired, struct err *err)
 {
 	*expired = 0;
 	pthread_mutex_lock(&upkeep->round);
 	enum code code = expire_items(upkeep, now_ms, expired, err);
+	if (code == OK && !atomic_load(&upkeep->is_ending))
+		code = stream_sweep(upkeep->options.catalog, now_ms, err);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }

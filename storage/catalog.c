@@ -20,6 +20,8 @@ struct catalog {
 	pthread_rwlock_t lock;
 	size_t n, capacity;
 	struct entry *entries;
+	size_t retired_count;
+	struct table **retired; /* deleted tables whose streams are kept */
 };
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
@@ -38,6 +40,23 @@ struct store *catalog_store(struct catalog *catalog)
 uint64_t catalog_drop_max(const struct catalog *catalog)
 {
 	return catalog->options.drop_max ? catalog->options.drop_max : DROP_ROWS_MAX;
+}
+
+const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
+{
+	return &catalog->options.rotation;
+}
+
+/* Begins the keys of deleted tables' records: no other begins so, since an account and a table name have letters. */
+#define RETIRED_PREFIX STR("\0\0")
+
+static struct str retired_key(struct arena *arena, const struct table *table)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_str(&buf, RETIRED_PREFIX);
+	buf_add_be64(&buf, table->number);
+	return buf_str(&buf);
 }
 
 static struct str key_of(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name)
@@ -96,6 +115,15 @@ static void insert(struct catalog *catalog, struct str key, struct table *table)
 	catalog->n++;
 }
 
+/* Takes over the caller's reference. */
+static void retire(struct catalog *catalog, struct table *table)
+{
+	catalog->retired = realloc(catalog->retired, (catalog->retired_count + 1) * sizeof(*catalog->retired));
+	if (!catalog->retired)
+		abort();
+	catalog->retired[catalog->retired_count++] = table;
+}
+
 static void remove_at(struct catalog *catalog, size_t at)
 {
 	free((void *)(uintptr_t)catalog->entries[at].key.p);
@@ -116,7 +144,9 @@ static bool load_table(void *context, struct str key, struct str record)
 	struct table *table;
 
 	load->code = table_decode(record, &table, load->err);
-	if (load->code == OK)
+	if (load->code == OK && str_starts_with(key, RETIRED_PREFIX))
+		retire(load->catalog, table);
+	else if (load->code == OK)
 		insert(load->catalog, key, table);
 	return load->code == OK;
 }
@@ -155,6 +185,9 @@ void catalog_close(struct catalog *catalog)
 	while (catalog->n > 0)
 		remove_at(catalog, catalog->n - 1);
 	free(catalog->entries);
+	for (size_t i = 0; i < catalog->retired_count; i++)
+		table_unref(catalog->retired[i]);
+	free(catalog->retired);
 	pthread_rwlock_destroy(&catalog->lock);
 	free(catalog);
 }
@@ -243,6 +276,8 @@ static enum code create_in_store(struct store_txn *txn, struct arena *arena, str
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table->index_count && code == OK; i++)
 		code = store_create(txn, index_keyspace(table, &table->indexes[i]), err);
+	if (code == OK)
+		code = stream_change_table(txn, arena, NULL, table, err);
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
 }
 
@@ -497,6 +532,8 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	if (code == OK)
 		code = change_expiry(txn, err->arena, current, next, err);
 	if (code == OK)
+		code = stream_change_table(txn, err->arena, current, next, err);
+	if (code == OK)
 		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
 	if (code == OK)
 		code = publish(catalog, txn, key, current, next, err);
@@ -507,7 +544,32 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	return code;
 }
 
-static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, struct err *err)
+/* What is kept of a deleted table: its snapshot with the stream disabled. NULL where no stream can be read any more. */
+static struct table *make_retired(const struct table *table, int64_t now_ms)
+{
+	const struct stream *latest = table->stream_count ? &table->streams[table->stream_count - 1] : NULL;
+
+	if (!latest || stream_is_gone(latest, now_ms))
+		return NULL;
+	struct table *retired = table_clone(table);
+	if (!latest->disabled_ms)
+		retired->streams[retired->stream_count - 1].disabled_ms = now_ms;
+	retired->stream_view = STREAM_OFF;
+	retired->status = STATUS_DELETING;
+	return retired;
+}
+
+static enum code delete_stream(struct store_txn *txn, const struct table *table, const struct table *retired, struct err *err)
+{
+	if (!retired)
+		return table->stream_count ? store_drop(txn, stream_keyspace(table), err) : OK;
+	enum code code = stream_change_table(txn, err->arena, table, retired, err);
+	if (code != OK)
+		return code;
+	return store_put(txn, tables_keyspace, retired_key(err->arena, retired), table_encode(err->arena, retired), err);
+}
+
+static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *retired, struct err *err)
 {
 	enum code code = store_drop(txn, table_items(table), err);
 
@@ -518,6 +580,8 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 	}
 	if (code == OK && table->is_ttl_enabled)
 		code = store_drop(txn, table_expiry(table), err);
+	if (code == OK)
+		code = delete_stream(txn, table, retired, err);
 	return code == OK ? store_del(txn, tables_keyspace, key, err) : code;
 }
 
@@ -526,16 +590,20 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 	struct str key = key_of(err->arena, catalog, (struct ns){table->account, table->region}, table->name);
 	int64_t transient = catalog->options.transient_status_ms;
 	struct store_txn *txn;
+	struct table *retired = make_retired(table, now_ms);
 	size_t at;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
-	if (code != OK)
+	if (code != OK) {
+		table_unref(retired);
 		return code;
+	}
 	code = check_current(catalog, key, table, err);
 	if (code == OK)
-		code = delete_in_store(txn, key, table, err);
+		code = delete_in_store(txn, key, table, retired, err);
 	if (code != OK) {
 		store_abort(txn);
+		table_unref(retired);
 		return code;
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
@@ -545,6 +613,10 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		store_abort(txn);
 		code = err_default(err, ERR_CONFLICT);
 	}
+	if (code == OK && retired)
+		retire(catalog, retired);
+	else
+		table_unref(retired);
 	if (code == OK && transient > 0) {
 		struct table *deleting = table_clone(table);
 
@@ -556,6 +628,59 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		remove_at(catalog, at);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
+	return code;
+}
+
+static bool is_wanted(const struct catalog *catalog, const struct table *table, const struct ns *ns, struct str name)
+{
+	return table->stream_count > 0 && (!str_is_set(name) || str_eq(table->name, name)) &&
+	       (!ns || catalog->options.is_shared || (str_eq(table->account, ns->account) && str_eq(table->region, ns->region)));
+}
+
+size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table ***tables)
+{
+	size_t n = 0;
+
+	pthread_rwlock_rdlock(&catalog->lock);
+	*tables = ARENA_ARRAY(arena, struct table *, catalog->n + catalog->retired_count);
+	for (size_t i = 0; i < catalog->n + catalog->retired_count; i++) {
+		struct table *table = i < catalog->n ? catalog->entries[i].table : catalog->retired[i - catalog->n];
+
+		/* while a deleted table is still listed, its stream is the retired one's */
+		if (is_wanted(catalog, table, ns, name) && (i >= catalog->n || table->status != STATUS_DELETING))
+			(*tables)[n++] = table_ref(table);
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return n;
+}
+
+enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err)
+{
+	struct table *found = NULL;
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	pthread_rwlock_wrlock(&catalog->lock);
+	for (size_t i = 0; i < catalog->retired_count && !found; i++) {
+		if (catalog->retired[i] == table) {
+			found = table;
+			catalog->retired[i] = catalog->retired[--catalog->retired_count];
+		}
+	}
+	pthread_rwlock_unlock(&catalog->lock);
+	if (found)
+		code = store_drop(txn, stream_keyspace(table), err);
+	if (found && code == OK)
+		code = store_del(txn, tables_keyspace, retired_key(err->arena, table), err);
+	if (found && code == OK) {
+		code = store_commit(txn, err);
+	} else {
+		store_abort(txn);
+	}
+	/* what could not be dropped is found again when the store is opened */
+	table_unref(found);
 	return code;
 }
 

@@ -10,6 +10,7 @@
 #include "core/err.h"
 #include "storage/schema.h"
 #include "storage/store.h"
+#include "storage/stream.h"
 
 /* Bytes of an item collection of a table with local indexes. AWS: Developer Guide, "Item collection size limit" */
 #define COLLECTION_SIZE_MAX (10ull * 1024 * 1024 * 1024)
@@ -27,6 +28,7 @@ struct catalog_options {
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
+	struct stream_rotation rotation;
 };
 
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
@@ -71,7 +73,11 @@ struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, int64_t
 /* Where in the counters' keyspace stands how far the filling of an index came. */
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index);
 
-/* Drops the table and its keyspaces. Requests that still hold the snapshot get ERR_RESOURCE_NOT_FOUND from the store. */
+/*
+ * Drops the table and its keyspaces; a stream that it has is disabled and kept, with a record of the table, until catalog_forget. AWS: API
+ * Reference, DeleteTable: "the stream is automatically deleted after 24 hours". Requests that still hold the snapshot get
+ * ERR_RESOURCE_NOT_FOUND from the store.
+ */
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 /* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
@@ -100,5 +106,15 @@ enum code catalog_size_in(struct store_txn *txn, struct table *table, const stru
 struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);
+/*
+ * The tables that have or had a stream, those deleted whose stream is kept behind the others: in the namespace (NULL: in all) and of the
+ * name (absent: of any). The array is the arena's, the references are the caller's.
+ */
+size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table ***tables);
+
+/* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
+enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
+
+const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
 
 #endif

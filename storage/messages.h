@@ -82,6 +82,11 @@
 	ERR_IDEMPOTENT_MISMATCH, "The request uses the same client token as a previous, but non-identical request. Do not reuse " \
 				 "a client token with different requests, unless the requests are identical"
 
+/* Streams. */
+#define MSG_SHARD_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Shard does not exist"
+#define MSG_SEQUENCE_OUTSIDE ERR_VALIDATION, "Invalid SequenceNumber for the shard"
+#define MSG_STREAM_NO_SHARD ERR_INTERNAL, "an enabled stream has no open shard"
+
 #define MSG_RECORD_MALFORMED ERR_INTERNAL, "a table record is malformed"
 #define MSG_ROW_MALFORMED ERR_INTERNAL, "a row of the store is malformed"
 

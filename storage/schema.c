@@ -5,6 +5,7 @@
 #include "core/image.h"
 #include "core/number.h"
 #include "storage/messages.h"
+#include "storage/stream.h"
 
 #define RECORD_VERSION 1
 #define TABLE_ARENA_KEEP 0
@@ -39,6 +40,7 @@ struct table *table_new(void)
 	atomic_init(&table->refs, 1);
 	table->arena = arena;
 	table->size = size_counter_new();
+	table->stream_state = stream_state_new();
 	return table;
 }
 
@@ -55,6 +57,7 @@ void table_unref(struct table *table)
 	for (size_t i = 0; i < table->index_count; i++)
 		size_counter_unref(table->indexes[i].size);
 	size_counter_unref(table->size);
+	stream_state_unref(table->stream_state);
 	arena_free(table->arena);
 }
 
@@ -101,6 +104,12 @@ struct table *table_clone(const struct table *table)
 	copy->resource_policy = str_copy(arena, table->resource_policy);
 	copy->ttl_attribute = str_copy(arena, table->ttl_attribute);
 	copy_keys(arena, &copy->keys);
+	copy->streams = ARENA_ARRAY(arena, struct stream, table->stream_count);
+	for (size_t i = 0; i < table->stream_count; i++) {
+		copy->streams[i] = table->streams[i];
+		copy->streams[i].label = str_copy(arena, table->streams[i].label);
+	}
+	stream_state_ref(copy->stream_state);
 	copy->definitions = ARENA_ARRAY(arena, struct key_attribute, table->definition_count);
 	for (size_t i = 0; i < table->definition_count; i++)
 		copy->definitions[i] = (struct key_attribute){str_copy(arena, table->definitions[i].name), table->definitions[i].type};
@@ -200,6 +209,11 @@ static const struct field index_fields[] = {
 	FIELD(index, settles_ms, FIELD_INT), THROUGHPUT(index), PAIR(index, on_demand), PAIR(index, warm),
 };
 
+static const struct field stream_fields[] = {
+	FIELD(stream, label, FIELD_STR), FIELD(stream, number, FIELD_INT), FIELD(stream, view, FIELD_INT), FIELD(stream, created_ms, FIELD_INT),
+	FIELD(stream, disabled_ms, FIELD_INT),
+};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define EXTRA_MAX 8 /* members besides the fields */
 
@@ -292,11 +306,17 @@ struct str table_encode(struct arena *arena, const struct table *table)
 {
 	struct builder builder = start(arena, table_fields, COUNT(table_fields), table);
 	struct value *indexes = ARENA_ARRAY(arena, struct value, table->index_count);
+	struct value *streams = ARENA_ARRAY(arena, struct value, table->stream_count);
 	struct str *tags = ARENA_ARRAY(arena, struct str, 2 * table->tag_count);
 	struct buf buf = buf_in(arena);
 
 	for (size_t i = 0; i < table->index_count; i++)
 		indexes[i] = index_record(arena, &table->indexes[i]);
+	for (size_t i = 0; i < table->stream_count; i++) {
+		struct builder stream = start(arena, stream_fields, COUNT(stream_fields), &table->streams[i]);
+
+		streams[i] = finish(&stream);
+	}
 	for (size_t i = 0; i < table->tag_count; i++) {
 		tags[2 * i] = table->tags[i].key;
 		tags[2 * i + 1] = table->tags[i].value;
@@ -305,6 +325,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	add_member(&builder, "version", int_value(arena, RECORD_VERSION));
 	add_member(&builder, "definitions", attribute_list(arena, table->definitions, table->definition_count));
 	add_member(&builder, "indexes", (struct value){.type = TYPE_L, .n = (uint32_t)table->index_count, .elements = indexes});
+	add_member(&builder, "streams", (struct value){.type = TYPE_L, .n = (uint32_t)table->stream_count, .elements = streams});
 	add_member(&builder, "tags", string_list(arena, tags, 2 * table->tag_count));
 	struct value record = finish(&builder);
 	image_encode(&record, &buf);
@@ -422,6 +443,25 @@ static void read_indexes(struct table *table, const struct value *record, bool *
 	}
 }
 
+/* A record from before streams were kept has no list of them: nothing was ever written to the stream that it speaks of. */
+static void read_streams(struct table *table, const struct value *record, bool *ok)
+{
+	if (!value_member(record, STR("streams"))) {
+		table->stream_view = STREAM_OFF;
+		table->stream_label = STR_ABSENT;
+		return;
+	}
+	const struct value *list = read_list(record, "streams", ok);
+
+	table->streams = ARENA_ARRAY(table->arena, struct stream, list->n);
+	for (uint32_t i = 0; i < list->n && *ok; i++) {
+		*ok = list->elements[i].type == TYPE_M;
+		if (*ok)
+			read_fields(table->arena, stream_fields, COUNT(stream_fields), &list->elements[i], &table->streams[i], ok);
+		table->stream_count++;
+	}
+}
+
 enum code table_decode(struct str record, struct table **out, struct err *err)
 {
 	struct table *table = table_new();
@@ -442,6 +482,7 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 		for (size_t i = 0; i < table->tag_count; i++)
 			table->tags[i] = (struct tag){tags[2 * i], tags[2 * i + 1]};
 		read_indexes(table, &map, &ok);
+		read_streams(table, &map, &ok);
 	}
 	arena_free(scratch);
 	if (!ok) {

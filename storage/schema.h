@@ -58,6 +58,15 @@ enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
 enum table_status { STATUS_ACTIVE, STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING };
 enum stream_view { STREAM_OFF, STREAM_KEYS_ONLY, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES };
 
+/* One period in which a table's stream is or was enabled. */
+struct stream {
+	struct str label;    /* the time of creation; ends its ARN */
+	uint64_t number;     /* within the table, rising */
+	enum stream_view view;
+	int64_t created_ms;
+	int64_t disabled_ms; /* 0: enabled */
+};
+
 struct throughput {
 	int64_t read, write;        /* units per second; 0 on demand */
 	int64_t decreases_today;
@@ -127,6 +136,9 @@ struct table {
 
 	enum stream_view stream_view;
 	struct str stream_label;    /* LatestStreamLabel; absent: never had one */
+	size_t stream_count;        /* streams that may still be readable, oldest first; the last one is kept for ever */
+	struct stream *streams;
+	struct stream_state *stream_state;
 	struct str table_class;     /* "STANDARD", "STANDARD_INFREQUENT_ACCESS"; absent: not asked for */
 	bool is_deletion_protected;
 	bool sse_enabled;

@@ -4,6 +4,7 @@
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
+#include "storage/stream.h"
 #include "storage/write_internal.h"
 
 #define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
@@ -131,7 +132,15 @@ static enum code store_item(struct write_step *step, struct err *err)
 	return store_del(step->txn, table_items(write->table), write->row_key, err);
 }
 
-/* One write from its old image to the last index row. What it costs is known also when its condition failed. */
+static enum code append_to_stream(struct write_step *step, struct err *err)
+{
+	const struct write *write = step->write;
+	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row)};
+
+	return stream_append(step->txn, step->arena, write->table, &change, step->rotation, step->now_ms, err);
+}
+
+/* One write from its old image to its stream record. What it costs is known also when its condition failed. */
 static enum code run_one(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
@@ -153,6 +162,8 @@ static enum code run_one(struct write_step *step, struct err *err)
 		code = write_expiry(step, err);
 	if (code == OK && write->kind != WRITE_CHECK)
 		code = write_check_collection(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = append_to_stream(step, err);
 	return code;
 }
 
@@ -192,6 +203,7 @@ struct run {
 	size_t n;
 	enum write_mode mode;
 	struct size_change (*sizes)[1 + INDEXES_MAX];
+	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;
 };
@@ -203,8 +215,10 @@ static enum code run_all(struct run *run, struct err *err)
 
 	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
 	for (size_t i = 0; i < run->n; i++) {
-		struct write_step step = {run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->now_ms,
-					  run->collection_max};
+		struct write_step step = {
+			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->rotation, run->now_ms,
+			run->collection_max,
+		};
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
 
@@ -254,6 +268,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		code = write_count_collections(run->txn, run->writes[i].table, err);
 	if (code == OK)
 		code = run_all(run, err);
+	for (size_t i = 0; i < run->n; i++)
+		stream_settle(run->writes[i].table);
 	if (code != OK) {
 		store_abort(run->txn);
 		return code;
@@ -280,8 +296,11 @@ static bool is_superseded(const struct write *writes, size_t n)
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err)
 {
-	struct run run = {NULL, arena, writes, n, mode, arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change)), now_ms,
-			  catalog_collection_max(catalog)};
+	struct run run = {
+		.arena = arena, .writes = writes, .n = n, .mode = mode,
+		.sizes = arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change)),
+		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
+	};
 	enum code code = OK;
 
 	for (int i = 0; i < CONFLICTS_MAX; i++) {

@@ -2,7 +2,7 @@
  * write - the only path by which an item changes.
  *
  * Put, Update, Delete, ConditionCheck, alone, in a batch or in a transaction: old image -> condition -> new item, a pure
- * function of the old one -> keys and size checked -> index rows that differ written -> (stream record, expiry) -> commit. Capacity
+ * function of the old one -> keys and size checked -> index rows that differ written -> stream record -> (expiry) -> commit. Capacity
  * and collection metrics are tallied here, once. When the store answers CONFLICT all is run again.
  */
 #ifndef DYNALITH_STORAGE_WRITE_H

@@ -17,6 +17,7 @@ struct write_step {
 	struct write *write;
 	bool is_transactional;
 	struct size_change *sizes; /* 1 + index_count of them */
+	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;   /* bytes */
 };

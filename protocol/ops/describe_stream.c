@@ -1,0 +1,104 @@
+#include "protocol/describe.h"
+#include "protocol/stream_messages.h"
+#include "protocol/streams.h"
+#include "storage/stream_read.h"
+
+#define LIMIT_MAX 100 /* shards per page, also where none is asked for. AWS: API Reference, DescribeStream */
+
+static enum code check(const struct describe_stream_input *input, struct err *err)
+{
+	if (input->limit.is_set && input->limit.value > LIMIT_MAX)
+		return err_set(err, MSG_STREAM_SHARD_LIMIT, LIMIT_MAX);
+	if (!input->shard_filter)
+		return OK;
+	if (!input->shard_filter->type)
+		return err_set(err, MSG_STREAM_FILTER_TYPE);
+	return str_is_set(input->exclusive_start_shard_id) ? err_set(err, MSG_STREAM_FILTER_START) : OK;
+}
+
+static bool is_asked_for(const struct describe_stream_input *input, const struct stream_shard *shard)
+{
+	if (input->shard_filter)
+		return shard->parent && shard->parent == streams_shard_stamp(input->shard_filter->shard_id);
+	return !str_is_set(input->exclusive_start_shard_id) || shard->stamp > streams_shard_stamp(input->exclusive_start_shard_id);
+}
+
+static void write_shard(struct call *call, const struct table *table, const struct stream_shard *shard)
+{
+	struct json_out *out = &call->out;
+
+	json_out_open(out, '{');
+	json_out_field_string(out, "ShardId", streams_shard_id(call->arena, table, shard->stamp));
+	json_out_name(out, STR("SequenceNumberRange"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "StartingSequenceNumber", streams_sequence(call->arena, shard->start));
+	if (shard->end)
+		json_out_field_string(out, "EndingSequenceNumber", streams_sequence(call->arena, shard->end - 1));
+	json_out_close(out, '}');
+	if (shard->parent)
+		json_out_field_string(out, "ParentShardId", streams_shard_id(call->arena, table, shard->parent));
+	json_out_close(out, '}');
+}
+
+static void write_shards(struct call *call, const struct describe_stream_input *input, const struct table *table,
+			 const struct stream_shard *shards, size_t n)
+{
+	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX, written = 0;
+	const struct stream_shard *last = NULL;
+	bool is_cut = false;
+
+	json_out_name(&call->out, STR("Shards"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < n && !is_cut; i++) {
+		if (!is_asked_for(input, &shards[i]))
+			continue;
+		is_cut = written == limit;
+		if (is_cut)
+			break;
+		last = &shards[i];
+		write_shard(call, table, last);
+		written++;
+	}
+	json_out_close(&call->out, ']');
+	if (is_cut)
+		json_out_field_string(&call->out, "LastEvaluatedShardId", streams_shard_id(call->arena, table, last->stamp));
+}
+
+static struct str status_of(const struct table *table, const struct stream *stream)
+{
+	if (stream->disabled_ms)
+		return STR("DISABLED");
+	return table->status == STATUS_CREATING ? STR("ENABLING") : STR("ENABLED");
+}
+
+enum code op_describe_stream(struct call *call, const struct describe_stream_input *input, struct err *err)
+{
+	const struct stream *stream;
+	struct stream_shard *shards;
+	struct json_out *out = &call->out;
+	struct table *table;
+	size_t n;
+	enum code code = check(input, err);
+
+	if (code == OK)
+		code = streams_find(call, input->stream_arn, &table, &stream, err);
+	if (code == OK)
+		code = stream_read_shards(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, &shards, &n, err);
+	if (code != OK)
+		return code;
+	json_out_open(out, '{');
+	json_out_name(out, STR("StreamDescription"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "StreamArn", input->stream_arn);
+	json_out_field_string(out, "StreamLabel", stream->label);
+	json_out_field_string(out, "StreamStatus", status_of(table, stream));
+	json_out_field_string(out, "StreamViewType", streams_view_name(stream->view));
+	json_out_name(out, STR("CreationRequestDateTime"));
+	json_out_time_ms(out, stream->created_ms);
+	json_out_field_string(out, "TableName", table->name);
+	describe_keys(out, &table->keys);
+	write_shards(call, input, table, shards, n);
+	json_out_close(out, '}');
+	json_out_close(out, '}');
+	return OK;
+}

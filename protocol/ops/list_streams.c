@@ -1,0 +1,68 @@
+#include <stdlib.h>
+
+#include "protocol/stream_messages.h"
+#include "protocol/streams.h"
+
+#define LIMIT_MAX 100 /* streams per page, also where none is asked for. AWS: API Reference, ListStreams */
+
+struct listed {
+	struct str arn;
+	const struct table *table;
+	const struct stream *stream;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return str_cmp(((const struct listed *)a)->arn, ((const struct listed *)b)->arn);
+}
+
+/* All streams of the namespace that can be read, in the order of their ARNs. */
+static size_t collect(struct call *call, struct str table_name, struct listed **out)
+{
+	struct table **tables;
+	size_t n = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &tables), all = 0, count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += tables[i]->stream_count;
+	*out = ARENA_ARRAY(call->arena, struct listed, all);
+	for (size_t i = 0; i < n; i++) {
+		call_hold(call, tables[i]);
+		for (size_t k = 0; k < tables[i]->stream_count; k++) {
+			const struct stream *stream = &tables[i]->streams[k];
+
+			if (!stream_is_gone(stream, call->now_ms))
+				(*out)[count++] = (struct listed){streams_arn(call->arena, tables[i], stream), tables[i], stream};
+		}
+	}
+	qsort(*out, count, sizeof(**out), compare);
+	return count;
+}
+
+enum code op_list_streams(struct call *call, const struct list_streams_input *input, struct err *err)
+{
+	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX, first = 0;
+	struct json_out *out = &call->out;
+	struct listed *listed;
+
+	if (limit > LIMIT_MAX)
+		return err_set(err, MSG_STREAM_LIST_LIMIT, LIMIT_MAX);
+	size_t n = collect(call, input->table_name, &listed);
+	while (str_is_set(input->exclusive_start_stream_arn) && first < n && str_cmp(listed[first].arn, input->exclusive_start_stream_arn) <= 0)
+		first++;
+	size_t end = n - first > limit ? first + limit : n;
+	json_out_open(out, '{');
+	json_out_name(out, STR("Streams"));
+	json_out_open(out, '[');
+	for (size_t i = first; i < end; i++) {
+		json_out_open(out, '{');
+		json_out_field_string(out, "StreamArn", listed[i].arn);
+		json_out_field_string(out, "TableName", listed[i].table->name);
+		json_out_field_string(out, "StreamLabel", listed[i].stream->label);
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+	if (end < n)
+		json_out_field_string(out, "LastEvaluatedStreamArn", listed[end - 1].arn);
+	json_out_close(out, '}');
+	return OK;
+}

@@ -1,0 +1,183 @@
+#include "protocol/streams.h"
+
+#include <inttypes.h>
+
+#include "core/base64.h"
+#include "core/crc32.h"
+#include "protocol/stream_messages.h"
+
+#define SHARD_PREFIX "shardId-"
+#define STAMP_DIGITS 20
+#define SHARD_ID_SIZE (sizeof(SHARD_PREFIX) - 1 + STAMP_DIGITS + 9)
+#define SEQUENCE_DIGITS 21
+#define ITERATOR_MARK "|1|"
+#define ITERATOR_SIZE 28 /* bytes behind the mark, before base64: shard, position, time, checksum */
+
+struct str streams_view_name(enum stream_view view)
+{
+	static const char *const names[] = {
+		[STREAM_OFF] = "", [STREAM_KEYS_ONLY] = "KEYS_ONLY", [STREAM_NEW_IMAGE] = "NEW_IMAGE", [STREAM_OLD_IMAGE] = "OLD_IMAGE",
+		[STREAM_NEW_AND_OLD_IMAGES] = "NEW_AND_OLD_IMAGES",
+	};
+
+	return str_of(names[view]);
+}
+
+struct str streams_arn(struct arena *arena, const struct table *table, const struct stream *stream)
+{
+	return str_printf(arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(arena, table)), STR_ARG(stream->label));
+}
+
+/* The table name in "...:table/NAME/stream/LABEL"; absent where the ARN is something else. */
+static struct str table_name(struct str arn)
+{
+	static const struct str before = STR_INIT(":table/"), behind = STR_INIT("/stream/");
+
+	for (size_t i = 0; i + before.n <= arn.n; i++) {
+		struct str rest = {arn.p + i, arn.n - i};
+
+		if (!str_starts_with(rest, before))
+			continue;
+		struct str name = {rest.p + before.n, 0};
+		while (name.p + name.n < arn.p + arn.n && name.p[name.n] != '/')
+			name.n++;
+		return str_starts_with((struct str){name.p + name.n, (size_t)(arn.p + arn.n - name.p) - name.n}, behind) ? name : STR_ABSENT;
+	}
+	return STR_ABSENT;
+}
+
+static const struct stream *stream_of_arn(struct call *call, const struct table *table, struct str arn)
+{
+	for (size_t i = 0; i < table->stream_count; i++) {
+		const struct stream *stream = &table->streams[i];
+
+		if (!stream_is_gone(stream, call->now_ms) && str_eq(streams_arn(call->arena, table, stream), arn))
+			return stream;
+	}
+	return NULL;
+}
+
+enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err)
+{
+	struct str name = table_name(arn);
+	struct table **tables;
+	size_t n = str_is_set(name) ? catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables) : 0;
+
+	*stream = NULL;
+	for (size_t i = 0; i < n; i++) {
+		call_hold(call, tables[i]);
+		if (!*stream && (*stream = stream_of_arn(call, tables[i], arn)) != NULL)
+			*table = tables[i];
+	}
+	return *stream ? OK : err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
+}
+
+/* Spreads every bit over all: the finaliser of splitmix64. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xBF58476D1CE4E5B9u;
+	x ^= x >> 27;
+	x *= 0x94D049BB133111EBu;
+	return x ^ x >> 31;
+}
+
+/* A number for the table's UUID and something within the table. */
+static uint64_t identity(const struct table *table, uint64_t seed, uint64_t number)
+{
+	uint64_t hash = seed;
+
+	for (size_t i = 0; i < table->id.n; i++)
+		hash = mix(hash ^ (unsigned char)table->id.p[i]);
+	return mix(hash ^ mix(number));
+}
+
+struct str streams_shard_id(struct arena *arena, const struct table *table, uint64_t stamp)
+{
+	return str_printf(arena, SHARD_PREFIX "%020" PRIu64 "-%08x", stamp, (unsigned)(identity(table, 1, stamp) & 0xFFFFFFFF));
+}
+
+/* A decimal number of exactly these digits; false when it is not one or too large. */
+static bool read_digits(struct str text, uint64_t *number)
+{
+	*number = 0;
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] < '0' || text.p[i] > '9' || *number > (INT64_MAX - 9) / 10)
+			return false;
+		*number = *number * 10 + (uint64_t)(text.p[i] - '0');
+	}
+	return true;
+}
+
+uint64_t streams_shard_stamp(struct str id)
+{
+	struct str prefix = STR(SHARD_PREFIX);
+	uint64_t stamp;
+
+	if (id.n != SHARD_ID_SIZE || !str_starts_with(id, prefix) || id.p[prefix.n + STAMP_DIGITS] != '-')
+		return 0;
+	return read_digits((struct str){id.p + prefix.n, STAMP_DIGITS}, &stamp) ? stamp : 0;
+}
+
+struct str streams_sequence(struct arena *arena, uint64_t sequence)
+{
+	return str_printf(arena, "1%020" PRIu64, sequence);
+}
+
+bool streams_read_sequence(struct str text, uint64_t *sequence)
+{
+	return text.n == SEQUENCE_DIGITS && text.p[0] == '1' && read_digits((struct str){text.p + 1, text.n - 1}, sequence);
+}
+
+struct str streams_event_id(struct arena *arena, const struct table *table, uint64_t sequence)
+{
+	return str_printf(arena, "%016" PRIx64 "%016" PRIx64, identity(table, 2, sequence), identity(table, 3, sequence));
+}
+
+static uint32_t checksum(struct arena *arena, struct str arn, struct str fields)
+{
+	struct buf all = buf_in(arena);
+
+	buf_add_str(&all, arn);
+	buf_add_str(&all, fields);
+	return crc32_of(all.p, all.n);
+}
+
+struct str streams_iterator_text(struct arena *arena, const struct streams_iterator *iterator)
+{
+	struct buf fields = buf_in(arena), text = buf_in(arena);
+
+	buf_add_be64(&fields, iterator->shard);
+	buf_add_be64(&fields, iterator->position);
+	buf_add_be64(&fields, (uint64_t)iterator->issued_ms);
+	buf_add_be32(&fields, checksum(arena, iterator->arn, buf_str(&fields)));
+	buf_add_str(&text, iterator->arn);
+	buf_add_lit(&text, ITERATOR_MARK);
+	base64_encode(buf_str(&fields), &text);
+	return buf_str(&text);
+}
+
+static uint64_t read_be(const char *p, int n)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < n; i++)
+		value = value << 8 | (unsigned char)p[i];
+	return value;
+}
+
+bool streams_read_iterator(struct arena *arena, struct str text, struct streams_iterator *iterator)
+{
+	struct str mark = STR(ITERATOR_MARK), fields;
+	const char *bar = text.n ? memchr(text.p, '|', text.n) : NULL;
+	size_t at = bar ? (size_t)(bar - text.p) : text.n;
+
+	if (!str_starts_with((struct str){text.p + at, text.n - at}, mark) ||
+	    !base64_decode(arena, (struct str){text.p + at + mark.n, text.n - at - mark.n}, &fields) || fields.n != ITERATOR_SIZE)
+		return false;
+	*iterator = (struct streams_iterator){
+		.arn = {text.p, at}, .shard = read_be(fields.p, 8), .position = read_be(fields.p + 8, 8),
+		.issued_ms = (int64_t)read_be(fields.p + 16, 8),
+	};
+	return checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)read_be(fields.p + 24, 4);
+}

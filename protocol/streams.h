@@ -1,0 +1,44 @@
+/*
+ * streams - what the operations of DynamoDB Streams share: the wire forms of streams, shards, sequence numbers and iterators.
+ */
+#ifndef DYNALITH_PROTOCOL_STREAMS_H
+#define DYNALITH_PROTOCOL_STREAMS_H
+
+#include "protocol/handler.h"
+
+/* "NEW_IMAGE" and the like. */
+struct str streams_view_name(enum stream_view view);
+
+/* The table's ARN, "/stream/" and the label. */
+struct str streams_arn(struct arena *arena, const struct table *table, const struct stream *stream);
+
+/*
+ * The stream of that ARN in the caller's namespace, enabled or disabled for less than 24 hours, and its table, which may have been deleted;
+ * held until the call ends. ERR_RESOURCE_NOT_FOUND.
+ */
+enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err) WARN_UNUSED;
+
+/* "shardId-00000001700000000123-89abcdef": the stamp in 20 digits, then what tells shards of different tables apart. */
+struct str streams_shard_id(struct arena *arena, const struct table *table, uint64_t stamp);
+/* Its stamp; 0 where it is no shard's name. Whose it is does not count: names are to be compared by their stamps. */
+uint64_t streams_shard_stamp(struct str id);
+
+/* 21 digits, the first of them a 1, so that texts and numbers have one order. */
+struct str streams_sequence(struct arena *arena, uint64_t sequence);
+bool streams_read_sequence(struct str text, uint64_t *sequence) WARN_UNUSED;
+
+/* 32 hexadecimal digits, the same whenever a record is read. */
+struct str streams_event_id(struct arena *arena, const struct table *table, uint64_t sequence);
+
+/* A shard iterator: "ARN|1|..." with the shard, the position and the time of issue, guarded by a checksum. */
+struct streams_iterator {
+	struct str arn;
+	uint64_t shard;
+	uint64_t position;
+	int64_t issued_ms;
+};
+
+struct str streams_iterator_text(struct arena *arena, const struct streams_iterator *iterator);
+bool streams_read_iterator(struct arena *arena, struct str text, struct streams_iterator *iterator) WARN_UNUSED;
+
+#endif

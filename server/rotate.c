@@ -1,0 +1,43 @@
+#include "server/rotate.h"
+
+#define CONFLICTS_MAX 10 /* times a table is looked up again because it was changed meanwhile */
+
+/* Takes over the reference. */
+static enum code rotate_table(struct service *service, struct table *table, int64_t now_ms, struct err *err)
+{
+	enum code code = stream_rotate(catalog_store(service->catalog), table, now_ms, err);
+
+	for (int i = 0; i < CONFLICTS_MAX && code == ERR_CONFLICT; i++) {
+		struct table *next;
+
+		code = catalog_get(service->catalog, (struct ns){table->account, table->region}, table->name, now_ms, &next, err);
+		if (code != OK)
+			break;
+		table_unref(table);
+		table = next;
+		code = stream_rotate(catalog_store(service->catalog), table, now_ms, err);
+	}
+	table_unref(table);
+	return code;
+}
+
+enum code rotate_streams(struct service *service, const struct ns *ns, struct str table_name, size_t *rotated, struct err *err)
+{
+	int64_t now_ms = service->now_ms(service->clock_context);
+	struct table **tables;
+	size_t n = catalog_streamed(service->catalog, ns, table_name, err->arena, &tables);
+	enum code code = OK;
+
+	*rotated = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (code != OK || tables[i]->stream_view == STREAM_OFF) {
+			table_unref(tables[i]);
+			continue;
+		}
+		code = rotate_table(service, tables[i], now_ms, err);
+		*rotated += code == OK;
+	}
+	if (code == OK && *rotated == 0)
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	return code;
+}

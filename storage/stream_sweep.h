@@ -1,0 +1,15 @@
+/*
+ * stream_sweep - trimming that does not wait for writers: what is older than the retention, of disabled streams and of deleted tables too.
+ */
+#ifndef DYNALITH_STORAGE_STREAM_SWEEP_H
+#define DYNALITH_STORAGE_STREAM_SWEEP_H
+
+#include "storage/catalog.h"
+
+/*
+ * Deletes all stream records, shards and streams that can no more be read at `now_ms`. Where nothing is due it only reads, about three
+ * rows per table that has a stream. Tables that go meanwhile are skipped.
+ */
+enum code stream_sweep(struct catalog *catalog, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+#endif
