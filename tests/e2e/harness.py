@@ -68,8 +68,8 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
         assert status == 0, f"ended with status {status}: {self.process.stderr.read()}"
 
-    def client(self, key="test", secret="test", region="us-east-1", token=None):
-        return boto3.client("dynamodb", endpoint_url=self.url, region_name=region, aws_access_key_id=key, aws_secret_access_key=secret,
+    def client(self, key="test", secret="test", region="us-east-1", token=None, service="dynamodb"):
+        return boto3.client(service, endpoint_url=self.url, region_name=region, aws_access_key_id=key, aws_secret_access_key=secret,
                             aws_session_token=token, config=Config(retries={"max_attempts": 1}, max_pool_connections=40))
 
     def resource(self):

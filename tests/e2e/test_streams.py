@@ -1,0 +1,298 @@
+"""Streams: replaying one gives the table, under concurrent writers, across rotations, kill -9 and restarts; what pollers rely on."""
+import json
+import os
+import random
+import threading
+import time
+import urllib.error
+import urllib.request
+
+from harness import Server, key, raises, run
+
+WRITES = int(os.environ.get("DYNALITH_STREAM_WRITES", "4000"))
+CONNECTIONS = 16
+
+
+class Poller:
+    """Reads a stream as a correct consumer does: shards by DescribeStream, a parent before its children, checkpoints per shard."""
+
+    def __init__(self, client, arn):
+        self.client, self.arn = client, arn
+        self.shards = {}  # id -> {"parent", "iterator", "done", "checkpoint"}
+        self.records = []
+
+    def discover(self):
+        start = {}
+        while True:
+            page = self.client.describe_stream(StreamArn=self.arn, Limit=10, **start)["StreamDescription"]
+            for shard in page["Shards"]:
+                self.shards.setdefault(shard["ShardId"], {"parent": shard.get("ParentShardId"), "iterator": None, "done": False, "checkpoint": None})
+            if "LastEvaluatedShardId" not in page:
+                return
+            start = {"ExclusiveStartShardId": page["LastEvaluatedShardId"]}
+
+    def is_ready(self, shard):
+        parent = self.shards.get(shard["parent"])
+        return not shard["done"] and (parent is None or parent["done"])
+
+    def read(self, name, shard):
+        """One page; the number of records."""
+        if not shard["iterator"]:
+            where = ({"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": shard["checkpoint"]} if shard["checkpoint"]
+                     else {"ShardIteratorType": "TRIM_HORIZON"})
+            shard["iterator"] = self.client.get_shard_iterator(StreamArn=self.arn, ShardId=name, **where)["ShardIterator"]
+        page = self.client.get_records(ShardIterator=shard["iterator"], Limit=random.choice([1, 7, 100, 1000]))
+        shard["iterator"] = page.get("NextShardIterator")
+        shard["done"] = shard["iterator"] is None
+        if page["Records"]:
+            shard["checkpoint"] = page["Records"][-1]["dynamodb"]["SequenceNumber"]
+        self.records += page["Records"]
+        return len(page["Records"])
+
+    def poll(self):
+        """Once over all shards; whether anything was there."""
+        self.discover()
+        moved = 0
+        for name, shard in list(self.shards.items()):
+            if self.is_ready(shard):
+                moved += self.read(name, shard) + shard["done"]
+        return moved > 0
+
+    def drain(self):
+        while self.poll():
+            pass
+
+    def forget_iterators(self):
+        """What a consumer that was restarted has: its checkpoints."""
+        for shard in self.shards.values():
+            shard["iterator"] = None
+
+
+def streams(server, **kwargs):
+    return server.client(service="dynamodbstreams", **kwargs)
+
+
+def create(server, name="app", view="NEW_AND_OLD_IMAGES"):
+    table = server.client().create_table(
+        TableName=name, BillingMode="PAY_PER_REQUEST", KeySchema=key("pk", "sk"),
+        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk")],
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": view})
+    return table["TableDescription"]["LatestStreamArn"]
+
+
+def rotate(server, query="table=app", **headers):
+    request = urllib.request.Request(f"{server.url}/_dynalith/streams/rotate?{query}", method="POST", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return reply.status, json.load(reply)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def change(client, rng):
+    """One of every kind of write, on few items, so that they meet."""
+    item = lambda: {"pk": {"S": str(rng.randrange(20))}, "sk": {"S": str(rng.randrange(5))}}
+    full = lambda: {**item(), "v": {"N": str(rng.randrange(3))}, "l": {"L": [{"S": "x"}, {"N": str(rng.randrange(3))}]}}
+    kind = rng.randrange(6)
+    if kind == 0:
+        client.put_item(TableName="app", Item=full())
+    elif kind == 1:
+        client.delete_item(TableName="app", Key=item())
+    elif kind == 2:
+        client.update_item(TableName="app", Key=item(), UpdateExpression="ADD v :one SET w = if_not_exists(w, :one)",
+                           ExpressionAttributeValues={":one": {"N": str(rng.randrange(2))}})
+    elif kind == 3:
+        try:
+            client.put_item(TableName="app", Item=full(), ConditionExpression="attribute_not_exists(pk)")
+        except client.exceptions.ConditionalCheckFailedException:
+            pass
+    elif kind == 4:
+        puts = {(i["pk"]["S"], i["sk"]["S"]): {"PutRequest": {"Item": i}} for i in (full() for _ in range(4))}
+        client.batch_write_item(RequestItems={"app": list(puts.values())})
+    else:
+        items = {(i["pk"]["S"], i["sk"]["S"]): i for i in (full() for _ in range(4))}
+        actions = [{"Put": {"TableName": "app", "Item": i}} if n else
+                   {"Delete": {"TableName": "app", "Key": {"pk": i["pk"], "sk": i["sk"]}, "ConditionExpression": "attribute_exists(pk)"}}
+                   for n, i in enumerate(items.values())]
+        try:
+            client.transact_write_items(TransactItems=actions)
+        except client.exceptions.TransactionCanceledException:
+            pass
+
+
+def write_from_many(server, writes, until=None):
+    """CONNECTIONS writers with a client each; with `until` they end when it is set or the server is gone."""
+    def work(seed):
+        client, rng = server.client(), random.Random(seed)
+        try:
+            for _ in range(writes // CONNECTIONS):
+                change(client, rng)
+        except Exception:
+            if until is None or not until.is_set():
+                raise
+    failures = []
+
+    def guarded(seed):
+        try:
+            work(seed)
+        except Exception as e:
+            failures.append(e)
+    workers = [threading.Thread(target=guarded, args=(random.randrange(1 << 30),)) for _ in range(CONNECTIONS)]
+    [w.start() for w in workers]
+    return workers, failures
+
+
+def image_key(keys):
+    return keys["pk"]["S"], keys["sk"]["S"]
+
+
+def replay(records):
+    """The table that the records make, each of which must fit what those before it made."""
+    model, numbers, ids = {}, {}, set()
+    for record in records:
+        change, k = record["dynamodb"], image_key(record["dynamodb"]["Keys"])
+        old, new = change.get("OldImage"), change.get("NewImage")
+        assert model.get(k) == old, (k, model.get(k), record)
+        assert old != new, record
+        assert record["eventName"] == ("INSERT" if old is None else "REMOVE" if new is None else "MODIFY"), record
+        assert numbers.get(k, 0) < int(change["SequenceNumber"]), "the records of an item are out of order"
+        assert record["eventID"] not in ids, "an event came twice"
+        ids.add(record["eventID"])
+        numbers[k] = int(change["SequenceNumber"])
+        model.pop(k, None)
+        if new is not None:
+            model[k] = new
+    return model
+
+
+def content(server):
+    pages = server.client().get_paginator("scan").paginate(TableName="app", ConsistentRead=True)
+    return {image_key(i): i for page in pages for i in page["Items"]}
+
+
+def replay_gives_the_table():
+    server = Server("--stream-rotate-records", "150")
+    poller = Poller(streams(server), create(server))
+    workers, failures = write_from_many(server, WRITES)
+    rotated = 0
+    while any(w.is_alive() for w in workers):
+        status, answer = rotate(server)
+        assert (status, answer) == (200, {"rotated": 1}), (status, answer)
+        rotated += 1
+        poller.poll()
+        time.sleep(0.02)
+    [w.join() for w in workers]
+    assert not failures, failures[0]
+    poller.drain()
+    assert replay(poller.records) == content(server)
+    assert len(poller.records) > WRITES / 4 and len(poller.shards) > rotated
+    # whoever comes later reads the same, shard by shard
+    late = Poller(streams(server), poller.arn)
+    late.drain()
+    assert [r["eventID"] for r in late.records] == [r["eventID"] for r in sorted(poller.records, key=lambda r: int(r["dynamodb"]["SequenceNumber"]))]
+    assert replay(late.records) == content(server)
+    server.stop()
+
+
+def replay_survives_kill():
+    server = Server("--stream-rotate-records", "100", disk=True)
+    poller = Poller(streams(server), create(server))
+    for _ in range(3):
+        ends = threading.Event()
+        workers, failures = write_from_many(server, WRITES * 50, until=ends)
+        deadline = time.monotonic() + 0.7
+        while time.monotonic() < deadline:
+            poller.poll()
+            rotate(server)
+        ends.set()
+        server.kill()
+        [w.join() for w in workers]
+        assert not failures, failures[0]
+        server.start()
+        poller.forget_iterators()
+        poller.drain()
+        assert replay(poller.records) == content(server)
+    assert len(poller.records) > 100
+    server.stop()
+
+
+def closed_shards_have_children():
+    server = Server()
+    arn, client = create(server), streams(server)
+    put = lambda n: server.client().put_item(TableName="app", Item={"pk": {"S": n}, "sk": {"S": n}})
+    describe = lambda **k: client.describe_stream(StreamArn=arn, **k)["StreamDescription"]
+    parent = describe()["Shards"][0]
+    assert "EndingSequenceNumber" not in parent["SequenceNumberRange"]
+    latest = client.get_shard_iterator(StreamArn=arn, ShardId=parent["ShardId"], ShardIteratorType="LATEST")["ShardIterator"]
+    put("a")
+    assert rotate(server) == (200, {"rotated": 1})
+    put("b")
+    closed, child = describe()["Shards"]
+    assert closed["ShardId"] == parent["ShardId"] and child["ParentShardId"] == parent["ShardId"]
+    assert "EndingSequenceNumber" not in child["SequenceNumberRange"]
+    page = client.get_records(ShardIterator=latest)
+    assert [r["dynamodb"]["Keys"]["pk"]["S"] for r in page["Records"]] == ["a"] and "NextShardIterator" not in page
+    assert page["Records"][0]["dynamodb"]["SequenceNumber"] == closed["SequenceNumberRange"]["EndingSequenceNumber"]
+    children = describe(ShardFilter={"Type": "CHILD_SHARDS", "ShardId": parent["ShardId"]})["Shards"]
+    assert children == [child]
+    assert describe(Limit=1)["LastEvaluatedShardId"] == parent["ShardId"]
+    assert describe(Limit=1, ExclusiveStartShardId=parent["ShardId"])["Shards"] == [child]
+    first = client.get_shard_iterator(StreamArn=arn, ShardId=child["ShardId"], ShardIteratorType="AT_SEQUENCE_NUMBER",
+                                      SequenceNumber=child["SequenceNumberRange"]["StartingSequenceNumber"])["ShardIterator"]
+    page = client.get_records(ShardIterator=first)
+    assert [r["dynamodb"]["Keys"]["pk"]["S"] for r in page["Records"]] == ["b"] and page["NextShardIterator"]
+    server.stop()
+
+
+def rotation_is_asked_for_right():
+    server = Server()
+    create(server)
+    server.client(region="eu-west-1").create_table(
+        TableName="app", BillingMode="PAY_PER_REQUEST", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    signed = {"Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+              "X-Amz-Date": "20260101T000000Z"}
+    assert rotate(server) == (200, {"rotated": 2})
+    assert rotate(server, **signed) == (200, {"rotated": 1})
+    assert rotate(server, "x=1&table=app&y=2") == (200, {"rotated": 2})
+    status, answer = rotate(server, "table=none")
+    assert status == 400 and answer["__type"].endswith("#ResourceNotFoundException"), answer
+    status, answer = rotate(server, "tables=app")
+    assert status == 400 and answer["__type"].endswith("#ValidationException"), answer
+    server.stop()
+
+
+def streams_belong_to_a_namespace():
+    server = Server()
+    arn = create(server)
+    assert [s["StreamArn"] for s in streams(server).list_streams()["Streams"]] == [arn]
+    other = streams(server, region="eu-west-1")
+    assert other.list_streams()["Streams"] == []
+    raises("ResourceNotFoundException", other.describe_stream, StreamArn=arn)
+    server.stop()
+
+
+def a_stream_outlives_its_table():
+    server = Server(disk=True)
+    poller = Poller(streams(server), create(server))
+    server.client().put_item(TableName="app", Item={"pk": {"S": "a"}, "sk": {"S": "b"}})
+    server.client().delete_table(TableName="app")
+    second = create(server)
+    server.client().put_item(TableName="app", Item={"pk": {"S": "c"}, "sk": {"S": "d"}})
+    for _ in range(2):
+        assert [s["StreamArn"] for s in streams(server).list_streams(TableName="app")["Streams"]] == [poller.arn, second]
+        described = streams(server).describe_stream(StreamArn=poller.arn)["StreamDescription"]
+        assert described["StreamStatus"] == "DISABLED"
+        server.kill()
+        server.start()
+    poller.drain()
+    assert [r["dynamodb"]["Keys"]["pk"]["S"] for r in poller.records] == ["a"] and all(s["done"] for s in poller.shards.values())
+    fresh = Poller(streams(server), second)
+    fresh.drain()
+    assert replay(fresh.records) == content(server)
+    server.stop()
+
+
+if __name__ == "__main__":
+    run("streams", [replay_gives_the_table, replay_survives_kill, closed_shards_have_children, rotation_is_asked_for_right,
+                    streams_belong_to_a_namespace, a_stream_outlives_its_table])
