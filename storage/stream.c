@@ -271,7 +271,7 @@ static enum code trim_shards(struct store_txn *txn, struct arena *arena, const s
 	uint64_t trimmed = old->n ? stream_shard_sequence(old->keys[old->n - 1]) + 1 : 0;
 	struct stream_shard *shards;
 	size_t n;
-	enum code code = stream_shard_list(txn, arena, table, &shards, &n, err);
+	enum code code = stream_shard_list(txn, arena, table, 0, &shards, &n, err);
 
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct stream_shard *shard = &shards[i];

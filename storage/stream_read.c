@@ -21,7 +21,7 @@ enum code stream_read_shards(struct store *store, struct arena *arena, const str
 
 	if (code != OK)
 		return code;
-	code = stream_shard_list(txn, arena, table, shards, &all, err);
+	code = stream_shard_list(txn, arena, table, 0, shards, &all, err);
 	store_abort(txn);
 	for (size_t i = 0; i < all && code == OK; i++) {
 		if (is_readable(&(*shards)[i], stream, now_ms))

@@ -93,7 +93,7 @@ struct list {
 	size_t n, capacity;
 	struct stream_shard *shards;
 	bool is_malformed;
-	bool wants_one;
+	size_t limit; /* 0: none */
 };
 
 static bool add(void *context, struct str key, struct str row)
@@ -108,7 +108,7 @@ static bool add(void *context, struct str key, struct str row)
 	}
 	list->is_malformed = !decode(key, row, &list->shards[list->n]);
 	list->n += !list->is_malformed;
-	return !list->is_malformed && !list->wants_one;
+	return !list->is_malformed && list->n != list->limit;
 }
 
 static enum code scan(struct store_txn *txn, const struct table *table, bool is_reverse, struct list *list, struct err *err)
@@ -121,17 +121,17 @@ static enum code scan(struct store_txn *txn, const struct table *table, bool is_
 
 enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err)
 {
-	struct list list = {.arena = err->arena, .wants_one = true};
+	struct list list = {.arena = err->arena, .limit = 1};
 	enum code code = scan(txn, table, true, &list, err);
 
 	*shard = list.n ? list.shards[0] : (struct stream_shard){0};
 	return code;
 }
 
-enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_shard **shards, size_t *n,
-			    struct err *err)
+enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, size_t limit, struct stream_shard **shards,
+			    size_t *n, struct err *err)
 {
-	struct list list = {.arena = arena};
+	struct list list = {.arena = arena, .limit = limit};
 	enum code code = scan(txn, table, false, &list, err);
 
 	*shards = list.shards;

@@ -297,6 +297,83 @@ def a_stream_outlives_its_table():
     server.stop()
 
 
+def turn(server, **how):
+    request = urllib.request.Request(f"{server.url}/_dynalith/clock", data=json.dumps(how).encode())
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return json.load(reply)
+
+
+def expiry_is_the_services_doing():
+    server = Server("--ttl-period", "0")
+    poller = Poller(streams(server), create(server))
+    server.client().update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "t"})
+    for pk, t in (("due", time.time() + 60), ("later", time.time() + 6000), ("own", time.time() + 60)):
+        server.client().put_item(TableName="app", Item={"pk": {"S": pk}, "sk": {"S": "1"}, "t": {"N": str(int(t))}})
+    server.client().delete_item(TableName="app", Key={"pk": {"S": "own"}, "sk": {"S": "1"}})
+    turn(server, advance="2m")
+    poller.drain()
+    removed = {r["dynamodb"]["Keys"]["pk"]["S"]: r.get("userIdentity") for r in poller.records if r["eventName"] == "REMOVE"}
+    assert removed == {"own": None, "due": {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}}, removed
+    assert replay(poller.records) == content(server)
+    server.stop()
+
+
+def time_passes_for_readers():
+    server = Server()
+    arn, client = create(server), streams(server)
+    put = lambda n: server.client().put_item(TableName="app", Item={"pk": {"S": n}, "sk": {"S": n}})
+    names = lambda it: [r["dynamodb"]["Keys"]["pk"]["S"] for r in client.get_records(ShardIterator=it)["Records"]]
+    shard = client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    start = lambda kind, **k: client.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType=kind, **k)["ShardIterator"]
+    put("a")
+    first = client.get_records(ShardIterator=start("TRIM_HORIZON"))["Records"][0]["dynamodb"]["SequenceNumber"]
+    iterator = start("TRIM_HORIZON")
+    turn(server, advance="14m")
+    assert names(iterator) == ["a"]
+    turn(server, advance="2m")
+    raises("ExpiredIteratorException", client.get_records, ShardIterator=iterator)
+    turn(server, advance="12h")
+    put("b")
+    then = turn(server, advance="1h")["now"] - 1800
+    put("c")
+    assert names(start("AT_TIMESTAMP", Timestamp=then)) == ["c"]
+    raises("ValidationException", start, kind="AT_TIMESTAMP", Timestamp=then + 86400)
+    iterator = start("AT_SEQUENCE_NUMBER", SequenceNumber=first)
+    turn(server, advance="11h")  # "a" is too old
+    raises("ExpiredIteratorException", client.get_records, ShardIterator=iterator)
+    raises("TrimmedDataAccessException", start, kind="AT_SEQUENCE_NUMBER", SequenceNumber=first)
+    assert names(start("AFTER_SEQUENCE_NUMBER", SequenceNumber=first)) == names(start("TRIM_HORIZON")) == ["b", "c"]
+    iterator = start("TRIM_HORIZON")
+    server.client().update_table(TableName="app", StreamSpecification={"StreamEnabled": False})
+    turn(server, advance="23h")
+    assert client.describe_stream(StreamArn=arn)["StreamDescription"]["StreamStatus"] == "DISABLED"
+    turn(server, advance="2h")
+    assert client.list_streams()["Streams"] == []
+    raises("ResourceNotFoundException", client.describe_stream, StreamArn=arn)
+    assert server.client().describe_table(TableName="app")["Table"]["LatestStreamArn"] == arn
+    server.stop()
+
+
+def days_go_by_without_growth():
+    server = Server("--stream-rotate-seconds", "14400", disk=True)
+    create(server)
+    sizes = []
+    for day in range(20):
+        for n in range(50):
+            server.client().put_item(TableName="app", Item={"pk": {"S": str(n)}, "sk": {"S": "1"}, "v": {"S": f"{day}-{n}" + "x" * 6000}})
+        turn(server, advance="1d")
+        sizes.append(os.stat(f"{server.folder}/data.db").st_size + os.stat(f"{server.folder}/data.db-wal").st_size)
+    assert len(streams(server).describe_stream(StreamArn=streams(server).list_streams()["Streams"][0]["StreamArn"])["StreamDescription"]["Shards"]) <= 8
+    turn(server, advance="30d")
+    server.process.terminate()
+    server.process.wait(20)
+    final = os.stat(f"{server.folder}/data.db").st_size
+    assert final < 3_000_000, (final, sizes)  # twenty days of records would be 12 MB
+    server.start()
+    server.stop()
+
+
 if __name__ == "__main__":
     run("streams", [replay_gives_the_table, replay_survives_kill, closed_shards_have_children, rotation_is_asked_for_right,
-                    streams_belong_to_a_namespace, a_stream_outlives_its_table])
+                    streams_belong_to_a_namespace, a_stream_outlives_its_table, expiry_is_the_services_doing, time_passes_for_readers,
+                    days_go_by_without_growth])

@@ -1,5 +1,6 @@
 #include "storage/stream_read.h"
 #include "storage/stream_sweep.h"
+#include "storage/ttl.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define HOUR_MS (60 * 60 * 1000LL)
@@ -141,6 +142,13 @@ static void reopen(struct data *d, const struct catalog_options *options)
 	CHECK_INT(catalog_get(d->catalog, DATA_NS, STR("data"), 0, &d->table, &d->err), OK);
 }
 
+static void update(struct data *d, struct table *next)
+{
+	CHECK_INT(catalog_replace(d->catalog, d->table, table_ref(next), &d->err), OK);
+	table_unref(d->table);
+	d->table = next;
+}
+
 TEST(a_change_is_an_insert_a_modify_or_a_remove)
 {
 	struct data d = data_streamed(STREAM_NEW_AND_OLD_IMAGES, NULL);
@@ -253,14 +261,23 @@ TEST(batches_and_transactions_are_recorded_in_order_or_not_at_all)
 TEST(a_delete_by_the_service_says_so)
 {
 	struct data d = data_streamed(STREAM_KEYS_ONLY, NULL);
-	struct write expiry = {.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL), .is_service_delete = true};
+	struct table *next = table_clone(d.table);
+	uint64_t deleted = 0;
+	bool more;
 
-	CHECK_INT(put(&d, 1, "N1", 5000), OK);
-	CHECK_INT(run(&d, &expiry, 1, WRITE_ALONE, 5000), OK);
-	struct seen seen = read_all(&d, 5000);
-	CHECK_INT(seen.n, 2);
-	CHECK(!seen.records[0].is_service_delete);
-	CHECK(seen.records[1].is_service_delete);
+	next->is_ttl_enabled = true;
+	next->ttl_attribute = STR("v");
+	update(&d, next);
+	CHECK_INT(put(&d, 1, "N1800000000", 1799999999000), OK);
+	CHECK_INT(put(&d, 2, "N1800000000", 1799999999000), OK);
+	CHECK_INT(del(&d, 2, 1799999999000), OK);
+	CHECK_INT(ttl_sweep(d.catalog, 1800000001000, 0, &deleted, &more, &d.err), OK);
+	CHECK_INT(deleted, 1);
+	struct seen seen = read_all(&d, 1800000001000);
+	CHECK_INT(seen.n, 4);
+	for (size_t i = 0; i < seen.n; i++)
+		CHECK_INT(seen.records[i].is_service_delete, i == 3);
+	CHECK_INT(seen.records[3].event, STREAM_REMOVE);
 	data_free(&d);
 }
 
@@ -478,13 +495,6 @@ TEST(a_year_of_writes_does_not_grow)
 	CHECK(most <= 26 + 9); /* the records and shards of a day, and what the slack and the open shard add */
 	CHECK_INT(read_all(&d, 1000 + (365 * 24 - 1) * HOUR_MS).n, 25);
 	data_free(&d);
-}
-
-static void update(struct data *d, struct table *next)
-{
-	CHECK_INT(catalog_replace(d->catalog, d->table, table_ref(next), &d->err), OK);
-	table_unref(d->table);
-	d->table = next;
 }
 
 TEST(a_disabled_stream_is_readable_for_a_day)
