@@ -118,6 +118,8 @@ static const char *token_name(const struct json *json)
 		return "STRING_VALUE";
 	default:
 		number = json_number(json);
+		if (number < -9e15 || number > 9e15) /* too large for a fraction, and perhaps for the cast */
+			return "NUMBER_VALUE";
 		return number == (double)(int64_t)number ? "NUMBER_VALUE" : "DECIMAL_VALUE";
 	}
 }
