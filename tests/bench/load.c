@@ -95,15 +95,26 @@ static void add_item(struct text *t, long collection, long order)
 	    "et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris.\"}}");
 }
 
-static void make_create_table(struct text *t, long i, const struct options *o)
+static void add_table(struct text *t, const char *more)
 {
-	(void)i, (void)o;
 	add(t, "{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":["
 	       "{\"AttributeName\":\"PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"SK\",\"AttributeType\":\"S\"},"
 	       "{\"AttributeName\":\"GSI1PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"GSI1SK\",\"AttributeType\":\"S\"}],"
 	       "\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"SK\",\"KeyType\":\"RANGE\"}],"
 	       "\"GlobalSecondaryIndexes\":[{\"IndexName\":\"GSI1\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":["
-	       "{\"AttributeName\":\"GSI1PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"GSI1SK\",\"KeyType\":\"RANGE\"}]}]}");
+	       "{\"AttributeName\":\"GSI1PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"GSI1SK\",\"KeyType\":\"RANGE\"}]}]%s}", more);
+}
+
+static void make_create_table(struct text *t, long i, const struct options *o)
+{
+	(void)i, (void)o;
+	add_table(t, "");
+}
+
+static void make_create_table_with_stream(struct text *t, long i, const struct options *o)
+{
+	(void)i, (void)o;
+	add_table(t, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}");
 }
 
 static void make_get_item(struct text *t, long i, const struct options *o)
@@ -225,6 +236,7 @@ static const struct workload {
 	void (*make)(struct text *, long, const struct options *);
 } workloads[] = {
 	{"CreateTable", "CreateTable", make_create_table},
+	{"CreateTableWithStream", "CreateTable", make_create_table_with_stream},
 	{"Setup", "BatchWriteItem", make_setup},
 	{"GetItem", "GetItem", make_get_item},
 	{"PutItem", "PutItem", make_put_item},
