@@ -7,6 +7,7 @@
 #include "core/image.h"
 #include "storage/expiry.h"
 #include "storage/messages.h"
+#include "storage/retired.h"
 
 /* The snapshots, in byte order of their keys: account NUL region NUL name. */
 struct entry {
@@ -20,8 +21,7 @@ struct catalog {
 	pthread_rwlock_t lock;
 	size_t n, capacity;
 	struct entry *entries;
-	size_t retired_count;
-	struct table **retired; /* deleted tables whose streams are kept */
+	struct retired retired; /* deleted tables whose streams are kept */
 };
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
@@ -45,18 +45,6 @@ uint64_t catalog_drop_max(const struct catalog *catalog)
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
 {
 	return &catalog->options.rotation;
-}
-
-/* Begins the keys of deleted tables' records: no other begins so, since an account and a table name have letters. */
-#define RETIRED_PREFIX STR("\0\0")
-
-static struct str retired_key(struct arena *arena, const struct table *table)
-{
-	struct buf buf = buf_in(arena);
-
-	buf_add_str(&buf, RETIRED_PREFIX);
-	buf_add_be64(&buf, table->number);
-	return buf_str(&buf);
 }
 
 static struct str key_of(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name)
@@ -115,15 +103,6 @@ static void insert(struct catalog *catalog, struct str key, struct table *table)
 	catalog->n++;
 }
 
-/* Takes over the caller's reference. */
-static void retire(struct catalog *catalog, struct table *table)
-{
-	catalog->retired = realloc(catalog->retired, (catalog->retired_count + 1) * sizeof(*catalog->retired));
-	if (!catalog->retired)
-		abort();
-	catalog->retired[catalog->retired_count++] = table;
-}
-
 static void remove_at(struct catalog *catalog, size_t at)
 {
 	free((void *)(uintptr_t)catalog->entries[at].key.p);
@@ -144,8 +123,8 @@ static bool load_table(void *context, struct str key, struct str record)
 	struct table *table;
 
 	load->code = table_decode(record, &table, load->err);
-	if (load->code == OK && str_starts_with(key, RETIRED_PREFIX))
-		retire(load->catalog, table);
+	if (load->code == OK && retired_is_key(key))
+		retired_add(&load->catalog->retired, table);
 	else if (load->code == OK)
 		insert(load->catalog, key, table);
 	return load->code == OK;
@@ -185,9 +164,7 @@ void catalog_close(struct catalog *catalog)
 	while (catalog->n > 0)
 		remove_at(catalog, catalog->n - 1);
 	free(catalog->entries);
-	for (size_t i = 0; i < catalog->retired_count; i++)
-		table_unref(catalog->retired[i]);
-	free(catalog->retired);
+	retired_clear(&catalog->retired);
 	pthread_rwlock_destroy(&catalog->lock);
 	free(catalog);
 }
@@ -544,32 +521,7 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	return code;
 }
 
-/* What is kept of a deleted table: its snapshot with the stream disabled. NULL where no stream can be read any more. */
-static struct table *make_retired(const struct table *table, int64_t now_ms)
-{
-	const struct stream *latest = table->stream_count ? &table->streams[table->stream_count - 1] : NULL;
-
-	if (!latest || stream_is_gone(latest, now_ms))
-		return NULL;
-	struct table *retired = table_clone(table);
-	if (!latest->disabled_ms)
-		retired->streams[retired->stream_count - 1].disabled_ms = now_ms;
-	retired->stream_view = STREAM_OFF;
-	retired->status = STATUS_DELETING;
-	return retired;
-}
-
-static enum code delete_stream(struct store_txn *txn, const struct table *table, const struct table *retired, struct err *err)
-{
-	if (!retired)
-		return table->stream_count ? store_drop(txn, stream_keyspace(table), err) : OK;
-	enum code code = stream_change_table(txn, err->arena, table, retired, err);
-	if (code != OK)
-		return code;
-	return store_put(txn, tables_keyspace, retired_key(err->arena, retired), table_encode(err->arena, retired), err);
-}
-
-static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *retired, struct err *err)
+static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *kept, struct err *err)
 {
 	enum code code = store_drop(txn, table_items(table), err);
 
@@ -581,7 +533,7 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 	if (code == OK && table->is_ttl_enabled)
 		code = store_drop(txn, table_expiry(table), err);
 	if (code == OK)
-		code = delete_stream(txn, table, retired, err);
+		code = retired_store(txn, table, kept, err);
 	return code == OK ? store_del(txn, tables_keyspace, key, err) : code;
 }
 
@@ -590,20 +542,20 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 	struct str key = key_of(err->arena, catalog, (struct ns){table->account, table->region}, table->name);
 	int64_t transient = catalog->options.transient_status_ms;
 	struct store_txn *txn;
-	struct table *retired = make_retired(table, now_ms);
+	struct table *kept = retired_of(table, now_ms);
 	size_t at;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
 	if (code != OK) {
-		table_unref(retired);
+		table_unref(kept);
 		return code;
 	}
 	code = check_current(catalog, key, table, err);
 	if (code == OK)
-		code = delete_in_store(txn, key, table, retired, err);
+		code = delete_in_store(txn, key, table, kept, err);
 	if (code != OK) {
 		store_abort(txn);
-		table_unref(retired);
+		table_unref(kept);
 		return code;
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
@@ -613,10 +565,10 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		store_abort(txn);
 		code = err_default(err, ERR_CONFLICT);
 	}
-	if (code == OK && retired)
-		retire(catalog, retired);
+	if (code == OK && kept)
+		retired_add(&catalog->retired, kept);
 	else
-		table_unref(retired);
+		table_unref(kept);
 	if (code == OK && transient > 0) {
 		struct table *deleting = table_clone(table);
 
@@ -642,9 +594,9 @@ size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str
 	size_t n = 0;
 
 	pthread_rwlock_rdlock(&catalog->lock);
-	*tables = ARENA_ARRAY(arena, struct table *, catalog->n + catalog->retired_count);
-	for (size_t i = 0; i < catalog->n + catalog->retired_count; i++) {
-		struct table *table = i < catalog->n ? catalog->entries[i].table : catalog->retired[i - catalog->n];
+	*tables = ARENA_ARRAY(arena, struct table *, catalog->n + catalog->retired.n);
+	for (size_t i = 0; i < catalog->n + catalog->retired.n; i++) {
+		struct table *table = i < catalog->n ? catalog->entries[i].table : catalog->retired.tables[i - catalog->n];
 
 		/* while a deleted table is still listed, its stream is the retired one's */
 		if (is_wanted(catalog, table, ns, name) && (i >= catalog->n || table->status != STATUS_DELETING))
@@ -656,31 +608,25 @@ size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str
 
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err)
 {
-	struct table *found = NULL;
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
 	pthread_rwlock_wrlock(&catalog->lock);
-	for (size_t i = 0; i < catalog->retired_count && !found; i++) {
-		if (catalog->retired[i] == table) {
-			found = table;
-			catalog->retired[i] = catalog->retired[--catalog->retired_count];
-		}
-	}
+	bool is_found = retired_remove(&catalog->retired, table);
 	pthread_rwlock_unlock(&catalog->lock);
-	if (found)
-		code = store_drop(txn, stream_keyspace(table), err);
-	if (found && code == OK)
-		code = store_del(txn, tables_keyspace, retired_key(err->arena, table), err);
-	if (found && code == OK) {
-		code = store_commit(txn, err);
-	} else {
+	if (!is_found) {
 		store_abort(txn);
+		return OK;
 	}
+	code = retired_drop(txn, table, err);
+	if (code == OK)
+		code = store_commit(txn, err);
+	else
+		store_abort(txn);
 	/* what could not be dropped is found again when the store is opened */
-	table_unref(found);
+	table_unref(table);
 	return code;
 }
 
