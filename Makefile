@@ -34,6 +34,7 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 .PHONY: all core storage protocol server unit
 all: $(BUILD)/dynalith
 
+$(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -119,6 +120,8 @@ fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
+	@python=$$(for p in build/deps/venv/bin/python python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && break; done); \
+		if [ -n "$$python" ]; then $$python tests/bench/vectors; else echo "bench: SearchVectors is compared with NumPy, which is not here"; fi
 differential: build ## random requests to this server and DynamoDB Local: DYNAMODB_LOCAL=DIR; COUNT=N SEED=N, ARGS="..." as tests/differential/run --help
 	@tests/differential/run --dynamodb-local $(DYNAMODB_LOCAL) --count $(or $(COUNT),20000) --seed $(or $(SEED),1) $(ARGS)
 conformance: build ## the public suite: SUITE=CHECKOUT

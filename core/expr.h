@@ -36,6 +36,7 @@ enum expr_kind { /* which parameter the text came from; names it in messages ("I
 	EXPR_KEY_CONDITION,
 	EXPR_UPDATE,
 	EXPR_PROJECTION,
+	EXPR_SEARCH,
 };
 
 enum node_kind {

@@ -3,7 +3,7 @@
 static const char *const parameters[] = {
 	[EXPR_CONDITION] = "Invalid ConditionExpression: ", [EXPR_FILTER] = "Invalid FilterExpression: ",
 	[EXPR_KEY_CONDITION] = "Invalid KeyConditionExpression: ", [EXPR_UPDATE] = "Invalid UpdateExpression: ",
-	[EXPR_PROJECTION] = "Invalid ProjectionExpression: ",
+	[EXPR_PROJECTION] = "Invalid ProjectionExpression: ", [EXPR_SEARCH] = "Invalid SearchConditionExpression: ",
 };
 
 enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind, struct str text, struct err *err)

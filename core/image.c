@@ -139,6 +139,7 @@ static bool read_count(struct image_cursor *cursor)
 
 static bool read_head(struct str image, struct image_cursor *cursor, uint64_t *size)
 {
+	*cursor = (struct image_cursor){0};
 	if (image.n < 3) /* an absent one too: no arithmetic on NULL */
 		return false;
 	*cursor = (struct image_cursor){image.p, image.p + image.n, 0};

@@ -1,5 +1,7 @@
 #include "core/number.h"
 
+#include <float.h>
+
 #include "core/messages.h"
 
 #define SIGN_NEGATIVE 1
@@ -303,22 +305,52 @@ bool number_to_int(struct str number, int64_t *out)
 	return true;
 }
 
+/* ".d1d2d3e5": what strtod and strtof read; `text` has room for 64 bytes. */
+static void write_for_strtod(const struct decimal *d, char *text)
+{
+	size_t n = 0;
+
+	if (d->is_negative)
+		text[n++] = '-';
+	text[n++] = '.';
+	for (int i = 0; i < d->n; i++)
+		text[n++] = (char)('0' + d->digits[i]);
+	snprintf(text + n, 64 - n, "e%d", d->exponent);
+}
+
 double number_to_double(struct str number)
 {
 	struct decimal d;
 	char text[64];
-	size_t n = 0;
 
 	decode(number, &d);
 	if (d.n == 0)
 		return 0;
-	if (d.is_negative)
-		text[n++] = '-';
-	text[n++] = '.';
-	for (int i = 0; i < d.n; i++)
-		text[n++] = (char)('0' + d.digits[i]);
-	snprintf(text + n, sizeof(text) - n, "e%d", d.exponent);
+	write_for_strtod(&d, text);
 	return strtod(text, NULL);
+}
+
+float number_to_float(struct str number)
+{
+	/* 5^27 < 2^64: these are exact in 64 bits of mantissa */
+	static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+					     1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+	struct decimal d;
+	uint64_t digits = 0;
+	char text[64];
+
+	decode(number, &d);
+	if (d.n == 0)
+		return 0;
+	int power = d.exponent - d.n;
+	if (LDBL_MANT_DIG < 64 || d.n > 19 || power < -27 || power > 27) {
+		write_for_strtod(&d, text);
+		return strtof(text, NULL);
+	}
+	for (int i = 0; i < d.n; i++)
+		digits = digits * 10 + d.digits[i];
+	long double value = power < 0 ? (long double)digits / powers[-power] : (long double)digits * powers[power];
+	return (float)(d.is_negative ? -value : value);
 }
 
 size_t number_length(const char *bytes, size_t n)

@@ -51,8 +51,14 @@ size_t number_from_int(int64_t value, char *out);
 /* The value as an integer: truncated towards zero; false when it does not fit. */
 bool number_to_int(struct str number, int64_t *out);
 
-/* The value as the nearest double (vectors). */
+/* The value as the nearest double. */
 double number_to_double(struct str number);
+
+/*
+ * The value as the nearest float32, infinite where it is out of its range; fast, for vectors. A number of up to 19 digits is
+ * rounded to 64 bits first, which changes one result in 2^40.
+ */
+float number_to_float(struct str number);
 
 /* Length of the encoding that starts at `bytes`, or 0 when there is no well-formed one within `n` bytes. */
 size_t number_length(const char *bytes, size_t n);
