@@ -116,6 +116,8 @@ static int run(struct arena *arena, const struct config *config, const sigset_t 
 		.transient_status_ms = config->delay_transient_statuses ? config->transient_status_ms : 0,
 		.collection_max = (uint64_t)config->collection_limit_mb * 1024 * 1024,
 		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
+		.vector_memory_bytes = (size_t)config->vector_cache_mb * 1024 * 1024,
+		.search_threads = thread_count(config),
 	};
 	struct err err = err_in(arena);
 	struct store *store;

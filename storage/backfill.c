@@ -3,6 +3,7 @@
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
+#include "storage/vector_row.h"
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
 
@@ -31,10 +32,26 @@ struct job {
 	struct catalog *catalog;
 	struct table *table;
 	const struct index *index;
+	size_t at;              /* of it, as table_index_at() counts */
 	struct store_txn *txn;
 	struct piece *piece;
 	long long items, bytes; /* change of the index's size */
 };
+
+/* The item's row, in an index of any kind; no key where it has none. */
+static struct vector_row row_of(const struct job *job, const struct value *item, struct str image)
+{
+	struct arena *arena = job->piece->arena;
+	struct vector_row row = {STR_ABSENT, STR_ABSENT, 0};
+
+	if (job->index->vector)
+		return vector_row_of(arena, job->table, job->index, item);
+	row.key = item_key_in_index(arena, job->table, job->index, item);
+	if (str_is_set(row.key))
+		row.value = item_index_image(arena, job->index, item, image);
+	row.size = image_item_size(row.value);
+	return row;
+}
 
 static enum code add_row(struct job *job, struct str image, struct err *err)
 {
@@ -45,17 +62,16 @@ static enum code add_row(struct job *job, struct str image, struct err *err)
 
 	if (!image_decode(arena, image, &item))
 		return err_set(err, MSG_ROW_MALFORMED);
-	struct str key = item_key_in_index(arena, job->table, job->index, &item);
-	if (!str_is_set(key))
+	struct vector_row row = row_of(job, &item, image);
+	if (!str_is_set(row.key))
 		return OK;
 	/* a write since the index exists may have put it */
-	enum code code = store_get(job->txn, keyspace, key, arena, &known, err);
+	enum code code = store_get(job->txn, keyspace, row.key, arena, &known, err);
 	if (code != OK || str_is_set(known))
 		return code;
-	struct str row = item_index_image(arena, job->index, &item, image);
 	job->items++;
-	job->bytes += (long long)image_item_size(row);
-	return store_put(job->txn, keyspace, key, row, err);
+	job->bytes += (long long)row.size;
+	return store_put(job->txn, keyspace, row.key, row.value, err); /* no new version of a vector index: nobody searches it yet */
 }
 
 /* The next piece of the items, and how far it went. */
@@ -84,14 +100,14 @@ static enum code empty(struct job *job, struct err *err)
 {
 	struct piece *piece = job->piece;
 	struct size_counter *size = job->index->size;
-	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_range all = job->index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
 
 	if (!atomic_load(&size->is_counted) || (uint64_t)atomic_load(&size->items) <= catalog_drop_max(job->catalog))
 		return OK;
 	enum code code = store_scan(job->txn, index_keyspace(job->table, job->index), &all, collect, piece, err);
 	for (size_t i = 0; i < piece->n && code == OK; i++) {
 		job->items--;
-		job->bytes -= (long long)image_item_size(piece->images[i]);
+		job->bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
 		code = store_del(job->txn, index_keyspace(job->table, job->index), piece->keys[i], err);
 	}
 	return code;
@@ -107,13 +123,15 @@ static void count(const struct job *job, int sign)
 static enum code finish(struct job *job, struct err *err)
 {
 	struct table *next = table_clone(job->table);
-	size_t at = (size_t)(job->index - job->table->indexes);
-	struct index *index = &next->indexes[at];
+	struct index *index = table_index_at(next, job->at);
 
 	if (index->status == STATUS_DELETING) {
+		struct index *first = index->vector ? next->vectors : next->indexes;
+		size_t *count_of_kind = index->vector ? &next->vector_count : &next->index_count;
+
 		size_counter_unref(index->size);
-		next->index_count--;
-		memmove(index, index + 1, (next->index_count - at) * sizeof(*index));
+		--*count_of_kind;
+		memmove(index, index + 1, (*count_of_kind - (size_t)(index - first)) * sizeof(*index));
 	} else {
 		index->status = STATUS_ACTIVE;
 		index->is_backfilling = false;
@@ -154,9 +172,10 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 	struct err own = err_in(scratch);
 	enum code code = OK;
 
-	for (size_t i = 0; i < table->index_count && !job.index; i++) {
-		const struct index *index = &table->indexes[i];
+	for (size_t i = 0; i < table_index_total(table) && !job.index; i++) {
+		const struct index *index = table_index_at(table, i);
 
+		job.at = i;
 		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms <= now_ms)
 			job.index = index;
 	}
@@ -199,8 +218,8 @@ enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name
 		code = catalog_get(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;
-		for (size_t k = 0; k < table->index_count; k++)
-			has_work = has_work || table->indexes[k].is_backfilling || table->indexes[k].status == STATUS_DELETING;
+		for (size_t k = 0; k < table_index_total(table); k++)
+			has_work = has_work || table_index_at(table, k)->is_backfilling || table_index_at(table, k)->status == STATUS_DELETING;
 		if (has_work)
 			code = step_table(catalog, table, now_ms, err);
 		table_unref(table);

@@ -8,6 +8,7 @@
 #include "storage/expiry.h"
 #include "storage/messages.h"
 #include "storage/retired.h"
+#include "storage/vector_row.h"
 
 /* The snapshots, in byte order of their keys: account NUL region NUL name. */
 struct entry {
@@ -17,6 +18,7 @@ struct entry {
 
 struct catalog {
 	struct store *store;
+	struct vector_memory *vector_memory;
 	struct catalog_options options;
 	pthread_rwlock_t lock;
 	size_t n, capacity;
@@ -35,6 +37,16 @@ uint64_t catalog_collection_max(const struct catalog *catalog)
 struct store *catalog_store(struct catalog *catalog)
 {
 	return catalog->store;
+}
+
+struct vector_memory *catalog_vector_memory(struct catalog *catalog)
+{
+	return catalog->vector_memory;
+}
+
+unsigned catalog_search_threads(const struct catalog *catalog)
+{
+	return catalog->options.search_threads;
 }
 
 uint64_t catalog_drop_max(const struct catalog *catalog)
@@ -141,6 +153,7 @@ enum code catalog_open(struct store *store, const struct catalog_options *option
 		abort();
 	catalog->store = store;
 	catalog->options = *options;
+	catalog->vector_memory = vector_cache_memory_new(options->vector_memory_bytes);
 	pthread_rwlock_init(&catalog->lock, NULL);
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 	if (code == OK) {
@@ -165,6 +178,7 @@ void catalog_close(struct catalog *catalog)
 		remove_at(catalog, catalog->n - 1);
 	free(catalog->entries);
 	retired_clear(&catalog->retired);
+	vector_cache_memory_free(catalog->vector_memory);
 	pthread_rwlock_destroy(&catalog->lock);
 	free(catalog);
 }
@@ -181,10 +195,12 @@ static void settle_at(struct catalog *catalog, size_t at)
 	struct table *settled = table_clone(table);
 	settled->status = STATUS_ACTIVE;
 	settled->settles_ms = 0;
-	for (size_t i = 0; i < settled->index_count; i++) {
+	for (size_t i = 0; i < table_index_total(settled); i++) {
+		struct index *index = table_index_at(settled, i);
+
 		/* those of a live table settle when their work is done */
-		if (!settled->indexes[i].is_backfilling && settled->indexes[i].status != STATUS_DELETING)
-			settled->indexes[i].status = STATUS_ACTIVE;
+		if (!index->is_backfilling && index->status != STATUS_DELETING)
+			index->status = STATUS_ACTIVE;
 	}
 	catalog->entries[at].table = settled;
 	/* whoever replaces the settled snapshot cannot mark this one */
@@ -251,8 +267,8 @@ static enum code create_in_store(struct store_txn *txn, struct arena *arena, str
 		code = next_number(txn, arena, &table->number, err);
 	if (code == OK)
 		code = store_create(txn, table_items(table), err);
-	for (size_t i = 0; i < table->index_count && code == OK; i++)
-		code = store_create(txn, index_keyspace(table, &table->indexes[i]), err);
+	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
+		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
 	if (code == OK)
 		code = stream_change_table(txn, arena, NULL, table, err);
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
@@ -269,9 +285,9 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 	table->status = transient > 0 ? STATUS_CREATING : STATUS_ACTIVE;
 	table->settles_ms = transient > 0 ? now_ms + transient : 0;
 	atomic_store(&table->size->is_counted, true); /* nothing in it yet */
-	table->next_index = (uint32_t)table->index_count;
-	for (size_t i = 0; i < table->index_count; i++) {
-		struct index *index = &table->indexes[i];
+	table->next_index = (uint32_t)table_index_total(table);
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		struct index *index = table_index_at(table, i);
 
 		index->number = (uint32_t)i;
 		index->status = table->status;
@@ -348,9 +364,9 @@ static enum code check_current(struct catalog *catalog, struct str key, const st
 
 static const struct index *index_of_number(const struct table *table, uint32_t number)
 {
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (table->indexes[i].number == number)
-			return &table->indexes[i];
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		if (table_index_at(table, i)->number == number)
+			return table_index_at(table, i);
 	}
 	return NULL;
 }
@@ -373,8 +389,8 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 	int64_t transient = catalog->options.transient_status_ms;
 	int64_t settles_ms = next->status == STATUS_UPDATING && current->status != STATUS_UPDATING ? now_ms + transient : 0;
 
-	for (size_t i = 0; i < next->index_count; i++) {
-		struct index *index = &next->indexes[i];
+	for (size_t i = 0; i < table_index_total(next); i++) {
+		struct index *index = table_index_at(next, i);
 
 		if (is_started(current, index)) {
 			index->settles_ms = transient > 0 ? now_ms + transient : 0;
@@ -399,8 +415,8 @@ static int64_t work_begins(const struct table *table)
 {
 	int64_t begins = INT64_MAX;
 
-	for (size_t i = 0; i < table->index_count && table->status != STATUS_DELETING; i++) {
-		const struct index *index = &table->indexes[i];
+	for (size_t i = 0; i < table_index_total(table) && table->status != STATUS_DELETING; i++) {
+		const struct index *index = table_index_at(table, i);
 
 		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms < begins)
 			begins = index->settles_ms;
@@ -432,16 +448,16 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < current->index_count && code == OK; i++) {
-		const struct index *index = &current->indexes[i], *after = index_of_number(next, index->number);
+	for (size_t i = 0; i < table_index_total(current) && code == OK; i++) {
+		const struct index *index = table_index_at(current, i), *after = index_of_number(next, index->number);
 
 		if (!after)
 			code = store_drop(txn, index_keyspace(current, index), err);
 		if (code == OK && index->is_backfilling && !(after && after->is_backfilling))
 			code = store_del(txn, counters_keyspace, catalog_progress_key(arena, current, index), err);
 	}
-	for (size_t i = 0; i < next->index_count && code == OK; i++) {
-		struct index *index = &next->indexes[i];
+	for (size_t i = 0; i < table_index_total(next) && code == OK; i++) {
+		struct index *index = table_index_at(next, i);
 
 		if (index_of_number(current, index->number))
 			continue;
@@ -467,6 +483,17 @@ static enum code change_expiry(struct store_txn *txn, struct arena *arena, const
 	return code == OK && next->is_ttl_enabled ? expiry_fill(txn, arena, next, err) : code;
 }
 
+/* What is in memory of vector indexes that `next` (NULL: no table) has no more. */
+static void drop_vectors(struct catalog *catalog, const struct table *current, const struct table *next)
+{
+	for (size_t i = 0; i < current->vector_count; i++) {
+		const struct index *after = next ? index_of_number(next, current->vectors[i].number) : NULL;
+
+		if (!after || !index_is_kept(after))
+			vector_cache_drop(catalog->vector_memory, index_keyspace(current, &current->vectors[i]));
+	}
+}
+
 /* Commits and puts `next` in place of `current`; ends the transaction in any case. */
 static enum code publish(struct catalog *catalog, struct store_txn *txn, struct str key, struct table *current, struct table *next,
 			 struct err *err)
@@ -483,6 +510,7 @@ static enum code publish(struct catalog *catalog, struct store_txn *txn, struct 
 		atomic_store(&current->is_superseded, true);
 		code = store_commit(txn, err);
 		if (code == OK) {
+			drop_vectors(catalog, current, next);
 			catalog->entries[at].table = next;
 			table_unref(current);
 		} else {
@@ -525,10 +553,12 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 {
 	enum code code = store_drop(txn, table_items(table), err);
 
-	for (size_t i = 0; i < table->index_count && code == OK; i++) {
-		code = store_drop(txn, index_keyspace(table, &table->indexes[i]), err);
-		if (code == OK && table->indexes[i].is_backfilling)
-			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, &table->indexes[i]), err);
+	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
+		const struct index *index = table_index_at(table, i);
+
+		code = store_drop(txn, index_keyspace(table, index), err);
+		if (code == OK && index->is_backfilling)
+			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, index), err);
 	}
 	if (code == OK && table->is_ttl_enabled)
 		code = store_drop(txn, table_expiry(table), err);
@@ -569,6 +599,8 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		retired_add(&catalog->retired, kept);
 	else
 		table_unref(kept);
+	if (code == OK)
+		drop_vectors(catalog, table, NULL);
 	if (code == OK && transient > 0) {
 		struct table *deleting = table_clone(table);
 
@@ -721,10 +753,12 @@ static bool add_size(void *context, struct str key, struct str image)
 enum code catalog_size_in(struct store_txn *txn, struct table *table, const struct index *index, struct err *err)
 {
 	struct size_counter *counter = index ? index->size : table->size;
-	struct store_range all = {{NULL, 0}, {NULL, 0}, false};
+	struct store_range all = index && index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
 	uint64_t sums[2] = {0, 0};
 	enum code code = store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, add_size, sums, err);
 
+	if (index && index->vector) /* what an image does not tell of its row */
+		sums[1] += sums[0] * vector_row_size(index, STR_ABSENT);
 	if (code == OK && !atomic_load(&counter->is_counted)) {
 		atomic_store(&counter->items, (long long)sums[0]);
 		atomic_store(&counter->bytes, (long long)sums[1]);

@@ -11,6 +11,7 @@
 #include "storage/schema.h"
 #include "storage/store.h"
 #include "storage/stream.h"
+#include "storage/vector_cache.h"
 
 /* Bytes of an item collection of a table with local indexes. AWS: Developer Guide, "Item collection size limit" */
 #define COLLECTION_SIZE_MAX (10ull * 1024 * 1024 * 1024)
@@ -29,6 +30,8 @@ struct catalog_options {
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
 	struct stream_rotation rotation;
+	size_t vector_memory_bytes;   /* for vector indexes held in memory; 0: none are */
+	unsigned search_threads;      /* that a large vector search may use; 0: one */
 };
 
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
@@ -116,5 +119,9 @@ size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
+
+/* What vector searches share. */
+struct vector_memory *catalog_vector_memory(struct catalog *catalog);
+unsigned catalog_search_threads(const struct catalog *catalog);
 
 #endif

@@ -20,4 +20,6 @@ void cost_add(struct cost *cost, const struct cost *more)
 		cost->index[i].write += more->index[i].write;
 		cost->index_is_touched[i] = cost->index_is_touched[i] || more->index_is_touched[i];
 	}
+	for (size_t i = 0; i < cost->table->vector_count; i++)
+		cost->vector_bytes[i] += more->vector_bytes[i];
 }

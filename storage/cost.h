@@ -16,6 +16,7 @@ struct cost {
 	struct units base;                  /* the table itself */
 	struct units index[INDEXES_MAX];    /* by position in table->indexes */
 	bool index_is_touched[INDEXES_MAX];
+	double vector_bytes[VECTOR_INDEXES_MAX]; /* written, by position in table->vectors; not units, and in no total */
 };
 
 /* The sum over the table and all its indexes. */

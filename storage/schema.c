@@ -8,6 +8,7 @@
 #include "storage/stream.h"
 
 #define RECORD_VERSION 1
+#define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
 #define TABLE_ARENA_KEEP 0
 
 struct size_counter *size_counter_new(void)
@@ -54,8 +55,8 @@ void table_unref(struct table *table)
 {
 	if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	for (size_t i = 0; i < table->index_count; i++)
-		size_counter_unref(table->indexes[i].size);
+	for (size_t i = 0; i < table_index_total(table); i++)
+		size_counter_unref(table_index_at(table, i)->size);
 	size_counter_unref(table->size);
 	stream_state_unref(table->stream_state);
 	arena_free(table->arena);
@@ -76,6 +77,20 @@ static void copy_keys(struct arena *arena, struct key_schema *keys)
 		keys->attributes[i].name = str_copy(arena, keys->attributes[i].name);
 }
 
+static struct vector_spec *copy_vector(struct arena *arena, const struct vector_spec *spec)
+{
+	struct vector_spec *copy = ARENA_NEW(arena, struct vector_spec);
+
+	*copy = *spec;
+	copy->attribute = str_copy(arena, spec->attribute);
+	copy->schema = ARENA_ARRAY(arena, struct search_element, spec->schema_count);
+	for (size_t i = 0; i < spec->schema_count; i++) {
+		copy->schema[i] = spec->schema[i];
+		copy->schema[i].attribute.name = str_copy(arena, spec->schema[i].attribute.name);
+	}
+	return copy;
+}
+
 static void copy_index(struct arena *arena, struct index *index)
 {
 	index->name = str_copy(arena, index->name);
@@ -83,6 +98,8 @@ static void copy_index(struct arena *arena, struct index *index)
 	index->included = copy_strings(arena, index->included, index->included_count);
 	index->projected = copy_strings(arena, index->projected, index->projected_count);
 	index->size = counter_ref(index->size);
+	if (index->vector)
+		index->vector = copy_vector(arena, index->vector);
 }
 
 struct table *table_clone(const struct table *table)
@@ -121,6 +138,11 @@ struct table *table_clone(const struct table *table)
 		copy->indexes[i] = table->indexes[i];
 		copy_index(arena, &copy->indexes[i]);
 	}
+	copy->vectors = ARENA_ARRAY(arena, struct index, table->vector_count);
+	for (size_t i = 0; i < table->vector_count; i++) {
+		copy->vectors[i] = table->vectors[i];
+		copy_index(arena, &copy->vectors[i]);
+	}
 	copy->size = counter_ref(table->size);
 	return copy;
 }
@@ -130,6 +152,15 @@ const struct index *table_index(const struct table *table, struct str name)
 	for (size_t i = 0; i < table->index_count; i++) {
 		if (str_eq(table->indexes[i].name, name))
 			return &table->indexes[i];
+	}
+	return NULL;
+}
+
+const struct index *table_vector(const struct table *table, struct str name)
+{
+	for (size_t i = 0; i < table->vector_count; i++) {
+		if (str_eq(table->vectors[i].name, name))
+			return &table->vectors[i];
 	}
 	return NULL;
 }
@@ -145,11 +176,26 @@ static void add_keys(const struct key_schema *keys, struct str *names, size_t *n
 		names[(*n)++] = keys->attributes[i].name;
 }
 
+/* A vector index's partition key is its HASH element. */
+static void settle_vector_keys(struct index *index)
+{
+	index->keys = (struct key_schema){0};
+	for (size_t i = 0; i < index->vector->schema_count; i++) {
+		if (index->vector->schema[i].is_hash)
+			index->keys.attributes[index->keys.hash_count++] = index->vector->schema[i].attribute;
+	}
+}
+
 void table_index_settle(struct table *table, struct index *index)
 {
-	struct str *names = ARENA_ARRAY(table->arena, struct str, index->included_count + 2 * KEY_ATTRIBUTES_MAX);
+	size_t schema_count = index->vector ? index->vector->schema_count : 0;
+	struct str *names = ARENA_ARRAY(table->arena, struct str, index->included_count + schema_count + 2 * KEY_ATTRIBUTES_MAX);
 	size_t n = 0, unique = 0;
 
+	if (index->vector)
+		settle_vector_keys(index);
+	for (size_t i = 0; i < schema_count; i++)
+		names[n++] = index->vector->schema[i].attribute.name;
 	add_keys(&table->keys, names, &n);
 	add_keys(&index->keys, names, &n);
 	for (size_t i = 0; i < index->included_count; i++)
@@ -293,11 +339,31 @@ static void add_keys_member(struct builder *builder, const struct key_schema *ke
 	add_member(builder, "hash_count", int_value(builder->arena, keys->hash_count));
 }
 
+/* Name, type, "HASH" or "INLINE_FILTER", name, ... */
+static struct value schema_list(struct arena *arena, const struct vector_spec *spec)
+{
+	struct str *strings = ARENA_ARRAY(arena, struct str, 3 * spec->schema_count);
+
+	for (size_t i = 0; i < spec->schema_count; i++) {
+		strings[3 * i] = spec->schema[i].attribute.name;
+		strings[3 * i + 1] = str_of(type_name(spec->schema[i].attribute.type));
+		strings[3 * i + 2] = spec->schema[i].is_hash ? STR("HASH") : STR("INLINE_FILTER");
+	}
+	return string_list(arena, strings, 3 * spec->schema_count);
+}
+
 static struct value index_record(struct arena *arena, const struct index *index)
 {
 	struct builder builder = start(arena, index_fields, COUNT(index_fields), index);
 
-	add_keys_member(&builder, &index->keys);
+	if (index->vector) {
+		add_member(&builder, "attribute", value_of_str(TYPE_S, index->vector->attribute));
+		add_member(&builder, "dimensions", int_value(arena, index->vector->dimensions));
+		add_member(&builder, "distance", int_value(arena, index->vector->distance));
+		add_member(&builder, "schema", schema_list(arena, index->vector));
+	} else {
+		add_keys_member(&builder, &index->keys);
+	}
 	add_member(&builder, "included", string_list(arena, index->included, index->included_count));
 	return finish(&builder);
 }
@@ -322,7 +388,14 @@ struct str table_encode(struct arena *arena, const struct table *table)
 		tags[2 * i + 1] = table->tags[i].value;
 	}
 	add_keys_member(&builder, &table->keys);
-	add_member(&builder, "version", int_value(arena, RECORD_VERSION));
+	add_member(&builder, "version", int_value(arena, table->vector_count ? RECORD_VERSION_VECTORS : RECORD_VERSION));
+	if (table->vector_count) {
+		struct value *vectors = ARENA_ARRAY(arena, struct value, table->vector_count);
+
+		for (size_t i = 0; i < table->vector_count; i++)
+			vectors[i] = index_record(arena, &table->vectors[i]);
+		add_member(&builder, "vectors", (struct value){.type = TYPE_L, .n = (uint32_t)table->vector_count, .elements = vectors});
+	}
 	add_member(&builder, "definitions", attribute_list(arena, table->definitions, table->definition_count));
 	add_member(&builder, "indexes", (struct value){.type = TYPE_L, .n = (uint32_t)table->index_count, .elements = indexes});
 	add_member(&builder, "streams", (struct value){.type = TYPE_L, .n = (uint32_t)table->stream_count, .elements = streams});
@@ -419,28 +492,60 @@ static void read_keys(struct arena *arena, const struct value *map, struct key_s
 	keys->range_count = (unsigned)(n - (size_t)hash_count);
 }
 
-static void read_indexes(struct table *table, const struct value *record, bool *ok)
+static struct vector_spec *read_vector(struct arena *arena, const struct value *map, bool *ok)
 {
-	const struct value *list = read_list(record, "indexes", ok);
+	struct vector_spec *spec = ARENA_NEW(arena, struct vector_spec);
+	const struct value *attribute = value_member(map, STR("attribute"));
+	int64_t dimensions = read_int(map, "dimensions", ok), distance = read_int(map, "distance", ok);
+	size_t n;
+	struct str *strings = read_strings(arena, map, "schema", &n, ok);
 
-	table->indexes = ARENA_ARRAY(table->arena, struct index, list->n);
+	if (!*ok || !attribute || attribute->type != TYPE_S || dimensions < 1 || dimensions > VECTOR_DIMENSIONS_MAX || distance < 0 ||
+	    distance > DISTANCE_DOT_PRODUCT || n % 3 || n / 3 > 1 + VECTOR_FILTERS_MAX) {
+		*ok = false;
+		return spec;
+	}
+	spec->attribute = str_copy(arena, value_str(attribute));
+	spec->dimensions = (uint32_t)dimensions;
+	spec->distance = (enum vector_distance)distance;
+	spec->schema = ARENA_ARRAY(arena, struct search_element, n / 3);
+	for (size_t i = 0; i < n / 3; i++) {
+		bool is_hash = str_eq(strings[3 * i + 2], STR("HASH"));
+
+		spec->schema[spec->schema_count++] =
+			(struct search_element){{strings[3 * i], type_of_name(strings[3 * i + 1])}, is_hash};
+	}
+	return spec;
+}
+
+/* One kind of indexes; a record without vector indexes has no list of them. */
+static struct index *read_indexes(struct table *table, const struct value *record, const char *name, size_t *count, bool *ok)
+{
+	bool is_vector = strcmp(name, "vectors") == 0;
+	const struct value *list = is_vector && !value_member(record, str_of(name)) ? &VALUE_NONE : read_list(record, name, ok);
+	struct index *indexes = ARENA_ARRAY(table->arena, struct index, list->n);
+
 	for (uint32_t i = 0; i < list->n && *ok; i++) {
-		struct index *index = &table->indexes[i];
+		struct index *index = &indexes[i];
 		const struct value *map = &list->elements[i];
 
 		if (map->type != TYPE_M) {
 			*ok = false;
-			return;
+			break;
 		}
 		read_fields(table->arena, index_fields, COUNT(index_fields), map, index, ok);
-		read_keys(table->arena, map, &index->keys, ok);
+		if (is_vector)
+			index->vector = read_vector(table->arena, map, ok);
+		else
+			read_keys(table->arena, map, &index->keys, ok);
 		index->included = read_strings(table->arena, map, "included", &index->included_count, ok);
 		index->size = size_counter_new();
 		table_index_settle(table, index);
 		if (table->next_index <= index->number) /* a record from before the field */
 			table->next_index = index->number + 1;
-		table->index_count++;
+		++*count;
 	}
+	return indexes;
 }
 
 /* A record from before streams were kept has no list of them: nothing was ever written to the stream that it speaks of. */
@@ -470,7 +575,7 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 	size_t tag_strings;
 	bool ok = image_decode(scratch, record, &map);
 
-	if (ok && read_int(&map, "version", &ok) > RECORD_VERSION)
+	if (ok && read_int(&map, "version", &ok) > RECORD_VERSION_VECTORS)
 		ok = false;
 	if (ok) {
 		read_fields(table->arena, table_fields, COUNT(table_fields), &map, table, &ok);
@@ -481,7 +586,8 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 		table->tags = ARENA_ARRAY(table->arena, struct tag, table->tag_count);
 		for (size_t i = 0; i < table->tag_count; i++)
 			table->tags[i] = (struct tag){tags[2 * i], tags[2 * i + 1]};
-		read_indexes(table, &map, &ok);
+		table->indexes = read_indexes(table, &map, "indexes", &table->index_count, &ok);
+		table->vectors = read_indexes(table, &map, "vectors", &table->vector_count, &ok);
 		read_streams(table, &map, &ok);
 	}
 	arena_free(scratch);

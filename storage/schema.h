@@ -17,6 +17,7 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "core/value.h"
+#include "core/vector.h"
 #include "storage/store.h"
 
 #define KEY_HASH_ATTRIBUTES_MAX 4  /* of a GSI; a table and an LSI have one. AWS: "multi-attribute keys" */
@@ -27,6 +28,8 @@
 #define LOCAL_INDEXES_MAX 5
 #define GLOBAL_INDEXES_MAX 20
 #define INDEXES_MAX (LOCAL_INDEXES_MAX + GLOBAL_INDEXES_MAX)
+#define VECTOR_INDEXES_MAX 5 /* AWS: Quotas, "Vector indexes"; the next too */
+#define VECTOR_FILTERS_MAX 18
 #define INCLUDED_PER_INDEX_MAX 20
 #define INCLUDED_TOTAL_MAX 100
 
@@ -86,6 +89,21 @@ struct size_counter {
 	atomic_llong items, bytes;
 };
 
+/* An element of a vector index's SearchSchema. */
+struct search_element {
+	struct key_attribute attribute;
+	bool is_hash;               /* HASH, else INLINE_FILTER */
+};
+
+/* What makes an index a vector index. */
+struct vector_spec {
+	struct str attribute;       /* the list of numbers */
+	uint32_t dimensions;
+	enum vector_distance distance;
+	size_t schema_count;
+	struct search_element *schema; /* as given */
+};
+
 struct index {
 	struct str name;
 	bool is_local;
@@ -103,6 +121,7 @@ struct index {
 	struct throughput_pair on_demand;
 	struct throughput_pair warm;
 	struct size_counter *size;
+	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
 };
 
 struct tag {
@@ -127,6 +146,8 @@ struct table {
 	uint32_t next_index;        /* number of the next index to be created */
 	size_t index_count;
 	struct index *indexes;      /* local first, each kind in the order of creation */
+	size_t vector_count;
+	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
 
 	enum billing_mode billing;
 	int64_t on_demand_since_ms; /* LastUpdateToPayPerRequestDateTime; 0: never */
@@ -162,8 +183,20 @@ void size_counter_unref(struct size_counter *counter);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 
-/* The index of that name, or NULL. */
+/* The index of that name, or NULL; a vector index is found by the second only. */
 const struct index *table_index(const struct table *table, struct str name);
+const struct index *table_vector(const struct table *table, struct str name);
+
+/* Indexes of all kinds: the vector ones are counted after the others. */
+static inline size_t table_index_total(const struct table *table)
+{
+	return table->index_count + table->vector_count;
+}
+
+static inline struct index *table_index_at(const struct table *table, size_t i)
+{
+	return i < table->index_count ? &table->indexes[i] : &table->vectors[i - table->index_count];
+}
 
 /* Whether writes keep the index and readers may name it: what is being deleted is as good as gone. */
 static inline bool index_is_kept(const struct index *index)
@@ -171,7 +204,7 @@ static inline bool index_is_kept(const struct index *index)
 	return index->status != STATUS_DELETING;
 }
 
-/* Fills index->projected from projection, included, and both key schemas. */
+/* Fills index->projected from projection, included, both key schemas and a SearchSchema; of a vector index, its keys too. */
 void table_index_settle(struct table *table, struct index *index);
 
 static inline struct keyspace table_items(const struct table *table)

@@ -5,6 +5,7 @@
 #include "storage/item_key.h"
 #include "storage/messages.h"
 #include "storage/stream.h"
+#include "storage/vector_row.h"
 #include "storage/write_internal.h"
 
 #define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
@@ -14,6 +15,8 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 	if (write->kind != WRITE_PUT)
 		return item_key_of_key(arena, write->table, write->key, &write->row_key, err);
 	enum code code = item_key_of_item(arena, write->table, write->item, write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, &write->row_key, err);
+	if (code == OK)
+		code = vector_row_check(write->table, write->item, NULL, false, err);
 	if (code == OK && item_size(write->item) > ITEM_SIZE_MAX)
 		return err_set(err, MSG_ITEM_SIZE);
 	return code;
@@ -41,7 +44,7 @@ const char *write_reason(enum code code)
 
 static bool is_old_needed(const struct write *write)
 {
-	return write->kind == WRITE_UPDATE || write->table->index_count > 0;
+	return write->kind == WRITE_UPDATE || table_index_total(write->table) > 0;
 }
 
 static enum code load_old(struct write_step *step, struct err *err)
@@ -85,6 +88,8 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	enum code code = expr_update(write->update, step->arena, base, &write->new_item, err);
 	if (code == OK)
 		code = item_key_of_item(step->arena, write->table, &write->new_item, ITEM_UPDATE, &row_key, err);
+	if (code == OK)
+		code = vector_row_check(write->table, &write->new_item, value_is_set(&write->old_item) ? &write->old_item : NULL, true, err);
 	if (code == OK && item_size(&write->new_item) > ITEM_SIZE_MAX)
 		return err_set(err, MSG_ITEM_SIZE_UPDATE);
 	return code;
@@ -153,7 +158,9 @@ static enum code run_one(struct write_step *step, struct err *err)
 	code = check_condition(step, err);
 	if (code == OK)
 		code = make_new(step, err);
-	write->cost.base.write = capacity_write(image_item_size(write->old_image), image_item_size(write->new_image), step->is_transactional);
+	write->cost.base.write = capacity_write(vector_row_billed_size(write->table, &write->old_item, image_item_size(write->old_image)),
+						vector_row_billed_size(write->table, &write->new_item, image_item_size(write->new_image)),
+						step->is_transactional);
 	if (code == OK && write->kind != WRITE_CHECK)
 		code = store_item(step, err);
 	if (code == OK && write->kind != WRITE_CHECK)
@@ -186,8 +193,8 @@ static enum code canceled(struct arena *arena, struct err *reasons, size_t n, st
 
 static void count_sizes(const struct write *write, const struct size_change *sizes, int sign)
 {
-	for (size_t i = 0; i <= write->table->index_count; i++) {
-		struct size_counter *counter = i == 0 ? write->table->size : write->table->indexes[i - 1].size;
+	for (size_t i = 0; i <= table_index_total(write->table); i++) {
+		struct size_counter *counter = i == 0 ? write->table->size : table_index_at(write->table, i - 1)->size;
 
 		if (sizes[i].items)
 			atomic_fetch_add(&counter->items, sign * sizes[i].items);
@@ -202,10 +209,11 @@ struct run {
 	struct write *writes;
 	size_t n;
 	enum write_mode mode;
-	struct size_change (*sizes)[1 + INDEXES_MAX];
+	struct size_change (*sizes)[SIZES_MAX];
 	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;
+	struct vector_memory *vectors;
 };
 
 static enum code run_all(struct run *run, struct err *err)
@@ -217,7 +225,7 @@ static enum code run_all(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
 			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->rotation, run->now_ms,
-			run->collection_max,
+			run->collection_max, run->vectors,
 		};
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
@@ -298,8 +306,9 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 {
 	struct run run = {
 		.arena = arena, .writes = writes, .n = n, .mode = mode,
-		.sizes = arena_alloc(arena, n * (1 + INDEXES_MAX) * sizeof(struct size_change)),
+		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)),
 		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
+		.vectors = catalog_vector_memory(catalog),
 	};
 	enum code code = OK;
 

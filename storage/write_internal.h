@@ -6,7 +6,9 @@
 
 #include "storage/write.h"
 
-/* What one write changes in the size counters: [0] the table, [1 + i] index i. */
+#define SIZES_MAX (1 + INDEXES_MAX + VECTOR_INDEXES_MAX)
+
+/* What one write changes in the size counters: [0] the table, [1 + i] index i of table_index_at(). */
 struct size_change {
 	long long items, bytes;
 };
@@ -16,10 +18,11 @@ struct write_step {
 	struct arena *arena;
 	struct write *write;
 	bool is_transactional;
-	struct size_change *sizes; /* 1 + index_count of them */
+	struct size_change *sizes; /* SIZES_MAX of them */
 	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;   /* bytes */
+	struct vector_memory *vectors;
 };
 
 /* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */
