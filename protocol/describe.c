@@ -118,6 +118,31 @@ static void write_projection(struct call *call, const struct index *index)
 	json_out_close(out, '}');
 }
 
+static void write_vector(struct json_out *out, const struct vector_spec *spec)
+{
+	static const char *const distances[] = {
+		[DISTANCE_COSINE] = "COSINE", [DISTANCE_EUCLIDEAN] = "EUCLIDEAN", [DISTANCE_DOT_PRODUCT] = "DOT_PRODUCT",
+	};
+
+	if (spec->schema_count) {
+		json_out_name(out, STR("SearchSchema"));
+		json_out_open(out, '[');
+		for (size_t i = 0; i < spec->schema_count; i++) {
+			json_out_open(out, '{');
+			json_out_field_string(out, "AttributeName", spec->schema[i].attribute.name);
+			json_out_field_string(out, "SearchSchemaElementType", spec->schema[i].is_hash ? STR("HASH") : STR("INLINE_FILTER"));
+			json_out_close(out, '}');
+		}
+		json_out_close(out, ']');
+	}
+	json_out_name(out, STR("VectorAttribute"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "AttributeName", spec->attribute);
+	json_out_close(out, '}');
+	json_out_field_integer(out, "Dimensions", spec->dimensions);
+	json_out_field_string(out, "DistanceFunction", str_of(distances[spec->distance]));
+}
+
 static enum code write_index(struct call *call, struct table *table, const struct index *index, enum table_status status, struct err *err)
 {
 	struct json_out *out = &call->out;
@@ -128,20 +153,24 @@ static enum code write_index(struct call *call, struct table *table, const struc
 		return code;
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", index->name);
-	describe_keys(out, &index->keys);
+	if (index->vector)
+		write_vector(out, index->vector);
+	else
+		describe_keys(out, &index->keys);
 	write_projection(call, index);
 	if (!index->is_local) {
 		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
 		/* AWS: false while resources are allocated, then true; absent of an index that came with its table */
 		if (index->is_backfilling)
 			json_out_field_boolean(out, "Backfilling", table->status != STATUS_UPDATING);
-		write_throughput(out, &index->throughput);
+		if (!index->vector)
+			write_throughput(out, &index->throughput);
 	}
 	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)items);
 	json_out_field_string(out, "IndexArn",
 			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
-	if (!index->is_local) {
+	if (!index->is_local && !index->vector) {
 		write_on_demand(out, &index->on_demand);
 		write_warm(out, &index->warm, &index->throughput, table->billing);
 	}
@@ -167,6 +196,20 @@ static enum code write_indexes(struct call *call, struct table *table, bool is_l
 	}
 	if (is_open)
 		json_out_close(&call->out, ']');
+	return code;
+}
+
+static enum code write_vectors(struct call *call, struct table *table, enum table_status status, struct err *err)
+{
+	enum code code = OK;
+
+	if (!table->vector_count)
+		return OK;
+	json_out_name(&call->out, STR("VectorIndexes"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < table->vector_count && code == OK; i++)
+		code = write_index(call, table, &table->vectors[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+	json_out_close(&call->out, ']');
 	return code;
 }
 
@@ -247,6 +290,8 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	code = write_indexes(call, table, true, status, err);
 	if (code == OK)
 		code = write_indexes(call, table, false, status, err);
+	if (code == OK)
+		code = write_vectors(call, table, status, err);
 	write_stream(call, table);
 	write_settings(out, table);
 	json_out_close(out, '}');

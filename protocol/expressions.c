@@ -10,7 +10,7 @@ struct text {
 	struct str text;
 };
 
-#define TEXT_COUNT 5
+#define TEXT_COUNT 6
 
 /* In the order in which AWS lists them in messages. */
 static void list_texts(const struct expression_request *request, struct text texts[TEXT_COUNT])
@@ -20,6 +20,7 @@ static void list_texts(const struct expression_request *request, struct text tex
 	texts[2] = (struct text){"ConditionExpression", request->condition};
 	texts[3] = (struct text){"FilterExpression", request->filter};
 	texts[4] = (struct text){"KeyConditionExpression", request->key_condition};
+	texts[5] = (struct text){"SearchConditionExpression", request->search};
 }
 
 static void add_to_list(struct buf *list, const char *name)
@@ -114,7 +115,7 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		return err_set(err, MSG_NAMES_WITHOUT_EXPRESSION);
 	/* A projection has no values, so alone it does not count. */
 	if (request->values && !str_is_set(request->update) && !str_is_set(request->condition) && !str_is_set(request->filter) &&
-	    !str_is_set(request->key_condition))
+	    !str_is_set(request->key_condition) && !str_is_set(request->search))
 		return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, request->valued);
 	if (has_names)
 		code = check_names(request->names, err);
@@ -163,6 +164,8 @@ enum code expressions_parse(struct arena *arena, const struct expression_request
 		code = expr_parse_projection(&env, request->projection, &out->projection, err);
 	if (!code && str_is_set(request->key_condition))
 		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition, &out->key_condition, err);
+	if (!code && str_is_set(request->search))
+		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &out->search, err);
 	if (!code)
 		code = expr_check_unused(&env, err);
 	return code;

@@ -21,7 +21,7 @@ struct legacy_parameter {
 
 struct expression_request {
 	/* The texts; absent where not given or not a parameter of the operation. */
-	struct str update, projection, condition, filter, key_condition;
+	struct str update, projection, condition, filter, key_condition, search;
 	/* What MSG_VALUES_WITHOUT_EXPRESSION says is null, with its verb: "ConditionExpression is". */
 	const char *valued;
 	const struct expression_attribute_name_map *names; /* NULL: not a parameter */
@@ -34,7 +34,7 @@ struct expression_request {
 struct expressions {
 	struct update *update;
 	struct projection *projection;
-	const struct node *condition, *filter, *key_condition;
+	const struct node *condition, *filter, *key_condition, *search;
 };
 
 /*
@@ -45,7 +45,7 @@ enum code expressions_check(struct call *call, const struct expression_request *
 
 /*
  * Parses every expression given, after expressions_check() found nothing, and then requires every name and value to be used.
- * In the order of DynamoDB Local: update, condition, filter, projection, key condition.
+ * In the order of DynamoDB Local: update, condition, filter, projection, key condition; search.
  */
 enum code expressions_parse(struct arena *arena, const struct expression_request *request, struct expressions *out,
 			    struct err *err) WARN_UNUSED;

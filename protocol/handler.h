@@ -21,6 +21,7 @@ struct call {
 	struct arena *arena;
 	struct ns ns;
 	int64_t now_ms;
+	size_t body_size;
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
 	/* Tables of the call, released by op_run when the handler is done. */

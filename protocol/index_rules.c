@@ -3,6 +3,7 @@
 #include "core/buf.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/vector_messages.h"
 
 static struct str name_of(const struct global_secondary_index_update *update)
 {
@@ -17,13 +18,17 @@ bool index_rules_is_heavy(const struct update_table_input *input)
 		if (!updates->v[i].update)
 			return true;
 	}
-	return false;
+	return input->vector_index_updates.n > 0;
 }
 
 static bool creates(const struct update_table_input *input)
 {
 	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
 		if (input->global_secondary_index_updates.v[i].create)
+			return true;
+	}
+	for (size_t i = 0; i < input->vector_index_updates.n; i++) {
+		if (input->vector_index_updates.v[i].create)
 			return true;
 	}
 	return false;
@@ -48,6 +53,19 @@ static enum code check_entries(const struct global_secondary_index_update_list *
 			if (str_eq(name_of(&updates->v[i]), name_of(&updates->v[k])))
 				return err_set(err, MSG_UPDATE_INDEX_TWICE, STR_ARG(name_of(&updates->v[i])));
 		}
+	}
+	return OK;
+}
+
+static enum code check_vector_entries(const struct vector_index_update_list *updates, struct err *err)
+{
+	if (updates->v && updates->n == 0)
+		return err_set(err, MSG_INDEX_LIST_EMPTY, "VectorIndexUpdates");
+	for (size_t i = 0; i < updates->n; i++) {
+		if (updates->v[i].create && updates->v[i].delete)
+			return err_set(err, MSG_VECTOR_UPDATE_BOTH);
+		if (!updates->v[i].create && !updates->v[i].delete)
+			return err_set(err, MSG_VECTOR_UPDATE_NEITHER);
 	}
 	return OK;
 }
@@ -77,65 +95,92 @@ enum code index_rules_request(const struct update_table_input *input, struct err
 	if (updates->v && updates->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexUpdates");
 	enum code code = check_entries(updates, err);
+	if (code == OK)
+		code = check_vector_entries(&input->vector_index_updates, err);
 	return code == OK ? check_alone(input, err) : code;
 }
 
 /* The index that is being created or deleted, or NULL. */
 static const struct index *index_at_work(const struct table *table)
 {
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (table->indexes[i].is_backfilling || table->indexes[i].status == STATUS_DELETING)
-			return &table->indexes[i];
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		const struct index *index = table_index_at(table, i);
+
+		if (index->is_backfilling || index->status == STATUS_DELETING)
+			return index;
 	}
 	return NULL;
 }
 
-/* The index's own state against what is asked of it. */
-static enum code check_one(const struct table *table, const struct global_secondary_index_update *update, struct err *err)
+enum action { ACTION_CREATE, ACTION_UPDATE, ACTION_DELETE };
+
+/* The index's own state against what is asked of it; `index` is the one of that name, or NULL. */
+static enum code check_one(const struct table *table, const struct index *index, struct str name, enum action action, struct err *err)
 {
-	struct str name = name_of(update);
-	const struct index *index = table_index(table, name);
 	bool is_allocating = index && index->is_backfilling && table->status == STATUS_UPDATING;
 
-	if (!index && update->create)
+	if (!index && action == ACTION_CREATE)
 		return OK;
 	if (!index)
 		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(name), STR_ARG(table->name));
-	if (index->is_local && !update->create)
-		return err_set(err, MSG_UPDATE_INDEX_LOCAL, update->delete ? "delete" : "update", STR_ARG(name));
+	if (index->is_local && !action == ACTION_CREATE)
+		return err_set(err, MSG_UPDATE_INDEX_LOCAL, action == ACTION_DELETE ? "delete" : "update", STR_ARG(name));
 	if (index->status == STATUS_DELETING)
 		return err_set(err, MSG_INDEX_IN_USE, "deleted", STR_ARG(table->name), STR_ARG(name));
-	if (update->create && index->is_backfilling)
+	if (action == ACTION_CREATE && index->is_backfilling)
 		return err_set(err, MSG_INDEX_BEING_CREATED, STR_ARG(table->name), STR_ARG(name));
-	if (update->create && !index_at_work(table))
+	if (action == ACTION_CREATE && !index_at_work(table))
 		return err_set(err, MSG_INDEX_EXISTS);
-	if (update->delete && is_allocating)
+	if (action == ACTION_DELETE && is_allocating)
 		return err_set(err, MSG_INDEX_ALLOCATING, STR_ARG(table->name), STR_ARG(name));
-	if (update->update && is_allocating)
+	if (action == ACTION_UPDATE && is_allocating)
 		return err_set(err, MSG_INDEX_NOT_FILLING, STR_ARG(table->name), STR_ARG(name));
-	if (update->update && index->status == STATUS_UPDATING)
+	if (action == ACTION_UPDATE && index->status == STATUS_UPDATING)
 		return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->name), STR_ARG(name));
+	return OK;
+}
+
+/* One more creation or deletion, of the index of that name, on top of `heavy` others. */
+static enum code check_heavy(const struct table *table, struct str name, enum action action, unsigned *heavy, struct err *err)
+{
+	const struct index *at_work = index_at_work(table);
+
+	/* deleting the index that is being filled calls its creation off */
+	if (++*heavy > 1 || (at_work && !(action == ACTION_DELETE && str_eq(name, at_work->name))))
+		return err_set(err, MSG_UPDATE_INDEX_MANY);
 	return OK;
 }
 
 enum code index_rules_state(const struct table *table, const struct update_table_input *input, struct err *err)
 {
 	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
-	const struct index *at_work = index_at_work(table);
+	const struct vector_index_update_list *vectors = &input->vector_index_updates;
 	unsigned heavy = 0;
+	enum code code = OK;
 
-	for (size_t i = 0; i < updates->n; i++) {
-		enum code code = check_one(table, &updates->v[i], err);
+	for (size_t i = 0; i < updates->n && code == OK; i++) {
+		struct str name = name_of(&updates->v[i]);
+		enum action action = updates->v[i].create ? ACTION_CREATE : updates->v[i].update ? ACTION_UPDATE : ACTION_DELETE;
+		const struct index *index = table_index(table, name);
 
-		if (code != OK)
-			return code;
-		if (updates->v[i].update)
-			continue;
-		/* deleting the index that is being filled calls its creation off */
-		if (++heavy > 1 || (at_work && !(updates->v[i].delete && str_eq(name_of(&updates->v[i]), at_work->name))))
-			return err_set(err, MSG_UPDATE_INDEX_MANY);
+		if (!index && action == ACTION_CREATE)
+			index = table_vector(table, name);
+		code = check_one(table, index, name, action, err);
+		if (code == OK && action != ACTION_UPDATE)
+			code = check_heavy(table, name, action, &heavy, err);
 	}
-	return OK;
+	for (size_t i = 0; i < vectors->n && code == OK; i++) {
+		enum action action = vectors->v[i].create ? ACTION_CREATE : ACTION_DELETE;
+		struct str name = vectors->v[i].create ? vectors->v[i].create->index_name : vectors->v[i].delete->index_name;
+		const struct index *index = table_vector(table, name);
+
+		if (!index && action == ACTION_CREATE)
+			index = table_index(table, name);
+		code = check_one(table, index, name, action, err);
+		if (code == OK)
+			code = check_heavy(table, name, action, &heavy, err);
+	}
+	return code;
 }
 
 /* A table is UPDATING while an index is allocated or deleted: then AWS lets through what does not touch its capacity or stream. */
@@ -158,9 +203,9 @@ enum code index_rules_while_updating(const struct table *table, const struct upd
 
 static struct index *index_named(struct table *table, struct str name)
 {
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (str_eq(table->indexes[i].name, name))
-			return &table->indexes[i];
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		if (str_eq(table_index_at(table, i)->name, name))
+			return table_index_at(table, i);
 	}
 	return NULL;
 }
@@ -227,6 +272,15 @@ static enum code check_definitions(struct table *table, const struct create_glob
 	return is_missing ? err_set(err, MSG_KEYS_MISSING, STR_ARG(buf_str(&keys)), STR_ARG(buf_str(&defined))) : OK;
 }
 
+/* A new index of a live table, to be filled. */
+static void begin(struct table *table, struct index *added)
+{
+	added->number = table->next_index++;
+	added->status = STATUS_CREATING;
+	added->is_backfilling = true;
+	table_index_settle(table, added);
+}
+
 static enum code create_index(struct table *table, const struct create_global_secondary_index_action *input,
 			      const struct attribute_definitions *definitions, struct err *err)
 {
@@ -251,14 +305,31 @@ static enum code create_index(struct table *table, const struct create_global_se
 	code = table_rules_define(table, definitions, err);
 	if (code == OK)
 		code = table_rules_add_global(table, &index, err);
-	if (code != OK)
-		return code;
-	struct index *added = &table->indexes[table->index_count - 1];
-	added->number = table->next_index++;
-	added->status = STATUS_CREATING;
-	added->is_backfilling = true;
-	table_index_settle(table, added);
-	return OK;
+	if (code == OK)
+		code = table_rules_not_vector_key(table, &table->indexes[table->index_count - 1], err);
+	if (code == OK)
+		begin(table, &table->indexes[table->index_count - 1]);
+	return code;
+}
+
+static enum code create_vector(struct table *table, const struct create_vector_index_action *input,
+			       const struct attribute_definitions *definitions, struct err *err)
+{
+	struct vector_index vector = {
+		.index_name = input->index_name, .vector_attribute = input->vector_attribute, .search_schema = input->search_schema,
+		.projection = input->projection, .dimensions = input->dimensions, .distance_function = input->distance_function,
+	};
+
+	if (table->billing != BILLING_PAY_PER_REQUEST)
+		return err_set(err, MSG_VECTOR_BILLING);
+	if (table->vector_count >= VECTOR_INDEXES_MAX)
+		return err_set(err, MSG_VECTOR_COUNT_UPDATE, VECTOR_INDEXES_MAX);
+	enum code code = table_rules_define(table, definitions, err);
+	if (code == OK)
+		code = table_rules_add_vector(table, &vector, definitions, err);
+	if (code == OK)
+		begin(table, &table->vectors[table->vector_count - 1]);
+	return code;
 }
 
 static void delete_index(struct table *table, struct str name)
@@ -297,6 +368,14 @@ enum code index_rules_apply(struct table *table, const struct update_table_input
 			code = create_index(table, update->create, &input->attribute_definitions, err);
 		else if (update->update)
 			code = update_index(table, update->update, now_ms, err);
+		else
+			delete_index(table, update->delete->index_name);
+	}
+	for (size_t i = 0; i < input->vector_index_updates.n && code == OK; i++) {
+		const struct vector_index_update *update = &input->vector_index_updates.v[i];
+
+		if (update->create)
+			code = create_vector(table, update->create, &input->attribute_definitions, err);
 		else
 			delete_index(table, update->delete->index_name);
 	}

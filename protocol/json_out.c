@@ -91,6 +91,21 @@ void json_out_units(struct json_out *out, double value)
 	buf_printf(&out->buf, "%.1f", value); /* units are multiples of one half */
 }
 
+void json_out_double(struct json_out *out, double value)
+{
+	char text[40];
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	separate(out);
+	buf_add_str(&out->buf, str_of(text));
+	if (!strpbrk(text, ".e"))
+		buf_add_lit(&out->buf, ".0");
+}
+
 void json_out_time_ms(struct json_out *out, int64_t ms)
 {
 	separate(out);

@@ -30,6 +30,8 @@ void json_out_string(struct json_out *out, struct str s);
 void json_out_integer(struct json_out *out, int64_t value);
 /* Capacity units and the like: shortest form, "0.5", "1.0". */
 void json_out_units(struct json_out *out, double value);
+/* The shortest decimal that reads back as the number: "0.4000000059604645", "2.0". Must be finite. */
+void json_out_double(struct json_out *out, double value);
 /* Unix time in seconds with millisecond fraction, AWS's form of timestamps: 1700000000.123. */
 void json_out_time_ms(struct json_out *out, int64_t ms);
 void json_out_boolean(struct json_out *out, bool value);

@@ -51,6 +51,28 @@ static void write_indexes(struct json_out *out, enum capacity_form form, const s
 		json_out_close(out, '}');
 }
 
+static void write_vectors(struct json_out *out, const struct cost *cost)
+{
+	bool is_open = false;
+
+	for (size_t i = 0; i < cost->table->vector_count; i++) {
+		if (cost->vector_bytes[i] <= 0)
+			continue;
+		if (!is_open) {
+			json_out_name(out, STR("VectorIndexes"));
+			json_out_open(out, '{');
+			is_open = true;
+		}
+		json_out_name(out, cost->table->vectors[i].name);
+		json_out_open(out, '{');
+		json_out_name(out, STR("VectorWriteRequestBytes"));
+		json_out_units(out, cost->vector_bytes[i]);
+		json_out_close(out, '}');
+	}
+	if (is_open)
+		json_out_close(out, '}');
+}
+
 static void write_capacity(struct json_out *out, int wanted, enum capacity_form form, const struct cost *cost)
 {
 	json_out_open(out, '{');
@@ -63,6 +85,7 @@ static void write_capacity(struct json_out *out, int wanted, enum capacity_form 
 		json_out_close(out, '}');
 		write_indexes(out, form, cost, true);
 		write_indexes(out, form, cost, false);
+		write_vectors(out, cost);
 	}
 	json_out_close(out, '}');
 }

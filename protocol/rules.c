@@ -2,6 +2,7 @@
 
 #include "core/value.h"
 #include "protocol/item_messages.h"
+#include "protocol/vector_messages.h"
 #include "storage/messages.h"
 
 enum code rules_return_values(int return_values, struct err *err)
@@ -111,6 +112,17 @@ enum code rules_index(const struct table *table, struct str name, struct opt_boo
 	if (opt_is_true(consistent) && !(*out)->is_local)
 		return err_set(err, MSG_INDEX_CONSISTENT);
 	return OK;
+}
+
+enum code rules_not_vector(const struct table *table, struct str name, struct opt_bool consistent, bool is_scan, struct err *err)
+{
+	const struct index *index = str_is_set(name) ? table_vector(table, name) : NULL;
+
+	if (!index || !index_is_kept(index))
+		return OK;
+	if (opt_is_true(consistent))
+		return err_set(err, MSG_INDEX_CONSISTENT);
+	return is_scan ? err_set(err, MSG_VECTOR_SCAN) : err_set(err, MSG_VECTOR_QUERY);
 }
 
 enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter, struct err *err)

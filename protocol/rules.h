@@ -32,6 +32,9 @@ enum code rules_segments(struct opt_int segment, struct opt_int total, struct er
 enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out,
 		      struct err *err) WARN_UNUSED;
 
+/* Whether the name is a vector index's, which Query and Scan refuse, consistent reads first. */
+enum code rules_not_vector(const struct table *table, struct str name, struct opt_bool consistent, bool is_scan, struct err *err) WARN_UNUSED;
+
 /* A Query's filter names no key attribute of what is queried. `parameter`: "Filter Expression" or "QueryFilter". */
 enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter,
 			     struct err *err) WARN_UNUSED;

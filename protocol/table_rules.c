@@ -5,6 +5,7 @@
 #include "core/buf.h"
 #include "protocol/table_messages.h"
 #include "storage/stream.h"
+#include "protocol/vector_messages.h"
 
 static const enum type attribute_types[] = {
 	[SCALAR_ATTRIBUTE_TYPE_S] = TYPE_S, [SCALAR_ATTRIBUTE_TYPE_N] = TYPE_N, [SCALAR_ATTRIBUTE_TYPE_B] = TYPE_B,
@@ -211,7 +212,7 @@ static enum code append_index(struct table *table, struct str name, struct index
 {
 	struct index *indexes = ARENA_ARRAY(table->arena, struct index, table->index_count + 1);
 
-	if (table_index(table, name))
+	if (table_index(table, name) || table_vector(table, name))
 		return err_set(err, MSG_INDEX_TWICE, STR_ARG(name));
 	if (table->index_count)
 		memcpy(indexes, table->indexes, table->index_count * sizeof(*indexes));
@@ -277,6 +278,125 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 	return OK;
 }
 
+static enum vector_distance distance_of(int constant)
+{
+	static const enum vector_distance distances[] = {
+		[VECTOR_DISTANCE_FUNCTION_COSINE] = DISTANCE_COSINE, [VECTOR_DISTANCE_FUNCTION_DOT_PRODUCT] = DISTANCE_DOT_PRODUCT,
+		[VECTOR_DISTANCE_FUNCTION_EUCLIDEAN] = DISTANCE_EUCLIDEAN,
+	};
+
+	return distances[constant];
+}
+
+static bool is_defined(const struct attribute_definitions *definitions, struct str name)
+{
+	for (size_t i = 0; i < definitions->n; i++) {
+		if (str_eq(definitions->v[i].attribute_name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Each element is defined, in the request itself, and stands once; one HASH at most. */
+static enum code read_schema(const struct table *table, const struct search_schema *input, const struct attribute_definitions *definitions,
+			     struct vector_spec *spec, struct err *err)
+{
+	size_t hashes = 0;
+
+	spec->schema = ARENA_ARRAY(table->arena, struct search_element, input->n);
+	for (size_t i = 0; i < input->n; i++) {
+		const struct search_schema_element *element = &input->v[i];
+		bool is_hash = element->search_schema_element_type == SEARCH_SCHEMA_ELEMENT_TYPE_HASH;
+
+		if (!is_defined(definitions, element->attribute_name))
+			return err_set(err, MSG_VECTOR_SCHEMA_UNDEFINED);
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(input->v[k].attribute_name, element->attribute_name))
+				return err_set(err, MSG_VECTOR_SCHEMA_TWICE);
+		}
+		hashes += is_hash;
+		spec->schema[spec->schema_count++] = (struct search_element){*definition(table, element->attribute_name), is_hash};
+	}
+	if (hashes > 1)
+		return err_set(err, MSG_VECTOR_SCHEMA_HASHES, hashes);
+	if (input->n - hashes > VECTOR_FILTERS_MAX)
+		return err_set(err, MSG_VECTOR_SCHEMA_FILTERS, input->n - hashes, VECTOR_FILTERS_MAX);
+	return OK;
+}
+
+/* The vector attribute is a key nowhere, and has the same dimensions in all indexes. */
+static enum code check_vector_attribute(const struct table *table, const struct vector_spec *spec, const struct attribute_definitions *definitions,
+					struct err *err)
+{
+	if (is_defined(definitions, spec->attribute))
+		return err_set(err, MSG_VECTOR_ATTRIBUTE_DEFINED, STR_ARG(spec->attribute));
+	for (size_t i = 0; i <= table->index_count; i++) {
+		const struct key_schema *keys = i < table->index_count ? &table->indexes[i].keys : &table->keys;
+
+		for (unsigned k = 0; k < key_schema_count(keys); k++) {
+			const struct key_attribute *key = &keys->attributes[k];
+
+			if (str_eq(key->name, spec->attribute))
+				return err_set(err, MSG_VECTOR_REDEFINES_KEY, STR_ARG(key->name), type_name(key->type),
+					       k < keys->hash_count ? "HASH" : "RANGE", STR_ARG(key->name), spec->dimensions);
+		}
+	}
+	for (size_t i = 0; i < table->vector_count; i++) {
+		const struct vector_spec *other = table->vectors[i].vector;
+
+		if (str_eq(other->attribute, spec->attribute) && other->dimensions != spec->dimensions)
+			return err_set(err, MSG_VECTOR_ATTRIBUTE_DIMENSIONS, STR_ARG(spec->attribute));
+	}
+	return OK;
+}
+
+enum code table_rules_add_vector(struct table *table, const struct vector_index *input, const struct attribute_definitions *definitions,
+				 struct err *err)
+{
+	struct index *vectors = ARENA_ARRAY(table->arena, struct index, table->vector_count + 1);
+	struct vector_spec *spec = ARENA_NEW(table->arena, struct vector_spec);
+	struct index *index = &vectors[table->vector_count];
+	enum code code;
+
+	if (table_index(table, input->index_name) || table_vector(table, input->index_name))
+		return err_set(err, MSG_INDEX_TWICE, STR_ARG(input->index_name));
+	if (input->dimensions.value > VECTOR_DIMENSIONS_MAX)
+		return err_set(err, MSG_VECTOR_DIMENSIONS, VECTOR_DIMENSIONS_MAX);
+	if (table->vector_count)
+		memcpy(vectors, table->vectors, table->vector_count * sizeof(*vectors));
+	*index = (struct index){.name = str_copy(table->arena, input->index_name), .vector = spec};
+	spec->attribute = str_copy(table->arena, input->vector_attribute->attribute_name);
+	spec->dimensions = (uint32_t)input->dimensions.value;
+	spec->distance = distance_of(input->distance_function);
+	code = read_schema(table, &input->search_schema, definitions, spec, err);
+	if (code == OK)
+		code = check_vector_attribute(table, spec, definitions, err);
+	if (code == OK)
+		code = read_projection(table, input->projection, index, err);
+	if (code != OK)
+		return code;
+	index->size = size_counter_new();
+	table->vectors = vectors;
+	table->vector_count++;
+	return OK;
+}
+
+enum code table_rules_not_vector_key(const struct table *table, const struct index *index, struct err *err)
+{
+	for (unsigned k = 0; k < key_schema_count(&index->keys); k++) {
+		const struct key_attribute *key = &index->keys.attributes[k];
+
+		for (size_t i = 0; i < table->vector_count; i++) {
+			const struct vector_spec *spec = table->vectors[i].vector;
+
+			if (str_eq(spec->attribute, key->name))
+				return err_set(err, MSG_KEY_REDEFINES_VECTOR, STR_ARG(key->name), spec->dimensions, STR_ARG(key->name),
+					       type_name(key->type), k < index->keys.hash_count ? "HASH" : "RANGE");
+		}
+	}
+	return OK;
+}
+
 static bool uses(const struct key_schema *keys, struct str name)
 {
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
@@ -292,6 +412,12 @@ static bool is_used(const struct table *table, struct str name)
 
 	for (size_t i = 0; i < table->index_count && !found; i++)
 		found = index_is_kept(&table->indexes[i]) && uses(&table->indexes[i].keys, name);
+	for (size_t i = 0; i < table->vector_count && !found; i++) {
+		const struct vector_spec *spec = table->vectors[i].vector;
+
+		for (size_t k = 0; k < spec->schema_count && !found && index_is_kept(&table->vectors[i]); k++)
+			found = str_eq(spec->schema[k].attribute.name, name);
+	}
 	return found;
 }
 
@@ -317,7 +443,7 @@ static enum code check_definitions_used(const struct table *table, struct err *e
 	}
 	if (count == table->definition_count)
 		return OK;
-	if (table->index_count == 0)
+	if (table_index_total(table) == 0)
 		return err_set(err, MSG_DEFINITIONS_COUNT);
 	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(table)), STR_ARG(buf_str(&used)));
 }
@@ -430,6 +556,24 @@ static enum code read_indexes(const struct create_table_input *input, struct tab
 	return code;
 }
 
+static enum code read_vectors(const struct create_table_input *input, struct table *table, struct err *err)
+{
+	const struct vector_index_list *vectors = &input->vector_indexes;
+	enum code code = OK;
+
+	if (!vectors->v)
+		return OK;
+	if (vectors->n == 0)
+		return err_set(err, MSG_INDEX_LIST_EMPTY, "VectorIndexes");
+	if (table->billing != BILLING_PAY_PER_REQUEST)
+		return err_set(err, MSG_VECTOR_BILLING);
+	if (vectors->n > VECTOR_INDEXES_MAX)
+		return err_set(err, MSG_VECTOR_COUNT, VECTOR_INDEXES_MAX);
+	for (size_t i = 0; i < vectors->n && code == OK; i++)
+		code = table_rules_add_vector(table, &vectors->v[i], &input->attribute_definitions, err);
+	return code;
+}
+
 static void read_rest(const struct create_table_input *input, struct table *table)
 {
 	table->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
@@ -449,8 +593,6 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 {
 	enum code code;
 
-	if (input->vector_indexes.v)
-		return err_set(err, MSG_FEATURE_ABSENT, "VectorIndexes");
 	if (str_is_set(input->global_table_source_arn) || input->global_table_settings_replication_mode)
 		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
 	code = read_billing(input, table, err);
@@ -460,6 +602,8 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 		code = read_keys(table, &input->key_schema, 1, STR("keySchema"), &table->keys, err);
 	if (code == OK)
 		code = read_indexes(input, table, err);
+	if (code == OK)
+		code = read_vectors(input, table, err);
 	if (code == OK)
 		code = check_definitions_used(table, err);
 	if (code == OK)

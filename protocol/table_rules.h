@@ -18,6 +18,16 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 /* Checks and appends a global index; its number is not set. */
 enum code table_rules_add_global(struct table *table, const struct global_secondary_index *input, struct err *err) WARN_UNUSED;
 
+/*
+ * The same for a vector index. What its SearchSchema names must stand in the request's own `definitions`, even where the table has it
+ * already: so AWS does.
+ */
+enum code table_rules_add_vector(struct table *table, const struct vector_index *input, const struct attribute_definitions *definitions,
+				 struct err *err) WARN_UNUSED;
+
+/* No key of a new global index is the attribute of a vector index. */
+enum code table_rules_not_vector_key(const struct table *table, const struct index *index, struct err *err) WARN_UNUSED;
+
 /* New units of a table or index; `what` names it in the message: "the table", "index NAME". ERR_VALIDATION where they are the old ones. */
 enum code table_rules_units(struct throughput *throughput, const struct provisioned_throughput *input, struct str what, int64_t now_ms,
 			    struct err *err) WARN_UNUSED;

@@ -9,8 +9,8 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < table->index_count && table->status != STATUS_DELETING && table->status != STATUS_CREATING; i++) {
-		if (table->indexes[i].status != STATUS_ACTIVE)
+	for (size_t i = 0; i < table_index_total(table) && table->status != STATUS_DELETING && table->status != STATUS_CREATING; i++) {
+		if (table_index_at(table, i)->status != STATUS_ACTIVE)
 			return err_set(err, MSG_TABLE_INDEXES_IN_USE);
 	}
 	if (table->status == STATUS_CREATING)

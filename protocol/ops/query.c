@@ -80,6 +80,8 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 	if (!code)
 		code = call_table(call, input->table_name, ABSENT_RESOURCE, &page.table, err);
 	if (!code)
+		code = rules_not_vector(page.table, input->index_name, input->consistent_read, false, err);
+	if (!code)
 		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
 	if (!code)
 		code = resolve(call, input, &expressions, &keys, &page, err);

@@ -48,6 +48,8 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 	if (!code)
 		code = call_table(call, input->table_name, ABSENT_RESOURCE, &page.table, err);
 	if (!code)
+		code = rules_not_vector(page.table, input->index_name, input->consistent_read, true, err);
+	if (!code)
 		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
 	if (!code)
 		code = rules_key_paths(page.table, &expressions, err);

@@ -2,6 +2,7 @@
 #include "protocol/index_rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/vector_messages.h"
 #include "storage/backfill.h"
 
 #define SETTLE_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
@@ -10,7 +11,7 @@ static bool asks_for_nothing(const struct update_table_input *input)
 {
 	return !input->billing_mode && !input->provisioned_throughput && !input->global_secondary_index_updates.n && !input->stream_specification &&
 	       !input->sse_specification && !input->table_class && !input->deletion_protection_enabled.is_set && !input->on_demand_throughput &&
-	       !input->warm_throughput;
+	       !input->warm_throughput && !input->vector_index_updates.v;
 }
 
 static enum code check_features(const struct update_table_input *input, struct err *err)
@@ -18,8 +19,6 @@ static enum code check_features(const struct update_table_input *input, struct e
 	if (input->replica_updates.v || input->global_table_witness_updates.v || input->multi_region_consistency ||
 	    input->global_table_settings_replication_mode)
 		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
-	if (input->vector_index_updates.v)
-		return err_set(err, MSG_FEATURE_ABSENT, "VectorIndexUpdates");
 	if (asks_for_nothing(input))
 		return err_set(err, MSG_UPDATE_NOTHING);
 	if (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST && input->provisioned_throughput)
@@ -41,6 +40,8 @@ static enum code change_billing(struct table *table, const struct update_table_i
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
 		if (!input->provisioned_throughput)
 			return err_set(err, MSG_UPDATE_UNITS_REQUIRED);
+		if (table->vector_count)
+			return err_set(err, MSG_VECTOR_BILLING_CHANGE);
 		/* AWS: the limits of on-demand go with it */
 		table->on_demand.is_set = false;
 		for (size_t i = 0; i < table->index_count; i++)

@@ -429,6 +429,10 @@ static enum code plan_source(struct call *call, const struct partiql_statement *
 
 	if (code != OK || !str_is_set(statement->index))
 		return code;
+	/* AWS: a vector index is refused in Scan's words, whatever the WHERE clause */
+	code = rules_not_vector(plan->table, statement->index, (struct opt_bool){0}, true, err);
+	if (code != OK)
+		return code;
 	plan->index = table_index(plan->table, statement->index);
 	if (!plan->index)
 		return err_set(err, MSG_PARTIQL_INDEX_UNKNOWN);

@@ -32,6 +32,13 @@ MEANT = {
     ("UntagResourceInput.TagKeys", "required"): RULE,
     ("ListTagsOfResourceInput.ResourceArn", "required"): RULE,
     ("ResourceArnString", "limits"): RULE,
+    ("SearchVectorsInput.TableName", "required"): RULE,
+    ("SearchVectorsInput.IndexName", "required"): RULE,
+    ("SearchVectorsInput.SearchVector", "required"): RULE,
+    ("SearchVectorsInput.TopK", "required"): RULE,
+    ("SearchIndexName", "limits"): RULE,
+    ("SearchIndexName", "pattern"): RULE,
+    ("SearchVectorList", "limits"): RULE,
 }
 
 

@@ -41,7 +41,7 @@ static void call(struct str op, struct str body)
 static void set_up(void)
 {
 	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
-	struct catalog_options catalog_options = {0};
+	struct catalog_options catalog_options = {.vector_memory_bytes = 1 << 20};
 	struct err err;
 	struct store *store;
 
@@ -55,6 +55,15 @@ static void set_up(void)
 		 "\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}],\"GlobalSecondaryIndexes\":[{"
 		 "\"IndexName\":\"gsi\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],\"Projection\":{\"ProjectionType\":"
 		 "\"KEYS_ONLY\"}}],\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}"));
+	call(STR("CreateTable"),
+	     STR("{\"TableName\":\"vec\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":"
+		 "\"S\"},{\"AttributeName\":\"tenant\",\"AttributeType\":\"S\"},{\"AttributeName\":\"category\",\"AttributeType\":\"S\"}],"
+		 "\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}],\"VectorIndexes\":[{\"IndexName\":\"cosine\","
+		 "\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,\"DistanceFunction\":\"COSINE\",\"Projection\":{"
+		 "\"ProjectionType\":\"ALL\"}},{\"IndexName\":\"schema\",\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,"
+		 "\"DistanceFunction\":\"EUCLIDEAN\",\"Projection\":{\"ProjectionType\":\"KEYS_ONLY\"},\"SearchSchema\":[{\"AttributeName\":"
+		 "\"tenant\",\"SearchSchemaElementType\":\"HASH\"},{\"AttributeName\":\"category\",\"SearchSchemaElementType\":"
+		 "\"INLINE_FILTER\"}]}]}"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,265 @@
+/* SearchVectors. AWS: API Reference, SearchVectors; messages and their order as recorded. */
+#include "core/image.h"
+#include "core/number.h"
+#include "protocol/expressions.h"
+#include "protocol/handler.h"
+#include "protocol/item_messages.h"
+#include "protocol/respond.h"
+#include "protocol/rules.h"
+#include "protocol/vector_messages.h"
+#include "storage/messages.h"
+#include "storage/vector.h"
+
+#define INDEX_NAME_MIN 3
+#define INDEX_NAME_MAX 255
+#define REQUEST_BYTES_MIN 1024 /* a search is billed. Source: recorded answers of AWS */
+
+/* Each member that the request cannot do without, then their lengths. */
+static enum code check_members(const struct call *call, const struct search_vectors_input *input, struct err *err)
+{
+	const char *missing = !str_is_set(input->table_name)   ? "TableName"
+			      : !str_is_set(input->index_name) ? "IndexName"
+			      : !input->search_vector.v        ? "SearchVector"
+			      : !input->top_k.is_set           ? "TopK"
+							       : NULL;
+
+	if (missing)
+		return err_set(err, MSG_SEARCH_FIELD, missing, call->body_size);
+	if (input->index_name.n < INDEX_NAME_MIN)
+		return err_set(err, MSG_SEARCH_SHORT, "IndexName", INDEX_NAME_MIN);
+	if (input->index_name.n > INDEX_NAME_MAX)
+		return err_set(err, MSG_SEARCH_LONG, "IndexName", INDEX_NAME_MAX);
+	if (input->search_vector.n == 0)
+		return err_set(err, MSG_SEARCH_SHORT, "SearchVector", 1);
+	if (input->search_vector.n > VECTOR_DIMENSIONS_MAX)
+		return err_set(err, MSG_SEARCH_LONG, "SearchVector", VECTOR_DIMENSIONS_MAX);
+	if (input->top_k.value > VECTOR_TOP_MAX)
+		return err_set(err, MSG_SEARCH_TOP, (long long)input->top_k.value, VECTOR_TOP_MAX);
+	return OK;
+}
+
+/* Whether the condition is equalities of a path and a value, joined by AND, and nothing else. */
+static bool is_equalities(const struct node *node, unsigned depth)
+{
+	if (depth > EXPR_DEPTH_MAX)
+		return false;
+	if (node->kind == NODE_AND)
+		return is_equalities(node->args[0], depth + 1) && is_equalities(node->args[1], depth + 1);
+	return node->kind == NODE_EQ && ((node->args[0]->kind == NODE_PATH && node->args[1]->kind == NODE_VALUE) ||
+					 (node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
+}
+
+/* What the request alone tells. */
+static enum code parse(struct call *call, const struct search_vectors_input *input, float *query, struct expressions *out, struct err *err)
+{
+	struct expression_request request = {
+		.projection = input->projection_expression,
+		.search = input->search_condition_expression,
+		.valued = "SearchConditionExpression is",
+		.names = &input->expression_attribute_names,
+		.values = input->expression_attribute_values,
+	};
+	struct value vector = {.type = TYPE_L, .n = (uint32_t)input->search_vector.n, .elements = input->search_vector.v};
+
+	if (!vector_of_list(&vector, query))
+		return err_set(err, MSG_SEARCH_VECTOR);
+	enum code code = expressions_check(call, &request, err);
+	if (code == OK)
+		code = expressions_parse(call->arena, &request, out, err);
+	if (code == OK && out->search && !is_equalities(out->search, 0))
+		return err_set(err, MSG_SEARCH_COMPARATOR);
+	return code;
+}
+
+static const struct search_element *element_of(const struct vector_spec *spec, struct str name)
+{
+	for (size_t i = 0; i < spec->schema_count; i++) {
+		if (str_eq(spec->schema[i].attribute.name, name))
+			return &spec->schema[i];
+	}
+	return NULL;
+}
+
+static enum code check_equality(const struct vector_spec *spec, const struct node *node, const struct value **hash, struct err *err)
+{
+	bool is_path_first = node->args[0]->kind == NODE_PATH;
+	const struct path *path = node->args[is_path_first ? 0 : 1]->path;
+	const struct value *value = &node->args[is_path_first ? 1 : 0]->value;
+	struct str name = path->steps[0].name;
+	const struct search_element *element = element_of(spec, name);
+
+	if (!element)
+		return err_set(err, MSG_SEARCH_ATTRIBUTE, STR_ARG(name));
+	if (path->n > 1)
+		return err_set(err, MSG_KEY_NOT_SCALAR, "IndexKey", STR_ARG(name));
+	if (value->type != element->attribute.type)
+		return err_set(err, MSG_SEARCH_TYPE, STR_ARG(name), type_name((enum type)value->type), type_name(element->attribute.type));
+	if (element->is_hash && value->n == 0)
+		return err_set(err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(name));
+	if (element->is_hash)
+		*hash = value;
+	return OK;
+}
+
+/* Against the SearchSchema; `*hash` becomes the value asked of its HASH element. */
+static enum code check_condition(const struct vector_spec *spec, const struct node *node, const struct value **hash, struct err *err)
+{
+	if (node->kind != NODE_AND)
+		return check_equality(spec, node, hash, err);
+	enum code code = check_condition(spec, node->args[0], hash, err); /* is_equalities() saw how deep it is */
+	return code == OK ? check_condition(spec, node->args[1], hash, err) : code;
+}
+
+/* What the table adds. */
+static enum code resolve(struct call *call, const struct search_vectors_input *input, const struct expressions *expressions,
+			 struct vector_search *search, struct err *err)
+{
+	enum code code = call_table(call, input->table_name, ABSENT_RESOURCE, &search->table, err);
+
+	if (code != OK)
+		return code;
+	search->index = table_vector(search->table, input->index_name);
+	if (!search->index || !index_is_kept(search->index))
+		return err_set(err, MSG_INDEX_UNKNOWN, STR_ARG(input->index_name));
+	if (search->index->status == STATUS_CREATING || search->index->is_backfilling)
+		return err_set(err, MSG_SEARCH_BACKFILLING, STR_ARG(search->index->name));
+	const struct vector_spec *spec = search->index->vector;
+	if (input->search_vector.n != spec->dimensions)
+		return err_set(err, MSG_SEARCH_DIMENSIONS, input->search_vector.n, spec->dimensions);
+	search->condition = expressions->search;
+	if (search->condition)
+		code = check_condition(spec, search->condition, &search->hash, err);
+	if (code == OK && search->index->keys.hash_count > 0 && !search->hash)
+		return err_set(err, MSG_SEARCH_HASH);
+	return code == OK ? rules_key_paths(search->table, expressions, err) : code;
+}
+
+/* Whether the index gives the vector back: it projects it, which KEYS_ONLY does not. */
+static bool has_vector(const struct index *index)
+{
+	bool found = index->projection == PROJECT_ALL;
+
+	for (size_t i = 0; i < index->included_count && !found; i++)
+		found = str_eq(index->included[i], index->vector->attribute);
+	return found;
+}
+
+/* The hit's item with the vector among its attributes. */
+static enum code item_with_vector(struct call *call, const struct index *index, const struct vector_hit *hit, struct value *item, struct err *err)
+{
+	uint32_t n = index->vector->dimensions;
+	struct value *elements = ARENA_ARRAY(call->arena, struct value, n);
+
+	if (!image_decode(call->arena, hit->image, item))
+		return err_set(err, MSG_ROW_MALFORMED);
+	for (uint32_t i = 0; i < n; i++) {
+		struct buf text = buf_in(call->arena);
+		char *bytes = arena_bytes(call->arena, NUMBER_MAX);
+		size_t length;
+
+		vector_format(hit->floats[i], &text);
+		enum code code = number_parse(buf_str(&text), bytes, &length, err);
+		if (code != OK)
+			return code;
+		elements[i] = value_of_str(TYPE_N, (struct str){bytes, length});
+	}
+	struct member *members = ARENA_ARRAY(call->arena, struct member, item->n + 1);
+	if (item->n)
+		memcpy(members, item->members, item->n * sizeof(*members));
+	members[item->n] = (struct member){index->vector->attribute, {.type = TYPE_L, .n = n, .elements = elements}};
+	value_sort_members(members, item->n + 1, NULL);
+	*item = (struct value){.type = TYPE_M, .n = item->n + 1, .members = members};
+	return OK;
+}
+
+/* The vector as AWS writes its copy: "1.0" where the item has "1". */
+static void write_vector(struct json_out *out, const struct value *list)
+{
+	json_out_open(out, '{');
+	json_out_name(out, STR("L"));
+	json_out_open(out, '[');
+	for (uint32_t i = 0; i < list->n; i++) {
+		struct buf text = buf_in(out->buf.arena);
+
+		vector_format(number_to_float(value_str(&list->elements[i])), &text);
+		json_out_open(out, '{');
+		json_out_field_string(out, "N", buf_str(&text));
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+}
+
+static enum code write_item(struct call *call, const struct index *index, const struct projection *projection, const struct vector_hit *hit,
+			    struct err *err)
+{
+	struct json_out *out = &call->out;
+	struct subject subject = {call->arena, NULL, hit->image};
+	struct value item;
+
+	if (!projection || !has_vector(index) || !projection_has(projection, index->vector->attribute)) {
+		respond_item(call, hit->image, projection);
+		return OK;
+	}
+	enum code code = item_with_vector(call, index, hit, &item, err);
+	if (code != OK)
+		return code;
+	subject.item = &item;
+	struct value projected = expr_project(projection, &subject);
+	json_out_open(out, '{');
+	for (uint32_t i = 0; i < projected.n; i++) {
+		json_out_name(out, projected.members[i].name);
+		if (str_eq(projected.members[i].name, index->vector->attribute))
+			write_vector(out, &projected.members[i].value);
+		else
+			json_out_value(out, &projected.members[i].value);
+	}
+	json_out_close(out, '}');
+	return OK;
+}
+
+static enum code respond(struct call *call, const struct vector_search *search, const struct projection *projection, int wanted, struct err *err)
+{
+	struct json_out *out = &call->out;
+	enum code code = OK;
+
+	json_out_open(out, '{');
+	json_out_name(out, STR("SearchResults"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < search->n && code == OK; i++) {
+		json_out_open(out, '{');
+		json_out_name(out, STR("Item"));
+		code = write_item(call, search->index, projection, &search->hits[i], err);
+		json_out_name(out, STR("Score"));
+		json_out_double(out, (double)search->hits[i].score);
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+	if (wanted == RETURN_CONSUMED_CAPACITY_TOTAL || wanted == RETURN_CONSUMED_CAPACITY_INDEXES) {
+		json_out_name(out, STR("ConsumedCapacity"));
+		json_out_open(out, '{');
+		json_out_name(out, STR("VectorSearchRequestBytes"));
+		json_out_units(out, search->bytes < REQUEST_BYTES_MIN ? REQUEST_BYTES_MIN : (double)search->bytes);
+		json_out_close(out, '}');
+	}
+	json_out_close(out, '}');
+	return code;
+}
+
+enum code op_search_vectors(struct call *call, const struct search_vectors_input *input, struct err *err)
+{
+	float *query = ARENA_ARRAY(call->arena, float, input->search_vector.n);
+	struct vector_search search = {.query = query, .top = (unsigned)input->top_k.value};
+	struct expressions expressions = {0};
+	enum code code = check_members(call, input, err);
+
+	if (code == OK)
+		code = parse(call, input, query, &expressions, err);
+	if (code == OK)
+		code = resolve(call, input, &expressions, &search, err);
+	if (code == OK)
+		code = vector_search(call->service->catalog, call->arena, &search, err);
+	if (code != OK)
+		return code;
+	return respond(call, &search, expressions.projection, input->return_consumed_capacity, err);
+}
