@@ -475,7 +475,7 @@ EXPLAINED = [
     ("index key of a wrong type or empty: AWS's text names attribute, types and index, and the first index",
      lambda q, o, m: ("Index Key" in message_of(m) or "IndexKey" in message_of(m) or "Index Key" in json.dumps(m)) and
      (message_of(o).endswith("Type mismatch for Index Key") or "Invalid attribute value type" in message_of(o) or "IndexKey" in message_of(o)
-      or str(o.get("type")).startswith("ConditionalCheckFailed") or o.get("type") == "TransactionCanceledException")),
+      or "secondary index key" in message_of(o) or str(o.get("type")).startswith("ConditionalCheckFailed") or o.get("type") == "TransactionCanceledException")),
     ("MODIFIED of a document path: AWS returns what changed, the other the whole attribute",
      lambda q, o, m: "RETURNING MODIFIED" in json.dumps(q) and o["status"] == m["status"] == 200),
     ("an update of a key attribute is refused before the item is looked at",
@@ -501,13 +501,18 @@ EXPLAINED = [
      message_of(o).startswith("Multiple conditions on same key")),
     ("IS and attribute_type of a key: the other takes the type's name for a value of the key",
      lambda q, o, m: (WRONG_TYPE in message_of(o) or "ORDER BY" in message_of(m)) and
-     re.search(r'\b(pk|sk|g|h|l)(\\\\")? IS |attribute_type\(', json.dumps(q))),
+     re.search(r'\b(pk|sk|g|h|l)(\\")? IS |attribute_type\(', json.dumps(q))),
     ("batches: of a key of the wrong type beside further conditions the type is told",
      lambda q, o, m: message_of(o) == "Only single item select is supported" and message_of(m).startswith("Key attribute's data type")),
     ("batches: a SELECT without the full key is told before its ORDER BY",
      lambda q, o, m: "ORDER BY" in message_of(o) and message_of(m).startswith("Select statements within")),
     ("null within a set: the other's text is cut short",
      lambda q, o, m: message_of(o).startswith("INVALID_PARAMETER_VALUE:") and "Unsupported data type in Bag" in message_of(m)),
+    ("IS where no condition can stand: AWS's name of the operation",
+     lambda q, o, m: message_of(o) == "Unsupported operation: Typed" and message_of(m) == "Unsupported operation: IsType"),
+    ("several faults of one statement: which of them is named",
+     lambda q, o, m: message_of(m).startswith(("Number of parameters in request", "The arguments to AND/OR must be")) and o["status"] == 400 or
+     " does not project [" in message_of(o) and "for a key attribute cannot contain" in message_of(m)),
     ("two mistakes of one update: which of them is named",
      lambda q, o, m: message_of(o).startswith("The provided expression refers to") and message_of(m).startswith("An operand in the update")),
     ("a transaction with several faults: which of them is named",
