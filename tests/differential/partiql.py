@@ -500,7 +500,7 @@ EXPLAINED = [
                                              "for a key attribute cannot contain an empty" in message_of(m)) or
      message_of(o).startswith("Multiple conditions on same key")),
     ("IS and attribute_type of a key: the other takes the type's name for a value of the key",
-     lambda q, o, m: (WRONG_TYPE in message_of(o) or "ORDER BY" in message_of(m)) and
+     lambda q, o, m: (WRONG_TYPE in message_of(o) or message_of(o).startswith("Key attribute's data type") or "ORDER BY" in message_of(m)) and
      re.search(r'\b(pk|sk|g|h|l)(\\")? IS |attribute_type\(', json.dumps(q))),
     ("batches: of a key of the wrong type beside further conditions the type is told",
      lambda q, o, m: message_of(o) == "Only single item select is supported" and message_of(m).startswith("Key attribute's data type")),
@@ -512,6 +512,8 @@ EXPLAINED = [
      lambda q, o, m: message_of(o) == "Unsupported operation: Typed" and message_of(m) == "Unsupported operation: IsType"),
     ("several faults of one statement: which of them is named",
      lambda q, o, m: message_of(m).startswith(("Number of parameters in request", "The arguments to AND/OR must be")) and o["status"] == 400 or
+     message_of(m).startswith("Key attribute's data type") and
+     re.search("^Consistent reads are not|in ORDER BY clause must be", message_of(o)) or
      " does not project [" in message_of(o) and "for a key attribute cannot contain" in message_of(m)),
     ("two mistakes of one update: which of them is named",
      lambda q, o, m: message_of(o).startswith("The provided expression refers to") and message_of(m).startswith("An operand in the update")),
@@ -526,7 +528,7 @@ EXPLAINED = [
     ("overlapping paths: the other names the wrong two",
      lambda q, o, m: "Two document paths" in message_of(o) and "Two document paths" in message_of(m)),
     ("INSERT into a table whose name cannot be: refused by the name",
-     lambda q, o, m: message_of(m).startswith("Table name should be") and str(o.get("type")).startswith("ResourceNotFound")),
+     lambda q, o, m: "Table name should be within" in message_of(m) and str(o.get("type")).startswith("ResourceNotFound")),
     ("a key of the wrong type: we plan IN, OR and the sort key alone as partitions, the other scans",
      lambda q, o, m: message_of(o).startswith("One or more parameter values were invalid: Condition parameter type") and
      message_of(m).startswith("Key attribute's data type")),
