@@ -80,7 +80,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	$(CC) $(LDFLAGS) $^ -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e golden fuzz fuzz-replay bench format coverage install clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench format coverage install clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -111,6 +111,8 @@ golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs
 	@tests/e2e/run
+e2e-all: deps-test debug ## the same with Java (Maven) and Rust (cargo) too: downloads and compiles much
+	@DYNALITH_E2E_ALL=1 scripts/run-tests tests/e2e/run
 lint: ## layers, library doors, prefixes, sizes, generated documents
 	@scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan
