@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"os"
 	"sort"
 	"strings"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 var patterns = []test{
@@ -19,6 +23,7 @@ var patterns = []test{
 	{"pagination", pagination}, {"parallel scan", parallelScan}, {"batches", batches}, {"counters, sets, lists", countersSetsLists},
 	{"uniqueness", uniqueness}, {"optimistic locking", optimisticLocking}, {"idempotent transaction", idempotentTransaction},
 	{"consistent reads", consistentReads}, {"capacity", capacity}, {"time to live", timeToLive}, {"tags", tags},
+	{"an index for a live table", migration}, {"checksums", checksums},
 }
 
 func keySchema(names ...string) []types.KeySchemaElement {
@@ -334,4 +339,50 @@ func tags() {
 	must(client.TagResource(ctx, &dynamodb.TagResourceInput{ResourceArn: arn, Tags: []types.Tag{{Key: aws.String("team"), Value: aws.String("a")}}}))
 	listed := must(client.ListTagsOfResource(ctx, &dynamodb.ListTagsOfResourceInput{ResourceArn: arn})).Tags
 	equal([]string{*listed[0].Key, *listed[0].Value}, []string{"team", "a"})
+}
+
+func migration() {
+	must(client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: app,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("n"), AttributeType: types.ScalarAttributeTypeN}},
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{IndexName: aws.String("by-n"),
+			KeySchema: keySchema("n"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}}}}}))
+	status := func() types.IndexStatus {
+		for _, index := range must(client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: app})).Table.GlobalSecondaryIndexes {
+			if *index.IndexName == "by-n" {
+				return index.IndexStatus
+			}
+		}
+		return "missing"
+	}
+	for end := time.Now().Add(time.Minute); status() == types.IndexStatusCreating && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	equal(status(), types.IndexStatusActive)
+	equal(column(query("by-n", is("n", 17), nil).Items, "SK"), []string{"017"})
+}
+
+// The SDK counts the body's CRC-32 and only warns where it is another than the server's.
+func checksums() {
+	for _, compressed := range []bool{false, true} {
+		warnings, encoding := []string{}, ""
+		checked := dynamodb.NewFromConfig(aws.Config{Region: "us-east-1", Credentials: client.Options().Credentials}, func(o *dynamodb.Options) {
+			o.BaseEndpoint, o.EnableAcceptEncodingGzip = aws.String(os.Getenv("DYNALITH_URL")), compressed
+			o.Logger = logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) {
+				warnings = append(warnings, fmt.Sprintf(format, v...))
+			})
+			o.HTTPClient = smithyhttp.ClientDoFunc(func(request *http.Request) (*http.Response, error) {
+				response, err := http.DefaultClient.Do(request)
+				if err == nil {
+					encoding = response.Header.Get("Content-Encoding")
+				}
+				return response, err
+			})
+		})
+		page := must(checked.Scan(ctx, &dynamodb.ScanInput{TableName: app})) // as much as a page holds
+		equal(page.Count > 0 && page.LastEvaluatedKey != nil, true)
+		equal(encoding == "gzip", compressed)
+		_, err := checked.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("absent")})
+		as[*types.ResourceNotFoundException](err)
+		equal(warnings, []string{})
+	}
 }
