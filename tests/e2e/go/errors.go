@@ -3,19 +3,25 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 var errorTests = []test{
 	{"a missing table", missingTable}, {"a table that is there", tableInUse}, {"a failed condition with its item", conditionWithItem},
 	{"a cancelled transaction", cancelledTransaction}, {"a validation error", validation}, {"mistakes are not tried again", notRetried},
 	{"a deleted table", deleteTable},
+	{"signatures", signatures}, {"a lost answer", lostAnswer},
 }
 
 // as is the error as the SDK's own type.
@@ -123,4 +129,36 @@ func deleteTable() {
 	equal(dynamodb.NewTableNotExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("gone")}, time.Minute), nil)
 	_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String("gone")})
 	as[*types.ResourceNotFoundException](err)
+}
+
+func signatures() {
+	list := func(secret string) error {
+		// Not from the other client's options: their signer keeps the key that it derived, by the access key's name alone.
+		signed := dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: aws.String(os.Getenv("DYNALITH_VERIFY_URL")),
+			Credentials: credentials.NewStaticCredentialsProvider("local", secret, "")})
+		_, err := signed.ListTables(ctx, &dynamodb.ListTablesInput{ExclusiveStartTableName: aws.String("a-b_c.d")})
+		return err
+	}
+	equal(list("local"), nil)
+	equal(as[smithy.APIError](list("wrong")).ErrorCode(), "InvalidSignatureException")
+}
+
+// The answer is lost on its way: the SDK tries again with the same token, and the transaction is applied once.
+func lostAnswer() {
+	before, sent := requests(), 0
+	losing := dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+		o.HTTPClient = smithyhttp.ClientDoFunc(func(request *http.Request) (*http.Response, error) {
+			response, err := http.DefaultClient.Do(request)
+			if sent++; sent == 1 && err == nil {
+				response.Body.Close()
+				return nil, io.ErrUnexpectedEOF
+			}
+			return response, err
+		})
+	})
+	must(losing.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Update: &types.Update{TableName: app, Key: key("LOST", "1"), UpdateExpression: aws.String("ADD n :q"),
+			ExpressionAttributeValues: wire(thing{":q": 1})}}}}))
+	equal([]int{sent, requests() - before}, []int{2, 2})
+	equal(get("LOST", "1")["n"], 1.0)
 }

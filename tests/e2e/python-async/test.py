@@ -163,8 +163,18 @@ async def mistakes_are_not_tried_again(client, table):
     assert requests() - before == 4
 
 
+async def signatures(client, table):
+    for secret, code in (("local", None), ("wrong", "InvalidSignatureException")):
+        async with aioboto3.Session().client("dynamodb", endpoint_url=os.environ["DYNALITH_VERIFY_URL"], aws_access_key_id="local",
+                                             aws_secret_access_key=secret) as other:
+            if code:
+                assert (await fails(client.exceptions.ClientError, other.list_tables()))["Error"]["Code"] == code
+            else:
+                assert (await other.list_tables(ExclusiveStartTableName="a-b_c.d"))["TableNames"] == []
+
+
 TESTS = [create_and_describe, every_type, item_collection_and_pages, sparse_index, sharded_writes_and_fan_out, counters_at_once, one_of_many_wins,
-         uniqueness, idempotent_transaction, exceptions_by_class, mistakes_are_not_tried_again]
+         uniqueness, idempotent_transaction, exceptions_by_class, mistakes_are_not_tried_again, signatures]
 
 
 async def main():

@@ -1,5 +1,6 @@
 use crate::patterns::{add_once, app, put, transact_put};
 use crate::{get, item, key, n, requests, row, s, Count, Outcome};
+use aws_sdk_dynamodb::config::Credentials;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -14,6 +15,7 @@ pub async fn run(client: &Client, count: &mut Count) {
     count.test("a cancelled transaction", cancelled_transaction(client.clone())).await;
     count.test("a validation error", validation(client.clone())).await;
     count.test("mistakes are not tried again", not_retried(client.clone())).await;
+    count.test("signatures", signatures(client.clone())).await;
 }
 
 async fn missing_table(client: Client) -> Outcome {
@@ -85,5 +87,15 @@ async fn not_retried(client: Client) -> Outcome {
     let mismatch = add_once(&client, 3).await.unwrap_err().into_service_error();
     assert!(mismatch.is_idempotent_parameter_mismatch_exception());
     assert_eq!(requests().await - before, 4);
+    Ok(())
+}
+
+async fn signatures(client: Client) -> Outcome {
+    for (secret, want) in [("local", None), ("wrong", Some("InvalidSignatureException"))] {
+        let signed = client.config().to_builder().endpoint_url(std::env::var("DYNALITH_VERIFY_URL")?);
+        let signed = signed.credentials_provider(Credentials::new("local", secret, None, None, "test")).build();
+        let listed = Client::from_conf(signed).list_tables().exclusive_start_table_name("a-b_c.d").send().await;
+        assert_eq!(listed.err().and_then(|e| e.code().map(String::from)).as_deref(), want);
+    }
     Ok(())
 }

@@ -9,8 +9,12 @@ import static dynalith.Main.n;
 import static dynalith.Main.requests;
 import static dynalith.Main.s;
 
+import java.net.URI;
 import java.util.List;
 import java.util.Map;
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 import software.amazon.awssdk.services.dynamodb.model.*;
 
 /** How errors arrive: each as the SDK's class, with what it carries, and none tried again. */
@@ -26,6 +30,7 @@ final class Errors {
 		TESTS.put("a token used for another request", () -> fails(IdempotentParameterMismatchException.class, () -> Patterns.addOnce(2)));
 		TESTS.put("a validation error", Errors::validation);
 		TESTS.put("mistakes are not tried again", Errors::notRetried);
+		TESTS.put("signatures", Errors::signatures);
 	}
 
 	private static void missingTable() throws Exception {
@@ -68,6 +73,18 @@ final class Errors {
 		var error = fails(DynamoDbException.class, () -> CLIENT.getItem(g -> g.tableName("app").key(Map.of("PK", s("x")))));
 		equal(error.awsErrorDetails().errorCode(), "ValidationException");
 		equal(error.awsErrorDetails().errorMessage(), "The provided key element does not match the schema");
+	}
+
+	private static ListTablesResponse listSignedBy(String secret) {
+		try (var client = DynamoDbClient.builder().endpointOverride(URI.create(System.getenv("DYNALITH_VERIFY_URL")))
+				.credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("local", secret))).build()) {
+			return client.listTables(l -> l.exclusiveStartTableName("a-b_c.d"));
+		}
+	}
+
+	private static void signatures() throws Exception {
+		equal(listSignedBy("local").tableNames(), List.of());
+		equal(fails(DynamoDbException.class, () -> listSignedBy("wrong")).awsErrorDetails().errorCode(), "InvalidSignatureException");
 	}
 
 	private static void notRetried() throws Exception {
