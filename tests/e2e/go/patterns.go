@@ -24,6 +24,7 @@ var patterns = []test{
 	{"uniqueness", uniqueness}, {"optimistic locking", optimisticLocking}, {"idempotent transaction", idempotentTransaction},
 	{"consistent reads", consistentReads}, {"capacity", capacity}, {"time to live", timeToLive}, {"tags", tags},
 	{"an index for a live table", migration}, {"checksums", checksums},
+	{"PartiQL", statements},
 }
 
 func keySchema(names ...string) []types.KeySchemaElement {
@@ -385,4 +386,32 @@ func checksums() {
 		as[*types.ResourceNotFoundException](err)
 		equal(warnings, []string{})
 	}
+}
+
+func statements() {
+	execute := func(statement string, parameters ...any) (*dynamodb.ExecuteStatementOutput, error) {
+		input := &dynamodb.ExecuteStatementInput{Statement: aws.String(statement)}
+		for _, parameter := range parameters {
+			input.Parameters = append(input.Parameters, must(attributevalue.Marshal(parameter)))
+		}
+		return client.ExecuteStatement(ctx, input)
+	}
+	insert := `INSERT INTO "app" VALUE {'PK': ?, 'SK': ?, 'hits': 1}`
+	must(execute(insert, "SQL", "1"))
+	must(execute(insert, "SQL", "2"))
+	_, err := execute(insert, "SQL", "1")
+	as[*types.DuplicateItemException](err)
+	must(execute(`UPDATE "app" SET hits = hits + 1 WHERE PK = ? AND SK = ?`, "SQL", "2"))
+	found := must(execute(`SELECT SK, hits FROM "app" WHERE PK = ?`, "SQL")).Items
+	equal(found, []map[string]types.AttributeValue{wire(thing{"SK": "1", "hits": 1}), wire(thing{"SK": "2", "hits": 2})})
+	batch := must(client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
+		{Statement: aws.String(`SELECT hits FROM "app" WHERE PK = 'SQL' AND SK = '2'`)},
+		{Statement: aws.String(`SELECT hits FROM "absent" WHERE PK = 'SQL' AND SK = '2'`)}}})).Responses
+	equal(batch[0].Item, wire(thing{"hits": 2}))
+	equal(batch[1].Error.Code, types.BatchStatementErrorCodeEnumResourceNotFound)
+	_, err = client.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{
+		{Statement: aws.String(`INSERT INTO "app" VALUE {'PK': 'SQL', 'SK': '3'}`)},
+		{Statement: aws.String(`UPDATE "app" SET hits = 9 WHERE PK = 'SQL' AND SK = '1' AND hits = 5`)}}})
+	equal(cancelled(err), []string{"None", "ConditionalCheckFailed"})
+	equal(len(get("SQL", "3")), 0)
 }
