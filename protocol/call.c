@@ -1,5 +1,6 @@
 #include "protocol/handler.h"
 
+#include "protocol/arn.h"
 #include "protocol/messages.h"
 
 #define NAME_MIN 3
@@ -16,29 +17,17 @@ static bool is_name(struct str name)
 	return name.n >= NAME_MIN && name.n <= NAME_MAX_LENGTH;
 }
 
-/* The part up to the next ':', cut off `rest`. */
-static struct str next_part(struct str *rest)
-{
-	const char *colon = rest->n ? memchr(rest->p, ':', rest->n) : NULL;
-	struct str part = {rest->p, colon ? (size_t)(colon - rest->p) : rest->n};
-
-	rest->p += part.n + (colon != NULL);
-	rest->n -= part.n + (colon != NULL);
-	return part;
-}
-
 /* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME */
 static enum code read_arn(struct str arn, struct ns *ns, struct str *name, struct err *err)
 {
-	struct str rest = arn;
-	struct str head[] = {next_part(&rest), next_part(&rest), next_part(&rest)};
+	struct arn parts = arn_split(arn);
 
-	ns->region = next_part(&rest);
-	ns->account = next_part(&rest);
-	if (!str_eq(head[0], STR("arn")) || !str_starts_with(head[1], STR("aws")) || !str_eq(head[2], STR("dynamodb")) ||
-	    !str_starts_with(rest, STR("table/")))
+	ns->region = parts.region;
+	ns->account = parts.account;
+	if (!str_starts_with(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) ||
+	    !str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
-	*name = (struct str){rest.p + 6, rest.n - 6};
+	*name = (struct str){parts.resource.p + 6, parts.resource.n - 6};
 	return is_name(*name) ? OK : err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
 }
 
@@ -88,6 +77,19 @@ void call_hold(struct call *call, struct table *table)
 	call->tables[call->table_count++] = table;
 }
 
+static enum code refuse_absent(struct str name, enum absent_table words, struct err *err)
+{
+	switch (words) {
+	case ABSENT_TABLE:
+		return err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG(name));
+	case ABSENT_BACKUP:
+		return err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name));
+	case ABSENT_RESOURCE:
+		break;
+	}
+	return err->code;
+}
+
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
 {
 	struct str name;
@@ -111,7 +113,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	}
 	if (code != OK) {
 		note_elsewhere(call, name);
-		return code == ERR_RESOURCE_NOT_FOUND && words == ABSENT_TABLE ? err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG(name)) : code;
+		return code == ERR_RESOURCE_NOT_FOUND ? refuse_absent(name, words, err) : code;
 	}
 	call_hold(call, *out);
 	return OK;

@@ -22,6 +22,7 @@ struct call {
 	struct ns ns;
 	int64_t now_ms;
 	size_t body_size;
+	struct str host; /* the request's Host header, or absent */
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
 	/* Tables of the call, released by op_run when the handler is done. */
@@ -39,10 +40,11 @@ enum code call_check_values(const struct call *call, struct err *err) WARN_UNUSE
 enum absent_table {
 	ABSENT_RESOURCE, /* "Requested resource not found" */
 	ABSENT_TABLE,    /* "Requested resource not found: Table: NAME not found" */
+	ABSENT_BACKUP,   /* ERR_TABLE_NOT_FOUND, "Table not found: NAME": the operations about backups */
 };
 
 /*
- * The table named by a TableName parameter (a name or an ARN); the reference is held until the call ends. ERR_RESOURCE_NOT_FOUND, or
+ * The table named by a TableName parameter (a name or an ARN); the reference is held until the call ends. ERR_RESOURCE_NOT_FOUND or as `words` says, or
  * ERR_VALIDATION for a malformed name or an ARN of another account or region, as AWS words it.
  */
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err) WARN_UNUSED;

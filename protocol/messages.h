@@ -50,6 +50,7 @@
 
 /* Tables. */
 #define MSG_TABLE_NOT_FOUND ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Table: " STR_FMT " not found"
+#define MSG_TABLE_NOT_FOUND_BACKUP ERR_TABLE_NOT_FOUND, "Table not found: " STR_FMT
 #define MSG_TABLE_NAME                                                                                                      \
 	ERR_VALIDATION, "%s", "Invalid table/index name.  Table/index names must be between 3 and 255 characters long, and may " \
 			      "contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"

@@ -230,7 +230,7 @@ void op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .now_ms = service->now_ms(service->clock_context),
+		.call = {.service = service, .arena = request->arena, .host = request->host, .now_ms = service->now_ms(service->clock_context),
 			 .body_size = request->body.n},
 	};
 	struct err err = err_in(request->arena);

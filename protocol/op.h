@@ -36,6 +36,7 @@ struct op_request {
 	struct str target;         /* X-Amz-Target, or absent */
 	struct str content_type;   /* or absent */
 	struct str body;
+	struct str host;           /* the Host header: where the client reached us; or absent */
 	/*
 	 * The auth gate: checks the request as configured and sets the namespace (account and region). Called after the target is known.
 	 */

@@ -528,6 +528,13 @@ enum code table_rules_stream(struct table *table, const struct stream_specificat
 	return OK;
 }
 
+enum code table_rules_changeable(const struct table *table, struct err *err)
+{
+	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
+	return OK;
+}
+
 void table_rules_encryption(struct table *table, const struct sse_specification *input)
 {
 	table->sse_enabled = opt_is_true(input->enabled);
@@ -581,8 +588,6 @@ static void read_rest(const struct create_table_input *input, struct table *tabl
 		table->table_class = input->table_class == TABLE_CLASS_STANDARD ? STR("STANDARD") : STR("STANDARD_INFREQUENT_ACCESS");
 	if (input->sse_specification)
 		table_rules_encryption(table, input->sse_specification);
-	if (str_is_set(input->resource_policy))
-		table->resource_policy = str_copy(table->arena, input->resource_policy);
 	table->tags = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
 	for (size_t i = 0; i < input->tags.n; i++)
 		table->tags[table->tag_count++] =

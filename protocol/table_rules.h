@@ -9,6 +9,9 @@
 #include "protocol/shapes.h"
 #include "storage/schema.h"
 
+/* Whether settings of the table can be changed: not while it is being created or deleted. */
+enum code table_rules_changeable(const struct table *table, struct err *err) WARN_UNUSED;
+
 /* Everything of a CreateTable but the name's existence. */
 enum code table_rules_create(const struct create_table_input *input, struct table *table, struct err *err) WARN_UNUSED;
 

@@ -2,8 +2,10 @@
 
 #include <strings.h>
 
+#include "protocol/arn.h"
 #include "protocol/messages.h"
 #include "protocol/table_messages.h"
+#include "protocol/table_rules.h"
 
 #define KEY_LENGTH_MAX 128 /* characters. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
 #define VALUE_LENGTH_MAX 256
@@ -105,17 +107,6 @@ enum code tag_rules_check_keys(const struct tag_key_list *keys, struct err *err)
 	return code;
 }
 
-/* The part up to the next ':', cut off `rest`. */
-static struct str next_part(struct str *rest)
-{
-	const char *colon = rest->n ? memchr(rest->p, ':', rest->n) : NULL;
-	struct str part = {rest->p, colon ? (size_t)(colon - rest->p) : rest->n};
-
-	rest->p += part.n + (colon != NULL);
-	rest->n -= part.n + (colon != NULL);
-	return part;
-}
-
 /* AWS gives account 000000000000 to nobody: an ARN of it that names no table is another account's. Recorded by the conformance suite. */
 static enum code refuse_absent(struct str arn, struct str account, struct err *err)
 {
@@ -127,20 +118,20 @@ static enum code refuse_absent(struct str arn, struct str account, struct err *e
 /* Which part of the ARN is wrong decides the error. */
 static enum code read_arn(struct call *call, struct str arn, struct str *account, struct str *region, struct str *name, struct err *err)
 {
-	struct str rest = arn;
+	struct arn parts;
 
 	if (!str_is_set(arn))
 		return err_set(err, MSG_TAG_ARN_MISSING);
 	if (!str_starts_with(arn, STR("arn:")))
 		return err_set(err, MSG_TAG_ARN_PREFIX, STR_ARG(arn));
-	struct str head[] = {next_part(&rest), next_part(&rest), next_part(&rest)};
-	*region = next_part(&rest);
-	*account = next_part(&rest);
-	if (!str_starts_with(head[1], STR("aws")) || !str_eq(head[2], STR("dynamodb")))
+	parts = arn_split(arn);
+	*region = parts.region;
+	*account = parts.account;
+	if (!str_starts_with(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")))
 		return err_set(err, MSG_TAG_DENIED);
-	if (!str_starts_with(rest, STR("table/")))
+	if (!str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_TAG_ARN_KIND, STR_ARG(arn));
-	struct str table = {rest.p + 6, rest.n - 6};
+	struct str table = {parts.resource.p + 6, parts.resource.n - 6};
 	if (call_table_name(call, table, name, err) != OK)
 		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
 	return OK;
@@ -148,7 +139,7 @@ static enum code read_arn(struct call *call, struct str arn, struct str *account
 
 enum code tag_rules_table(struct call *call, struct str arn, bool is_change, struct table **out, struct err *err)
 {
-	struct str account, region, name;
+	struct str account = STR_ABSENT, region = STR_ABSENT, name;
 	enum code code = read_arn(call, arn, &account, &region, &name, err);
 
 	if (code != OK)
@@ -164,7 +155,5 @@ enum code tag_rules_table(struct call *call, struct str arn, bool is_change, str
 			return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
 		return refuse_absent(arn, account, err);
 	}
-	if (is_change && ((*out)->status == STATUS_CREATING || (*out)->status == STATUS_DELETING))
-		return err_set(err, MSG_TABLE_IN_USE, (*out)->status == STATUS_CREATING ? "created" : "deleted", STR_ARG((*out)->name));
-	return OK;
+	return is_change ? table_rules_changeable(*out, err) : OK;
 }

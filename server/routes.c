@@ -71,6 +71,7 @@ static void call_api(struct routes *routes, const struct http_request *request, 
 		.target = http_header(request->connection, "X-Amz-Target"),
 		.content_type = http_header(request->connection, "Content-Type"),
 		.body = request->body,
+		.host = http_header(request->connection, "Host"),
 		.authenticate = authenticate,
 		.auth_context = &caller,
 	};

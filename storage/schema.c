@@ -118,7 +118,8 @@ struct table *table_clone(const struct table *table)
 	copy->stream_label = str_copy(arena, table->stream_label);
 	copy->table_class = str_copy(arena, table->table_class);
 	copy->sse_key = str_copy(arena, table->sse_key);
-	copy->resource_policy = str_copy(arena, table->resource_policy);
+	copy->policy.text = str_copy(arena, table->policy.text);
+	copy->stream_policy.text = str_copy(arena, table->stream_policy.text);
 	copy->ttl_attribute = str_copy(arena, table->ttl_attribute);
 	copy_keys(arena, &copy->keys);
 	copy->streams = ARENA_ARRAY(arena, struct stream, table->stream_count);
@@ -133,6 +134,11 @@ struct table *table_clone(const struct table *table)
 	copy->tags = ARENA_ARRAY(arena, struct tag, table->tag_count);
 	for (size_t i = 0; i < table->tag_count; i++)
 		copy->tags[i] = (struct tag){str_copy(arena, table->tags[i].key), str_copy(arena, table->tags[i].value)};
+	copy->destinations = ARENA_ARRAY(arena, struct destination, table->destination_count);
+	for (size_t i = 0; i < table->destination_count; i++) {
+		copy->destinations[i] = table->destinations[i];
+		copy->destinations[i].stream_arn = str_copy(arena, table->destinations[i].stream_arn);
+	}
 	copy->indexes = ARENA_ARRAY(arena, struct index, table->index_count);
 	for (size_t i = 0; i < table->index_count; i++) {
 		copy->indexes[i] = table->indexes[i];
@@ -238,13 +244,24 @@ struct field {
 		{"throughput.increased", FIELD_INT, offsetof(struct type, throughput.last_increase_ms), sizeof(int64_t)},         \
 		{"throughput.decreased", FIELD_INT, offsetof(struct type, throughput.last_decrease_ms), sizeof(int64_t)}
 
+#define INSIGHTS(type)                                                                                                           \
+	{"insights.enabled", FIELD_BOOL, offsetof(struct type, insights.is_enabled), sizeof(bool)},                               \
+		{"insights.throttled", FIELD_BOOL, offsetof(struct type, insights.is_throttled_only), sizeof(bool)},              \
+		{"insights.since", FIELD_INT, offsetof(struct type, insights.since_ms), sizeof(int64_t)},                         \
+		{"insights.changed", FIELD_INT, offsetof(struct type, insights.changed_ms), sizeof(int64_t)},                     \
+		{"insights.settles", FIELD_INT, offsetof(struct type, insights.settles_ms), sizeof(int64_t)}
+#define POLICY(member, name)                                                                                                     \
+	{name, FIELD_STR, offsetof(struct table, member.text), sizeof(struct str)},                                               \
+		{name ".revision", FIELD_INT, offsetof(struct table, member.revision), sizeof(int64_t)}
+
 static const struct field table_fields[] = {
 	FIELD(table, account, FIELD_STR), FIELD(table, region, FIELD_STR), FIELD(table, name, FIELD_STR), FIELD(table, number, FIELD_INT),
 	FIELD(table, id, FIELD_STR), FIELD(table, created_ms, FIELD_INT), FIELD(table, status, FIELD_INT), FIELD(table, settles_ms, FIELD_INT),
 	FIELD(table, billing, FIELD_INT), FIELD(table, on_demand_since_ms, FIELD_INT), FIELD(table, stream_view, FIELD_INT),
 	FIELD(table, next_index, FIELD_INT), FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR),
 	FIELD(table, is_deletion_protected, FIELD_BOOL),
-	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), FIELD(table, resource_policy, FIELD_STR),
+	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), POLICY(policy, "resource_policy"),
+	POLICY(stream_policy, "stream_policy"), INSIGHTS(table), FIELD(table, recovery_days, FIELD_INT), FIELD(table, recovery_since_ms, FIELD_INT),
 	FIELD(table, is_ttl_enabled, FIELD_BOOL), FIELD(table, ttl_attribute, FIELD_STR), FIELD(table, ttl_changed_ms, FIELD_INT),
 	FIELD(table, ttl_settles_ms, FIELD_INT), THROUGHPUT(table), PAIR(table, on_demand), PAIR(table, warm),
 };
@@ -252,7 +269,12 @@ static const struct field table_fields[] = {
 static const struct field index_fields[] = {
 	FIELD(index, name, FIELD_STR), FIELD(index, is_local, FIELD_BOOL), FIELD(index, number, FIELD_INT), FIELD(index, projection, FIELD_INT),
 	FIELD(index, status, FIELD_INT), FIELD(index, is_backfilling, FIELD_BOOL),
-	FIELD(index, settles_ms, FIELD_INT), THROUGHPUT(index), PAIR(index, on_demand), PAIR(index, warm),
+	FIELD(index, settles_ms, FIELD_INT), THROUGHPUT(index), PAIR(index, on_demand), PAIR(index, warm), INSIGHTS(index),
+};
+
+static const struct field destination_fields[] = {
+	FIELD(destination, stream_arn, FIELD_STR), FIELD(destination, is_enabled, FIELD_BOOL), FIELD(destination, is_updated, FIELD_BOOL),
+	FIELD(destination, precision, FIELD_INT), FIELD(destination, settles_ms, FIELD_INT),
 };
 
 static const struct field stream_fields[] = {
@@ -261,7 +283,7 @@ static const struct field stream_fields[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define EXTRA_MAX 8 /* members besides the fields */
+#define EXTRA_MAX 12 /* members besides the fields */
 
 /* A record, or a map in it, as it is built. */
 struct builder {
@@ -368,6 +390,18 @@ static struct value index_record(struct arena *arena, const struct index *index)
 	return finish(&builder);
 }
 
+static struct value destination_list(struct arena *arena, const struct table *table)
+{
+	struct value *elements = ARENA_ARRAY(arena, struct value, table->destination_count);
+
+	for (size_t i = 0; i < table->destination_count; i++) {
+		struct builder builder = start(arena, destination_fields, COUNT(destination_fields), &table->destinations[i]);
+
+		elements[i] = finish(&builder);
+	}
+	return (struct value){.type = TYPE_L, .n = (uint32_t)table->destination_count, .elements = elements};
+}
+
 struct str table_encode(struct arena *arena, const struct table *table)
 {
 	struct builder builder = start(arena, table_fields, COUNT(table_fields), table);
@@ -399,6 +433,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	add_member(&builder, "definitions", attribute_list(arena, table->definitions, table->definition_count));
 	add_member(&builder, "indexes", (struct value){.type = TYPE_L, .n = (uint32_t)table->index_count, .elements = indexes});
 	add_member(&builder, "streams", (struct value){.type = TYPE_L, .n = (uint32_t)table->stream_count, .elements = streams});
+	add_member(&builder, "destinations", destination_list(arena, table));
 	add_member(&builder, "tags", string_list(arena, tags, 2 * table->tag_count));
 	struct value record = finish(&builder);
 	image_encode(&record, &buf);
@@ -567,6 +602,23 @@ static void read_streams(struct table *table, const struct value *record, bool *
 	}
 }
 
+/* A record from before there were destinations has none. */
+static void read_destinations(struct table *table, const struct value *record, bool *ok)
+{
+	const struct value *list = value_member(record, STR("destinations"));
+
+	if (!list)
+		return;
+	*ok = *ok && list->type == TYPE_L;
+	table->destinations = *ok ? ARENA_ARRAY(table->arena, struct destination, list->n) : NULL;
+	for (uint32_t i = 0; *ok && i < list->n; i++) {
+		*ok = list->elements[i].type == TYPE_M;
+		if (*ok)
+			read_fields(table->arena, destination_fields, COUNT(destination_fields), &list->elements[i],
+				    &table->destinations[table->destination_count++], ok);
+	}
+}
+
 enum code table_decode(struct str record, struct table **out, struct err *err)
 {
 	struct table *table = table_new();
@@ -589,6 +641,9 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 		table->indexes = read_indexes(table, &map, "indexes", &table->index_count, &ok);
 		table->vectors = read_indexes(table, &map, "vectors", &table->vector_count, &ok);
 		read_streams(table, &map, &ok);
+		read_destinations(table, &map, &ok);
+		if (str_is_set(table->policy.text) && table->policy.revision == 0) /* a record from before the field */
+			table->policy.revision = table->created_ms;
 	}
 	arena_free(scratch);
 	if (!ok) {

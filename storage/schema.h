@@ -104,6 +104,36 @@ struct vector_spec {
 	struct search_element *schema; /* as given */
 };
 
+struct tag {
+	struct str key, value;
+};
+
+/* A resource-based policy, of a table or of its stream. */
+struct policy {
+	struct str text;            /* as policy_rules makes it; absent: there is none */
+	int64_t revision;           /* Unix ms of the last change, a deletion too: its RevisionId; 0: never had one */
+};
+
+/* Contributor Insights, of a table or a global index. */
+struct insights {
+	bool is_enabled;
+	bool is_throttled_only;     /* mode THROTTLED_KEYS; else ACCESSED_AND_THROTTLED_KEYS */
+	int64_t since_ms;           /* when it was enabled: the rules are named by it */
+	int64_t changed_ms;         /* 0: never configured */
+	int64_t settles_ms;         /* until then shown as ENABLING or DISABLING */
+};
+
+enum time_precision { PRECISION_ABSENT, PRECISION_MILLISECOND, PRECISION_MICROSECOND };
+
+/* A Kinesis data stream that the table was told to send its changes to. */
+struct destination {
+	struct str stream_arn;
+	bool is_enabled;
+	bool is_updated;            /* the last change was one of the precision */
+	enum time_precision precision;
+	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
+};
+
 struct index {
 	struct str name;
 	bool is_local;
@@ -120,12 +150,9 @@ struct index {
 	struct throughput throughput; /* global only */
 	struct throughput_pair on_demand;
 	struct throughput_pair warm;
+	struct insights insights;     /* global only */
 	struct size_counter *size;
 	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
-};
-
-struct tag {
-	struct str key, value;
 };
 
 struct table {
@@ -166,7 +193,12 @@ struct table {
 	struct str sse_key;         /* KMSMasterKeyArn, or absent */
 	size_t tag_count;
 	struct tag *tags;
-	struct str resource_policy; /* or absent */
+	struct policy policy, stream_policy;
+	struct insights insights;
+	int64_t recovery_days;      /* point-in-time recovery: RecoveryPeriodInDays; 0: off */
+	int64_t recovery_since_ms;  /* when it was switched on */
+	size_t destination_count;   /* the newest first */
+	struct destination *destinations;
 	bool is_ttl_enabled;        /* there is an expiry keyspace */
 	struct str ttl_attribute;   /* also while TTL is being disabled; absent: never had it */
 	int64_t ttl_changed_ms;     /* when TTL was last enabled or disabled */

@@ -1,7 +1,18 @@
 #include "protocol/describe.h"
+#include "protocol/policy_rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
 #include "protocol/tag_rules.h"
+
+static enum code add_policy(struct call *call, struct str document, struct table *table, struct err *err)
+{
+	struct str text;
+	enum code code = policy_rules_document(call, document, false, &text, err);
+
+	if (code == OK)
+		table->policy = (struct policy){str_copy(table->arena, text), call->now_ms};
+	return code;
+}
 
 enum code op_create_table(struct call *call, const struct create_table_input *input, struct err *err)
 {
@@ -20,6 +31,8 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);
 	if (code == OK)
 		code = tag_rules_check(&input->tags, err);
+	if (code == OK && str_is_set(input->resource_policy))
+		code = add_policy(call, input->resource_policy, table, err);
 	if (code != OK) {
 		table_unref(table);
 		return code;

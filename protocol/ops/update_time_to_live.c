@@ -1,13 +1,16 @@
 #include "protocol/handler.h"
 #include "protocol/table_messages.h"
+#include "protocol/table_rules.h"
 
 /* AWS: what is asked for is checked before how soon after the last change it is asked. */
 static enum code check(const struct table *table, const struct time_to_live_specification *wanted, int64_t now_ms, struct err *err)
 {
 	bool is_changing = table->ttl_settles_ms > now_ms;
 
-	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
-		return err_set(err, MSG_TABLE_IN_USE, table->status == STATUS_CREATING ? "created" : "deleted", STR_ARG(table->name));
+	enum code code = table_rules_changeable(table, err);
+
+	if (code != OK)
+		return code;
 	if (table->is_ttl_enabled && !str_eq(table->ttl_attribute, wanted->attribute_name))
 		return err_set(err, MSG_TTL_OTHER, STR_ARG(table->ttl_attribute));
 	if (table->is_ttl_enabled == wanted->enabled.value)

@@ -23,7 +23,15 @@ static struct table *full_table(void)
 	table->is_deletion_protected = true;
 	table->sse_enabled = true;
 	table->sse_key = STR("arn:aws:kms:x");
-	table->resource_policy = STR("{}");
+	table->policy = (struct policy){STR("{}"), 1700000000456};
+	table->stream_policy = (struct policy){STR_ABSENT, 7};
+	table->insights = (struct insights){true, true, 8, 9, 10};
+	table->recovery_days = 35;
+	table->recovery_since_ms = 11;
+	table->destination_count = 2;
+	table->destinations = ARENA_ARRAY(table->arena, struct destination, 2);
+	table->destinations[0] = (struct destination){STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12};
+	table->destinations[1] = (struct destination){STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0};
 	table->tag_count = 1;
 	table->tags = ARENA_ARRAY(table->arena, struct tag, 1);
 	table->tags[0] = (struct tag){STR("team"), STR("")};
@@ -36,6 +44,7 @@ static struct table *full_table(void)
 	table->indexes[SOME].status = STATUS_CREATING;
 	table->indexes[SOME].is_backfilling = true;
 	table->indexes[SOME].throughput.write = 8;
+	table->indexes[SOME].insights.changed_ms = 13;
 	return table;
 }
 
@@ -57,7 +66,19 @@ static void check_full(struct arena *arena, const struct table *table)
 	CHECK_STR(table->stream_label, "2026-01-01T00:00:00.000");
 	CHECK_STR(table->table_class, "STANDARD_INFREQUENT_ACCESS");
 	CHECK(table->is_deletion_protected && table->sse_enabled);
-	CHECK_STR(table->resource_policy, "{}");
+	CHECK_STR(table->policy.text, "{}");
+	CHECK_INT(table->policy.revision, 1700000000456);
+	CHECK(!str_is_set(table->stream_policy.text));
+	CHECK_INT(table->stream_policy.revision, 7);
+	CHECK(table->insights.is_enabled && table->insights.is_throttled_only && table->insights.settles_ms == 10);
+	CHECK_INT(table->recovery_days, 35);
+	CHECK_INT(table->recovery_since_ms, 11);
+	CHECK_INT(table->destination_count, 2);
+	CHECK_STR(table->destinations[0].stream_arn, "arn:aws:kinesis:a");
+	CHECK(table->destinations[0].is_enabled && table->destinations[0].is_updated && !table->destinations[1].is_enabled);
+	CHECK_INT(table->destinations[0].precision, PRECISION_MICROSECOND);
+	CHECK_INT(table->destinations[0].settles_ms, 12);
+	CHECK_INT(table->indexes[SOME].insights.changed_ms, 13);
 	CHECK_INT(table->tag_count, 1);
 	CHECK_STR(table->tags[0].key, "team");
 	CHECK(str_is_set(table->tags[0].value) && table->tags[0].value.n == 0);

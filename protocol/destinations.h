@@ -1,0 +1,25 @@
+/*
+ * destinations - a table's Kinesis data streams, which are kept and shown; nothing is sent to them.
+ */
+#ifndef DYNALITH_PROTOCOL_DESTINATIONS_H
+#define DYNALITH_PROTOCOL_DESTINATIONS_H
+
+#include "protocol/handler.h"
+
+/* "ACTIVE", ...: what it is shown as. */
+struct str destination_status(const struct destination *destination, int64_t now_ms);
+struct str destination_precision(enum time_precision precision);
+
+/* The table's destination of that stream, or NULL. */
+const struct destination *destination_find(const struct table *table, struct str stream_arn);
+
+/*
+ * Puts `changed` in place of the one of its stream, or before the others, settling as other changes do; answers with TableName,
+ * StreamArn and the status `shown` as members of an object that is left open.
+ */
+enum code destination_replace(struct call *call, struct table *table, struct destination changed, struct str shown, struct err *err) WARN_UNUSED;
+
+/* {"ApproximateCreationDateTimePrecision": ...} under `name`; empty where it is absent. */
+void destination_write_configuration(struct json_out *out, struct str name, enum time_precision precision);
+
+#endif

@@ -1,0 +1,19 @@
+#include "protocol/handler.h"
+
+/* A client that discovers endpoints goes on to the address given here: the one that it reached us at. */
+enum code op_describe_endpoints(struct call *call, const struct describe_endpoints_request *input, struct err *err)
+{
+	struct json_out *out = &call->out;
+
+	(void)input, (void)err;
+	json_out_open(out, '{');
+	json_out_name(out, STR("Endpoints"));
+	json_out_open(out, '[');
+	json_out_open(out, '{');
+	json_out_field_string(out, "Address", str_is_set(call->host) ? call->host : STR("localhost:8000"));
+	json_out_field_integer(out, "CachePeriodInMinutes", 1440);
+	json_out_close(out, '}');
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+	return OK;
+}

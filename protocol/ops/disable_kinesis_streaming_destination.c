@@ -1,0 +1,23 @@
+#include "protocol/control_messages.h"
+#include "protocol/destinations.h"
+#include "protocol/table_rules.h"
+
+/* AWS: a stream that was never enabled is answered as one that is not active. */
+enum code op_disable_kinesis_streaming_destination(struct call *call, const struct kinesis_streaming_destination_input *input, struct err *err)
+{
+	const struct destination *current;
+	struct table *table;
+	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+
+	if (code != OK)
+		return code;
+	current = destination_find(table, input->stream_arn);
+	if (!current || !current->is_enabled || current->settles_ms > call->now_ms)
+		return err_set(err, MSG_KINESIS_DISABLED);
+	code = table_rules_changeable(table, err);
+	if (code != OK)
+		return code;
+	code = destination_replace(call, table, (struct destination){.stream_arn = current->stream_arn}, STR("DISABLING"), err);
+	json_out_close(&call->out, '}');
+	return code;
+}

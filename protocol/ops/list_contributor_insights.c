@@ -1,0 +1,105 @@
+#include "protocol/insights.h"
+
+#define PAGE_MAX 100
+
+/* Where a page ended: TABLE or TABLE/INDEX; that is also the token. */
+struct listing {
+	struct call *call;
+	struct str after;
+	size_t left;
+	bool has_more;
+	struct str last;
+};
+
+/* Whether the entry comes behind the token; a table before its indexes, those in the table's order. */
+static void list_entry(struct listing *listing, const struct table *table, const struct index *index, const struct insights *insights)
+{
+	struct call *call = listing->call;
+	struct str name = index ? str_printf(call->arena, STR_FMT "/" STR_FMT, STR_ARG(table->name), STR_ARG(index->name)) : table->name;
+
+	if (str_is_set(listing->after)) { /* not there yet */
+		if (str_eq(name, listing->after))
+			listing->after = STR_ABSENT;
+		return;
+	}
+	if (!insights_is_listed(insights, call->now_ms) || listing->has_more)
+		return;
+	if (listing->left == 0) {
+		listing->has_more = true;
+		return;
+	}
+	listing->left--;
+	listing->last = str_copy(call->arena, name);
+	json_out_open(&call->out, '{');
+	insights_write(call, table, index ? index->name : STR_ABSENT, insights);
+	json_out_close(&call->out, '}');
+}
+
+static void list_table(struct listing *listing, const struct table *table)
+{
+	list_entry(listing, table, NULL, &table->insights);
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (!table->indexes[i].is_local)
+			list_entry(listing, table, &table->indexes[i], &table->indexes[i].insights);
+	}
+	/* the index that the token names may be gone */
+	if (str_starts_with(listing->after, str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->name))))
+		listing->after = STR_ABSENT;
+}
+
+/* From the token's table on. */
+static enum code list_all(struct listing *listing, struct err *err)
+{
+	struct call *call = listing->call;
+	struct catalog *catalog = call->service->catalog;
+	const char *slash = listing->after.n ? memchr(listing->after.p, '/', listing->after.n) : NULL;
+	struct str first = {listing->after.p, slash ? (size_t)(slash - listing->after.p) : listing->after.n}, *names;
+	struct table *table;
+	bool more = true;
+
+	/* the token's table itself: its indexes may be left */
+	if (str_is_set(first) && catalog_get(catalog, call->ns, first, call->now_ms, &table, err) == OK) {
+		list_table(listing, table);
+		table_unref(table);
+	}
+	listing->after = STR_ABSENT;
+	while (more && !listing->has_more) {
+		size_t n = catalog_list(catalog, call->ns, first, PAGE_MAX, call->now_ms, call->arena, &names, &more);
+
+		for (size_t i = 0; i < n; i++) {
+			if (catalog_get(catalog, call->ns, names[i], call->now_ms, &table, err) != OK)
+				continue; /* gone meanwhile */
+			list_table(listing, table);
+			table_unref(table);
+		}
+		if (n > 0)
+			first = names[n - 1];
+	}
+	return OK;
+}
+
+/* AWS: what is disabled is not listed. */
+enum code op_list_contributor_insights(struct call *call, const struct list_contributor_insights_input *input, struct err *err)
+{
+	struct listing listing = {.call = call, .after = input->next_token.n ? input->next_token : STR_ABSENT, .left = PAGE_MAX};
+	struct table *table;
+	enum code code = OK;
+
+	if (input->max_results.is_set && input->max_results.value > 0)
+		listing.left = (size_t)input->max_results.value;
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, STR("ContributorInsightsSummaries"));
+	json_out_open(&call->out, '[');
+	if (str_is_set(input->table_name)) {
+		code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+		if (code == OK)
+			list_table(&listing, table);
+	} else {
+		code = list_all(&listing, err);
+	}
+	json_out_close(&call->out, ']');
+	if (listing.has_more)
+		json_out_field_string(&call->out, "NextToken", listing.last);
+	json_out_close(&call->out, '}');
+	return code;
+}

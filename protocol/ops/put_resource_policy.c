@@ -1,0 +1,25 @@
+#include "protocol/policy_rules.h"
+
+/* AWS: the same policy again, however it is written, changes nothing and has the same revision. */
+enum code op_put_resource_policy(struct call *call, const struct put_resource_policy_input *input, struct err *err)
+{
+	struct json_out *out = &call->out;
+	struct table *table;
+	struct str text;
+	bool is_stream;
+	enum code code = policy_rules_table(call, input->resource_arn, &table, &is_stream, err);
+
+	if (code == OK)
+		code = policy_rules_document(call, input->policy, opt_is_true(input->confirm_remove_self_resource_access), &text, err);
+	if (code == OK)
+		code = policy_rules_revision(table, policy_rules_of(table, is_stream), input->expected_revision_id, err);
+	if (code != OK)
+		return code;
+	int64_t revision = policy_rules_of(table, is_stream)->revision;
+	if (!str_is_set(policy_rules_of(table, is_stream)->text) || !str_eq(policy_rules_of(table, is_stream)->text, text))
+		code = policy_rules_change(call, table, is_stream, text, &revision, err);
+	json_out_open(out, '{');
+	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)revision));
+	json_out_close(out, '}');
+	return code;
+}

@@ -1,0 +1,32 @@
+#include "protocol/control_messages.h"
+#include "protocol/messages.h"
+#include "protocol/recovery.h"
+
+/* AWS: at once and idempotent; the period falls back to its default whenever recovery is switched on without one. */
+enum code op_update_continuous_backups(struct call *call, const struct update_continuous_backups_input *input, struct err *err)
+{
+	const struct point_in_time_recovery_specification *wanted = input->point_in_time_recovery_specification;
+	bool is_enabled = wanted->point_in_time_recovery_enabled.value;
+	struct table *table, *next;
+
+	if (!is_enabled && wanted->recovery_period_in_days.is_set)
+		return err_set(err, MSG_RECOVERY_DAYS_REFUSED);
+	enum code code = call_table(call, input->table_name, ABSENT_BACKUP, &table, err);
+	if (code == OK && table->status == STATUS_CREATING)
+		code = err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->name));
+	if (code == OK && table->status == STATUS_DELETING)
+		code = err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->name));
+	if (code != OK)
+		return code;
+	next = table_clone(table);
+	if (is_enabled && !table->recovery_days)
+		next->recovery_since_ms = call->now_ms;
+	if (!is_enabled)
+		next->recovery_days = 0;
+	else if (wanted->recovery_period_in_days.is_set)
+		next->recovery_days = wanted->recovery_period_in_days.value;
+	else if (!table->recovery_days)
+		next->recovery_days = RECOVERY_DAYS_DEFAULT;
+	recovery_describe(call, next);
+	return catalog_replace(call->service->catalog, table, next, err);
+}

@@ -1,0 +1,49 @@
+#include "protocol/control_messages.h"
+#include "protocol/insights.h"
+#include "protocol/table_rules.h"
+
+/* AWS: whatever is asked for, while the table or index is not there yet. */
+static enum code check_state(const struct table *table, ptrdiff_t index, struct err *err)
+{
+	if (table->status == STATUS_CREATING)
+		return err_set(err, MSG_INSIGHTS_STATE, "Table");
+	if (index >= 0 && table->indexes[index].status == STATUS_CREATING)
+		return err_set(err, MSG_INSIGHTS_STATE, "Index");
+	return table_rules_changeable(table, err);
+}
+
+/* AWS: what is so already stays as it is; a change of mode enables again, and a mode that is not given is the wider one. */
+enum code op_update_contributor_insights(struct call *call, const struct update_contributor_insights_input *input, struct err *err)
+{
+	bool is_enabled = input->contributor_insights_action == CONTRIBUTOR_INSIGHTS_ACTION_ENABLE;
+	bool is_throttled_only = input->contributor_insights_mode == CONTRIBUTOR_INSIGHTS_MODE_THROTTLED_KEYS;
+	const struct insights *insights;
+	struct table *table, *next;
+	ptrdiff_t index;
+	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+
+	if (code == OK)
+		code = insights_find(table, input->index_name, &insights, &index, err);
+	if (code == OK)
+		code = check_state(table, index, err);
+	if (code != OK)
+		return code;
+	bool is_same = insights->is_enabled == is_enabled && (!is_enabled || insights->is_throttled_only == is_throttled_only);
+	struct insights changed = *insights;
+	if (!is_same) {
+		changed.since_ms = is_enabled && !insights->is_enabled ? call->now_ms : insights->since_ms;
+		changed.is_enabled = is_enabled;
+		changed.is_throttled_only = is_enabled ? is_throttled_only : insights->is_throttled_only;
+		changed.changed_ms = call->now_ms;
+		changed.settles_ms = call->now_ms + 1; /* shown as changing in this answer, whatever the clock does */
+	}
+	json_out_open(&call->out, '{');
+	insights_write(call, table, input->index_name, &changed);
+	json_out_close(&call->out, '}');
+	if (is_same)
+		return OK;
+	changed.settles_ms = call->now_ms + catalog_transient_ms(call->service->catalog);
+	next = table_clone(table);
+	*(index < 0 ? &next->insights : &next->indexes[index].insights) = changed;
+	return catalog_replace(call->service->catalog, table, next, err);
+}

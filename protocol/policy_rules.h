@@ -1,0 +1,37 @@
+/*
+ * policy_rules - resource-based policies: which resource one belongs to, what a document must be, and the form it is kept in.
+ *
+ * Policies are kept and shown; no request is judged by them.
+ */
+#ifndef DYNALITH_PROTOCOL_POLICY_RULES_H
+#define DYNALITH_PROTOCOL_POLICY_RULES_H
+
+#include "protocol/handler.h"
+
+#define POLICY_BYTES_MAX 20480 /* white space counts. AWS: API Reference, PutResourcePolicy */
+
+/*
+ * The table of a ResourceArn, the ARN of a table or of its stream, which *is_stream tells; the reference is held until the call ends.
+ * ERR_RESOURCE_NOT_FOUND where either is absent.
+ */
+enum code policy_rules_table(struct call *call, struct str arn, struct table **table, bool *is_stream, struct err *err) WARN_UNUSED;
+
+/*
+ * Checks the document and gives its canonical form (in the call's arena): no white space, members in a fixed order, lists of one as the
+ * one, accounts as the ARNs of their roots. Two documents with one form are the same policy. `may_lock_out` allows one that denies its
+ * own change to everyone.
+ */
+enum code policy_rules_document(struct call *call, struct str text, bool may_lock_out, struct str *canonical, struct err *err) WARN_UNUSED;
+
+/* Whether the policy has the revision that a request expects ("NO_POLICY": that there is none; absent: any). */
+enum code policy_rules_revision(const struct table *table, const struct policy *policy, struct str expected, struct err *err) WARN_UNUSED;
+
+/* Publishes the policy's new text, or its deletion, under a new revision. */
+enum code policy_rules_change(struct call *call, struct table *table, bool is_stream, struct str text, int64_t *revision, struct err *err) WARN_UNUSED;
+
+static inline const struct policy *policy_rules_of(const struct table *table, bool is_stream)
+{
+	return is_stream ? &table->stream_policy : &table->policy;
+}
+
+#endif
