@@ -4,8 +4,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "protocol/json.h"
+#include "server/dropin.h"
 #include "server/version.h"
 
 enum option_kind { KIND_TEXT, KIND_NUMBER, KIND_SWITCH, KIND_CHOICE };
@@ -24,6 +26,7 @@ static const struct option {
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 #define FILE_MAX (1024 * 1024)
+#define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
 
 static bool fail(const char *source, const char *problem, const char *value)
 {
@@ -108,7 +111,7 @@ static bool set(const struct option *option, struct config *config, struct arena
 
 static void print_help(void)
 {
-	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n\n");
+	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};
@@ -119,7 +122,8 @@ static void print_help(void)
 	}
 	printf("  %-30s configuration file (JSON): options by the names in brackets, and credentials\n  %-30s   [DYNALITH_CONFIG]\n",
 	       "--config FILE", "");
-	printf("  --print-config-example         a configuration file with every option\n  --help, --version\n");
+	printf("  --print-config-example         a configuration file with every option\n  --help, --version\n\n");
+	dropin_help();
 }
 
 void config_print_example(FILE *out)
@@ -226,13 +230,23 @@ static bool read_environment(struct arena *arena, struct config *config)
 	return true;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return path && stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 /* "--flag value", "--flag=value"; a switch takes a value only by '='. */
 static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct config *config)
 {
 	struct str flag = {argv[*i], strcspn(argv[*i], "=")};
 	const char *value = argv[*i][flag.n] == '=' ? argv[*i] + flag.n + 1 : NULL;
-	const struct option *option = find_flag(flag);
+	const struct dropin *dropin = dropin_find(flag);
+	const struct option *option = find_flag(dropin ? str_of(dropin->ours) : flag);
 
+	if (dropin && !dropin->ours)
+		return true;
 	if (str_eq(flag, STR("--config"))) {
 		*i += value == NULL; /* read before */
 		return true;
@@ -243,6 +257,8 @@ static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct
 		value = "true";
 	if (!value && *i + 1 < argc)
 		value = argv[++*i];
+	if (dropin && dropin->is_folder && !is_folder(value))
+		return fail(argv[*i - 1], "Invalid directory for database creation.", value);
 	return value ? set(option, config, arena, option->flag, value) : fail(option->flag, "wants a value", NULL);
 }
 
@@ -259,6 +275,8 @@ static const char *config_file(int argc, char **argv)
 
 static bool is_information(const char *flag)
 {
+	if (dropin_inform(flag))
+		return true;
 	if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0)
 		print_help();
 	else if (strcmp(flag, "--version") == 0)
@@ -272,9 +290,13 @@ static bool is_information(const char *flag)
 
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
 {
-	const char *file = config_file(argc, argv);
-
 	memset(config, 0, sizeof(*config));
+	config->is_health = argc > 1 && strcmp(argv[1], "health") == 0;
+	argc -= config->is_health;
+	argv += config->is_health;
+	if (!dropin_strip(arena, &argc, &argv, &config->is_dropin))
+		return CONFIG_FAILED;
+	const char *file = config_file(argc, argv);
 	for (int i = 1; i < argc; i++) {
 		if (is_information(argv[i]))
 			return CONFIG_DONE;
@@ -289,5 +311,7 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;
 	}
+	if (is_folder(config->db_path))
+		config->db_path = str_printf(arena, "%s/" DATA_FILE, config->db_path).p;
 	return CONFIG_RUN;
 }

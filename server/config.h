@@ -29,6 +29,8 @@ struct config {
 #define OPTION(field, kind, flag, environment, key, otherwise, low, high, help) CONFIG_TYPE_##kind field;
 #include "server/options.def"
 #undef OPTION
+	bool is_dropin; /* DynamoDB Local's command line was used: its lines are printed at start */
+	bool is_health; /* "dynalith health": ask a server that runs, and end */
 	size_t credential_count;
 	const struct credential *credentials;
 };
@@ -39,7 +41,9 @@ enum config_result {
 	CONFIG_FAILED, /* one line says why on stderr: end with status 1 */
 };
 
-/* Reads all sources; strings live in the arena. */
+/*
+ * Reads all sources; DynamoDB Local's command line (dropin.h) and "health" before the flags are understood too. A data path that is a
+ * folder becomes the file in it. Strings live in the arena. */
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
 
 /* The text of config.example.json. */

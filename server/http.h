@@ -16,7 +16,7 @@
 #include "core/str.h"
 
 #define HTTP_BODY_MAX (16 * 1024 * 1024) /* bytes, also after decompression. AWS: Quotas, "Request size" */
-#define HTTP_HEADERS_MAX 4
+#define HTTP_HEADERS_MAX 6
 
 enum http_problem {
 	HTTP_FINE,

@@ -7,6 +7,8 @@
 
 #include "server/clock.h"
 #include "server/config.h"
+#include "server/dropin.h"
+#include "server/health.h"
 #include "server/http.h"
 #include "server/log.h"
 #include "server/routes.h"
@@ -61,6 +63,8 @@ static int serve(const struct config *config, struct catalog *catalog, struct cl
 		.auth = auth_of(config->auth),
 		.clock = clock,
 		.upkeep = upkeep,
+		.cors = config->cors,
+		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
 	struct http_options options = {
 		.host = config->host, .port = (unsigned short)config->port, .threads = thread_count(config),
@@ -71,6 +75,8 @@ static int serve(const struct config *config, struct catalog *catalog, struct cl
 	int received = 0, status = EXIT_SUCCESS;
 	struct http *http = http_start(&options, &problem);
 
+	if (http && config->is_dropin)
+		dropin_banner(stdout, config, http_port(http));
 	if (http) {
 		log_line(LOG_INFO, "dynalith " DYNALITH_VERSION " listens on %s:%u, data %s %s", config->host, http_port(http),
 			 config->in_memory ? "in memory" : "in", config->in_memory ? "" : config->db_path);
@@ -155,6 +161,10 @@ int main(int argc, char **argv)
 	case CONFIG_FAILED:
 		break;
 	case CONFIG_RUN:
+		if (config.is_health) {
+			status = health_ask(config.host, (unsigned)config.port) ? EXIT_SUCCESS : EXIT_FAILURE;
+			break;
+		}
 		log_set_level(log_level_of(config.log_level));
 		status = run(arena, &config, &signals);
 		break;

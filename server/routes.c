@@ -51,6 +51,31 @@ static void refuse(const struct http_request *request, struct http_response *res
 	fill(response, &refusal);
 }
 
+/* What a browser is told of its page's origin: that it may read the answer, or nothing. */
+static struct str allowed_origin(const struct routes *routes, struct str origin)
+{
+	if (strcmp(routes->cors, "*") == 0)
+		return STR("*");
+	for (const char *at = routes->cors; *at; at += *at == ',') {
+		struct str one = {at, strcspn(at, ",")};
+
+		if (str_eq(one, origin))
+			return origin;
+		at += one.n;
+	}
+	return STR_ABSENT;
+}
+
+static void add_origin(const struct routes *routes, const struct http_request *request, struct http_response *response)
+{
+	struct str origin = http_header(request->connection, "Origin");
+	struct str allowed = str_is_set(origin) ? allowed_origin(routes, origin) : STR_ABSENT;
+
+	add_header(response, "Access-Control-Allow-Origin", allowed);
+	if (str_is_set(allowed) && !str_eq(allowed, STR("*")))
+		add_header(response, "Vary", STR("Origin"));
+}
+
 /* A browser asks before it sends. */
 static void preflight(const struct http_request *request, struct http_response *response)
 {
@@ -87,6 +112,14 @@ static void health(struct http_response *response)
 	response->status = 200;
 	response->content_type = STR("application/json");
 	response->body = STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
+}
+
+/* For those who ask whether anything is there; DynamoDB Local refuses, and scripts wait for that. */
+static void greet(struct http_response *response)
+{
+	response->status = 200;
+	response->content_type = STR("text/plain");
+	response->body = STR("dynalith " DYNALITH_VERSION "\n");
 }
 
 static enum code show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
@@ -209,8 +242,7 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 	const struct page *page = find_page(request, is_get);
 	struct err err = err_in(request->arena);
 
-	if (str_is_set(http_header(request->connection, "Origin")))
-		add_header(response, "Access-Control-Allow-Origin", STR("*"));
+	add_origin(routes, request, response);
 	if (request->problem != HTTP_FINE) {
 		refuse_problem(routes, request, response);
 	} else if (is_root && str_eq(request->method, STR("POST"))) {
@@ -219,6 +251,8 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 		preflight(request, response);
 	} else if (is_get && str_eq(request->path, STR("/_dynalith/health"))) {
 		health(response);
+	} else if (is_root && is_get && routes->root_status == 200) {
+		greet(response);
 	} else if (page) {
 		show_page(routes, page, request, response);
 	} else {

@@ -17,6 +17,8 @@ struct routes {
 	enum auth_mode auth;
 	struct clock *clock;
 	struct upkeep *upkeep;
+	const char *cors;  /* origins that may call, separated by commas; "*": all */
+	int root_status;   /* of GET / and HEAD /: 400 as DynamoDB Local, or 200 */
 };
 
 /* An http_handler; `context` is a struct routes. */

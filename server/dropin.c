@@ -1,0 +1,111 @@
+#include "server/dropin.h"
+
+#include <string.h>
+
+#include "server/config.h"
+#include "server/version.h"
+
+static const struct dropin rows[] = {
+#define DROPIN(flag, ours, is_folder, help) {flag, ours, is_folder, help},
+#include "server/dropin.def"
+#undef DROPIN
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+const struct dropin *dropin_find(struct str flag)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (str_eq(str_of(rows[i].flag), flag))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+
+	return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* How many arguments at `argv` are the Java machine's. */
+static int java_arguments(char **argv, int left)
+{
+	static const char *const with_value[] = {"-jar", "-cp", "-classpath"};
+
+	for (size_t i = 0; i < sizeof(with_value) / sizeof(with_value[0]); i++) {
+		if (strcmp(argv[0], with_value[i]) == 0)
+			return left > 1 ? 2 : 1;
+	}
+	return begins_with(argv[0], "-D") || begins_with(argv[0], "-X") || ends_with(argv[0], ".main.ServerRunner");
+}
+
+static bool is_given(char **argv, int argc, const char *flag)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], flag) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
+{
+	char **kept = ARENA_ARRAY(arena, char *, (size_t)*argc + 1);
+	int n = 0, skip = 0;
+
+	*is_dropin = *argc > 0 && (strcmp((*argv)[0], "java") == 0 || ends_with((*argv)[0], "/java"));
+	for (int i = 0; i < *argc; i += skip ? skip : 1) {
+		skip = i > 0 ? java_arguments(*argv + i, *argc - i) : 0;
+		if (!skip)
+			kept[n++] = (*argv)[i];
+		*is_dropin = *is_dropin || skip || dropin_find(str_of((*argv)[i]));
+	}
+	*argc = n;
+	*argv = kept;
+	if (is_given(kept, n, "-inMemory") && is_given(kept, n, "-dbPath")) {
+		fprintf(stderr, "dynalith: dbPath and inMemory cannot be set at the same time.\n");
+		return false;
+	}
+	return true;
+}
+
+bool dropin_inform(const char *flag)
+{
+	if (strcmp(flag, "-version") == 0)
+		printf(DYNALITH_VERSION "\n");
+	else if (strcmp(flag, "-help") == 0)
+		dropin_help();
+	else
+		return false;
+	return true;
+}
+
+void dropin_help(void)
+{
+	printf("In place of DynamoDB Local, also behind `java -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar`:\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		printf("  %-30s %s%s%s\n", rows[i].help, rows[i].ours ? "as " : "accepted, without effect", rows[i].ours ? rows[i].ours : "",
+		       rows[i].is_folder ? ", the folder of the data file" : "");
+	}
+	printf("  -help, -version\n");
+}
+
+/* Word for word, since test libraries wait for it; the version is our own. */
+void dropin_banner(FILE *out, const struct config *config, unsigned port)
+{
+	static const char *const words[] = {"false", "true"};
+
+	fprintf(out, "Initializing DynamoDB Local with the following configuration:\n");
+	fprintf(out, "Port:\t%u\nInMemory:\t%s\nVersion:\t%s\nDbPath:\t%s\n", port, words[config->in_memory], DYNALITH_VERSION,
+		config->in_memory ? "null" : config->db_path);
+	fprintf(out, "SharedDb:\t%s\nshouldDelayTransientStatuses:\t%s\nCorsParams:\t%s\n\n", words[config->shared_db],
+		words[config->delay_transient_statuses], strcmp(config->cors, "*") == 0 ? "null" : config->cors);
+	fflush(out);
+}

@@ -1,0 +1,44 @@
+/*
+ * dropin - DynamoDB Local's place: its command line, also behind "java", and the lines that it prints at start.
+ *
+ * Scripts, images and test libraries start it as `java -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory`, and wait
+ * for its first line. Started under the name of java, or with such arguments, the server understands them. Rows: dropin.def.
+ * Source: DynamoDB Local 3.3.1, -help and its output.
+ */
+#ifndef DYNALITH_SERVER_DROPIN_H
+#define DYNALITH_SERVER_DROPIN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/arena.h"
+#include "core/str.h"
+
+struct dropin {
+	const char *flag, *ours; /* ours NULL: nothing to do */
+	bool is_folder;
+	const char *help;
+};
+
+struct config;
+
+/* The row of the flag, or NULL. */
+const struct dropin *dropin_find(struct str flag);
+
+/*
+ * Takes the arguments of the Java machine (-D..., -X..., -jar FILE, -cp PATH and the class's name) out of the list, which is copied into
+ * the arena. *is_dropin tells whether anything of DynamoDB Local's command line was there. False, with a line on stderr, for flags of it that exclude
+ * each other.
+ */
+bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin);
+
+/* -version and -help: prints what they ask for; false for anything else. */
+bool dropin_inform(const char *flag);
+
+/* The part of --help. */
+void dropin_help(void);
+
+/* What is printed when the server listens. */
+void dropin_banner(FILE *out, const struct config *config, unsigned port);
+
+#endif
