@@ -111,7 +111,8 @@ static bool set(const struct option *option, struct config *config, struct arena
 
 static void print_help(void)
 {
-	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers\n\n");
+	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n"
+	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};
@@ -307,6 +308,8 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	}
 	if ((file && !read_file(arena, file, config)) || !read_environment(arena, config))
 		return CONFIG_FAILED;
+	if (dropin_is_given(argc, argv)) /* its command line alone says where the data goes */
+		config->in_memory = false;
 	for (int i = 1; i < argc; i++) {
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;

@@ -55,6 +55,15 @@ static bool is_given(char **argv, int argc, const char *flag)
 	return false;
 }
 
+bool dropin_is_given(int argc, char **argv)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (is_given(argv, argc, rows[i].flag))
+			return true;
+	}
+	return false;
+}
+
 bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
 {
 	char **kept = ARENA_ARRAY(arena, char *, (size_t)*argc + 1);
@@ -65,10 +74,11 @@ bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
 		skip = i > 0 ? java_arguments(*argv + i, *argc - i) : 0;
 		if (!skip)
 			kept[n++] = (*argv)[i];
-		*is_dropin = *is_dropin || skip || dropin_find(str_of((*argv)[i]));
+		*is_dropin = *is_dropin || skip;
 	}
 	*argc = n;
 	*argv = kept;
+	*is_dropin = *is_dropin || dropin_is_given(n, kept);
 	if (is_given(kept, n, "-inMemory") && is_given(kept, n, "-dbPath")) {
 		fprintf(stderr, "dynalith: dbPath and inMemory cannot be set at the same time.\n");
 		return false;

@@ -32,6 +32,9 @@ const struct dropin *dropin_find(struct str flag);
  */
 bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin);
 
+/* Whether one of its own flags is there. */
+bool dropin_is_given(int argc, char **argv);
+
 /* -version and -help: prints what they ask for; false for anything else. */
 bool dropin_inform(const char *flag);
 

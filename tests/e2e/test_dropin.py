@@ -148,6 +148,16 @@ def data_is_kept_in_the_folder():
                 assert java.client().list_tables()["TableNames"] == ["app"]
 
 
+def its_command_line_says_where_the_data_goes():
+    """As in the image, whose environment says memory for those who give no arguments."""
+    memory = {"DYNALITH_IN_MEMORY": "true"}
+    for flags, in_memory in (((), True), (("-sharedDb",), False), (("-dbPath", "."), False), (("-sharedDb", "-inMemory"), True)):
+        with Java("-jar", "DynamoDBLocal.jar", *flags, environment={**memory, "DYNALITH_PORT": "0"}) as java:
+            java.wait_for_line(BANNER)
+            assert f"InMemory:\t{str(in_memory).lower()}" in java.text(), (flags, java.text())
+            assert (java.folder / "dynalith.db").exists() != in_memory
+
+
 def health_checks_of_the_wild():
     server = Server()
     for method in ("GET", "HEAD"):
@@ -285,6 +295,7 @@ def changes_take_their_time():
 
 if __name__ == "__main__":
     run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, flags_without_java,
-                   what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder, health_checks_of_the_wild,
+                   what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder,
+                   its_command_line_says_where_the_data_goes, health_checks_of_the_wild,
                    the_root_can_answer_200, testcontainers_go, testcontainers_dotnet, testcontainers_rust, serverless_and_jest, terraforms_requests,
                    tools_at_start, changes_take_their_time])
