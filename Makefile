@@ -80,7 +80,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	$(CC) $(LDFLAGS) $^ -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench format coverage install clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench format coverage install uninstall deb dist package-test clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -137,10 +137,25 @@ docs: build ## the generated parts of README.md, config.example.json, docs/diffe
 	@scripts/generate-docs
 
 PREFIX ?= /usr/local
-install: build ## to $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/dynalith
+VERSION := $(shell sed -n 's/.*DYNALITH_VERSION "\(.*\)".*/\1/p' server/version.h)
+install: build ## binary, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
+	install -d $(foreach d,bin share/man/man1 share/doc/dynalith lib/systemd/system,$(DESTDIR)$(PREFIX)/$(d))
 	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
-	install -m 644 README.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
+	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
+	install -m 644 README.md CHANGELOG.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
+uninstall: ## removes what install put there
+	rm -rf $(foreach f,bin/dynalith share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
+deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
+	@rm -rf build/deb
+	@$(MAKE) --no-print-directory -s install DESTDIR=build/deb PREFIX=/usr
+	@strip --strip-unneeded build/deb/usr/bin/dynalith
+	@packaging/make-deb build/deb $(VERSION)
+dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
+	@mkdir -p build
+	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
+package-test: deps ## the package and the tarball, built, installed and asked
+	@tests/package/run
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
 
