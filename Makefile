@@ -80,7 +80,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	$(CC) $(LDFLAGS) $^ -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench format coverage install uninstall deb dist package-test clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench format coverage install uninstall deb dist image-test package-test clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -154,6 +154,8 @@ deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
 dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@mkdir -p build
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
+image-test: ## both targets of docker/Dockerfile, built by buildah and used as people use them; as root
+	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
 	@tests/package/run
 clean: ## removes build/, but for the downloaded packages
