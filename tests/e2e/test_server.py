@@ -195,7 +195,7 @@ def one_process_per_file():
     assert hashlib.sha256(open(path, "rb").read()).digest() == before
     with open(f"{server.folder}/text", "w") as file:
         file.write("not a database " * 20)
-    for foreign in (f"{server.folder}/text", server.folder, "/nowhere/at/all.db"):
+    for foreign in (f"{server.folder}/text", f"{server.folder}/text/below", "/nowhere/at/all.db"):
         done = subprocess.run([BINARY, "--port", str(free_port()), "--db-path", foreign], capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done
 

@@ -86,7 +86,7 @@ const tests = {
     await assert.rejects(documents.send(new doc.GetCommand({ TableName: "absent", Key: { PK: "x" } })), (e) => e instanceof db.ResourceNotFoundException);
     await assert.rejects(documents.send(new doc.GetCommand({ TableName, Key: { PK: "x" } })), (e) => e.name === "ValidationException"
       && e.message === "The provided key element does not match the schema");
-    await assert.rejects(client.send(new db.DescribeLimitsCommand({})), (e) => e.name === "UnknownOperationException");
+    await assert.rejects(client.send(new db.DescribeGlobalTableSettingsCommand({ GlobalTableName: "absent" })), (e) => e.name === "UnknownOperationException");
   },
 };
 
