@@ -147,6 +147,9 @@ bool expr_eval(const struct node *condition, const struct subject *subject);
 enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
 		      struct err *err) WARN_UNUSED;
 
+/* The bytes that UpdateItem's text is charged with against ITEM_SIZE_MAX, whatever the item. Recorded answers of AWS. */
+size_t update_charge(const struct update *update);
+
 /* The parts of `item` that the update's paths name: for UPDATED_OLD and UPDATED_NEW. An empty map where there are none. */
 struct value expr_updated(const struct update *update, struct arena *arena, const struct value *item);
 

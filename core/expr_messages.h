@@ -71,7 +71,6 @@
 #define MSG_UPDATE_MISSING ERR_VALIDATION, "The provided expression refers to an attribute that does not exist in the item"
 #define MSG_UPDATE_OPERAND ERR_VALIDATION, "An operand in the update expression has an incorrect data type"
 #define MSG_UPDATE_PATH ERR_VALIDATION, "The document path provided in the update expression is invalid for update"
-#define MSG_UPDATE_DEPTH \
-	ERR_VALIDATION, "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+#define MSG_UPDATE_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits"
 
 #endif

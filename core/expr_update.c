@@ -301,8 +301,10 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	}
 	if (change.has_tombstones)
 		*new_item = without_tombstones(arena, new_item);
-	for (uint32_t i = 0; is_deeper && i < new_item->n; i++) {
-		if (value_depth(&new_item->members[i].value) > VALUE_DEPTH_MAX)
+	for (size_t i = 0; i < update->n; i++) {
+		const struct value *touched = value_member(new_item, steps[i].path->steps[0].name);
+
+		if (touched && value_depth(touched) >= VALUE_DEPTH_MAX)
 			return err_set(err, MSG_UPDATE_DEPTH);
 	}
 	return OK;

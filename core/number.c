@@ -9,6 +9,7 @@
 #define SIGN_POSITIVE 3
 #define EXPONENT_MIN (-129) /* of 0.d1d2... * 10^e: 1E-130 */
 #define EXPONENT_MAX 126    /* 9.99E+125 */
+#define EXPONENT_FAR 100000000 /* beyond any legal one, and no sum of two overflows */
 #define SPAN_MAX 320        /* decimal places between the largest and the smallest digit of two numbers, and a carry */
 
 /* 0.d1d2...dn * 10^exponent; n is 0 for zero, d1 and dn are not 0. */
@@ -102,11 +103,14 @@ static const char *scan_digits(const char *p, const char *end, struct decimal *d
 	return seen_digit ? p : NULL;
 }
 
-/* Reads "e-12" to the end of the text; false when malformed. The value saturates far beyond any legal one. */
+/*
+ * Reads "e-12" to the end of the text; false when malformed, or beyond 64 bits, which AWS does not convert either. The value
+ * added saturates far beyond any legal one.
+ */
 static bool scan_exponent(const char *p, const char *end, int *exponent)
 {
 	bool is_negative = false;
-	int value = 0;
+	uint64_t value = 0;
 
 	if (p == end)
 		return true;
@@ -118,20 +122,22 @@ static bool scan_exponent(const char *p, const char *end, int *exponent)
 	if (p == end)
 		return false;
 	for (; p < end; p++) {
-		if (!is_digit(*p))
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		if (!is_digit(*p) || value > ((uint64_t)INT64_MAX + is_negative - digit) / 10)
 			return false;
-		if (value < 100000000)
-			value = value * 10 + (*p - '0');
+		value = value * 10 + digit;
 	}
-	*exponent += is_negative ? -value : value;
+	int bounded = value > EXPONENT_FAR ? EXPONENT_FAR : (int)value;
+	*exponent += is_negative ? -bounded : bounded;
 	return true;
 }
 
 static enum code check_range(const struct decimal *d, struct err *err)
 {
-	if (d->n > 0 && d->exponent > EXPONENT_MAX)
+	if (d->exponent > EXPONENT_MAX)
 		return err_set(err, MSG_NUMBER_OVERFLOW);
-	if (d->n > 0 && d->exponent < EXPONENT_MIN)
+	if (d->exponent < EXPONENT_MIN)
 		return err_set(err, MSG_NUMBER_UNDERFLOW);
 	return OK;
 }
@@ -151,6 +157,8 @@ enum code number_parse(struct str text, char *out, size_t *length, struct err *e
 		return err_set(err, MSG_NUMBER_MALFORMED, STR_ARG(text));
 	if (too_many)
 		return err_set(err, MSG_NUMBER_PRECISION);
+	if (d.n == 0)
+		d.exponent++; /* AWS keeps zero within the range as if its last digit were a 1 */
 	enum code code = check_range(&d, err);
 	if (code != OK)
 		return code;
@@ -205,7 +213,9 @@ static enum code settle(const signed char *places, int n, struct decimal *d, str
 		n--;
 	d->exponent -= first;
 	d->n = n - first;
-	if (d->n > 0 && d->exponent > EXPONENT_MAX)
+	if (d->n == 0)
+		d->exponent = 0;
+	if (d->exponent > EXPONENT_MAX)
 		return err_set(err, MSG_NUMBER_OVERFLOW);
 	if (d->n > NUMBER_DIGITS)
 		return err_set(err, MSG_NUMBER_PRECISION);

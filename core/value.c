@@ -207,7 +207,7 @@ static unsigned depth_within(const struct value *value, unsigned limit)
 {
 	unsigned deepest = 0;
 
-	if ((value->type != TYPE_M && value->type != TYPE_L) || limit == 0)
+	if ((value->type != TYPE_M && value->type != TYPE_L) || limit == 0 || value->n == 0)
 		return 0;
 	for (uint32_t i = 0; i < value->n; i++) {
 		const struct value *content = value->type == TYPE_M ? &value->members[i].value : &value->elements[i];

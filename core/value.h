@@ -36,7 +36,7 @@ enum type {
 	TYPE_COUNT
 };
 
-#define VALUE_DEPTH_MAX 32         /* levels of nesting. AWS: Quotas, "Nested attribute depth" */
+#define VALUE_DEPTH_MAX 32         /* levels of nesting, the item's own map being one. AWS: Quotas, "Nested attribute depth" */
 #define ITEM_SIZE_MAX (400 * 1024) /* bytes. AWS: Quotas, "Item size" */
 
 struct member;
@@ -118,7 +118,7 @@ bool value_set_has(const struct value *set, const struct value *element);
 size_t value_size(const struct value *value);
 size_t item_size(const struct value *item);
 
-/* Levels of nesting: 0 for scalars and sets, 1 + the deepest content for M and L (an item's own map does not count). */
+/* Levels of nesting: 0 for what is empty or holds no values, 1 + the deepest content for M and L. An attribute has less than VALUE_DEPTH_MAX. */
 unsigned value_depth(const struct value *value);
 
 /* size() of DynamoDB's expressions: UTF-16 code units for S, bytes for B, elements for sets, L, M; -1 otherwise. */

@@ -280,12 +280,39 @@ TEST(reserved_words)
 	CHECK(!reserved_has(STR("PK")) && !reserved_has(STR("")) && !reserved_has(STR("note")) && !reserved_has(STR("abor")));
 }
 
+TEST(an_update_is_charged_by_its_text)
+{
+	static const struct {
+		const char *text;
+		size_t charge;
+	} rows[] = {
+		{"SET b = :v", 24}, {"SET b = :v, c = :v", 45}, {"ADD n :one", 25}, {"ADD m.n :one", 30}, {"REMOVE r", 5},
+		{"REMOVE m.y", 10}, {"REMOVE abcdefghij[1]", 19}, {"DELETE ss :set", 6}, {"SET l[10] = :v", 30}, {"SET m.a.x = :v", 34},
+		{"SET #long = :v", 33}, {"SET c = big", 41}, {"SET c = m.a.z", 69}, {"SET c = l[10]", 55}, {"SET n = n + :one", 75},
+		{"SET n = (n - :one)", 78}, {"SET c = if_not_exists(c, :v)", 79}, {"SET l = list_append(if_not_exists(l, :v), :list)", 121},
+	};
+	struct expr_name names[] = {{.placeholder = STR("#long"), .name = STR("abcdefghij")}};
+	struct expr_value values[] = {
+		{.placeholder = STR(":v"), .value = s("x")}, {.placeholder = STR(":one"), .value = n("1")},
+		{.placeholder = STR(":set"), .value = LIST_OF(TYPE_SS, s("a"))}, {.placeholder = STR(":list"), .value = LIST_OF(TYPE_L, s("a"))},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct expr_env env = {arena, 1, names, 4, values};
+		struct err err = err_in(arena);
+		struct update *update = NULL;
+
+		CHECK(expr_parse_update(&env, str_of(rows[i].text), &update, &err) == OK);
+		CHECK_INT(update_charge(update), (long long)rows[i].charge);
+	}
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(conditions_hold_or_not), TEST_CASE(condition_errors), TEST_CASE(hostile_nesting_is_refused), TEST_CASE(updates),
 		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections), TEST_CASE(unused_names_and_values),
-		TEST_CASE(reserved_words),
+		TEST_CASE(reserved_words), TEST_CASE(an_update_is_charged_by_its_text),
 	};
 
 	arena = arena_new(1 << 20);
