@@ -207,6 +207,8 @@ static enum code check_partition(struct arena *arena, const struct key_schema *k
 
 		if (!conjunct && !is_multiple(keys))
 			return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[i].name));
+		if (!is_multiple(keys) && conjunct->kind != NODE_EQ)
+			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
 		if (!conjunct || conjunct->kind != NODE_EQ)
 			add_name(&missing, keys->attributes[i].name);
 	}
@@ -277,6 +279,13 @@ static enum code resolve_partition(struct arena *arena, const struct index *inde
 	return OK;
 }
 
+enum code key_condition_check(const struct node *condition, struct err *err)
+{
+	struct conjuncts all = {0};
+
+	return collect(condition, &all, err);
+}
+
 enum code key_condition_resolve(struct arena *arena, const struct table *table, const struct index *index, const struct node *condition,
 				struct key_condition *out, struct err *err)
 {
@@ -288,7 +297,7 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table, 
 
 	if (code != OK)
 		return code;
-	if (all.n > key_schema_count(keys) && key_schema_count(keys) > 1)
+	if (all.n > key_schema_count(keys))
 		return err_set(err, MSG_KEY_CONDITION_COUNT, all.n, key_schema_count(keys));
 	code = check_partition(arena, keys, &all, err);
 	if (code == OK)

@@ -42,7 +42,8 @@
 #define MSG_KEY_CONDITION_OPERATOR ERR_VALIDATION, "Invalid operator used in KeyConditionExpression: %s"
 #define MSG_KEY_CONDITION_TWICE \
 	ERR_VALIDATION, "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"
-#define MSG_KEY_CONDITION_DOCUMENT ERR_VALIDATION, "KeyConditionExpressions cannot have conditions on nested attributes"
+#define MSG_KEY_CONDITION_DOCUMENT ERR_VALIDATION, \
+	"Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes"
 #define MSG_KEY_CONDITION_NESTED ERR_VALIDATION, "KeyConditionExpressions cannot contain nested operations"
 #define MSG_KEY_CONDITION_COUNT                                                                                             \
 	ERR_VALIDATION, "The number of query conditions (%zu) exceeds the number of key attributes defined in the schema (%u)"
@@ -60,8 +61,8 @@
 	ERR_VALIDATION, "One or more parameter values were invalid: Condition parameter type does not match schema type"
 
 #define MSG_START_KEY_INVALID ERR_VALIDATION, "The provided starting key is invalid"
-#define MSG_START_KEY_SCHEMA \
-	ERR_VALIDATION, "The provided starting key is invalid: The provided key element does not match the schema"
+#define MSG_START_KEY_ALONE ERR_VALIDATION, "The provided exclusive start key is invalid"
+#define MSG_START_KEY_ONE_ROW ERR_VALIDATION, "The query can return at most one row and cannot be restarted"
 #define MSG_START_KEY_EMPTY                                                                                                     \
 	ERR_VALIDATION, "The provided starting key is invalid: One or more parameter values are not valid. The AttributeValue for a " \
 			"key attribute cannot contain an empty %s value. Key: " STR_FMT

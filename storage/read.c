@@ -233,9 +233,36 @@ static bool is_start_key_shape(const struct table *table, const struct index *in
 	return start_key->n == n;
 }
 
-/* As for the keys of items, none may be empty. */
-static enum code check_start_values(const struct table *table, const struct index *index, const struct value *start_key, struct err *err)
+/* The index that AWS tells of where a Scan's start key is of a wrong type: the one scanned, or else the first global one, or the first. */
+static const struct index *index_told(const struct table *table, const struct index *index)
 {
+	for (size_t i = 0; !index && i < table->index_count; i++)
+		index = table->indexes[i].is_local ? NULL : &table->indexes[i];
+	return index || table->index_count == 0 ? index : &table->indexes[0];
+}
+
+/* A Scan of a table with indexes looks at every attribute that is defined, whether a key of what is scanned or not. */
+static enum code check_start_types(const struct read_page *page, const struct value *start_key, struct err *err)
+{
+	const struct index *told = page->keys ? NULL : index_told(page->table, page->index);
+
+	for (size_t i = 0; told && i < page->table->definition_count; i++) {
+		const struct key_attribute *attribute = &page->table->definitions[i];
+		const struct value *value = value_member(start_key, attribute->name);
+
+		if (value && value->type != attribute->type)
+			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type), type_name(value->type),
+				       STR_ARG(told->name));
+	}
+	return OK;
+}
+
+/* As for the keys of items, none may be empty. */
+static enum code check_start_values(const struct read_page *page, const struct value *start_key, struct err *err)
+{
+	const struct table *table = page->table;
+	const struct index *index = page->index;
+
 	for (uint32_t i = 0; i < start_key->n; i++) {
 		const struct member *member = &start_key->members[i];
 		const char *kind = member->value.type == TYPE_S ? "string" : "binary";
@@ -243,6 +270,8 @@ static enum code check_start_values(const struct table *table, const struct inde
 		if (member->value.n > 0)
 			continue;
 		for (unsigned k = 0; k < key_schema_count(&table->keys); k++) {
+			if (str_eq(table->keys.attributes[k].name, member->name) && page->keys)
+				return err_set(err, MSG_KEY_EMPTY, kind, STR_ARG(member->name));
 			if (str_eq(table->keys.attributes[k].name, member->name))
 				return err_set(err, MSG_START_KEY_EMPTY, kind, STR_ARG(member->name));
 		}
@@ -251,24 +280,58 @@ static enum code check_start_values(const struct table *table, const struct inde
 	return OK;
 }
 
+/* The encoded partition key of the start key. */
+static struct str start_partition(struct arena *arena, const struct key_schema *keys, const struct value *start_key)
+{
+	struct buf elements = buf_in(arena), buf = buf_in(arena);
+
+	for (unsigned i = 0; i < keys->hash_count; i++)
+		key_add(&elements, value_member(start_key, keys->attributes[i].name));
+	buf_add_be32(&buf, key_hash(buf_str(&elements)));
+	buf_add_str(&buf, buf_str(&elements));
+	return buf_str(&buf);
+}
+
+static bool is_within(const struct store_range *range, struct str key)
+{
+	return (!str_is_set(range->low) || str_cmp(key, range->low) >= 0) && (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
+}
+
+/* What is wrong with a start key that the key condition cannot have given: the sort key's condition comes before the partition. */
+static enum code outside_error(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str row_key,
+			       struct err *err)
+{
+	const struct key_schema *keys = page->index ? &page->index->keys : &page->table->keys;
+	struct str partition = page->keys->partition, own = start_partition(arena, keys, start_key);
+	struct buf moved = buf_in(arena); /* the start key in the partition asked for */
+
+	buf_add_str(&moved, partition);
+	buf_add(&moved, row_key.p + own.n, row_key.n - own.n);
+	if (!is_within(&page->keys->range, buf_str(&moved)))
+		return err_set(err, MSG_START_KEY_RANGE);
+	if (!str_eq(page->keys->range.low, partition) || !str_eq(page->keys->range.high, key_after_prefix(arena, partition)))
+		return err_set(err, MSG_START_KEY_ONE_ROW);
+	return key_schema_count(&page->table->keys) == 1 && !page->index ? err_set(err, MSG_START_KEY_ALONE)
+									 : err_set(err, MSG_START_KEY_OUTSIDE);
+}
+
 enum code read_start_key(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str *row_key,
 			 struct err *err)
 {
 	struct store_range range = whole_range(arena, page);
 
-	if (!is_start_key_shape(page->table, page->index, start_key))
-		return page->keys ? err_set(err, MSG_START_KEY_INVALID) : err_set(err, MSG_START_KEY_SCHEMA);
-	enum code code = check_start_values(page->table, page->index, start_key, err);
+	enum code code = check_start_types(page, start_key, err);
+
+	if (code == OK && !is_start_key_shape(page->table, page->index, start_key))
+		return err_set(err, MSG_START_KEY_INVALID);
+	if (code == OK)
+		code = check_start_values(page, start_key, err);
 	if (code != OK)
 		return code;
 	*row_key = item_key_of_row(arena, page->table, page->index, start_key);
-	bool is_inside = (!str_is_set(range.low) || str_cmp(*row_key, range.low) >= 0) &&
-			 (!str_is_set(range.high) || str_cmp(*row_key, range.high) < 0);
-	if (is_inside)
+	if (is_within(&range, *row_key))
 		return OK;
 	if (!page->keys)
 		return err_set(err, MSG_START_KEY_SEGMENT, page->segments, page->segment);
-	if (!str_starts_with(*row_key, page->keys->partition))
-		return err_set(err, MSG_START_KEY_OUTSIDE);
-	return err_set(err, MSG_START_KEY_RANGE);
+	return outside_error(arena, page, start_key, *row_key, err);
 }

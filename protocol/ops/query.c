@@ -29,6 +29,8 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 
 	if (!code)
 		code = expressions_parse(call->arena, &request, out, err);
+	if (!code && out->key_condition)
+		code = key_condition_check(out->key_condition, err);
 	if (code)
 		return code;
 	if (!out->key_condition && !input->key_conditions.v)

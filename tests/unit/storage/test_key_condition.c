@@ -109,8 +109,8 @@ TEST(values_must_be_fit_for_keys)
 	refused(&d, all, "g = :e",
 		"One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue "
 		"for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: g");
-	refused(&d, NULL, "pk.a = :p", "KeyConditionExpressions cannot have conditions on nested attributes");
-	refused(&d, NULL, "pk = m.a", "KeyConditionExpressions cannot have conditions on nested attributes");
+	refused(&d, NULL, "pk.a = :p", "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes");
+	refused(&d, NULL, "pk = m.a", "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes");
 	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "pk = :p", ":p", data_long(&d, 'S', 2049), NULL);
 	CHECK_INT(key_condition_resolve(d.arena, d.table, NULL, node, &keys, &d.err), ERR_VALIDATION);
 	data_free(&d);
