@@ -1,6 +1,7 @@
 #include "protocol/index_rules.h"
 
 #include "core/buf.h"
+#include "protocol/java_order.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
 #include "protocol/vector_messages.h"
@@ -247,18 +248,19 @@ static enum code check_definitions(struct table *table, const struct create_glob
 	static const enum type types[] = {
 		[SCALAR_ATTRIBUTE_TYPE_S] = TYPE_S, [SCALAR_ATTRIBUTE_TYPE_N] = TYPE_N, [SCALAR_ATTRIBUTE_TYPE_B] = TYPE_B,
 	};
-	struct buf keys = buf_in(table->arena), defined = buf_in(table->arena);
+	struct str *keys = ARENA_ARRAY(table->arena, struct str, input->key_schema.n + 1);
+	struct str *defined = ARENA_ARRAY(table->arena, struct str, definitions->n + 1);
 	bool is_missing = false;
 
 	if (definitions->n == 0)
 		return err_set(err, MSG_UPDATE_INDEX_UNDEFINED, STR_ARG(input->index_name));
 	for (size_t i = 0; i < definitions->n; i++)
-		buf_printf(&defined, "%s" STR_FMT, i ? ", " : "", STR_ARG(definitions->v[i].attribute_name));
+		defined[i] = definitions->v[i].attribute_name;
 	for (size_t i = 0; i < input->key_schema.n; i++) {
 		const struct key_schema_element *key = &input->key_schema.v[i];
 		const struct attribute_definition *now = definition_in(definitions, key->attribute_name);
 
-		buf_printf(&keys, "%s" STR_FMT, i ? ", " : "", STR_ARG(key->attribute_name));
+		keys[i] = key->attribute_name;
 		is_missing = is_missing || !now;
 		for (size_t k = 0; k < table->definition_count && now; k++) {
 			const struct key_attribute *old = &table->definitions[k];
@@ -269,7 +271,11 @@ static enum code check_definitions(struct table *table, const struct create_glob
 					       type_name(types[now->attribute_type]), kind);
 		}
 	}
-	return is_missing ? err_set(err, MSG_KEYS_MISSING, STR_ARG(buf_str(&keys)), STR_ARG(buf_str(&defined))) : OK;
+	if (is_missing && definitions->n < input->key_schema.n)
+		return err_set(err, MSG_KEYS_UNDEFINED);
+	return is_missing ? err_set(err, MSG_KEYS_MISSING, STR_ARG(java_order_list(table->arena, keys, input->key_schema.n, true)),
+				    STR_ARG(java_order_list(table->arena, defined, definitions->n, true)))
+			  : OK;
 }
 
 /* A new index of a live table, to be filled. */

@@ -57,7 +57,11 @@
 #define MSG_UNITS_INDEX_ABSENT ERR_VALIDATION, INVALID "ProvisionedThroughput is not specified for index: " STR_FMT
 #define MSG_UNITS_INDEX_REFUSED \
 	ERR_VALIDATION, INVALID "ProvisionedThroughput should not be specified for index: " STR_FMT " when BillingMode is PAY_PER_REQUEST"
-#define MSG_ON_DEMAND_REFUSED ERR_VALIDATION, "%s", INVALID "OnDemandThroughput can only be specified when BillingMode is PAY_PER_REQUEST"
+#define MSG_ON_DEMAND_REFUSED \
+	ERR_VALIDATION, INVALID "%s for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
+#define MSG_ON_DEMAND_REFUSED_UPDATE \
+	ERR_VALIDATION, INVALID "%s for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
+#define MSG_ON_DEMAND_RANGE ERR_VALIDATION, INVALID "Requested %s for OnDemandThroughput for table is outside of valid range"
 #define MSG_INDEX_LIST_EMPTY ERR_VALIDATION, INVALID "List of %s is empty"
 #define MSG_INDEX_LIMIT_LOCAL ERR_VALIDATION, INVALID "Number of LocalSecondaryIndexes exceeds per-table limit of %d"
 #define MSG_INDEX_LIMIT_GLOBAL ERR_VALIDATION, INVALID "GlobalSecondaryIndex count exceeds the per-table limit of %d"

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "protocol/java_order.h"
 #include "protocol/table_messages.h"
 #include "storage/stream.h"
 #include "protocol/vector_messages.h"
@@ -43,20 +44,20 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 
 static struct str list_definitions(const struct table *table)
 {
-	struct buf list = buf_in(table->arena);
+	struct str *names = ARENA_ARRAY(table->arena, struct str, table->definition_count + 1);
 
 	for (size_t i = 0; i < table->definition_count; i++)
-		buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(table->definitions[i].name));
-	return buf_str(&list);
+		names[i] = table->definitions[i].name;
+	return java_order_list(table->arena, names, table->definition_count, true);
 }
 
 static struct str list_keys(struct arena *arena, const struct key_schema_input *input)
 {
-	struct buf list = buf_in(arena);
+	struct str *names = ARENA_ARRAY(arena, struct str, input->n + 1);
 
 	for (size_t i = 0; i < input->n; i++)
-		buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(input->v[i].attribute_name));
-	return buf_str(&list);
+		names[i] = input->v[i].attribute_name;
+	return java_order_list(arena, names, input->n, true);
 }
 
 static enum code too_many_keys(struct arena *arena, const struct key_schema_input *input, struct str place, unsigned limit, struct err *err)
@@ -122,7 +123,9 @@ static enum code read_keys(struct table *table, const struct key_schema_input *i
 		const struct key_attribute *known = definition(table, element->attribute_name);
 
 		if (!known)
-			return err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
+			return table->definition_count < input->n
+				       ? err_set(err, MSG_KEYS_UNDEFINED)
+				       : err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
 		keys->attributes[i] = *known;
 		*(element->key_type == KEY_TYPE_HASH ? &keys->hash_count : &keys->range_count) += 1;
 	}
@@ -183,6 +186,27 @@ enum code table_rules_units(struct throughput *throughput, const struct provisio
 const char *table_rules_doing(enum table_status status)
 {
 	return status == STATUS_CREATING ? "created" : status == STATUS_DELETING ? "deleted" : "updated";
+}
+
+const char *table_rules_on_demand_member(const struct on_demand_throughput *input)
+{
+	if (!input)
+		return NULL;
+	return input->max_read_request_units.is_set    ? "MaxReadRequestUnits"
+	       : input->max_write_request_units.is_set ? "MaxWriteRequestUnits"
+						       : NULL;
+}
+
+enum code table_rules_check_on_demand(const struct on_demand_throughput *input, bool may_remove, struct err *err)
+{
+	const struct opt_int *units[] = {input ? &input->max_read_request_units : NULL, input ? &input->max_write_request_units : NULL};
+	static const char *const names[] = {"MaxReadRequestUnits", "MaxWriteRequestUnits"};
+
+	for (size_t i = 0; input && i < 2; i++) {
+		if (units[i]->is_set && units[i]->value < 1 && !(may_remove && units[i]->value == -1))
+			return err_set(err, MSG_ON_DEMAND_RANGE, names[i]);
+	}
+	return OK;
 }
 
 struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input)
@@ -434,18 +458,19 @@ void table_rules_prune(struct table *table)
 
 static enum code check_definitions_used(const struct table *table, struct err *err)
 {
-	struct buf used = buf_in(table->arena);
+	struct str *used = ARENA_ARRAY(table->arena, struct str, table->definition_count + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < table->definition_count; i++) {
 		if (is_used(table, table->definitions[i].name))
-			buf_printf(&used, "%s" STR_FMT, count++ ? ", " : "", STR_ARG(table->definitions[i].name));
+			used[count++] = table->definitions[i].name;
 	}
 	if (count == table->definition_count)
 		return OK;
 	if (table_index_total(table) == 0)
 		return err_set(err, MSG_DEFINITIONS_COUNT);
-	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(table)), STR_ARG(buf_str(&used)));
+	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(table)),
+		       STR_ARG(java_order_list(table->arena, used, count, false)));
 }
 
 static enum code read_billing(const struct create_table_input *input, struct table *table, struct err *err)
@@ -457,8 +482,11 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 		return err_set(err, MSG_UNITS_REFUSED);
 	if (table->billing == BILLING_PROVISIONED && !throughput)
 		return err_set(err, MSG_UNITS_REQUIRED);
-	if (table->billing == BILLING_PROVISIONED && input->on_demand_throughput)
-		return err_set(err, MSG_ON_DEMAND_REFUSED);
+	if (table->billing == BILLING_PROVISIONED && table_rules_on_demand_member(input->on_demand_throughput))
+		return err_set(err, MSG_ON_DEMAND_REFUSED, table_rules_on_demand_member(input->on_demand_throughput));
+	enum code code = table_rules_check_on_demand(input->on_demand_throughput, false, err);
+	if (code != OK)
+		return code;
 	if (throughput) {
 		table->throughput.read = throughput->read_capacity_units.value;
 		table->throughput.write = throughput->write_capacity_units.value;

@@ -45,6 +45,10 @@ void table_rules_prune(struct table *table);
 enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 void table_rules_encryption(struct table *table, const struct sse_specification *input);
+/* The first limit given, by name; NULL where none is. */
+const char *table_rules_on_demand_member(const struct on_demand_throughput *input);
+/* Limits are at least 1; -1, which takes one away, only where `may_remove`. */
+enum code table_rules_check_on_demand(const struct on_demand_throughput *input, bool may_remove, struct err *err) WARN_UNUSED;
 struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input);
 struct throughput_pair table_rules_warm(const struct warm_throughput *input);
 

@@ -10,8 +10,8 @@
 static bool asks_for_nothing(const struct update_table_input *input)
 {
 	return !input->billing_mode && !input->provisioned_throughput && !input->global_secondary_index_updates.n && !input->stream_specification &&
-	       !input->sse_specification && !input->table_class && !input->deletion_protection_enabled.is_set && !input->on_demand_throughput &&
-	       !input->warm_throughput && !input->vector_index_updates.v;
+	       !input->sse_specification && !input->table_class && !input->deletion_protection_enabled.is_set &&
+	       !table_rules_on_demand_member(input->on_demand_throughput) && !input->warm_throughput && !input->vector_index_updates.v;
 }
 
 static enum code check_features(const struct update_table_input *input, struct err *err)
@@ -57,11 +57,35 @@ static enum code change_billing(struct table *table, const struct update_table_i
 	return table_rules_units(&table->throughput, input->provisioned_throughput, STR("the table"), now_ms, err);
 }
 
+/* Limits given stand beside those that the table has; -1 takes one away. */
+static enum code change_on_demand(struct table *table, const struct on_demand_throughput *input, struct err *err)
+{
+	const char *member = table_rules_on_demand_member(input);
+	struct throughput_pair old = table->on_demand;
+
+	if (!member)
+		return OK;
+	if (table->billing == BILLING_PROVISIONED)
+		return err_set(err, MSG_ON_DEMAND_REFUSED_UPDATE, member);
+	enum code code = table_rules_check_on_demand(input, true, err);
+	if (code != OK)
+		return code;
+	table->on_demand = table_rules_on_demand(input);
+	if (old.is_set && !input->max_read_request_units.is_set)
+		table->on_demand.read = old.read;
+	if (old.is_set && !input->max_write_request_units.is_set)
+		table->on_demand.write = old.write;
+	table->on_demand.is_set = table->on_demand.read > 0 || table->on_demand.write > 0;
+	return OK;
+}
+
 static enum code change(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
 	bool becomes_provisioned = table->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
 	enum code code = change_billing(table, input, now_ms, err);
 
+	if (code == OK)
+		code = change_on_demand(table, input->on_demand_throughput, err);
 	if (code == OK)
 		code = index_rules_apply(table, input, becomes_provisioned, now_ms, err);
 	if (code == OK && input->stream_specification)
@@ -74,8 +98,6 @@ static enum code change(struct table *table, const struct update_table_input *in
 		table->table_class = input->table_class == TABLE_CLASS_STANDARD ? STR("STANDARD") : STR("STANDARD_INFREQUENT_ACCESS");
 	if (input->deletion_protection_enabled.is_set)
 		table->is_deletion_protected = input->deletion_protection_enabled.value;
-	if (input->on_demand_throughput)
-		table->on_demand = table_rules_on_demand(input->on_demand_throughput);
 	if (input->warm_throughput)
 		table->warm = table_rules_warm(input->warm_throughput);
 	table_rules_prune(table);

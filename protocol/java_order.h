@@ -1,0 +1,19 @@
+/*
+ * java_order - names in the order in which AWS's messages list them: that of a Java hash table.
+ */
+#ifndef DYNALITH_PROTOCOL_JAVA_ORDER_H
+#define DYNALITH_PROTOCOL_JAVA_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arena.h"
+#include "core/str.h"
+
+/*
+ * "a, b, c": each name once. The table doubles when it is more than three quarters full, from 16 buckets or, where it `is_sized`,
+ * from as many as there are names. Names are valid UTF-8. Source: recorded answers of AWS.
+ */
+struct str java_order_list(struct arena *arena, const struct str *names, size_t n, bool is_sized);
+
+#endif
