@@ -156,6 +156,8 @@ enum code expressions_parse(struct arena *arena, const struct expression_request
 	*out = (struct expressions){0};
 	if (str_is_set(request->update))
 		code = expr_parse_update(&env, request->update, &out->update, err);
+	if (!code && out->update)
+		out->update_charge = update_charge(out->update);
 	if (!code && str_is_set(request->condition))
 		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);
 	if (!code && str_is_set(request->filter))

@@ -33,6 +33,7 @@ struct expression_request {
 /* NULL where not given. */
 struct expressions {
 	struct update *update;
+	size_t update_charge; /* update_charge of the text; 0 without one */
 	struct projection *projection;
 	const struct node *condition, *filter, *key_condition, *search;
 };

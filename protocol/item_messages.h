@@ -45,6 +45,9 @@
 	ERR_VALIDATION, INVALID_VALUES "Value must be provided when Exists is %s for Attribute: " STR_FMT
 #define MSG_EXPECTED_ABSENT_WITH_VALUE \
 	ERR_VALIDATION, INVALID_VALUES "Value cannot be used when Exists is false for Attribute: " STR_FMT
+#define MSG_COMPARISON_UNKNOWN ERR_VALIDATION, INVALID_VALUES "Invalid comparison operator"
+#define MSG_OPERATOR_UNKNOWN ERR_VALIDATION, "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+#define MSG_UPDATES_ACTION ERR_VALIDATION, "Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action"
 #define MSG_COMPARISON_COUNT ERR_VALIDATION, INVALID_VALUES "Invalid number of argument(s) for the %s ComparisonOperator"
 #define MSG_COMPARISON_TYPE ERR_VALIDATION, INVALID_VALUES "ComparisonOperator %s is not valid for %s AttributeValue type"
 #define MSG_COMPARISON_TYPES_DIFFER \
@@ -61,7 +64,7 @@
 #define MSG_ATTRIBUTE_TWICE ERR_VALIDATION, INVALID_VALUES "Duplicate value in attribute name: " STR_FMT
 
 /* writes */
-#define MSG_RETURN_VALUES ERR_VALIDATION, "Return values set to invalid value"
+#define MSG_RETURN_VALUES ERR_VALIDATION, "ReturnValues can only be ALL_OLD or NONE"
 #define MSG_UPDATE_KEY \
 	ERR_VALIDATION, INVALID_VALUES "Cannot update attribute " STR_FMT ". This attribute is part of the key"
 #define MSG_KEY_NOT_SCALAR                                                                                          \

@@ -103,11 +103,13 @@ static const struct node *join(struct arena *arena, enum node_kind kind, const s
 
 static enum code check_operator(int conditional_operator, size_t conditions, struct err *err)
 {
-	if (!conditional_operator || conditions > 1)
+	if (!conditional_operator || (conditions > 1 && conditional_operator < conditional_operator_count))
 		return OK;
 	if (conditions == 0)
 		return err_set(err, MSG_OPERATOR_WITHOUT_CONDITIONS);
-	return err_set(err, MSG_OPERATOR_ONE_CONDITION);
+	if (conditions == 1)
+		return err_set(err, MSG_OPERATOR_ONE_CONDITION);
+	return err_set(err, MSG_OPERATOR_UNKNOWN);
 }
 
 static enum node_kind joint(int conditional_operator)
@@ -150,6 +152,8 @@ static enum code lower_expected(struct arena *arena, struct str name, const stru
 		return err_set(err, MSG_EXPECTED_VALUE_AND_LIST, STR_ARG(name));
 	if (!op)
 		return lower_exists(arena, name, expected, out, err);
+	if (op == comparison_operator_count)
+		return err_set(err, MSG_COMPARISON_UNKNOWN);
 	if (!list->v && !has_value && comparisons[op].min > 0)
 		return err_set(err, MSG_EXPECTED_NO_VALUE, comparisons[op].name, STR_ARG(name));
 	if (has_value)
@@ -177,6 +181,8 @@ static enum code lower_condition(struct arena *arena, struct str name, const str
 {
 	if (name.n == 0)
 		return err_set(err, MSG_LEGACY_EMPTY_NAME);
+	if (condition->comparison_operator == comparison_operator_count)
+		return err_set(err, MSG_COMPARISON_UNKNOWN);
 	return compare(arena, name, condition->comparison_operator, condition->attribute_value_list.v,
 		       condition->attribute_value_list.n, out, err);
 }
@@ -235,6 +241,8 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 
 	if (name.n == 0)
 		return err_set(err, MSG_LEGACY_EMPTY_NAME);
+	if (update->action == attribute_action_count)
+		return err_set(err, MSG_UPDATES_ACTION);
 	if (type == TYPE_NONE && update->action != ATTRIBUTE_ACTION_DELETE)
 		return err_set(err, MSG_UPDATES_NO_VALUE);
 	action->path = path_of_name(arena, name);

@@ -12,6 +12,7 @@
 /* Types. The wire names the token that it met. */
 #define MSG_TYPE_TOKEN ERR_SERIALIZATION, "%s cannot be converted to %s"
 #define MSG_TYPE_BOOLEAN_TEXT ERR_SERIALIZATION, "%s", "Unexpected token received from parser"
+#define MSG_TYPE_UNTOLD ERR_SERIALIZATION, "%s", "" /* a list for a boolean */
 #define MSG_TYPE_COLLECTION ERR_SERIALIZATION, "Unrecognized collection type class %s"
 #define MSG_TYPE_COLLECTION_MAP ERR_SERIALIZATION, "Unrecognized collection type java.util.Map<java.lang.String, %s>"
 #define MSG_TYPE_STRUCTURE ERR_SERIALIZATION, "%s", "Start of structure or map found where not expected"
@@ -25,6 +26,7 @@
 #define MSG_ATTRIBUTE_NAME_EMPTY ERR_VALIDATION, "%s", "Empty attribute name"
 #define MSG_EXPRESSION_VALUE \
 	ERR_VALIDATION, "ExpressionAttributeValues contains invalid value: " STR_FMT " for key " STR_FMT
+#define MSG_START_KEY_VALUE ERR_VALIDATION, "The provided starting key is invalid: " STR_FMT
 #define MSG_VALUE_EMPTY \
 	ERR_VALIDATION, "%s", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 #define MSG_VALUE_MANY                                                                                                   \

@@ -1,5 +1,7 @@
 #include "protocol/shapes.h"
 
+#include <strings.h>
+
 #include "core/base64.h"
 #include "core/messages.h"
 #include "core/number.h"
@@ -8,6 +10,7 @@
 #include "protocol/shape_tables.h"
 
 #define ARN_OR "arn:|"    /* begins the pattern of what may be an ARN instead */
+#define DEPTH_NAMED 63     /* levels from which AWS tells the name of an expression's value that is too deep */
 #define CONSTRAINTS_MAX 10 /* errors that AWS lists at most */
 
 /* Where in the request the walker is; written out only for messages. */
@@ -22,15 +25,40 @@ struct place {
  * One walk finds three kinds of errors: the first of types ends it; those of constraints are collected; of those inside attribute values
  * the first is kept for the operation, which reports it after its own rules.
  */
+enum value_fault {
+	FAULT_TYPES,    /* no type, or many: told with the name of an expression's value, and of a start key as its being invalid */
+	FAULT_CONTENT,  /* the same, but of a start key only by Scan */
+	FAULT_TRUTH,    /* a NULL that is false: as content, but without the name */
+	FAULT_READING,  /* told alone, but by the older layer with the name */
+};
+
 struct walk {
 	struct arena *arena;
 	struct err *err;
 	struct buf constraints;
 	unsigned constraint_count;
 	struct err *value_err;
+	enum value_fault fault; /* of value_err */
 	struct str attribute; /* the top-level one that value_err is in */
+	bool is_older;        /* the operation's values are read by AWS's older layer */
+	bool is_scan;
+	unsigned depth_max;   /* of the values that are read now */
 	bool is_parameter; /* within a statement's parameter */
 };
+
+/* AWS reads the values of these as it used to read those of all: its errors have other words, and tell the value's name. */
+static const struct shape *const older_inputs[] = {
+	&shape_batch_write_item_input, &shape_transact_get_items_input, &shape_transact_write_items_input,
+};
+
+static bool is_older(const struct shape *shape)
+{
+	for (size_t i = 0; i < sizeof(older_inputs) / sizeof(older_inputs[0]); i++) {
+		if (older_inputs[i] == shape)
+			return true;
+	}
+	return false;
+}
 
 static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out);
 
@@ -157,6 +185,18 @@ static enum code bind_string(struct walk *walk, const struct shape *shape, const
 	return OK;
 }
 
+/* Enumerations of the legacy parameters: AWS does not check them with the constraints; legacy.c refuses the constant id_count. */
+static bool is_checked_later(const struct shape *shape)
+{
+	static const char *const names[] = {"ComparisonOperator", "ConditionalOperator", "AttributeAction"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(shape->name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static enum code bind_enum(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, int *out)
 {
 	struct buf set = buf_in(walk->arena);
@@ -170,6 +210,10 @@ static enum code bind_enum(struct walk *walk, const struct shape *shape, const s
 			return OK;
 		}
 		buf_printf(&set, "%s%s", i ? ", " : "", shape->texts[i]);
+	}
+	if (is_checked_later(shape)) {
+		*out = (int)shape->count + 1;
+		return OK;
 	}
 	constraint(walk, place, text, "Member must satisfy enum value set: [" STR_FMT "]", STR_ARG(buf_str(&set)));
 	return OK;
@@ -204,10 +248,41 @@ static enum code bind_timestamp(struct walk *walk, const struct json *json, stru
 	return OK;
 }
 
-static enum code bind_boolean(struct walk *walk, const struct json *json, struct opt_bool *out)
+/* AWS takes these words, in any case, for the boolean; false: it is none of them. */
+static bool boolean_of_text(struct str text, bool *out)
 {
+	static const struct {
+		const char *text;
+		bool value;
+	} words[] = {
+		{"true", true}, {"t", true}, {"yes", true}, {"y", true}, {"1", true},
+		{"false", false}, {"f", false}, {"no", false}, {"n", false}, {"0", false},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (text.n == strlen(words[i].text) && strncasecmp(text.p, words[i].text, text.n) == 0) {
+			*out = words[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The booleans of item requests: ConsistentRead, ScanIndexForward, Exists. */
+static bool is_item_option(const struct shape *shape)
+{
+	return strcmp(shape->name, "ConsistentRead") == 0 || strcmp(shape->name, "BooleanObject") == 0;
+}
+
+static enum code bind_boolean(struct walk *walk, const struct json *json, bool takes_text, struct opt_bool *out)
+{
+	out->is_set = true;
+	if (json_type(json) == JSON_STRING && takes_text)
+		return boolean_of_text(json_string(walk->arena, json), &out->value) ? OK : err_set(walk->err, MSG_TYPE_BOOLEAN_TEXT);
 	if (json_type(json) == JSON_STRING)
 		return err_set(walk->err, MSG_TYPE_BOOLEAN_TEXT);
+	if (json_type(json) == JSON_ARRAY && takes_text)
+		return err_set(walk->err, MSG_TYPE_UNTOLD);
 	if (json_type(json) != JSON_BOOLEAN)
 		return scalar_error(walk, json, "Boolean");
 	*out = (struct opt_bool){true, json_boolean(json)};
@@ -215,11 +290,14 @@ static enum code bind_boolean(struct walk *walk, const struct json *json, struct
 }
 
 /* Keeps the first error inside an attribute value. */
-#define value_error(walk, ...)                                                             \
+#define value_error_of(walk, kind_of_fault, ...)                                           \
 	do {                                                                               \
-		if ((walk)->value_err->code == OK)                                         \
+		if ((walk)->value_err->code == OK) {                                       \
+			(walk)->fault = (kind_of_fault);                                   \
 			(void)(err_set((walk)->value_err, __VA_ARGS__) == OK);             \
+		}                                                                          \
 	} while (0)
+#define value_error(walk, ...) value_error_of(walk, FAULT_CONTENT, __VA_ARGS__)
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
 
@@ -236,7 +314,7 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 		if (depth == 1 && walk->value_err->code == OK)
 			walk->attribute = member->name;
 		if (member->name.n == 0)
-			value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
+			value_error_of(walk, FAULT_READING, MSG_ATTRIBUTE_NAME_EMPTY);
 		enum code code = read_value(walk, child, depth, &member->value);
 		if (code != OK)
 			return code;
@@ -292,9 +370,11 @@ static enum code read_number(struct walk *walk, struct str text, struct value *o
 	size_t n = 0;
 
 	if (number_parse(text, bytes, &n, &err) != OK) {
+		const char *end = text.n == 0 && !walk->is_older ? ": " : "";
+
 		if (walk->is_parameter)
 			err.code = parameter_number_error(text, &err);
-		value_error(walk, err.code, STR_FMT, STR_ARG(err.message));
+		value_error_of(walk, FAULT_READING, err.code, STR_FMT "%s", STR_ARG(err.message), walk->is_parameter ? "" : end);
 		n = number_from_int(0, bytes);
 	}
 	*out = value_of_str(TYPE_N, (struct str){bytes, n});
@@ -330,11 +410,11 @@ static void duplicates_error(struct walk *walk, enum type type, const struct jso
 	for (const struct json *child = json_first(json); child; child = json_next(child))
 		buf_printf(&list, "%s" STR_FMT, list.n ? ", " : "", STR_ARG(json_string(walk->arena, child)));
 	if (type == TYPE_SS)
-		value_error(walk, MSG_SET_DUPLICATES, STR_ARG(buf_str(&list)));
+		value_error_of(walk, FAULT_READING, MSG_SET_DUPLICATES, STR_ARG(buf_str(&list)));
 	else if (type == TYPE_NS)
-		value_error(walk, MSG_SET_DUPLICATES_NUMBER);
+		value_error_of(walk, FAULT_READING, MSG_SET_DUPLICATES_NUMBER);
 	else
-		value_error(walk, MSG_SET_DUPLICATES_BINARY, STR_ARG(buf_str(&list)));
+		value_error_of(walk, FAULT_READING, MSG_SET_DUPLICATES_BINARY, STR_ARG(buf_str(&list)));
 }
 
 static enum code read_set(struct walk *walk, const struct json *json, enum type type, struct value *out)
@@ -392,16 +472,11 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 	if (type_is_set(type))
 		return read_set(walk, json, type, out);
 	if (type == TYPE_NULL || type == TYPE_BOOL) {
-		code = bind_boolean(walk, json, &boolean);
+		code = bind_boolean(walk, json, true, &boolean);
 		if (code == OK && type == TYPE_NULL && !boolean.value)
-			value_error(walk, MSG_VALUE_NULL);
+			value_error_of(walk, json_type(json) == JSON_BOOLEAN ? FAULT_TRUTH : FAULT_CONTENT, MSG_VALUE_NULL);
 		*out = (struct value){.type = (uint8_t)type, .boolean = code == OK && type == TYPE_BOOL && boolean.value};
 		return code;
-	}
-	if (depth > VALUE_DEPTH_MAX) {
-		value_error(walk, MSG_VALUE_DEPTH);
-		*out = (struct value){.type = TYPE_NULL};
-		return OK;
 	}
 	if (type == TYPE_L)
 		return read_list(walk, json, depth + 1, out);
@@ -410,6 +485,18 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 	return json_type(json) == JSON_ARRAY
 		       ? err_set(walk->err, MSG_TYPE_COLLECTION_MAP, "com.amazonaws.dynamodb.v20120810.AttributeValue")
 		       : err_set(walk->err, MSG_TYPE_FIELD);
+}
+
+/* Whether a JSON value has more than `levels` of attribute values below it. */
+static bool is_deeper(const struct json *json, unsigned levels)
+{
+	for (const struct json *child = json_first(json); child; child = json_next(child)) { /* {"L": */
+		for (const struct json *inner = json_first(child); inner; inner = json_next(inner)) {
+			if (levels == 0 || is_deeper(inner, levels - 1))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* `depth` counts maps and lists around the value, from 1 for a top-level attribute. */
@@ -422,6 +509,10 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	if (json_type(json) != JSON_OBJECT && json_type(json) != JSON_NULL)
 		return err_set(walk->err, MSG_TYPE_PAYLOAD);
 	*out = (struct value){.type = TYPE_NULL};
+	if (depth > walk->depth_max) {
+		value_error_of(walk, !walk->is_older && !is_deeper(json, DEPTH_NAMED - depth) ? FAULT_TRUTH : FAULT_CONTENT, MSG_VALUE_DEPTH);
+		return OK;
+	}
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		enum type type = type_of_name(json_name(walk->arena, child));
 
@@ -433,10 +524,23 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 			return code;
 	}
 	if (found == 0)
-		value_error(walk, MSG_VALUE_EMPTY);
+		value_error_of(walk, FAULT_TYPES, MSG_VALUE_EMPTY);
 	else if (found > 1)
-		value_error(walk, MSG_VALUE_MANY);
+		value_error_of(walk, FAULT_TYPES, MSG_VALUE_MANY);
 	return OK;
+}
+
+/* AWS names the expression's value that an error is in, and tells of a start key that it is invalid; of items and keys only the error is told. */
+static void tell_place(struct walk *walk, const struct shape *shape, const struct place *place)
+{
+	struct str message = walk->value_err->message;
+	bool is_named = walk->fault < FAULT_TRUTH || (walk->fault == FAULT_READING && walk->is_older);
+	bool is_start_key = str_eq(place->name, STR("ExclusiveStartKey"));
+
+	if (shape->is_expression && is_named)
+		(void)(err_set(walk->value_err, MSG_EXPRESSION_VALUE, STR_ARG(message), STR_ARG(walk->attribute)) == OK);
+	else if (is_start_key && (walk->fault == FAULT_TYPES || (walk->is_scan && walk->fault != FAULT_READING)))
+		(void)(err_set(walk->value_err, MSG_START_KEY_VALUE, STR_ARG(message)) == OK);
 }
 
 /* A value whose errors stay with it. */
@@ -455,8 +559,8 @@ static enum code bind_parameter(struct walk *walk, const struct json *json, stru
 	return code;
 }
 
-/* AWS names the expression's value that an error is in; of items and keys only the error is told. */
-static enum code bind_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct value **out)
+static enum code bind_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
+			   const struct value **out)
 {
 	struct value *item = ARENA_NEW(walk->arena, struct value);
 
@@ -466,9 +570,12 @@ static enum code bind_item(struct walk *walk, const struct shape *shape, const s
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	*out = item;
 	bool had_error = walk->value_err->code != OK;
+	/* One more level may be compared with than stored, where the older layer reads. */
+	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->is_expression ? 1u : 0u);
 	enum code code = read_map(walk, json, 1, item);
-	if (shape->is_expression && !had_error && walk->value_err->code != OK)
-		(void)(err_set(walk->value_err, MSG_EXPRESSION_VALUE, STR_ARG(walk->value_err->message), STR_ARG(walk->attribute)) == OK);
+	walk->depth_max = VALUE_DEPTH_MAX;
+	if (!had_error && walk->value_err->code != OK)
+		tell_place(walk, shape, place);
 	return code;
 }
 
@@ -577,13 +684,13 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 	case SHAPE_TIMESTAMP:
 		return bind_timestamp(walk, json, out);
 	case SHAPE_BOOLEAN:
-		return bind_boolean(walk, json, out);
+		return bind_boolean(walk, json, is_item_option(shape), out);
 	case SHAPE_VALUE:
 		return read_value(walk, json, 1, out);
 	case SHAPE_PARAMETER:
 		return bind_parameter(walk, json, out);
 	case SHAPE_ITEM:
-		return bind_item(walk, shape, json, out);
+		return bind_item(walk, shape, json, place, out);
 	case SHAPE_STRUCTURE:
 		return bind_structure(walk, shape, json, place, out);
 	case SHAPE_LIST:
@@ -604,7 +711,11 @@ static enum code finish(struct walk *walk)
 enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *value_err,
 		     struct err *err)
 {
-	struct walk walk = {arena, err, buf_in(arena), 0, value_err, STR_ABSENT, false};
+	struct walk walk = {
+		.arena = arena, .err = err, .constraints = buf_in(arena), .value_err = value_err, .is_older = is_older(shape),
+		.is_scan = shape == &shape_scan_input,
+		.depth_max = VALUE_DEPTH_MAX,
+	};
 
 	*out = arena_calloc(arena, 1, shape->size);
 	enum code code = bind_structure(&walk, shape, json, NULL, *out);
@@ -614,7 +725,9 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, const struc
 enum code shape_read_value(struct arena *arena, const struct json *json, struct value *out, struct err *err)
 {
 	struct err value_err = err_in(arena);
-	struct walk walk = {arena, err, buf_in(arena), 0, &value_err, STR_ABSENT, false};
+	struct walk walk = {
+		.arena = arena, .err = err, .constraints = buf_in(arena), .value_err = &value_err, .depth_max = VALUE_DEPTH_MAX,
+	};
 	enum code code = read_value(&walk, json, 1, out);
 
 	if (code == OK && value_err.code != OK)

@@ -2,6 +2,7 @@
 
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "storage/messages.h"
 
 enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
 			   struct err *err)
@@ -14,6 +15,8 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 		code = rules_key_paths(write->table, expressions, err);
 	if (!code)
 		code = write_prepare(call->arena, write, err);
+	if (!code && expressions->update_charge > ITEM_SIZE_MAX)
+		code = err_set(err, MSG_ITEM_SIZE_UPDATE);
 	if (!code)
 		code = rules_update_keys(write->table, write->update, err);
 	if (!code)

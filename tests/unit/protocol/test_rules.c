@@ -125,7 +125,7 @@ TEST(return_values_of_put_and_delete)
 	CHECK_INT(rules_return_values(RETURN_VALUE_NONE, &err), OK);
 	CHECK_INT(rules_return_values(RETURN_VALUE_ALL_OLD, &err), OK);
 	CHECK_INT(rules_return_values(RETURN_VALUE_ALL_NEW, &err), ERR_VALIDATION);
-	CHECK_STR(err.message, "Return values set to invalid value");
+	CHECK_STR(err.message, "ReturnValues can only be ALL_OLD or NONE");
 	CHECK_INT(rules_return_values(RETURN_VALUE_UPDATED_OLD, &err), ERR_VALIDATION);
 }
 
