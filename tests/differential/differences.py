@@ -12,6 +12,7 @@ Rule = collections.namedtuple("Rule", "title source adjust")
 Pair = collections.namedtuple("Pair", "title source ours theirs operations", defaults=(None,))
 
 RECORDED = "recorded answers of AWS: the public conformance suite, or reimplementations that were tested against AWS"
+CAPTURED = "captures of AWS of October 2026, noted in the source of dynoxide 3.2.0"
 GUIDE = "Developer Guide"
 API = "API Reference"
 
@@ -285,6 +286,25 @@ PAIRS = [
     Pair("tags are checked with the other rules of CreateTable", RECORDED, r"ValidationException: .*[tT]ag", r"ValidationException: ", ("CreateTable",)),
     Pair("a value is no step of a path", "AWS's grammar, Developer Guide, \"Referring to item attributes\"", r"ValidationException: Invalid \w+Expression: Syntax error; token: \":",
          r"ValidationException: Invalid \w+Expression: An expression attribute name used"),
+    Pair("a number, null, duplicate or name that is wrong inside an expression's value is told without the value's name", CAPTURED,
+         r"ValidationException: (Input collection|Empty attribute name|One or more parameter values were invalid: (Null attr|Input coll))",
+         r"ValidationException: ExpressionAttributeValues contains invalid value: "),
+    Pair("a starting key that a query cannot have come to is told in words of its own", CAPTURED,
+         r"ValidationException: (The provided exclusive start key is invalid|The query can return at most one row|The provided starting key|One or more parameter values)",
+         r"ValidationException: (The provided starting key|The supplied Item contains a null|Exclusive Start Key must have|Type mismatch for attribute)", ("Query", "Scan")),
+    Pair("ReturnValues of PutItem and DeleteItem", CAPTURED, r"ValidationException: ReturnValues can only be ALL_OLD or NONE", r"ValidationException: Return values set to invalid value"),
+    Pair("CreateTable: a stream that is disabled has no view type", CAPTURED, r"ValidationException: One or more parameter values were invalid: Table is being created with a stream",
+         r"ValidationException: Invalid StreamViewType", ("CreateTable",)),
+    Pair("BatchWriteItem: an empty key is told before what is wrong with other keys", "both hold; AWS's order is not known",
+         r"ValidationException: One or more parameter values are not valid", r"ValidationException: (Provided list of item keys|The number of conditions|Invalid attribute value type)",
+         ("BatchWriteItem",)),
+    Pair("key conditions: a wrong operator is told before a path into a key", CAPTURED, r"ValidationException: Invalid operator used in KeyConditionExpression",
+         r"ValidationException: Key attributes must be scalars"),
+    Pair("an unknown comparison", CAPTURED, r"ValidationException: One or more parameter values were invalid: Invalid comparison", r"ValidationException: Comparison type does not exist"),
+    Pair("Select is judged before the starting key's types", "both hold; AWS's order is not known", r"ValidationException: ALL_PROJECTED_ATTRIBUTES can be used only",
+         r"ValidationException: Type mismatch for attribute"),
+    Pair("two mistakes of one update: which value is told first", "both hold; AWS's order is not known",
+         r"ValidationException: An operand in the update expression has an incorrect data type", r"ValidationException: DynamoDB only supports precision"),
     Pair("a failure of their own", "InternalFailure is no answer to a request", r"", r"InternalFailure: |ValidationException: Invalid \w+Expression: Internal server error"),
     Pair("empty batches", RECORDED, r"ValidationException: The requestItems parameter is required for Batch(Get|Write)Item",
          r"ValidationException: Batch(Get|Write)Item (must|cannot) have"),

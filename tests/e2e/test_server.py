@@ -3,6 +3,7 @@ import gzip
 import hashlib
 import json
 import os
+import pathlib
 import socket
 import sqlite3
 import subprocess
@@ -200,6 +201,33 @@ def one_process_per_file():
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done
 
 
+def opens_older_files():
+    """data/VERSION-*.db.gz: what a version before this one has left behind; a file is added with each format and never changed."""
+    files = sorted((pathlib.Path(__file__).parent / "data").glob("*.db.gz"))
+    assert files
+    for file in files:
+        server = Server(disk=True)
+        server.kill()
+        for left in pathlib.Path(server.folder).glob("data.db*"):
+            left.unlink()
+        pathlib.Path(server.folder, "data.db").write_bytes(gzip.decompress(file.read_bytes()))
+        server.start()
+        client = server.client(key="a", secret="b")
+        table = client.describe_table(TableName="kept")["Table"]
+        assert (table["ItemCount"], table["TableStatus"]) == (21, "ACTIVE"), table
+        assert client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "a", "Value": "b"}]
+        for index, count in ((None, 21), ("by-g", 20), ("local", 20)):
+            items = client.scan(TableName="kept", **({"IndexName": index} if index else {}))["Items"]
+            assert len(items) == count, (index, len(items))
+        item = client.get_item(TableName="kept", Key={"pk": {"S": "p0"}, "sk": {"N": "3"}})["Item"]
+        assert item["all"]["M"]["b"] == {"B": b"\0\xff"} and item["all"]["M"]["l"] == {"L": [{"NULL": True}, {"BOOL": False}, {"S": "\u00e9"}]}, item
+        client.update_time_to_live(TableName="kept", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+        client.put_item(TableName="kept", Item={"pk": {"S": "new"}, "sk": {"N": "1"}, "g": {"S": "y"}, "ttl": {"N": "1"}})
+        client.delete_item(TableName="kept", Key={"pk": {"S": "p0"}, "sk": {"N": "3"}})
+        assert client.scan(TableName="kept", IndexName="by-g")["Count"] == 20
+        server.stop()
+
+
 def namespaces():
     here, there = shared.client(key="111111111111"), shared.client(key="222222222222", region="eu-west-1")
     create_app(here, "spaced")
@@ -262,4 +290,4 @@ def any_host_header():
 
 if __name__ == "__main__":
     run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line,
-                   quick_end_when_idle, one_process_per_file, namespaces, signatures, any_host_header, still_well, shared.stop])
+                   quick_end_when_idle, one_process_per_file, opens_older_files, namespaces, signatures, any_host_header, still_well, shared.stop])
