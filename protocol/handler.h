@@ -28,6 +28,9 @@ struct call {
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count, table_capacity;
 	struct table **tables;
+	/* PartiQL statements of the call from the service's cache, released likewise. */
+	size_t statement_count, statement_capacity;
+	struct partiql_kept **statements;
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "core/image.h"
 #include "protocol/handler.h"
 #include "protocol/messages.h"
+#include "protocol/partiql/partiql.h"
 #include "storage/write.h"
 
 #define CONFLICTS_MAX 10 /* times an operation is run again */
@@ -145,11 +146,14 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	return shape_bind(passage->request->arena, passage->op->input, passage->json, &passage->input, &passage->call.value_err, err);
 }
 
-static void release_tables(struct call *call)
+static void release(struct call *call)
 {
 	for (size_t i = 0; i < call->table_count; i++)
 		table_unref(call->tables[i]);
 	call->table_count = 0;
+	for (size_t i = 0; i < call->statement_count; i++)
+		partiql_kept_unref(call->statements[i]);
+	call->statement_count = 0;
 }
 
 /* A table that changed under the call is looked up again, and the operation run again from its start. */
@@ -162,7 +166,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		code = passage->op->run(&passage->call, passage->input, err);
 		if (code != ERR_CONFLICT)
 			break;
-		release_tables(&passage->call);
+		release(&passage->call);
 	}
 	return code;
 }
@@ -238,7 +242,7 @@ void op_run(struct service *service, const struct op_request *request, struct op
 
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](&passage, &err);
-	release_tables(&passage.call);
+	release(&passage.call);
 	response->op = passage.op;
 	if (code != OK) {
 		if (err_info(code)->status >= 500 && service->note)

@@ -27,7 +27,12 @@ struct service {
 	/* Tells the upkeep that there is work in the background now; may be NULL. */
 	void (*wake)(void *context);
 	void *wake_context;
+	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 };
+
+/* The cache of PartiQL statements, for a service; freed after its last call. */
+struct partiql_cache *partiql_cache_new(void);
+void partiql_cache_free(struct partiql_cache *cache);
 
 struct op;
 

@@ -55,7 +55,7 @@ static int fail(struct err *err)
 static int serve(const struct config *config, struct catalog *catalog, struct clock *clock, struct upkeep *upkeep, const sigset_t *signals)
 {
 	struct service service = {.catalog = catalog, .now_ms = clock_now_ms, .clock_context = clock, .note = note,
-				  .wake = upkeep_wake, .wake_context = upkeep};
+				  .wake = upkeep_wake, .wake_context = upkeep, .statements = partiql_cache_new()};
 	struct routes routes = {
 		.service = &service,
 		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
@@ -89,6 +89,7 @@ static int serve(const struct config *config, struct catalog *catalog, struct cl
 	}
 	metrics_free(routes.metrics);
 	sigv4_free(routes.sigv4);
+	partiql_cache_free(service.statements);
 	return status;
 }
 

@@ -27,7 +27,7 @@ static void parse(struct call *call, struct slot *slot)
 	enum code code = partiql_parameters(call->arena, &slot->request->parameters, &parameters, &slot->err);
 
 	if (!code)
-		code = partiql_parse(call->arena, slot->request->statement, parameters, slot->request->parameters.n, false, &slot->statement,
+		code = partiql_parse(call, slot->request->statement, parameters, slot->request->parameters.n, false, &slot->statement,
 				     &slot->err);
 	if (code && slot->statement.kind == PARTIQL_OTHER && !str_starts_with(slot->err.message, STR("EXISTS")))
 		code = err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);

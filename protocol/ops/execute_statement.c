@@ -38,7 +38,7 @@ enum code op_execute_statement(struct call *call, const struct execute_statement
 	enum code code = partiql_parameters(call->arena, &input->parameters, &select.parameters, err);
 
 	if (!code)
-		code = partiql_parse(call->arena, input->statement, select.parameters, input->parameters.n, false, &statement, err);
+		code = partiql_parse(call, input->statement, select.parameters, input->parameters.n, false, &statement, err);
 	if (code)
 		return code;
 	return statement.kind == PARTIQL_SELECT ? partiql_select_run(call, &statement, &select, err)

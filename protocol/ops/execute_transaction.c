@@ -46,7 +46,7 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 		struct partiql_statement *statement = &transaction->statements[i];
 
 		*own = err_in(arena);
-		own->code = partiql_parse(arena, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
+		own->code = partiql_parse(transaction->call, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
 		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
 			return in_statement(transaction, i, own, err);
 	}

@@ -1,5 +1,6 @@
 #include <strings.h>
 
+#include "protocol/partiql/cache.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
@@ -245,19 +246,19 @@ static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct 
 	return err_set(err, MSG_PARTIQL_OPERATION, name);
 }
 
-enum code partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count,
+enum code partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count,
 			bool is_transaction, struct partiql_statement *out, struct err *err)
 {
-	struct pq_lowering lowering = {.arena = arena, .err = err, .parameters = parameters};
-	struct pq_expr *expr;
-	unsigned wanted;
-	enum code code = partiql_parse_text(arena, text, &expr, &wanted, err);
+	struct pq_lowering lowering = {.arena = call->arena, .err = err, .parameters = parameters};
+	struct partiql_tree tree;
+	enum code code = partiql_cache_parse(call, text, &tree, err);
 
 	*out = (struct partiql_statement){0};
 	if (code != OK)
 		return code;
-	if (wanted > parameter_count)
+	if (tree.parameters > parameter_count)
 		return err_set(err, MSG_PARTIQL_PARAMETERS);
+	const struct pq_expr *expr = tree.expr;
 	if (expr->kind == PQ_EXPR_STATEMENT)
 		return lower_statement(&lowering, expr->statement, out);
 	const struct pq_statement *exists = exists_of(expr);

@@ -49,11 +49,15 @@ struct partiql_statement {
 	bool returns_columns;                 /* one that is not *: an error too */
 };
 
+/* Gives back a tree that a call holds. */
+void partiql_kept_unref(struct partiql_kept *kept);
+
 /*
- * Parses a statement and puts the parameters in. ERR_VALIDATION: syntax, what DynamoDB does not take of PartiQL, operand
+ * Parses a statement, or takes the tree that the service's cache has of its text, and puts the
+ * parameters in. ERR_VALIDATION: syntax, what DynamoDB does not take of PartiQL, operand
  * types, the number of parameters. With `is_transaction`, EXISTS(SELECT ...) is a statement too.
  */
-enum code partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count,
+enum code partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count,
 			bool is_transaction, struct partiql_statement *out, struct err *err) WARN_UNUSED;
 
 /*

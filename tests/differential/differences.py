@@ -75,7 +75,7 @@ def reads_of_nothing(operation, body, ours, theirs):
         drop_capacity(ours, theirs)
     if operation == "BatchGetItem" and total(theirs) < total(ours):
         found = sum(len(items) for items in ours[-1].get("Responses", {}).values())
-        asked = sum(len(request["Keys"]) for request in body["RequestItems"].values())
+        asked = sum(len(request["Keys"]) for request in body["RequestItems"].values() if request)
         if found < asked:
             drop_capacity(ours, theirs)
 

@@ -40,7 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = err_in(arena);
 	struct str source = {(const char *)data + 1, size - 1 < 8192 ? size - 1 : 8192};
 
-	if (partiql_parse(arena, source, parameters, 2, data[0] & 1, &statement, &err) == OK)
+	struct service service = {0};
+	struct call call = {.service = &service, .arena = arena};
+	if (partiql_parse(&call, source, parameters, 2, data[0] & 1, &statement, &err) == OK)
 		run(arena, &statement, &item);
 	return 0;
 }

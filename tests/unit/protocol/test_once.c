@@ -43,16 +43,16 @@ enum code __wrap_expr_parse_projection(struct expr_env *env, struct str text, st
 	return __real_expr_parse_projection(env, text, out, err);
 }
 
-enum code __real_partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
+enum code __real_partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
 			       struct partiql_statement *out, struct err *err);
-enum code __wrap_partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
+enum code __wrap_partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
 			       struct partiql_statement *out, struct err *err);
 
-enum code __wrap_partiql_parse(struct arena *arena, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
+enum code __wrap_partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count, bool is_transaction,
 			       struct partiql_statement *out, struct err *err)
 {
 	calls.partiql++;
-	return __real_partiql_parse(arena, text, parameters, parameter_count, is_transaction, out, err);
+	return __real_partiql_parse(call, text, parameters, parameter_count, is_transaction, out, err);
 }
 
 static int64_t now(void *context)

@@ -6,6 +6,7 @@
 #define SYNTAX "Statement wasn't well formed, can't be processed: "
 
 static struct arena *arena;
+static struct service service;
 static struct err err;
 static struct partiql_statement statement;
 
@@ -39,8 +40,10 @@ static enum code parse(const char *text)
 {
 	struct value parameters[] = {N(5), S("abc")};
 
+	struct call call = {.service = &service, .arena = arena};
+
 	err = err_in(arena);
-	return partiql_parse(arena, str_of(text), parameters, 2, false, &statement, &err);
+	return partiql_parse(&call, str_of(text), parameters, 2, false, &statement, &err);
 }
 
 static enum code lex(const char *text, struct pq_tokens *tokens)
@@ -209,8 +212,36 @@ TEST(exists_is_a_statement_of_transactions_only)
 
 	CHECK_REFUSED(text, "EXISTS can only be used in ExecuteTransaction write requests.");
 	CHECK_INT(statement.kind, PARTIQL_OTHER);
-	CHECK_INT(partiql_parse(arena, str_of(text), NULL, 0, true, &statement, &err), OK);
+	struct call call = {.service = &service, .arena = arena};
+
+	CHECK_INT(partiql_parse(&call, str_of(text), NULL, 0, true, &statement, &err), OK);
 	CHECK_INT(statement.kind, PARTIQL_EXISTS);
+}
+
+TEST(a_tree_is_kept_by_its_text)
+{
+	struct service keeping = {.statements = partiql_cache_new()};
+	struct call call = {.service = &keeping, .arena = arena}, later = call;
+	struct value one[] = {N(5)}, other[] = {S("x")};
+	struct str text = STR("SELECT * FROM tab WHERE a = ?"), wrong = STR("SELECT * FROM");
+
+	CHECK_INT(partiql_parse(&call, text, one, 1, false, &statement, &err), OK);
+	CHECK_INT(partiql_parse(&call, text, other, 1, false, &statement, &err), OK);
+	CHECK_INT(statement.where->args[1]->value.type, TYPE_S);
+	CHECK_INT(call.statement_count, 2);
+	CHECK(call.statements[0] == call.statements[1]);
+	CHECK_INT(partiql_parse(&call, wrong, NULL, 0, false, &statement, &err), ERR_VALIDATION);
+	CHECK_INT(call.statement_count, 2);
+	for (int i = 0; i < 1000; i++) /* every place taken by others */
+		CHECK_INT(partiql_parse(&later, str_printf(arena, "SELECT * FROM tab WHERE a = %d", i), NULL, 0, false, &statement, &err), OK);
+	CHECK_INT(partiql_parse(&later, text, one, 1, false, &statement, &err), OK);
+	CHECK(later.statements[1000] != call.statements[0]);
+	CHECK_INT(partiql_parse(&later, text, NULL, 0, false, &statement, &err), ERR_VALIDATION);
+	for (size_t i = 0; i < later.statement_count; i++)
+		partiql_kept_unref(later.statements[i]);
+	partiql_cache_free(keeping.statements);
+	for (size_t i = 0; i < call.statement_count; i++) /* held by a call still under way */
+		partiql_kept_unref(call.statements[i]);
 }
 
 TEST(syntax_errors_say_what_was_expected)
@@ -283,7 +314,7 @@ int main(void)
 		TEST_CASE(select_names_table_index_and_columns),
 		TEST_CASE(insert_makes_an_item),
 		TEST_CASE(update_makes_actions),
-		TEST_CASE(exists_is_a_statement_of_transactions_only),
+		TEST_CASE(exists_is_a_statement_of_transactions_only), TEST_CASE(a_tree_is_kept_by_its_text),
 		TEST_CASE(syntax_errors_say_what_was_expected),
 		TEST_CASE(what_dynamodb_does_not_take_is_named_with_its_place),
 		TEST_CASE(depth_and_length_are_bounded),
