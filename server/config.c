@@ -8,6 +8,7 @@
 
 #include "protocol/json.h"
 #include "server/dropin.h"
+#include "server/trigger.h"
 #include "server/version.h"
 
 enum option_kind { KIND_TEXT, KIND_NUMBER, KIND_SWITCH, KIND_CHOICE };
@@ -313,6 +314,11 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	for (int i = 1; i < argc; i++) {
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;
+	}
+	struct str problem;
+	if (!trigger_specs_are_valid(config->trigger, &problem)) {
+		fprintf(stderr, "dynalith: trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT "; see dynalith --help\n", STR_ARG(problem));
+		return CONFIG_FAILED;
 	}
 	if (is_folder(config->db_path))
 		config->db_path = str_printf(arena, "%s/" DATA_FILE, config->db_path).p;

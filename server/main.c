@@ -13,6 +13,7 @@
 #include "server/log.h"
 #include "server/routes.h"
 #include "server/sigv4.h"
+#include "server/trigger.h"
 #include "server/upkeep.h"
 #include "server/version.h"
 #include "storage/sqlite/sqlite_store.h"
@@ -73,7 +74,13 @@ static int serve(const struct config *config, struct catalog *catalog, struct cl
 	};
 	const char *problem = "";
 	int received = 0, status = EXIT_SUCCESS;
-	struct http *http = http_start(&options, &problem);
+	struct trigger_options trigger_options = {
+		.service = &service, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
+		.retries = (unsigned)config->trigger_retries, .from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
+		.failures = config->trigger_failures,
+	};
+	struct triggers *triggers = trigger_start(&trigger_options);
+	struct http *http = triggers ? http_start(&options, &problem) : NULL;
 
 	if (http && config->is_dropin)
 		dropin_banner(stdout, config, http_port(http));
@@ -87,6 +94,8 @@ static int serve(const struct config *config, struct catalog *catalog, struct cl
 		fprintf(stderr, "dynalith: cannot listen on %s:%ld: %s\n", config->host, config->port, problem);
 		status = EXIT_FAILURE;
 	}
+	if (triggers)
+		trigger_stop(triggers);
 	metrics_free(routes.metrics);
 	sigv4_free(routes.sigv4);
 	partiql_cache_free(service.statements);
