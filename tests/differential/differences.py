@@ -305,6 +305,12 @@ PAIRS = [
          r"ValidationException: Type mismatch for attribute"),
     Pair("two mistakes of one update: which value is told first", "both hold; AWS's order is not known",
          r"ValidationException: An operand in the update expression has an incorrect data type", r"ValidationException: DynamoDB only supports precision"),
+    Pair("ReturnValues is judged before values", "both hold; AWS's order is not known", r"ValidationException: ReturnValues can only", r"ValidationException: "),
+    Pair("a starting key's values are judged before those of expressions", "both hold; AWS's order is not known", r"ValidationException: The provided starting key is invalid: Supplied",
+         r"ValidationException: ExpressionAttributeValues contains invalid value"),
+    Pair("a key condition is judged before paths of other expressions", CAPTURED, r"ValidationException: Invalid condition in KeyConditionExpression", r"ValidationException: Key attributes must be"),
+    Pair("a transaction knows an item whichever way its number is written", API, r"ValidationException: Transaction request cannot include multiple operations on one item", r"200"),
+    Pair("a table of a batch that is null is not there", "as everywhere in JSON", r"200", r"ValidationException: (The batch write request list|The list of keys)"),
     Pair("a failure of their own", "InternalFailure is no answer to a request", r"", r"InternalFailure: |ValidationException: Invalid \w+Expression: Internal server error"),
     Pair("empty batches", RECORDED, r"ValidationException: The requestItems parameter is required for Batch(Get|Write)Item",
          r"ValidationException: Batch(Get|Write)Item (must|cannot) have"),
@@ -345,7 +351,7 @@ STAGES = [
     r"ConditionalCheckFailedException: ",
 ]
 ORDER = "of several mistakes, those are told first that need the request alone, then those that need the table's schema, the keys, and at last the item"
-SEVERAL = r"(TransactionCanceled|Validation)Exception: (?!One or more parameter values are not valid)"
+SEVERAL = r"(TransactionCanceledException: (?!One or more parameter values are not valid)|ValidationException: )"
 ACTIONS = "of several wrong actions of a batch or transaction one is told; the rules of all come before the values of any"
 
 
