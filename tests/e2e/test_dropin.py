@@ -264,6 +264,74 @@ def tools_at_start():
     server.stop()
 
 
+def workbenchs_requests():
+    """NoSQL Workbench with a connection to DynamoDB Local: its tables, a data model committed, its editor's pages, statements and transactions."""
+    server = Server()
+    c = server.client()
+    for n in range(7):
+        create(c, f"model-{n}")
+    names, start = [], {}
+    while True:
+        page = c.list_tables(Limit=3, **start)
+        names += page["TableNames"]
+        if "LastEvaluatedTableName" not in page:
+            break
+        start = {"ExclusiveStartTableName": page["LastEvaluatedTableName"]}
+    assert names == [f"model-{n}" for n in range(7)]
+    raises("ResourceNotFoundException", c.describe_table, TableName="Employee")
+    units = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
+    c.create_table(TableName="Employee", BillingMode="PROVISIONED", ProvisionedThroughput=units, KeySchema=key("LoginAlias", "Kind"),
+                   AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n in ("LoginAlias", "Kind", "Manager")],
+                   GlobalSecondaryIndexes=[{"IndexName": "DirectReports", "KeySchema": key("Manager", "LoginAlias"), "ProvisionedThroughput": units,
+                                            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["Skills"]}}])
+    raises("ResourceInUseException", c.create_table, TableName="Employee", BillingMode="PAY_PER_REQUEST", KeySchema=key("LoginAlias"),
+           AttributeDefinitions=[{"AttributeName": "LoginAlias", "AttributeType": "S"}])
+    table = c.describe_table(TableName="Employee")["Table"]
+    assert table["TableStatus"] == "ACTIVE" and table["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+    assert {k: table["ProvisionedThroughput"][k] for k in units} == units and table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"] == 1
+    people = [{"LoginAlias": {"S": f"p{n:02}"}, "Kind": {"S": "person"}, "Manager": {"S": f"m{n % 2}"}, "Skills": {"SS": ["a", str(n)]}} for n in range(40)]
+    for part in (people[:25], people[25:]):
+        assert c.batch_write_item(RequestItems={"Employee": [{"PutRequest": {"Item": i}} for i in part]})["UnprocessedItems"] == {}
+    seen = []
+    for segment in range(4):
+        found = {"LastEvaluatedKey": None}
+        while "LastEvaluatedKey" in found:
+            more = {"ExclusiveStartKey": found["LastEvaluatedKey"]} if found["LastEvaluatedKey"] else {}
+            found = c.scan(TableName="Employee", Segment=segment, TotalSegments=4, Limit=6, ReturnConsumedCapacity="TOTAL", **more)
+            assert found["ConsumedCapacity"]["TableName"] == "Employee"
+            seen += [i["LoginAlias"]["S"] for i in found["Items"]]
+    assert sorted(seen) == [f"p{n:02}" for n in range(40)]
+    reports = c.query(TableName="Employee", IndexName="DirectReports", KeyConditionExpression="#m = :m AND #l < :l", ScanIndexForward=False, FilterExpression="contains(#s, :s)",
+                      ExpressionAttributeNames={"#m": "Manager", "#l": "LoginAlias", "#s": "Skills"},
+                      ExpressionAttributeValues={":m": {"S": "m1"}, ":l": {"S": "p06"}, ":s": {"S": "a"}})
+    assert [i["LoginAlias"]["S"] for i in reports["Items"]] == ["p05", "p03", "p01"] and "Kind" in reports["Items"][0]
+    # The editor of statements: with parameters, by pages, on an index, and one that writes.
+    page = c.execute_statement(Statement='SELECT * FROM "Employee"', Limit=30)
+    rest = c.execute_statement(Statement='SELECT * FROM "Employee"', NextToken=page["NextToken"])
+    assert len(page["Items"]) == 30 and len(rest["Items"]) == 10 and "NextToken" not in rest
+    assert len(c.execute_statement(Statement='SELECT LoginAlias FROM "Employee"."DirectReports" WHERE Manager = ?', Parameters=[{"S": "m0"}])["Items"]) == 20
+    c.execute_statement(Statement="INSERT INTO \"Employee\" VALUE {'LoginAlias': 'new', 'Kind': 'person', 'Grade': 3}")
+    c.execute_statement(Statement='UPDATE "Employee" SET Grade = Grade + 1 WHERE LoginAlias = ? AND Kind = ?', Parameters=[{"S": "new"}, {"S": "person"}])
+    new = {"LoginAlias": {"S": "new"}, "Kind": {"S": "person"}}
+    assert c.get_item(TableName="Employee", Key=new)["Item"]["Grade"] == {"N": "4"}
+    raises("DuplicateItemException", c.execute_statement, Statement="INSERT INTO \"Employee\" VALUE {'LoginAlias': 'new', 'Kind': 'person'}")
+    # The operation builder's transactions.
+    change = [{"Put": {"TableName": "Employee", "Item": people[0] | {"Grade": {"N": "1"}}}}, {"Delete": {"TableName": "Employee", "Key": new}},
+              {"Update": {"TableName": "Employee", "Key": {k: people[1][k] for k in new}, "UpdateExpression": "SET #l = :l",
+                          "ExpressionAttributeNames": {"#l": "Grade"}, "ExpressionAttributeValues": {":l": {"N": "2"}}}},
+              {"ConditionCheck": {"TableName": "Employee", "Key": {k: people[2][k] for k in new}, "ConditionExpression": "attribute_exists(Kind)"}}]
+    for _ in range(2):  # sent twice with one token, it is done once
+        c.transact_write_items(TransactItems=change, ClientRequestToken="workbench-1")
+    both = c.transact_get_items(TransactItems=[{"Get": {"TableName": "Employee", "Key": {k: i[k] for k in new}}} for i in (people[0], people[1])])
+    assert [r["Item"]["Grade"]["N"] for r in both["Responses"]] == ["1", "2"]
+    change[3]["ConditionCheck"]["ConditionExpression"] = "attribute_not_exists(Kind)"
+    raises("TransactionCanceledException", c.transact_write_items, TransactItems=change)
+    assert "Item" not in c.get_item(TableName="Employee", Key=new)
+    c.delete_table(TableName="Employee")
+    assert "Employee" not in c.list_tables()["TableNames"]
+    server.stop()
+
+
 def changes_take_their_time():
     """With --delay-transient-statuses, the states between."""
     server = Server("--delay-transient-statuses")
@@ -298,4 +366,4 @@ if __name__ == "__main__":
                    what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder,
                    its_command_line_says_where_the_data_goes, health_checks_of_the_wild,
                    the_root_can_answer_200, testcontainers_go, testcontainers_dotnet, testcontainers_rust, serverless_and_jest, terraforms_requests,
-                   tools_at_start, changes_take_their_time])
+                   tools_at_start, workbenchs_requests, changes_take_their_time])
