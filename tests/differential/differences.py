@@ -311,6 +311,8 @@ PAIRS = [
     Pair("a key condition is judged before paths of other expressions", CAPTURED, r"ValidationException: Invalid condition in KeyConditionExpression", r"ValidationException: Key attributes must be"),
     Pair("a transaction knows an item whichever way its number is written", API, r"ValidationException: Transaction request cannot include multiple operations on one item", r"200"),
     Pair("a table of a batch that is null is not there", "as everywhere in JSON", r"200", r"ValidationException: (The batch write request list|The list of keys)"),
+    Pair("the second operand of if_not_exists is evaluated only where the first is absent", GUIDE + ", \"Update expressions\"", r"200",
+         r"ValidationException: The provided expression refers to an attribute that does not exist", ("UpdateItem", "TransactWriteItems")),
     Pair("a failure of their own", "InternalFailure is no answer to a request", r"", r"InternalFailure: |ValidationException: Invalid \w+Expression: Internal server error"),
     Pair("empty batches", RECORDED, r"ValidationException: The requestItems parameter is required for Batch(Get|Write)Item",
          r"ValidationException: Batch(Get|Write)Item (must|cannot) have"),
@@ -323,7 +325,7 @@ PAIRS = [
          r"Unknown|Table KeySchema|Index KeySchema|List of|Neither|ReadCapacityUnits and|ProvisionedThroughput must|StreamView|ProjectionType|Too many|Invalid|ProvisionedThroughput should not|Unknown ProjectionType|Both the Hash)|"
          r"Invalid KeySchema|The parameter 'TableName'|Attribute Name is duplicated|The KeySchema contains|One or more parameter values were invalid: All HASH)",
          r"ValidationException: (Hash Key not|Range Key not|No Attribute Schema|Cannot have two attributes|The number of attributes in key schema|Two keys can not|No Hash Key|No defined key|"
-         r"Local Secondary [Ii]nd|GSI list|Invalid StreamViewType|No provisioned|Invalid table/index name|No attributes should be|If Projection type|Indexes must have|Invalid key order|Too many|"
+         r"Local [Ss]econdary [Ii]nd|GSI list|Invalid StreamViewType|No provisioned|Invalid table/index name|No attributes should be|If Projection type|Indexes must have|Invalid key order|Too many|"
          r"Global Secondary|.*index names|Cannot have|Names of|Keys? |Two (global|local)|Attribute \w+ is not|.*Range Key|.*Projection)", ("CreateTable",)),
     Pair("CreateTable: every rule comes before the table's existence, and these are rules too: throughput of a table billed on demand, an empty list of indexes, definitions that no key uses",
          RECORDED, r"ValidationException: One or more parameter values were invalid: (Neither Read|ProvisionedThroughput should not|List of \w+ is empty|Some AttributeDefinitions are not used)",
