@@ -195,6 +195,13 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size)
 	return p;
 }
 
+void *arena_room(struct arena *arena, void *array, size_t n, size_t size)
+{
+	if ((n & (n - 1)) != 0)
+		return array;
+	return arena_grow(arena, array, n * size, (n ? 2 * n : 1) * size);
+}
+
 size_t arena_used(const struct arena *arena)
 {
 	return arena->used;

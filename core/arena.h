@@ -41,6 +41,12 @@ char *arena_bytes(struct arena *arena, size_t size) __attribute__((malloc, retur
  */
 void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size) __attribute__((returns_nonnull));
 
+/*
+ * Room for one more element of `size` bytes behind the `n` of an array; gives the array, moved where it had to grow. Room doubles at powers
+ * of two, so n alone tells when it is full: every element must have been added in this way. `array` may be NULL when n is 0.
+ */
+void *arena_room(struct arena *arena, void *array, size_t n, size_t size) __attribute__((returns_nonnull));
+
 /* Bytes handed out since the last reset; for memory limits and metrics. */
 size_t arena_used(const struct arena *arena);
 

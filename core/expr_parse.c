@@ -71,14 +71,6 @@ static struct raw *raw_two(struct parser *parser, enum raw_kind kind, struct raw
 	return raw;
 }
 
-/* Appends to a list that doubles its room at powers of two. */
-static void *list_add(struct arena *arena, void *list, size_t n, size_t size)
-{
-	if (n == 0 || (n & (n - 1)) == 0)
-		return arena_grow(arena, list, n * size, (n ? 2 * n : 1) * size);
-	return list;
-}
-
 static bool at_name(const struct parser *parser)
 {
 	return parser->token.kind == TOKEN_NAME || (parser->token.kind == TOKEN_WORD && parser->token.keyword == KEYWORD_NONE);
@@ -119,7 +111,7 @@ enum code parse_path(struct parser *parser, struct raw **out)
 
 	if (!at_name(parser))
 		return parser_syntax_error(parser);
-	raw->steps = list_add(parser->arena, NULL, 0, sizeof(*raw->steps));
+	raw->steps = arena_room(parser->arena, NULL, 0, sizeof(*raw->steps));
 	raw->steps[raw->step_count++] = (struct raw_step){.text = parser->token.text};
 	parser_advance(parser);
 	while (parser_at(parser, '.') || parser_at(parser, '[')) {
@@ -128,7 +120,7 @@ enum code parse_path(struct parser *parser, struct raw **out)
 
 		if (code != OK)
 			return code;
-		raw->steps = list_add(parser->arena, raw->steps, raw->step_count, sizeof(*raw->steps));
+		raw->steps = arena_room(parser->arena, raw->steps, raw->step_count, sizeof(*raw->steps));
 		raw->steps[raw->step_count++] = step;
 	}
 	*out = raw;
@@ -149,7 +141,7 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 		code = parse_operand(parser, &operand);
 		if (code != OK)
 			return code;
-		owner->args = list_add(parser->arena, owner->args, owner->arg_count, sizeof(*owner->args));
+		owner->args = arena_room(parser->arena, owner->args, owner->arg_count, sizeof(*owner->args));
 		owner->args[owner->arg_count++] = operand;
 		if (!parser_at(parser, ','))
 			return parser_expect(parser, ')');
@@ -386,7 +378,7 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 		code = parse_path(&parser, &raw);
 		if (code != OK)
 			return code;
-		raws = list_add(env->arena, raws, n, sizeof(*raws));
+		raws = arena_room(env->arena, raws, n, sizeof(*raws));
 		raws[n++] = raw;
 		if (parser.token.kind == TOKEN_END)
 			break;

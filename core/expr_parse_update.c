@@ -18,7 +18,7 @@ struct raw_action {
 };
 
 struct raw_update {
-	size_t n, capacity;
+	size_t n;
 	struct raw_action *actions;
 	bool seen[VERB_COUNT];
 	const char *twice; /* a section given a second time */
@@ -54,13 +54,7 @@ static enum code parse_section(struct parser *parser, enum update_verb verb, str
 	update->seen[verb] = true;
 	do {
 		parser_advance(parser); /* the verb, or a comma */
-		if (update->n == update->capacity) {
-			size_t capacity = update->capacity ? update->capacity * 2 : 4;
-
-			update->actions = arena_grow(parser->arena, update->actions, update->n * sizeof(*update->actions),
-						     capacity * sizeof(*update->actions));
-			update->capacity = capacity;
-		}
+		update->actions = arena_room(parser->arena, update->actions, update->n, sizeof(*update->actions));
 		enum code code = parse_action(parser, verb, &update->actions[update->n]);
 		if (code != OK)
 			return code;

@@ -68,12 +68,7 @@ static void note_elsewhere(struct call *call, struct str name)
 
 void call_hold(struct call *call, struct table *table)
 {
-	if (call->table_count == call->table_capacity) {
-		size_t capacity = call->table_capacity ? call->table_capacity * 2 : 4;
-
-		call->tables = arena_grow(call->arena, call->tables, call->table_count * sizeof(*call->tables), capacity * sizeof(*call->tables));
-		call->table_capacity = capacity;
-	}
+	call->tables = arena_room(call->arena, call->tables, call->table_count, sizeof(*call->tables));
 	call->tables[call->table_count++] = table;
 }
 

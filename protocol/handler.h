@@ -26,10 +26,10 @@ struct call {
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
 	/* Tables of the call, released by op_run when the handler is done. */
-	size_t table_count, table_capacity;
+	size_t table_count;
 	struct table **tables;
 	/* PartiQL statements of the call from the service's cache, released likewise. */
-	size_t statement_count, statement_capacity;
+	size_t statement_count;
 	struct partiql_kept **statements;
 };
 

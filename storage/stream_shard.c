@@ -90,7 +90,7 @@ enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const str
 
 struct list {
 	struct arena *arena;
-	size_t n, capacity;
+	size_t n;
 	struct stream_shard *shards;
 	bool is_malformed;
 	size_t limit; /* 0: none */
@@ -100,12 +100,7 @@ static bool add(void *context, struct str key, struct str row)
 {
 	struct list *list = context;
 
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 8;
-
-		list->shards = arena_grow(list->arena, list->shards, list->n * sizeof(*list->shards), capacity * sizeof(*list->shards));
-		list->capacity = capacity;
-	}
+	list->shards = arena_room(list->arena, list->shards, list->n, sizeof(*list->shards));
 	list->is_malformed = !decode(key, row, &list->shards[list->n]);
 	list->n += !list->is_malformed;
 	return !list->is_malformed && list->n != list->limit;

@@ -99,13 +99,7 @@ static enum code parse(struct str text, struct partiql_kept **out, struct err *e
 /* The call holds the reference from here on. */
 static void hold(struct call *call, struct partiql_kept *kept)
 {
-	if (call->statement_count == call->statement_capacity) {
-		size_t capacity = call->statement_capacity ? call->statement_capacity * 2 : 4;
-
-		call->statements = arena_grow(call->arena, call->statements, call->statement_count * sizeof(*call->statements),
-					      capacity * sizeof(*call->statements));
-		call->statement_capacity = capacity;
-	}
+	call->statements = arena_room(call->arena, call->statements, call->statement_count, sizeof(*call->statements));
 	call->statements[call->statement_count++] = kept;
 }
 

@@ -26,13 +26,7 @@ static const struct node *build(struct pq_lowering *lowering, enum node_kind kin
 {
 	const struct node *node = node_new(lowering->arena, kind, n, args);
 
-	if (lowering->node_count == lowering->node_capacity) {
-		size_t capacity = lowering->node_capacity ? lowering->node_capacity * 2 : 8;
-
-		lowering->nodes = arena_grow(lowering->arena, lowering->nodes, lowering->node_count * sizeof(*lowering->nodes),
-					     capacity * sizeof(*lowering->nodes));
-		lowering->node_capacity = capacity;
-	}
+	lowering->nodes = arena_room(lowering->arena, lowering->nodes, lowering->node_count, sizeof(*lowering->nodes));
 	lowering->nodes[lowering->node_count++] = node;
 	return node;
 }

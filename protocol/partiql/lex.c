@@ -22,7 +22,6 @@ struct lexing {
 	size_t at;
 	unsigned line, column; /* of the character at `at`, from 1 */
 	struct pq_tokens tokens;
-	size_t capacity;
 	struct err *err;
 };
 
@@ -86,13 +85,7 @@ static void move(struct lexing *lexing, size_t n)
 
 static struct pq_token *add(struct lexing *lexing, enum pq_token_kind kind)
 {
-	if (lexing->tokens.n == lexing->capacity) {
-		size_t capacity = lexing->capacity ? lexing->capacity * 2 : 32;
-
-		lexing->tokens.v = arena_grow(lexing->arena, lexing->tokens.v, lexing->tokens.n * sizeof(struct pq_token),
-					      capacity * sizeof(struct pq_token));
-		lexing->capacity = capacity;
-	}
+	lexing->tokens.v = arena_room(lexing->arena, lexing->tokens.v, lexing->tokens.n, sizeof(struct pq_token));
 	struct pq_token *token = &lexing->tokens.v[lexing->tokens.n++];
 	*token = (struct pq_token){.kind = kind, .line = lexing->line, .column = lexing->column};
 	return token;

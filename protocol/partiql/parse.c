@@ -1,7 +1,6 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
-#define ROOM_FIRST 4
 
 struct pq_expr *partiql_expr(struct pq_parser *parser, enum pq_kind kind, const struct pq_token *at)
 {
@@ -15,12 +14,7 @@ struct pq_expr *partiql_expr(struct pq_parser *parser, enum pq_kind kind, const 
 
 void partiql_list_add(struct pq_parser *parser, struct pq_list *list, struct pq_expr *expr)
 {
-	if (list->n == list->capacity) {
-		unsigned capacity = list->capacity ? list->capacity * 2 : ROOM_FIRST;
-
-		list->v = arena_grow(parser->arena, list->v, list->n * sizeof(*list->v), capacity * sizeof(*list->v));
-		list->capacity = capacity;
-	}
+	list->v = arena_room(parser->arena, list->v, list->n, sizeof(*list->v));
 	list->v[list->n++] = expr;
 }
 
@@ -539,7 +533,7 @@ static struct infix infix_of(const struct pq_token *token)
 static enum code parse_third(struct pq_parser *parser, const struct infix *infix, struct pq_expr *node)
 {
 	bool is_between = infix->kind == PQ_EXPR_BETWEEN;
-	struct pq_list args = {node->n, node->n, node->args};
+	struct pq_list args = {node->n, node->args};
 	struct pq_expr *third;
 
 	if (!is_between && parser->token->keyword != PK_ESCAPE)

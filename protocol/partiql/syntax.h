@@ -90,7 +90,7 @@ struct pq_expr {
 enum pq_statement_kind { PQ_SELECT, PQ_INSERT, PQ_UPDATE, PQ_DELETE, PQ_CREATE_TABLE, PQ_CREATE_INDEX, PQ_DROP_TABLE, PQ_DROP_INDEX };
 
 struct pq_list {
-	unsigned n, capacity;
+	unsigned n;
 	struct pq_expr **v;
 };
 
@@ -147,7 +147,7 @@ struct pq_lowering {
 	struct err *err;
 	const struct value *parameters;
 	unsigned depth;
-	size_t node_count, node_capacity;
+	size_t node_count;
 	const struct node **nodes; /* to be checked when the whole statement is known to be one: AWS orders errors so */
 	unsigned truths; /* conditions compared as values, each of which doubles its evaluation */
 };

@@ -35,5 +35,20 @@ TEST(what_grows_keeps_its_bytes)
 	arena_free(arena);
 }
 
+TEST(an_array_has_room_for_one_more)
+{
+	struct arena *arena = arena_new(0);
+	int *numbers = NULL;
+
+	for (int n = 0; n < 1000; n++) {
+		numbers = arena_room(arena, numbers, (size_t)n, sizeof(*numbers));
+		numbers[n] = n;
+		(void)arena_bytes(arena, (size_t)n % 3); /* so that it moves at times */
+	}
+	for (int n = 0; n < 1000; n++)
+		CHECK_INT(numbers[n], n);
+	arena_free(arena);
+}
+
 TEST_MAIN(TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
-	  TEST_CASE(what_grows_keeps_its_bytes))
+	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))
