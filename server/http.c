@@ -39,6 +39,7 @@ struct exchange {
 struct http {
 	struct http_options options;
 	struct MHD_Daemon *daemon;
+	atomic_bool is_stopping;
 	atomic_uint active;
 	atomic_ullong request_ids;
 	uint64_t id_seed;
@@ -150,6 +151,8 @@ static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Conne
 		MHD_add_response_header(response, "Content-Encoding", "gzip");
 	for (size_t i = 0; i < reply->header_count; i++)
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
+	if (atomic_load(&exchange->http->is_stopping))
+		MHD_add_response_header(response, "Connection", "close");
 	enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->is_answered = true;
@@ -346,13 +349,13 @@ unsigned http_port(const struct http *http)
 void http_stop(struct http *http, unsigned wait_ms)
 {
 	const struct timespec moment = {0, 1000000};
-	int fd = MHD_quiesce_daemon(http->daemon);
 
+	/* not by MHD_quiesce_daemon(): it removes the listening socket from the workers' epoll sets beneath them, and a worker
+	   that was about to remove it itself ends the process (libmicrohttpd 0.9.75) */
+	atomic_store(&http->is_stopping, true);
 	for (unsigned i = 0; i < wait_ms && atomic_load(&http->active) > 0; i++)
 		nanosleep(&moment, NULL);
 	MHD_stop_daemon(http->daemon);
-	if (fd >= 0)
-		close(fd);
 	while (http->idle) {
 		struct exchange *exchange = http->idle;
 

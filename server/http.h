@@ -71,7 +71,8 @@ struct http *http_start(const struct http_options *options, const char **problem
 /* The port that it listens on. */
 unsigned http_port(const struct http *http);
 
-/* Stops listening, lets requests under way finish (for up to `wait_ms`), closes all connections. */
+/* Lets requests under way finish, closing each connection behind its answer, for up to `wait_ms`; then stops listening and
+   closes all connections. */
 void http_stop(struct http *http, unsigned wait_ms);
 
 #endif
