@@ -12,6 +12,11 @@ int str_cmp(struct str a, struct str b)
 	return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
+int str_order(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
 struct str str_of(const char *cstring)
 {
 	return cstring ? (struct str){cstring, strlen(cstring)} : STR_ABSENT;

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct arena;
@@ -46,6 +47,18 @@ static inline bool str_starts_with(struct str s, struct str prefix)
 
 /* Byte order, a shorter prefix first: negative, 0 or positive. */
 int str_cmp(struct str a, struct str b);
+/* The same for qsort and bsearch over struct str. */
+int str_order(const void *a, const void *b);
+
+/* The big-endian number in the first `n` bytes at `p`, 8 at most: what buf_add_be32 and buf_add_be64 wrote. */
+static inline uint64_t str_be(const char *p, size_t n)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < n; i++)
+		value = value << 8 | (unsigned char)p[i];
+	return value;
+}
 
 /* A slice of a C string; str_of(NULL) is absent. */
 struct str str_of(const char *cstring);

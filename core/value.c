@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/number.h"
+#include "core/utf8.h"
 
 static const struct {
 	const char *name;
@@ -224,24 +225,10 @@ unsigned value_depth(const struct value *value)
 	return depth_within(value, 4 * VALUE_DEPTH_MAX);
 }
 
-/* Characters of UTF-8 text as UTF-16 has them: two for those beyond its first plane. */
-static long utf16_units(struct str text)
-{
-	long units = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char byte = (unsigned char)text.p[i];
-
-		units += (byte & 0xC0) != 0x80;
-		units += byte >= 0xF0;
-	}
-	return units;
-}
-
 long value_size_function(const struct value *value)
 {
 	if (value->type == TYPE_S)
-		return utf16_units(value_str(value));
+		return (long)utf8_utf16_length(value_str(value));
 	return value->type == TYPE_N || value->type == TYPE_NULL || value->type == TYPE_BOOL || value->type == TYPE_NONE
 		       ? -1
 		       : (long)value->n;

@@ -17,11 +17,6 @@ static int by_name(const void *a, const void *b)
 	return str_cmp(((const struct key_attribute *)a)->name, ((const struct key_attribute *)b)->name);
 }
 
-static int by_str(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 /* AWS: attribute definitions and projected attributes come sorted by name, whatever order they were given in. */
 static void write_definitions(struct call *call, const struct table *table)
 {
@@ -110,7 +105,7 @@ static void write_projection(struct call *call, const struct index *index)
 		json_out_name(out, STR("NonKeyAttributes"));
 		json_out_open(out, '[');
 		memcpy(included, index->included, index->included_count * sizeof(*included));
-		qsort(included, index->included_count, sizeof(*included), by_str);
+		qsort(included, index->included_count, sizeof(*included), str_order);
 		for (size_t i = 0; i < index->included_count; i++)
 			json_out_string(out, included[i]);
 		json_out_close(out, ']');

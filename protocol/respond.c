@@ -187,12 +187,6 @@ void respond_collection(struct call *call, const struct table *table, const stru
 	json_out_close(out, '}');
 }
 
-static bool has_collections(const struct table *table)
-{
-	/* Local indexes come first. */
-	return table->index_count > 0 && table->indexes[0].is_local;
-}
-
 static const struct value *key_holder(const struct write *write)
 {
 	return write->kind == WRITE_PUT ? write->item : write->key;
@@ -202,7 +196,7 @@ enum code respond_metrics(struct call *call, int wanted, const struct write *wri
 {
 	uint64_t bytes;
 
-	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE || !has_collections(write->table))
+	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE || !table_has_collections(write->table))
 		return OK;
 	enum code code = write_collection_size(call->service->catalog, call->arena, write, &bytes, err);
 
@@ -263,7 +257,7 @@ enum code respond_metrics_by_table(struct call *call, int wanted, const struct w
 	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE)
 		return OK;
 	for (size_t i = 0; i < n; i++) {
-		if (writes[i].kind == WRITE_CHECK || !has_collections(writes[i].table) || !is_first(writes, i, true))
+		if (writes[i].kind == WRITE_CHECK || !table_has_collections(writes[i].table) || !is_first(writes, i, true))
 			continue;
 		if (!is_open) {
 			json_out_name(&call->out, STR("ItemCollectionMetrics"));

@@ -157,15 +157,6 @@ struct str streams_iterator_text(struct arena *arena, const struct streams_itera
 	return buf_str(&text);
 }
 
-static uint64_t read_be(const char *p, int n)
-{
-	uint64_t value = 0;
-
-	for (int i = 0; i < n; i++)
-		value = value << 8 | (unsigned char)p[i];
-	return value;
-}
-
 bool streams_read_iterator(struct arena *arena, struct str text, struct streams_iterator *iterator)
 {
 	struct str mark = STR(ITERATOR_MARK), fields;
@@ -176,8 +167,8 @@ bool streams_read_iterator(struct arena *arena, struct str text, struct streams_
 	    !base64_decode(arena, (struct str){text.p + at + mark.n, text.n - at - mark.n}, &fields) || fields.n != ITERATOR_SIZE)
 		return false;
 	*iterator = (struct streams_iterator){
-		.arn = {text.p, at}, .shard = read_be(fields.p, 8), .position = read_be(fields.p + 8, 8),
-		.issued_ms = (int64_t)read_be(fields.p + 16, 8),
+		.arn = {text.p, at}, .shard = str_be(fields.p, 8), .position = str_be(fields.p + 8, 8),
+		.issued_ms = (int64_t)str_be(fields.p + 16, 8),
 	};
-	return checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)read_be(fields.p + 24, 4);
+	return checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)str_be(fields.p + 24, 4);
 }

@@ -333,11 +333,6 @@ static void add_canonical_path(struct arena *arena, struct str path, struct buf 
 	percent_encode(buf_str(&plain), true, out);
 }
 
-static int by_str(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 /* Parameters escaped and sorted, the signature left out. */
 static void add_canonical_query(struct arena *arena, struct str query, struct buf *out)
 {
@@ -356,7 +351,7 @@ static void add_canonical_query(struct arena *arena, struct str query, struct bu
 		percent_encode(percent_decode(arena, value), false, &parameter);
 		parameters[n++] = buf_str(&parameter);
 	}
-	qsort(parameters, n, sizeof(*parameters), by_str);
+	qsort(parameters, n, sizeof(*parameters), str_order);
 	for (size_t i = 0; i < n; i++) {
 		if (i > 0)
 			buf_add_byte(out, '&');

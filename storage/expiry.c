@@ -40,11 +40,7 @@ struct str expiry_row(struct arena *arena, const struct table *table, struct str
 
 bool expiry_is_too_old(struct str row, int64_t now_ms)
 {
-	uint64_t seconds = 0;
-
-	for (size_t i = 0; i < TIME_SIZE; i++)
-		seconds = seconds << 8 | (unsigned char)row.p[i];
-	return (int64_t)seconds < now_ms / 1000 - EXPIRY_PAST_MAX_S;
+	return (int64_t)str_be(row.p, TIME_SIZE) < now_ms / 1000 - EXPIRY_PAST_MAX_S;
 }
 
 struct str expiry_item(struct str row)

@@ -171,11 +171,6 @@ const struct index *table_vector(const struct table *table, struct str name)
 	return NULL;
 }
 
-static int by_str(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 static void add_keys(const struct key_schema *keys, struct str *names, size_t *n)
 {
 	for (unsigned i = 0; i < key_schema_count(keys); i++)
@@ -206,7 +201,7 @@ void table_index_settle(struct table *table, struct index *index)
 	add_keys(&index->keys, names, &n);
 	for (size_t i = 0; i < index->included_count; i++)
 		names[n++] = index->included[i];
-	qsort(names, n, sizeof(*names), by_str);
+	qsort(names, n, sizeof(*names), str_order);
 	for (size_t i = 0; i < n; i++) {
 		if (unique == 0 || !str_eq(names[unique - 1], names[i]))
 			names[unique++] = names[i];
@@ -656,9 +651,5 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 
 bool index_projects(const struct index *index, struct str attribute)
 {
-	for (size_t i = 0; i < index->projected_count; i++) {
-		if (str_eq(index->projected[i], attribute))
-			return true;
-	}
-	return index->projection == PROJECT_ALL;
+	return index->projection == PROJECT_ALL || bsearch(&attribute, index->projected, index->projected_count, sizeof(attribute), str_order);
 }

@@ -261,6 +261,12 @@ struct str table_arn(struct arena *arena, const struct table *table);
 struct str table_encode(struct arena *arena, const struct table *table);
 enum code table_decode(struct str record, struct table **out, struct err *err) WARN_UNUSED;
 
+/* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
+static inline bool table_has_collections(const struct table *table)
+{
+	return table->index_count > 0 && table->indexes[0].is_local;
+}
+
 /* Whether the index's rows hold the attribute. */
 bool index_projects(const struct index *index, struct str attribute);
 

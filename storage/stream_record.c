@@ -56,21 +56,12 @@ struct str stream_record_encode(struct arena *arena, const struct stream_record 
 	return buf_str(&buf);
 }
 
-static uint64_t read_be(const char *p, int n)
-{
-	uint64_t value = 0;
-
-	for (int i = 0; i < n; i++)
-		value = value << 8 | (unsigned char)p[i];
-	return value;
-}
-
 bool stream_record_decode(struct str key, struct str row, struct stream_record *record)
 {
 	if (row.n < HEAD_SIZE || row.p[0] != VERSION || row.p[1] < STREAM_INSERT || row.p[1] > STREAM_REMOVE)
 		return false;
 	int flags = row.p[2];
-	size_t keys = (size_t)read_be(row.p + 12, 4), old = (size_t)read_be(row.p + 16, 4), new = (size_t)read_be(row.p + 20, 4);
+	size_t keys = (size_t)str_be(row.p + 12, 4), old = (size_t)str_be(row.p + 16, 4), new = (size_t)str_be(row.p + 20, 4);
 	const char *body = row.p + HEAD_SIZE;
 	if (row.n != HEAD_SIZE + keys + old + new)
 		return false;
@@ -78,7 +69,7 @@ bool stream_record_decode(struct str key, struct str row, struct stream_record *
 		.sequence = stream_shard_sequence(key),
 		.event = (enum stream_event)row.p[1],
 		.is_service_delete = flags & FLAG_SERVICE_DELETE,
-		.created_ms = (int64_t)read_be(row.p + 4, 8),
+		.created_ms = (int64_t)str_be(row.p + 4, 8),
 		.keys_image = flags & FLAG_KEYS ? (struct str){body, keys} : STR_ABSENT,
 		.old_image = flags & FLAG_OLD ? (struct str){body + keys, old} : STR_ABSENT,
 		.new_image = flags & FLAG_NEW ? (struct str){body + keys + old, new} : STR_ABSENT,

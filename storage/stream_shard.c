@@ -9,15 +9,6 @@
 #define KEY_SIZE 9
 #define ROW_FIELDS 7 /* of 8 bytes */
 
-static uint64_t read_be64(const char *p)
-{
-	uint64_t value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value = value << 8 | (unsigned char)p[i];
-	return value;
-}
-
 static struct str key_of(struct arena *arena, int kind, uint64_t number)
 {
 	struct buf buf = buf_in(arena);
@@ -35,7 +26,7 @@ struct str stream_shard_record_key(struct arena *arena, uint64_t sequence)
 
 uint64_t stream_shard_sequence(struct str record_key)
 {
-	return record_key.n == KEY_SIZE ? read_be64(record_key.p + 1) : 0;
+	return record_key.n == KEY_SIZE ? str_be(record_key.p + 1, 8) : 0;
 }
 
 struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high)
@@ -51,9 +42,9 @@ static bool decode(struct str key, struct str row, struct stream_shard *shard)
 	if (key.n != KEY_SIZE || row.n != ROW_FIELDS * 8)
 		return false;
 	*shard = (struct stream_shard){
-		.stamp = read_be64(key.p + 1), .parent = read_be64(row.p), .stream = read_be64(row.p + 8), .start = read_be64(row.p + 16),
-		.end = read_be64(row.p + 24), .trimmed = read_be64(row.p + 32), .created_ms = (int64_t)read_be64(row.p + 40),
-		.closed_ms = (int64_t)read_be64(row.p + 48),
+		.stamp = str_be(key.p + 1, 8), .parent = str_be(row.p, 8), .stream = str_be(row.p + 8, 8), .start = str_be(row.p + 16, 8),
+		.end = str_be(row.p + 24, 8), .trimmed = str_be(row.p + 32, 8), .created_ms = (int64_t)str_be(row.p + 40, 8),
+		.closed_ms = (int64_t)str_be(row.p + 48, 8),
 	};
 	return true;
 }

@@ -25,15 +25,6 @@ static bool collect(void *context, struct str key, struct str value)
 	return expired->n < EXPIRED_PER_WRITE;
 }
 
-static uint64_t read_be64(struct str bytes)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < 8 && i < bytes.n; i++)
-		value = value << 8 | (unsigned char)bytes.p[i];
-	return value;
-}
-
 static struct str expiry_key(struct arena *arena, int64_t expires_ms, struct str token)
 {
 	struct buf buf = buf_in(arena);
@@ -49,7 +40,7 @@ static enum code remove_token(struct store_txn *txn, struct arena *arena, struct
 	struct str record;
 	enum code code = store_get(txn, tokens, token, arena, &record, err);
 
-	if (code != OK || !str_is_set(record) || (int64_t)read_be64(record) > now_ms)
+	if (code != OK || !str_is_set(record) || (int64_t)str_be(record.p, record.n < 8 ? record.n : 8) > now_ms)
 		return code;
 	return store_del(txn, tokens, token, err);
 }
@@ -80,7 +71,7 @@ enum code write_check_token(struct store_txn *txn, struct arena *arena, struct w
 		code = store_get(txn, tokens, token->token, arena, &known, err);
 	if (code != OK)
 		return code;
-	if (str_is_set(known) && known.n >= 8 && (int64_t)read_be64(known) > now_ms) {
+	if (str_is_set(known) && known.n >= 8 && (int64_t)str_be(known.p, 8) > now_ms) {
 		if (!str_eq((struct str){known.p + 8, known.n - 8}, token->fingerprint))
 			return err_set(err, MSG_TOKEN_MISMATCH);
 		token->was_done = true;

@@ -21,28 +21,6 @@ static bool is_filter_fit(const struct vector_spec *spec, const struct value *it
 	return true;
 }
 
-static bool is_projected(const struct index *index, struct str name)
-{
-	size_t low = 0, high = index->projected_count;
-
-	if (str_eq(name, index->vector->attribute))
-		return false;
-	if (index->projection == PROJECT_ALL)
-		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = str_cmp(index->projected[middle], name);
-
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 /* Appends the image of the projected attributes; gives its billed size. */
 static void add_image(struct arena *arena, const struct index *index, const struct value *item, struct buf *out)
 {
@@ -50,7 +28,7 @@ static void add_image(struct arena *arena, const struct index *index, const stru
 	struct value projected = {.type = TYPE_M, .members = members};
 
 	for (uint32_t i = 0; i < item->n; i++) {
-		if (is_projected(index, item->members[i].name))
+		if (!str_eq(item->members[i].name, index->vector->attribute) && index_projects(index, item->members[i].name))
 			members[projected.n++] = item->members[i];
 	}
 	image_encode(&projected, out);
@@ -234,8 +212,7 @@ enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct 
 		return code;
 	if (value.n != 8)
 		return err_set(err, MSG_ROW_MALFORMED);
-	for (size_t i = 0; i < 8; i++)
-		*version = *version << 8 | (unsigned char)value.p[i];
+	*version = str_be(value.p, 8);
 	return OK;
 }
 

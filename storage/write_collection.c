@@ -5,11 +5,6 @@
 /* What the writes of one transaction can add to a table at most and its counters do not know yet. */
 #define UNCOUNTED_MAX (100ull * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
 
-static bool has_collections(const struct table *table)
-{
-	return table->index_count > 0 && table->indexes[0].is_local; /* local ones come first */
-}
-
 struct sum {
 	uint64_t bytes, enough; /* more than enough need not be counted */
 };
@@ -48,7 +43,7 @@ enum code write_count_collections(struct store_txn *txn, struct table *table, st
 {
 	enum code code = OK;
 
-	if (!has_collections(table))
+	if (!table_has_collections(table))
 		return OK;
 	if (!atomic_load(&table->size->is_counted))
 		code = catalog_size_in(txn, table, NULL, err);
@@ -65,7 +60,7 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 	long long total, growth;
 	uint64_t bytes;
 
-	if (!has_collections(table))
+	if (!table_has_collections(table))
 		return OK;
 	total = atomic_load(&table->size->bytes);
 	growth = step->sizes[0].bytes;

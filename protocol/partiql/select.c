@@ -64,14 +64,11 @@ static struct str make_token(const struct run *run, size_t range, struct str row
 static enum code read_token(const struct run *run, size_t *range, struct str *row_key, struct err *err)
 {
 	struct str token;
-	uint64_t check = 0;
 
 	if (!base64_decode(run->call->arena, run->select->next_token, &token) || token.n < TOKEN_HEAD || token.p[0] != TOKEN_VERSION)
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
 	struct str rest = {token.p + 9, token.n - 9};
-	for (size_t i = 1; i <= 8; i++)
-		check = check << 8 | (unsigned char)token.p[i];
-	if (check != token_check(run, rest))
+	if (str_be(token.p + 1, 8) != token_check(run, rest))
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
 	*range = (unsigned char)rest.p[0];
 	*row_key = (struct str){rest.p + 1, rest.n - 1};
