@@ -42,34 +42,92 @@ static const char escapes[256] = {
 	[28] = 'u', [29] = 'u', [30] = 'u', [31] = 'u',
 };
 
-static void add_string(struct buf *buf, struct str s)
+/* Not 0 where one of eight bytes is a quote, a backslash or below a blank. */
+static uint64_t needs_escape(uint64_t eight)
 {
-	size_t from = 0;
+	const uint64_t ones = 0x0101010101010101u;
+	uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
 
-	buf_add_byte(buf, '"');
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
+	return (((eight - ones * ' ') & ~eight) | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & ones * 0x80;
+}
 
-		if (!escapes[c])
+static char *put_escaped(char *to, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (!escapes[c]) {
+			*to++ = (char)c;
 			continue;
-		buf_add(buf, s.p + from, i - from);
-		from = i + 1;
+		}
+		*to++ = '\\';
+		*to++ = escapes[c];
 		if (escapes[c] == 'u') {
-			buf_printf(buf, "\\u%04x", c);
-		} else {
-			buf_add_byte(buf, '\\');
-			buf_add_byte(buf, escapes[c]);
+			memcpy(to, c < 16 ? "000" : "001", 3);
+			to[3] = "0123456789abcdef"[c & 15];
+			to += 4;
 		}
 	}
-	buf_add(buf, s.p + from, s.n - from);
-	buf_add_byte(buf, '"');
+	return to;
+}
+
+static uint64_t load(const char *p, size_t n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, n);
+	return v;
+}
+
+/*
+ * Copies with escapes, eight bytes a step where none is needed; the last step of a text, and both of a short one, overlap the
+ * step before. `to` has room for ESCAPED_MAX(n) bytes.
+ */
+#define ESCAPED_MAX(n) ((n) * 6)
+static char *put_text(char *to, struct str s)
+{
+	const char *p = s.p, *end = s.p + s.n;
+
+	if (s.n >= 4 && s.n < 8 && !needs_escape(load(p, 4) | load(end - 4, 4) << 32)) {
+		memcpy(to, p, 4);
+		memcpy(to + s.n - 4, end - 4, 4);
+		return to + s.n;
+	}
+	bool is_plain = false; /* the step before was */
+	for (; end - p >= 8; p += 8) {
+		is_plain = !needs_escape(load(p, 8));
+		if (is_plain)
+			memcpy(to, p, 8);
+		to = is_plain ? to + 8 : put_escaped(to, p, 8);
+	}
+	if (is_plain && !needs_escape(load(end - 8, 8))) {
+		memcpy(to + (end - p) - 8, end - 8, 8);
+		return to + (end - p);
+	}
+	return put_escaped(to, p, (size_t)(end - p));
+}
+
+static void add_string(struct buf *buf, struct str s)
+{
+	char *start = buf_reserve(buf, ESCAPED_MAX(s.n) + 2), *to = start;
+
+	*to++ = '"';
+	to = put_text(to, s);
+	*to++ = '"';
+	buf->n += (size_t)(to - start);
+}
+
+/* "name": */
+static void add_name(struct buf *buf, struct str name)
+{
+	add_string(buf, name);
+	buf_add_byte(buf, ':');
 }
 
 void json_out_name(struct json_out *out, struct str name)
 {
 	separate(out);
-	add_string(&out->buf, name);
-	buf_add_byte(&out->buf, ':');
+	add_name(&out->buf, name);
 	out->needs_comma = false;
 }
 
@@ -127,15 +185,13 @@ void json_out_null(struct json_out *out)
 	buf_add_lit(&out->buf, "null");
 }
 
-/* {"S": ... with the type's own opening; closed by add_close. */
-static void add_open(struct buf *buf, enum type type)
-{
-	struct str name = str_of(type_name(type));
-
-	buf_add_lit(buf, "{\"");
-	buf_add_str(buf, name);
-	buf_add_lit(buf, "\":");
-}
+/* {"S": by type; what follows it is closed by one more brace. */
+static const struct str openings[TYPE_COUNT] = {
+	[TYPE_S] = STR_INIT("{\"S\":"), [TYPE_N] = STR_INIT("{\"N\":"), [TYPE_B] = STR_INIT("{\"B\":"),
+	[TYPE_BOOL] = STR_INIT("{\"BOOL\":"), [TYPE_NULL] = STR_INIT("{\"NULL\":"), [TYPE_M] = STR_INIT("{\"M\":"),
+	[TYPE_L] = STR_INIT("{\"L\":"), [TYPE_SS] = STR_INIT("{\"SS\":"), [TYPE_NS] = STR_INIT("{\"NS\":"),
+	[TYPE_BS] = STR_INIT("{\"BS\":"),
+};
 
 /* The bare form of an S, N or B: a JSON string. */
 static void add_scalar(struct buf *buf, enum type type, struct str bytes)
@@ -160,8 +216,7 @@ static void add_members(struct buf *buf, const struct value *map)
 	for (uint32_t i = 0; i < map->n; i++) {
 		if (i > 0)
 			buf_add_byte(buf, ',');
-		add_string(buf, map->members[i].name);
-		buf_add_byte(buf, ':');
+		add_name(buf, map->members[i].name);
 		add_value(buf, &map->members[i].value);
 	}
 	buf_add_byte(buf, '}');
@@ -172,7 +227,7 @@ static void add_value(struct buf *buf, const struct value *value)
 {
 	enum type type = (enum type)value->type, element = type_element(type);
 
-	add_open(buf, type);
+	buf_add_str(buf, openings[type]);
 	if (type_is_scalar_key(type)) {
 		add_scalar(buf, type, value_str(value));
 	} else if (type == TYPE_M) {
@@ -221,8 +276,7 @@ static void add_encoded_members(struct buf *buf, struct image_cursor *cursor, un
 		if (!is_first)
 			buf_add_byte(buf, ',');
 		is_first = false;
-		add_string(buf, name);
-		buf_add_byte(buf, ':');
+		add_name(buf, name);
 		add_encoded(buf, &value, depth);
 	}
 	buf_add_byte(buf, '}');
@@ -251,7 +305,7 @@ static void add_encoded(struct buf *buf, const struct image_value *value, unsign
 {
 	struct image_cursor cursor;
 
-	add_open(buf, value->type);
+	buf_add_str(buf, openings[value->type]);
 	if (type_is_scalar_key(value->type)) {
 		add_scalar(buf, value->type, value->payload);
 	} else if (depth > 0 && image_enter(value, &cursor)) {
