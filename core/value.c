@@ -5,6 +5,8 @@
 #include "core/number.h"
 #include "core/utf8.h"
 
+#define FEW_MEMBERS 24 /* up to so many are sorted without qsort and its allocation */
+
 static const struct {
 	const char *name;
 	enum type element;
@@ -62,15 +64,26 @@ static int by_name(const void *a, const void *b)
 	return str_cmp(((const struct member *)a)->name, ((const struct member *)b)->name);
 }
 
+/* Few members, mostly in order already, as clients send them: by insertion. */
+static void sort_few(struct member *members, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct member member = members[i];
+		size_t at = i;
+
+		for (; at > 0 && by_name(&members[at - 1], &member) > 0; at--)
+			members[at] = members[at - 1];
+		if (at != i)
+			members[at] = member;
+	}
+}
+
 bool value_sort_members(struct member *members, size_t n, struct str *duplicate)
 {
-	bool is_sorted = true;
-
-	for (size_t i = 1; i < n && is_sorted; i++)
-		is_sorted = by_name(&members[i - 1], &members[i]) < 0;
-	if (is_sorted)
-		return true;
-	qsort(members, n, sizeof(*members), by_name);
+	if (n <= FEW_MEMBERS)
+		sort_few(members, n);
+	else
+		qsort(members, n, sizeof(*members), by_name);
 	for (size_t i = 1; i < n; i++) {
 		if (by_name(&members[i - 1], &members[i]) == 0) {
 			if (duplicate)

@@ -37,7 +37,7 @@ static void install_hooks(void)
  */
 static struct str hide_zeros(struct arena *arena, struct str text)
 {
-	if (!str_contains(text, STR("\\u0000")))
+	if (!memchr(text.p, '\\', text.n) || !str_contains(text, STR("\\u0000")))
 		return text;
 	char *out = arena_bytes(arena, text.n);
 	size_t n = 0;
@@ -60,7 +60,7 @@ static struct str show_zeros(struct arena *arena, const char *text)
 {
 	struct str s = str_of(text);
 
-	if (!str_contains(s, STR("\xC0\x80")))
+	if (!memchr(s.p, 0xC0, s.n))
 		return s;
 	char *out = arena_bytes(arena, s.n);
 	size_t n = 0;
