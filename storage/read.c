@@ -31,6 +31,11 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 	return store_commit(txn, err);
 }
 
+/* A row of a page: what is wanted of, and what the filter sees. */
+struct row {
+	struct str image, filtered;
+};
+
 /* A page under way. */
 struct visit {
 	struct read_page *page;
@@ -42,6 +47,8 @@ struct visit {
 	bool needs_base;     /* rows of a local index are completed from the table: for what is wanted */
 	bool filters_base;   /* the same, for the filter */
 	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
+	struct row *rows;
+	size_t n;
 };
 
 static bool is_held(void *page, const struct path *path)
@@ -86,15 +93,14 @@ static enum code fetch_base(struct visit *visit, struct str *image)
 	return code;
 }
 
-/* `image` is what is wanted of, `filtered` what the filter sees. */
-static void deliver(struct visit *visit, struct str image, struct str filtered)
+static void deliver(struct visit *visit, const struct row *row)
 {
 	struct read_page *page = visit->page;
-	struct subject subject = {visit->arena, NULL, filtered};
+	struct subject subject = {visit->arena, NULL, row->filtered};
 
 	if (page->filter && !expr_eval(page->filter, &subject))
 		return;
-	subject.image = image;
+	subject.image = row->image;
 	page->count++;
 	if (page->select == READ_COUNT)
 		return;
@@ -103,30 +109,31 @@ static void deliver(struct visit *visit, struct str image, struct str filtered)
 
 		page->sink(page->context, STR_ABSENT, &projected);
 	} else {
-		page->sink(page->context, image, NULL);
+		page->sink(page->context, row->image, NULL);
 	}
 }
 
-static bool visit_row(void *context, struct str key, struct str row)
+/* Rows are copied, and looked at when the transaction has ended: others may wait for its end. */
+static bool visit_row(void *context, struct str key, struct str bytes)
 {
 	struct visit *visit = context;
 	struct read_page *page = visit->page;
-	struct str base = row;
+	bool is_counted_only = page->select == READ_COUNT && !page->filter;
 
 	(void)key;
 	page->scanned++;
-	visit->bytes += image_item_size(row);
+	visit->bytes += image_item_size(bytes);
+	bool is_last = (page->limit && page->scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
+	struct str own = is_counted_only && !is_last ? STR_ABSENT : str_copy(visit->arena, bytes), base = own;
 	if (visit->needs_base || visit->filters_base)
 		visit->code = fetch_base(visit, &base);
 	if (visit->code != OK)
 		return false;
-	deliver(visit, visit->needs_base ? base : row, visit->filters_base ? base : row);
-	if ((page->limit && page->scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX) {
-		/* the row's bytes are gone after this call */
-		page->last_key = item_key_attributes(visit->arena, page->table, page->index, str_copy(visit->arena, row));
-		return false;
-	}
-	return true;
+	visit->rows = arena_room(visit->arena, visit->rows, visit->n, sizeof(*visit->rows));
+	visit->rows[visit->n++] = (struct row){visit->needs_base ? base : own, visit->filters_base ? base : own};
+	if (is_last)
+		page->last_key = item_key_attributes(visit->arena, page->table, page->index, own);
+	return !is_last;
 }
 
 static struct str later(struct str a, struct str b)
@@ -196,6 +203,11 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 		store_abort(visit.txn);
 		return code;
 	}
+	code = store_commit(visit.txn, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < visit.n; i++)
+		deliver(&visit, &visit.rows[i]);
 	double units = capacity_read(visit.bytes, visit.mode);
 	page->bytes = visit.bytes;
 	if (page->index) {
@@ -206,7 +218,7 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	} else {
 		page->cost.base.read = units;
 	}
-	return store_commit(visit.txn, err);
+	return OK;
 }
 
 /* Exactly the key attributes of the table and the index, of their types. */
