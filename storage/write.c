@@ -9,6 +9,16 @@
 #include "storage/write_internal.h"
 
 #define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
+#define IMAGE_USUAL 1024  /* bytes set aside for an image; more are found as they are needed */
+
+static struct str image_of(struct arena *arena, const struct value *item)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_reserve(&buf, IMAGE_USUAL);
+	image_encode(item, &buf);
+	return buf_str(&buf);
+}
 
 enum code write_prepare(struct arena *arena, struct write *write, struct err *err)
 {
@@ -17,9 +27,10 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 	enum code code = item_key_of_item(arena, write->table, write->item, write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, &write->row_key, err);
 	if (code == OK)
 		code = vector_row_check(write->table, write->item, NULL, false, err);
-	if (code == OK && item_size(write->item) > ITEM_SIZE_MAX)
-		return err_set(err, MSG_ITEM_SIZE);
-	return code;
+	if (code != OK)
+		return code;
+	write->item_image = image_of(arena, write->item);
+	return image_item_size(write->item_image) > ITEM_SIZE_MAX ? err_set(err, MSG_ITEM_SIZE) : OK;
 }
 
 const char *write_reason(enum code code)
@@ -79,47 +90,46 @@ static enum code check_condition(struct write_step *step, struct err *err)
 static enum code make_updated(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
-	const struct value *base = value_is_set(&write->old_item) ? &write->old_item : write->key;
+	const struct value *old = value_is_set(&write->old_item) ? &write->old_item : NULL;
+	const struct value *base = old ? old : write->key;
 	struct str row_key;
+	enum code code = OK;
 
 	write->new_item = *base;
-	if (!write->update)
-		return OK;
-	enum code code = expr_update(write->update, step->arena, base, &write->new_item, err);
-	if (code == OK)
+	if (write->update)
+		code = expr_update(write->update, step->arena, base, &write->new_item, err);
+	if (code == OK && write->update)
 		code = item_key_of_item(step->arena, write->table, &write->new_item, ITEM_UPDATE, &row_key, err);
-	if (code == OK)
-		code = vector_row_check(write->table, &write->new_item, value_is_set(&write->old_item) ? &write->old_item : NULL, true, err);
-	if (code == OK && item_size(&write->new_item) > ITEM_SIZE_MAX)
-		return err_set(err, MSG_ITEM_SIZE_UPDATE);
-	return code;
+	if (code == OK && write->update)
+		code = vector_row_check(write->table, &write->new_item, old, true, err);
+	if (code != OK)
+		return code;
+	write->new_image = image_of(step->arena, &write->new_item);
+	return image_item_size(write->new_image) > ITEM_SIZE_MAX ? err_set(err, MSG_ITEM_SIZE_UPDATE) : OK;
 }
 
 /* A pure function of the old item: fills new_item and new_image. */
 static enum code make_new(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
-	struct buf buf = buf_in(step->arena);
+	enum code code = OK;
 
-	if (write->kind == WRITE_DELETE)
-		return OK;
-	if (write->kind == WRITE_CHECK) {
+	switch (write->kind) {
+	case WRITE_DELETE:
+		break;
+	case WRITE_CHECK:
 		write->new_item = write->old_item;
 		write->new_image = write->old_image;
-		return OK;
-	}
-	if (write->kind == WRITE_PUT) {
+		break;
+	case WRITE_PUT:
 		write->new_item = *write->item;
-	} else {
-		enum code code = make_updated(step, err);
-
-		if (code != OK)
-			return code;
+		write->new_image = write->item_image;
+		break;
+	case WRITE_UPDATE:
+		code = make_updated(step, err);
+		break;
 	}
-	buf_reserve(&buf, 1024);
-	image_encode(&write->new_item, &buf);
-	write->new_image = buf_str(&buf);
-	return OK;
+	return code;
 }
 
 /* Writes the item's own row, if it differs. */

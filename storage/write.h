@@ -28,6 +28,7 @@ struct write {
 
 	/* set by write_prepare */
 	struct str row_key;
+	struct str item_image;         /* PUT: of the item; made before the transaction, since other writers wait while one is open */
 
 	/*
 	 * DELETE by the TTL sweep: the row of the expiry keyspace that asks for it; absent for everyone else. The sweep sets row_key itself
@@ -43,7 +44,7 @@ struct write {
 	struct cost cost;              /* also set when the condition failed: failed writes are billed */
 };
 
-/* Checks the key (and for PUT the item) against the table and sets row_key; touches no data. */
+/* Checks the key (and for PUT the item) against the table and sets row_key and item_image; touches no data. */
 enum code write_prepare(struct arena *arena, struct write *write, struct err *err) WARN_UNUSED;
 
 enum write_mode {
