@@ -373,13 +373,19 @@ static enum code limit_size(struct sqlite_store *store, uint64_t max_bytes, stru
 	return connection_run(&store->writer, sql, err);
 }
 
+/*
+ * One connection has the store to itself, so it locks once and keeps what it knows of the pages; its journal stays where it is,
+ * a block of memory too, and is written over by the next transaction.
+ */
 static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
-	char uri[64], setup[160];
+	char uri[64], setup[256];
 
 	/* the store's address makes the name unique in this process */
 	snprintf(uri, sizeof(uri), "file:/dynalith-%p?vfs=memdb", (void *)store);
-	snprintf(setup, sizeof(setup), "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF",
+	snprintf(setup, sizeof(setup),
+		 "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=PERSIST; "
+		 "PRAGMA synchronous=OFF",
 		 STORE_PAGE, options->cache_bytes / 1024);
 	enum code code =
 		connection_open(&store->writer, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, setup, err);
