@@ -18,7 +18,7 @@
 
 #define ARENA_KEEP (512 * 1024)      /* bytes an idle exchange keeps */
 #define EXCHANGES_KEPT 64            /* idle exchanges kept */
-#define CONNECTION_MEMORY (32 * 1024)/* of libmicrohttpd: all headers must fit */
+#define CONNECTION_MEMORY (16 * 1024) /* of libmicrohttpd, which clears it for each request: all headers must fit */
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LISTEN_BACKLOG 511
 #define COMPRESS_FROM 1024           /* bytes; smaller replies are sent as they are */
