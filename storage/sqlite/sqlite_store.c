@@ -469,6 +469,19 @@ const char *sqlite_store_library_version(void)
 	return sqlite3_libversion();
 }
 
+/* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few times before that. */
+static void init_adaptive(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(mutex, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err)
 {
 	static pthread_once_t configured = PTHREAD_ONCE_INIT;
@@ -481,7 +494,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->is_memory = options->path == NULL;
 	store->lock_fd = -1;
 	store->writer.store = store;
-	pthread_mutex_init(&store->writer_mutex, NULL);
+	init_adaptive(&store->writer_mutex);
 	pthread_mutex_init(&store->pool_mutex, NULL);
 	pthread_cond_init(&store->pool_cond, NULL);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
