@@ -66,6 +66,8 @@ unit-$(1): $$(unit.$(1))
 	@failed=0; for t in $$^; do $$$$t || failed=1; done; exit $$$$failed
 endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
+# A disk that loses power and fails.
+$(BUILD)/tests/unit/storage/test_power: $(BUILD)/tests/unit/storage/fault_vfs.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once,$(unit.protocol))

@@ -16,6 +16,7 @@
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
 #define MEMORY_MAX 2147418112LL   /* memdb's largest database: it is one block below 2 GiB */
 #define HEADER_SIZE 100           /* of a SQLite file */
+#define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
 #define STORE_PAGE 4096
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy */
 #define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
@@ -309,16 +310,21 @@ static uint32_t be32(const unsigned char *p)
 }
 
 /*
- * SQLite sizes a new file before it writes the header: a creation that was cut short then has zeros and a journal beside them, from
- * which SQLite makes an empty file again.
+ * A creation that was cut short, by a kill or a power cut, has anything in the file and beside it a journal that says that the file was
+ * empty; SQLite makes it that again.
  */
-static bool is_cut_short(const unsigned char *header, const char *absolute)
+static bool is_cut_short(const char *absolute)
 {
-	static const unsigned char zeros[HEADER_SIZE];
-	char journal[PATH_MAX + 16];
+	static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+	unsigned char header[JOURNAL_PAGES_AT + 4];
+	char name[PATH_MAX + 16];
 
-	snprintf(journal, sizeof(journal), "%s-journal", absolute);
-	return memcmp(header, zeros, HEADER_SIZE) == 0 && access(journal, F_OK) == 0;
+	snprintf(name, sizeof(name), "%s-journal", absolute);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
+	if (fd >= 0)
+		close(fd);
+	return is_read && memcmp(header, magic, sizeof(magic)) == 0 && be32(header + JOURNAL_PAGES_AT) == 0;
 }
 
 /*
@@ -337,12 +343,10 @@ static enum code check_file(struct sqlite_store *store, const char *path, char *
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (status.st_size == 0)
+	if (status.st_size == 0 || is_cut_short(absolute))
 		return OK;
 	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE)
 		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (is_cut_short(header, absolute))
-		return OK;
 	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != APPLICATION_ID)
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > SQLITE_STORE_FORMAT)
@@ -415,7 +419,7 @@ static enum code open_readers(struct sqlite_store *store, const char *path, unsi
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
  * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
- * cut short.
+ * cut short. Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
  */
 static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup,
 			     struct err *err)
@@ -428,6 +432,8 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 	int64_t format = 0, is_wal = 0;
 	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, setup, err);
 
+	if (code == OK && durability != DURABILITY_OFF)
+		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
 		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
 	if (code == OK && format > SQLITE_STORE_FORMAT)
@@ -442,9 +448,6 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	if (!is_wal)
 		return err_set(err, MSG_STORE_NO_WAL, path);
-	/* an empty store was made without waiting for the disk; a log without its file would be thrown away, so wait once */
-	if (format == 0 && durability != DURABILITY_OFF && fdatasync(store->lock_fd) != 0)
-		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	return connection_run(&store->writer, synchronous[durability], err);
 }
 
