@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/wal.h"
 #include "storage/store_messages.h"
 
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
@@ -28,6 +29,7 @@ struct sqlite_store {
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
 	pthread_mutex_t writer_mutex; /* in memory: of the one connection, readers too */
 	struct connection writer;
+	struct wal wal;               /* on disk */
 	pthread_mutex_t pool_mutex;
 	pthread_cond_t pool_cond;
 	struct connection *free_readers;
@@ -94,7 +96,9 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 
 	connection->txn = (struct store_txn){base->ops, mode};
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
-	if (connection->is_in_transaction)
+	if (mode == STORE_WRITE)
+		code = wal_check(&store->wal, err);
+	if (code == OK && connection->is_in_transaction)
 		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
 	if (code != OK) {
 		release(connection);
@@ -115,14 +119,16 @@ static void sqlite_abort(struct store_txn *txn)
 static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
+	struct sqlite_store *store = connection->store;
 	enum code code = connection->is_in_transaction ? connection_control(connection, CONTROL_COMMIT, err) : OK;
 
 	if (code != OK) {
 		sqlite_abort(txn);
 		return code;
 	}
+	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
 	release(connection);
-	return OK;
+	return wal_sync(&store->wal, commit, err);
 }
 
 /*
@@ -288,6 +294,7 @@ static void sqlite_close(struct store *base)
 	for (unsigned i = 0; i < store->reader_count; i++)
 		connection_close(&store->readers[i]);
 	free(store->readers);
+	wal_stop(&store->wal);
 	if (store->is_open && !store->is_memory)
 		sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	connection_close(&store->writer);
@@ -429,6 +436,7 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 		[DURABILITY_NORMAL] = "PRAGMA synchronous=NORMAL",
 		[DURABILITY_FULL] = "PRAGMA synchronous=FULL",
 	};
+	enum durability later = durability == DURABILITY_FULL ? DURABILITY_NORMAL : durability; /* wal_sync waits instead */
 	int64_t format = 0, is_wal = 0;
 	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, setup, err);
 
@@ -448,7 +456,8 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	if (!is_wal)
 		return err_set(err, MSG_STORE_NO_WAL, path);
-	return connection_run(&store->writer, synchronous[durability], err);
+	code = connection_run(&store->writer, synchronous[later], err);
+	return code != OK ? code : wal_start(&store->wal, &store->writer, &store->writer_mutex, path, setup, durability, err);
 }
 
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)

@@ -1,0 +1,163 @@
+#include "storage/sqlite/wal.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "storage/store_messages.h"
+
+#define CHECKPOINT_PAGES 1000 /* SQLite's own default */
+#define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
+#define QUIET_MS 100
+
+/* Called by SQLite behind each commit that changed something. */
+static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
+{
+	struct wal *wal = context;
+
+	(void)db, (void)name;
+	atomic_fetch_add(&wal->commits, 1);
+	pthread_mutex_lock(&wal->mutex);
+	if (pages < wal->pages) /* it started over */
+		wal->due_pages = CHECKPOINT_PAGES;
+	wal->pages = pages;
+	bool is_due = pages >= wal->due_pages;
+	if ((is_due && !wal->is_due) || wal->is_moved)
+		pthread_cond_signal(&wal->checkpoint_cond);
+	wal->is_due = wal->is_due || is_due;
+	wal->is_moved = false;
+	pthread_mutex_unlock(&wal->mutex);
+	return SQLITE_OK;
+}
+
+/* Whether all is moved. A failure, such as a full disk, is met again by the next round and by the writer itself. */
+static bool checkpoint(struct wal *wal, int *pages)
+{
+	int moved = 0;
+	int result = sqlite3_wal_checkpoint_v2(wal->checkpointer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, pages, &moved);
+
+	return result == SQLITE_OK && moved == *pages;
+}
+
+static bool checkpoint_all(struct wal *wal, int *pages)
+{
+	bool is_whole = checkpoint(wal, pages);
+
+	if (!is_whole && *pages >= LOG_PAGES_MAX) {
+		pthread_mutex_lock(wal->writer_mutex);
+		is_whole = checkpoint(wal, pages);
+		pthread_mutex_unlock(wal->writer_mutex);
+	}
+	return is_whole;
+}
+
+/* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end. */
+static bool wait_until_due(struct wal *wal)
+{
+	while (!wal->is_due && !wal->is_stopping) {
+		uint64_t before = atomic_load(&wal->commits);
+		struct timespec until;
+
+		if (wal->is_moved) {
+			pthread_cond_wait(&wal->checkpoint_cond, &wal->mutex);
+			continue;
+		}
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += QUIET_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		if (pthread_cond_timedwait(&wal->checkpoint_cond, &wal->mutex, &until) == ETIMEDOUT && before == atomic_load(&wal->commits))
+			break;
+	}
+	return !wal->is_stopping;
+}
+
+static void *run(void *context)
+{
+	struct wal *wal = context;
+
+	pthread_mutex_lock(&wal->mutex);
+	while (wait_until_due(wal)) {
+		uint64_t before = atomic_load(&wal->commits);
+		int pages = 0;
+
+		pthread_mutex_unlock(&wal->mutex);
+		bool is_whole = checkpoint_all(wal, &pages);
+		pthread_mutex_lock(&wal->mutex);
+		wal->is_due = false;
+		wal->is_moved = is_whole && before == atomic_load(&wal->commits);
+		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
+	}
+	pthread_mutex_unlock(&wal->mutex);
+	return NULL;
+}
+
+enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const char *path, const char *setup,
+		    enum durability durability, struct err *err)
+{
+	wal->writer_mutex = writer_mutex;
+	wal->is_synced = durability == DURABILITY_FULL;
+	wal->due_pages = CHECKPOINT_PAGES;
+	wal->is_moved = true;
+	enum code code = connection_open(&wal->checkpointer, path, SQLITE_OPEN_READWRITE, setup, err);
+	if (code == OK)
+		code = connection_run(&wal->checkpointer, durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
+	if (code != OK)
+		return code;
+	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &wal->file) != SQLITE_OK || !wal->file || !wal->file->pMethods)
+		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
+	pthread_mutex_init(&wal->mutex, NULL);
+	pthread_cond_init(&wal->synced_cond, NULL);
+	pthread_cond_init(&wal->checkpoint_cond, NULL);
+	sqlite3_wal_hook(writer->db, on_commit, wal);
+	wal->is_started = pthread_create(&wal->thread, NULL, run, wal) == 0;
+	return wal->is_started ? OK : err_set(err, MSG_STORE_FAILED, "no thread for checkpoints");
+}
+
+void wal_stop(struct wal *wal)
+{
+	if (wal->is_started) {
+		pthread_mutex_lock(&wal->mutex);
+		wal->is_stopping = true;
+		pthread_cond_signal(&wal->checkpoint_cond);
+		pthread_mutex_unlock(&wal->mutex);
+		pthread_join(wal->thread, NULL);
+	}
+	connection_close(&wal->checkpointer);
+}
+
+uint64_t wal_commit_number(const struct wal *wal)
+{
+	return atomic_load(&wal->commits);
+}
+
+enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
+{
+	if (!wal->is_synced)
+		return OK;
+	pthread_mutex_lock(&wal->mutex);
+	while (wal->synced < commit && !atomic_load(&wal->is_broken)) {
+		if (wal->is_syncing) {
+			pthread_cond_wait(&wal->synced_cond, &wal->mutex);
+			continue;
+		}
+		wal->is_syncing = true;
+		pthread_mutex_unlock(&wal->mutex);
+		uint64_t reached = atomic_load(&wal->commits);
+		bool is_safe = wal->file->pMethods->xSync(wal->file, SQLITE_SYNC_NORMAL) == SQLITE_OK;
+		pthread_mutex_lock(&wal->mutex);
+		wal->is_syncing = false;
+		if (is_safe)
+			wal->synced = reached;
+		else
+			atomic_store(&wal->is_broken, true);
+		pthread_cond_broadcast(&wal->synced_cond);
+	}
+	bool is_safe = wal->synced >= commit;
+	pthread_mutex_unlock(&wal->mutex);
+	return is_safe ? OK : wal_check(wal, err);
+}
+
+enum code wal_check(const struct wal *wal, struct err *err)
+{
+	return atomic_load(&wal->is_broken) ? err_set(err, MSG_STORE_UNSYNCED) : OK;
+}
