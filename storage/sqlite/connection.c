@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "storage/sqlite/log_file.h"
 #include "storage/store_messages.h"
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -57,21 +58,12 @@ enum code connection_run(struct connection *connection, const char *sql, struct 
 	return OK;
 }
 
-/*
- * Files are for this process alone (check_file), so what SQLite's processes would tell each other by a shared file and by the system's
- * locks, its connections tell each other in memory: two system calls less per transaction.
- */
-static const char *file_system(int flags)
-{
-	const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
-
-	return !(flags & SQLITE_OPEN_URI) && usual && strcmp(usual->zName, "unix") == 0 ? "unix-excl" : NULL;
-}
-
 enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err)
 {
+	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : log_file_system();
+
 	connection->slots = calloc(SLOT_SETS * SLOTS_PER_SET, sizeof(*connection->slots));
-	if (!connection->slots || sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system(flags)) != SQLITE_OK)
+	if (!connection->slots || sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
 		return connection_error(connection, err);
 	sqlite3_busy_timeout(connection->db, 5000);
 	enum code code = connection_run(connection, setup, err);

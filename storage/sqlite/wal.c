@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "storage/sqlite/log_file.h"
 #include "storage/store_messages.h"
 
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
@@ -94,6 +95,8 @@ static void *run(void *context)
 enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const char *path, const char *setup,
 		    enum durability durability, struct err *err)
 {
+	sqlite3_file *log = NULL;
+
 	wal->writer_mutex = writer_mutex;
 	wal->is_synced = durability == DURABILITY_FULL;
 	wal->due_pages = CHECKPOINT_PAGES;
@@ -103,8 +106,9 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 		code = connection_run(&wal->checkpointer, durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
 	if (code != OK)
 		return code;
-	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &wal->file) != SQLITE_OK || !wal->file || !wal->file->pMethods)
+	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK || !log || !log->pMethods)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
+	wal->disk = log_file_disk(log);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->synced_cond, NULL);
 	pthread_cond_init(&wal->checkpoint_cond, NULL);
@@ -143,7 +147,7 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 		wal->is_syncing = true;
 		pthread_mutex_unlock(&wal->mutex);
 		uint64_t reached = atomic_load(&wal->commits);
-		bool is_safe = wal->file->pMethods->xSync(wal->file, SQLITE_SYNC_NORMAL) == SQLITE_OK;
+		bool is_safe = wal->disk->pMethods->xSync(wal->disk, SQLITE_SYNC_NORMAL) == SQLITE_OK;
 		pthread_mutex_lock(&wal->mutex);
 		wal->is_syncing = false;
 		if (is_safe)

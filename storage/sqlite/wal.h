@@ -23,7 +23,7 @@ struct wal {
 	bool is_started;
 	bool is_synced;                /* commits wait for the disk */
 	pthread_mutex_t *writer_mutex;
-	sqlite3_file *file;            /* the log as the writer has it open: for its syncs */
+	sqlite3_file *disk;            /* the log's file as the writer has it open: for its syncs */
 	struct connection checkpointer;
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */

@@ -1,0 +1,19 @@
+/*
+ * log_file - a file system of SQLite's whose write-ahead logs take a transaction in one write; internal to storage/sqlite.
+ *
+ * SQLite appends two pieces per page, a frame's head and the page. They are kept until the frame that ends the transaction, or until
+ * anything else is asked of the file, and go to the disk together: one system call for about ten. Nobody looks for a frame
+ * before its transaction's last one is written. All other files are the underlying file system's own.
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_LOG_FILE_H
+#define DYNALITH_STORAGE_SQLITE_LOG_FILE_H
+
+#include <sqlite3.h>
+
+/* Registers it, above SQLite's default; once per process, before it is named. NULL where SQLite has no file system. */
+const char *log_file_system(void);
+
+/* The file beneath a log: its xSync may be called while the log is written to. It makes safe what ended before. */
+sqlite3_file *log_file_disk(sqlite3_file *log);
+
+#endif
