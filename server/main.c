@@ -20,6 +20,7 @@
 
 #define DRAIN_MS 5000             /* how long requests under way may take when the server is told to end */
 #define THREADS_MAX_DEFAULT 4
+#define THREADS_DURABLE 16
 
 static void note(void *context, struct str line)
 {
@@ -46,6 +47,14 @@ static unsigned thread_count(const struct config *config)
 	return cores < 1 ? 1 : cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : (unsigned)cores;
 }
 
+/* Who waits for the disk needs no core: the more wait together, the more commits share a sync. */
+static unsigned worker_count(const struct config *config)
+{
+	bool waits = !config->in_memory && durability_of(config->durability) == DURABILITY_FULL;
+
+	return waits && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
+}
+
 static int fail(struct err *err)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err->message));
@@ -68,7 +77,7 @@ static int serve(const struct config *config, struct catalog *catalog, struct cl
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
 	struct http_options options = {
-		.host = config->host, .port = (unsigned short)config->port, .threads = thread_count(config),
+		.host = config->host, .port = (unsigned short)config->port, .threads = worker_count(config),
 		.connection_limit = (unsigned)config->connection_limit, .idle_timeout_s = (unsigned)config->idle_timeout,
 		.handler = routes_handle, .context = &routes,
 	};
@@ -124,7 +133,7 @@ static int run(struct arena *arena, const struct config *config, const sigset_t 
 	struct sqlite_store_options store_options = {
 		.path = config->in_memory ? NULL : config->db_path,
 		.durability = durability_of(config->durability),
-		.readers = thread_count(config),
+		.readers = worker_count(config),
 		.cache_bytes = (size_t)config->cache_mb * 1024 * 1024,
 	};
 	struct catalog_options catalog_options = {
