@@ -84,7 +84,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	$(CC) $(LDFLAGS) $^ -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench format coverage install uninstall deb dist image-test package-test clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts format coverage install uninstall deb dist image-test package-test clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -128,6 +128,9 @@ bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its r
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 	@python=$$(for p in build/deps/venv/bin/python python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && break; done); \
 		if [ -n "$$python" ]; then $$python tests/bench/vectors; else echo "bench: SearchVectors is compared with NumPy, which is not here"; fi
+bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes the baseline anew
+	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@tests/bench/counts --cc $(CC) $(if $(ACCEPT),--accept) $(ARGS)
 differential: build ## random requests to this server and DynamoDB Local: DYNAMODB_LOCAL=DIR; COUNT=N SEED=N, ARGS="..." as tests/differential/run --help
 	@tests/differential/run --dynamodb-local $(DYNAMODB_LOCAL) --count $(or $(COUNT),20000) --seed $(or $(SEED),1) $(ARGS)
 conformance: build ## the public suite: SUITE=CHECKOUT

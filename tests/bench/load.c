@@ -148,6 +148,25 @@ static void make_update_item(struct text *t, long i, const struct options *o)
 	    i);
 }
 
+/* With the same --first after PutItem it deletes what that put. */
+static void make_delete_item(struct text *t, long i, const struct options *o)
+{
+	long x = REGION_PUT + o->first + i;
+
+	add(t, "{\"TableName\":\"bench\",\"Key\":");
+	add_key(t, x / PER_COLLECTION, x % PER_COLLECTION);
+	add(t, "}");
+}
+
+static void make_select(struct text *t, long i, const struct options *o)
+{
+	long x = scatter(i, o->collections * PER_COLLECTION);
+
+	add(t,
+	    "{\"Statement\":\"SELECT * FROM bench WHERE PK = ? AND SK = ?\",\"Parameters\":[{\"S\":\"CUSTOMER#%08ld\"},{\"S\":\"ORDER#%06ld\"}]}",
+	    x / PER_COLLECTION, x % PER_COLLECTION);
+}
+
 static void make_query(struct text *t, long i, const struct options *o)
 {
 	add(t,
@@ -241,6 +260,8 @@ static const struct workload {
 	{"GetItem", "GetItem", make_get_item},
 	{"PutItem", "PutItem", make_put_item},
 	{"UpdateItem", "UpdateItem", make_update_item},
+	{"DeleteItem", "DeleteItem", make_delete_item},
+	{"Select", "ExecuteStatement", make_select},
 	{"Query20", "Query", make_query},
 	{"QueryGSI20", "Query", make_query_index},
 	{"BatchWriteItem25", "BatchWriteItem", make_batch_write},
