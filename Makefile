@@ -83,8 +83,10 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	$(CC) $(LDFLAGS) $^ -o $@
+$(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
+	$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts format coverage install uninstall deb dist image-test package-test clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts bench-growth format coverage install uninstall deb dist image-test package-test clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -124,10 +126,13 @@ check: deps-test ## all tests under ASan+UBSan, then TSan
 fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 	@$(MAKE) --no-print-directory -s FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
-	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/bare
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 	@python=$$(for p in build/deps/venv/bin/python python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && break; done); \
 		if [ -n "$$python" ]; then $$python tests/bench/vectors; else echo "bench: SearchVectors is compared with NumPy, which is not here"; fi
+bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
+	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes the baseline anew
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/counts --cc $(CC) $(if $(ACCEPT),--accept) $(ARGS)

@@ -2,10 +2,14 @@
  * load - a load generator for servers that speak the DynamoDB API on loopback.
  *
  *     load --port 8000 --workload GetItem --connections 16 --requests 50000 [--pid SERVER] [--first N] [--collections N]
+ *          [--seconds N] [--idle N]
  *
  * One thread, epoll, one request under way per connection, keep-alive. Request i of a workload is a function of i, so every server
  * gets the same requests. Prints one JSON line: requests/s, p50 and p99 in microseconds, CPU of the server's process per
  * request in microseconds (with --pid), errors. Ends with status 1 when any request failed.
+ *
+ * --seconds ends the run after so long, even where requests are left. --idle opens so many connections more, which ask once before the
+ * run and once after it, and are silent during it; what the last of them waited after the run is idle_max_us.
  *
  * The data: collections of 20 items of about 600 bytes in table "bench" (PK, SK, and GSI1 with a full copy on GSI1PK, GSI1SK).
  */
@@ -36,7 +40,7 @@
 struct options {
 	int port;
 	const char *workload;
-	long connections, requests, first, collections, pid;
+	long connections, requests, first, collections, pid, seconds, idle;
 };
 
 struct text {
@@ -283,7 +287,8 @@ struct run {
 	const struct options *options;
 	const struct workload *workload;
 	int epoll;
-	long sent, done, errors;
+	long limit, sent, done, errors;
+	int64_t until_ns; /* no request is sent after it; 0: no such limit */
 	uint32_t *latency_us;
 	char *scratch;
 };
@@ -302,23 +307,15 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* CPU seconds of a process so far. */
+/* CPU seconds of a process so far, all its threads, those that ended too; by the scheduler's nanoseconds. */
 static double cpu_seconds(long pid)
 {
-	char path[64], line[1024];
-	unsigned long user = 0, system = 0;
+	struct timespec t;
+	clockid_t clock;
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	FILE *f = fopen(path, "r");
-	if (!f)
+	if (clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
 		return 0;
-	size_t n = fread(line, 1, sizeof(line) - 1, f);
-	fclose(f);
-	line[n] = '\0';
-	const char *p = strrchr(line, ')');
-	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-		return 0;
-	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void prepare(struct run *run, struct connection *c)
@@ -379,7 +376,7 @@ static void finish(struct run *run, struct connection *c)
 		if (run->errors++ == 0)
 			fprintf(stderr, "load: %s failed: %.600s\n", run->workload->name, c->in);
 	}
-	if (run->sent < run->options->requests) {
+	if (run->sent < run->limit && (!run->until_ns || now_ns() < run->until_ns)) {
 		prepare(run, c);
 		send_some(run, c);
 	}
@@ -407,7 +404,7 @@ static void receive(struct run *run, struct connection *c)
 	}
 }
 
-static void connect_to(struct run *run, struct connection *c)
+static void connect_to(const struct run *run, struct connection *c)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)run->options->port)};
 	int on = 1;
@@ -429,41 +426,62 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void run_all(struct run *run)
+static struct connection *connect_all(const struct run *run, long n)
 {
-	const struct options *o = run->options;
-	struct connection *connections = calloc((size_t)o->connections, sizeof(*connections));
+	struct connection *connections = calloc((size_t)n + 1, sizeof(*connections));
+
+	for (long i = 0; i < n; i++)
+		connect_to(run, &connections[i]);
+	return connections;
+}
+
+/* `limit` requests over `n` connections, the latencies sorted. */
+static void run_round(struct run *run, struct connection *connections, long n, long limit)
+{
 	struct epoll_event events[64];
 
-	run->epoll = epoll_create1(0);
-	for (long i = 0; i < o->connections; i++)
-		connect_to(run, &connections[i]);
-	double cpu = o->pid ? cpu_seconds(o->pid) : 0;
-	int64_t start = now_ns();
-	for (long i = 0; i < o->connections && run->sent < o->requests; i++) {
+	run->limit = limit;
+	run->sent = run->done = 0;
+	for (long i = 0; i < n && run->sent < limit; i++) {
 		prepare(run, &connections[i]);
 		send_some(run, &connections[i]);
 	}
-	while (run->done < o->requests) {
-		int n = epoll_wait(run->epoll, events, 64, 60000);
+	while (run->done < run->sent) {
+		int count = epoll_wait(run->epoll, events, 64, 60000);
 
-		if (n == 0) {
+		if (count == 0) {
 			fprintf(stderr, "load: no answer within a minute\n");
 			exit(2);
 		}
-		for (int k = 0; k < n; k++) {
+		for (int k = 0; k < count; k++) {
 			if (events[k].events & EPOLLOUT)
 				send_some(run, events[k].data.ptr);
 			if (events[k].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 				receive(run, events[k].data.ptr);
 		}
 	}
+	qsort(run->latency_us, (size_t)run->done, sizeof(uint32_t), by_value);
+}
+
+static void run_all(struct run *run)
+{
+	const struct options *o = run->options;
+
+	run->epoll = epoll_create1(0);
+	struct connection *silent = connect_all(run, o->idle), *busy = connect_all(run, o->connections);
+	run_round(run, silent, o->idle, o->idle);
+	double cpu = o->pid ? cpu_seconds(o->pid) : 0;
+	int64_t start = now_ns();
+	run->until_ns = o->seconds ? start + o->seconds * 1000000000 : 0;
+	run_round(run, busy, o->connections, o->requests);
 	double seconds = (double)(now_ns() - start) / 1e9;
 	cpu = o->pid ? cpu_seconds(o->pid) - cpu : 0;
-	qsort(run->latency_us, (size_t)run->done, sizeof(uint32_t), by_value);
-	printf("{\"workload\":\"%s\",\"connections\":%ld,\"requests\":%ld,\"rps\":%.1f,\"p50_us\":%u,\"p99_us\":%u,\"cpu_us\":%.2f,\"errors\":%ld}\n",
-	       run->workload->name, o->connections, run->done, (double)run->done / seconds, run->latency_us[run->done / 2],
-	       run->latency_us[run->done * 99 / 100], cpu * 1e6 / (double)run->done, run->errors);
+	printf("{\"workload\":\"%s\",\"connections\":%ld,\"requests\":%ld,\"rps\":%.1f,\"p50_us\":%u,\"p99_us\":%u,\"max_us\":%u,"
+	       "\"cpu_us\":%.2f,", run->workload->name, o->connections, run->done, (double)run->done / seconds, run->latency_us[run->done / 2],
+	       run->latency_us[run->done * 99 / 100], run->latency_us[run->done - 1], cpu * 1e6 / (double)run->done);
+	run->until_ns = 0;
+	run_round(run, silent, o->idle, o->idle);
+	printf("\"idle\":%ld,\"idle_max_us\":%u,\"errors\":%ld}\n", o->idle, o->idle ? run->latency_us[o->idle - 1] : 0, run->errors);
 }
 
 static long number_option(int argc, char **argv, const char *name, long otherwise)
@@ -484,6 +502,8 @@ int main(int argc, char **argv)
 		.first = number_option(argc, argv, "--first", 0),
 		.collections = number_option(argc, argv, "--collections", 1000),
 		.pid = number_option(argc, argv, "--pid", 0),
+		.seconds = number_option(argc, argv, "--seconds", 0),
+		.idle = number_option(argc, argv, "--idle", 0),
 		.workload = "GetItem",
 	};
 	struct run run = {.options = &o};
@@ -496,11 +516,12 @@ int main(int argc, char **argv)
 		if (strcmp(workloads[i].name, o.workload) == 0)
 			run.workload = &workloads[i];
 	}
-	if (!run.workload || o.connections < 1 || o.connections > CONNECTIONS_MAX || o.requests < 1 || o.collections < 1) {
+	if (!run.workload || o.connections < 1 || o.connections > CONNECTIONS_MAX || o.requests < 1 || o.collections < 1 || o.idle < 0 ||
+	    o.idle > CONNECTIONS_MAX || o.seconds < 0) {
 		fprintf(stderr, "load: unknown workload or a number out of range\n");
 		return 2;
 	}
-	run.latency_us = calloc((size_t)o.requests, sizeof(uint32_t));
+	run.latency_us = calloc((size_t)(o.requests > o.idle ? o.requests : o.idle), sizeof(uint32_t));
 	run.scratch = malloc(BODY_MAX);
 	run_all(&run);
 	return run.errors ? 1 : 0;
