@@ -86,7 +86,7 @@ $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
 	$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts bench-growth format coverage install uninstall deb dist image-test package-test clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts bench-growth format coverage install uninstall deb crash-test power-test isolation-test dist image-test package-test clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -119,6 +119,12 @@ e2e: deps-test debug ## real SDKs
 	@tests/e2e/run
 e2e-all: deps-test debug ## the same with Java (Maven) and Rust (cargo) too: downloads and compiles much
 	@DYNALITH_E2E_ALL=1 scripts/run-tests tests/e2e/run
+crash-test: deps-test debug ## kills a server that is written to: KILLS=N SEED=N
+	@CRASH_KILLS=$(or $(KILLS),200) CRASH_SEED=$(or $(SEED),1) DYNALITH_E2E=crash tests/e2e/run
+power-test: deps-test $(BUILD)/tests/unit/storage/test_power ## power cuts of a simulated disk: CUTS=N SEED=N
+	@POWER_CUTS=$(or $(CUTS),2000) POWER_SEED=$(or $(SEED),1) $(BUILD)/tests/unit/storage/test_power
+isolation-test: deps-test debug ## 16 clients against each other for SECONDS=N each, in memory and on disk; SEED=N
+	@ISOLATION_SECONDS=$(or $(SECONDS),60) ISOLATION_SEED=$(or $(SEED),1) DYNALITH_E2E=isolation tests/e2e/run
 lint: ## layers, library doors, prefixes, sizes, generated documents
 	@scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan

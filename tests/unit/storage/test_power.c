@@ -229,12 +229,12 @@ static enum code open_store(struct machine *machine)
 }
 
 /* From power on to power off: opens the store, writes, closes it perhaps. The power goes at some moment of that, or behind it. */
-static void live(struct machine *machine)
+static void live(struct machine *machine, bool is_short)
 {
 	bool is_closed = false;
 
 	/* short lives try opening, middle ones writing, long ones checkpoints and closing */
-	fault_vfs_cut(1 + draw(&machine->random, draw(&machine->random, 3) == 0 ? 60 : 2500));
+	fault_vfs_cut(1 + draw(&machine->random, is_short || draw(&machine->random, 3) == 0 ? 60 : 2500));
 	machine->acknowledged = machine->attempted = machine->model.count;
 	if (open_store(machine) == OK) {
 		if (set_up(machine))
@@ -317,8 +317,8 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* A new disk now and then, so that creation is cut as well. */
-static void cut_often(enum durability durability)
+/* The disk is a new one in one of so many rounds, so that creation is cut as well. */
+static void cut_often(enum durability durability, uint64_t rounds_per_disk)
 {
 	uint64_t cuts = setting("POWER_CUTS", 60), seed = setting("POWER_SEED", 1);
 	struct machine machine = {.random = {seed * 1000 + durability}, .mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -327,13 +327,13 @@ static void cut_often(enum durability durability)
 	machine.fixture = fixture_new(false);
 	machine.fixture.options.durability = durability;
 	for (uint64_t i = 0; i < cuts && test_failures == 0; i++) {
-		if (draw(&machine.random, 12) == 0) {
+		if (draw(&machine.random, rounds_per_disk) == 0) {
 			fixture_unlink(&machine.fixture);
 			kept += machine.model.count;
 			machine.model = (struct model){.count = 0};
 		}
 		fault_vfs_reset(seed * 1000003 + i);
-		live(&machine);
+		live(&machine, rounds_per_disk == 1);
 		check_rest(&machine);
 		if (test_failures)
 			fprintf(stderr, "cut %" PRIu64 " of POWER_SEED=%" PRIu64 ": acknowledged %" PRIu64 ", attempted %" PRIu64 ", found %" PRIu64 "\n",
@@ -347,12 +347,18 @@ static void cut_often(enum durability durability)
 
 TEST(full_keeps_every_acknowledged_commit)
 {
-	cut_often(DURABILITY_FULL);
+	cut_often(DURABILITY_FULL, 12);
 }
 
 TEST(normal_keeps_a_beginning)
 {
-	cut_often(DURABILITY_NORMAL);
+	cut_often(DURABILITY_NORMAL, 12);
+}
+
+TEST(creation_is_cut_anywhere)
+{
+	cut_often(DURABILITY_FULL, 1);
+	cut_often(DURABILITY_NORMAL, 1);
 }
 
 /* The shim itself would hide a loss: a disk that is never synced must lose something. */
@@ -389,7 +395,8 @@ TEST(without_syncs_something_is_lost)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(full_keeps_every_acknowledged_commit), TEST_CASE(normal_keeps_a_beginning), TEST_CASE(without_syncs_something_is_lost),
+		TEST_CASE(full_keeps_every_acknowledged_commit), TEST_CASE(normal_keeps_a_beginning), TEST_CASE(creation_is_cut_anywhere),
+		TEST_CASE(without_syncs_something_is_lost),
 	};
 
 	fault_vfs_install();
