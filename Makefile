@@ -67,7 +67,7 @@ unit-$(1): $$(unit.$(1))
 endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 # A disk that loses power and fails.
-$(BUILD)/tests/unit/storage/test_power: $(BUILD)/tests/unit/storage/fault_vfs.o
+$(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once,$(unit.protocol))

@@ -100,18 +100,29 @@ static const struct world_request world_beginning[] = {
 	{"DescribeTable", "{'TableName':'tab'}"},
 };
 
-/* A store at `path` (NULL: in memory) with the tables and items of the beginning. */
-static inline struct world world_new(const char *path)
+/* A store at `path` (NULL: in memory) as it is, synced by every commit. Aborts where it cannot be opened. */
+static inline struct world world_open(const char *path)
 {
-	struct sqlite_store_options options = {.path = path, .readers = 1, .cache_bytes = 1 << 20};
+	struct sqlite_store_options options = {.path = path, .durability = DURABILITY_FULL, .readers = 1, .cache_bytes = 1 << 20};
 	struct world world = {.arena = arena_new(1 << 20), .request = arena_new(1 << 20)};
 	struct err err = err_in(world.arena);
 	struct store *inner = NULL;
 
-	if (sqlite_store_open(&options, &inner, &err) != OK)
+	if (sqlite_store_open(&options, &inner, &err) != OK) {
+		fprintf(stderr, STR_FMT "\n", STR_ARG(err.message));
 		abort();
+	}
 	world.store = trace_store_new(inner);
-	CHECK(world_open_catalog(&world, &err));
+	if (!world_open_catalog(&world, &err))
+		abort();
+	return world;
+}
+
+/* The same with the tables and items of the beginning. */
+static inline struct world world_new(const char *path)
+{
+	struct world world = world_open(path);
+
 	for (size_t i = 0; i < sizeof(world_beginning) / sizeof(world_beginning[0]); i++)
 		CHECK_INT(world_call(&world, world_beginning[i]).status, 200);
 	return world;
