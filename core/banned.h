@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf atoi atol atoll atof strtok gets
+#pragma GCC poison strcpy strcat strncpy strncat atoi atol atoll atof strtok gets
+#ifndef sprintf /* a macro of the C library's own with clang and _FORTIFY_SOURCE */
+#pragma GCC poison sprintf
+#endif
+#ifndef vsprintf
+#pragma GCC poison vsprintf
+#endif
 
 #endif

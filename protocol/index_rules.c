@@ -124,7 +124,7 @@ static enum code check_one(const struct table *table, const struct index *index,
 		return OK;
 	if (!index)
 		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(name), STR_ARG(table->name));
-	if (index->is_local && !action == ACTION_CREATE)
+	if (index->is_local && action != ACTION_CREATE)
 		return err_set(err, MSG_UPDATE_INDEX_LOCAL, action == ACTION_DELETE ? "delete" : "update", STR_ARG(name));
 	if (index->status == STATUS_DELETING)
 		return err_set(err, MSG_INDEX_IN_USE, "deleted", STR_ARG(table->name), STR_ARG(name));
