@@ -51,6 +51,8 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 	sigv4->credential_count = n;
 	pthread_mutex_init(&sigv4->mutex, NULL);
 	if (mode == AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
+		/* the machine's openssl.cnf has no say: it may name modules of another libcrypto than the one that is linked */
+		OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 		sigv4->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 		sigv4->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
 		if (!sigv4->sha256 || !sigv4->hmac)
