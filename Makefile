@@ -95,7 +95,7 @@ $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
 	$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
 
-.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts bench-growth format coverage install uninstall deb crash-test power-test isolation-test dist image-test package-test clean docs deps deps-test conformance differential
+.PHONY: help run build debug release test test-all test-native lint check e2e e2e-all golden fuzz fuzz-replay bench bench-counts bench-growth format coverage install uninstall deb crash-test power-test isolation-test admin-test dist image-test package-test clean docs deps deps-test conformance differential
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -185,6 +185,9 @@ image-test: ## both targets of docker/Dockerfile, built by buildah and used as p
 	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
 	@tests/package/run
+admin-test: deps ## dynamodb-admin clicked through in Chromium, where Chromium and Node.js are
+	@$(MAKE) --no-print-directory -s FLAVOUR=debug all
+	@tests/admin/run
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
 
