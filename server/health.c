@@ -41,8 +41,10 @@ bool health_ask(const char *host, unsigned port)
 	bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 	char answer[sizeof(wanted) - 1];
 	size_t n = 0;
-	int fd = connect_to(is_any ? (host[0] == ':' ? "::1" : "127.0.0.1") : host, port);
+	int fd = connect_to(is_any ? "127.0.0.1" : host, port);
 
+	if (fd < 0 && host[0] == ':' && is_any)
+		fd = connect_to("::1", port);
 	if (fd < 0) {
 		fprintf(stderr, "dynalith: nothing listens on %s:%u\n", host, port);
 		return false;

@@ -276,28 +276,41 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 	return strlen(text);
 }
 
+/* A socket that listens there, or -1 with errno set. "::" stands for every address, of IPv4 too. */
+static int listen_at(const struct addrinfo *address)
+{
+	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (address->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
+		return fd;
+	int error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 /* A listening socket, or -1 with *problem set. */
-static int listen_on(const struct http_options *options, const char **problem)
+static int listen_on(const char *host, unsigned short number, const char **problem)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
 	char port[8];
-	int on = 1;
 
-	snprintf(port, sizeof(port), "%u", options->port);
-	int result = getaddrinfo(options->host, port, &hints, &found);
+	snprintf(port, sizeof(port), "%u", number);
+	int result = getaddrinfo(host, port, &hints, &found);
 	if (result != 0) {
 		*problem = gai_strerror(result);
 		return -1;
 	}
-	int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, LISTEN_BACKLOG) != 0) {
+	int fd = -1;
+	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+		fd = listen_at(at);
+	if (fd < 0)
 		*problem = strerror(errno);
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
-	}
 	freeaddrinfo(found);
 	return fd;
 }
@@ -305,8 +318,10 @@ static int listen_on(const struct http_options *options, const char **problem)
 struct http *http_start(const struct http_options *options, const char **problem)
 {
 	struct http *http = calloc(1, sizeof(*http));
-	int fd = listen_on(options, problem);
+	int fd = listen_on(options->host, options->port, problem);
 
+	if (fd < 0 && strcmp(options->host, "::") == 0) /* a machine without IPv6 */
+		fd = listen_on("0.0.0.0", options->port, problem);
 	if (fd < 0 || !http) {
 		free(http);
 		return NULL;
