@@ -247,7 +247,7 @@ static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct
 	const struct dropin *dropin = dropin_find(flag);
 	const struct option *option = find_flag(dropin ? str_of(dropin->ours) : flag);
 
-	if (dropin && !dropin->ours)
+	if ((dropin && !dropin->ours) || (config->is_dropin && argv[*i][0] != '-')) /* DynamoDB Local passes over words that are no flags */
 		return true;
 	if (str_eq(flag, STR("--config"))) {
 		*i += value == NULL; /* read before */

@@ -46,19 +46,20 @@ static int java_arguments(char **argv, int left)
 	return begins_with(argv[0], "-D") || begins_with(argv[0], "-X") || ends_with(argv[0], ".main.ServerRunner");
 }
 
-static bool is_given(char **argv, int argc, const char *flag)
+/* The index of the flag, or 0. */
+static int find_given(char **argv, int argc, const char *flag)
 {
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], flag) == 0)
-			return true;
+			return i;
 	}
-	return false;
+	return 0;
 }
 
 bool dropin_is_given(int argc, char **argv)
 {
 	for (size_t i = 0; i < ROWS; i++) {
-		if (is_given(argv, argc, rows[i].flag))
+		if (find_given(argv, argc, rows[i].flag))
 			return true;
 	}
 	return false;
@@ -67,11 +68,11 @@ bool dropin_is_given(int argc, char **argv)
 bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
 {
 	char **kept = ARENA_ARRAY(arena, char *, (size_t)*argc + 1);
-	int n = 0, skip = 0;
+	int n = 0, skip = 0, jar = find_given(*argv, *argc, "-jar"); /* what is before it is the Java machine's, whatever it is */
 
 	*is_dropin = *argc > 0 && (strcmp((*argv)[0], "java") == 0 || ends_with((*argv)[0], "/java"));
 	for (int i = 0; i < *argc; i += skip ? skip : 1) {
-		skip = i > 0 ? java_arguments(*argv + i, *argc - i) : 0;
+		skip = i == 0 ? 0 : i < jar ? 1 : java_arguments(*argv + i, *argc - i);
 		if (!skip)
 			kept[n++] = (*argv)[i];
 		*is_dropin = *is_dropin || skip;
@@ -79,7 +80,7 @@ bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
 	*argc = n;
 	*argv = kept;
 	*is_dropin = *is_dropin || dropin_is_given(n, kept);
-	if (is_given(kept, n, "-inMemory") && is_given(kept, n, "-dbPath")) {
+	if (find_given(kept, n, "-inMemory") && find_given(kept, n, "-dbPath")) {
 		fprintf(stderr, "dynalith: dbPath and inMemory cannot be set at the same time.\n");
 		return false;
 	}

@@ -26,7 +26,7 @@ struct config;
 const struct dropin *dropin_find(struct str flag);
 
 /*
- * Takes the arguments of the Java machine (-D..., -X..., -jar FILE, -cp PATH and the class's name) out of the list, which is copied into
+ * Takes the arguments of the Java machine (what is before -jar FILE, -D..., -X..., -cp PATH and the class's name) out of the list, which is copied into
  * the arena. *is_dropin tells whether anything of DynamoDB Local's command line was there. False, with a line on stderr, for flags of it that exclude
  * each other.
  */

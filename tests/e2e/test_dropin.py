@@ -73,6 +73,15 @@ def status(port, method="GET", path="/", headers=None):
         return error.code, error.headers
 
 
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as s:
+            s.bind(("::1", 0))
+            return True
+    except OSError:
+        return False
+
+
 def create(client, name="app", **more):
     client.create_table(TableName=name, BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
                         KeySchema=key("pk"), **more)
@@ -105,6 +114,23 @@ def the_classes_name_in_place_of_the_jar():
     with Java("-cp", "lib/*", "-Xmx1g", "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", "PORT") as java:
         java.wait_for_line(BANNER)
         assert java.client().list_tables()["TableNames"] == []
+
+
+def words_that_are_no_flags():
+    """DynamoDB Local passes over them, and the Java machine has more options than anyone lists."""
+    with Java("-server", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-javaagent:x.jar", "-jar", "DynamoDBLocal.jar", "-inMemory", "true", "-sharedDb", "true", "more",
+              "-port", "PORT") as java:
+        java.wait_for_line("SharedDb:\ttrue")
+        assert java.client().list_tables()["TableNames"] == []
+
+
+def every_address():
+    """As DynamoDB Local listens, and the image: "localhost" is ::1 to some clients."""
+    server = Server("--host", "::")
+    for host in ["127.0.0.1", "localhost"] + ["::1"] * has_ipv6():
+        socket.create_connection((host, server.port), timeout=10).close()
+    assert subprocess.run([BINARY, "health", "--host", "::", "--port", str(server.port)]).returncode == 0
+    server.stop()
 
 
 def flags_without_java():
@@ -362,7 +388,7 @@ def changes_take_their_time():
 
 
 if __name__ == "__main__":
-    run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, flags_without_java,
+    run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, words_that_are_no_flags, every_address, flags_without_java,
                    what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder,
                    its_command_line_says_where_the_data_goes, health_checks_of_the_wild,
                    the_root_can_answer_200, testcontainers_go, testcontainers_dotnet, testcontainers_rust, serverless_and_jest, terraforms_requests,
