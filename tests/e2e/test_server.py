@@ -17,6 +17,7 @@ from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+import make_data
 from harness import BINARY, Server, create_app, free_port, key, raises, run
 
 AUTH = "AWS4-HMAC-SHA256 Credential=raw/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
@@ -201,9 +202,9 @@ def one_process_per_file():
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done
 
 
-def opens_older_files():
-    """data/VERSION-*.db.gz: what a version before this one has left behind; a file is added with each format and never changed."""
-    files = sorted((pathlib.Path(__file__).parent / "data").glob("*.db.gz"))
+def opened(pattern):
+    """A server on a copy of each data file of that name."""
+    files = sorted((pathlib.Path(__file__).parent / "data").glob(pattern))
     assert files
     for file in files:
         server = Server(disk=True)
@@ -212,6 +213,12 @@ def opens_older_files():
             left.unlink()
         pathlib.Path(server.folder, "data.db").write_bytes(gzip.decompress(file.read_bytes()))
         server.start()
+        yield server
+
+
+def opens_older_files():
+    """data/VERSION-*.db.gz: what a version before this one has left behind; a file is added with each format and never changed."""
+    for server in opened("*-first.db.gz"):
         client = server.client(key="a", secret="b")
         table = client.describe_table(TableName="kept")["Table"]
         assert (table["ItemCount"], table["TableStatus"]) == (21, "ACTIVE"), table
@@ -225,6 +232,37 @@ def opens_older_files():
         client.put_item(TableName="kept", Item={"pk": {"S": "new"}, "sk": {"N": "1"}, "g": {"S": "y"}, "ttl": {"N": "1"}})
         client.delete_item(TableName="kept", Key={"pk": {"S": "p0"}, "sk": {"N": "3"}})
         assert client.scan(TableName="kept", IndexName="by-g")["Count"] == 20
+        server.stop()
+
+
+def opens_everything():
+    """What make_data.py wrote: every kind of row that a version keeps, read and written on."""
+    for server in opened("*-all.db.gz"):
+        c = server.client()
+        table = c.describe_table(TableName="all")["Table"]
+        index = table["GlobalSecondaryIndexes"][0]
+        assert (table["ItemCount"], index["ItemCount"], index["IndexStatus"], table["DeletionProtectionEnabled"]) == (29, 29, "ACTIVE", True), table
+        assert [t["ProvisionedThroughput"]["WriteCapacityUnits"] for t in (table, index)] == [8, 4], table
+        assert table["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+        assert c.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "a", "Value": "b"}]
+        assert c.describe_time_to_live(TableName="all")["TimeToLiveDescription"] == {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
+        recovery = c.describe_continuous_backups(TableName="all")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+        assert (recovery["PointInTimeRecoveryStatus"], recovery["RecoveryPeriodInDays"]) == ("ENABLED", 9), recovery
+        assert c.describe_contributor_insights(TableName="all", IndexName="by-g")["ContributorInsightsStatus"] == "ENABLED"
+        assert c.describe_kinesis_streaming_destination(TableName="all")["KinesisDataStreamDestinations"][0]["StreamArn"] == make_data.STREAM
+        assert "dynamodb:GetItem" in c.get_resource_policy(ResourceArn=table["TableArn"])["Policy"]
+        item = c.get_item(TableName="all", Key={"pk": {"S": "p1"}, "sk": {"B": b"\1"}})["Item"]
+        assert item["deep"]["M"]["l"]["L"] == [{"NULL": True}, {"BOOL": False}, {"SS": ["1", "\u00e9"]}] and item["n"] == {"N": "0.15"}, item
+        assert c.query(TableName="all", IndexName="by-g", KeyConditionExpression="g = :g", ExpressionAttributeValues={":g": {"N": "-2"}})["Count"] == 5
+        found = c.search_vectors(TableName="vectors", IndexName="near", SearchVector=[{"N": n} for n in ("7", "0.25", "-1")], TopK=1)
+        assert found["SearchResults"][0]["Item"]["pk"] == {"S": "7"}, found
+        streams = server.client(service="dynamodbstreams")
+        shards = streams.describe_stream(StreamArn=table["LatestStreamArn"])["StreamDescription"]["Shards"]
+        last = streams.get_shard_iterator(StreamArn=table["LatestStreamArn"], ShardId=shards[-1]["ShardId"], ShardIteratorType="LATEST")["ShardIterator"]
+        c.update_item(TableName="all", Key={"pk": {"S": "p1"}, "sk": {"B": b"\1"}}, UpdateExpression="SET #t = :t", ExpressionAttributeNames={"#t": "ttl"},
+                      ExpressionAttributeValues={":t": {"N": str(int(time.time()))}})
+        urllib.request.urlopen(f"{server.url}/_dynalith/clock", data=b'{"advance": 1}').close()
+        assert [r["eventName"] for r in streams.get_records(ShardIterator=last)["Records"]] == ["MODIFY", "REMOVE"]
         server.stop()
 
 
@@ -290,4 +328,4 @@ def any_host_header():
 
 if __name__ == "__main__":
     run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line,
-                   quick_end_when_idle, one_process_per_file, opens_older_files, namespaces, signatures, any_host_header, still_well, shared.stop])
+                   quick_end_when_idle, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])
