@@ -2,11 +2,13 @@
 
 #include "protocol/arn.h"
 #include "protocol/messages.h"
+#include "protocol/rules.h"
 
 #define NAME_MIN 3
 #define NAME_MAX_LENGTH 255
+#define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000)
 
-static bool is_name(struct str name)
+bool call_is_name(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
@@ -28,7 +30,7 @@ static enum code read_arn(struct str arn, struct ns *ns, struct str *name, struc
 	    !str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
 	*name = (struct str){parts.resource.p + 6, parts.resource.n - 6};
-	return is_name(*name) ? OK : err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
+	return call_is_name(*name) ? OK : err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
 }
 
 enum code call_check_values(const struct call *call, struct err *err)
@@ -52,7 +54,7 @@ enum code call_table_name(struct call *call, struct str name_or_arn, struct str 
 			return err_set(err, MSG_TABLE_ARN_FOREIGN);
 		return OK;
 	}
-	return is_name(name_or_arn) ? OK : err_set(err, MSG_TABLE_NAME);
+	return call_is_name(name_or_arn) ? OK : err_set(err, MSG_TABLE_NAME);
 }
 
 static void note_elsewhere(struct call *call, struct str name)
@@ -112,4 +114,19 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	}
 	call_hold(call, *out);
 	return OK;
+}
+
+struct write_token call_token(struct call *call, struct str client_token, struct str sameness)
+{
+	struct buf fingerprint = buf_in(call->arena);
+
+	if (!str_is_set(client_token))
+		return (struct write_token){.token = STR_ABSENT};
+	buf_add_be64(&fingerprint, rules_hash(sameness, 1));
+	buf_add_be64(&fingerprint, rules_hash(sameness, 2));
+	return (struct write_token){
+		.token = str_printf(call->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(call->ns.account), STR_ARG(call->ns.region),
+				    STR_ARG(client_token)),
+		.fingerprint = buf_str(&fingerprint), .expires_ms = call->now_ms + TOKEN_LIFE_MS,
+	};
 }

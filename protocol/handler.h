@@ -15,6 +15,7 @@
 #include "protocol/op.h"
 #include "protocol/shapes.h"
 #include "storage/catalog.h"
+#include "storage/write.h"
 
 struct call {
 	struct service *service;
@@ -54,6 +55,15 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 
 /* The name alone, checked but not looked up: of a name or an ARN of this account and region. */
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err) WARN_UNUSED;
+
+/* Whether it has a table's or an index's length and letters. AWS: API Reference, CreateTable, TableName. */
+bool call_is_name(struct str name);
+
+/*
+ * The token of a transaction in the call's namespace; absent where the client gave none. `sameness` is what makes two requests the same.
+ * Lasts ten minutes. AWS: API Reference, TransactWriteItems, ClientRequestToken.
+ */
+struct write_token call_token(struct call *call, struct str client_token, struct str sameness);
 
 /* Takes over a reference and releases it when the call ends. */
 void call_hold(struct call *call, struct table *table);

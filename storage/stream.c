@@ -42,37 +42,6 @@ void stream_state_unref(struct stream_state *state)
 		free(state);
 }
 
-struct peek {
-	bool is_found, is_malformed;
-	uint64_t sequence;
-	int64_t created_ms;
-};
-
-static bool peek_at(void *context, struct str key, struct str row)
-{
-	struct peek *peek = context;
-	struct stream_record record;
-
-	peek->is_found = true;
-	peek->is_malformed = !stream_record_decode(key, row, &record);
-	if (!peek->is_malformed) {
-		peek->sequence = record.sequence;
-		peek->created_ms = record.created_ms;
-	}
-	return false;
-}
-
-/* The first or last record of the table. */
-static enum code peek_record(struct store_txn *txn, const struct table *table, bool is_last, struct peek *peek, struct err *err)
-{
-	struct store_range range = stream_shard_range(err->arena, 0, 0);
-
-	*peek = (struct peek){.is_found = false};
-	range.is_reverse = is_last;
-	enum code code = store_scan(txn, stream_keyspace(table), &range, peek_at, peek, err);
-	return code == OK && peek->is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
-}
-
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -80,13 +49,13 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static enum code load(struct store_txn *txn, const struct table *table, struct stream_state *state, struct err *err)
 {
-	struct peek first = {.is_found = false}, last = {.is_found = false};
+	struct stream_peek first = {.is_found = false}, last = {.is_found = false};
 	enum code code = stream_shard_last(txn, table, &state->last, err);
 
 	if (code == OK)
-		code = peek_record(txn, table, false, &first, err);
+		code = stream_record_peek(txn, table, 0, 0, false, &first, err);
 	if (code == OK)
-		code = peek_record(txn, table, true, &last, err);
+		code = stream_record_peek(txn, table, 0, 0, true, &last, err);
 	if (code != OK)
 		return code;
 	state->next = larger(larger(state->last.start + 1, state->last.end), state->last.trimmed);

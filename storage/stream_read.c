@@ -42,62 +42,36 @@ static enum code find_shard(struct store_txn *txn, struct arena *arena, const st
 	return code;
 }
 
-struct peek {
-	bool is_found, is_malformed;
-	struct stream_record record; /* its images are gone */
-};
-
-static bool peek_at(void *context, struct str key, struct str row)
-{
-	struct peek *peek = context;
-
-	peek->is_found = true;
-	peek->is_malformed = !stream_record_decode(key, row, &peek->record);
-	return false;
-}
-
-/* The first record of a shard from `position` on, or its last one. */
-static enum code peek_record(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
-			     uint64_t position, bool is_last, struct peek *peek, struct err *err)
-{
-	struct store_range range = stream_shard_range(arena, position, shard->end);
-
-	*peek = (struct peek){.is_found = false};
-	range.is_reverse = is_last;
-	enum code code = store_scan(txn, stream_keyspace(table), &range, peek_at, peek, err);
-	return code == OK && peek->is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
-}
-
 /* The position behind the newest record that the shard has or had. */
-static enum code find_latest(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
+static enum code find_latest(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
 			     uint64_t *position, struct err *err)
 {
-	struct peek last;
-	enum code code = peek_record(txn, arena, table, shard, shard->start, true, &last, err);
+	struct stream_peek last;
+	enum code code = stream_record_peek(txn, table, shard->start, shard->end, true, &last, err);
 
 	*position = shard->trimmed > shard->start ? shard->trimmed : shard->start + 1;
 	if (code == OK && last.is_found)
-		*position = last.record.sequence + 1;
+		*position = last.sequence + 1;
 	return code;
 }
 
 /* The first record not older than `from_ms`, by halving: times rise with sequence numbers. Behind the last where all are older. */
-static enum code find_time(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
+static enum code find_time(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
 			   int64_t from_ms, uint64_t *position, struct err *err)
 {
 	uint64_t low = shard->trimmed > shard->start ? shard->trimmed : shard->start, high;
-	enum code code = find_latest(txn, arena, table, shard, &high, err);
-	struct peek peek;
+	enum code code = find_latest(txn, table, shard, &high, err);
+	struct stream_peek peek;
 
 	/* records below low are older, those from high on are not */
 	while (code == OK && low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		code = peek_record(txn, arena, table, shard, middle, false, &peek, err);
+		code = stream_record_peek(txn, table, middle, shard->end, false, &peek, err);
 		if (code != OK)
 			return code;
-		if (peek.is_found && peek.record.created_ms < from_ms)
-			low = peek.record.sequence + 1;
+		if (peek.is_found && peek.created_ms < from_ms)
+			low = peek.sequence + 1;
 		else
 			high = middle;
 	}
@@ -106,31 +80,31 @@ static enum code find_time(struct store_txn *txn, struct arena *arena, const str
 }
 
 /* Refuses a position whose next record is older than the retention. */
-static enum code check_trimmed(struct store_txn *txn, struct arena *arena, const struct stream_cursor *cursor, const struct stream_shard *shard,
+static enum code check_trimmed(struct store_txn *txn, const struct stream_cursor *cursor, const struct stream_shard *shard,
 			       uint64_t position, struct err *err)
 {
-	struct peek peek;
+	struct stream_peek peek;
 
 	if (position < shard->trimmed)
 		return err_default(err, ERR_TRIMMED_DATA);
-	enum code code = peek_record(txn, arena, cursor->table, shard, position, false, &peek, err);
-	if (code == OK && peek.is_found && peek.record.created_ms < horizon_ms(cursor->now_ms))
+	enum code code = stream_record_peek(txn, cursor->table, position, shard->end, false, &peek, err);
+	if (code == OK && peek.is_found && peek.created_ms < horizon_ms(cursor->now_ms))
 		return err_default(err, ERR_TRIMMED_DATA);
 	return code;
 }
 
-static enum code find_sequence(struct store_txn *txn, struct arena *arena, struct stream_cursor *cursor, const struct stream_shard *shard,
+static enum code find_sequence(struct store_txn *txn, struct stream_cursor *cursor, const struct stream_shard *shard,
 			       uint64_t sequence, bool is_after, struct err *err)
 {
 	uint64_t latest;
-	enum code code = find_latest(txn, arena, cursor->table, shard, &latest, err);
+	enum code code = find_latest(txn, cursor->table, shard, &latest, err);
 
 	if (code != OK)
 		return code;
 	if (sequence < shard->start || sequence + is_after > latest)
 		return err_set(err, MSG_SEQUENCE_OUTSIDE);
 	cursor->position = sequence + is_after;
-	return check_trimmed(txn, arena, cursor, shard, cursor->position, err);
+	return check_trimmed(txn, cursor, shard, cursor->position, err);
 }
 
 static enum code find_start(struct store_txn *txn, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
@@ -144,17 +118,17 @@ static enum code find_start(struct store_txn *txn, struct arena *arena, struct s
 		return code;
 	switch (start) {
 	case STREAM_START_LATEST:
-		return find_latest(txn, arena, cursor->table, &shard, &cursor->position, err);
+		return find_latest(txn, cursor->table, &shard, &cursor->position, err);
 	case STREAM_START_AT_SEQUENCE:
 	case STREAM_START_AFTER_SEQUENCE:
-		return find_sequence(txn, arena, cursor, &shard, sequence, start == STREAM_START_AFTER_SEQUENCE, err);
+		return find_sequence(txn, cursor, &shard, sequence, start == STREAM_START_AFTER_SEQUENCE, err);
 	case STREAM_START_AT_TIME:
 		from_ms = time_ms > from_ms ? time_ms : from_ms;
 		break;
 	case STREAM_START_TRIM_HORIZON:
 		break;
 	}
-	return find_time(txn, arena, cursor->table, &shard, from_ms, &cursor->position, err);
+	return find_time(txn, cursor->table, &shard, from_ms, &cursor->position, err);
 }
 
 enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,

@@ -2,6 +2,7 @@
 
 #include "core/image.h"
 #include "storage/item_key.h"
+#include "storage/messages.h"
 #include "storage/stream_shard.h"
 
 #define VERSION 1
@@ -88,4 +89,32 @@ bool stream_record_keys(struct arena *arena, const struct table *table, const st
 size_t stream_record_size(const struct stream_record *record, const struct value *keys)
 {
 	return item_size(keys) + image_item_size(record->old_image) + image_item_size(record->new_image);
+}
+
+struct visit {
+	struct stream_peek *peek;
+	bool is_malformed;
+};
+
+static bool visit_first(void *context, struct str key, struct str row)
+{
+	struct visit *visit = context;
+	struct stream_record record;
+
+	visit->is_malformed = !stream_record_decode(key, row, &record);
+	if (!visit->is_malformed)
+		*visit->peek = (struct stream_peek){true, record.sequence, record.created_ms};
+	return false;
+}
+
+enum code stream_record_peek(struct store_txn *txn, const struct table *table, uint64_t from, uint64_t to, bool is_last,
+			     struct stream_peek *peek, struct err *err)
+{
+	struct store_range range = stream_shard_range(err->arena, from, to);
+	struct visit visit = {.peek = peek};
+
+	*peek = (struct stream_peek){.is_found = false};
+	range.is_reverse = is_last;
+	enum code code = store_scan(txn, stream_keyspace(table), &range, visit_first, &visit, err);
+	return code == OK && visit.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
 }

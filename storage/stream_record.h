@@ -24,6 +24,17 @@ struct stream_record {
 /* What the view of a stream keeps of a change; the images must differ. */
 struct stream_record stream_record_of(struct arena *arena, const struct table *table, const struct stream_change *change, int64_t now_ms);
 
+/* A record without its images, found by stream_record_peek. */
+struct stream_peek {
+	bool is_found;
+	uint64_t sequence;
+	int64_t created_ms;
+};
+
+/* The first record of a table with a number in [from, to), or the last one; `to` 0 is open-ended. ERR_INTERNAL for a malformed row. */
+enum code stream_record_peek(struct store_txn *txn, const struct table *table, uint64_t from, uint64_t to, bool is_last,
+			     struct stream_peek *peek, struct err *err) WARN_UNUSED;
+
 struct str stream_record_encode(struct arena *arena, const struct stream_record *record);
 
 /* The images point into `row`; the sequence number comes from the key. False for malformed bytes. */

@@ -7,7 +7,6 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 
-#define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000)  /* AWS: API Reference, ExecuteTransaction, ClientRequestToken */
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items by DynamoDB's rules */
 
 struct transaction {
@@ -175,10 +174,9 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 }
 
 /* What makes two requests the same: statements and parameters. */
-static struct str fingerprint(const struct transaction *transaction)
+static struct str sameness(const struct transaction *transaction)
 {
-	struct arena *arena = transaction->call->arena;
-	struct buf buf = buf_in(arena), out = buf_in(arena);
+	struct buf buf = buf_in(transaction->call->arena);
 
 	for (size_t i = 0; i < transaction->n; i++) {
 		const struct parameterized_statement *request = &transaction->input->transact_statements.v[i];
@@ -191,9 +189,7 @@ static struct str fingerprint(const struct transaction *transaction)
 		buf_add_str(&buf, request->statement);
 		image_encode(&item, &buf);
 	}
-	buf_add_be64(&out, rules_hash(buf_str(&buf), 1));
-	buf_add_be64(&out, rules_hash(buf_str(&buf), 2));
-	return buf_str(&out);
+	return buf_str(&buf);
 }
 
 /* A failed INSERT found an item: its reason is that, not its condition. */
@@ -210,15 +206,10 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 {
 	struct call *call = transaction->call;
 	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, transaction->n);
-	struct write_token token = {0};
+	struct str client_token = transaction->input->client_request_token;
+	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
 	size_t count = 0;
 
-	if (str_is_set(transaction->input->client_request_token)) {
-		token.token = str_printf(call->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(call->ns.account), STR_ARG(call->ns.region),
-					 STR_ARG(transaction->input->client_request_token));
-		token.fingerprint = fingerprint(transaction);
-		token.expires_ms = call->now_ms + TOKEN_LIFE_MS;
-	}
 	if (write_run(call->service->catalog, call->arena, transaction->writes, transaction->n, WRITE_TRANSACTION,
 		      str_is_set(token.token) ? &token : NULL, call->now_ms, err))
 		return cancel(transaction, err);

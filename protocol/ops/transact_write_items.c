@@ -8,7 +8,6 @@
 #include "storage/write.h"
 
 #define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items and keys by DynamoDB's rules */
-#define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000) /* AWS: API Reference, TransactWriteItems, ClientRequestToken */
 
 /* The four kinds of action, made one. */
 struct action {
@@ -146,9 +145,9 @@ static void add_text(struct buf *buf, struct str s)
 }
 
 /* What makes two requests the same: the actions. How the answer is to look does not count. */
-static struct str fingerprint(struct call *call, const struct action *actions, size_t n)
+static struct str sameness(struct call *call, const struct action *actions, size_t n)
 {
-	struct buf buf = buf_in(call->arena), out = buf_in(call->arena);
+	struct buf buf = buf_in(call->arena);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct action *action = &actions[i];
@@ -168,9 +167,7 @@ static struct str fingerprint(struct call *call, const struct action *actions, s
 		if (action->values)
 			image_encode(action->values, &buf);
 	}
-	buf_add_be64(&out, rules_hash(buf_str(&buf), 1));
-	buf_add_be64(&out, rules_hash(buf_str(&buf), 2));
-	return buf_str(&out);
+	return buf_str(&buf);
 }
 
 static enum code respond(struct call *call, const struct transact_write_items_input *input, const struct write *writes, size_t n,
@@ -194,19 +191,14 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 	size_t n = input->transact_items.n;
 	struct action *actions = ARENA_ARRAY(call->arena, struct action, n);
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, n);
-	struct write_token token = {0};
 	enum code code = parse_all(call, &input->transact_items, actions, writes, err);
 
 	if (!code)
 		code = prepare(call, actions, writes, n, err);
 	if (code)
 		return code;
-	if (str_is_set(input->client_request_token)) {
-		token.token = str_printf(call->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(call->ns.account),
-					 STR_ARG(call->ns.region), STR_ARG(input->client_request_token));
-		token.fingerprint = fingerprint(call, actions, n);
-		token.expires_ms = call->now_ms + TOKEN_LIFE_MS;
-	}
+	struct str client_token = input->client_request_token;
+	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(call, actions, n) : STR_ABSENT);
 	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION,
 			 str_is_set(token.token) ? &token : NULL, call->now_ms, err);
 	return code ? code : respond(call, input, writes, n, err);

@@ -1,21 +1,14 @@
 #include <strings.h>
 
+#include "protocol/handler.h"
 #include "protocol/partiql/cache.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
-#define NAME_MIN 3
-#define NAME_MAX_LENGTH 255
-
+/* In a statement AWS takes an ARN for a name too, whatever is in it. */
 static bool is_table_name(struct str name)
 {
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'))
-			return str_starts_with(name, STR("arn:"));
-	}
-	return name.n >= NAME_MIN && name.n <= NAME_MAX_LENGTH;
+	return call_is_name(name) || str_starts_with(name, STR("arn:"));
 }
 
 /* "table" or "table"."index". */
