@@ -29,6 +29,15 @@ LDLIBS  := -lmicrohttpd -lcjson -lsqlite3 -lcrypto -lz -lm
 # How the server is linked with its libraries, see scripts/find-libraries. Archives start in half the time; tests link what builds fastest.
 LINK.release := auto
 LINK ?= $(or $(LINK.$(FLAVOUR)),shared)
+# SQLITE=DIR compiles an amalgamation (sqlite3.c and sqlite3.h in DIR) into the server, in place of the system's SQLite.
+ifneq ($(SQLITE),)
+CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
+SQLITE_OPTIONS := -DSQLITE_THREADSAFE=2 -DSQLITE_DQS=0 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA -DHAVE_FDATASYNC=1
+sqlite.object := $(BUILD)/sqlite3.o
+$(sqlite.object): $(SQLITE)/sqlite3.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) -Wno-error -MMD -MP -c $< -o $@
+endif
 
 core.src     := $(wildcard core/*.c)
 storage.src  := $(wildcard storage/*.c storage/*/*.c)
@@ -58,7 +67,7 @@ $(BUILD)/link: always
 	@echo "$(LINK)" | cmp -s - $@ || echo "$(LINK)" > $@
 $(BUILD)/libraries: $(BUILD)/link scripts/find-libraries $(BUILD)/server/no_tls.o
 	@CC="$(CC)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
-$(BUILD)/dynalith: $(BUILD)/server/main.o $(BUILD)/libserver.a $(BUILD)/libprotocol.a $(BUILD)/libstorage.a $(BUILD)/libcore.a $(BUILD)/libraries
+$(BUILD)/dynalith: $(BUILD)/server/main.o $(BUILD)/libserver.a $(BUILD)/libprotocol.a $(BUILD)/libstorage.a $(BUILD)/libcore.a $(sqlite.object) $(BUILD)/libraries
 	$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
 # Unit tests: tests/unit/ROOM/test_X.c, linked with its room and the rooms below.
