@@ -1,8 +1,11 @@
 #include "server/dropin.h"
 
+#include <dirent.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #include "server/config.h"
+#include "server/log.h"
 #include "server/version.h"
 
 static const struct dropin rows[] = {
@@ -119,4 +122,24 @@ void dropin_banner(FILE *out, const struct config *config, unsigned port)
 	fprintf(out, "SharedDb:\t%s\nshouldDelayTransientStatuses:\t%s\nCorsParams:\t%s\n\n", words[config->shared_db],
 		words[config->delay_transient_statuses], strcmp(config->cors, "*") == 0 ? "null" : config->cors);
 	fflush(out);
+}
+
+/* Its names are of the access key and the region, or one for all. */
+static bool is_its_data(const char *name)
+{
+	return strcmp(name, "shared-local-instance.db") == 0 || fnmatch("*_[a-z]*-*[0-9].db", name, 0) == 0;
+}
+
+void dropin_warn_of_its_data(struct arena *arena, const struct config *config)
+{
+	const char *slash = config->in_memory ? NULL : strrchr(config->db_path, '/');
+	const char *folder = slash ? str_copy(arena, (struct str){config->db_path, (size_t)(slash - config->db_path) + 1}).p : ".";
+	DIR *directory = config->in_memory ? NULL : opendir(folder);
+
+	for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
+		if (is_its_data(entry->d_name))
+			log_line(LOG_WARN, "%s in %s is of DynamoDB Local, and is not read: its tables are not here", entry->d_name, folder);
+	}
+	if (directory)
+		closedir(directory);
 }

@@ -41,6 +41,9 @@ bool dropin_inform(const char *flag);
 /* The part of --help. */
 void dropin_help(void);
 
+/* A warning for each data file of DynamoDB Local's that lies beside ours, since nobody would expect its tables to be gone. */
+void dropin_warn_of_its_data(struct arena *arena, const struct config *config);
+
 /* What is printed when the server listens. */
 void dropin_banner(FILE *out, const struct config *config, unsigned port);
 

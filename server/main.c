@@ -185,6 +185,8 @@ int main(int argc, char **argv)
 			break;
 		}
 		log_set_level(log_level_of(config.log_level));
+		if (config.is_dropin)
+			dropin_warn_of_its_data(arena, &config);
 		status = run(arena, &config, &signals);
 		break;
 	}

@@ -174,6 +174,18 @@ def data_is_kept_in_the_folder():
                 assert java.client().list_tables()["TableNames"] == ["app"]
 
 
+def its_data_files_are_named():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("shared-local-instance.db", "local_us-east-1.db", "mine.db", "other_file.db"):
+            pathlib.Path(folder, name).touch()
+        with Java("-jar", "DynamoDBLocal.jar", "-dbPath", folder, "-port", "PORT") as java:
+            java.wait_for_line(BANNER)
+            java.process.terminate()
+            log = java.process.stderr.read().decode()
+        warned = sorted(re.findall(r"level=warn msg=\"(\S+) in", log))
+        assert warned == ["local_us-east-1.db", "shared-local-instance.db"], log
+
+
 def its_command_line_says_where_the_data_goes():
     """As in the image, whose environment says memory for those who give no arguments."""
     memory = {"DYNALITH_IN_MEMORY": "true"}
@@ -389,7 +401,7 @@ def changes_take_their_time():
 
 if __name__ == "__main__":
     run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, words_that_are_no_flags, every_address, flags_without_java,
-                   what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder,
+                   what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder, its_data_files_are_named,
                    its_command_line_says_where_the_data_goes, health_checks_of_the_wild,
                    the_root_can_answer_200, testcontainers_go, testcontainers_dotnet, testcontainers_rust, serverless_and_jest, terraforms_requests,
                    tools_at_start, workbenchs_requests, changes_take_their_time])
