@@ -24,6 +24,7 @@ struct call {
 	int64_t now_ms;
 	size_t body_size;
 	struct str host; /* the request's Host header, or absent */
+	struct units consumed; /* capacity so far, whether the response tells it or not */
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
 	/* Tables of the call, released by op_run when the handler is done. */

@@ -245,13 +245,13 @@ void op_run(struct service *service, const struct op_request *request, struct op
 	release(&passage.call);
 	response->op = passage.op;
 	if (code != OK) {
-		if (err_info(code)->status >= 500 && service->note)
-			service->note(service->note_context, err.message);
 		op_error_response(request->arena, &err, response);
+		response->problem = response->status >= 500 ? err.message : STR_ABSENT;
 		return;
 	}
 	response->status = 200;
 	response->content_type = STR("application/x-amz-json-1.0");
 	response->body = json_out_str(&passage.call.out);
 	response->code = OK;
+	response->consumed = passage.call.consumed;
 }

@@ -14,6 +14,7 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "storage/catalog.h"
+#include "storage/cost.h"
 
 /* What the server lends to every request. */
 struct service {
@@ -55,6 +56,8 @@ struct op_response {
 	struct str body;           /* in the request's arena */
 	const struct op *op;       /* NULL where the target named none */
 	enum code code;            /* OK or the error's */
+	struct str problem;        /* of a status from 500 on: what happened, for the log and not for the wire; else absent */
+	struct units consumed;     /* capacity, of all tables and indexes */
 };
 
 void op_run(struct service *service, const struct op_request *request, struct op_response *response);

@@ -95,8 +95,20 @@ static bool is_wanted(int wanted)
 	return wanted == RETURN_CONSUMED_CAPACITY_TOTAL || wanted == RETURN_CONSUMED_CAPACITY_INDEXES;
 }
 
+/* The server's metrics count what the response may leave out. */
+static void count_units(struct call *call, const struct cost *costs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct units units = cost_total(&costs[i]);
+
+		call->consumed.read += units.read;
+		call->consumed.write += units.write;
+	}
+}
+
 void respond_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost)
 {
+	count_units(call, cost, 1);
 	if (!is_wanted(wanted))
 		return;
 	json_out_name(&call->out, STR("ConsumedCapacity"));
@@ -105,6 +117,7 @@ void respond_capacity(struct call *call, int wanted, enum capacity_form form, co
 
 void respond_capacities(struct call *call, int wanted, enum capacity_form form, const struct cost *costs, size_t n)
 {
+	count_units(call, costs, n);
 	if (!is_wanted(wanted))
 		return;
 	json_out_name(&call->out, STR("ConsumedCapacity"));
