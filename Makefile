@@ -24,7 +24,7 @@ LDFLAGS.release := -O3 $(LTO) -pie -Wl,-z,relro,-z,now
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
-LDFLAGS := -pthread $(LDFLAGS.$(FLAVOUR))
+LDFLAGS := -pthread -rdynamic $(LDFLAGS.$(FLAVOUR)) # names of functions in the stack of a crash
 LDLIBS  := -lmicrohttpd -lcjson -lsqlite3 -lcrypto -lz -lm
 # How the server is linked with its libraries, see scripts/find-libraries. Archives start in half the time; tests link what builds fastest.
 LINK.release := auto

@@ -5,15 +5,17 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/crc32.h"
+#include "server/connections.h"
+#include "server/crash.h"
 #include "server/gzip.h"
 
 #define ARENA_KEEP (512 * 1024)      /* bytes an idle exchange keeps */
@@ -21,6 +23,8 @@
 #define CONNECTION_MEMORY (16 * 1024) /* of libmicrohttpd, which clears it for each request: all headers must fit */
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LISTEN_BACKLOG 511
+#define BODY_AT_ONCE (64 * 1024)     /* bytes; a larger body gets its room as it comes, so that a mere claim costs nothing */
+#define BODY_UNCHARGED (8 * 1024)    /* bytes; smaller bodies do not count before they are whole */
 #define COMPRESS_FROM 1024           /* bytes; smaller replies are sent as they are */
 #define REQUEST_ID_SIZE 52
 
@@ -29,18 +33,21 @@ struct exchange {
 	struct exchange *next;
 	struct http *http;
 	struct arena *arena;
+	struct connection *connection;
 	struct str uri;
 	bool is_started, is_answered;
 	enum http_problem problem;
 	char *body;
 	size_t body_n, body_cap;
+	size_t charged; /* of the memory that requests hold */
+	char id[REQUEST_ID_SIZE + 1];
 };
 
 struct http {
 	struct http_options options;
 	struct MHD_Daemon *daemon;
+	struct connections *connections;
 	atomic_bool is_stopping;
-	atomic_uint active;
 	atomic_ullong request_ids;
 	uint64_t id_seed;
 	pthread_mutex_t mutex; /* of the idle exchanges */
@@ -66,8 +73,22 @@ static struct exchange *exchange_new(struct http *http)
 	if (!exchange)
 		abort();
 	*exchange = (struct exchange){.http = http, .arena = arena};
-	atomic_fetch_add(&http->active, 1);
+	atomic_fetch_add(&http->options.stats->requests, 1);
 	return exchange;
+}
+
+/* What the request holds by now counts. */
+static void charge(struct exchange *exchange)
+{
+	size_t used = arena_used(exchange->arena);
+
+	atomic_fetch_add_explicit(&exchange->http->options.stats->memory, used - exchange->charged, memory_order_relaxed);
+	exchange->charged = used;
+}
+
+static bool is_memory_full(const struct http *http, size_t more)
+{
+	return atomic_load_explicit(&http->options.stats->memory, memory_order_relaxed) + more > http->options.memory_limit;
 }
 
 static void exchange_free(struct exchange *exchange)
@@ -81,6 +102,7 @@ static void exchange_done(struct exchange *exchange)
 	struct http *http = exchange->http;
 
 	arena_reset(exchange->arena);
+	charge(exchange);
 	pthread_mutex_lock(&http->mutex);
 	bool is_kept = http->idle_count < EXCHANGES_KEPT;
 	if (is_kept) {
@@ -91,7 +113,7 @@ static void exchange_done(struct exchange *exchange)
 	pthread_mutex_unlock(&http->mutex);
 	if (!is_kept)
 		exchange_free(exchange);
-	atomic_fetch_sub(&http->active, 1);
+	atomic_fetch_sub(&http->options.stats->requests, 1);
 }
 
 struct str http_header(const void *connection, const char *name)
@@ -125,10 +147,16 @@ static bool accepts_gzip(struct MHD_Connection *connection)
 	return str_contains(http_header(connection, "Accept-Encoding"), STR("gzip"));
 }
 
+/* Behind some answers the connection ends. */
+static bool is_last(const struct exchange *exchange)
+{
+	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
+}
+
 static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Connection *connection, const struct http_response *reply)
 {
 	struct str body = reply->body;
-	char id[REQUEST_ID_SIZE + 1], crc[16];
+	char crc[16];
 	bool is_compressed = body.n >= COMPRESS_FROM && accepts_gzip(connection);
 
 	if (is_compressed) {
@@ -140,10 +168,9 @@ static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Conne
 	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return MHD_NO;
-	make_request_id(exchange->http, id);
 	snprintf(crc, sizeof(crc), "%u", crc32_of(body.p, body.n));
 	MHD_add_response_header(response, "Server", "Dynalith");
-	MHD_add_response_header(response, "x-amzn-RequestId", id);
+	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
 	MHD_add_response_header(response, "x-amz-crc32", crc);
 	if (str_is_set(reply->content_type))
 		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
@@ -151,7 +178,7 @@ static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Conne
 		MHD_add_response_header(response, "Content-Encoding", "gzip");
 	for (size_t i = 0; i < reply->header_count; i++)
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
-	if (atomic_load(&exchange->http->is_stopping))
+	if (is_last(exchange))
 		MHD_add_response_header(response, "Connection", "close");
 	enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
@@ -170,48 +197,128 @@ static void split_uri(struct str uri, struct http_request *request)
 static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
 {
 	struct http_request request = {.arena = exchange->arena, .method = str_of(method), .connection = connection, .problem = exchange->problem};
+	const struct http_options *options = &exchange->http->options;
 	struct http_response reply = {.status = 500};
 	struct str encoding = http_header(connection, "Content-Encoding");
 
+	connection_enter(exchange->connection, CONNECTION_WORKING);
+	make_request_id(exchange->http, exchange->id);
+	crash_request(exchange->id);
+	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
 	split_uri(exchange->uri, &request);
 	request.wire_body = (struct str){exchange->body ? exchange->body : "", exchange->body_n};
 	request.body = request.wire_body;
 	if (request.problem == HTTP_FINE && str_eq(encoding, STR("gzip")) &&
-	    !gzip_decode(exchange->arena, request.wire_body, HTTP_BODY_MAX, &request.body))
+	    !gzip_decode(exchange->arena, request.wire_body, options->body_limit, &request.body))
 		request.problem = HTTP_BAD_ENCODING;
-	exchange->http->options.handler(exchange->http->options.context, &request, &reply);
-	return send_response(exchange, connection, &reply);
+	options->handler(options->context, &request, &reply);
+	enum MHD_Result result = send_response(exchange, connection, &reply);
+	charge(exchange);
+	connection_enter(exchange->connection, CONNECTION_SENDING);
+	crash_request(NULL);
+	return result;
+}
+
+/* What a request's head says about where its body ends. */
+struct framing {
+	unsigned lengths, encodings, hosts;
+	bool is_bad;
+	const char *length;
+};
+
+/* libmicrohttpd lets pass what others read as the end of a line or of a text. */
+static bool has_control(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7F)
+			return true;
+	}
+	return false;
+}
+
+/* libmicrohttpd 0.9.75 adds a line that was folded to the name of its header. */
+static bool is_name(struct str name, struct str wanted, bool *is_bad)
+{
+	if (name.n < wanted.n || strncasecmp(name.p, wanted.p, wanted.n) != 0)
+		return false;
+	*is_bad = *is_bad || name.n > wanted.n;
+	return true;
+}
+
+static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
+{
+	struct framing *framing = context;
+	struct str header = {name, name_n};
+
+	(void)kind;
+	if (name_n == 0 || has_control(name, name_n) || has_control(value, value_n) || memchr(name, ' ', name_n) || memchr(name, '\t', name_n)) {
+		framing->is_bad = true;
+	} else if (is_name(header, STR("Content-Length"), &framing->is_bad)) {
+		framing->lengths++;
+		framing->length = value;
+		framing->is_bad = framing->is_bad || value_n == 0 || strspn(value, "0123456789") != value_n;
+	} else if (is_name(header, STR("Transfer-Encoding"), &framing->is_bad)) {
+		framing->encodings++;
+		framing->is_bad = framing->is_bad || strcasecmp(value, "chunked") != 0;
+	} else if (name_n == 4 && strcasecmp(name, "Host") == 0) {
+		framing->hosts++;
+	}
+	return MHD_YES;
 }
 
 /* The first call of a request: its head is there. */
 static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
 {
-	struct str length = http_header(connection, "Content-Length");
+	struct framing framing = {0};
 
 	exchange->is_started = true;
-	if (!str_is_set(length))
-		return MHD_YES;
-	unsigned long long n = strtoull(length.p, NULL, 10);
-	if (n > HTTP_BODY_MAX) { /* answered at once; libmicrohttpd closes the connection since the body stays unread */
+	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
+	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1)
+		exchange->problem = HTTP_BAD_FRAMING;
+	else if (connection_is_over(exchange->connection) || is_memory_full(exchange->http, 0))
+		exchange->problem = HTTP_OVERLOADED;
+	unsigned long long n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
+	if (exchange->problem == HTTP_FINE && n > exchange->http->options.body_limit)
 		exchange->problem = HTTP_TOO_LARGE;
+	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
+	if (exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE)
 		return answer(exchange, connection, method);
-	}
-	/* a small body gets its room in one piece; a large one grows as it comes, so that a mere claim costs nothing */
-	exchange->body_cap = n < 64 * 1024 ? (size_t)n + 1 : 0;
-	if (exchange->body_cap)
-		exchange->body = arena_bytes(exchange->arena, exchange->body_cap);
+	if (exchange->problem != HTTP_FINE || !framing.lengths || n >= BODY_AT_ONCE)
+		return MHD_YES;
+	exchange->body_cap = (size_t)n + 1;
+	exchange->body = arena_bytes(exchange->arena, exchange->body_cap);
+	if (n > BODY_UNCHARGED)
+		charge(exchange);
 	return MHD_YES;
+}
+
+/* The rest of the body is read and thrown away; what there is of it is let go. */
+static void give_up(struct exchange *exchange, enum http_problem problem)
+{
+	exchange->problem = problem;
+	exchange->body = NULL;
+	exchange->body_n = exchange->body_cap = 0;
+	exchange->uri = STR("/"); /* it lay there too */
+	arena_reset(exchange->arena);
+	charge(exchange);
 }
 
 static void collect(struct exchange *exchange, const char *data, size_t n)
 {
-	if (exchange->body_n + n > HTTP_BODY_MAX) {
-		exchange->problem = HTTP_TOO_LARGE;
+	if (exchange->problem != HTTP_FINE)
+		return;
+	if (exchange->body_n + n > exchange->http->options.body_limit) {
+		give_up(exchange, HTTP_TOO_LARGE);
 		return;
 	}
 	if (exchange->body_n + n > exchange->body_cap) {
 		size_t cap = exchange->body_cap * 2 > exchange->body_n + n ? exchange->body_cap * 2 : exchange->body_n + n;
 
+		charge(exchange);
+		if (is_memory_full(exchange->http, cap)) {
+			give_up(exchange, HTTP_OVERLOADED);
+			return;
+		}
 		exchange->body = arena_grow(exchange->arena, exchange->body, exchange->body_n, cap);
 		exchange->body_cap = cap;
 	}
@@ -243,30 +350,41 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 {
 	struct exchange *exchange = exchange_new(context);
 
-	(void)connection;
+	exchange->connection = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	connection_enter(exchange->connection, CONNECTION_RECEIVING);
 	exchange->uri = str_copy(exchange->arena, str_of(uri));
 	return exchange;
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
 {
+	struct exchange *exchange = *state;
+
 	(void)context, (void)connection, (void)code;
-	if (*state)
-		exchange_done(*state);
+	if (!exchange)
+		return;
+	connection_enter(exchange->connection, CONNECTION_WAITING);
+	exchange_done(exchange);
 	*state = NULL;
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **state, enum MHD_ConnectionNotificationCode code)
 {
-	const union MHD_ConnectionInfo *info;
+	struct http *http = context;
+	struct http_stats *stats = http->options.stats;
 	int on = 1;
 
-	(void)context, (void)state;
-	if (code != MHD_CONNECTION_NOTIFY_STARTED)
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		connections_remove(*state);
+		atomic_fetch_sub(&stats->connections, 1);
 		return;
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info)
-		setsockopt(info->connect_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	}
+	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	*state = connections_add(http->connections, fd);
+	atomic_fetch_add(&stats->connections, 1);
+	if (connection_is_over(*state))
+		atomic_fetch_add(&stats->connections_over, 1);
 }
 
 /* Signatures cover the path as it was sent. */
@@ -315,8 +433,32 @@ static int listen_on(const char *host, unsigned short number, const char **probl
 	return fd;
 }
 
+/* A pool of one is not a pool to libmicrohttpd; it divides its limit among the threads, one of which may get all connections. */
+static struct MHD_Daemon *start_daemon(struct http *http, int fd)
+{
+	const struct http_options *options = &http->options;
+	enum MHD_OPTION pool = options->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
+	unsigned limit = (options->connection_limit + CONNECTIONS_OVER) * options->threads;
+
+	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
+				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+				MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_TIMEOUT, options->idle_timeout_s,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+				MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, pool, options->threads, MHD_OPTION_END);
+}
+
+static void http_free(struct http *http)
+{
+	if (http->connections)
+		connections_free(http->connections);
+	pthread_mutex_destroy(&http->mutex);
+	free(http);
+}
+
 struct http *http_start(const struct http_options *options, const char **problem)
 {
+	const struct connections_options limits = {options->connection_limit, options->idle_timeout_s, options->request_timeout_s};
 	struct http *http = calloc(1, sizeof(*http));
 	int fd = listen_on(options->host, options->port, problem);
 
@@ -330,18 +472,12 @@ struct http *http_start(const struct http_options *options, const char **problem
 	pthread_mutex_init(&http->mutex, NULL);
 	if (getrandom(&http->id_seed, sizeof(http->id_seed), 0) != sizeof(http->id_seed))
 		http->id_seed = (uint64_t)time(NULL);
-	/* a pool of one is not a pool to libmicrohttpd */
-	enum MHD_OPTION pool = options->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
-	http->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
-					MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
-					MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-					MHD_OPTION_CONNECTION_LIMIT, options->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT,
-					options->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-					MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, pool, options->threads, MHD_OPTION_END);
+	http->connections = connections_new(&limits);
+	http->daemon = http->connections ? start_daemon(http, fd) : NULL;
 	if (!http->daemon) {
 		*problem = "libmicrohttpd did not start";
 		close(fd);
-		free(http);
+		http_free(http);
 		return NULL;
 	}
 	return http;
@@ -368,7 +504,7 @@ void http_stop(struct http *http, unsigned wait_ms)
 	/* not by MHD_quiesce_daemon(): it removes the listening socket from the workers' epoll sets beneath them, and a worker
 	   that was about to remove it itself ends the process (libmicrohttpd 0.9.75) */
 	atomic_store(&http->is_stopping, true);
-	for (unsigned i = 0; i < wait_ms && atomic_load(&http->active) > 0; i++)
+	for (unsigned i = 0; i < wait_ms && atomic_load(&http->options.stats->requests) > 0; i++)
 		nanosleep(&moment, NULL);
 	MHD_stop_daemon(http->daemon);
 	while (http->idle) {
@@ -377,6 +513,5 @@ void http_stop(struct http *http, unsigned wait_ms)
 		http->idle = exchange->next;
 		exchange_free(exchange);
 	}
-	pthread_mutex_destroy(&http->mutex);
-	free(http);
+	http_free(http);
 }

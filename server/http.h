@@ -4,10 +4,14 @@
  * A pool of threads, each with its own epoll set. Every request gets an exchange with an arena that is kept warm between requests.
  * The handler runs when the whole body is there; what it returns is sent with x-amzn-RequestId and x-amz-crc32 (of the bytes
  * as sent), compressed where the client asked for it.
+ *
+ * Over a limit nothing waits: the handler is told the problem, and whatever else the request holds is let go. libmicrohttpd itself would
+ * leave connections beyond its limit unheard, so its limit is above ours (connections.h).
  */
 #ifndef DYNALITH_SERVER_HTTP_H
 #define DYNALITH_SERVER_HTTP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,13 +19,14 @@
 #include "core/err.h"
 #include "core/str.h"
 
-#define HTTP_BODY_MAX (16 * 1024 * 1024) /* bytes, also after decompression. AWS: Quotas, "Request size" */
 #define HTTP_HEADERS_MAX 6
 
 enum http_problem {
 	HTTP_FINE,
-	HTTP_TOO_LARGE,      /* the body is larger than HTTP_BODY_MAX; it was not read */
+	HTTP_TOO_LARGE,      /* the body is larger than the limit; it was not read, or not to its end */
 	HTTP_BAD_ENCODING,   /* Content-Encoding: gzip, but it is not */
+	HTTP_BAD_FRAMING,    /* where the request ends is not told in one way: it could hide another one (RFC 9112, 6.3) */
+	HTTP_OVERLOADED,     /* more connections, or more memory held, than the limit; the body was thrown away */
 };
 
 struct http_request {
@@ -32,6 +37,7 @@ struct http_request {
 	struct str body;
 	struct str wire_body;  /* as it was sent: what a signature covers */
 	enum http_problem problem;
+	struct str id;         /* as the client will read it; ends with a NUL that does not count */
 	const void *connection;
 };
 
@@ -53,12 +59,24 @@ struct str http_header(const void *connection, const char *name);
 
 typedef void http_handler(void *context, const struct http_request *request, struct http_response *response);
 
+/* How things are now; written here, read by whoever likes. */
+struct http_stats {
+	atomic_uint connections;
+	atomic_ullong connections_over; /* since the start, that came beyond the limit */
+	atomic_uint requests;           /* under way */
+	atomic_size_t memory;           /* bytes that these hold */
+};
+
 struct http_options {
 	const char *host;
 	unsigned short port;       /* 0: any free one */
 	unsigned threads;
 	unsigned connection_limit;
 	unsigned idle_timeout_s;
+	unsigned request_timeout_s; /* for a request to come in, and for its answer to be taken */
+	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
+	size_t memory_limit;       /* bytes held by requests under way, beyond which new ones are HTTP_OVERLOADED */
+	struct http_stats *stats;  /* zeroed */
 	http_handler *handler;
 	void *context;
 };

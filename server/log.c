@@ -5,10 +5,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/utf8.h"
+
 #define LINE_MAX_SIZE 2048
+#define FIELDS_END (LINE_MAX_SIZE - 8)   /* behind it is the room for what closes a line that was cut */
+#define MESSAGE_END (FIELDS_END - 512)   /* so that the fields of a long message fit */
+#define QUOTES_ROOM 8
 
 static const char *const names[] = {[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
 static enum log_level threshold = LOG_INFO;
+static bool is_json;
+
+/* A line of which `n` bytes are there. Pieces go in whole or not at all. */
+struct line {
+	size_t n;
+	char p[LINE_MAX_SIZE];
+};
 
 enum log_level log_level_of(const char *name)
 {
@@ -19,27 +31,113 @@ enum log_level log_level_of(const char *name)
 	return level;
 }
 
-void log_set_level(enum log_level level)
+void log_configure(enum log_level level, bool wants_json)
 {
 	threshold = level;
+	is_json = wants_json;
 }
 
-/* Quotes and control characters would break the line's form. */
-static void flatten(char *text)
+bool log_is_on(enum log_level level)
 {
-	for (; *text; text++) {
-		if (*text == '"')
-			*text = '\'';
-		else if ((unsigned char)*text < ' ')
-			*text = ' ';
+	return level <= threshold;
+}
+
+static bool add(struct line *line, struct str piece, size_t max)
+{
+	if (line->n + piece.n > max)
+		return false;
+	memcpy(line->p + line->n, piece.p, piece.n);
+	line->n += piece.n;
+	return true;
+}
+
+/* The bytes of the character that begins with `lead`, in valid UTF-8. */
+static size_t width(unsigned char lead)
+{
+	return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* In quotes, with the escapes of JSON, which logfmt has too; what does not fit before `max` is left out. */
+static void add_quoted(struct line *line, struct str text, size_t max)
+{
+	bool is_text = utf8_is_valid(text), fits = add(line, STR("\""), max);
+
+	for (size_t i = 0, n; i < text.n && fits; i += n) {
+		unsigned char c = (unsigned char)text.p[i];
+		char escape[8] = "?";
+
+		n = is_text ? width(c) : 1;
+		if (c == '"' || c == '\\')
+			snprintf(escape, sizeof(escape), "\\%c", c);
+		else if (c == '\n')
+			snprintf(escape, sizeof(escape), "\\n");
+		else if (c < ' ' || c == 0x7F)
+			snprintf(escape, sizeof(escape), "\\u%04x", c);
+		else if (is_text || c < 0x80)
+			snprintf(escape, sizeof(escape), "%.*s", (int)n, text.p + i);
+		fits = add(line, str_of(escape), max);
 	}
+	add(line, STR("\""), sizeof(line->p));
+}
+
+/* Whether logfmt takes it without quotes. */
+static bool is_plain(struct str value)
+{
+	for (size_t i = 0; i < value.n; i++) {
+		unsigned char c = (unsigned char)value.p[i];
+
+		if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c >= 0x7F)
+			return false;
+	}
+	return value.n > 0;
+}
+
+static void add_field(struct line *line, const struct log_field *field, bool is_first, size_t max)
+{
+	struct str name = str_of(field->name), value = field->value;
+
+	if (!str_is_set(value) || line->n + name.n + QUOTES_ROOM > max)
+		return;
+	if (!is_first)
+		add(line, is_json ? STR(",") : STR(" "), max);
+	if (is_json)
+		add_quoted(line, name, max);
+	else
+		add(line, name, max);
+	add(line, is_json ? STR(":") : STR("="), max);
+	bool is_bare = is_json ? field->is_number : is_plain(value);
+	if (!is_bare || !add(line, value, max))
+		add_quoted(line, value, max);
+}
+
+void log_event(enum log_level level, const char *message, const struct log_field *fields, size_t n)
+{
+	char stamp[40];
+	struct timespec now;
+	struct line line;
+	struct tm tm;
+
+	if (level > threshold)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	size_t at = strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(stamp + at, sizeof(stamp) - at, ".%03ldZ", now.tv_nsec / 1000000);
+	const struct log_field head[] = {{"time", str_of(stamp), false}, {"level", str_of(names[level]), false}, {"msg", str_of(message), false}};
+	line.n = 0;
+	add(&line, is_json ? STR("{") : STR(""), sizeof(line.p));
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		add_field(&line, &head[i], i == 0, MESSAGE_END);
+	for (size_t i = 0; i < n; i++)
+		add_field(&line, &fields[i], false, FIELDS_END);
+	add(&line, is_json ? STR("}\n") : STR("\n"), sizeof(line.p));
+	ssize_t written = write(STDERR_FILENO, line.p, line.n);
+	(void)written;
 }
 
 void log_line(enum log_level level, const char *format, ...)
 {
-	char text[LINE_MAX_SIZE - 128], line[LINE_MAX_SIZE], stamp[32];
-	struct timespec now;
-	struct tm tm;
+	char text[LINE_MAX_SIZE];
 	va_list ap;
 
 	if (level > threshold)
@@ -47,11 +145,5 @@ void log_line(enum log_level level, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	flatten(text);
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
-	int n = snprintf(line, sizeof(line), "time=%s.%03ldZ level=%s msg=\"%s\"\n", stamp, now.tv_nsec / 1000000, names[level], text);
-	ssize_t written = write(STDERR_FILENO, line, (size_t)n);
-	(void)written;
+	log_event(level, text, NULL, 0);
 }

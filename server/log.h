@@ -1,5 +1,10 @@
 /*
- * log - lines for the operator on stderr, in logfmt: time=... level=... msg="..."
+ * log - lines for the operator on stderr, in logfmt or JSON: time, level, msg, and fields.
+ *
+ *     time=2026-01-31T12:00:00.000Z level=info msg="..." operation=PutItem
+ *     {"time":"2026-01-31T12:00:00.000Z","level":"info","msg":"...","operation":"PutItem"}
+ *
+ * What a line may hold: never a secret, a signature, or anything of an item.
  */
 #ifndef DYNALITH_SERVER_LOG_H
 #define DYNALITH_SERVER_LOG_H
@@ -8,11 +13,26 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
+/* A name, which needs no quotes, and a value; `is_number`: the text is a JSON number. */
+struct log_field {
+	const char *name;
+	struct str value; /* absent: the field is left out */
+	bool is_number;
+};
+
 /* The level of a name of options.def. */
 enum log_level log_level_of(const char *name);
-void log_set_level(enum log_level level);
 
-/* One line, written with one call. Never give it secrets. */
+/* Before the first thread. Until then: info, in logfmt. */
+void log_configure(enum log_level level, bool is_json);
+
+/* Whether lines of the level are written: for callers to whom making one up costs. */
+bool log_is_on(enum log_level level);
+
+/* One line, written with one call; beyond 2 KB it is cut short, still well-formed. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line with fields behind its message, in their order. */
+void log_event(enum log_level level, const char *message, const struct log_field *fields, size_t n);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "server/clock.h"
 #include "server/config.h"
+#include "server/connections.h"
+#include "server/crash.h"
 #include "server/dropin.h"
 #include "server/health.h"
 #include "server/http.h"
@@ -17,10 +19,22 @@
 #include "server/upkeep.h"
 #include "server/version.h"
 #include "storage/sqlite/sqlite_store.h"
+#include "storage/timed/timed_store.h"
 
 #define DRAIN_MS 5000             /* how long requests under way may take when the server is told to end */
 #define THREADS_MAX_DEFAULT 4
 #define THREADS_DURABLE 16
+#define MB ((size_t)1024 * 1024)
+
+/* What is made before the server and outlives it. */
+struct parts {
+	const struct config *config;
+	const sigset_t *signals;
+	struct metrics *metrics;
+	struct catalog *catalog;
+	struct clock *clock;
+	struct upkeep *upkeep;
+};
 
 static void note(void *context, struct str line)
 {
@@ -55,108 +69,163 @@ static unsigned worker_count(const struct config *config)
 	return waits && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
 }
 
-static int fail(struct err *err)
+static int fail(const struct err *err)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err->message));
 	return EXIT_FAILURE;
 }
 
-/* Serves until SIGTERM or SIGINT; both are blocked already. */
-static int serve(const struct config *config, struct catalog *catalog, struct clock *clock, struct upkeep *upkeep, const sigset_t *signals)
+/* As many connections as there can be open files. */
+static unsigned connection_limit(const struct config *config)
 {
-	struct service service = {.catalog = catalog, .now_ms = clock_now_ms, .clock_context = clock, .note = note,
-				  .wake = upkeep_wake, .wake_context = upkeep, .statements = partiql_cache_new()};
-	struct routes routes = {
-		.service = &service,
-		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
-		.metrics = metrics_new(),
-		.auth = auth_of(config->auth),
-		.clock = clock,
-		.upkeep = upkeep,
-		.cors = config->cors,
-		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
-	};
-	struct http_options options = {
+	unsigned wanted = (unsigned)config->connection_limit, room = connections_make_room(wanted);
+
+	if (room < wanted)
+		log_line(LOG_WARN, "the limit of open files leaves room for %u connections, not %u", room, wanted);
+	return room;
+}
+
+static struct http_options http_options_of(const struct config *config, struct http_stats *stats, struct routes *routes)
+{
+	return (struct http_options){
 		.host = config->host, .port = (unsigned short)config->port, .threads = worker_count(config),
-		.connection_limit = (unsigned)config->connection_limit, .idle_timeout_s = (unsigned)config->idle_timeout,
-		.handler = routes_handle, .context = &routes,
+		.connection_limit = connection_limit(config), .idle_timeout_s = (unsigned)config->idle_timeout,
+		.request_timeout_s = (unsigned)config->request_timeout, .body_limit = (size_t)config->body_limit_mb * MB,
+		.memory_limit = (size_t)config->memory_limit_mb * MB, .stats = stats, .handler = routes_handle, .context = routes,
 	};
-	const char *problem = "";
-	int received = 0, status = EXIT_SUCCESS;
-	struct trigger_options trigger_options = {
-		.service = &service, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
+}
+
+static struct triggers *start_triggers(const struct config *config, struct service *service)
+{
+	const struct trigger_options options = {
+		.service = service, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
 		.retries = (unsigned)config->trigger_retries, .from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
 		.failures = config->trigger_failures,
 	};
-	struct triggers *triggers = trigger_start(&trigger_options);
-	struct http *http = triggers ? http_start(&options, &problem) : NULL;
 
-	if (http && config->is_dropin)
-		dropin_banner(stdout, config, http_port(http));
-	if (http) {
-		log_line(LOG_INFO, "dynalith " DYNALITH_VERSION " listens on %s:%u, data %s %s", config->host, http_port(http),
-			 config->in_memory ? "in memory" : "in", config->in_memory ? "" : config->db_path);
-		sigwait(signals, &received);
-		log_line(LOG_INFO, "ends on signal %d", received);
-		http_stop(http, DRAIN_MS);
-	} else {
+	return trigger_start(&options);
+}
+
+/* Serves until SIGTERM or SIGINT; both are blocked already. */
+static int listen_and_wait(const struct parts *parts, const struct http_options *options)
+{
+	const struct config *config = parts->config;
+	const char *problem = "";
+	int received = 0;
+	struct http *http = http_start(options, &problem);
+
+	if (!http) {
 		fprintf(stderr, "dynalith: cannot listen on %s:%ld: %s\n", config->host, config->port, problem);
-		status = EXIT_FAILURE;
+		return EXIT_FAILURE;
 	}
-	if (triggers)
+	if (config->is_dropin)
+		dropin_banner(stdout, config, http_port(http));
+	log_line(LOG_INFO, "dynalith " DYNALITH_VERSION " listens on %s:%u, data %s %s", config->host, http_port(http),
+		 config->in_memory ? "in memory" : "in", config->in_memory ? "" : config->db_path);
+	sigwait(parts->signals, &received);
+	log_line(LOG_INFO, "ends on signal %d", received);
+	http_stop(http, DRAIN_MS);
+	return EXIT_SUCCESS;
+}
+
+static int serve(const struct parts *parts)
+{
+	const struct config *config = parts->config;
+	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
+				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new()};
+	struct http_stats stats = {0};
+	struct routes routes = {
+		.service = &service,
+		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
+		.metrics = parts->metrics,
+		.store = config->in_memory ? STR("memory") : STR("file"),
+		.slow_ns = (uint64_t)config->log_slow_ms * 1000000,
+		.auth = auth_of(config->auth),
+		.clock = parts->clock,
+		.upkeep = parts->upkeep,
+		.cors = config->cors,
+		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
+	};
+	const struct http_options options = http_options_of(config, &stats, &routes);
+	struct triggers *triggers = start_triggers(config, &service);
+	int status = EXIT_FAILURE;
+
+	routes.http = &options;
+	if (triggers) {
+		status = listen_and_wait(parts, &options);
 		trigger_stop(triggers);
-	metrics_free(routes.metrics);
+	} else {
+		fprintf(stderr, "dynalith: cannot start a thread\n");
+	}
 	sigv4_free(routes.sigv4);
 	partiql_cache_free(service.statements);
 	return status;
 }
 
-static int keep_and_serve(const struct config *config, struct catalog *catalog, const sigset_t *signals)
+static int keep_and_serve(struct parts *parts)
 {
 	struct clock clock = {0};
 	struct upkeep_options options = {
-		.catalog = catalog, .clock = &clock, .ttl_delay_ms = (int64_t)config->ttl_delay * 1000, .period_ms = config->ttl_period,
+		.catalog = parts->catalog, .clock = &clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
+		.period_ms = parts->config->ttl_period,
 	};
-	struct upkeep *upkeep = upkeep_start(&options);
 
-	if (!upkeep) {
+	parts->clock = &clock;
+	parts->upkeep = upkeep_start(&options);
+	if (!parts->upkeep) {
 		fprintf(stderr, "dynalith: cannot start a thread\n");
 		return EXIT_FAILURE;
 	}
-	int status = serve(config, catalog, &clock, upkeep, signals);
-	upkeep_stop(upkeep);
+	int status = serve(parts);
+	upkeep_stop(parts->upkeep);
+	return status;
+}
+
+/* The store, whose waiting times go to the metrics. */
+static enum code open_store(const struct config *config, struct metrics *metrics, struct store **store, struct err *err)
+{
+	struct sqlite_store_options options = {
+		.path = config->in_memory ? NULL : config->db_path,
+		.durability = durability_of(config->durability),
+		.readers = worker_count(config),
+		.cache_bytes = (size_t)config->cache_mb * MB,
+	};
+	struct store *inner;
+	enum code code = sqlite_store_open(&options, &inner, err);
+
+	if (code == OK)
+		*store = timed_store_new(inner, metrics_observe_store, metrics);
+	return code;
+}
+
+static int open_and_serve(struct parts *parts, struct store *store, struct err *err)
+{
+	const struct config *config = parts->config;
+	struct catalog_options options = {
+		.is_shared = config->shared_db,
+		.transient_status_ms = config->delay_transient_statuses ? config->transient_status_ms : 0,
+		.collection_max = (uint64_t)config->collection_limit_mb * MB,
+		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
+		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,
+		.search_threads = thread_count(config),
+	};
+
+	if (catalog_open(store, &options, &parts->catalog, err) != OK)
+		return fail(err);
+	int status = keep_and_serve(parts);
+	catalog_close(parts->catalog);
 	return status;
 }
 
 static int run(struct arena *arena, const struct config *config, const sigset_t *signals)
 {
-	struct sqlite_store_options store_options = {
-		.path = config->in_memory ? NULL : config->db_path,
-		.durability = durability_of(config->durability),
-		.readers = worker_count(config),
-		.cache_bytes = (size_t)config->cache_mb * 1024 * 1024,
-	};
-	struct catalog_options catalog_options = {
-		.is_shared = config->shared_db,
-		.transient_status_ms = config->delay_transient_statuses ? config->transient_status_ms : 0,
-		.collection_max = (uint64_t)config->collection_limit_mb * 1024 * 1024,
-		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
-		.vector_memory_bytes = (size_t)config->vector_cache_mb * 1024 * 1024,
-		.search_threads = thread_count(config),
-	};
+	struct parts parts = {.config = config, .signals = signals, .metrics = metrics_new()};
 	struct err err = err_in(arena);
-	struct store *store;
-	struct catalog *catalog;
+	struct store *store = NULL;
+	int status = open_store(config, parts.metrics, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
 
-	if (sqlite_store_open(&store_options, &store, &err) != OK)
-		return fail(&err);
-	if (catalog_open(store, &catalog_options, &catalog, &err) != OK) {
-		store_close(store);
-		return fail(&err);
-	}
-	int status = keep_and_serve(config, catalog, signals);
-	catalog_close(catalog);
 	store_close(store);
+	metrics_free(parts.metrics);
 	return status;
 }
 
@@ -173,6 +242,7 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	crash_install();
 	switch (config_read(arena, argc, argv, &config)) {
 	case CONFIG_DONE:
 		status = EXIT_SUCCESS;
@@ -184,7 +254,7 @@ int main(int argc, char **argv)
 			status = health_ask(config.host, (unsigned)config.port) ? EXIT_SUCCESS : EXIT_FAILURE;
 			break;
 		}
-		log_set_level(log_level_of(config.log_level));
+		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);
 		if (config.is_dropin)
 			dropin_warn_of_its_data(arena, &config);
 		status = run(arena, &config, &signals);

@@ -1,12 +1,24 @@
 /*
- * metrics - what was asked and how it went, in counters; /_dynalith/metrics shows them in the text format of Prometheus.
+ * metrics - what was asked, how it went and how long it took, in counters; /_dynalith/metrics shows them in the text format of Prometheus.
+ *
+ * Threads count in shards of their own, so that they do not wait for each other's cache lines: a request costs a few tens of nanoseconds.
  */
 #ifndef DYNALITH_SERVER_METRICS_H
 #define DYNALITH_SERVER_METRICS_H
 
 #include "protocol/op.h"
+#include "storage/timed/timed_store.h"
 
 struct metrics;
+
+/* What is asked for when the page is made, and not counted here. */
+struct metrics_gauges {
+	struct str version;
+	struct str store;               /* where the data is: "memory" or "file" */
+	uint64_t connections, connections_max, connections_over;
+	uint64_t requests, requests_shed;
+	uint64_t memory_bytes, memory_max_bytes; /* of requests under way */
+};
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
@@ -14,6 +26,12 @@ void metrics_free(struct metrics *metrics);
 /* Counts a response; `op` NULL for a request that named no operation. Thread-safe. */
 void metrics_count(struct metrics *metrics, const struct op *op, enum code code);
 
-struct str metrics_text(const struct metrics *metrics, struct arena *arena);
+/* The same for a request that was handled, with its time in nanoseconds and the capacity it consumed. */
+void metrics_observe(struct metrics *metrics, const struct op_response *response, uint64_t ns);
+
+/* A timed_observe; `context` is a struct metrics. */
+void metrics_observe_store(void *context, enum timed_step step, uint64_t ns);
+
+struct str metrics_text(const struct metrics *metrics, const struct metrics_gauges *gauges, struct arena *arena);
 
 #endif

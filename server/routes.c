@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "server/log.h"
 #include "server/messages.h"
 #include "server/rotate.h"
 #include "server/version.h"
@@ -88,6 +89,40 @@ static void preflight(const struct http_request *request, struct http_response *
 	add_header(response, "Access-Control-Max-Age", STR("1728000"));
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Nothing of what the request or its answer holds: these may be secrets. */
+static void log_request(enum log_level level, const char *message, const struct http_request *request, const struct op_response *answer, uint64_t ns)
+{
+	const struct log_field fields[] = {
+		{"operation", str_of(answer->op ? op_name(answer->op) : NULL), false},
+		{"status", str_printf(request->arena, "%d", answer->status), true},
+		{"error", answer->code == OK ? STR_ABSENT : str_of(err_info(answer->code)->name), false},
+		{"ms", str_printf(request->arena, "%.3f", (double)ns / 1e6), true},
+		{"problem", answer->problem, false},
+		{"request", request->id, false},
+	};
+
+	log_event(level, message, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+static void account(struct routes *routes, const struct http_request *request, const struct op_response *answer, uint64_t ns)
+{
+	metrics_observe(routes->metrics, answer, ns);
+	if (answer->status >= 500)
+		log_request(LOG_ERROR, "request failed", request, answer, ns);
+	else if (routes->slow_ns && ns > routes->slow_ns)
+		log_request(LOG_WARN, "slow request", request, answer, ns);
+	else if (log_is_on(LOG_DEBUG))
+		log_request(LOG_DEBUG, "request", request, answer, ns);
+}
+
 static void call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	struct caller caller = {routes, request, wall_seconds()};
@@ -102,9 +137,15 @@ static void call_api(struct routes *routes, const struct http_request *request, 
 	};
 	struct op_response answer = {0};
 
+	uint64_t start = now_ns();
 	op_run(routes->service, &call, &answer);
-	metrics_count(routes->metrics, answer.op, answer.code);
+	account(routes, request, &answer, now_ns() - start);
 	fill(response, &answer);
+}
+
+static bool is_health(const struct http_request *request)
+{
+	return str_eq(request->path, STR("/_dynalith/health"));
 }
 
 static void health(struct http_response *response)
@@ -115,18 +156,28 @@ static void health(struct http_response *response)
 }
 
 /* For those who ask whether anything is there; DynamoDB Local refuses, and scripts wait for that. */
-static void greet(struct http_response *response)
+static enum code greet(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
-	response->status = 200;
+	(void)routes, (void)request, (void)err;
 	response->content_type = STR("text/plain");
 	response->body = STR("dynalith " DYNALITH_VERSION "\n");
+	return OK;
 }
 
 static enum code show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
+	const struct http_options *http = routes->http;
+	const struct metrics_gauges gauges = {
+		.version = STR(DYNALITH_VERSION), .store = routes->store,
+		.connections = atomic_load(&http->stats->connections), .connections_max = http->connection_limit,
+		.connections_over = atomic_load(&http->stats->connections_over),
+		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
+		.memory_bytes = atomic_load(&http->stats->memory), .memory_max_bytes = http->memory_limit,
+	};
+
 	(void)err;
 	response->content_type = STR("text/plain; version=0.0.4");
-	response->body = metrics_text(routes->metrics, request->arena);
+	response->body = metrics_text(routes->metrics, &gauges, request->arena);
 	return OK;
 }
 
@@ -200,10 +251,19 @@ static const struct page {
 	{STR_INIT("/_dynalith/streams/rotate"), false, rotate},
 };
 
-static const struct page *find_page(const struct http_request *request, bool is_get)
+static const struct page root_page = {STR_INIT("/"), true, greet};
+
+static bool is_root(const struct http_request *request)
+{
+	return str_eq(request->path, STR("/")) || request->path.n == 0;
+}
+
+static const struct page *find_page(const struct routes *routes, const struct http_request *request, bool is_get)
 {
 	bool is_known = is_get || str_eq(request->method, STR("POST"));
 
+	if (is_get && is_root(request) && routes->root_status == 200)
+		return &root_page;
 	for (size_t i = 0; is_known && i < sizeof(pages) / sizeof(pages[0]); i++) {
 		if (pages[i].is_get == is_get && str_eq(pages[i].path, request->path))
 			return &pages[i];
@@ -225,40 +285,74 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 	response->status = 200;
 }
 
+static void refuse_as(struct routes *routes, const struct http_request *request, struct http_response *response, const struct err *err)
+{
+	metrics_count(routes->metrics, NULL, err->code);
+	refuse(request, response, err);
+}
+
+/* One line a second at most: a server that has too much to do must not do more for it. */
+static void shed(struct routes *routes, const struct http_request *request, struct http_response *response, const struct err *err)
+{
+	const struct http_stats *stats = routes->http->stats;
+	int64_t now = wall_seconds();
+	unsigned long long n = atomic_fetch_add(&routes->shed, 1) + 1;
+
+	refuse_as(routes, request, response, err);
+	if (atomic_exchange(&routes->shed_noted, now) != now)
+		log_line(LOG_WARN, "over a limit: %llu requests so far were answered ServiceUnavailable; now %u connections, %zu MB held by requests",
+			 n, atomic_load(&stats->connections), atomic_load(&stats->memory) / (1024 * 1024));
+}
+
 static void refuse_problem(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	struct err err = err_in(request->arena);
-	enum code code = request->problem == HTTP_TOO_LARGE ? err_default(&err, ERR_REQUEST_TOO_LARGE) : err_set(&err, MSG_BODY_ENCODING);
 
-	metrics_count(routes->metrics, NULL, code);
-	refuse(request, response, &err);
+	switch (request->problem) {
+	case HTTP_OVERLOADED:
+		err_default(&err, ERR_SERVICE_UNAVAILABLE);
+		shed(routes, request, response, &err);
+		return;
+	case HTTP_TOO_LARGE:
+		err_default(&err, ERR_REQUEST_TOO_LARGE);
+		break;
+	case HTTP_BAD_FRAMING:
+		err_set(&err, MSG_HTTP_FRAMING);
+		break;
+	case HTTP_BAD_ENCODING:
+	case HTTP_FINE:
+		err_set(&err, MSG_BODY_ENCODING);
+		break;
+	}
+	refuse_as(routes, request, response, &err);
+}
+
+/* Health and metrics are wanted most when there is too much to do. */
+static bool is_for_operators(const struct http_request *request, const struct page *page)
+{
+	return request->problem == HTTP_OVERLOADED && ((page && page->show == show_metrics) || is_health(request));
 }
 
 void routes_handle(void *context, const struct http_request *request, struct http_response *response)
 {
 	struct routes *routes = context;
-	bool is_root = str_eq(request->path, STR("/")) || request->path.n == 0;
 	bool is_get = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
-	const struct page *page = find_page(request, is_get);
+	const struct page *page = find_page(routes, request, is_get);
 	struct err err = err_in(request->arena);
 
 	add_origin(routes, request, response);
-	if (request->problem != HTTP_FINE) {
+	if (request->problem != HTTP_FINE && !is_for_operators(request, page)) {
 		refuse_problem(routes, request, response);
-	} else if (is_root && str_eq(request->method, STR("POST"))) {
+	} else if (is_root(request) && str_eq(request->method, STR("POST"))) {
 		call_api(routes, request, response);
 	} else if (str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Access-Control-Request-Method"))) {
 		preflight(request, response);
-	} else if (is_get && str_eq(request->path, STR("/_dynalith/health"))) {
+	} else if (is_get && is_health(request)) {
 		health(response);
-	} else if (is_root && is_get && routes->root_status == 200) {
-		greet(response);
 	} else if (page) {
 		show_page(routes, page, request, response);
 	} else {
-		enum code code = err_default(&err, ERR_MISSING_AUTH_KEY);
-
-		metrics_count(routes->metrics, NULL, code);
-		refuse(request, response, &err);
+		err_default(&err, ERR_MISSING_AUTH_KEY);
+		refuse_as(routes, request, response, &err);
 	}
 }

@@ -12,11 +12,16 @@
 
 struct routes {
 	struct service *service;
+	const struct http_options *http; /* its limits and stats */
 	struct sigv4 *sigv4;
 	struct metrics *metrics;
 	enum auth_mode auth;
 	struct clock *clock;
 	struct upkeep *upkeep;
+	struct str store;  /* where the data is: "memory" or "file" */
+	uint64_t slow_ns;  /* requests that take longer are logged; 0: none */
+	atomic_ullong shed;         /* requests answered ServiceUnavailable */
+	_Atomic int64_t shed_noted; /* the second in which that was last logged */
 	const char *cors;  /* origins that may call, separated by commas; "*": all */
 	int root_status;   /* of GET / and HEAD /: 400 as DynamoDB Local, or 200 */
 };

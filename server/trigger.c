@@ -8,6 +8,7 @@
 
 #include "core/buf.h"
 #include "protocol/json.h"
+#include "server/crash.h"
 #include "server/log.h"
 #include "server/post.h"
 #include "storage/catalog.h"
@@ -408,6 +409,7 @@ static void *run(void *context)
 {
 	struct trigger *trigger = context;
 
+	crash_request(NULL);
 	while (!atomic_load(&trigger->all->is_stopping)) {
 		arena_reset(trigger->arena);
 		bool did_work = run_once(trigger);

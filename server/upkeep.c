@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "server/crash.h"
 #include "server/log.h"
 #include "storage/backfill.h"
 #include "storage/stream_sweep.h"
@@ -129,6 +130,7 @@ static void *work(void *context)
 	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
 	int64_t index_due = 0, expiry_due = monotonic_ms() + period;
 
+	crash_request(NULL);
 	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
 	while (sleep_until(upkeep, index_due < expiry_due ? index_due : expiry_due)) {
 		index_due = monotonic_ms() + keep_indexes(upkeep, arena);

@@ -1,0 +1,57 @@
+/*
+ * connections - who is connected, and until when each may take for what it is about to do.
+ *
+ * libmicrohttpd's timeout begins anew with every byte, so a client that sends or takes one now and then would keep its connection and what
+ * it holds for ever. Here each phase of a connection has an end: a thread looks once a second and shuts the sockets down whose time is
+ * over; libmicrohttpd then closes them.
+ *
+ * It also counts: a connection beyond the limit is "over". It is let in nevertheless, for a short while, so that it can be told
+ * by an answer that SDKs retry, in place of waiting unheard in the kernel's backlog.
+ */
+#ifndef DYNALITH_SERVER_CONNECTIONS_H
+#define DYNALITH_SERVER_CONNECTIONS_H
+
+#include <stdbool.h>
+
+#define CONNECTIONS_OVER 128 /* let in beyond the limit, to be told */
+#define CONNECTIONS_OVER_S 2 /* seconds that these have */
+
+struct connections_options {
+	unsigned limit;     /* connections that are served at once */
+	unsigned idle_s;    /* between two requests */
+	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
+};
+
+enum connection_phase {
+	CONNECTION_WAITING,   /* for a request's first line */
+	CONNECTION_RECEIVING,
+	CONNECTION_WORKING,   /* ours: no end */
+	CONNECTION_SENDING,
+};
+
+struct connections;
+struct connection;
+
+/* NULL where no thread can be had. */
+struct connections *connections_new(const struct connections_options *options);
+
+/* No connection may be left. */
+void connections_free(struct connections *connections);
+
+/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. */
+struct connection *connections_add(struct connections *connections, int fd);
+void connections_remove(struct connection *connection);
+
+/* Whether it came beyond the limit. */
+bool connection_is_over(const struct connection *connection);
+
+/* Begins a phase; cheap, by the connection's own thread. */
+void connection_enter(struct connection *connection, enum connection_phase phase);
+
+/*
+ * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Returns the connections that there is
+ * room for: `wanted`, or less where the hard limit is lower.
+ */
+unsigned connections_make_room(unsigned wanted);
+
+#endif

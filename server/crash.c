@@ -1,0 +1,114 @@
+#include "server/crash.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define FRAMES_MAX 64
+#define STACK_SIZE (64 * 1024)
+#define PATIENCE_S 5 /* a handler that hangs is ended */
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = {
+	{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"},
+};
+
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static struct sigaction before[SIGNALS];
+static pthread_key_t stacks;
+static _Thread_local const char *request;
+static _Thread_local bool has_stack;
+
+struct frames {
+	int n;
+	void *v[FRAMES_MAX];
+};
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *into)
+{
+	struct frames *frames = into;
+	void *at = (void *)_Unwind_GetIP(context); /* NOLINT(performance-no-int-to-ptr) */
+
+	if (!at || frames->n == FRAMES_MAX)
+		return _URC_END_OF_STACK;
+	frames->v[frames->n++] = at;
+	return _URC_NO_REASON;
+}
+
+static void say(const char *text)
+{
+	ssize_t written = write(STDERR_FILENO, text, strlen(text));
+
+	(void)written;
+}
+
+static void on_crash(int number)
+{
+	struct frames frames = {0};
+	const char *name = "a signal";
+
+	alarm(PATIENCE_S);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		if (signals[i].number == number) {
+			name = signals[i].name;
+			sigaction(number, &before[i], NULL);
+		}
+	}
+	say("dynalith: crashed by ");
+	say(name);
+	say("; request ");
+	say(request ? request : "none");
+	say("; stack:\n");
+	_Unwind_Backtrace(add_frame, &frames);
+	backtrace_symbols_fd(frames.v, frames.n, STDERR_FILENO);
+	raise(number); /* taken as soon as this handler returns */
+}
+
+static void free_stack(void *stack)
+{
+	const stack_t none = {.ss_flags = SS_DISABLE};
+
+	sigaltstack(&none, NULL);
+	free(stack);
+}
+
+/* Sanitizers give each thread a stack of their own. */
+static void give_stack(void)
+{
+	stack_t stack = {.ss_size = STACK_SIZE};
+
+	has_stack = true;
+	if (sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_DISABLE))
+		return;
+	stack = (stack_t){.ss_sp = malloc(STACK_SIZE), .ss_size = STACK_SIZE};
+	if (stack.ss_sp && sigaltstack(&stack, NULL) == 0)
+		pthread_setspecific(stacks, stack.ss_sp);
+}
+
+void crash_install(void)
+{
+	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
+	struct frames frames = {0};
+
+	pthread_key_create(&stacks, free_stack);
+	_Unwind_Backtrace(add_frame, &frames); /* what the unwinder loads and allocates it does now */
+	for (size_t i = 0; i < SIGNALS; i++)
+		sigaction(signals[i].number, &action, &before[i]);
+	crash_request(NULL);
+}
+
+void crash_request(const char *id)
+{
+	request = id;
+	if (!has_stack)
+		give_stack();
+}

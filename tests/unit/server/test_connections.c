@@ -1,0 +1,90 @@
+#include "server/connections.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/unit/test.h"
+
+/* A connection of a socket whose other end is *peer. */
+static struct connection *add(struct connections *all, int *own, int *peer)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+		abort();
+	*own = pair[0];
+	*peer = pair[1];
+	return connections_add(all, pair[0]);
+}
+
+static void drop(struct connection *connection, int own, int peer)
+{
+	connections_remove(connection);
+	close(own);
+	close(peer);
+}
+
+TEST(beyond_the_limit_is_over)
+{
+	const struct connections_options options = {2, 100, 100};
+	struct connections *all = connections_new(&options);
+	struct connection *v[4];
+	int own[4], peer[4];
+
+	for (int i = 0; i < 3; i++)
+		v[i] = add(all, &own[i], &peer[i]);
+	CHECK(!connection_is_over(v[0]) && !connection_is_over(v[1]) && connection_is_over(v[2]));
+	drop(v[1], own[1], peer[1]);
+	v[1] = add(all, &own[1], &peer[1]);
+	CHECK(!connection_is_over(v[1]));
+	drop(v[2], own[2], peer[2]); /* one that was over leaves no room */
+	v[2] = add(all, &own[2], &peer[2]);
+	CHECK(connection_is_over(v[2]));
+	for (int i = 0; i < 3; i++)
+		drop(v[i], own[i], peer[i]);
+	connections_free(all);
+}
+
+/* recv() comes back when the thread shuts the socket down. */
+TEST(a_phase_ends)
+{
+	const struct connections_options options = {1, 100, 1};
+	struct connections *all = connections_new(&options);
+	int own[3], peer[3];
+	struct connection *receiving = add(all, &own[0], &peer[0]), *over = add(all, &own[1], &peer[1]);
+	char byte;
+
+	connection_enter(receiving, CONNECTION_RECEIVING);
+	CHECK_INT(recv(peer[0], &byte, 1, 0), 0);
+	connection_enter(over, CONNECTION_WORKING); /* has the time it had */
+	CHECK_INT(recv(peer[1], &byte, 1, 0), 0);
+	drop(over, own[1], peer[1]);
+	drop(receiving, own[0], peer[0]);
+	struct connection *working = add(all, &own[2], &peer[2]);
+	connection_enter(working, CONNECTION_SENDING);
+	connection_enter(working, CONNECTION_WORKING);
+	sleep(3);
+	CHECK_INT(recv(peer[2], &byte, 1, MSG_DONTWAIT), -1);
+	drop(working, own[2], peer[2]);
+	connections_free(all);
+}
+
+TEST(open_files_are_raised)
+{
+	struct rlimit before, after;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	struct rlimit low = {64, before.rlim_max < 2000 ? before.rlim_max : 2000};
+	if (setrlimit(RLIMIT_NOFILE, &low) != 0 || low.rlim_max < 2000)
+		return;
+	CHECK_INT(connections_make_room(100), 100);
+	getrlimit(RLIMIT_NOFILE, &after);
+	CHECK(after.rlim_cur > 100 && after.rlim_cur < 2000);
+	unsigned room = connections_make_room(100000);
+	CHECK(room > 1000 && room < 2000);
+	getrlimit(RLIMIT_NOFILE, &after);
+	CHECK_INT(after.rlim_cur, 2000);
+}
+
+TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(a_phase_ends), TEST_CASE(open_files_are_raised))
