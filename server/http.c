@@ -39,6 +39,7 @@ struct exchange {
 	enum http_problem problem;
 	char *body;
 	size_t body_n, body_cap;
+	size_t claimed; /* the body's length by the head; 0: not told */
 	size_t charged; /* of the memory that requests hold */
 	char id[REQUEST_ID_SIZE + 1];
 };
@@ -86,9 +87,13 @@ static void charge(struct exchange *exchange)
 	exchange->charged = used;
 }
 
-static bool is_memory_full(const struct http *http, size_t more)
+/* Whether the request may not have so much more; one that is alone may. */
+static bool is_memory_full(const struct exchange *exchange, size_t more)
 {
-	return atomic_load_explicit(&http->options.stats->memory, memory_order_relaxed) + more > http->options.memory_limit;
+	const struct http_options *options = &exchange->http->options;
+	size_t held = atomic_load_explicit(&options->stats->memory, memory_order_relaxed);
+
+	return held > exchange->charged && held + more > options->memory_limit;
 }
 
 static void exchange_free(struct exchange *exchange)
@@ -275,7 +280,7 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
 	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1)
 		exchange->problem = HTTP_BAD_FRAMING;
-	else if (connection_is_over(exchange->connection) || is_memory_full(exchange->http, 0))
+	else if (connection_is_over(exchange->connection) || is_memory_full(exchange, 0))
 		exchange->problem = HTTP_OVERLOADED;
 	unsigned long long n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
 	if (exchange->problem == HTTP_FINE && n > exchange->http->options.body_limit)
@@ -283,6 +288,7 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
 	if (exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE)
 		return answer(exchange, connection, method);
+	exchange->claimed = (size_t)n;
 	if (exchange->problem != HTTP_FINE || !framing.lengths || n >= BODY_AT_ONCE)
 		return MHD_YES;
 	exchange->body_cap = (size_t)n + 1;
@@ -303,6 +309,14 @@ static void give_up(struct exchange *exchange, enum http_problem problem)
 	charge(exchange);
 }
 
+/* For `n` bytes of body: twice as much as before, or all that was claimed when an eighth of it has come. */
+static size_t room_for(const struct exchange *exchange, size_t n)
+{
+	size_t cap = exchange->body_cap * 2 > n ? exchange->body_cap * 2 : n;
+
+	return exchange->claimed >= n && n >= exchange->claimed / 8 ? exchange->claimed : cap;
+}
+
 static void collect(struct exchange *exchange, const char *data, size_t n)
 {
 	if (exchange->problem != HTTP_FINE)
@@ -312,15 +326,15 @@ static void collect(struct exchange *exchange, const char *data, size_t n)
 		return;
 	}
 	if (exchange->body_n + n > exchange->body_cap) {
-		size_t cap = exchange->body_cap * 2 > exchange->body_n + n ? exchange->body_cap * 2 : exchange->body_n + n;
+		size_t cap = room_for(exchange, exchange->body_n + n);
 
-		charge(exchange);
-		if (is_memory_full(exchange->http, cap)) {
+		if (is_memory_full(exchange, cap)) {
 			give_up(exchange, HTTP_OVERLOADED);
 			return;
 		}
 		exchange->body = arena_grow(exchange->arena, exchange->body, exchange->body_n, cap);
 		exchange->body_cap = cap;
+		charge(exchange);
 	}
 	memcpy(exchange->body + exchange->body_n, data, n);
 	exchange->body_n += n;

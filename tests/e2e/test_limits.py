@@ -1,0 +1,252 @@
+"""Load and limits: a thousand connections, slow clients, clients that never read; over a limit requests are shed, and the others are served."""
+import gzip
+import json
+import resource
+import selectors
+import socket
+import threading
+import time
+
+import boto3
+from botocore.config import Config
+
+import raw
+from harness import Server, create_app, run
+
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+MANY = min(1000, min(hard, 8192) - 600)
+
+
+def until(condition, what):
+    end = time.monotonic() + raw.PATIENCE
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def settled(server):
+    """Nothing is left of what was asked before: but for the question itself."""
+    until(lambda: (lambda f: f["dynalith_connections"] == 1 and f["dynalith_requests_under_way"] == 1 and f["dynalith_request_memory_bytes"] == 0)(raw.figures(server)),
+          "something is left behind")
+
+
+def table_of_large_items(server, n=40, size=350_000):
+    client = server.client()
+    create_app(client)
+    for i in range(n):
+        client.put_item(TableName="app", Item={"PK": {"S": "big"}, "SK": {"S": f"{i:03}"}, "body": {"S": "x" * size}})
+    return json.dumps({"RequestItems": {"app": {"Keys": [{"PK": {"S": "big"}, "SK": {"S": f"{i:03}"}} for i in range(n)]}}}).encode()
+
+
+def thousand_connections():
+    server = Server()
+    idle = [raw.connect(server) for _ in range(MANY)]
+    until(lambda: raw.figures(server)["dynalith_connections"] >= MANY, "not all are in")
+    create_app(server.client())
+    for s in idle:  # all at once
+        s.sendall(raw.request())
+    waiting = selectors.DefaultSelector()
+    for s in idle:
+        waiting.register(s, selectors.EVENT_READ)
+    answered = 0
+    while answered < MANY:
+        ready = waiting.select(raw.PATIENCE)
+        assert ready, f"{answered} of {MANY} were answered"
+        for key, _ in ready:
+            reply = raw.read_reply(key.fileobj)
+            assert reply and reply.status == 200 and b"app" in reply.body
+            waiting.unregister(key.fileobj)
+            answered += 1
+    assert server.client().list_tables()["TableNames"] == ["app"]
+    [s.close() for s in idle]
+    settled(server)
+    server.stop()
+
+
+def over_the_connection_limit():
+    server = Server("--connection-limit", "20")
+    until(lambda: raw.figures(server)["dynalith_connections"] == 1, "the first look is still there")
+    time.sleep(0.2)
+    inside = []
+    while len(inside) < 20:
+        s = raw.connect(server)
+        s.sendall(raw.request())
+        reply = raw.read_reply(s)
+        assert reply.status in (200, 503)  # the connection that asked before may not be gone yet
+        if reply.status == 200:
+            inside.append(s)
+    with raw.connect(server) as s:
+        s.sendall(raw.request(body=b"{" + b" " * 300_000 + b"}"))
+        reply = raw.read_reply(s)
+        assert reply.status == 503 and json.loads(reply.body)["__type"].endswith("#ServiceUnavailable"), reply.body
+        assert reply.headers["connection"].lower() == "close" and s.recv(1) == b""
+    assert raw.ask(server, raw.GET_HEALTH).status == 200
+    assert raw.figures(server)["dynalith_requests_shed_total"] >= 1
+    for s in inside:
+        s.sendall(raw.request())
+        assert raw.read_reply(s).status == 200
+    # An SDK comes through as soon as there is room.
+    client = boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b",
+                          config=Config(retries={"mode": "standard", "max_attempts": 50}))
+    statuses = []
+    client.meta.events.register("needs-retry.dynamodb.ListTables", lambda response, **kwargs: statuses.append(response[0].status_code) if response else None)
+    begun = threading.Event()
+    client.meta.events.register("before-send.dynamodb.ListTables", lambda **kwargs: begun.set())
+
+    def free():
+        begun.wait(raw.PATIENCE)
+        until(lambda: 503 in statuses, "never shed")
+        inside.pop().close()
+    threading.Thread(target=free).start()
+    assert client.list_tables()["TableNames"] == [] and statuses[-1] == 200 and 503 in statuses, statuses
+    [s.close() for s in inside]
+    client.close()
+    settled(server)
+    server.stop()
+
+
+def silent_connections_over_the_limit_end():
+    server = Server("--connection-limit", "1", "--threads", "1")
+    time.sleep(0.2)
+    crowd = [raw.connect(server) for _ in range(200)]  # more than are let in to be told
+    for s in crowd[1:]:
+        assert s.recv(1) == b""
+    crowd[0].sendall(raw.request())
+    assert raw.read_reply(crowd[0]).status == 200
+    [s.close() for s in crowd]
+    server.stop()
+
+
+def replies_that_nobody_reads():
+    server = Server("--memory-limit-mb", "16", "--request-timeout", "3")
+    body = table_of_large_items(server)
+    deaf = []
+    for _ in range(6):
+        s = raw.connect(server, receive_buffer=4096)
+        s.sendall(raw.request("BatchGetItem", body))
+        deaf.append(s)
+    until(lambda: raw.ask(server, raw.request()).status == 503, "memory is not limited")
+    assert raw.ask(server, raw.GET_HEALTH).status == 200
+    until(lambda: raw.ask(server, raw.request()).status == 200, "memory does not come back")
+    [s.close() for s in deaf]
+    settled(server)
+    server.stop()
+
+
+def bodies_that_do_not_end():
+    server = Server("--memory-limit-mb", "16")
+    hog, late = raw.connect(server), raw.connect(server)
+    size = 10_000_000
+    hog.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * (size - 1))
+    until(lambda: raw.figures(server)["dynalith_request_memory_bytes"] > size - 100_000, "the body does not count")
+    late.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * size)
+    assert raw.read_reply(late).status == 503
+    late.sendall(raw.request())  # its connection is as good as before
+    assert raw.read_reply(late).status == 200
+    hog.sendall(b" ")
+    assert raw.read_reply(hog).status == 400
+    late.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * size)
+    assert raw.read_reply(late).status == 400
+    [s.close() for s in (hog, late)]
+    settled(server)
+    server.stop()
+
+
+def trickle(s, data):
+    """A byte now and then, until the server has enough of it. How much went."""
+    for i in range(len(data)):
+        try:
+            s.sendall(data[i:i + 1])
+            s.settimeout(0.1)
+            if s.recv(1) == b"":
+                return i
+        except TimeoutError:
+            pass
+        except ConnectionError:
+            return i
+    return len(data)
+
+
+def slow_senders():
+    server = Server("--idle-timeout", "2", "--request-timeout", "2")
+    long_line = b"x" * 600
+    cases = [b"POST /" + long_line, raw.head()[:-2] + b"\r\nX-Long: " + long_line, raw.head("ListTables", b"Content-Length: 600") + b"\r\n" + long_line,
+             raw.head("ListTables", b"Transfer-Encoding: chunked") + b"\r\n" + b"1\r\n \r\n" * 100]
+    went = [0] * len(cases)
+
+    def one(i):
+        with raw.connect(server) as s:
+            quick = len(cases[i]) - 590
+            s.sendall(cases[i][:quick])
+            went[i] = trickle(s, cases[i][quick:])
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(len(cases))]
+    [t.start() for t in threads]
+    assert raw.ask(server, raw.request()).status == 200
+    [t.join() for t in threads]
+    assert all(n < 580 for n in went), went
+    settled(server)
+    server.stop()
+
+
+def slow_readers():
+    server = Server("--request-timeout", "2")
+    body = table_of_large_items(server)
+    served = threading.Event()
+
+    def read():
+        with raw.connect(server, receive_buffer=4096) as s:
+            s.sendall(raw.request("BatchGetItem", body))
+            try:
+                while s.recv(512) and not served.wait(0.1):
+                    pass
+            except ConnectionError:
+                pass
+    reader = threading.Thread(target=read)
+    reader.start()
+    until(lambda: raw.figures(server)["dynalith_request_memory_bytes"] > 10_000_000, "the reply does not count")
+    until(lambda: raw.figures(server)["dynalith_request_memory_bytes"] == 0, "it is still sent")
+    assert reader.is_alive()
+    served.set()
+    reader.join()
+    server.stop()
+
+
+def body_limit():
+    server = Server("--body-limit-mb", "1")
+    pad = lambda n: b'{"TableName":"none"' + b" " * n + b"}"
+    assert raw.ask(server, raw.request("DescribeTable", pad(900_000))).status == 400
+    with raw.connect(server) as s:  # told at once, by the claim alone
+        s.sendall(raw.head("DescribeTable", b"Content-Length: 1100000") + b"\r\n")
+        assert raw.read_reply(s).status == 413
+    chunks = b"".join(b"10000\r\n" + b" " * 65536 + b"\r\n" for _ in range(20)) + b"0\r\n\r\n"
+    assert raw.ask(server, raw.head("DescribeTable", b"Transfer-Encoding: chunked") + b"\r\n" + chunks).status == 413
+    bomb = gzip.compress(b" " * 2_000_000)
+    reply = raw.ask(server, raw.head("DescribeTable", b"Content-Encoding: gzip", b"Content-Length: %d" % len(bomb)) + b"\r\n" + bomb)
+    assert reply.status == 400 and b"gzip" in reply.body
+    settled(server)
+    server.stop()
+
+
+def few_files():
+    """Where the hard limit of open files is low, there is room for fewer connections, and the log says so."""
+    import harness
+    real = harness.BINARY
+    try:
+        harness.BINARY = "/bin/sh"
+        server = Server.__new__(Server)
+        server.folder, server.port = None, harness.free_port()
+        import tempfile
+        server.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
+        server.argv = ["/bin/sh", "-c", f'ulimit -n 700 && exec "$0" "$@"', real, "--port", str(server.port), "--in-memory", "--log-level", "warn"]
+        server.start()
+    finally:
+        harness.BINARY = real
+    f = raw.figures(server)
+    assert 100 < f["dynalith_connections_max"] < 700 and f["process_max_fds"] == 700, f
+    server.process.terminate()
+    assert b"leaves room for" in server.process.communicate()[1]
+
+
+run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
+               slow_senders, slow_readers, body_limit, few_files])
