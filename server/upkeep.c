@@ -1,5 +1,8 @@
 #include "server/upkeep.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,6 +17,7 @@
 #define INDEX_RETRY_MS 1000
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
+#define TRIM_MS 60000
 
 struct upkeep {
 	struct upkeep_options options;
@@ -123,20 +127,37 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 		log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);
 }
 
+/* After a burst of large requests most of the heap is free, but between pages that are in use: the library would keep it for good. */
+static void trim_heap(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+static int64_t first_of(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void *work(void *context)
 {
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
 	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
-	int64_t index_due = 0, expiry_due = monotonic_ms() + period;
+	int64_t index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
 	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
-	while (sleep_until(upkeep, index_due < expiry_due ? index_due : expiry_due)) {
+	while (sleep_until(upkeep, first_of(trim_due, first_of(index_due, expiry_due)))) {
 		index_due = monotonic_ms() + keep_indexes(upkeep, arena);
 		if (monotonic_ms() >= expiry_due) {
 			keep_times(upkeep, arena);
 			expiry_due = monotonic_ms() + period;
+		}
+		if (monotonic_ms() >= trim_due) {
+			trim_heap();
+			trim_due = monotonic_ms() + TRIM_MS;
 		}
 		arena_reset(arena);
 	}
