@@ -25,13 +25,15 @@ def free_port():
 
 
 class Server:
-    """One server process, in memory unless `disk`; its data folder survives kill() and restart()."""
+    """One server process, in memory unless `disk`; its data folder survives kill() and restart().
+    `before` is what a shell does first, such as setting limits."""
 
-    def __init__(self, *flags, disk=False):
+    def __init__(self, *flags, disk=False, before=None):
         self.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
         self.port = free_port()
         store = ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
-        self.argv = [BINARY, "--port", str(self.port), "--log-level", "warn", *store, *flags]
+        shell = ["/bin/sh", "-c", f'{before} && exec "$0" "$@"'] if before else []
+        self.argv = [*shell, BINARY, "--port", str(self.port), "--log-level", "warn", *store, *flags]
         self.start()
         atexit.register(self.clean)
 
@@ -107,8 +109,10 @@ def raises(error, call, **kwargs):
 
 
 def run(suite, tests):
+    """All tests, or those named in DYNALITH_TESTS."""
+    only = os.environ.get("DYNALITH_TESTS", "").split()
     passed = failed = 0
-    for test in tests if not os.environ.get("ONLY") else [t for t in tests if t.__name__ in os.environ["ONLY"]]:
+    for test in [t for t in tests if not only or t.__name__ in only]:
         try:
             test()
             passed += 1

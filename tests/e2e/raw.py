@@ -35,8 +35,8 @@ class Reply:
         self.body = body
 
 
-def read_reply(s):
-    """The next reply on the connection; None where it ended."""
+def read_reply(s, has_body=True):
+    """The next reply on the connection; None where it ended. One to HEAD has no body."""
     data = b""
     while b"\r\n\r\n" not in data:
         try:
@@ -47,7 +47,7 @@ def read_reply(s):
             return None
         data += more
     reply = Reply(data, b"")
-    length = int(reply.headers.get("content-length", 0))
+    length = int(reply.headers.get("content-length", 0)) if has_body else 0
     while len(reply.body) < length:
         more = s.recv(min(65536, length - len(reply.body)))
         if not more:
@@ -60,7 +60,7 @@ def ask(server, data):
     """One request on a connection of its own."""
     with connect(server) as s:
         s.sendall(data)
-        return read_reply(s)
+        return read_reply(s, not data.startswith(b"HEAD"))
 
 
 def figures(server):

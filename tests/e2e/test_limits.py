@@ -3,7 +3,6 @@ import gzip
 import json
 import resource
 import selectors
-import socket
 import threading
 import time
 
@@ -230,18 +229,7 @@ def body_limit():
 
 def few_files():
     """Where the hard limit of open files is low, there is room for fewer connections, and the log says so."""
-    import harness
-    real = harness.BINARY
-    try:
-        harness.BINARY = "/bin/sh"
-        server = Server.__new__(Server)
-        server.folder, server.port = None, harness.free_port()
-        import tempfile
-        server.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
-        server.argv = ["/bin/sh", "-c", f'ulimit -n 700 && exec "$0" "$@"', real, "--port", str(server.port), "--in-memory", "--log-level", "warn"]
-        server.start()
-    finally:
-        harness.BINARY = real
+    server = Server(before="ulimit -n 700")
     f = raw.figures(server)
     assert 100 < f["dynalith_connections_max"] < 700 and f["process_max_fds"] == 700, f
     server.process.terminate()

@@ -1,0 +1,246 @@
+"""Who gets in: verify mode path by path, requests that try to hide others, the address that is listened on, the file system."""
+import json
+import os
+import pathlib
+import re
+import tempfile
+
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+import raw
+from harness import Server, create_app, run
+
+CREDENTIALS = Credentials("alice", "s3cret")
+
+
+def verifying(*flags):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as config:
+        json.dump({"auth": "verify", "credentials": [{"access_key_id": "alice", "secret_access_key": "s3cret"}]}, config)
+        config.flush()
+        return Server("--config", config.name, *flags)
+
+
+def call(server, method, path, headers=(), body=b""):
+    lines = [f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in dict(headers).items()), f"Content-Length: {len(body)}"]
+    return raw.ask(server, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+
+def signed(server, method, path, body=b"", headers=None):
+    request = AWSRequest(method, server.url + path, data=body, headers={"Host": f"127.0.0.1:{server.port}", **(headers or {})})
+    SigV4Auth(CREDENTIALS, "dynamodb", "us-east-1").add_auth(request)
+    return dict(request.headers)
+
+
+# Everything there is besides health: method, path, headers, body.
+TARGET = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
+DOORS = [("POST", "/", TARGET, b"{}"), ("GET", "/_dynalith/metrics", {}, b""), ("GET", "/_dynalith/clock", {}, b""),
+         ("POST", "/_dynalith/clock", {}, b'{"advance":"365d"}'), ("POST", "/_dynalith/streams/rotate?table=app", {}, b""), ("GET", "/", {}, b""), ("HEAD", "/", {}, b"")]
+REFUSED = re.compile(rb"MissingAuthenticationToken|IncompleteSignature|UnrecognizedClient|InvalidSignature")
+
+
+def verify_mode_opens_nothing_but_health():
+    server = verifying("--root-status", "200")
+    host = {"Host": f"127.0.0.1:{server.port}"}
+    assert call(server, "GET", "/_dynalith/health", host).status == 200
+    for method, path, headers, body in DOORS:
+        good = signed(server, method, path, body, headers)
+        if "rotate" not in path:  # there is no such table: the one answer that is no 200
+            assert call(server, method, path, good, body).status == 200 or method == "HEAD" or path == "/_dynalith/clock", (method, path)
+        forged = {**good, "Authorization": re.sub(r"Signature=.", lambda m: "Signature=" + ("0" if m.group(0)[-1] != "0" else "1"), good["Authorization"])}
+        stranger = {**good, "Authorization": good["Authorization"].replace("alice", "mallory")}
+        opened = {**host, **headers, "X-Amz-Date": "20260101T000000Z", "Authorization": "AWS4-HMAC-SHA256 Credential=alice/20260101/us-east-1/dynamodb/aws4_request, "
+                  "SignedHeaders=host, Signature=" + "0" * 64}
+        bearer = {**host, **headers, "Authorization": "Bearer token"}
+        other_body = (good, body + b" ")
+        for case, content in (({**host, **headers}, body), (forged, body), (stranger, body), (opened, body), (bearer, body), other_body):
+            reply = call(server, method, path, case, content)
+            assert reply.status == 400 and (method == "HEAD" or REFUSED.search(reply.body)), (method, path, case, reply.status, reply.body)
+        for query in ("?X-Amz-Algorithm=AWS4-HMAC-SHA256", "?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=alice/20260101/us-east-1/dynamodb/aws4_request"
+                      "&X-Amz-SignedHeaders=host&X-Amz-Date=20260101T000000Z&X-Amz-Expires=999999999&X-Amz-Signature=" + "0" * 64):
+            reply = call(server, method, path.split("?")[0] + query, {**host, **headers}, body)
+            assert reply.status == 400 and (method == "HEAD" or REFUSED.search(reply.body)), (method, path, query, reply.status, reply.body)
+    for method, path in (("GET", "/x"), ("POST", "/x"), ("PUT", "/"), ("DELETE", "/_dynalith/clock"), ("GET", "/_dynalith/"), ("GET", "/_dynalith/health/../metrics"),
+                         ("POST", "/_dynalith/health"), ("GET", "//_dynalith/metrics"), ("GET", "/_dynalith/metrics/"), ("GET", "/%5Fdynalith/metrics")):
+        assert call(server, method, path, host).status == 400, (method, path)
+    # the clock was turned by a year once, by the signed request
+    now = json.loads(call(server, "GET", "/_dynalith/clock", signed(server, "GET", "/_dynalith/clock")).body)
+    assert 364 * 86400 < now["offset"] < 366 * 86400, now
+    server.stop()
+
+
+def a_preflight_tells_nothing():
+    """Browsers never sign it. It reaches no page: it names what may be sent, and nothing else."""
+    server = verifying("--cors", "http://app.example")
+    for path in ("/", "/_dynalith/metrics", "/_dynalith/clock"):
+        reply = call(server, "OPTIONS", path, {"Host": "x", "Origin": "http://app.example", "Access-Control-Request-Method": "POST"})
+        extra = set(reply.headers) - {"date", "server", "x-amzn-requestid", "x-amz-crc32", "content-length", "vary"}
+        assert (reply.status, reply.body) == (200, b"") and all(name.startswith("access-control-") for name in extra), reply.headers
+        reply = call(server, "OPTIONS", path, {"Host": "x", "Origin": "http://evil.example", "Access-Control-Request-Method": "POST"})
+        assert "access-control-allow-origin" not in reply.headers
+    assert call(server, "OPTIONS", "/", {"Host": "x"}).status == 400
+    server.stop()
+
+
+def overload_opens_nothing():
+    server = verifying("--connection-limit", "1")
+    inside = raw.connect(server)
+    inside.sendall(raw.GET_HEALTH)
+    while raw.read_reply(inside).status != 200:
+        pass
+    assert raw.ask(server, raw.GET_METRICS).status in (400, 503)
+    assert not b"dynalith_" in raw.ask(server, raw.GET_METRICS).body
+    assert call(server, "GET", "/_dynalith/metrics", signed(server, "GET", "/_dynalith/metrics")).status == 200
+    inside.close()
+    server.stop()
+
+
+HEAD = raw.head()
+LENGTH, CHUNKED = b"Content-Length: 2\r\n", b"Transfer-Encoding: chunked\r\n"
+CHUNKS = b"2\r\n{}\r\n0\r\n\r\n"
+# What follows a request: were it taken for part of it, or part of the request for it, the answers would tell.
+NEXT = raw.GET_HEALTH
+# Refused, and the connection closed: where the request ends is in doubt, so nothing behind it may be looked at.
+REFUSED_FRAMING = {
+    "length and chunks": HEAD + LENGTH + CHUNKED + b"\r\n" + CHUNKS,
+    "chunks and length": HEAD + CHUNKED + LENGTH + b"\r\n" + CHUNKS,
+    "two lengths": HEAD + LENGTH + b"Content-Length: 70\r\n\r\n{}",
+    "two lengths that agree": HEAD + LENGTH + LENGTH + b"\r\n{}",
+    "a list of lengths": HEAD + b"Content-Length: 2, 2\r\n\r\n{}",
+    "a signed length": HEAD + b"Content-Length: +2\r\n\r\n{}",
+    "a negative length": HEAD + b"Content-Length: -1\r\n\r\n{}",
+    "a hexadecimal length": HEAD + b"Content-Length: 0x2\r\n\r\n{}",
+    "no length behind the name": HEAD + b"Content-Length:\r\n\r\n{}",
+    "a length with a space": HEAD + b"Content-Length: 2 2\r\n\r\n{}",
+    "a length beyond 64 bits": HEAD + b"Content-Length: 18446744073709551618\r\n\r\n{}",
+    "a space before the colon": HEAD + b"Content-Length : 2\r\n\r\n{}",
+    "chunks, a space before the colon": HEAD + b"Transfer-Encoding : chunked\r\n" + LENGTH + b"\r\n" + CHUNKS,
+    "chunks, a tab before the colon": HEAD + b"Transfer-Encoding\t: chunked\r\n" + LENGTH + b"\r\n" + CHUNKS,
+    "an unknown encoding": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n" + CHUNKS,
+    "identity": HEAD + b"Transfer-Encoding: identity\r\n" + LENGTH + b"\r\n{}",
+    "chunked is not last": HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n" + CHUNKS,
+    "quoted chunked": HEAD + b'Transfer-Encoding: "chunked"\r\n\r\n' + CHUNKS,
+    "a control before chunked": HEAD + b"Transfer-Encoding: \x0bchunked\r\n\r\n" + CHUNKS,
+    "two encodings": HEAD + CHUNKED + b"Transfer-Encoding: cow\r\n\r\n" + CHUNKS,
+    "a folded encoding": HEAD + b"Transfer-Encoding:\r\n chunked\r\n\r\n" + CHUNKS,
+    "a folded length": HEAD + b"Content-Length: \r\n 2\r\n\r\n{}",
+    "a folded header that ends in a length": HEAD + b"X-A: b\r\n Content-Length: 2\r\n\r\n",
+    "a fold before any header": HEAD.replace(b"\r\nHost", b"\r\n Host", 1) + LENGTH + b"\r\n{}",
+    "a bare CR in a value": HEAD + b"X-A: b\rContent-Length: 2\r\n\r\n{}",
+    "a NUL in a name": HEAD + b"X-A\0: b\r\n" + LENGTH + b"\r\n{}",
+    "no colon": HEAD + b"Foo\r\n" + LENGTH + b"\r\n{}",
+    "no name": HEAD + b": foo\r\n" + LENGTH + b"\r\n{}",
+    "two hosts": HEAD + b"Host: y\r\n" + LENGTH + b"\r\n{}",
+    "a negative chunk": HEAD + CHUNKED + b"\r\n-2\r\n{}\r\n0\r\n\r\n",
+    "a chunk by 0x": HEAD + CHUNKED + b"\r\n0x2\r\n{}\r\n0\r\n\r\n",
+    "a chunk beyond 64 bits": HEAD + CHUNKED + b"\r\nffffffffffffffff2\r\n{}\r\n0\r\n\r\n",
+    "no line end behind a chunk": HEAD + CHUNKED + b"\r\n2\r\n{}0\r\n\r\n",
+    "a header of 40 KB": HEAD + b"X-Big: " + b"a" * 40_000 + b"\r\n" + LENGTH + b"\r\n{}",
+    "5,000 headers": HEAD + b"".join(b"X-%d: a\r\n" % i for i in range(5000)) + LENGTH + b"\r\n{}",
+    "a path of 40 KB": HEAD.replace(b"POST /", b"POST /" + b"a" * 40_000, 1) + LENGTH + b"\r\n{}",
+    "HTTP/2.0": HEAD.replace(b"HTTP/1.1", b"HTTP/2.0", 1) + LENGTH + b"\r\n{}",
+    "no version": b"GET /_dynalith/metrics\r\n",
+}
+# Answered once, and what follows is the next request: RFC 9112 lets a server take these so.
+TAKEN = {
+    "plain": HEAD + LENGTH + b"\r\n{}",
+    "chunks": HEAD + CHUNKED + b"\r\n" + CHUNKS,
+    "an extension of a chunk": HEAD + CHUNKED + b"\r\n2;a=b\r\n{}\r\n0\r\n\r\n",
+    "a length in the trailer": HEAD + CHUNKED + b"\r\n2\r\n{}\r\n0\r\nContent-Length: 70\r\n\r\n",
+    "lines that end in LF": HEAD.replace(b"\r\n", b"\n") + b"Content-Length: 2\n\n{}",
+    "names in capitals": HEAD + b"CONTENT-LENGTH: 2\r\n\r\n{}",
+    "a length with zeros": HEAD + b"Content-Length: 0002\r\n\r\n{}",
+}
+
+
+def answers(server, data):
+    """The statuses until the connection ends or half a second is silent, and whether it ended."""
+    with raw.connect(server) as s:
+        try:
+            s.sendall(data)
+        except ConnectionError:
+            pass  # refused while we were still sending
+        s.settimeout(0.5)
+        text, is_closed = b"", False
+        try:
+            while more := s.recv(65536):
+                text += more
+            is_closed = True
+        except ConnectionError:
+            is_closed = True
+        except TimeoutError:
+            pass
+        return [int(n) for n in re.findall(rb"HTTP/1\.[01] (\d+)", text)], text, is_closed
+
+
+def requests_that_hide_others():
+    server = Server()
+    create_app(server.client())
+    for name, data in REFUSED_FRAMING.items():
+        statuses, text, is_closed = answers(server, data + NEXT)
+        assert is_closed and all(400 <= n < 600 for n in statuses), (name, statuses, text[:300])
+        assert b'"status":"ok"' not in text and b"TableNames" not in text and b"dynalith_requests" not in text, (name, text[:300])
+    for name, data in TAKEN.items():
+        with raw.connect(server) as s:
+            s.sendall(data + NEXT)
+            first, second = raw.read_reply(s), raw.read_reply(s)
+            assert first.status == 200 and b"app" in first.body and second.status == 200 and b'"status":"ok"' in second.body, name
+    # HTTP/1.0 knows no chunks: whatever is made of it, nothing behind it is looked at
+    statuses, text, is_closed = answers(server, HEAD.replace(b"HTTP/1.1", b"HTTP/1.0", 1) + CHUNKED + b"\r\n" + CHUNKS + NEXT)
+    assert is_closed and b'"status":"ok"' not in text and len(statuses) == 1, text
+    f = raw.figures(server)
+    assert f["dynalith_requests_under_way"] == 1, f
+    server.stop()
+
+
+def pipelined_requests_keep_their_order():
+    server = Server()
+    create_app(server.client())
+    with raw.connect(server) as s:
+        s.sendall((raw.request() + raw.GET_HEALTH + raw.request("DescribeTable", b'{"TableName":"nope"}')) * 20)
+        for _ in range(20):
+            replies = [raw.read_reply(s) for _ in range(3)]
+            assert [r.status for r in replies] == [200, 200, 400] and b"app" in replies[0].body and b"ok" in replies[1].body and b"ResourceNotFound" in replies[2].body
+    server.stop()
+
+
+def listens_on_loopback_only():
+    def addresses(*flags):
+        server = Server(*flags)
+        wanted = f":{server.port:04X}"
+        found = [line.split()[1] for table in ("tcp", "tcp6") for line in open(f"/proc/net/{table}") if line.split()[1].endswith(wanted) and line.split()[3] == "0A"]
+        server.stop()
+        return [address.split(":")[0] for address in found]
+    if not os.path.exists("/proc/net/tcp"):
+        return
+    assert addresses() == ["0100007F"]
+    assert addresses("--host", "0.0.0.0") == ["00000000"]
+
+
+def no_path_leads_to_a_file():
+    server = Server(disk=True)
+    client = server.client()
+    create_app(client)
+    before = {p.name for p in pathlib.Path(server.folder).iterdir()}
+    outside = pathlib.Path(server.folder).parent / "dynalith-must-not-be"
+    for path in ("/../../../../etc/passwd", "/..%2f..%2fetc/passwd", "/_dynalith/../../../etc/passwd", "/etc/passwd", "/data.db", "/_dynalith/data.db", "//etc/passwd",
+                 "/%00", "/?file=/etc/passwd", "/_dynalith/metrics?file=/etc/passwd", "/_dynalith/health?../../etc/passwd"):
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            reply = raw.ask(server, f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
+            assert b"root:" not in reply.body and b"SQLite" not in reply.body, (method, path)
+    for name in ("../dynalith-must-not-be", f"{outside}", "..%2fx", "a/../b", 'a"; DROP TABLE system_tables; --', "a'b", "a\0b"):
+        body = json.dumps({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+                           "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}]}).encode()
+        assert raw.ask(server, raw.request("CreateTable", body)).status == 400, name
+    # names that are legal for attributes, keys and indexes, hostile to SQL
+    hostile = 'x"; DROP TABLE items_1; -- \' ../..'
+    client.put_item(TableName="app", Item={"PK": {"S": hostile}, "SK": {"S": hostile}, hostile: {"S": hostile}})
+    got = client.get_item(TableName="app", Key={"PK": {"S": hostile}, "SK": {"S": hostile}})["Item"]
+    assert got[hostile] == {"S": hostile} and client.scan(TableName="app")["Count"] == 1
+    assert {p.name for p in pathlib.Path(server.folder).iterdir()} == before and not outside.exists()
+    server.stop()
+
+
+run("security", [verify_mode_opens_nothing_but_health, a_preflight_tells_nothing, overload_opens_nothing, requests_that_hide_others,
+                 pipelined_requests_keep_their_order, listens_on_loopback_only, no_path_leads_to_a_file])
