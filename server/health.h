@@ -6,7 +6,10 @@
 
 #include <stdbool.h>
 
-/* Whether GET /_dynalith/health answers 200 within five seconds; 0.0.0.0 and :: are asked at this machine's own address. */
-bool health_ask(const char *host, unsigned port);
+#include "core/arena.h"
+
+/* Whether GET /_dynalith/health answers 200 within five seconds; 0.0.0.0 and :: are asked at this machine's own address. Where it does not
+   answer, a line on stderr says so. */
+bool health_ask(struct arena *arena, const char *host, unsigned port);
 
 #endif

@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 		break;
 	case CONFIG_RUN:
 		if (config.is_health) {
-			status = health_ask(config.host, (unsigned)config.port) ? EXIT_SUCCESS : EXIT_FAILURE;
+			status = health_ask(arena, config.host, (unsigned)config.port) ? EXIT_SUCCESS : EXIT_FAILURE;
 			break;
 		}
 		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);

@@ -8,9 +8,9 @@
 
 #include "core/buf.h"
 #include "protocol/json.h"
+#include "server/client.h"
 #include "server/crash.h"
 #include "server/log.h"
-#include "server/post.h"
 #include "storage/catalog.h"
 
 #define POLL_MS 100            /* between two looks for records */
@@ -27,7 +27,7 @@ struct trigger {
 	struct triggers *all;
 	pthread_t thread;
 	struct str table;
-	struct post_target target;
+	struct client_target target;
 	struct arena *arena;
 	char account[64], region[64];
 	char stream[ARN_MAX];
@@ -36,6 +36,7 @@ struct trigger {
 	char sequence[SEQUENCE_MAX]; /* of the last record that is done; empty: the shard's begin */
 	bool is_at_end;              /* the shard is closed and read: its child is next */
 	bool is_skipping;            /* LATEST: what was there before is read and not pushed */
+	enum code refusal;           /* of the operation asked for last */
 	bool was_missed;             /* said once that there is nothing to read */
 };
 
@@ -67,19 +68,19 @@ static bool next_spec(const char **at, struct str *spec)
 	return spec->n > 0;
 }
 
-static bool read_spec(struct str spec, struct str *table, struct post_target *target)
+static bool read_spec(struct str spec, struct str *table, struct client_target *target)
 {
 	const char *equals = memchr(spec.p, '=', spec.n);
 
 	if (!equals || equals == spec.p)
 		return false;
 	*table = (struct str){spec.p, (size_t)(equals - spec.p)};
-	return post_read_target((struct str){equals + 1, (size_t)(spec.p + spec.n - equals - 1)}, target);
+	return client_read_target((struct str){equals + 1, (size_t)(spec.p + spec.n - equals - 1)}, target);
 }
 
 bool trigger_specs_are_valid(const char *specs, struct str *problem)
 {
-	struct post_target target;
+	struct client_target target;
 	struct str table;
 
 	while (next_spec(&specs, problem)) {
@@ -114,10 +115,13 @@ static const struct json *ask(struct trigger *trigger, const char *target, struc
 		.arena = trigger->arena, .target = str_of(target), .body = body, .authenticate = let_in, .auth_context = trigger,
 	};
 	struct err err = err_in(trigger->arena);
-	struct op_response response;
+	struct op_response response = {0};
 	const struct json *json;
 
 	op_run(trigger->all->options.service, &request, &response);
+	if (str_is_set(response.problem))
+		log_line(LOG_ERROR, "trigger " STR_FMT ": " STR_FMT, STR_ARG(trigger->table), STR_ARG(response.problem));
+	trigger->refusal = response.code;
 	*text = response.body;
 	return response.status == 200 && json_parse(trigger->arena, response.body, &json, &err) == OK ? json : NULL;
 }
@@ -136,7 +140,7 @@ static bool copy_member(struct arena *arena, const struct json *object, const ch
 	return true;
 }
 
-/* The table of that name, in whatever namespace it is, and its newest stream. */
+/* The table of that name, in whatever namespace it is, and its newest stream. Called when none is being read: one is read to its end before the next. */
 static bool find_stream(struct trigger *trigger)
 {
 	struct table **tables;
@@ -157,13 +161,21 @@ static bool find_stream(struct trigger *trigger)
 
 	if (!answer || !copy_member(trigger->arena, json_member(answer, "Table"), "LatestStreamArn", found, sizeof(found)))
 		return trigger->stream[0] != '\0';
-	/* one stream is read to its end before the next that the table got */
-	if (strcmp(found, trigger->stream) != 0 && (!trigger->stream[0] || trigger->is_at_end)) {
+	if (strcmp(found, trigger->stream) != 0) {
 		memcpy(trigger->stream, found, sizeof(found));
 		trigger->shard[0] = trigger->iterator[0] = trigger->sequence[0] = '\0';
 		trigger->is_at_end = false;
 	}
 	return true;
+}
+
+/* It is gone, with all that was not read; whatever the table gets next is new. */
+static void forget_stream(struct trigger *trigger)
+{
+	if (!trigger->is_at_end)
+		log_line(LOG_WARN, "trigger " STR_FMT ": the stream %s is gone before it was read to its end", STR_ARG(trigger->table), trigger->stream);
+	trigger->stream[0] = trigger->shard[0] = trigger->iterator[0] = trigger->sequence[0] = '\0';
+	trigger->is_at_end = trigger->is_skipping = trigger->was_missed = false;
 }
 
 /* The shard to begin with: the oldest, or where what was before is skipped the newest; behind `shard`, where there is one, its child. */
@@ -188,6 +200,8 @@ static bool find_shard(struct trigger *trigger)
 		}
 		is_more = copy_member(trigger->arena, description, "LastEvaluatedShardId", last, sizeof(last));
 	}
+	if (!found[0] && trigger->refusal == ERR_RESOURCE_NOT_FOUND)
+		forget_stream(trigger);
 	if (!found[0])
 		return false;
 	memcpy(trigger->shard, found, sizeof(found));
@@ -298,7 +312,7 @@ static struct str event_of(struct trigger *trigger, const struct record *records
 }
 
 /* How many of the records a reply takes as done: all of them, those before the first that failed, or none. */
-static size_t done_by(struct trigger *trigger, const struct post_reply *reply, const struct record *records, size_t n, const char **problem)
+static size_t done_by(struct trigger *trigger, const struct client_reply *reply, const struct record *records, size_t n, const char **problem)
 {
 	struct err err = err_in(trigger->arena);
 	const struct json *body = NULL, *failures;
@@ -352,9 +366,9 @@ static void push(struct trigger *trigger, const struct record *records, size_t n
 	int pause = PAUSE_FIRST_MS;
 
 	for (unsigned tries = 0; tries <= trigger->all->options.retries && n > 0; tries++) {
-		struct post_reply reply = {0};
-		bool is_answered = post_json(trigger->arena, &trigger->target, event_of(trigger, records, n), REPLY_WAIT_MS,
-					     &trigger->all->is_stopping, &reply, &problem);
+		struct client_reply reply = {0};
+		const struct client_request request = {"POST", event_of(trigger, records, n), REPLY_WAIT_MS, &trigger->all->is_stopping};
+		bool is_answered = client_ask(trigger->arena, &trigger->target, &request, &reply, &problem);
 		size_t done = is_answered ? done_by(trigger, &reply, records, n, &problem) : 0;
 
 		if (atomic_load(&trigger->all->is_stopping) && done == 0)
@@ -378,17 +392,24 @@ static void push(struct trigger *trigger, const struct record *records, size_t n
 	}
 }
 
+/* Where to read: on in the shard, in its child, or in the stream that follows. */
+static bool find_place(struct trigger *trigger)
+{
+	if (trigger->is_at_end && find_shard(trigger))
+		return true;
+	/* looked for only when there is none or it is read to its end */
+	if ((!trigger->stream[0] || trigger->is_at_end) && !find_stream(trigger))
+		return false;
+	return !trigger->is_at_end && (trigger->shard[0] || find_shard(trigger));
+}
+
 /* One batch, if there are records. False: there was nothing to do. */
 static bool run_once(struct trigger *trigger)
 {
 	struct batch batch = {0, ARENA_ARRAY(trigger->arena, struct record, trigger->all->options.batch)};
 	int waited = 0;
 
-	bool is_child_there = trigger->is_at_end && find_shard(trigger);
-
-	if (!is_child_there && !find_stream(trigger))
-		return false;
-	if (trigger->is_at_end || (!trigger->shard[0] && !find_shard(trigger)))
+	if (!find_place(trigger))
 		return false;
 	if (!trigger->iterator[0] && !find_iterator(trigger))
 		return false;

@@ -193,6 +193,29 @@ def nothing_is_pushed_by_default():
     server.stop()
 
 
+def a_stream_that_vanishes():
+    """While the function has not answered, the table is deleted and days go by; then a table of that name comes again."""
+    let_go, asked = threading.Event(), threading.Event()
+
+    def answer(records):
+        asked.set()
+        let_go.wait(60)
+        return 200, {}, "{}"
+    function = Function(answer)
+    server = Server("--trigger", f"app={function.url()}")
+    client = table(server)
+    put(client, 1)
+    assert asked.wait(60)
+    client.delete_table(TableName="app")
+    request = urllib.request.Request(server.url + "/_dynalith/clock", data=b'{"advance":"3d"}', method="POST")
+    urllib.request.urlopen(request).read()
+    let_go.set()
+    table(server)
+    put(client, 2, 3)
+    until(lambda: function.keys() == names(1, 2, 3), function.posts)
+    server.stop()
+
+
 if __name__ == "__main__":
     run("triggers", [in_order_and_in_batches, failures_are_tried_again_and_cut_down, a_function_tells_which_records_failed,
-                     where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, nothing_is_pushed_by_default])
+                     where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, nothing_is_pushed_by_default])

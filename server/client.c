@@ -1,4 +1,4 @@
-#include "server/post.h"
+#include "server/client.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -15,7 +15,7 @@
 #define REPLY_MAX (1024 * 1024)
 #define STEP_MS 100 /* between two looks whether to stop */
 
-bool post_read_target(struct str url, struct post_target *out)
+bool client_read_target(struct str url, struct client_target *out)
 {
 	struct str scheme = STR("http://");
 
@@ -52,7 +52,7 @@ static bool await(int fd, short events, int64_t until_ms, const atomic_bool *sto
 	return false;
 }
 
-static int connect_to(struct arena *arena, const struct post_target *target, int64_t until_ms, const atomic_bool *stopping)
+static int connect_to(struct arena *arena, const struct client_target *target, int64_t until_ms, const atomic_bool *stopping)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
 	int fd = -1;
@@ -162,13 +162,15 @@ static struct str read_reply(struct arena *arena, int fd, int64_t until_ms, cons
 		if (is_complete(buf_str(&in), head_n))
 			return buf_str(&in);
 	}
-	return in.n && is_complete(buf_str(&in), head_n) ? buf_str(&in) : buf_str(&in);
+	return buf_str(&in);
 }
 
-bool post_json(struct arena *arena, const struct post_target *target, struct str body, int wait_ms, const atomic_bool *stopping,
-	       struct post_reply *reply, const char **problem)
+bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
+		const char **problem)
 {
-	int64_t until_ms = now_ms() + wait_ms;
+	static const atomic_bool never = false;
+	const atomic_bool *stopping = request->stopping ? request->stopping : &never;
+	int64_t until_ms = now_ms() + request->wait_ms;
 	int fd = connect_to(arena, target, until_ms, stopping);
 	size_t head_n = 0;
 
@@ -176,10 +178,10 @@ bool post_json(struct arena *arena, const struct post_target *target, struct str
 	if (fd < 0)
 		return false;
 	struct str head = str_printf(arena,
-				     "POST " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: application/json\r\n"
+				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: application/json\r\n"
 				     "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-				     STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port), body.n);
-	bool is_sent = send_all(fd, head, until_ms, stopping) && send_all(fd, body, until_ms, stopping);
+				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port), request->body.n);
+	bool is_sent = send_all(fd, head, until_ms, stopping) && send_all(fd, request->body, until_ms, stopping);
 	struct str bytes = is_sent ? read_reply(arena, fd, until_ms, stopping, &head_n) : STR("");
 	close(fd);
 	*problem = "no whole reply";

@@ -1,0 +1,38 @@
+/*
+ * client - one HTTP request to a plain http:// address and its reply: events pushed to functions, the health of a server that runs.
+ */
+#ifndef DYNALITH_SERVER_CLIENT_H
+#define DYNALITH_SERVER_CLIENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/arena.h"
+#include "core/str.h"
+
+/* http://HOST[:PORT][/PATH], taken apart. */
+struct client_target {
+	struct str host, port, path;
+};
+
+/* False where the text is no such address. The parts lie in the text. */
+bool client_read_target(struct str url, struct client_target *out);
+
+struct client_request {
+	const char *method;
+	struct str body;             /* JSON, or empty */
+	int wait_ms;                 /* for the whole reply */
+	const atomic_bool *stopping; /* it is given up when this is set; or NULL */
+};
+
+struct client_reply {
+	int status;              /* of HTTP */
+	bool is_function_error;  /* the header X-Amz-Function-Error is there */
+	struct str body;         /* in the arena; 1 MB of it at most */
+};
+
+/* Asks and waits for the whole reply. False where no reply of HTTP came: *problem says why, in words for the log. */
+bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
+		const char **problem);
+
+#endif
