@@ -13,14 +13,18 @@ CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
 CFLAGS.debug   := -O1 -g -Werror
 # Across files with GCC only: with clang it takes a linker of its own.
 LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -ffat-lto-objects)
-CFLAGS.release := -O3 $(LTO) -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+# Checked on the binary by tests/hardening.
+HARDEN.x86_64 := -fcf-protection
+HARDEN.aarch64 := -mbranch-protection=standard
+HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE $(HARDEN.$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
 CFLAGS.asan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=thread
 CFLAGS.fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DFUZZING
 LDFLAGS.fuzz := -fsanitize=address,undefined
 CFLAGS.coverage := -O0 -g --coverage
 LDFLAGS.coverage := --coverage
-LDFLAGS.release := -O3 $(LTO) -pie -Wl,-z,relro,-z,now
+LDFLAGS.release := -O3 $(LTO) -pie -Wl,-z,relro,-z,now,-z,noexecstack
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
@@ -191,6 +195,11 @@ deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
 dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@mkdir -p build
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
+hardening: release ## how the release binary is hardened
+	@tests/hardening/run
+soak: release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
+	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@python=build/deps/venv/bin/python; [ -x $$python ] || python=python3; $$python tests/soak/run $(ARGS)
 image-test: ## both targets of docker/Dockerfile, built by buildah and used as people use them; as root
 	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
