@@ -184,7 +184,7 @@ install: build ## binary, man page, systemd unit and documents, to $(DESTDIR)$(P
 	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
 	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
-	install -m 644 README.md CHANGELOG.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
+	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
 uninstall: ## removes what install put there
 	rm -rf $(foreach f,bin/dynalith share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
 deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
