@@ -231,23 +231,19 @@ struct framing {
 	const char *length;
 };
 
-/* libmicrohttpd lets pass what others read as the end of a line or of a text. */
-static bool has_control(const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7F)
-			return true;
-	}
-	return false;
-}
-
-/* libmicrohttpd 0.9.75 adds a line that was folded to the name of its header. */
+/* Whether the name is the wanted one, in small letters; libmicrohttpd 0.9.75 adds a line that was folded to the name of its header. */
 static bool is_name(struct str name, struct str wanted, bool *is_bad)
 {
-	if (name.n < wanted.n || strncasecmp(name.p, wanted.p, wanted.n) != 0)
+	if ((name.p[0] | 0x20) != wanted.p[0] || name.n < wanted.n || strncasecmp(name.p, wanted.p, wanted.n) != 0)
 		return false;
 	*is_bad = *is_bad || name.n > wanted.n;
 	return true;
+}
+
+/* What libmicrohttpd lets pass and others read as the end of a line, or as the header without the space. */
+static bool is_doubtful(const char *name, size_t name_n, const char *value, size_t value_n)
+{
+	return name_n == 0 || name[name_n - 1] == '\t' || memchr(name, ' ', name_n) || memchr(name, '\r', name_n) || memchr(value, '\r', value_n);
 }
 
 static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
@@ -256,13 +252,13 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 	struct str header = {name, name_n};
 
 	(void)kind;
-	if (name_n == 0 || has_control(name, name_n) || has_control(value, value_n) || memchr(name, ' ', name_n) || memchr(name, '\t', name_n)) {
+	if (!value || is_doubtful(name, name_n, value, value_n)) {
 		framing->is_bad = true;
-	} else if (is_name(header, STR("Content-Length"), &framing->is_bad)) {
+	} else if (is_name(header, STR("content-length"), &framing->is_bad)) {
 		framing->lengths++;
 		framing->length = value;
 		framing->is_bad = framing->is_bad || value_n == 0 || strspn(value, "0123456789") != value_n;
-	} else if (is_name(header, STR("Transfer-Encoding"), &framing->is_bad)) {
+	} else if (is_name(header, STR("transfer-encoding"), &framing->is_bad)) {
 		framing->encodings++;
 		framing->is_bad = framing->is_bad || strcasecmp(value, "chunked") != 0;
 	} else if (name_n == 4 && strcasecmp(name, "Host") == 0) {
