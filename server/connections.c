@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -17,6 +18,7 @@ struct connection {
 	struct connection *previous, *next;
 	int fd;
 	bool is_over;
+	atomic_bool is_waiting;
 	_Atomic int64_t until_ms; /* when the phase ends */
 };
 
@@ -43,12 +45,21 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* A request that came and was not read yet is late by our fault. */
+static bool is_our_fault(const struct connection *connection)
+{
+	int unread = 0;
+
+	return atomic_load_explicit(&connection->is_waiting, memory_order_relaxed) && !connection->is_over &&
+	       ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
 static void shut_late(struct connections *connections)
 {
 	int64_t now = now_ms();
 
 	for (struct connection *at = connections->first; at; at = at->next) {
-		if (atomic_load_explicit(&at->until_ms, memory_order_relaxed) <= now) {
+		if (atomic_load_explicit(&at->until_ms, memory_order_relaxed) <= now && !is_our_fault(at)) {
 			shutdown(at->fd, SHUT_RDWR);
 			atomic_store_explicit(&at->until_ms, NEVER, memory_order_relaxed);
 		}
@@ -113,6 +124,7 @@ struct connection *connections_add(struct connections *connections, int fd)
 	pthread_mutex_lock(&connections->mutex);
 	connection->is_over = connections->count >= connections->options.limit;
 	connections->count += !connection->is_over; /* those beyond the limit do not keep others out */
+	atomic_init(&connection->is_waiting, true);
 	atomic_init(&connection->until_ms, now_ms() + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));
 	connection->next = connections->first;
 	if (connection->next)
@@ -152,6 +164,7 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 		return;
 	if (phase != CONNECTION_WORKING)
 		until = now_ms() + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s : options->request_s);
+	atomic_store_explicit(&connection->is_waiting, phase == CONNECTION_WAITING, memory_order_relaxed);
 	atomic_store_explicit(&connection->until_ms, until, memory_order_relaxed);
 }
 

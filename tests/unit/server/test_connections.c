@@ -70,6 +70,23 @@ TEST(a_phase_ends)
 	connections_free(all);
 }
 
+TEST(a_request_that_waits_for_us_is_not_late)
+{
+	const struct connections_options options = {1, 1, 1};
+	struct connections *all = connections_new(&options);
+	int own, peer;
+	struct connection *waiting = add(all, &own, &peer);
+	char byte = 'P';
+
+	CHECK_INT(send(peer, &byte, 1, 0), 1);
+	sleep(3);
+	CHECK_INT(recv(peer, &byte, 1, MSG_DONTWAIT), -1);
+	CHECK_INT(recv(own, &byte, 1, 0), 1);
+	CHECK_INT(recv(peer, &byte, 1, 0), 0);
+	drop(waiting, own, peer);
+	connections_free(all);
+}
+
 TEST(open_files_are_raised)
 {
 	struct rlimit before, after;
@@ -87,4 +104,5 @@ TEST(open_files_are_raised)
 	CHECK_INT(after.rlim_cur, 2000);
 }
 
-TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(a_phase_ends), TEST_CASE(open_files_are_raised))
+TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
+	  TEST_CASE(open_files_are_raised))
