@@ -92,9 +92,10 @@ $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
-unit.protocol := $(filter-out %/test_once,$(unit.protocol))
+unit.protocol := $(filter-out %/test_once %/test_memory,$(unit.protocol))
 endif
 $(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
+$(BUILD)/tests/unit/protocol/test_memory: LDFLAGS += $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
 unit: unit-core unit-storage unit-protocol unit-server
 
 # Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).

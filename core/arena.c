@@ -49,6 +49,15 @@ static void out_of_memory(size_t size)
 	abort();
 }
 
+void *arena_checked(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "dynalith: out of memory\n");
+		abort();
+	}
+	return p;
+}
+
 static struct chunk *chunk_new(size_t size)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk));

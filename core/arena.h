@@ -47,6 +47,12 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size) _
  */
 void *arena_room(struct arena *arena, void *array, size_t n, size_t size) __attribute__((returns_nonnull));
 
+/*
+ * What malloc or one of its like gave, for what outlives every request; where that is NULL, the process ends as it does when an arena's
+ * memory runs out.
+ */
+void *arena_checked(void *p) __attribute__((returns_nonnull));
+
 /* Bytes handed out since the last reset; for memory limits and metrics. */
 size_t arena_used(const struct arena *arena);
 

@@ -70,9 +70,7 @@ static struct exchange *exchange_new(struct http *http)
 	pthread_mutex_unlock(&http->mutex);
 	arena = exchange ? exchange->arena : arena_new(ARENA_KEEP);
 	if (!exchange)
-		exchange = malloc(sizeof(*exchange));
-	if (!exchange)
-		abort();
+		exchange = arena_checked(malloc(sizeof(*exchange)));
 	*exchange = (struct exchange){.http = http, .arena = arena};
 	atomic_fetch_add(&http->options.stats->requests, 1);
 	return exchange;

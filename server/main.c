@@ -242,6 +242,7 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a full disk, no end */
 	crash_install();
 	switch (config_read(arena, argc, argv, &config)) {
 	case CONFIG_DONE:

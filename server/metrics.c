@@ -51,16 +51,11 @@ static _Thread_local unsigned thread_number; /* from 1 */
 
 struct metrics *metrics_new(void)
 {
-	struct metrics *metrics = calloc(1, sizeof(*metrics));
+	struct metrics *metrics = arena_checked(calloc(1, sizeof(*metrics)));
 
-	if (!metrics)
-		abort();
 	metrics->rows = op_count() + 1;
-	for (size_t i = 0; i < SHARDS; i++) {
-		metrics->shards[i] = calloc(1, sizeof(struct shard) + metrics->rows * sizeof(struct row));
-		if (!metrics->shards[i])
-			abort();
-	}
+	for (size_t i = 0; i < SHARDS; i++)
+		metrics->shards[i] = arena_checked(calloc(1, sizeof(struct shard) + metrics->rows * sizeof(struct row)));
 	for (enum code code = 0; code < ERR_COUNT; code++) {
 		while (strcmp(err_info(metrics->columns[code])->name, err_info(code)->name) != 0)
 			metrics->columns[code]++;

@@ -42,10 +42,8 @@ struct signature {
 
 struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credentials, size_t n)
 {
-	struct sigv4 *sigv4 = calloc(1, sizeof(*sigv4));
+	struct sigv4 *sigv4 = arena_checked(calloc(1, sizeof(*sigv4)));
 
-	if (!sigv4)
-		abort();
 	sigv4->mode = mode;
 	sigv4->credentials = credentials;
 	sigv4->credential_count = n;

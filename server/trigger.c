@@ -447,19 +447,15 @@ static void *run(void *context)
 
 struct triggers *trigger_start(const struct trigger_options *options)
 {
-	struct triggers *triggers = calloc(1, sizeof(*triggers));
+	struct triggers *triggers = arena_checked(calloc(1, sizeof(*triggers)));
 	const char *at = options->specs;
 	struct str spec;
 	size_t n = 0;
 
-	if (!triggers)
-		abort();
 	while (next_spec(&at, &spec))
 		n++;
 	triggers->options = *options;
-	triggers->v = calloc(n ? n : 1, sizeof(*triggers->v));
-	if (!triggers->v)
-		abort();
+	triggers->v = arena_checked(calloc(n ? n : 1, sizeof(*triggers->v)));
 	at = options->specs;
 	while (next_spec(&at, &spec)) {
 		struct trigger *trigger = &triggers->v[triggers->n];

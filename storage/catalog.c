@@ -102,13 +102,10 @@ static void insert(struct catalog *catalog, struct str key, struct table *table)
 
 	if (catalog->n == catalog->capacity) {
 		catalog->capacity = catalog->capacity ? catalog->capacity * 2 : 16;
-		catalog->entries = realloc(catalog->entries, catalog->capacity * sizeof(*catalog->entries));
-		if (!catalog->entries)
-			abort();
+		catalog->entries = arena_checked(realloc(catalog->entries, catalog->capacity * sizeof(*catalog->entries)));
 	}
-	char *copy = malloc(key.n);
-	if (!copy)
-		abort();
+	char *copy = arena_checked(malloc(key.n));
+
 	memcpy(copy, key.p, key.n);
 	memmove(&catalog->entries[at + 1], &catalog->entries[at], (catalog->n - at) * sizeof(*catalog->entries));
 	catalog->entries[at] = (struct entry){{copy, key.n}, table};
@@ -144,13 +141,11 @@ static bool load_table(void *context, struct str key, struct str record)
 
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err)
 {
-	struct catalog *catalog = calloc(1, sizeof(*catalog));
+	struct catalog *catalog = arena_checked(calloc(1, sizeof(*catalog)));
 	struct store_range all = {{NULL, 0}, {NULL, 0}, false};
 	struct load load = {catalog, err, OK};
 	struct store_txn *txn;
 
-	if (!catalog)
-		abort();
 	catalog->store = store;
 	catalog->options = *options;
 	catalog->vector_memory = vector_cache_memory_new(options->vector_memory_bytes);

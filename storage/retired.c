@@ -11,9 +11,7 @@ static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 
 void retired_add(struct retired *retired, struct table *table)
 {
-	retired->tables = realloc(retired->tables, (retired->n + 1) * sizeof(*retired->tables));
-	if (!retired->tables)
-		abort();
+	retired->tables = arena_checked(realloc(retired->tables, (retired->n + 1) * sizeof(*retired->tables)));
 	retired->tables[retired->n++] = table;
 }
 

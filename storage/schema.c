@@ -13,10 +13,8 @@
 
 struct size_counter *size_counter_new(void)
 {
-	struct size_counter *counter = calloc(1, sizeof(*counter));
+	struct size_counter *counter = arena_checked(calloc(1, sizeof(*counter)));
 
-	if (!counter)
-		abort();
 	atomic_init(&counter->refs, 1);
 	return counter;
 }

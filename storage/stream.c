@@ -22,10 +22,8 @@ struct stream_state {
 
 struct stream_state *stream_state_new(void)
 {
-	struct stream_state *state = calloc(1, sizeof(*state));
+	struct stream_state *state = arena_checked(calloc(1, sizeof(*state)));
 
-	if (!state)
-		abort();
 	atomic_init(&state->refs, 1);
 	return state;
 }

@@ -46,16 +46,9 @@ struct vector_memory {
 	struct vector_cache *caches;
 };
 
-static void *allocated(void *p)
-{
-	if (!p)
-		abort();
-	return p;
-}
-
 struct vector_memory *vector_cache_memory_new(size_t bytes_max)
 {
-	struct vector_memory *memory = allocated(calloc(1, sizeof(*memory)));
+	struct vector_memory *memory = arena_checked(calloc(1, sizeof(*memory)));
 
 	memory->bytes_max = bytes_max;
 	pthread_mutex_init(&memory->lock, NULL);
@@ -127,8 +120,8 @@ static struct vector_cache *acquire(struct vector_memory *memory, struct keyspac
 	while (cache && !is_same(cache->keyspace, keyspace))
 		cache = cache->next;
 	if (!cache && dimensions > 0) {
-		cache = allocated(calloc(1, sizeof(*cache)));
-		cache->journal = allocated(calloc(JOURNAL_SIZE, sizeof(*cache->journal)));
+		cache = arena_checked(calloc(1, sizeof(*cache)));
+		cache->journal = arena_checked(calloc(JOURNAL_SIZE, sizeof(*cache->journal)));
 		cache->memory = memory;
 		cache->keyspace = keyspace;
 		cache->dimensions = dimensions;
@@ -172,7 +165,7 @@ void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace)
 
 static struct str duplicate(struct str s)
 {
-	char *copy = allocated(malloc(s.n + 1));
+	char *copy = arena_checked(malloc(s.n + 1));
 
 	memcpy(copy, s.p, s.n);
 	return (struct str){copy, s.n};
@@ -219,7 +212,7 @@ static float *new_matrix(size_t bytes)
 	void *matrix = NULL;
 
 	if (posix_memalign(&matrix, is_huge ? HUGE_PAGE : ROW_ALIGNMENT, bytes) != 0)
-		abort();
+		matrix = arena_checked(NULL);
 #ifdef MADV_HUGEPAGE
 	if (is_huge)
 		(void)madvise(matrix, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
@@ -236,8 +229,8 @@ static void grow(struct vector_cache *cache, size_t capacity)
 		memcpy(matrix, cache->matrix, cache->n * cache->dimensions * sizeof(float));
 	free(cache->matrix);
 	cache->matrix = matrix;
-	cache->slots = allocated(realloc(cache->slots, capacity * sizeof(*cache->slots)));
-	cache->order = allocated(realloc(cache->order, capacity * sizeof(*cache->order)));
+	cache->slots = arena_checked(realloc(cache->slots, capacity * sizeof(*cache->slots)));
+	cache->order = arena_checked(realloc(cache->order, capacity * sizeof(*cache->order)));
 	cache->capacity = capacity;
 }
 
@@ -275,7 +268,7 @@ static bool set_slot(struct vector_cache *cache, struct arena *arena, const stru
 	if (!str_is_set(image) || !make_filter(arena, index->vector, image, &filter))
 		return false;
 	vector_row_floats(index, value, floats);
-	char *text = allocated(malloc(key.n + filter.n + 1));
+	char *text = arena_checked(malloc(key.n + filter.n + 1));
 	memcpy(text, key.p, key.n);
 	memcpy(text + key.n, filter.p, filter.n);
 	cache->slots[slot] = (struct vector_slot){{text, key.n}, {text + key.n, filter.n}, vector_square(floats, cache->dimensions),

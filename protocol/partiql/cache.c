@@ -21,9 +21,9 @@ struct partiql_cache {
 
 struct partiql_cache *partiql_cache_new(void)
 {
-	struct partiql_cache *cache = calloc(1, sizeof(*cache));
+	struct partiql_cache *cache = arena_checked(calloc(1, sizeof(*cache)));
 
-	if (!cache || pthread_mutex_init(&cache->mutex, NULL) != 0)
+	if (pthread_mutex_init(&cache->mutex, NULL) != 0)
 		abort();
 	return cache;
 }
@@ -81,10 +81,8 @@ static void keep(struct partiql_cache *cache, struct partiql_kept *kept)
 /* A tree with one reference. */
 static enum code parse(struct str text, struct partiql_kept **out, struct err *err)
 {
-	struct partiql_kept *kept = calloc(1, sizeof(*kept));
+	struct partiql_kept *kept = arena_checked(calloc(1, sizeof(*kept)));
 
-	if (!kept)
-		abort();
 	atomic_init(&kept->refs, 1);
 	kept->arena = arena_new(0);
 	kept->text = str_copy(kept->arena, text);

@@ -203,10 +203,8 @@ struct store *trace_store_new(struct store *inner)
 		trace_close, trace_begin, trace_commit, trace_abort, trace_create, trace_drop, trace_stat, trace_get, trace_put, trace_del,
 		trace_scan,
 	};
-	struct trace_store *store = calloc(1, sizeof(*store));
+	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
-	if (!store)
-		abort();
 	store->base.ops = &ops;
 	store->inner = inner;
 	pthread_mutex_init(&store->mutex, NULL);

@@ -108,13 +108,15 @@ static inline struct world world_open(const char *path)
 	struct err err = err_in(world.arena);
 	struct store *inner = NULL;
 
-	if (sqlite_store_open(&options, &inner, &err) != OK) {
+	bool is_open = sqlite_store_open(&options, &inner, &err) == OK;
+	if (is_open) {
+		world.store = trace_store_new(inner);
+		is_open = world_open_catalog(&world, &err);
+	}
+	if (!is_open) {
 		fprintf(stderr, STR_FMT "\n", STR_ARG(err.message));
 		abort();
 	}
-	world.store = trace_store_new(inner);
-	if (!world_open_catalog(&world, &err))
-		abort();
 	return world;
 }
 

@@ -1,0 +1,153 @@
+"""A disk that is full, as the server's clients see it: errors they may retry, no wrong answer, and all goes on when there is room again."""
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import threading
+
+from harness import Server, key, run
+from wire import Client, Refused
+
+FULL = ("InternalServerError", 500)
+
+
+def s(text):
+    return {"S": str(text)}
+
+
+def create(client):
+    client("CreateTable", TableName="disk", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK"),
+           AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "g")],
+           GlobalSecondaryIndexes=[{"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}}])
+
+
+def item(name, size):
+    return {"PK": s(name), "g": s("all"), "pad": s("x" * size)}
+
+
+def fill(client, written, size, tag, most=3000):
+    """Writes until the disk is full; what was acknowledged goes to `written`, the error that ended it is returned."""
+    for i in range(most):
+        name = f"{tag}-{i}"
+        try:
+            client("PutItem", TableName="disk", Item=item(name, size))
+            written[name] = size
+        except Refused as refused:
+            assert (refused.name, refused.status) == FULL, refused
+            return refused
+    raise AssertionError("the disk was never full")
+
+
+def check(client, written):
+    for index in ({}, {"IndexName": "by-g"}):
+        found = {i["PK"]["S"]: len(i["pad"]["S"]) for i in client.all("Scan", TableName="disk", **index)}
+        assert found == written, (index, found.keys() ^ written.keys())
+
+
+def fill_from_several(server, written):
+    clients = [Client(server.port) for _ in range(4)]
+    own = [{} for _ in clients]
+    errors = []
+
+    def work(number):
+        try:
+            fill(clients[number], own[number], 3000, f"t{number}")
+        except AssertionError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+    for part in own:
+        written |= part
+
+
+def check_transactions(client, written):
+    """All or nothing on a full disk too."""
+    try:
+        client("TransactWriteItems", TransactItems=[{"Put": {"TableName": "disk", "Item": item(f"both-{i}", 300_000)}} for i in range(8)])
+        written |= {f"both-{i}": 300_000 for i in range(8)}
+    except Refused as refused:
+        assert (refused.name, refused.status) == FULL, refused
+    check(client, written)
+
+
+def use_full_disk(server, make_room):
+    client = Client(server.port)
+    create(client)
+    written = {}
+    fill(client, written, 100_000, "large")
+    fill_from_several(server, written)
+    check(client, written)
+    check_transactions(client, written)
+    assert server.process.poll() is None
+    make_room()
+    for i in range(5):
+        client("PutItem", TableName="disk", Item=item(f"after-{i}", 50_000))
+        written[f"after-{i}"] = 50_000
+    name = next(iter(written))
+    client("DeleteItem", TableName="disk", Key={"PK": s(name)})
+    del written[name]
+    check(client, written)
+    server.kill()
+    with sqlite3.connect(server.argv[server.argv.index("--db-path") + 1]) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()
+    server.start()
+    client.close()
+    check(Client(server.port), written)
+
+
+def a_small_file_system():
+    """A tmpfs, where this process may mount one."""
+    folder = tempfile.mkdtemp(prefix="dynalith-tmpfs-")
+    mount = lambda options: subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True).returncode == 0
+    try:
+        if os.geteuid() != 0 or not mount("size=3m"):
+            print("e2e disk: no tmpfs can be mounted here: skipped")
+            return
+        server = Server("--db-path", f"{folder}/data.db", "--durability", "full")
+        server.argv.remove("--in-memory")
+        server.kill()
+        server.start()
+        use_full_disk(server, lambda: mount("remount,size=32m"))
+        server.stop()
+    finally:
+        subprocess.run(["umount", folder], capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def a_limit_of_the_file_size():
+    """RLIMIT_FSIZE: writes beyond it fail with EFBIG, and would by default end the process with a signal."""
+    server = Server(disk=True)
+    if not hasattr(resource, "prlimit"):
+        print("e2e disk: no prlimit here: skipped")
+        return
+    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
+    use_full_disk(server, lambda: resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard)))
+    server.stop()
+
+
+def no_room_to_start():
+    """A start without room fails in one line, and does no harm."""
+    server = Server(disk=True)
+    client = Client(server.port)
+    create(client)
+    client("PutItem", TableName="disk", Item=item("one", 10))
+    server.kill()
+    ended = subprocess.run(server.argv, stderr=subprocess.PIPE, text=True, timeout=60, cwd=server.folder,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+    assert ended.returncode != 0 and len(ended.stderr.strip().splitlines()) == 1, ended
+    server.start()
+    client.close()
+    check(Client(server.port), {"one": 10})
+    server.stop()
+
+
+run("disk", [a_small_file_system, a_limit_of_the_file_size, no_room_to_start])
