@@ -279,6 +279,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	}
 	if (code == OK && token && token->was_done) {
 		code = read_costs(run, err);
+		if (code == OK) /* the answer says that it is done: it must be as safe as the first one's */
+			return store_commit(run->txn, err);
 		store_abort(run->txn);
 		return code;
 	}

@@ -58,15 +58,16 @@ static const struct kind {
 	unsigned calls; /* 0: allocations */
 	int result;
 	bool is_sticky;
+	bool is_last; /* after it a store may refuse to write until the next start: nobody knows what the disk has */
 } kinds[] = {
-	{"a full disk", FAULT_WRITE, SQLITE_FULL, true},
-	{"a write", FAULT_WRITE, SQLITE_IOERR_WRITE, false},
-	{"a sync", FAULT_SYNC, SQLITE_IOERR_FSYNC, false},
-	{"a read", FAULT_READ, SQLITE_IOERR_READ, false},
-	{"a size", FAULT_SIZE, SQLITE_IOERR_FSTAT, false},
-	{"a lock", FAULT_LOCK, SQLITE_IOERR_LOCK, false},
-	{"shared memory", FAULT_SHM, SQLITE_IOERR_SHMMAP, false},
-	{"an allocation", 0, SQLITE_NOMEM, false},
+	{"a full disk", FAULT_WRITE, SQLITE_FULL, true, false},
+	{"a write", FAULT_WRITE, SQLITE_IOERR_WRITE, false, false},
+	{"a sync", FAULT_SYNC, SQLITE_IOERR_FSYNC, false, true},
+	{"a read", FAULT_READ, SQLITE_IOERR_READ, false, false},
+	{"a size", FAULT_SIZE, SQLITE_IOERR_FSTAT, false, false},
+	{"a lock", FAULT_LOCK, SQLITE_IOERR_LOCK, false, false},
+	{"shared memory", FAULT_SHM, SQLITE_IOERR_SHMMAP, false, false},
+	{"an allocation", 0, SQLITE_NOMEM, false, false},
 };
 
 static void strike_at(const struct kind *kind, uint64_t n)
@@ -153,18 +154,31 @@ static bool check_integrity(const char *path)
 	return is_sound;
 }
 
-/* After the fault: the right state, and a store that takes and gives rows. */
-static void check_after_fault(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n, bool *is_changed)
-{
-	static const struct world_request put = {"PutItem", "{'TableName':'vec','Item':{'pk':{'S':'proof'}}}"};
-	static const struct world_request del = {"DeleteItem", "{'TableName':'vec','Key':{'pk':{'S':'proof'}}}"};
-	bool is_right = response->status == trial->scenario->status && str_eq(response->body, trial->answer);
-	bool is_failure = response->status == 500 && str_contains(response->body, STR("#InternalServerError\""));
+static const struct world_request put_proof = {"PutItem", "{'TableName':'vec','Item':{'pk':{'S':'proof'}}}"};
+static const struct world_request delete_proof = {"DeleteItem", "{'TableName':'vec','Key':{'pk':{'S':'proof'}}}"};
 
-	if (!is_right && !is_failure) {
+static bool is_failure(const struct op_response *response)
+{
+	return response->status == 500 && str_contains(response->body, STR("#InternalServerError\""));
+}
+
+/* Whether it is the right answer. */
+static bool check_answer(struct trial *trial, const struct op_response *response, uint64_t n)
+{
+	bool is_right = response->status == trial->scenario->status && str_eq(response->body, trial->answer);
+
+	if (!is_right && !is_failure(response)) {
 		fail(trial, n, "neither the right answer nor InternalServerError:");
 		fprintf(stderr, "\t%d " STR_FMT "\n", response->status, STR_ARG(response->body));
 	}
+	return is_right;
+}
+
+/* After the fault: the right state, and a store that takes and gives rows. */
+static void check_after_fault(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n, bool *is_changed)
+{
+	bool is_right = check_answer(trial, response, n);
+
 	world_upkeep(world);
 	struct str now = world_view(world, world->arena);
 	bool is_before = str_eq(now, trial->before), is_after = str_eq(now, trial->after);
@@ -175,7 +189,7 @@ static void check_after_fault(struct trial *trial, struct world *world, const st
 	if (!str_eq(now, world_view_anew(world, world->arena)))
 		fail(trial, n, "what is in memory differs from what is stored");
 	int status = strstr(trial->scenario->request.body, "'vec'") && strstr(trial->scenario->request.op, "DeleteTable") && is_after ? 400 : 200;
-	if (world_call(world, put).status != status || world_call(world, del).status != status)
+	if (world_call(world, put_proof).status != status || world_call(world, delete_proof).status != status)
 		fail(trial, n, "no writing after the fault");
 	*is_changed = !is_before;
 }
@@ -191,6 +205,25 @@ static void check_next_start(struct trial *trial, struct world *world, uint64_t 
 	struct world next = world_open(place.path);
 	world_upkeep(&next);
 	if (!str_eq(world_view(&next, next.arena), last))
+		fail(trial, n, "the next start sees something else");
+	world_free(&next);
+}
+
+/* The same where the store may have ended its writing: an answer that is no failure is true after the next start. */
+static void check_last(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n)
+{
+	bool is_right = check_answer(trial, response, n);
+	struct op_response proof = world_call(world, delete_proof);
+
+	if (proof.status >= 500 && !is_failure(&proof))
+		fail(trial, n, "not InternalServerError afterwards");
+	world_free(world);
+	if (!check_integrity(place.path))
+		fail(trial, n, "the file is not sound");
+	struct world next = world_open(place.path);
+	world_upkeep(&next);
+	struct str now = world_view(&next, next.arena);
+	if (!str_eq(now, trial->after) && (is_right || !str_eq(now, trial->before)))
 		fail(trial, n, "the next start sees something else");
 	world_free(&next);
 }
@@ -225,6 +258,11 @@ static void fail_often(struct trial *trial)
 		if (!strike_end(trial->kind))
 			break;
 		last = n;
+		if (trial->kind->is_last) {
+			check_last(trial, &world, &response, n);
+			world = world_fresh();
+			continue;
+		}
 		check_after_fault(trial, &world, &response, n, &is_changed);
 		if (is_changed) {
 			check_next_start(trial, &world, n);

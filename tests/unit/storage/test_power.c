@@ -19,7 +19,7 @@
 #define ROWS 48
 #define VALUE_MAX 9000
 #define WRITERS_MAX 4
-#define TRANSACTIONS 80 /* per round, all threads together */
+#define TRANSACTIONS_MAX 400 /* per round, all threads together: the log grows until it is moved */
 
 struct random {
 	uint64_t state;
@@ -99,6 +99,7 @@ struct machine {
 	struct store *store;
 	pthread_mutex_t mutex;
 	uint64_t acknowledged, attempted, last; /* counts; `last` ends the round */
+	uint64_t closed;                        /* rounds that ended with all written and closed */
 };
 
 static enum code get_count(struct store_txn *txn, struct arena *arena, uint64_t *count, struct err *err)
@@ -214,7 +215,7 @@ static void run_writers(struct machine *machine)
 	pthread_t threads[WRITERS_MAX];
 	size_t n = 1 + draw(&machine->random, WRITERS_MAX);
 
-	machine->last = machine->model.count + TRANSACTIONS;
+	machine->last = machine->model.count + 1 + draw(&machine->random, TRANSACTIONS_MAX);
 	for (size_t i = 0; i < n; i++)
 		CHECK_INT(pthread_create(&threads[i], NULL, write_all, machine), 0);
 	for (size_t i = 0; i < n; i++)
@@ -234,7 +235,7 @@ static void live(struct machine *machine, bool is_short)
 	bool is_closed = false;
 
 	/* short lives try opening, middle ones writing, long ones checkpoints and closing */
-	fault_vfs_cut(1 + draw(&machine->random, is_short || draw(&machine->random, 3) == 0 ? 60 : 2500));
+	fault_vfs_cut(1 + draw(&machine->random, is_short || draw(&machine->random, 3) == 0 ? 60 : 900));
 	machine->acknowledged = machine->attempted = machine->model.count;
 	if (open_store(machine) == OK) {
 		if (set_up(machine))
@@ -242,6 +243,7 @@ static void live(struct machine *machine, bool is_short)
 		store_close(machine->store);
 		is_closed = !fault_vfs_is_off();
 	}
+	machine->closed += is_closed;
 	/* what a store wrote that was closed in peace is on the disk */
 	if (is_closed && machine->fixture.options.durability != DURABILITY_OFF)
 		CHECK_INT(machine->acknowledged, machine->attempted);
@@ -320,7 +322,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 /* The disk is a new one in one of so many rounds, so that creation is cut as well. */
 static void cut_often(enum durability durability, uint64_t rounds_per_disk)
 {
-	uint64_t cuts = setting("POWER_CUTS", 60), seed = setting("POWER_SEED", 1);
+	uint64_t cuts = setting("POWER_CUTS", 40), seed = setting("POWER_SEED", 1);
 	struct machine machine = {.random = {seed * 1000 + durability}, .mutex = PTHREAD_MUTEX_INITIALIZER};
 	uint64_t kept = 0;
 
@@ -340,7 +342,8 @@ static void cut_often(enum durability durability, uint64_t rounds_per_disk)
 				i, seed, machine.acknowledged, machine.attempted, machine.model.count);
 	}
 	if (getenv("POWER_CUTS"))
-		printf("durability %d: %" PRIu64 " cuts, %" PRIu64 " transactions kept\n", (int)durability, cuts, kept + machine.model.count);
+		printf("durability %d: %" PRIu64 " cuts, %" PRIu64 " of them after closing, %" PRIu64 " transactions kept\n", (int)durability, cuts,
+		       machine.closed, kept + machine.model.count);
 	fault_vfs_reset(0);
 	fixture_free(&machine.fixture);
 }
