@@ -261,6 +261,28 @@ class Tables:
             self.expected[name] = False
 
 
+def expire_until_gone(port, broken):
+    """One more connection, whose items are due as they are written: the sweep deletes them, before the kill or after it."""
+    client = Client(port)
+    try:
+        for number in range(1_000_000):
+            client("PutItem", TableName="crash", Item={"PK": s("due"), "SK": s(number), "GSI1PK": s("due"), "GSI1SK": s(number), "at": s(number),
+                                                       "ttl": n(int(time.time()) - 10)})
+    except Gone:
+        pass
+    except Exception as error:
+        broken.append(error)
+    client.close()
+
+
+def wait_for_sweep(client):
+    for _ in range(2000):
+        if client("Query", TableName="crash", KeyConditionExpression="PK = :d", ExpressionAttributeValues={":d": s("due")}, Select="COUNT")["Count"] == 0:
+            return
+        time.sleep(0.01)
+    raise AssertionError("items that are due are not deleted")
+
+
 class Replay:
     """The stream of the table from its beginning, read on after every restart."""
 
@@ -343,6 +365,7 @@ def check_file(path, table=None):
 
 def check(client, writers, tables, replay):
     read = lambda: {(item["PK"]["S"], item["SK"]["S"]): item for item in client.all("Scan", TableName="crash", ConsistentRead=True)}
+    wait_for_sweep(client)
     found = read()
     for writer in writers:
         writer.settle(client, found)
@@ -370,21 +393,23 @@ def restart(server, rng):
 
 def kill_often(durability, kills, seed):
     rng = random.Random(seed)
-    server = Server("--durability", durability, "--stream-rotate-records", "300", disk=True)
+    server = Server("--durability", durability, "--stream-rotate-records", "300", "--ttl-period", "50", disk=True)
     path = f"{server.folder}/data.db"
     create(Client(server.port))
     writers = [Writer(i, seed) for i in range(WRITERS)]
     tables, replay = Tables(seed), Replay()
-    interrupted = 0
+    interrupted, broken = 0, []
     for kill in range(kills):
         threads = [threading.Thread(target=w.write_until_gone, args=(server.port,)) for w in writers]
         threads.append(threading.Thread(target=tables.run_until_gone, args=(server.port,)))
+        threads.append(threading.Thread(target=expire_until_gone, args=(server.port, broken)))
         for thread in threads:
             thread.start()
         time.sleep(0.01 + rng.random() * 0.3)
         server.kill()
         for thread in threads:
             thread.join()
+        assert not broken, broken
         interrupted += sum(1 for w in writers if w.attempt)
         check_file(path)
         restart(server, rng)
