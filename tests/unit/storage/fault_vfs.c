@@ -244,7 +244,10 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 	return result != SQLITE_OK ? result : real->pMethods->xTruncate(real, size);
 }
 
-/* Nothing is really synced: the files of a test need not survive the machine. */
+/*
+ * Nothing is really synced: the files of a test need not survive the machine. Now and then it takes a while, as disks do; what is written
+ * meanwhile is not in it.
+ */
 static int file_sync(sqlite3_file *base, int flags)
 {
 	struct disk_file *file = own(base)->disk;
@@ -258,7 +261,10 @@ static int file_sync(sqlite3_file *base, int flags)
 		if (file->is_journal && file->was_created)
 			sync_folder();
 	}
+	useconds_t pause = draw(4) == 0 ? (useconds_t)draw(500) : 0;
 	pthread_mutex_unlock(&disk.mutex);
+	if (pause)
+		usleep(pause);
 	return result;
 }
 
