@@ -7,7 +7,6 @@
  */
 #include <sqlite3.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "tests/unit/protocol/world.h"
 #include "tests/unit/storage/fault_vfs.h"
@@ -89,40 +88,12 @@ static bool strike_end(const struct kind *kind)
 	return has_struck;
 }
 
-static struct {
-	char directory[32], path[64], template[64]; /* the data file; a store of the beginning to copy */
-} place;
-
-static void copy_file(const char *from, const char *to)
-{
-	static char bytes[1 << 20];
-	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-
-	if (!in || !out)
-		abort();
-	size_t n = fread(bytes, 1, sizeof(bytes), in);
-	if (n == sizeof(bytes) || fwrite(bytes, 1, n, out) != n)
-		abort();
-	fclose(in);
-	fclose(out);
-}
-
-static void remove_files(const char *path)
-{
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-	char name[96];
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
-		unlink(name);
-	}
-}
+static struct world_place place;
 
 /* A world of the beginning whose caches are cold. */
 static struct world world_fresh(void)
 {
-	remove_files(place.path);
-	copy_file(place.template, place.path);
+	world_place_reset(&place);
 	fault_vfs_reset(1);
 	return world_open(place.path);
 }
@@ -339,16 +310,8 @@ int main(void)
 
 	memory_install();
 	fault_vfs_install();
-	memcpy(place.directory, "/tmp/dynalith-disk-XXXXXX", sizeof("/tmp/dynalith-disk-XXXXXX"));
-	if (!mkdtemp(place.directory))
-		abort();
-	snprintf(place.path, sizeof(place.path), "%s/data.db", place.directory);
-	snprintf(place.template, sizeof(place.template), "%s/template.db", place.directory);
-	struct world world = world_new(place.template);
-	world_free(&world);
+	place = world_place_new();
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
-	remove_files(place.path);
-	remove_files(place.template);
-	rmdir(place.directory);
+	world_place_free(&place);
 	return status;
 }

@@ -43,40 +43,7 @@ void *__wrap_realloc(void *p, size_t size)
 	return is_exhausted() ? NULL : __real_realloc(p, size);
 }
 
-static struct {
-	char directory[32], path[64], template[64];
-} place;
-
-static void copy_file(const char *from, const char *to)
-{
-	static char bytes[1 << 20];
-	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-
-	if (!in || !out)
-		abort();
-	size_t n = fread(bytes, 1, sizeof(bytes), in);
-	if (n == sizeof(bytes) || fwrite(bytes, 1, n, out) != n)
-		abort();
-	fclose(in);
-	fclose(out);
-}
-
-static void remove_files(const char *path)
-{
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-	char name[96];
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
-		unlink(name);
-	}
-}
-
-static void take_beginning(void)
-{
-	remove_files(place.path);
-	copy_file(place.template, place.path);
-}
+static struct world_place place;
 
 enum ending { ENDED_RIGHT, ENDED_FAILED, ENDED_WRONG, ENDED_ABORTED, ENDED_UNTOUCHED };
 
@@ -156,7 +123,7 @@ static enum ending live_apart(struct trial *trial, uint64_t n)
 
 static void run_without_fault(struct trial *trial)
 {
-	take_beginning();
+	world_place_reset(&place);
 	struct world world = world_open(place.path);
 	trial->before = world_view(&world, trial->arena);
 	struct op_response response = world_call(&world, trial->scenario->request);
@@ -169,7 +136,7 @@ static void run_without_fault(struct trial *trial)
 
 static bool try_allocation(struct trial *trial, uint64_t n)
 {
-	take_beginning();
+	world_place_reset(&place);
 	enum ending ending = live_apart(trial, n);
 	struct world world = world_open(place.path);
 	world_upkeep(&world);
@@ -210,16 +177,8 @@ int main(void)
 {
 	static const struct test_case cases[] = {TEST_CASE(every_allocation_may_fail)};
 
-	memcpy(place.directory, "/tmp/dynalith-memory-XXXXXX", sizeof("/tmp/dynalith-memory-XXXXXX"));
-	if (!mkdtemp(place.directory))
-		abort();
-	snprintf(place.path, sizeof(place.path), "%s/data.db", place.directory);
-	snprintf(place.template, sizeof(place.template), "%s/template.db", place.directory);
-	struct world world = world_new(place.template);
-	world_free(&world);
+	place = world_place_new();
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
-	remove_files(place.path);
-	remove_files(place.template);
-	rmdir(place.directory);
+	world_place_free(&place);
 	return status;
 }

@@ -7,6 +7,8 @@
 #ifndef DYNALITH_TEST_WORLD_H
 #define DYNALITH_TEST_WORLD_H
 
+#include <unistd.h>
+
 #include "core/buf.h"
 #include "protocol/op.h"
 #include "storage/backfill.h"
@@ -17,8 +19,6 @@
 #define WORLD_NOW 1700000000000
 #define WORLD_TABLES 6 /* more than any scenario makes; table 0 is the system's */
 #define WORLD_PARTS 22
-
-int getentropy(void *bytes, size_t n);
 
 int getentropy(void *bytes, size_t n)
 {
@@ -136,6 +136,58 @@ static inline void world_free(struct world *world)
 	store_close(world->store);
 	arena_free(world->request);
 	arena_free(world->arena);
+}
+
+/* A folder with a data file, and a store of the beginning to copy it from. */
+struct world_place {
+	char directory[32], path[64], template[64];
+};
+
+static inline void world_remove_files(const char *path)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	char name[96];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		unlink(name);
+	}
+}
+
+static inline struct world_place world_place_new(void)
+{
+	struct world_place place = {.directory = "/tmp/dynalith-world-XXXXXX"};
+
+	if (!mkdtemp(place.directory))
+		abort();
+	snprintf(place.path, sizeof(place.path), "%s/data.db", place.directory);
+	snprintf(place.template, sizeof(place.template), "%s/template.db", place.directory);
+	struct world world = world_new(place.template);
+	world_free(&world);
+	return place;
+}
+
+/* The data file is that of the beginning again. */
+static inline void world_place_reset(const struct world_place *place)
+{
+	static char bytes[1 << 20];
+
+	world_remove_files(place->path);
+	FILE *in = fopen(place->template, "rb"), *out = fopen(place->path, "wb");
+	if (!in || !out)
+		abort();
+	size_t n = fread(bytes, 1, sizeof(bytes), in);
+	if (n == sizeof(bytes) || fwrite(bytes, 1, n, out) != n)
+		abort();
+	fclose(in);
+	fclose(out);
+}
+
+static inline void world_place_free(const struct world_place *place)
+{
+	world_remove_files(place->path);
+	world_remove_files(place->template);
+	rmdir(place->directory);
 }
 
 struct world_dump {
