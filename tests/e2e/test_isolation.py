@@ -8,7 +8,7 @@ What holds at every look: the accounts of a group, written by transactions only,
 a collection, or of a collection of an index, is one look; a Scan of several pages is not, and is checked for what it may not lose.
 At the end: each counter is the number of steps that were acknowledged; each place has the one winner who was told so.
 
-ISOLATION_SECONDS=N (default 3), ISOLATION_SEED=N.
+ISOLATION_SECONDS=N (default 2), ISOLATION_SEED=N.
 """
 import multiprocessing
 import os
@@ -19,7 +19,7 @@ import time
 from harness import Server, key, run
 from wire import Client, Refused
 
-SECONDS = float(os.environ.get("ISOLATION_SECONDS", "3"))
+SECONDS = float(os.environ.get("ISOLATION_SECONDS", "2"))
 SEED = int(os.environ.get("ISOLATION_SEED", "1"))
 PROCESSES, THREADS = 4, 4
 GROUPS, ACCOUNTS, START = 2, 6, 100
@@ -239,8 +239,8 @@ def check_end(client, tallies):
     assert int(items["once", "1"]["n"]["N"]) == len(tokens), f"{items['once', '1']['n']} for {len(tokens)} tokens"
 
 
-def contend_on(what, **kwargs):
-    server = Server(**kwargs)
+def contend_on(what, *flags, **kwargs):
+    server = Server(*flags, **kwargs)
     client = Client(server.port)
     create(client)
     context = multiprocessing.get_context("fork")
@@ -273,4 +273,9 @@ def on_disk():
     contend_on("on disk", disk=True)
 
 
-run("isolation", [in_memory, on_disk])
+def on_disk_with_synced_commits():
+    """Commits wait for shared syncs with the writer's lock let go."""
+    contend_on("on disk, synced", "--durability", "full", disk=True)
+
+
+run("isolation", [in_memory, on_disk, on_disk_with_synced_commits])
