@@ -20,6 +20,22 @@
 
 #include "core/str.h"
 
+/* By what tests that try many of a kind are to try fewer: builds with sanitizers are so much slower. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_SLOWNESS 8
+#elif __has_feature(address_sanitizer)
+#define TEST_SLOWNESS 2
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define TEST_SLOWNESS 8
+#elif defined(__SANITIZE_ADDRESS__)
+#define TEST_SLOWNESS 2
+#endif
+#ifndef TEST_SLOWNESS
+#define TEST_SLOWNESS 1
+#endif
+
 struct test_case {
 	const char *name;
 	void (*run)(void);

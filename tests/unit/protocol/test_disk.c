@@ -214,7 +214,7 @@ static void run_without_fault(struct trial *trial)
 
 static uint64_t next_number(const struct kind *kind, uint64_t n)
 {
-	return n + 1 + (kind->calls || getenv("FAULTS_ALL") ? 0 : n / 4);
+	return n + 1 + (kind->calls || getenv("FAULTS_ALL") ? 0 : n * TEST_SLOWNESS / 4);
 }
 
 static void fail_often(struct trial *trial)

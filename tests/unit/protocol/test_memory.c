@@ -166,7 +166,7 @@ TEST(every_allocation_may_fail)
 		run_without_fault(&trial);
 		/* the start's allocations come first and are the same for all: some of them are enough for most */
 		for (; test_failures <= FAILURES_MAX && try_allocation(&trial, n); total++)
-			n += i == 0 || n >= 22 ? 1 : 7;
+			n += i == 0 || n >= 22 ? TEST_SLOWNESS : 7 * TEST_SLOWNESS;
 		arena_free(trial.arena);
 	}
 	if (getenv("FAULTS_ALL"))

@@ -322,7 +322,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 /* The disk is a new one in one of so many rounds, so that creation is cut as well. */
 static void cut_often(enum durability durability, uint64_t rounds_per_disk)
 {
-	uint64_t cuts = setting("POWER_CUTS", 40), seed = setting("POWER_SEED", 1);
+	uint64_t cuts = setting("POWER_CUTS", 40 / TEST_SLOWNESS), seed = setting("POWER_SEED", 1);
 	struct machine machine = {.random = {seed * 1000 + durability}, .mutex = PTHREAD_MUTEX_INITIALIZER};
 	uint64_t kept = 0;
 
