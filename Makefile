@@ -74,6 +74,10 @@ $(BUILD)/libraries: $(BUILD)/link scripts/find-libraries $(BUILD)/server/no_tls.
 $(BUILD)/dynalith: $(BUILD)/server/main.o $(BUILD)/libserver.a $(BUILD)/libprotocol.a $(BUILD)/libstorage.a $(BUILD)/libcore.a $(sqlite.object) $(BUILD)/libraries
 	$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
+# For bench-budget, which tells libraries by their files.
+$(BUILD)/dynalith-shared: $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(BUILD)/lib$(r).a)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Unit tests: tests/unit/ROOM/test_X.c, linked with its room and the rooms below.
 libs.core     := core
 libs.storage  := storage core
@@ -163,6 +167,9 @@ bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its r
 bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
+bench-budget: build ## where the instructions of a request go
+	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load build/release/dynalith-shared
+	@for m in memory disk verify; do echo "$$m" && tests/bench/budget --mode $$m $(ARGS) || exit 1; done
 bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes the baseline anew
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/counts --cc $(CC) $(if $(ACCEPT),--accept) $(ARGS)

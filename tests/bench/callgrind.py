@@ -18,7 +18,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MARK = "metrics_text"
+MARK = "show_metrics*"  # called through a table: it stays a function, whatever is compiled across files
 COLLECTIONS = 100  # of 20 items
 # workload, requests that are counted
 WORKLOADS = [
@@ -58,6 +58,14 @@ class Server:
         data = ["--in-memory"] if mode == "memory" else ["--db-path", str(self.dir / "bench.db")]
         plain = [binary, "--port", str(self.port), "--threads", "1", "--ttl-period", "0", "--log-level", "warn", *data]
         counted = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self.dir}/out", f"--dump-before={MARK}", "-q"] + plain
+        self.process = None
+        try:
+            self.set_up(plain, counted)
+        except BaseException:
+            self.stop()  # nobody else can
+            raise
+
+    def set_up(self, plain, counted):
         if self.is_signed:  # the load generator does not sign: the table is filled before signatures count
             self.start(plain)
             self.fill()
@@ -80,6 +88,8 @@ class Server:
         self.load("Setup", COLLECTIONS)
 
     def end(self):
+        if not self.process:
+            return
         self.process.terminate()
         try:
             self.process.wait(60)
@@ -118,7 +128,7 @@ class Server:
         self.dumps += 1
         path = self.dir / f"out.{self.dumps}"
         if not path.exists():
-            raise SystemExit(f"callgrind wrote nothing before {MARK}(): is that function gone?")
+            raise SystemExit(f"callgrind wrote nothing before {MARK}: is that function gone?")
         return path
 
     def load(self, workload, requests, first=0):
@@ -191,10 +201,10 @@ class Profile:
         raise SystemExit(f"{self.path}: no totals")
 
     def read(self):
-        """({function: own instructions}, {(caller, callee): instructions below that call})."""
+        """({(function, file of the code, which may be inlined): own instructions}, {(caller, callee): instructions below that call})."""
         own, calls, names = {}, {}, {}
         at = {"ob": "", "fl": "", "fn": ""}
-        called, is_call = {}, False
+        called, is_call, code = {}, False, ""
 
         def name_of(kind, text):
             match = re.match(r"\((\d+)\)(?: (.*))?$", text)
@@ -212,7 +222,9 @@ class Profile:
                 if match.group(1):
                     called["fl" if kind in ("fi", "fe") else kind] = text
                 elif kind in at:
-                    at[kind] = text  # fi and fe are the files of inlined functions: their cost counts where they were inlined
+                    at[kind] = text
+                if not match.group(1) and kind in ("fl", "fi", "fe"):
+                    code = text
             elif line.startswith("calls="):
                 is_call = True
             elif re.match(r"[-+*\d]", line):
@@ -224,5 +236,5 @@ class Profile:
                     calls[here, there] = calls.get((here, there), 0) + cost
                     called, is_call = {}, False
                 else:
-                    own[here] = own.get(here, 0) + cost
+                    own[here, code] = own.get((here, code), 0) + cost
         return own, calls
