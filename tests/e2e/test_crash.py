@@ -4,7 +4,7 @@ Several connections write, and note what was acknowledged; SIGKILL; the file's i
 too now and then; then every acknowledged write must be there, every transaction as a whole or not at all, and indexes, stream
 and the queue of expiring items must agree with the items.
 
-CRASH_KILLS=N kills N times (default 10), CRASH_SEED=N chooses the moments; half of the kills with --durability full, half with normal.
+CRASH_KILLS=N kills N times (default 10), CRASH_SEED=N chooses the moments; a third of the kills with each --durability.
 """
 import contextlib
 import os
@@ -433,11 +433,15 @@ def kill_often(durability, kills, seed):
 
 
 def killed_with_durability_normal():
-    kill_often("normal", KILLS - KILLS // 2, SEED)
+    kill_often("normal", KILLS - 2 * (KILLS // 3), SEED)
 
 
 def killed_with_durability_full():
-    kill_often("full", KILLS // 2, SEED + 1)
+    kill_often("full", KILLS // 3, SEED + 1)
 
 
-run("crash", [killed_with_durability_normal, killed_with_durability_full])
+def killed_with_durability_off():
+    kill_often("off", KILLS // 3, SEED + 2)
+
+
+run("crash", [killed_with_durability_normal, killed_with_durability_full, killed_with_durability_off])
