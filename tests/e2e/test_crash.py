@@ -17,7 +17,7 @@ import threading
 import time
 
 from harness import Server, key, run
-from wire import Client, Gone, Refused
+from wire import Client, Gone
 
 KILLS = int(os.environ.get("CRASH_KILLS", "10"))
 SEED = int(os.environ.get("CRASH_SEED", "1"))
