@@ -13,10 +13,8 @@ CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
 CFLAGS.debug   := -O1 -g -Werror
 # Across files with GCC only: with clang it takes a linker of its own.
 LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -ffat-lto-objects)
-# Checked on the binary by tests/hardening.
-HARDEN.x86_64 := -fcf-protection
-HARDEN.aarch64 := -mbranch-protection=standard
-HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE $(HARDEN.$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+# Checked on the binary by tests/hardening. No marks of branch targets: they cost 4 % of the instructions, and without marks in libc's start files nothing checks them.
+HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE
 CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
 CFLAGS.asan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=thread
