@@ -129,6 +129,10 @@ def resource_and_lifecycle():
     assert raises("ValidationException", client.search_vectors, **search) == "The table does not have the specified index: added"
 
 
+def turn_clock(server, **change):
+    urllib.request.urlopen(f"{server.url}/_dynalith/clock", data=json.dumps(change).encode()).close()
+
+
 def filled_in_the_background():
     """More than UpdateTable does at once; with delayed statuses, every state that the cloud shows."""
     server = Server("--delay-transient-statuses", "--transient-status-ms", "3000")
@@ -143,17 +147,22 @@ def filled_in_the_background():
     search = dict(TableName="filled", IndexName="index", SearchVector=numbers([1.0, 0.0]), TopK=3)
     message = raises("ValidationException", client.search_vectors, **search)
     assert message == "Cannot search backfilling vector index: index", message
-    states = []
+    states, is_refused = [], False
     for i in range(2000):
         table = client.describe_table(TableName="filled")["Table"]
         index = table["VectorIndexes"][0]
         state = (table["TableStatus"], index["IndexStatus"], index.get("Backfilling"))
         if state not in states:
             states.append(state)
-            if state == ("ACTIVE", "CREATING", True):
+        if state == ("ACTIVE", "CREATING", True) and not is_refused:
+            turn_clock(server, freeze=True)  # the state would end between two requests of a slow machine
+            still = client.describe_table(TableName="filled")["Table"]["VectorIndexes"][0]["IndexStatus"] == "CREATING"
+            if still:
                 assert "indexes are being created" in raises("ResourceInUseException", client.delete_table, TableName="filled")
                 raises("LimitExceededException", client.update_table, TableName="filled",
                        VectorIndexUpdates=[{"Create": spec("other", "COSINE", dimensions=2)}])
+            is_refused = True
+            turn_clock(server, freeze=False)
         if state == ("ACTIVE", "ACTIVE", None):
             break
         vector = numbers([float(10000 + i), 1.0])  # writes go on
