@@ -102,8 +102,12 @@ unit: unit-core unit-storage unit-protocol unit-server
 
 # Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).
 fuzz.targets := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz.libs    := $(foreach l,$(libs.server),$(BUILD)/lib$(l).a)
 FUZZ_SECONDS ?= 60
-$(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(foreach l,protocol storage core,$(BUILD)/lib$(l).a)
+# How many prefixes of each input are replayed too; over a socket each takes longer.
+fuzz.prefixes      := 512
+fuzz.prefixes.http := 16
+$(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(fuzz.libs)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
@@ -138,7 +142,7 @@ test-native: $(BUILD)/dynalith $(unit.core) $(unit.storage) $(unit.protocol) $(u
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) --no-print-directory -s unit-$(r)") \
 		"$(MAKE) --no-print-directory -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
-	@failed=0; for t in $(fuzz.targets); do $(BUILD)/tests/fuzz/replay_$$t tests/fuzz/corpus/$$t || failed=1; done; exit $$failed
+	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs
@@ -155,7 +159,7 @@ lint: ## layers, library doors, prefixes, sizes, generated documents
 	@scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) --no-print-directory -s FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
-fuzz: ## each target for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
+fuzz: ## each target, or TARGET=..., for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 	@$(MAKE) --no-print-directory -s FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/bare
@@ -216,14 +220,16 @@ admin-test: deps ## dynamodb-admin clicked through in Chromium, where Chromium a
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
 
-# Under `make fuzz` only.
-$(BUILD)/tests/fuzz/fuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(foreach l,protocol storage core,$(BUILD)/lib$(l).a)
+# Under `make fuzz` only. What is found stays in found/TARGET, so that the next run goes on from there.
+$(BUILD)/tests/fuzz/fuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(fuzz.libs)
 	$(CC) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: fuzz-run
 fuzz-run: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/fuzzer_$(t))
-	@for t in $(fuzz.targets); do mkdir -p $(BUILD)/found/$$t; \
-		$(BUILD)/tests/fuzz/fuzzer_$$t -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=$(BUILD)/found/ \
-			$(BUILD)/found/$$t tests/fuzz/corpus/$$t || exit 1; done
+	@tests/fuzz/make-seeds $(BUILD)
+	@for t in $(or $(TARGET),$(fuzz.targets)); do mkdir -p $(BUILD)/found/$$t; \
+		$(BUILD)/tests/fuzz/fuzzer_$$t -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -rss_limit_mb=2048 -max_len=16384 \
+			-dict=$(BUILD)/dictionaries/$$t -artifact_prefix=$(BUILD)/found/ \
+			$(BUILD)/found/$$t tests/fuzz/corpus/$$t $(BUILD)/seeds/$$t || exit 1; done
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

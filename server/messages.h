@@ -19,6 +19,11 @@
 	ERR_INVALID_SIGNATURE, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '" STR_FMT \
 			       "' != '" STR_FMT "', from '" STR_FMT "'."
 #define MSG_AUTH_DATE_FORMAT ERR_INCOMPLETE_SIGNATURE, "Date must be in ISO-8601 'basic format'. Got '" STR_FMT "'."
+#define MSG_AUTH_EXPIRES_FORMAT ERR_INVALID_SIGNATURE, "%s", "X-Amz-Expires should be a number"
+#define MSG_AUTH_EXPIRES_NEGATIVE ERR_INVALID_SIGNATURE, "%s", "X-Amz-Expires must be non-negative"
+#define MSG_AUTH_EXPIRES_LONG                                                                                                  \
+	ERR_INVALID_SIGNATURE, "%s",                                                                                            \
+		"X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires must be less than 604800 seconds"
 #define MSG_AUTH_EXPIRED ERR_INVALID_SIGNATURE, "Signature expired: " STR_FMT " is now earlier than " STR_FMT " (" STR_FMT " - %s.)"
 #define MSG_AUTH_EARLY ERR_INVALID_SIGNATURE, "Signature not yet current: " STR_FMT " is still later than " STR_FMT " (" STR_FMT " + 15 min.)"
 #define MSG_AUTH_HEADERS \

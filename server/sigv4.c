@@ -36,7 +36,8 @@ struct sigv4 {
 struct signature {
 	struct str credential, headers, signature, date, token;
 	struct str access_key, day, region, service, terminator;
-	int64_t expires_s; /* presigned: X-Amz-Expires; -1 for the header form */
+	struct str expires; /* presigned: X-Amz-Expires */
+	int64_t expires_s;  /* the same as a number; -1 for the header form */
 	bool is_query;
 };
 
@@ -115,7 +116,9 @@ static struct str trim(struct str s)
 /* The part up to the separator, cut off `rest`. */
 static struct str cut(struct str *rest, char separator)
 {
-	const char *at = rest->n ? memchr(rest->p, separator, rest->n) : NULL;
+	if (rest->n == 0) /* also where there is none: no arithmetic on NULL */
+		return *rest;
+	const char *at = memchr(rest->p, separator, rest->n);
 	struct str part = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
 
 	rest->p += part.n + (at != NULL);
@@ -196,15 +199,13 @@ static void read_header_form(const struct sigv4_request *request, struct str hea
 
 static void read_query_form(struct arena *arena, const struct sigv4_request *request, struct signature *s)
 {
-	struct str expires = query_parameter(arena, request->query, STR("X-Amz-Expires"));
-
 	s->is_query = true;
 	s->credential = query_parameter(arena, request->query, STR("X-Amz-Credential"));
 	s->headers = query_parameter(arena, request->query, STR("X-Amz-SignedHeaders"));
 	s->signature = query_parameter(arena, request->query, STR("X-Amz-Signature"));
 	s->date = query_parameter(arena, request->query, STR("X-Amz-Date"));
 	s->token = query_parameter(arena, request->query, STR("X-Amz-Security-Token"));
-	s->expires_s = str_is_set(expires) ? strtol(str_copy(arena, expires).p, NULL, 10) : 0;
+	s->expires = query_parameter(arena, request->query, STR("X-Amz-Expires"));
 }
 
 /* A sentence for each part that is missing. */
@@ -255,6 +256,21 @@ static void set_namespace(struct arena *arena, const struct signature *s, struct
 		is_account = s->access_key.p[i] >= '0' && s->access_key.p[i] <= '9';
 	ns->account = is_account ? str_copy(arena, s->access_key) : STR("000000000000");
 	ns->region = s->region.n ? str_copy(arena, s->region) : STR("us-east-1");
+}
+
+/* AWS: IAM User Guide, "Authenticating requests: using query parameters": from 0 to a week. */
+static enum code check_expires(struct arena *arena, struct signature *s, struct err *err)
+{
+	char *end;
+
+	if (!s->is_query || !str_is_set(s->expires))
+		return OK;
+	s->expires_s = strtoll(str_copy(arena, s->expires).p, &end, 10); /* saturates */
+	if (s->expires.n == 0 || *end)
+		return err_set(err, MSG_AUTH_EXPIRES_FORMAT);
+	if (s->expires_s < 0)
+		return err_set(err, MSG_AUTH_EXPIRES_NEGATIVE);
+	return s->expires_s > SIGV4_EXPIRES_MAX_S ? err_set(err, MSG_AUTH_EXPIRES_LONG) : OK;
 }
 
 /* 20150830T123600Z */
@@ -478,7 +494,9 @@ static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct s
 		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
 	if (!signs_host(s->headers))
 		return err_set(err, MSG_AUTH_HEADERS);
-	enum code code = check_time(arena, s, now_s, err);
+	enum code code = check_expires(arena, s, err);
+	if (code == OK)
+		code = check_time(arena, s, now_s, err);
 	return code != OK ? code : check_signature(sigv4, arena, request, s, credential->secret, err);
 }
 

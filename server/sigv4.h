@@ -20,6 +20,7 @@ enum auth_mode {
 };
 
 #define SIGV4_SKEW_S (15 * 60) /* how far a signature's time may be off */
+#define SIGV4_EXPIRES_MAX_S (7 * 24 * 60 * 60) /* how long a presigned URL can be good for */
 
 /* What is signed, as it came over the wire. */
 struct sigv4_request {

@@ -1,81 +1,155 @@
-/* A whole request against a store in memory: the first line is the operation, the rest the body. */
-#include <stdint.h>
-#include <stdlib.h>
+/*
+ * Requests against a store in memory that has tables of each kind with items in them. Each request is a line with the operation and a
+ * body; a line "---" stands between requests. "${NAME}" in a body is what the latest answer said NAME is, so that iterators, tokens
+ * and ARNs can be followed. No input may look like our own failure, and what the store says of itself must be right afterwards.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/protocol/service_fixture.h"
 
-#include "protocol/op.h"
-#include "storage/sqlite/sqlite_store.h"
+#define REQUESTS_MAX 16
+#define REQUEST_MAX (64 * 1024)
+#define INPUTS_PER_STORE 200 /* so that no store grows without bound and most inputs meet the tables as they were made */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define KEYS(...) "\"KeySchema\":[" __VA_ARGS__ "]"
+#define HASH(name) "{\"AttributeName\":\"" name "\",\"KeyType\":\"HASH\"}"
+#define RANGE(name) "{\"AttributeName\":\"" name "\",\"KeyType\":\"RANGE\"}"
+#define TYPE(name, type) "{\"AttributeName\":\"" name "\",\"AttributeType\":\"" type "\"}"
+#define TABLE(name) "{\"TableName\":\"" name "\",\"BillingMode\":\"PAY_PER_REQUEST\","
+#define ITEM(table, members) {"PutItem", "{\"TableName\":\"" table "\",\"Item\":{" members "}}"}
 
-static int64_t now(void *context)
+static const struct {
+	const char *op, *body;
+} set_up[] = {
+	{"CreateTable", TABLE("tab") "\"AttributeDefinitions\":[" TYPE("pk", "S") "," TYPE("sk", "N") "," TYPE("g", "S") "," TYPE("l", "B") "]," KEYS(
+		HASH("pk") "," RANGE("sk")) ",\"GlobalSecondaryIndexes\":[{\"IndexName\":\"gsi\"," KEYS(HASH("g")) ",\"Projection\":{\"ProjectionType\":"
+		"\"KEYS_ONLY\"}}],\"LocalSecondaryIndexes\":[{\"IndexName\":\"lsi\"," KEYS(HASH("pk") "," RANGE("l")) ",\"Projection\":{"
+		"\"ProjectionType\":\"ALL\"}}],\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}"},
+	{"UpdateTimeToLive", "{\"TableName\":\"tab\",\"TimeToLiveSpecification\":{\"Enabled\":true,\"AttributeName\":\"ttl\"}}"},
+	{"CreateTable", TABLE("num") "\"AttributeDefinitions\":[" TYPE("pk", "N") "]," KEYS(HASH("pk")) "}"},
+	{"CreateTable", TABLE("bin") "\"AttributeDefinitions\":[" TYPE("pk", "B") "," TYPE("sk", "S") "]," KEYS(HASH("pk") "," RANGE("sk")) "}"},
+	{"CreateTable", TABLE("vec") "\"AttributeDefinitions\":[" TYPE("pk", "S") "," TYPE("tenant", "S") "," TYPE("category", "S") "]," KEYS(HASH("pk"))
+		",\"VectorIndexes\":[{\"IndexName\":\"cosine\",\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,"
+		"\"DistanceFunction\":\"COSINE\",\"Projection\":{\"ProjectionType\":\"ALL\"}},{\"IndexName\":\"schema\",\"VectorAttribute\":{"
+		"\"AttributeName\":\"embedding\"},\"Dimensions\":3,\"DistanceFunction\":\"EUCLIDEAN\",\"Projection\":{\"ProjectionType\":"
+		"\"KEYS_ONLY\"},\"SearchSchema\":[{\"AttributeName\":\"tenant\",\"SearchSchemaElementType\":\"HASH\"},{\"AttributeName\":"
+		"\"category\",\"SearchSchemaElementType\":\"INLINE_FILTER\"}]}]}"},
+	ITEM("tab", "\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"},\"g\":{\"S\":\"g\"},\"l\":{\"B\":\"AAE=\"},\"ttl\":{\"N\":\"1700000100\"},\"ss\":{\"SS\":[\"x\",\"y\"]}"),
+	ITEM("tab", "\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"-2.5\"},\"m\":{\"M\":{\"x\":{\"L\":[{\"N\":\"1\"},{\"NULL\":true}]}}}"),
+	ITEM("tab", "\"pk\":{\"S\":\"b\"},\"sk\":{\"N\":\"0\"},\"g\":{\"S\":\"g\"}"),
+	ITEM("num", "\"pk\":{\"N\":\"1\"},\"a\":{\"S\":\"x\"}"),
+	ITEM("bin", "\"pk\":{\"B\":\"AA==\"},\"sk\":{\"S\":\"s\"}"),
+	ITEM("vec", "\"pk\":{\"S\":\"a\"},\"tenant\":{\"S\":\"t\"},\"category\":{\"S\":\"c\"},\"embedding\":{\"L\":[{\"N\":\"1\"},{\"N\":\"0\"},{\"N\":\"0.5\"}]}"),
+	ITEM("vec", "\"pk\":{\"S\":\"b\"},\"tenant\":{\"S\":\"t\"},\"category\":{\"S\":\"d\"},\"embedding\":{\"L\":[{\"N\":\"-1\"},{\"N\":\"2\"},{\"N\":\"3\"}]}"),
+};
+
+static struct service_fixture fixture;
+static unsigned inputs;     /* of this store; 0: there is none */
+static bool is_schema_touched;
+
+/* With FUZZ_COUNT set: how often each operation came to which status, for whoever asks how deep the corpus goes. */
+static unsigned counts[128][2];
+
+static void count(const struct op_response *response)
 {
-	(void)context;
-	return 1700000000000;
+	if (response->op)
+		counts[op_number(response->op)][response->code != OK]++;
 }
 
-static enum code let_in(void *context, struct ns *ns, struct err *err)
+static void print_counts(void)
 {
-	(void)context, (void)err;
-	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
-	return OK;
+	for (size_t i = 0; i < op_count() && i < sizeof(counts) / sizeof(counts[0]); i++) {
+		if (op_is_supported(op_at(i)))
+			fprintf(stderr, "%-36s %8u done %8u refused\n", op_name(op_at(i)), counts[i][0], counts[i][1]);
+	}
 }
 
-static struct arena *arena;
-static struct service service = {.now_ms = now};
-
-/* `op` is a name, or with a point in it a whole target. */
-static void call(struct str op, struct str body)
+static void open_store(struct arena *arena)
 {
-	bool is_target = str_contains(op, STR("."));
-	struct op_request request = {
-		.arena = arena, .target = str_printf(arena, "%s" STR_FMT, is_target ? "" : "DynamoDB_20120810.", STR_ARG(op)), .body = body,
-		.authenticate = let_in,
-	};
-	struct op_response response;
-
-	op_run(&service, &request, &response);
-	if (response.code != OK && response.status >= 500)
-		abort(); /* no input may look like our own failure */
+	if (inputs > 0)
+		service_fixture_close(&fixture);
+	else if (getenv("FUZZ_COUNT"))
+		atexit(print_counts);
+	service_fixture_open(&fixture, arena);
+	for (size_t i = 0; i < sizeof(set_up) / sizeof(set_up[0]); i++)
+		MUST(service_fixture_call(&fixture, arena, str_of(set_up[i].op), str_of(set_up[i].body)).code == OK);
+	inputs = 0;
+	is_schema_touched = false;
 }
 
-static void set_up(void)
+/* What stands behind the last "NAME":" in the answers; absent where there is none. */
+static struct str answered(struct arena *arena, struct str answers, struct str name)
 {
-	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
-	struct catalog_options catalog_options = {.vector_memory_bytes = 1 << 20};
-	struct err err;
-	struct store *store;
+	struct str key = str_printf(arena, "\"" STR_FMT "\":\"", STR_ARG(name));
+	struct str found = STR_ABSENT;
 
-	arena = arena_new(1 << 22);
-	err = err_in(arena);
-	if (sqlite_store_open(&options, &store, &err) != OK || catalog_open(store, &catalog_options, &service.catalog, &err) != OK)
-		abort();
-	call(STR("CreateTable"),
-	     STR("{\"TableName\":\"tab\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":"
-		 "\"S\"},{\"AttributeName\":\"sk\",\"AttributeType\":\"N\"},{\"AttributeName\":\"g\",\"AttributeType\":\"S\"}],\"KeySchema\":[{"
-		 "\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}],\"GlobalSecondaryIndexes\":[{"
-		 "\"IndexName\":\"gsi\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],\"Projection\":{\"ProjectionType\":"
-		 "\"KEYS_ONLY\"}}],\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}"));
-	call(STR("CreateTable"),
-	     STR("{\"TableName\":\"vec\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":"
-		 "\"S\"},{\"AttributeName\":\"tenant\",\"AttributeType\":\"S\"},{\"AttributeName\":\"category\",\"AttributeType\":\"S\"}],"
-		 "\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}],\"VectorIndexes\":[{\"IndexName\":\"cosine\","
-		 "\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,\"DistanceFunction\":\"COSINE\",\"Projection\":{"
-		 "\"ProjectionType\":\"ALL\"}},{\"IndexName\":\"schema\",\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,"
-		 "\"DistanceFunction\":\"EUCLIDEAN\",\"Projection\":{\"ProjectionType\":\"KEYS_ONLY\"},\"SearchSchema\":[{\"AttributeName\":"
-		 "\"tenant\",\"SearchSchemaElementType\":\"HASH\"},{\"AttributeName\":\"category\",\"SearchSchemaElementType\":"
-		 "\"INLINE_FILTER\"}]}]}"));
+	for (size_t i = 0; i + key.n < answers.n; i++) {
+		if (answers.p[i] != '"' || memcmp(answers.p + i, key.p, key.n) != 0)
+			continue;
+		const char *start = answers.p + i + key.n, *end = memchr(start, '"', answers.n - i - key.n);
+		if (end)
+			found = (struct str){start, (size_t)(end - start)};
+	}
+	return found;
+}
+
+static struct str fill_in(struct arena *arena, struct str body, struct str answers)
+{
+	struct buf out = buf_in(arena);
+
+	while (body.n) {
+		struct str plain = fuzz_until(&body, '$');
+
+		buf_add_str(&out, plain);
+		if (body.p[-1] != '$')
+			break;
+		if (body.n && *body.p == '{') {
+			(void)fuzz_byte(&body);
+			buf_add_str(&out, answered(arena, answers, fuzz_until(&body, '}')));
+		} else {
+			buf_add_byte(&out, '$');
+		}
+	}
+	return buf_str(&out);
+}
+
+/* The next request, up to a line "---". */
+static struct str next_request(struct str *input)
+{
+	for (size_t i = 0; i + 5 <= input->n; i++) {
+		if (memcmp(input->p + i, "\n---\n", 5) == 0) {
+			struct str request = fuzz_bytes(input, i);
+
+			(void)fuzz_bytes(input, 5);
+			return request;
+		}
+	}
+	return fuzz_bytes(input, input->n);
+}
+
+static void ask(struct arena *arena, struct str request, struct buf *answers)
+{
+	struct str op = fuzz_until(&request, '\n');
+	struct op_response response = service_fixture_call(&fixture, arena, op, fill_in(arena, request, buf_str(answers)));
+
+	MUST(response.code == OK || response.status < 500);
+	count(&response);
+	is_schema_touched = is_schema_touched || str_contains(op, STR("Table")) || str_contains(op, STR("TimeToLive"));
+	if (response.body.n < REQUEST_MAX)
+		buf_add_str(answers, response.body);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
+	struct str input = {(const char *)data, size < REQUEST_MAX ? size : REQUEST_MAX};
+	struct arena *arena = fuzz_arena();
+	struct buf answers = buf_in(arena);
 
-	if (!end)
+	if (size == 0 || !memchr(data, '\n', size))
 		return 0;
-	if (!arena)
-		set_up();
-	arena_reset(arena);
-	call((struct str){(const char *)data, (size_t)(end - data)},
-	     (struct str){(const char *)end + 1, size - (size_t)(end - data) - 1});
+	if (inputs == 0 || inputs >= INPUTS_PER_STORE || is_schema_touched)
+		open_store(arena);
+	inputs++;
+	for (int i = 0; i < REQUESTS_MAX && input.n; i++)
+		ask(arena, next_request(&input), &answers);
 	return 0;
 }

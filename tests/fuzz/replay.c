@@ -1,5 +1,7 @@
 /*
- * replay - runs a fuzz target over the files of its corpus: what `make test` does without libFuzzer.
+ * replay - runs a fuzz target over the files of its corpus, and over their prefixes: what `make test` does without libFuzzer.
+ *
+ *     replay_TARGET FOLDER [PREFIXES]     so many prefixes of each file at most, spread over its first bytes
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -9,7 +11,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int replay_file(const char *path)
+#define PREFIX_BYTES 512
+
+static int replay_file(const char *path, size_t prefixes)
 {
 	FILE *file = fopen(path, "rb");
 	static uint8_t data[1 << 20];
@@ -20,14 +24,16 @@ static int replay_file(const char *path)
 	fclose(file);
 	LLVMFuzzerTestOneInput(data, n);
 	/* every prefix too: malformed input is mostly input that ends early */
-	for (size_t i = 0; i < n && i < 512; i++)
-		LLVMFuzzerTestOneInput(data, i);
+	size_t reach = n < PREFIX_BYTES ? n : PREFIX_BYTES;
+	for (size_t i = 0; i < prefixes && i < reach; i++)
+		LLVMFuzzerTestOneInput(data, reach <= prefixes ? i : i * reach / prefixes);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	const char *folder = argc > 1 ? argv[1] : ".";
+	size_t prefixes = argc > 2 ? strtoul(argv[2], NULL, 10) : PREFIX_BYTES;
 	DIR *dir = opendir(folder);
 	int passed = 0, failed = 0;
 	struct dirent *entry;
@@ -37,7 +43,7 @@ int main(int argc, char **argv)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		if (replay_file(path) == 0)
+		if (replay_file(path, prefixes) == 0)
 			passed++;
 		else
 			failed++;

@@ -1,9 +1,8 @@
 /* A request is parsed once and each of its expressions once: the parsers' calls are counted by wrapping them in the linker. */
 #include "core/expr.h"
 #include "protocol/json.h"
-#include "protocol/op.h"
 #include "protocol/partiql/partiql.h"
-#include "storage/sqlite/sqlite_store.h"
+#include "tests/unit/protocol/service_fixture.h"
 #include "tests/unit/test.h"
 
 static struct {
@@ -55,35 +54,13 @@ enum code __wrap_partiql_parse(struct call *call, struct str text, const struct 
 	return __real_partiql_parse(call, text, parameters, parameter_count, is_transaction, out, err);
 }
 
-static int64_t now(void *context)
-{
-	(void)context;
-	return 1700000000000;
-}
-
-static enum code let_in(void *context, struct ns *ns, struct err *err)
-{
-	(void)context, (void)err;
-	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
-	return OK;
-}
-
 static struct arena *arena;
-static struct service service = {.now_ms = now};
+static struct service_fixture fixture;
 
 static int ask(const char *op, const char *body)
 {
-	struct op_request request = {
-		.arena = arena,
-		.target = str_printf(arena, "DynamoDB_20120810.%s", op),
-		.body = str_of(body),
-		.authenticate = let_in,
-	};
-	struct op_response response;
-
 	memset(&calls, 0, sizeof(calls));
-	op_run(&service, &request, &response);
-	return response.status;
+	return service_fixture_call(&fixture, arena, str_of(op), str_of(body)).status;
 }
 
 #define KEY "\"Key\":{\"pk\":{\"S\":\"a\"}}"
@@ -124,19 +101,13 @@ TEST(statements_are_parsed_once)
 int main(void)
 {
 	static const struct test_case cases[] = {TEST_CASE(everything_is_parsed_once), TEST_CASE(statements_are_parsed_once)};
-	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
-	struct catalog_options catalog_options = {0};
-	struct store *store;
 
 	arena = arena_new(1 << 20);
-	struct err err = err_in(arena);
-	if (sqlite_store_open(&options, &store, &err) != OK || catalog_open(store, &catalog_options, &service.catalog, &err) != OK)
-		return 1;
+	service_fixture_open(&fixture, arena);
 	ask("CreateTable", "{\"TableName\":\"tab\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":\"S\"}],"
 			   "\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}]}");
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
-	catalog_close(service.catalog);
-	store_close(store);
+	service_fixture_close(&fixture);
 	arena_free(arena);
 	return status;
 }

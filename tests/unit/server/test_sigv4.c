@@ -68,6 +68,31 @@ TEST(wrong_signatures_do_not)
 	CHECK_INT(check_vector(&vectors[0], AUTH_VERIFY, VECTOR_TIME + SIGV4_SKEW_S - 1, VECTOR_SECRET, &ns, &err), OK);
 }
 
+static struct str check_presigned(const char *query)
+{
+	struct vector presigned = {.method = "GET", .path = "/", .query = query, .body = "", .headers = {{"Host", "localhost:8000"}}};
+	struct err err;
+	struct ns ns;
+
+	CHECK_INT(check_vector(&presigned, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), ERR_INVALID_SIGNATURE);
+	return err.message;
+}
+
+/* AWS: "Authenticating requests: using query parameters": X-Amz-Expires is 604800 at most. What is longer was good for ever. */
+TEST(presigned_urls_are_good_for_a_week)
+{
+#define PRESIGNED(expires)                                                                                                       \
+	"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEXAMPLE%2F20150830%2Feu-central-1%2Fdynamodb%2Faws4_request"      \
+	"&X-Amz-Date=20150830T123600Z&X-Amz-Expires=" expires "&X-Amz-SignedHeaders=host&X-Amz-Signature=0"
+	CHECK_STR(check_presigned(PRESIGNED("604801")), "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires "
+							"must be less than 604800 seconds");
+	CHECK(str_starts_with(check_presigned(PRESIGNED("99999999999999999999999")), STR("X-Amz-Expires must be less than a week")));
+	CHECK_STR(check_presigned(PRESIGNED("-1")), "X-Amz-Expires must be non-negative");
+	CHECK_STR(check_presigned(PRESIGNED("")), "X-Amz-Expires should be a number");
+	CHECK_STR(check_presigned(PRESIGNED("60s")), "X-Amz-Expires should be a number");
+	CHECK(str_starts_with(check_presigned(PRESIGNED("604800")), STR("The request signature we calculated does not match")));
+}
+
 TEST(what_is_missing_is_named)
 {
 	struct vector bare = {.method = "POST", .path = "/", .query = "", .body = "{}"};
@@ -79,6 +104,9 @@ TEST(what_is_missing_is_named)
 	CHECK_STR(ns.account, "000000000000");
 	CHECK_STR(ns.region, "us-east-1");
 	bare.headers[0][0] = "authorization";
+	bare.headers[0][1] = "AWS4-HMAC-SHA256 SignedHeaders=host";
+	CHECK_INT(check_vector(&bare, AUTH_VERIFY, 0, "", &ns, &err), ERR_INCOMPLETE_SIGNATURE);
+	CHECK(str_starts_with(err.message, STR("Authorization header requires 'Credential' parameter. ")));
 	bare.headers[0][1] = "AWS4-HMAC-SHA256 Credential=a/20150830/us-east-1/dynamodb/aws4_request";
 	CHECK_INT(check_vector(&bare, AUTH_OPEN, 0, "", &ns, &err), ERR_INCOMPLETE_SIGNATURE);
 	CHECK_STR(err.message, "Authorization header requires 'Signature' parameter. Authorization header requires 'SignedHeaders' parameter. "
@@ -107,7 +135,7 @@ TEST(open_takes_any_key_and_names_the_account)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(signatures_of_botocore_hold), TEST_CASE(wrong_signatures_do_not), TEST_CASE(what_is_missing_is_named),
+		TEST_CASE(signatures_of_botocore_hold), TEST_CASE(wrong_signatures_do_not), TEST_CASE(presigned_urls_are_good_for_a_week), TEST_CASE(what_is_missing_is_named),
 		TEST_CASE(open_takes_any_key_and_names_the_account),
 	};
 
