@@ -353,6 +353,18 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return exchange->is_answered ? MHD_YES : answer(exchange, connection, method);
 }
 
+/*
+ * libmicrohttpd 0.9.75 takes the parameters of the query apart, which nobody asks it for, and where its memory does not hold them all it
+ * forgets the request: neither answered nor completed. So the query ends for it where it begins; the text is in its own buffer.
+ */
+static void hide_query(const char *uri)
+{
+	char *mark = strchr((char *)(uintptr_t)uri, '?');
+
+	if (mark && mark[1])
+		mark[1] = '\0';
+}
+
 /* Called as soon as the request line is there; what it returns is the request's state. */
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *connection)
 {
@@ -361,6 +373,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 	exchange->connection = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 	connection_enter(exchange->connection, CONNECTION_RECEIVING);
 	exchange->uri = str_copy(exchange->arena, str_of(uri));
+	hide_query(uri);
 	return exchange;
 }
 
