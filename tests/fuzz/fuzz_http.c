@@ -19,12 +19,14 @@
 #define REPLY_MAX (8 * 1024 * 1024)
 
 static struct http *http;
+static struct http_stats stats;
 
 static void start(void)
 {
 	static struct service_fixture fixture;
 	static struct clock clock;
 	static struct routes routes;
+	static struct http_options options;
 	struct arena *arena = fuzz_arena();
 	const char *problem;
 
@@ -33,9 +35,11 @@ static void start(void)
 	struct upkeep_options upkeep = {.catalog = fixture.service.catalog, .clock = &clock};
 	fixture.service.now_ms = clock_now_ms;
 	fixture.service.clock_context = &clock;
-	routes = (struct routes){.service = &fixture.service, .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF,
-				 .clock = &clock, .upkeep = upkeep_start(&upkeep), .cors = "*", .root_status = 400};
-	struct http_options options = {.host = "127.0.0.1", .threads = 1, .connection_limit = 1024, .idle_timeout_s = 60,
+	routes = (struct routes){.service = &fixture.service, .http = &options, .store = STR("memory"),
+				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = &clock,
+				 .upkeep = upkeep_start(&upkeep), .cors = "*", .root_status = 400};
+	options = (struct http_options){.host = "127.0.0.1", .threads = 1, .connection_limit = 1024, .idle_timeout_s = 60,
+				       .request_timeout_s = 60, .body_limit = 1 << 20, .memory_limit = 1 << 26, .stats = &stats,
 				       .handler = routes_handle, .context = &routes};
 	http = http_start(&options, &problem);
 	MUST(http != NULL && routes.upkeep != NULL);
@@ -115,8 +119,12 @@ static void say(int fd, struct str bytes)
 	}
 }
 
+/* The next client is served, and nothing is left of those before. */
 static void is_well(struct arena *arena)
 {
+	for (int i = 0; i < PATIENCE_MS && atomic_load(&stats.connections) > 0; i++)
+		poll(NULL, 0, 1);
+	MUST(atomic_load(&stats.connections) == 0 && atomic_load(&stats.requests) == 0 && atomic_load(&stats.memory) == 0);
 	int fd = dial();
 
 	say(fd, STR("GET /_dynalith/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
