@@ -87,7 +87,7 @@ $$(unit.$(1)): $(BUILD)/tests/unit/$(1)/%: $(BUILD)/tests/unit/$(1)/%.o $(foreac
 	$$(CC) $$(LDFLAGS) $$^ $$(LDLIBS) -o $$@
 .PHONY: unit-$(1)
 unit-$(1): $$(unit.$(1))
-	@failed=0; for t in $$^; do $$$$t || failed=1; done; exit $$$$failed
+	@failed=0; for t in $$^; do $(UNDER) $$$$t || failed=1; done; exit $$$$failed
 endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 # A disk that loses power and fails.
@@ -98,6 +98,7 @@ unit.protocol := $(filter-out %/test_once %/test_memory,$(unit.protocol))
 endif
 $(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
 $(BUILD)/tests/unit/protocol/test_memory: LDFLAGS += $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
+# UNDER="..." is put before each test's command line.
 unit: unit-core unit-storage unit-protocol unit-server
 
 # Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).
@@ -159,6 +160,15 @@ lint: ## layers, library doors, prefixes, sizes, generated documents
 	@scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) --no-print-directory -s FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
+VALGRIND := valgrind -q --error-exitcode=9 --child-silent-after-fork=yes --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
+valgrind: ## the unit tests under valgrind's memcheck; no suppressions
+	@scripts/install-deps valgrind
+	@scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=debug UNDER='$(VALGRIND)' unit"
+tidy: ## clang-tidy over all C, by the checks of .clang-tidy
+	@scripts/install-deps clang-tidy
+	@scripts/check tidy
+analyze: ## gcc's -fanalyzer over all C
+	@scripts/check analyze
 fuzz: ## each target, or TARGET=..., for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 	@$(MAKE) --no-print-directory -s FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
@@ -181,9 +191,12 @@ conformance: build ## the public suite: SUITE=CHECKOUT
 	@tests/conformance/run $(SUITE)
 format: ## clang-format over all C
 	@clang-format -i $$(git ls-files '*.c' '*.h')
-coverage: deps ## lines covered by the native tests
-	@$(MAKE) --no-print-directory -s FLAVOUR=coverage test-native
-	@cd build/coverage && gcovr -r ../.. --filter '../../(core|storage|protocol|server)/' . || echo "coverage: needs gcovr"
+coverage: deps-test ## lines of each room that the tests reach, unit to end to end; fails below the floors of scripts/coverage
+	@scripts/install-deps gcovr
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
+	@$(MAKE) --no-print-directory -s FLAVOUR=coverage build/coverage/dynalith
+	@FLAVOUR=coverage scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=coverage test-native" "DYNALITH_BINARY=$(CURDIR)/build/coverage/dynalith tests/e2e/run" || true
+	@scripts/coverage build/coverage
 docs: build ## the generated parts of README.md, config.example.json, docs/differences.md
 	@scripts/generate-docs
 

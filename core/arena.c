@@ -199,7 +199,7 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size)
 		return old;
 	}
 	void *p = arena_alloc(arena, size);
-	if (old_size)
+	if (old)
 		memcpy(p, old, old_size < size ? old_size : size);
 	return p;
 }

@@ -5,7 +5,9 @@
 
 static double units(size_t size, size_t unit)
 {
-	return size == 0 ? 1 : (double)((size + unit - 1) / unit);
+	size_t whole = size == 0 ? 1 : (size + unit - 1) / unit;
+
+	return (double)whole;
 }
 
 double capacity_read(size_t size, enum read_mode mode)

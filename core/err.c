@@ -27,7 +27,7 @@ const char *err_space_prefix(enum err_space space)
 	return prefixes[space];
 }
 
-enum code err_set(struct err *err, enum code code, const char *format, ...)
+enum code (err_set)(struct err *err, enum code code, const char *format, ...)
 {
 	va_list ap;
 
@@ -38,7 +38,7 @@ enum code err_set(struct err *err, enum code code, const char *format, ...)
 	return code;
 }
 
-enum code err_default(struct err *err, enum code code)
+enum code (err_default)(struct err *err, enum code code)
 {
 	*err = (struct err){.arena = err->arena, .code = code, .message = str_of(infos[code].text)};
 	return code;

@@ -69,4 +69,12 @@ enum code err_set(struct err *err, enum code code, const char *format, ...) __at
 /* The same with the error's default text. */
 enum code err_default(struct err *err, enum code code);
 
+/* For `make tidy` and `make analyze`, which see one file at a time: what is returned is the code that was given, never OK. */
+#ifdef ANALYZE
+#define ERR_CODE(code, ...) code
+#define ERR_CODE_OF(...) ERR_CODE(__VA_ARGS__, 0)
+#define err_set(err, ...) ((void)(err_set)(err, __VA_ARGS__), (enum code)ERR_CODE_OF(__VA_ARGS__))
+#define err_default(err, code) ((err_default)(err, code), (code))
+#endif
+
 #endif
