@@ -29,7 +29,7 @@
 
 #define NUMBER_MAX 22      /* bytes of an encoding: sign, exponent, 19 pairs, end */
 #define NUMBER_DIGITS 38   /* significant digits */
-#define NUMBER_TEXT_MAX 170 /* bytes of number_format's longest output, generously */
+#define NUMBER_TEXT_MAX 170 /* bytes of number_format's longest output: sign, "0.", 129 zeros and 38 digits */
 
 /*
  * Reads the wire text ("-12.50", "1e3", ".5", "+7", "007") into `out` (NUMBER_MAX bytes) and sets *length.

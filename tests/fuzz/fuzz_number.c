@@ -119,7 +119,7 @@ static void check_encoding(struct arena *arena, struct str number, const struct 
 
 	MUST(number.n <= NUMBER_MAX && number_length(number.p, number.n) == number.n);
 	number_format(number, &text);
-	MUST(text.n < NUMBER_TEXT_MAX);
+	MUST(text.n <= NUMBER_TEXT_MAX);
 	MUST(naive_read(buf_str(&text), &shown) && naive_compare(&shown, naive) == 0);
 	MUST(number_parse(buf_str(&text), again, &n, &err) == OK && str_eq((struct str){again, n}, number));
 	MUST(number_billed_size(number) >= 1 && number_billed_size(number) <= NUMBER_BILLED_MAX);

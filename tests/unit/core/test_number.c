@@ -57,6 +57,7 @@ TEST(canonical_text)
 		CHECK_STR(canonical(cases[i][0]), cases[i][1]);
 	CHECK_INT(canonical("9.9999999999999999999999999999999999999E+125").n, 126);
 	CHECK_INT(canonical("1E-130").n, 132);
+	CHECK_INT(canonical("-1.2345678901234567890123456789012345678e-130").n, NUMBER_TEXT_MAX);
 }
 
 TEST(refused_text)
