@@ -106,7 +106,7 @@ fuzz.targets := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 fuzz.libs    := $(foreach l,$(libs.server),$(BUILD)/lib$(l).a)
 FUZZ_SECONDS ?= 60
 # How many prefixes of each input are replayed too; over a socket each takes longer.
-fuzz.prefixes      := 512
+fuzz.prefixes      := 128
 fuzz.prefixes.http := 16
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(fuzz.libs)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -30,7 +30,7 @@ static inline struct buf buf_in(struct arena *arena)
 void buf_grow(struct buf *buf, size_t n);
 
 /* Room for `n` more bytes, and a pointer to where they go, never NULL; add to buf->n what was used. */
-static inline char *buf_reserve(struct buf *buf, size_t n)
+static inline __attribute__((returns_nonnull)) char *buf_reserve(struct buf *buf, size_t n)
 {
 	if (buf->cap - buf->n <= n) /* also when empty and n is 0: no arithmetic on NULL */
 		buf_grow(buf, n);
