@@ -13,7 +13,7 @@ CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
 CFLAGS.debug   := -O1 -g -Werror
 # Across files with GCC only: with clang it takes a linker of its own.
 LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -ffat-lto-objects)
-# Checked on the binary by tests/hardening. No marks of branch targets: they cost 4 % of the instructions, and without marks in libc's start files nothing checks them.
+# Checked on the binary by tests/hardening. No marks of branch targets: they cost instructions, and without marks in libc's start files nothing checks them.
 HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE
 CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
 CFLAGS.asan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -26,7 +26,8 @@ LDFLAGS.release := -O3 $(LTO) -pie -Wl,-z,relro,-z,now,-z,noexecstack
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
-LDFLAGS := -pthread -rdynamic $(LDFLAGS.$(FLAVOUR)) # names of functions in the stack of a crash
+# Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
+LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR))
 LDLIBS  := -lmicrohttpd -lcjson -lsqlite3 -lcrypto -lz -lm
 # How the server is linked with its libraries, see scripts/find-libraries. Archives start in half the time; tests link what builds fastest.
 LINK.release := auto
