@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/memory_file.h"
 #include "storage/sqlite/wal.h"
 #include "storage/store_messages.h"
 
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
-#define MEMORY_MAX 2147418112LL   /* memdb's largest database: it is one block below 2 GiB */
 #define HEADER_SIZE 100           /* of a SQLite file */
 #define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
 #define STORE_PAGE 4096
-#define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy */
+#define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 #define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
 
 struct sqlite_store {
@@ -27,8 +27,9 @@ struct sqlite_store {
 	bool is_memory;
 	bool is_open;                 /* opening came to its end */
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
-	pthread_mutex_t writer_mutex; /* in memory: of the one connection, readers too */
+	pthread_mutex_t writer_mutex;
 	struct connection writer;
+	pthread_rwlock_t memory_lock; /* in memory: held by readers, and by the writer alone, while their transactions last */
 	struct wal wal;               /* on disk */
 	pthread_mutex_t pool_mutex;
 	pthread_cond_t pool_cond;
@@ -41,17 +42,20 @@ struct sqlite_store {
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	sqlite3_config(SQLITE_CONFIG_MEMDB_MAXSIZE, (sqlite3_int64)MEMORY_MAX);
 }
 
-static struct connection *acquire(struct sqlite_store *store, enum store_mode mode)
+static struct connection *acquire_writer(struct sqlite_store *store)
 {
-	struct connection *connection = &store->writer;
+	pthread_mutex_lock(&store->writer_mutex);
+	if (store->is_memory)
+		pthread_rwlock_wrlock(&store->memory_lock);
+	return &store->writer;
+}
 
-	if (store->is_memory || mode == STORE_WRITE) {
-		pthread_mutex_lock(&store->writer_mutex);
-		return connection;
-	}
+static struct connection *acquire_reader(struct sqlite_store *store)
+{
+	struct connection *connection;
+
 	pthread_mutex_lock(&store->pool_mutex);
 	while (!store->free_readers)
 		pthread_cond_wait(&store->pool_cond, &store->pool_mutex);
@@ -63,6 +67,8 @@ static struct connection *acquire(struct sqlite_store *store, enum store_mode mo
 	/* a changed schema has every statement prepared anew in any case, so all may go with the dropped ones */
 	if (has_missed_drop)
 		connection_forget_all(connection);
+	if (store->is_memory)
+		pthread_rwlock_rdlock(&store->memory_lock);
 	return connection;
 }
 
@@ -70,6 +76,8 @@ static void release(struct connection *connection)
 {
 	struct sqlite_store *store = connection->store;
 
+	if (store->is_memory)
+		pthread_rwlock_unlock(&store->memory_lock);
 	if (connection == &store->writer) {
 		if (connection->has_dropped) {
 			pthread_mutex_lock(&store->pool_mutex);
@@ -87,11 +95,11 @@ static void release(struct connection *connection)
 	pthread_mutex_unlock(&store->pool_mutex);
 }
 
-/* In memory the mutex alone gives a reader its snapshot. */
+/* In memory the lock alone gives a reader its snapshot. */
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct connection *connection = acquire(store, mode);
+	struct connection *connection = mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
 	enum code code = OK;
 
 	connection->txn = (struct store_txn){base->ops, mode};
@@ -299,6 +307,7 @@ static void sqlite_close(struct store *base)
 		sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	connection_close(&store->writer);
 	pthread_mutex_destroy(&store->writer_mutex);
+	pthread_rwlock_destroy(&store->memory_lock);
 	pthread_mutex_destroy(&store->pool_mutex);
 	pthread_cond_destroy(&store->pool_cond);
 	if (store->lock_fd >= 0)
@@ -384,35 +393,14 @@ static enum code limit_size(struct sqlite_store *store, uint64_t max_bytes, stru
 	return connection_run(&store->writer, sql, err);
 }
 
-/*
- * One connection has the store to itself, so it locks once and keeps what it knows of the pages; its journal stays where it is,
- * a block of memory too, and is written over by the next transaction.
- */
-static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
-{
-	char uri[64], setup[256];
-
-	/* the store's address makes the name unique in this process */
-	snprintf(uri, sizeof(uri), "file:/dynalith-%p?vfs=memdb", (void *)store);
-	snprintf(setup, sizeof(setup),
-		 "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=PERSIST; "
-		 "PRAGMA synchronous=OFF",
-		 STORE_PAGE, options->cache_bytes / 1024);
-	enum code code =
-		connection_open(&store->writer, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, setup, err);
-	if (code == OK)
-		code = create_store(store, err);
-	return code != OK ? code : limit_size(store, options->max_bytes, err);
-}
-
-static enum code open_readers(struct sqlite_store *store, const char *path, unsigned n, const char *setup, struct err *err)
+static enum code open_readers(struct sqlite_store *store, const char *path, int flags, unsigned n, const char *setup, struct err *err)
 {
 	store->readers = calloc(n, sizeof(*store->readers));
 	if (!store->readers)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	for (unsigned i = 0; i < n; i++) {
 		struct connection *reader = &store->readers[store->reader_count++];
-		enum code code = connection_open(reader, path, SQLITE_OPEN_READWRITE, setup, err);
+		enum code code = connection_open(reader, path, flags, setup, err);
 
 		if (code != OK)
 			return code;
@@ -421,6 +409,30 @@ static enum code open_readers(struct sqlite_store *store, const char *path, unsi
 		store->free_readers = reader;
 	}
 	return OK;
+}
+
+/*
+ * The journal stays where it is and is written over by the next transaction. Readers see the pages where they lie; the writer has copies
+ * until it commits.
+ */
+static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+	char uri[96], setup[256];
+
+	if (!memory_file_install())
+		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
+	/* the store's address makes the name unique in this process */
+	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
+	snprintf(setup, sizeof(setup), "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_mode=PERSIST; PRAGMA synchronous=OFF", STORE_PAGE,
+		 options->cache_bytes / 1024);
+	enum code code = connection_open(&store->writer, uri, flags, setup, err);
+	if (code == OK)
+		code = create_store(store, err);
+	if (code == OK)
+		code = limit_size(store, options->max_bytes, err);
+	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
+	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
 }
 
 /*
@@ -473,7 +485,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	code = open_writer(store, path, options->durability, setup, err);
 	if (code == OK)
 		code = limit_size(store, options->max_bytes, err);
-	return code != OK ? code : open_readers(store, path, options->readers ? options->readers : 1, setup, err);
+	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
 }
 
 const char *sqlite_store_library_version(void)
@@ -494,6 +506,19 @@ static void init_adaptive(pthread_mutex_t *mutex)
 	pthread_mutexattr_destroy(&attributes);
 }
 
+/* A writer that waits lets no new reader pass it, or readers that never rest would keep it out. */
+static void init_fair(pthread_rwlock_t *lock)
+{
+	pthread_rwlockattr_t attributes;
+
+	pthread_rwlockattr_init(&attributes);
+#ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+	pthread_rwlock_init(lock, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
+}
+
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err)
 {
 	static pthread_once_t configured = PTHREAD_ONCE_INIT;
@@ -507,6 +532,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->lock_fd = -1;
 	store->writer.store = store;
 	init_adaptive(&store->writer_mutex);
+	init_fair(&store->memory_lock);
 	pthread_mutex_init(&store->pool_mutex, NULL);
 	pthread_cond_init(&store->pool_cond, NULL);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);

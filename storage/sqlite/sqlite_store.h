@@ -1,9 +1,8 @@
 /*
  * sqlite_store - the embedded backend: one generated SQLite table per keyspace.
  *
- * On disk: one WAL-mode file, one writer connection under a mutex, a pool of
- * reader connections that each see a snapshot. In memory: the memdb VFS, one connection under a mutex for all (measured: faster
- * than parallel readers on its lock).
+ * On disk: one WAL-mode file, one writer connection under a mutex, a pool of reader connections that each see a snapshot. In memory: the
+ * same over a file system of blocks (memory_file.h), without a log; readers, side by side, and the writer, alone, take turns.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_STORE_H
 #define DYNALITH_STORAGE_SQLITE_STORE_H
@@ -25,7 +24,7 @@ struct sqlite_store_options {
 	enum durability durability;
 	unsigned readers;           /* reader connections on disk, at least 1 */
 	size_t cache_bytes;         /* page cache per connection */
-	uint64_t max_bytes;         /* of the database, beyond which writes get ERR_STORE_FULL; 0 for the backend's own: 2 GiB in memory */
+	uint64_t max_bytes;         /* of the database, beyond which writes get ERR_STORE_FULL; 0: none of its own */
 };
 
 /*
