@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "core/arena.h"
+
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define CONNECTIONS_MIN 16
 #define NEVER INT64_MAX
@@ -115,10 +117,8 @@ void connections_free(struct connections *connections)
 
 struct connection *connections_add(struct connections *connections, int fd)
 {
-	struct connection *connection = calloc(1, sizeof(*connection));
+	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
 
-	if (!connection)
-		abort();
 	connection->all = connections;
 	connection->fd = fd;
 	pthread_mutex_lock(&connections->mutex);

@@ -54,10 +54,8 @@ static enum code timed_commit(struct store_txn *txn, struct err *err)
 
 struct store *timed_store_new(struct store *inner, timed_observe *observe, void *context)
 {
-	struct timed_store *store = calloc(1, sizeof(*store));
+	struct timed_store *store = arena_checked(calloc(1, sizeof(*store)));
 
-	if (!store)
-		abort();
 	*store = (struct timed_store){.ops = *inner->ops, .inner = inner, .observe = observe, .context = context};
 	store->ops.close = timed_close;
 	store->ops.begin = timed_begin;
