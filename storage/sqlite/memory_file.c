@@ -42,9 +42,22 @@ static unsigned char *bytes_at(const struct content *content, sqlite3_int64 at)
 	return content->blocks[at / BLOCK_SIZE] + at % BLOCK_SIZE;
 }
 
+static size_t blocks_for(sqlite3_int64 size)
+{
+	return (size_t)((size + BLOCK_SIZE - 1) / BLOCK_SIZE);
+}
+
+/* How many of the bytes from `at` to `end` lie in the block of the first. */
+static size_t step_within(sqlite3_int64 at, sqlite3_int64 end)
+{
+	sqlite3_int64 left = BLOCK_SIZE - at % BLOCK_SIZE;
+
+	return (size_t)(left < end - at ? left : end - at);
+}
+
 static bool make_room(struct content *content, sqlite3_int64 size)
 {
-	size_t wanted = (size_t)((size + BLOCK_SIZE - 1) / BLOCK_SIZE);
+	size_t wanted = blocks_for(size);
 
 	if (wanted > content->block_room) {
 		size_t room = content->block_room * 2 > wanted ? content->block_room * 2 : wanted;
@@ -68,7 +81,7 @@ static bool make_room(struct content *content, sqlite3_int64 size)
 /* Blocks beyond the size are let go; what stays of the last one is 0 again. */
 static void cut(struct content *content, sqlite3_int64 size)
 {
-	size_t wanted = (size_t)((size + BLOCK_SIZE - 1) / BLOCK_SIZE);
+	size_t wanted = blocks_for(size);
 
 	while (content->block_count > wanted)
 		free(content->blocks[--content->block_count]);
@@ -135,11 +148,11 @@ static int memory_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	sqlite3_int64 end = at + n < content->size ? at + n : content->size;
 
 	while (at < end) {
-		sqlite3_int64 step = BLOCK_SIZE - at % BLOCK_SIZE < end - at ? BLOCK_SIZE - at % BLOCK_SIZE : end - at;
+		size_t step = step_within(at, end);
 
-		memcpy(to, bytes_at(content, at), (size_t)step);
+		memcpy(to, bytes_at(content, at), step);
 		to += step;
-		at += step;
+		at += (sqlite3_int64)step;
 	}
 	int missing = n - (int)(to - (unsigned char *)out);
 	memset(to, 0, (size_t)missing);
@@ -157,11 +170,11 @@ static int memory_write(sqlite3_file *file, const void *bytes, int n, sqlite3_in
 	if (content->size < end)
 		content->size = end;
 	while (at < end) {
-		sqlite3_int64 step = BLOCK_SIZE - at % BLOCK_SIZE < end - at ? BLOCK_SIZE - at % BLOCK_SIZE : end - at;
+		size_t step = step_within(at, end);
 
-		memcpy(bytes_at(content, at), from, (size_t)step);
+		memcpy(bytes_at(content, at), from, step);
 		from += step;
-		at += step;
+		at += (sqlite3_int64)step;
 	}
 	return SQLITE_OK;
 }
