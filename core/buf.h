@@ -7,6 +7,7 @@
 #ifndef DYNALITH_CORE_BUF_H
 #define DYNALITH_CORE_BUF_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,6 +35,7 @@ static inline __attribute__((returns_nonnull)) char *buf_reserve(struct buf *buf
 {
 	if (buf->cap - buf->n <= n) /* also when empty and n is 0: no arithmetic on NULL */
 		buf_grow(buf, n);
+	assert(buf->p);
 	return buf->p + buf->n;
 }
 

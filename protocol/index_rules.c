@@ -1,5 +1,7 @@
 #include "protocol/index_rules.h"
 
+#include <assert.h>
+
 #include "core/buf.h"
 #include "protocol/java_order.h"
 #include "protocol/table_messages.h"
@@ -37,6 +39,7 @@ static bool creates(const struct update_table_input *input)
 
 static enum code check_entries(const struct global_secondary_index_update_list *updates, struct err *err)
 {
+	assert(updates->v || updates->n == 0);
 	for (size_t i = 0; i < updates->n; i++) {
 		const struct global_secondary_index_update *update = &updates->v[i];
 
@@ -60,6 +63,7 @@ static enum code check_entries(const struct global_secondary_index_update_list *
 
 static enum code check_vector_entries(const struct vector_index_update_list *updates, struct err *err)
 {
+	assert(updates->v || updates->n == 0);
 	if (updates->v && updates->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "VectorIndexUpdates");
 	for (size_t i = 0; i < updates->n; i++) {
@@ -216,6 +220,7 @@ static enum code update_index(struct table *table, const struct update_global_se
 	struct index *index = index_named(table, input->index_name);
 	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
 
+	assert(index); /* that all are there was checked */
 	if (is_on_demand && input->provisioned_throughput)
 		return err_set(err, MSG_UPDATE_INDEX_ON_DEMAND, STR_ARG(index->name));
 	if (!is_on_demand && input->on_demand_throughput)
@@ -342,6 +347,7 @@ static void delete_index(struct table *table, struct str name)
 {
 	struct index *index = index_named(table, name);
 
+	assert(index);
 	index->status = STATUS_DELETING;
 	index->is_backfilling = false;
 	table_rules_prune(table);

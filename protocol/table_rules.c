@@ -1,5 +1,6 @@
 #include "protocol/table_rules.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "core/buf.h"
@@ -140,6 +141,7 @@ static enum code read_projection(struct table *table, const struct projection_in
 	};
 	size_t total = input->non_key_attributes.n;
 
+	assert(input->non_key_attributes.v || input->non_key_attributes.n == 0);
 	if (input->projection_type == 0)
 		return err_set(err, MSG_PROJECTION_UNKNOWN);
 	index->projection = types[input->projection_type];
@@ -522,6 +524,7 @@ static void add_stream(struct table *table, enum stream_view view, int64_t now_m
 	char stamp[32];
 	struct tm tm;
 
+	assert(table->streams || table->stream_count == 0);
 	if (last && added.created_ms <= last->created_ms)
 		added.created_ms = last->created_ms + 1;
 	time_t seconds = (time_t)(added.created_ms / 1000);
@@ -582,6 +585,7 @@ static enum code read_indexes(const struct create_table_input *input, struct tab
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "LocalSecondaryIndexes");
 	if (globals->v && globals->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexes");
+	assert((locals->v || locals->n == 0) && (globals->v || globals->n == 0));
 	if (locals->n > LOCAL_INDEXES_MAX)
 		return err_set(err, MSG_INDEX_LIMIT_LOCAL, LOCAL_INDEXES_MAX);
 	for (size_t i = 0; i < locals->n && code == OK; i++)

@@ -32,7 +32,7 @@ struct parts {
 	const sigset_t *signals;
 	struct metrics *metrics;
 	struct catalog *catalog;
-	struct clock *clock;
+	struct clock clock;
 	struct upkeep *upkeep;
 };
 
@@ -128,10 +128,10 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 	return EXIT_SUCCESS;
 }
 
-static int serve(const struct parts *parts)
+static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
-	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
+	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = &parts->clock, .note = note,
 				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new()};
 	struct http_stats stats = {0};
 	struct routes routes = {
@@ -141,7 +141,7 @@ static int serve(const struct parts *parts)
 		.store = config->in_memory ? STR("memory") : STR("file"),
 		.slow_ns = (uint64_t)config->log_slow_ms * 1000000,
 		.auth = auth_of(config->auth),
-		.clock = parts->clock,
+		.clock = &parts->clock,
 		.upkeep = parts->upkeep,
 		.cors = config->cors,
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
@@ -164,13 +164,11 @@ static int serve(const struct parts *parts)
 
 static int keep_and_serve(struct parts *parts)
 {
-	struct clock clock = {0};
 	struct upkeep_options options = {
-		.catalog = parts->catalog, .clock = &clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
+		.catalog = parts->catalog, .clock = &parts->clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
 		.period_ms = parts->config->ttl_period,
 	};
 
-	parts->clock = &clock;
 	parts->upkeep = upkeep_start(&options);
 	if (!parts->upkeep) {
 		fprintf(stderr, "dynalith: cannot start a thread\n");

@@ -1,5 +1,6 @@
 #include "server/trigger.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,6 +295,8 @@ static struct str event_of(struct trigger *trigger, const struct record *records
 	buf_add_lit(&out, "{\"Records\":[");
 	for (size_t i = 0; i < n; i++) {
 		struct str json = records[i].json;
+
+		assert(json.p);
 		const char *user = memmem(json.p, json.n, service_user, sizeof(service_user) - 1);
 
 		buf_printf(&out, "%s{\"eventSourceARN\":\"%s\",", i ? "," : "", trigger->stream);

@@ -61,7 +61,7 @@ bool stream_record_decode(struct str key, struct str row, struct stream_record *
 {
 	if (row.n < HEAD_SIZE || row.p[0] != VERSION || row.p[1] < STREAM_INSERT || row.p[1] > STREAM_REMOVE)
 		return false;
-	int flags = row.p[2];
+	int flags = (unsigned char)row.p[2];
 	size_t keys = (size_t)str_be(row.p + 12, 4), old = (size_t)str_be(row.p + 16, 4), new = (size_t)str_be(row.p + 20, 4);
 	const char *body = row.p + HEAD_SIZE;
 	if (row.n != HEAD_SIZE + keys + old + new)

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "protocol/describe.h"
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
@@ -60,6 +62,7 @@ static void write_shards(struct call *call, const struct describe_stream_input *
 		written++;
 	}
 	json_out_close(&call->out, ']');
+	assert(last || !is_cut);
 	if (is_cut)
 		json_out_field_string(&call->out, "LastEvaluatedShardId", streams_shard_id(call->arena, table, last->stamp));
 }

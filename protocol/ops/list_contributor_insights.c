@@ -43,7 +43,7 @@ static void list_table(struct listing *listing, const struct table *table)
 			list_entry(listing, table, &table->indexes[i], &table->indexes[i].insights);
 	}
 	/* the index that the token names may be gone */
-	if (str_starts_with(listing->after, str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->name))))
+	if (str_is_set(listing->after) && str_starts_with(listing->after, str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->name))))
 		listing->after = STR_ABSENT;
 }
 

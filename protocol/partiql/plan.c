@@ -1,5 +1,6 @@
 #include "protocol/partiql/plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "protocol/partiql/messages.h"
@@ -65,6 +66,7 @@ size_t partiql_conjuncts(struct arena *arena, const struct node *condition, cons
 	while (open_count > 0) {
 		const struct node *node = open[--open_count];
 
+		assert(node);
 		if (node->kind == NODE_AND && open_count < EXPR_OPERATORS_MAX) {
 			open[open_count++] = node->args[1];
 			open[open_count++] = node->args[0];

@@ -193,9 +193,11 @@ static enum code parse_clauses(struct pq_parser *parser, struct pq_statement *st
 			statement->clause = clauses[i].name;
 			statement->clause_at = clauses[i].keyword == PK_GROUP ? NULL : parser->token;
 		}
-		do {
+		code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &expr);
+		while (code == OK && clauses[i].keyword == PK_GROUP && partiql_is_sign(parser->token, ',')) {
+			parser->token++;
 			code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &expr);
-		} while (code == OK && clauses[i].keyword == PK_GROUP && partiql_is_sign(parser->token, ',') && parser->token++);
+		}
 	}
 	return code;
 }

@@ -1,5 +1,6 @@
 #include "storage/sqlite/connection.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "storage/sqlite/log_file.h"
@@ -156,7 +157,7 @@ static struct slot *slot_find(struct connection *connection, struct keyspace key
 		if (!slot->busy && (!oldest || slot->used_at < oldest->used_at))
 			oldest = slot;
 	}
-	/* a scan keeps one slot busy, and scans do not nest: there is always another */
+	assert(oldest); /* a scan keeps one slot busy, and scans do not nest: there is always another */
 	slot_clear(oldest);
 	oldest->keyspace = keyspace;
 	oldest->is_taken = true;

@@ -1,5 +1,6 @@
 #include "storage/sqlite/sqlite_store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -352,6 +353,7 @@ static enum code check_file(struct sqlite_store *store, const char *path, char *
 	unsigned char header[HEADER_SIZE];
 	struct stat status;
 
+	assert(path);
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (store->lock_fd < 0 || !realpath(path, absolute))
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
