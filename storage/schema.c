@@ -5,7 +5,7 @@
 #include "core/image.h"
 #include "core/number.h"
 #include "storage/messages.h"
-#include "storage/stream.h"
+#include "storage/stream_state.h"
 
 #define RECORD_VERSION 1
 #define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */

@@ -1,44 +1,9 @@
 #include "storage/stream.h"
 
-#include <stdlib.h>
-
 #include "storage/messages.h"
-#include "storage/stream_record.h"
-#include "storage/stream_shard.h"
 
 #define TRIM_SLACK_MS (5 * 60 * 1000LL) /* writers trim now and then, not with every write */
 #define TRIM_PER_WRITE 256              /* records that one write deletes at most: more than it adds */
-
-/* Used within write transactions only, so by one thread at a time. */
-struct stream_state {
-	atomic_uint refs;
-	bool is_loaded;
-	bool is_dirty;             /* holds what the transaction under way did to shards */
-	uint64_t next;             /* sequence number */
-	struct stream_shard last;  /* the latest shard; stamp 0: none */
-	bool is_empty;
-	int64_t oldest_ms;         /* time of the oldest record */
-};
-
-struct stream_state *stream_state_new(void)
-{
-	struct stream_state *state = arena_checked(calloc(1, sizeof(*state)));
-
-	atomic_init(&state->refs, 1);
-	return state;
-}
-
-struct stream_state *stream_state_ref(struct stream_state *state)
-{
-	atomic_fetch_add(&state->refs, 1);
-	return state;
-}
-
-void stream_state_unref(struct stream_state *state)
-{
-	if (state && atomic_fetch_sub(&state->refs, 1) == 1)
-		free(state);
-}
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {

@@ -15,8 +15,7 @@
 #define DYNALITH_STORAGE_STREAM_H
 
 #include "core/err.h"
-#include "storage/schema.h"
-#include "storage/store.h"
+#include "storage/stream_record.h"
 
 #define STREAM_RETENTION_MS (24 * 60 * 60 * 1000LL)
 
@@ -24,15 +23,6 @@
 struct stream_rotation {
 	uint64_t records; /* after so many */
 	int64_t ms;       /* by the first record that is so much younger than the shard */
-};
-
-enum stream_event { STREAM_INSERT = 1, STREAM_MODIFY = 2, STREAM_REMOVE = 3 };
-
-/* What the write path did to one item. */
-struct stream_change {
-	struct str old_image;   /* absent: there was no item */
-	struct str new_image;   /* absent: there is none now */
-	bool is_service_delete; /* by the service (time to live), not by a caller: the record says so in userIdentity */
 };
 
 /*
@@ -62,16 +52,6 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
  */
 enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,
 		      struct err *err) WARN_UNUSED;
-
-/* What the write path remembers of a table's stream between transactions; shared by all its snapshots, used by the writer alone. */
-struct stream_state *stream_state_new(void);
-struct stream_state *stream_state_ref(struct stream_state *state);
-void stream_state_unref(struct stream_state *state);
-
-static inline struct keyspace stream_keyspace(const struct table *table)
-{
-	return (struct keyspace){table->number, PART_STREAM};
-}
 
 /* Whether a stream was disabled so long ago that nothing of it can be read. */
 static inline bool stream_is_gone(const struct stream *stream, int64_t now_ms)

@@ -1,6 +1,7 @@
 #include "storage/stream_read.h"
 
 #include "storage/messages.h"
+#include "storage/stream.h"
 
 static int64_t horizon_ms(int64_t now_ms)
 {

@@ -3,7 +3,6 @@
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
-#include "storage/stream_shard.h"
 
 #define VERSION 1
 #define HEAD_SIZE 24

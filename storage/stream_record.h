@@ -9,7 +9,16 @@
 #define DYNALITH_STORAGE_STREAM_RECORD_H
 
 #include "core/value.h"
-#include "storage/stream.h"
+#include "storage/stream_shard.h"
+
+enum stream_event { STREAM_INSERT = 1, STREAM_MODIFY = 2, STREAM_REMOVE = 3 };
+
+/* What the write path did to one item. */
+struct stream_change {
+	struct str old_image;   /* absent: there was no item */
+	struct str new_image;   /* absent: there is none now */
+	bool is_service_delete; /* by the service (time to live), not by a caller: the record says so in userIdentity */
+};
 
 struct stream_record {
 	uint64_t sequence;

@@ -1,7 +1,6 @@
 #include "storage/stream_shard.h"
 
 #include "storage/messages.h"
-#include "storage/stream.h"
 
 #define KIND_SHARD 0x01
 #define KIND_RECORD 0x02

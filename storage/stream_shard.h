@@ -11,17 +11,12 @@
 #include "core/err.h"
 #include "storage/schema.h"
 #include "storage/store.h"
+#include "storage/stream_state.h"
 
-struct stream_shard {
-	uint64_t stamp;
-	uint64_t parent;    /* stamp; 0: none */
-	uint64_t stream;    /* struct stream's number */
-	uint64_t start;     /* first sequence number of the shard; never a record's, so that an empty shard has one too */
-	uint64_t end;       /* the first one after it; 0: open */
-	uint64_t trimmed;   /* records below are gone; 0: none is */
-	int64_t created_ms;
-	int64_t closed_ms;  /* 0: open */
-};
+static inline struct keyspace stream_keyspace(const struct table *table)
+{
+	return (struct keyspace){table->number, PART_STREAM};
+}
 
 /* The row of a shard by its stamp; stamp 0 where there is none. */
 enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,
