@@ -3,7 +3,7 @@
  *
  * libmicrohttpd's timeout begins anew with every byte, so a client that sends or takes one now and then would keep its connection and what
  * it holds for ever. Here each phase of a connection has an end: a thread looks once a second and shuts the sockets down whose time is
- * over; libmicrohttpd then closes them.
+ * over; libmicrohttpd then closes them. Its own timeout stays off: it would also end a connection whose request waits for a busy worker.
  *
  * It also counts: a connection beyond the limit is "over". It is let in nevertheless, for a short while, so that it can be told
  * by an answer that SDKs retry, in place of waiting unheard in the kernel's backlog.

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	struct MHD_Daemon *daemon = MHD_start_daemon(
 	    MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, reply, MHD_OPTION_SOCK_ADDR, &address,
-	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_CONNECTION_LIMIT, 1000u, MHD_OPTION_CONNECTION_TIMEOUT, 60u,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_CONNECTION_LIMIT, 1000u,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads,
 	    MHD_OPTION_END);
 	if (!daemon) {

@@ -281,6 +281,7 @@ struct connection {
 	char *in;
 	size_t in_n, in_cap, need; /* need: bytes of the whole response, 0 while the head is not complete */
 	int64_t started_ns;
+	bool is_waiting; /* for an answer */
 };
 
 struct run {
@@ -333,6 +334,7 @@ static void prepare(struct run *run, struct connection *c)
 				    run->options->port, run->workload->operation, body.n, (int)body.n, body.p);
 	c->out_done = 0;
 	c->in_n = c->need = 0;
+	c->is_waiting = true;
 	run->sent++;
 	c->started_ns = now_ns();
 }
@@ -370,6 +372,7 @@ static size_t response_length(struct connection *c)
 static void finish(struct run *run, struct connection *c)
 {
 	run->latency_us[run->done++] = (uint32_t)((now_ns() - c->started_ns) / 1000);
+	c->is_waiting = false;
 	bool is_partial = run->workload->make == make_batch_write && strstr(c->in, "\"UnprocessedItems\":{\"");
 
 	if (strncmp(c->in, "HTTP/1.1 200", 12) != 0 || is_partial) {
@@ -392,8 +395,12 @@ static void receive(struct run *run, struct connection *c)
 		ssize_t n = recv(c->fd, c->in + c->in_n, c->in_cap - c->in_n - 1, 0);
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n <= 0)
-			die("the server closed a connection");
+		if (n <= 0 && c->is_waiting)
+			die("the server closed a connection that waited for an answer");
+		if (n <= 0) { /* it was idle for longer than the server's idle timeout */
+			epoll_ctl(run->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+			return;
+		}
 		c->in_n += (size_t)n;
 		if (!c->need)
 			c->need = response_length(c);

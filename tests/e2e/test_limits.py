@@ -215,6 +215,30 @@ def slow_readers():
     server.stop()
 
 
+def busy_for_longer_than_the_idle_timeout():
+    """A request that came in time is answered, also when the only worker comes to read it much later."""
+    server = Server("--threads", "1", "--idle-timeout", "2")
+    table_of_large_items(server, n=3)
+    condition = " OR ".join(["contains(body, :v)"] * 150)
+    search = raw.request("Scan", json.dumps({"TableName": "app", "FilterExpression": condition, "ExpressionAttributeValues": {":v": {"S": "xy"}}}).encode())
+    begin = time.monotonic()
+    assert raw.ask(server, search).status == 200
+    n = max(4, round(4 / (time.monotonic() - begin)))  # for some seconds' work
+    busy, late = [raw.connect(server) for _ in range(n)], [raw.connect(server) for _ in range(3)]
+    for s in late:  # they are in
+        s.sendall(raw.request())
+        assert raw.read_reply(s).status == 200
+    for s in busy:
+        s.sendall(search)
+    time.sleep(0.3)
+    for s in late:
+        s.sendall(raw.request())
+    for s in busy + late:
+        assert raw.read_reply(s).status == 200
+        s.close()
+    server.stop()
+
+
 def body_limit():
     server = Server("--body-limit-mb", "1")
     pad = lambda n: b'{"TableName":"none"' + b" " * n + b"}"
@@ -241,4 +265,4 @@ def few_files():
 
 
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
-               slow_senders, slow_readers, body_limit, few_files])
+               slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout, body_limit, few_files])

@@ -115,7 +115,7 @@ def hostile_input():
 
 
 def half_a_request_is_closed():
-    server = Server("--idle-timeout", "1")
+    server = Server("--request-timeout", "1")
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
         s.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         assert b"200 OK" not in s.recv(65536)
