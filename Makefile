@@ -221,9 +221,9 @@ dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
-soak: release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
+soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
 	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
-	@python=build/deps/venv/bin/python; [ -x $$python ] || python=python3; $$python tests/soak/run $(ARGS)
+	@build/deps/venv/bin/python tests/soak/run $(ARGS)
 image-test: ## both targets of docker/Dockerfile, built by buildah and used as people use them; as root
 	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
