@@ -222,7 +222,7 @@ static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *
 	return result;
 }
 
-/* What a request's head says about where its body ends. */
+/* What a request's head says about where its body ends, and whom it is for. */
 struct framing {
 	unsigned lengths, encodings, hosts;
 	bool is_bad;
@@ -266,13 +266,14 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 }
 
 /* The first call of a request: its head is there. */
-static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
+static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *method, const char *version)
 {
 	struct framing framing = {0};
+	unsigned hosts_min = strcmp(version, "HTTP/1.1") == 0;
 
 	exchange->is_started = true;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
-	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1)
+	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1 || framing.hosts < hosts_min)
 		exchange->problem = HTTP_BAD_FRAMING;
 	else if (connection_is_over(exchange->connection) || is_memory_full(exchange, 0))
 		exchange->problem = HTTP_OVERLOADED;
@@ -339,11 +340,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
 	struct exchange *exchange = *state;
 
-	(void)context, (void)url, (void)version;
+	(void)context, (void)url;
 	if (!exchange)
 		return MHD_NO;
 	if (!exchange->is_started)
-		return begin(exchange, connection, method);
+		return begin(exchange, connection, method, version);
 	if (*data_size > 0) {
 		if (!exchange->is_answered)
 			collect(exchange, data, *data_size);

@@ -25,7 +25,7 @@ enum http_problem {
 	HTTP_FINE,
 	HTTP_TOO_LARGE,      /* the body is larger than the limit; it was not read, or not to its end */
 	HTTP_BAD_ENCODING,   /* Content-Encoding: gzip, but it is not */
-	HTTP_BAD_FRAMING,    /* where the request ends is not told in one way: it could hide another one (RFC 9112, 6.3) */
+	HTTP_BAD_FRAMING,    /* where the request ends, or whom it is for, is not told in one way (RFC 9112, 3.2 and 6.3) */
 	HTTP_OVERLOADED,     /* more connections, or more memory held, than the limit; the body was thrown away */
 };
 

@@ -38,7 +38,7 @@
 			"\"2030-01-31T12:00:00Z\", \"advance\": seconds or \"30d\", \"freeze\": true or false"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
-#define MSG_HTTP_FRAMING ERR_SERIALIZATION, "%s", "The length of the request is not told, or told in two ways"
+#define MSG_HTTP_FRAMING ERR_SERIALIZATION, "%s", "The length or the host of the request is not told, or told in two ways"
 #define MSG_BODY_ENCODING ERR_SERIALIZATION, "%s", "The request body is not valid gzip data"
 
 #endif

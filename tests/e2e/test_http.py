@@ -54,7 +54,9 @@ def whole_requests():
     assert replies(b"\r\n\r\n" + raw.request(), 1) == [200]
     assert ending(b"GET /_dynalith/health HTTP/1.0\r\n\r\n") == [200]
     assert ending(raw.request().replace(b"HTTP/1.1", b"HTTP/1.0")) == [200]
-    assert ending(raw.request().replace(b"Host: x", b"Connection: close")) == [200]
+    assert ending(raw.request().replace(b"Host: x\r\n", b"").replace(b"HTTP/1.1", b"HTTP/1.0")) == [200]
+    assert ending(raw.request().replace(b"Host: x", b"Host: x\r\nConnection: close")) == [200]
+    assert ending(raw.request().replace(b"Host: x", b"Connection: close")) == [400]
 
 
 def pipelines():

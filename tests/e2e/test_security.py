@@ -130,6 +130,7 @@ REFUSED_FRAMING = {
     "a NUL in a name": HEAD + b"X-A\0: b\r\n" + LENGTH + b"\r\n{}",
     "no colon": HEAD + b"Foo\r\n" + LENGTH + b"\r\n{}",
     "no name": HEAD + b": foo\r\n" + LENGTH + b"\r\n{}",
+    "no host": HEAD.replace(b"Host: ", b"X-Host: ", 1) + LENGTH + b"\r\n{}",
     "two hosts": HEAD + b"Host: y\r\n" + LENGTH + b"\r\n{}",
     "a negative chunk": HEAD + CHUNKED + b"\r\n-2\r\n{}\r\n0\r\n\r\n",
     "a chunk by 0x": HEAD + CHUNKED + b"\r\n0x2\r\n{}\r\n0\r\n\r\n",
