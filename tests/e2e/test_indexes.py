@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import threading
 import time
+import urllib.request
 
 from harness import Server, create_app, key, raises, run
 
@@ -86,40 +87,116 @@ def refusals_while_created(client):
     assert message.endswith("Schema violation against backfilling index")
 
 
+def still_server():
+    """A server whose statuses last until the clock is advanced, and what advances it."""
+    server = Server("--delay-transient-statuses", "--transient-status-ms", "600000")
+    return server, lambda: urllib.request.urlopen(f"{server.url}/_dynalith/clock", data=b'{"advance": "6m"}').close()
+
+
+def states(client, table):
+    description = client.describe_table(TableName=table)["Table"]
+    return description["TableStatus"], *((i["IndexStatus"], i.get("Backfilling")) for i in description.get("GlobalSecondaryIndexes", []))
+
+
+def wait_until(condition):
+    for _ in range(12_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it does not come true")
+
+
 def statuses_last_as_in_the_cloud():
-    server = Server("--delay-transient-statuses", "--transient-status-ms", "2000")
+    server, pass_time = still_server()
     client = server.client()
-    create_table(client, "slow")
+    client.create_table(TableName="slow", BillingMode="PAY_PER_REQUEST", KeySchema=key("pk"), AttributeDefinitions=definitions(pk="S"))
+    while states(client, "slow") != ("ACTIVE",):
+        pass_time()
     client.put_item(TableName="slow", Item={"pk": {"S": "1"}, "g": {"S": "x"}})
-
-    def state():
-        table = client.describe_table(TableName="slow")["Table"]
-        index = table["GlobalSecondaryIndexes"][0]
-        return table["TableStatus"], index["IndexStatus"], index.get("Backfilling")
-
     client.update_table(TableName="slow", AttributeDefinitions=definitions(g="S"), GlobalSecondaryIndexUpdates=creation("by-g", "g"))
-    seen, checked = [], 0
-    while not seen or seen[-1] != ("ACTIVE", "ACTIVE", None):
-        now = state()
-        if seen and seen[-1] == now:
-            continue
-        seen.append(now)
-        if now[1] == "CREATING":
-            client.put_item(TableName="slow", Item={"pk": {"S": f"during-{len(seen)}"}, "g": {"S": "x"}})
-            try:
-                refusals_while_created(client)
-                checked += 1
-            except AssertionError:
-                if state() == now:  # a slow machine may be overtaken by the next status
-                    raise
-    # what was to be refused came too late on a slow machine, and updated the table
-    seen = [now for now in seen if now != ("UPDATING", "ACTIVE", None)]
-    assert seen == [("UPDATING", "CREATING", False), ("ACTIVE", "CREATING", True), ("ACTIVE", "ACTIVE", None)], seen
-    assert checked > 0
+    for at in ("UPDATING", ("CREATING", False)), ("ACTIVE", ("CREATING", True)):
+        assert states(client, "slow") == at
+        client.put_item(TableName="slow", Item={"pk": {"S": f"during {at}"}, "g": {"S": "x"}})
+        refusals_while_created(client)
+        pass_time()
+    wait_until(lambda: states(client, "slow") == ("ACTIVE", ("ACTIVE", None)))
     assert len(scan(client, TableName="slow", IndexName="by-g")) == 3
     client.update_table(TableName="slow", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-g"}}])
     raises("ValidationException", client.scan, TableName="slow", IndexName="by-g")
-    assert wait_for(client, "slow", "by-g") is None
+    pass_time()
+    pass_time()
+    wait_until(lambda: states(client, "slow") == ("ACTIVE",))
+    server.stop()
+
+
+UNITS = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
+LIMITS = {"OnDemandThroughput": {"MaxReadRequestUnits": 5, "MaxWriteRequestUnits": 5}}
+CHANGES = {
+    "class": {"TableClass": "STANDARD_INFREQUENT_ACCESS"},
+    "billing": {"BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS},
+    "stream": {"StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}},
+    "limits": LIMITS,
+    "delete index": {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]},
+    "update index": {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-g", **LIMITS}}]},
+    "create index": {"AttributeDefinitions": definitions(g="S"), "GlobalSecondaryIndexUpdates": creation("by-g", "g")},
+    "create another": {"AttributeDefinitions": definitions(h="S"), "GlobalSecondaryIndexUpdates": creation("by-h", "h")},
+}
+TABLE_CREATED, TABLE_UPDATED = "Table is being created: still", "Table is being updated: still"
+ONE_INDEX = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
+ABSENT = "Requested resource not found: Index by-g for table still"
+# What the change before it leads to, and how each change is refused then; what is not named is not tried.
+REFUSED = [
+    (None, ("CREATING",),
+     {"class": TABLE_CREATED, "billing": TABLE_CREATED, "stream": TABLE_CREATED, "limits": TABLE_CREATED, "delete index": ABSENT, "update index": ABSENT,
+      "create index": TABLE_CREATED, "create another": TABLE_CREATED}),
+    ("create index", ("UPDATING", ("CREATING", False)),
+     {"class": TABLE_UPDATED,
+      "billing": "Can't change table IOPS when an index is being created. Table: still Indexes: [by-g]",
+      "stream": "Can't change stream status when an index is being created",
+      "limits": "OnDemandThroughput cannot be updated while index creation is in progress for indexes: [by-g]",
+      "delete index": "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. "
+                      "Table: still Index: by-g",
+      "update index": "Index is being created but is not backfilling yet.  Table: still Index: by-g",
+      "create index": "Index is being created.  Table: still Index: by-g",
+      "create another": ONE_INDEX}),
+    ("update index", ("ACTIVE", ("UPDATING", None)),
+     {"update index": "Index is being updated. Table: still Index: by-g", "create index": "Attempting to create an index which already exists"}),
+    ("class", ("UPDATING", ("ACTIVE", None)),
+     {"class": TABLE_UPDATED, "billing": TABLE_UPDATED, "stream": TABLE_UPDATED, "limits": TABLE_UPDATED, "delete index": TABLE_UPDATED,
+      "update index": TABLE_UPDATED, "create another": TABLE_UPDATED}),
+    ("delete index", ("UPDATING", ("DELETING", None)),
+     {"class": TABLE_UPDATED,
+      "billing": "Can't change table IOPS when an index is being deleted. Table: still Indexes: [by-g]",
+      "stream": "Can't change stream status when an index is being deleted",
+      "limits": "OnDemandThroughput cannot be updated while index deletion is in progress for indexes: [by-g]",
+      "delete index": "Index is being deleted. Table: still Index: by-g",
+      "update index": "Index is being deleted. Table: still Index: by-g",
+      "create index": "Index is being deleted. Table: still Index: by-g",
+      "create another": ONE_INDEX}),
+]
+
+
+def refusals_in_each_status():
+    """What a table is busy with decides what may be asked of it."""
+    server, pass_time = still_server()
+    client = server.client()
+    client.create_table(TableName="still", BillingMode="PAY_PER_REQUEST", KeySchema=key("pk"), AttributeDefinitions=definitions(pk="S"))
+    for change, reached, refusals in REFUSED:
+        if change:
+            client.update_table(TableName="still", **CHANGES[change])
+        assert states(client, "still") == reached, change
+        for name, refusal in refusals.items():
+            try:
+                client.update_table(TableName="still", **CHANGES[name])
+                raise AssertionError(f"{reached}: {name} was not refused")
+            except client.exceptions.ClientError as e:
+                error = e.response["Error"]
+            in_use = "Attempt to change a resource which is still in use: " if error["Code"] == "ResourceInUseException" else ""
+            assert error["Message"] == in_use + refusal, (reached, name, error)
+        raises("ResourceInUseException", client.delete_table, TableName="still")
+        while set(states(client, "still")) - {"ACTIVE", ("ACTIVE", None)}:
+            pass_time()
+    assert states(client, "still") == ("ACTIVE",)
     server.stop()
 
 
@@ -280,4 +357,5 @@ def collections_have_a_limit():
 
 
 if __name__ == "__main__":
-    run("indexes", [statuses_settle_at_once, statuses_last_as_in_the_cloud, keys_of_several_attributes, collections_have_a_limit, index_survives_kill])
+    run("indexes", [statuses_settle_at_once, statuses_last_as_in_the_cloud, refusals_in_each_status, keys_of_several_attributes, collections_have_a_limit,
+                    index_survives_kill])

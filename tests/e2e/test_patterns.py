@@ -247,6 +247,13 @@ def batches():
         wanted = reply["UnprocessedKeys"]
         assert not wanted or wanted["app"]["ProjectionExpression"] == "SK, body"
     assert len(seen) == 60
+    keys = [{"PK": i["PK"], "SK": i["SK"]} for i in large]
+    for how in ({"AttributesToGet": ["SK", "body"], "ConsistentRead": True},
+                {"ProjectionExpression": "#k, #b", "ExpressionAttributeNames": {"#k": "SK", "#b": "body"}, "ConsistentRead": False}):
+        reply = client.batch_get_item(RequestItems={"app": {"Keys": keys, **how}})
+        rest = reply["UnprocessedKeys"]["app"]
+        assert {k: v for k, v in rest.items() if k != "Keys"} == how
+        assert sorted(k["SK"]["S"] for k in rest["Keys"]) == sorted({k["SK"]["S"] for k in keys} - {i["SK"]["S"] for i in reply["Responses"]["app"]})
 
 
 def projections():
