@@ -243,6 +243,7 @@ def contend_on(what, *flags, **kwargs):
     server = Server(*flags, **kwargs)
     client = Client(server.port)
     create(client)
+    client.close()  # or the server does, when it was idle for a minute
     context = multiprocessing.get_context("fork")
     results = context.Queue()
     deadline = time.monotonic() + SECONDS
