@@ -15,6 +15,7 @@ struct log_file {
 	unsigned char *buffer;
 	int n;               /* bytes kept */
 	sqlite3_int64 at;    /* where they go */
+	sqlite3_int64 end;   /* behind the last page written: a head that is not there is one written again, and no page follows it */
 	bool is_last;        /* the page to come ends its transaction */
 };
 
@@ -66,7 +67,7 @@ static bool is_end(const void *head)
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct log_file *log = (struct log_file *)file;
-	bool is_head = n == FRAME_HEAD, follows = log->n > 0 && at == log->at + log->n;
+	bool is_head = n == FRAME_HEAD && at == log->end, follows = log->n > 0 && at == log->at + log->n;
 
 	if (!log->buffer)
 		log->buffer = malloc(BUFFER_SIZE);
@@ -76,7 +77,9 @@ static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64
 		if (result != SQLITE_OK)
 			return result;
 	}
-	/* only a frame's head begins what is kept: the log's own head and whatever else there is goes straight on */
+	if (n != FRAME_HEAD)
+		log->end = at + n;
+	/* only a new frame's head begins what is kept: the log's own head and whatever else there is goes straight on */
 	if (!log->buffer || (log->n == 0 && !is_head) || n > BUFFER_SIZE)
 		return log_file_disk(file)->pMethods->xWrite(log_file_disk(file), bytes, n, at);
 	log->at = log->n > 0 ? log->at : at;

@@ -3,7 +3,9 @@
  *
  * SQLite appends two pieces per page, a frame's head and the page. They are kept until the frame that ends the transaction, or until
  * anything else is asked of the file, and go to the disk together: one system call for about ten. Nobody looks for a frame
- * before its transaction's last one is written. All other files are the underlying file system's own.
+ * before its transaction's last one is written. Where a transaction does not fit into the page cache, SQLite writes pages before
+ * its end, some of them twice, and then the heads of their frames again: those are not kept, nothing would follow them. All
+ * other files are the underlying file system's own.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_LOG_FILE_H
 #define DYNALITH_STORAGE_SQLITE_LOG_FILE_H

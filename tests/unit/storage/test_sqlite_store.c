@@ -304,6 +304,52 @@ TEST(what_is_committed_survives_a_kill)
 	}
 }
 
+/* Larger than the page cache: SQLite writes pages to the log before the commit, and the same ones again where they change once more. */
+static void commit_large(struct fixture *fixture)
+{
+	struct store *store = fixture_open(fixture);
+	char value[3000], key[16];
+
+	test_failures = 0;
+	fixture_create(fixture, store, ITEMS);
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+	for (unsigned i = 0; i < 400; i++) {
+		memset(value, i < 200 ? 'a' : 'b', sizeof(value));
+		snprintf(key, sizeof(key), "%u", i % 200);
+		CHECK_INT(store_put(txn, ITEMS, str_of(key), (struct str){value, sizeof(value)}, &fixture->err), OK);
+	}
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+	_exit(test_failures != 0); /* nothing is closed: as a kill leaves it */
+}
+
+TEST(a_commit_larger_than_the_cache_survives_a_kill)
+{
+	for (enum durability durability = DURABILITY_OFF; durability <= DURABILITY_FULL; durability++) {
+		struct fixture fixture = fixture_new(false);
+		int status = -1;
+
+		fixture.options.cache_bytes = 64 * 1024;
+		fixture.options.durability = durability;
+		pid_t child = fork();
+		if (child == 0)
+			commit_large(&fixture);
+		CHECK_INT(waitpid(child, &status, 0), child);
+		CHECK_INT(status, 0);
+		struct store *store = fixture_open(&fixture);
+		for (unsigned i = 0; i < 200; i++) {
+			char key[16];
+
+			snprintf(key, sizeof(key), "%u", i);
+			struct str value = fixture_get_alone(&fixture, store, ITEMS, key);
+			CHECK(value.n == 3000 && value.p[0] == 'b' && value.p[2999] == 'b');
+			if (test_failures)
+				break;
+		}
+		store_close(store);
+		fixture_free(&fixture);
+	}
+}
+
 /* Killed at any moment of its creation, a store opens the next time. */
 TEST(creation_may_be_cut_short)
 {
@@ -709,8 +755,8 @@ TEST(the_library_has_a_version)
 TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
 	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused), TEST_CASE(a_newer_format_in_the_log_is_refused),
 	  TEST_CASE(foreign_files_are_refused), TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),
-	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(what_is_committed_survives_a_kill), TEST_CASE(creation_may_be_cut_short),
-	  TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has),
+	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(what_is_committed_survives_a_kill),
+	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill), TEST_CASE(creation_may_be_cut_short), TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
 	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions), TEST_CASE(more_readers_than_connections_wait_for_one),
 	  TEST_CASE(the_library_has_a_version))
