@@ -74,6 +74,11 @@ void call_hold(struct call *call, struct table *table)
 	call->tables[call->table_count++] = table;
 }
 
+void call_look_again(struct call *call)
+{
+	call->tables_from = call->table_count;
+}
+
 static enum code refuse_absent(struct str name, enum absent_table words, struct err *err)
 {
 	switch (words) {
@@ -96,7 +101,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		code = call_table_name(call, name_or_arn, &name, err);
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < call->table_count; i++) { /* a batch names its tables often */
+	for (size_t i = call->tables_from; i < call->table_count; i++) { /* a batch names its tables often */
 		if (str_eq(call->tables[i]->name, name)) {
 			*out = call->tables[i];
 			return OK;

@@ -30,6 +30,7 @@ struct call {
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct table **tables;
+	size_t tables_from; /* those before it are held only: the call looks them up again */
 	/* PartiQL statements of the call from the service's cache, released likewise. */
 	size_t statement_count;
 	struct partiql_kept **statements;
@@ -65,6 +66,9 @@ bool call_is_name(struct str name);
  * Lasts ten minutes. AWS: API Reference, TransactWriteItems, ClientRequestToken.
  */
 struct write_token call_token(struct call *call, struct str client_token, struct str sameness);
+
+/* Makes call_table look tables up again where one was changed meanwhile; what it gave so far stays valid. */
+void call_look_again(struct call *call);
 
 /* Takes over a reference and releases it when the call ends. */
 void call_hold(struct call *call, struct table *table);

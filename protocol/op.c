@@ -150,7 +150,7 @@ static void release(struct call *call)
 {
 	for (size_t i = 0; i < call->table_count; i++)
 		table_unref(call->tables[i]);
-	call->table_count = 0;
+	call->table_count = call->tables_from = 0;
 	for (size_t i = 0; i < call->statement_count; i++)
 		partiql_kept_unref(call->statements[i]);
 	call->statement_count = 0;

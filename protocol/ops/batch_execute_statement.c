@@ -6,6 +6,8 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 
+#define CONFLICTS_MAX 100 /* times a statement is run again because its table was changed meanwhile */
+
 /* A statement on its way: `err` has what refused it, before it ran or after. */
 struct slot {
 	const struct batch_statement_request *request;
@@ -76,16 +78,40 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 	return OK;
 }
 
-/* Statements succeed and fail each for itself. A conflict and a failing store are the request's. */
+static enum code run_once(struct call *call, struct slot *slot)
+{
+	if (is_read(slot))
+		return read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
+	return write_run(call->service->catalog, call->arena, &slot->write, 1, WRITE_ALONE, NULL, call->now_ms, &slot->err);
+}
+
+/* Parses and plans the statement anew, by its table as it is now. */
+static void renew(struct call *call, struct slot *slot)
+{
+	call_look_again(call);
+	*slot = (struct slot){.request = slot->request, .err = err_in(call->arena)};
+	parse(call, slot);
+	if (!slot->err.code)
+		slot->err.code = plan(call, slot);
+}
+
+/*
+ * Statements succeed and fail each for itself. A failing store is the request's. A conflict is not: the whole request run again would run
+ * the statements before this one twice.
+ */
 static enum code run(struct call *call, struct slot *slot, struct err *err)
 {
-	enum code code;
+	enum code code = run_once(call, slot);
 
-	if (is_read(slot))
-		code = read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
-	else
-		code = write_run(call->service->catalog, call->arena, &slot->write, 1, WRITE_ALONE, NULL, call->now_ms, &slot->err);
-	if (code == ERR_CONFLICT || (code && err_info(code)->status >= 500)) {
+	for (int i = 0; i < CONFLICTS_MAX && code == ERR_CONFLICT; i++) {
+		renew(call, slot);
+		if (slot->err.code)
+			return OK;
+		code = run_once(call, slot);
+	}
+	if (code == ERR_CONFLICT)
+		return err_default(err, ERR_INTERNAL);
+	if (code && err_info(code)->status >= 500) {
 		*err = slot->err;
 		return code;
 	}
