@@ -544,14 +544,19 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 
 	CHECK_INT(put(&d, 1, "N1", 5000), OK);
 	CHECK_INT(catalog_delete(d.catalog, d.table, 6000, &d.err), OK);
+	/* by the snapshot of one who did not see it go: a closed stream stays closed */
+	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_RESOURCE_NOT_FOUND);
 	for (int opened = 0; opened < 2; opened++) {
 		struct catalog_options options = {0};
+		size_t n;
 
 		CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 6000, &deleted, &d.err), ERR_RESOURCE_NOT_FOUND);
 		CHECK_INT(catalog_streamed(d.catalog, NULL, STR("data"), d.arena, &tables), 1);
 		table_unref(d.table);
 		d.table = tables[0];
 		CHECK_INT(d.table->streams[0].disabled_ms, 6000);
+		CHECK_INT(shard_at(&d, 0, 7000, &n).closed_ms, 6000);
+		CHECK_INT(n, 1);
 		struct stream_cursor cursor = cursor_of(&d, 0, 7000);
 		struct seen seen = {.arena = d.arena};
 		CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d.err), OK);
