@@ -305,7 +305,7 @@ static void sqlite_close(struct store *base)
 	free(store->readers);
 	wal_stop(&store->wal);
 	if (store->is_open && !store->is_memory)
-		sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pthread_rwlock_destroy(&store->memory_lock);

@@ -30,22 +30,29 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-/* Whether all is moved. A failure, such as a full disk, is met again by the next round and by the writer itself. */
-static bool checkpoint(struct wal *wal, int *pages)
+/*
+ * Whether all is moved. A failure, such as a full disk, is met again by the next round and by the writer itself. Not so that of a sync:
+ * another would succeed without what the system dropped, and a power cut while pages are moved could then be undone by nothing.
+ */
+static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 {
 	int moved = 0;
-	int result = sqlite3_wal_checkpoint_v2(wal->checkpointer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, pages, &moved);
 
+	if (atomic_load(&wal->is_broken))
+		return false;
+	int result = sqlite3_wal_checkpoint_v2(db, NULL, mode, pages, &moved);
+	if (result != SQLITE_OK && sqlite3_extended_errcode(db) == SQLITE_IOERR_FSYNC)
+		atomic_store(&wal->is_broken, true);
 	return result == SQLITE_OK && moved == *pages;
 }
 
 static bool checkpoint_all(struct wal *wal, int *pages)
 {
-	bool is_whole = checkpoint(wal, pages);
+	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
 
 	if (!is_whole && *pages >= LOG_PAGES_MAX) {
 		pthread_mutex_lock(wal->writer_mutex);
-		is_whole = checkpoint(wal, pages);
+		is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
 		pthread_mutex_unlock(wal->writer_mutex);
 	}
 	return is_whole;
@@ -127,6 +134,15 @@ void wal_stop(struct wal *wal)
 		pthread_join(wal->thread, NULL);
 	}
 	connection_close(&wal->checkpointer);
+}
+
+void wal_end(struct wal *wal, struct connection *writer)
+{
+	int pages;
+
+	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+	if (atomic_load(&wal->is_broken))
+		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
 uint64_t wal_commit_number(const struct wal *wal)

@@ -27,7 +27,7 @@ struct wal {
 	struct connection checkpointer;
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
-	atomic_bool is_broken;         /* a sync failed: what is on the disk is unknown */
+	atomic_bool is_broken;         /* a sync failed: what is on the disk is unknown; nothing is written, nor moved out of the log */
 
 	pthread_mutex_t mutex;         /* of all that follows */
 	pthread_cond_t synced_cond;
@@ -46,6 +46,12 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 
 /* Ends the thread; the log stays for the last connection to move. */
 void wal_stop(struct wal *wal);
+
+/*
+ * Moves the whole log into the file, when the thread has ended and no other connection but the writer is left. Where a sync failed, the
+ * log stays as it is: the next start finds out how much of it is whole.
+ */
+void wal_end(struct wal *wal, struct connection *writer);
 
 /* The number of the writer's latest commit; with writer_mutex held. */
 uint64_t wal_commit_number(const struct wal *wal);

@@ -153,6 +153,35 @@ static void sync_file(struct disk_file *file)
 	drop_pending(file);
 }
 
+/* Any of a write's sectors, each kept with this chance of 8. A sector is one of the disk's, wherever the write begins. */
+static void keep_sectors(struct disk_file *file, const struct pending *change, uint64_t chance)
+{
+	for (size_t from = 0, to; from < change->n; from = to) {
+		to = from + SECTOR - (size_t)(change->offset + (sqlite3_int64)from) % SECTOR;
+		if (to > change->n)
+			to = change->n;
+		if (draw(8) < chance)
+			apply(file, change, from, to);
+	}
+}
+
+/* What is left of the changes that were not synced: nothing, all up to a point, or any sectors. */
+static void keep_some(struct disk_file *file)
+{
+	uint64_t kind = draw(4), chance = 1 + draw(7), n = 0;
+
+	for (struct pending *change = file->first; change; change = change->next)
+		n++;
+	uint64_t kept = kind == 0 ? 0 : draw(n + 1);
+	for (struct pending *change = file->first; change; change = change->next) {
+		if (kind >= 2 && !change->is_truncation)
+			keep_sectors(file, change, chance);
+		else if (kind >= 2 ? draw(8) < chance : kept > 0 && kept-- > 0)
+			apply(file, change, 0, change->n);
+	}
+	drop_pending(file);
+}
+
 static void sync_folder(void)
 {
 	for (size_t i = 0; i < disk.file_count; i++)
@@ -256,6 +285,8 @@ static int file_sync(sqlite3_file *base, int flags)
 	(void)flags;
 	pthread_mutex_lock(&disk.mutex);
 	int result = strike(FAULT_SYNC, SQLITE_IOERR_FSYNC, &is_cut);
+	if (file && result != SQLITE_OK && !disk.is_off)
+		keep_some(file); /* the system drops what it could not write, and the next sync knows nothing of it */
 	if (file && result == SQLITE_OK) {
 		sync_file(file);
 		if (file->is_journal && file->was_created)
@@ -499,35 +530,6 @@ uint64_t fault_vfs_syncs(void)
 	uint64_t syncs = disk.syncs;
 	pthread_mutex_unlock(&disk.mutex);
 	return syncs;
-}
-
-/* Any of a write's sectors, each kept with this chance of 8. A sector is one of the disk's, wherever the write begins. */
-static void keep_sectors(struct disk_file *file, const struct pending *change, uint64_t chance)
-{
-	for (size_t from = 0, to; from < change->n; from = to) {
-		to = from + SECTOR - (size_t)(change->offset + (sqlite3_int64)from) % SECTOR;
-		if (to > change->n)
-			to = change->n;
-		if (draw(8) < chance)
-			apply(file, change, from, to);
-	}
-}
-
-/* What is left of the changes that were not synced: nothing, all up to a point, or any sectors. */
-static void keep_some(struct disk_file *file)
-{
-	uint64_t kind = draw(4), chance = 1 + draw(7), n = 0;
-
-	for (struct pending *change = file->first; change; change = change->next)
-		n++;
-	uint64_t kept = kind == 0 ? 0 : draw(n + 1);
-	for (struct pending *change = file->first; change; change = change->next) {
-		if (kind >= 2 && !change->is_truncation)
-			keep_sectors(file, change, chance);
-		else if (kind >= 2 ? draw(8) < chance : kept > 0 && kept-- > 0)
-			apply(file, change, 0, change->n);
-	}
-	drop_pending(file);
 }
 
 static void store_bytes(const struct disk_file *file)
