@@ -26,11 +26,13 @@ struct disk_file {
 	char *synced;
 	size_t n;
 	struct pending *first, **last;
+	unsigned failed_syncs;
 };
 
 struct fault_file {
 	sqlite3_file base;
 	struct disk_file *disk; /* NULL: a temporary file */
+	unsigned failed_syncs;  /* of the disk's file, those this one was told of: as Linux does, each open file is told once */
 	sqlite3_file real[];
 };
 
@@ -285,8 +287,14 @@ static int file_sync(sqlite3_file *base, int flags)
 	(void)flags;
 	pthread_mutex_lock(&disk.mutex);
 	int result = strike(FAULT_SYNC, SQLITE_IOERR_FSYNC, &is_cut);
-	if (file && result != SQLITE_OK && !disk.is_off)
+	if (file && result != SQLITE_OK && !disk.is_off) {
 		keep_some(file); /* the system drops what it could not write, and the next sync knows nothing of it */
+		file->failed_syncs++;
+	}
+	if (file && result == SQLITE_OK && own(base)->failed_syncs != file->failed_syncs)
+		result = SQLITE_IOERR_FSYNC;
+	if (file)
+		own(base)->failed_syncs = file->failed_syncs;
 	if (file && result == SQLITE_OK) {
 		sync_file(file);
 		if (file->is_journal && file->was_created)
@@ -403,6 +411,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int 
 	if (result == SQLITE_OK) {
 		file->base.pMethods = &methods;
 		file->disk = on_disk;
+		file->failed_syncs = on_disk ? on_disk->failed_syncs : 0;
 		if (on_disk && !on_disk->exists) {
 			on_disk->exists = on_disk->was_created = true;
 			drop_pending(on_disk);
