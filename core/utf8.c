@@ -56,6 +56,22 @@ bool utf8_is_valid(struct str s)
 	return true;
 }
 
+struct str utf8_printable(struct arena *arena, struct str s)
+{
+	size_t n;
+
+	if (utf8_is_valid(s))
+		return s;
+	char *out = arena_bytes(arena, s.n);
+	memcpy(out, s.p, s.n);
+	for (size_t i = 0; i < s.n; i += n ? n : 1) {
+		n = sequence_length((const unsigned char *)s.p + i, s.n - i);
+		if (n == 0)
+			out[i] = '?';
+	}
+	return (struct str){out, s.n};
+}
+
 size_t utf8_utf16_length(struct str s)
 {
 	size_t units = 0;

@@ -4,10 +4,14 @@
 
 #include <stdbool.h>
 
+#include "core/arena.h"
 #include "core/str.h"
 
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. Fast on ASCII. */
 bool utf8_is_valid(struct str s);
+
+/* The text itself where it is valid, else a copy in which each byte that belongs to no character is a '?'. */
+struct str utf8_printable(struct arena *arena, struct str s);
 
 /* UTF-16 code units of valid UTF-8: what AWS's length constraints count. */
 size_t utf8_utf16_length(struct str s);

@@ -1,6 +1,7 @@
 #include "protocol/op.h"
 
 #include "core/image.h"
+#include "core/utf8.h"
 #include "protocol/handler.h"
 #include "protocol/messages.h"
 #include "protocol/partiql/partiql.h"
@@ -197,11 +198,11 @@ static void write_reasons(struct json_out *out, const struct err *err)
 }
 
 /* What the operator reads in the log is not for the wire. */
-static struct str public_message(const struct err *err)
+static struct str public_message(struct arena *arena, const struct err *err)
 {
 	const struct err_info *info = err_info(err->code);
 
-	return info->status >= 500 ? str_of(info->text) : err->message;
+	return info->status >= 500 ? str_of(info->text) : utf8_printable(arena, err->message);
 }
 
 void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
@@ -209,7 +210,7 @@ void op_error_response(struct arena *arena, const struct err *err, struct op_res
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
 	bool is_capital = info->space == SPACE_CORAL_SERVICE || err->reason_count > 0;
-	struct str message = public_message(err);
+	struct str message = public_message(arena, err);
 
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "__type", str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));

@@ -244,6 +244,16 @@ static bool is_doubtful(const char *name, size_t name_n, const char *value, size
 	return name_n == 0 || name[name_n - 1] == '\t' || memchr(name, ' ', name_n) || memchr(name, '\r', name_n) || memchr(value, '\r', value_n);
 }
 
+/* A host has no other characters, and stands in answers. */
+static bool is_visible(const char *value, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (value[i] <= ' ' || value[i] > '~')
+			return false;
+	}
+	return true;
+}
+
 static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
 {
 	struct framing *framing = context;
@@ -261,6 +271,7 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 		framing->is_bad = framing->is_bad || strcasecmp(value, "chunked") != 0;
 	} else if (name_n == 4 && strcasecmp(name, "Host") == 0) {
 		framing->hosts++;
+		framing->is_bad = framing->is_bad || !is_visible(value, value_n);
 	}
 	return MHD_YES;
 }

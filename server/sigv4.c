@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "core/utf8.h"
 #include "server/messages.h"
 
 #define HASH_SIZE 32
@@ -245,6 +246,9 @@ static bool split_credential(struct signature *s)
 	s->region = cut(&rest, '/');
 	s->service = cut(&rest, '/');
 	s->terminator = rest;
+	/* names of the namespace stand in ARNs: they must be text */
+	if (!utf8_is_valid(s->credential))
+		return false;
 	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n && !memchr(s->terminator.p, '/', s->terminator.n);
 }
 

@@ -1,4 +1,5 @@
 """HTTP as no SDK sends it: broken framing, smuggled requests, floods, bytes that come slowly or not at all. Whoever comes next is served."""
+import json
 import random
 import socket
 import struct
@@ -45,6 +46,16 @@ def framed(*lines):
 
 CHUNKED = b"Transfer-Encoding: chunked"
 TWO_CHUNKS = b"1\r\n{\r\n1;name=value\r\n}\r\n0\r\nTrailer: t\r\n\r\n"
+
+
+def bytes_that_are_no_text():
+    """Whatever a header holds, the answer is JSON."""
+    for headers in (b"Authorization: AWS4-HMAC-SHA256 \xff\x01\"", b"Authorization: AWS4-HMAC-SHA256 Credential=a/b/\xc3/d/aws4_request, SignedHeaders=a, Signature=0"):
+        signed = b"X-Amz-Target: DynamoDB_20120810.ListTables\r\nX-Amz-Date: \xe4\r\nContent-Length: 2\r\n" + headers
+        reply = raw.ask(server, b"POST / HTTP/1.1\r\nHost: x\r\n" + signed + b"\r\n\r\n{}")
+        assert reply.status == 400 and "Incomplete" in json.loads(reply.body)["__type"], reply.body
+    for host in (b"\xff", b"a b", b"a\x01"):
+        assert ending(raw.request("DescribeEndpoints").replace(b"Host: x", b"Host: " + host)) == [400]
 
 
 def whole_requests():
@@ -185,5 +196,5 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (whole_requests, pipelines, smuggling, lengths_that_are_none, broken_chunks, floods, strange_lines, slow_bytes, early_close,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, smuggling, lengths_that_are_none, broken_chunks, floods, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])
