@@ -78,12 +78,33 @@ static void sort_few(struct member *members, size_t n)
 	}
 }
 
+/* By merging, since qsort may change the order of equal names. `room` holds n members; depth is the logarithm of n. */
+static void sort_many(struct member *members, size_t n, struct member *room)
+{
+	size_t half = n / 2, left = 0, right = half;
+
+	if (n <= FEW_MEMBERS) {
+		sort_few(members, n);
+		return;
+	}
+	sort_many(members, half, room);
+	sort_many(members + half, n - half, room);
+	if (by_name(&members[half - 1], &members[half]) <= 0)
+		return;
+	memcpy(room, members, n * sizeof(*members));
+	for (size_t i = 0; i < n; i++) {
+		bool takes_left = left < half && (right == n || by_name(&room[left], &room[right]) <= 0);
+
+		members[i] = room[takes_left ? left++ : right++];
+	}
+}
+
 bool value_sort_members(struct member *members, size_t n, struct str *duplicate)
 {
-	if (n <= FEW_MEMBERS)
-		sort_few(members, n);
-	else
-		qsort(members, n, sizeof(*members), by_name);
+	struct member *room = n > FEW_MEMBERS ? arena_checked(malloc(n * sizeof(*members))) : NULL;
+
+	sort_many(members, n, room);
+	free(room);
 	for (size_t i = 1; i < n; i++) {
 		if (by_name(&members[i - 1], &members[i]) == 0) {
 			if (duplicate)

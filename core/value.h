@@ -95,8 +95,8 @@ struct value value_of_str(enum type type, struct str bytes);
 const struct value *value_member(const struct value *map, struct str name);
 
 /*
- * Sorts members into canonical order in place. Returns false and sets *duplicate (if not NULL)
- * when a name stands twice. value_sort_set does the same for the elements of a set.
+ * Sorts members into canonical order in place; those of one name stay in their order. Returns false and sets
+ * *duplicate (if not NULL) when a name stands twice. value_sort_set does the same for the elements of a set.
  */
 bool value_sort_members(struct member *members, size_t n, struct str *duplicate);
 bool value_sort_set(struct value *elements, size_t n, const struct value **duplicate);

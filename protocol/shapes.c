@@ -301,11 +301,22 @@ static enum code bind_boolean(struct walk *walk, const struct json *json, bool t
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
 
+/* A member given twice: the last one counts, as for every JSON object. The members are sorted; returns how many are left. */
+static size_t keep_last(struct member *members, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i + 1 == n || !str_eq(members[i].name, members[i + 1].name))
+			members[kept++] = members[i];
+	}
+	return kept;
+}
+
 static enum code read_map(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
 	size_t n = json_count(json), count = 0;
 	struct member *members = ARENA_ARRAY(walk->arena, struct member, n);
-	struct str duplicate;
 
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		struct member *member = &members[count];
@@ -320,19 +331,8 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 			return code;
 		count++;
 	}
-	/* a member given twice: the last one counts, as for every JSON object */
-	while (!value_sort_members(members, count, &duplicate)) {
-		const struct json *last = json_member(json, str_copy(walk->arena, duplicate).p);
-		size_t kept = 0;
-
-		for (size_t i = 0; i < count; i++) {
-			if (kept == 0 || !str_eq(members[kept - 1].name, members[i].name))
-				members[kept++] = members[i];
-			else if (last && str_eq(members[i].name, duplicate) && read_value(walk, last, depth, &members[kept - 1].value) != OK)
-				return walk->err->code;
-		}
-		count = kept;
-	}
+	if (!value_sort_members(members, count, NULL))
+		count = keep_last(members, count);
 	*out = (struct value){.type = TYPE_M, .n = (uint32_t)count, .members = members};
 	return OK;
 }
