@@ -133,6 +133,8 @@ struct subject {
 
 /* The top-level attribute, or NULL. */
 const struct value *subject_attribute(const struct subject *subject, struct str name);
+/* The same subject with its image decoded, for many attributes: each is looked for from an image's begin. */
+struct subject subject_whole(const struct subject *subject);
 const struct value *subject_path(const struct subject *subject, const struct path *path);
 
 /* Whether the condition holds. A missing attribute or types that do not compare make a comparison false, not an error. */

@@ -3,6 +3,8 @@
 #include "core/image.h"
 #include "core/number.h"
 
+#define LARGE_DEPTH 6 /* levels of AND and OR from which an item is decoded once, not for each attribute */
+
 const struct value *subject_attribute(const struct subject *subject, struct str name)
 {
 	if (subject->item)
@@ -11,6 +13,15 @@ const struct value *subject_attribute(const struct subject *subject, struct str 
 		return NULL;
 	struct value *value = ARENA_NEW(subject->arena, struct value);
 	return image_get(subject->arena, subject->image, name, value) && value_is_set(value) ? value : NULL;
+}
+
+struct subject subject_whole(const struct subject *subject)
+{
+	struct value *item = ARENA_NEW(subject->arena, struct value);
+
+	if (subject->item || !str_is_set(subject->image) || !image_decode(subject->arena, subject->image, item))
+		return *subject;
+	return (struct subject){subject->arena, item, STR_ABSENT};
 }
 
 const struct value *subject_path(const struct subject *subject, const struct path *path)
@@ -99,15 +110,15 @@ static bool has_type(const struct node *node, const struct subject *subject)
 }
 
 /* Depth is bounded by the parser. */
-bool expr_eval(const struct node *node, const struct subject *subject)
+static bool holds(const struct node *node, const struct subject *subject)
 {
 	switch (node->kind) {
 	case NODE_AND:
-		return expr_eval(node->args[0], subject) && expr_eval(node->args[1], subject);
+		return holds(node->args[0], subject) && holds(node->args[1], subject);
 	case NODE_OR:
-		return expr_eval(node->args[0], subject) || expr_eval(node->args[1], subject);
+		return holds(node->args[0], subject) || holds(node->args[1], subject);
 	case NODE_NOT:
-		return !expr_eval(node->args[0], subject);
+		return !holds(node->args[0], subject);
 	case NODE_BETWEEN:
 		return is_between(node, subject);
 	case NODE_IN:
@@ -125,6 +136,29 @@ bool expr_eval(const struct node *node, const struct subject *subject)
 	default:
 		return compare(node->kind, operand(node->args[0], subject), operand(node->args[1], subject));
 	}
+}
+
+/* Whether these are many conditions in a balanced tree: the old parameters', which no length of a text bounds. */
+static bool is_large(const struct node *node)
+{
+	const struct node *first = node, *last = node;
+
+	for (unsigned i = 0; i < LARGE_DEPTH; i++) {
+		if ((first->kind != NODE_AND && first->kind != NODE_OR) || (last->kind != NODE_AND && last->kind != NODE_OR))
+			return false;
+		first = first->args[0];
+		last = last->args[1];
+	}
+	return true;
+}
+
+bool expr_eval(const struct node *condition, const struct subject *subject)
+{
+	if (!is_large(condition))
+		return holds(condition, subject);
+	const struct subject whole = subject_whole(subject);
+
+	return holds(condition, &whole);
 }
 
 /* Depth is bounded by the parser. */

@@ -2,6 +2,8 @@
 
 #include "core/expr.h"
 
+#define PATHS_FEW 64 /* up to so many are looked for one by one */
+
 /* The paths that go the same way up to `level`. */
 struct group {
 	const struct path **paths;
@@ -93,6 +95,29 @@ static bool project_value(struct arena *arena, const struct group *group, const 
 	return (value->type == TYPE_M || value->type == TYPE_L) && project_content(arena, group, value, out);
 }
 
+/* The same where there are many: each name is looked for once, in an item that is decoded once. */
+static struct value many_attributes(const struct path **paths, size_t n, const struct subject *subject)
+{
+	struct member *members = ARENA_ARRAY(subject->arena, struct member, n);
+	struct subject whole = subject_whole(subject);
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		members[i].name = paths[i]->steps[0].name;
+	value_sort_members(members, n, NULL);
+	for (size_t i = 0; i < n; i++) {
+		bool is_known = i > 0 && str_eq(members[i].name, members[i - 1].name);
+		const struct value *value = is_known ? NULL : subject_attribute(&whole, members[i].name);
+
+		members[i].value = value ? *value : VALUE_NONE;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (value_is_set(&members[i].value))
+			members[count++] = members[i];
+	}
+	return (struct value){.type = TYPE_M, .n = (uint32_t)count, .members = members};
+}
+
 /* The top-level attributes that the paths name, as a map: only these are decoded. */
 static struct value named_attributes(const struct path **paths, size_t n, const struct subject *subject)
 {
@@ -122,7 +147,7 @@ static struct value project_paths(const struct path *const *paths, size_t n, con
 	memcpy(copy, paths, n * sizeof(*copy));
 	for (size_t i = 0; i < n; i++)
 		is_flat = is_flat && copy[i]->n == 1;
-	struct value item = named_attributes(copy, n, subject);
+	struct value item = n > PATHS_FEW ? many_attributes(copy, n, subject) : named_attributes(copy, n, subject);
 	if (is_flat)
 		return item;
 	struct group all = {copy, n, 0};

@@ -275,6 +275,29 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 	return code;
 }
 
+/* All steps into the item's own members, at once: a copy of the item for each would take too long where there are many. */
+static void put_members(struct arena *arena, const struct step_change *steps, size_t n, struct value *item)
+{
+	struct member *changes = ARENA_ARRAY(arena, struct member, n), *members = ARENA_ARRAY(arena, struct member, item->n + n);
+	uint32_t at = 0, count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		changes[i] = (struct member){steps[i].path->steps[0].name, steps[i].value};
+	value_sort_members(changes, n, NULL);
+	for (size_t i = 0; i < n; i++) {
+		if (i + 1 < n && str_eq(changes[i].name, changes[i + 1].name)) /* the last one counts */
+			continue;
+		while (at < item->n && str_cmp(item->members[at].name, changes[i].name) < 0)
+			members[count++] = item->members[at++];
+		at += at < item->n && str_eq(item->members[at].name, changes[i].name);
+		if (value_is_set(&changes[i].value))
+			members[count++] = changes[i];
+	}
+	while (at < item->n)
+		members[count++] = item->members[at++];
+	*item = (struct value){.type = TYPE_M, .n = count, .members = members};
+}
+
 enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
 		      struct err *err)
 {
@@ -291,7 +314,9 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	if (is_deeper)
 		qsort(steps, update->n, sizeof(*steps), by_last_index);
 	*new_item = *change.old;
-	for (size_t i = 0; i < update->n; i++) {
+	if (!is_deeper)
+		put_members(arena, steps, update->n, new_item);
+	for (size_t i = 0; i < update->n && is_deeper; i++) {
 		struct value next;
 
 		code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);

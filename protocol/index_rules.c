@@ -4,6 +4,7 @@
 
 #include "core/buf.h"
 #include "protocol/java_order.h"
+#include "protocol/rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
 #include "protocol/vector_messages.h"
@@ -52,11 +53,10 @@ static enum code check_entries(const struct global_secondary_index_update_list *
 			return err_set(err, MSG_UPDATE_INDEX_ACTIONS);
 		}
 	}
+	struct rules_seen seen = rules_seen_new(err->arena, updates->n);
 	for (size_t i = 0; i < updates->n; i++) {
-		for (size_t k = 0; k < i; k++) {
-			if (str_eq(name_of(&updates->v[i]), name_of(&updates->v[k])))
-				return err_set(err, MSG_UPDATE_INDEX_TWICE, STR_ARG(name_of(&updates->v[i])));
-		}
+		if (!rules_seen_add(&seen, name_of(&updates->v[i])))
+			return err_set(err, MSG_UPDATE_INDEX_TWICE, STR_ARG(name_of(&updates->v[i])));
 	}
 	return OK;
 }

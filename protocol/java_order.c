@@ -1,6 +1,7 @@
 #include "protocol/java_order.h"
 
 #include "core/buf.h"
+#include "protocol/rules.h"
 
 #define BUCKETS 16
 
@@ -35,18 +36,30 @@ static uint32_t hash(struct str name)
 
 static size_t unique(struct arena *arena, const struct str *names, size_t n, struct str **out)
 {
+	struct rules_seen seen = rules_seen_new(arena, n);
 	size_t count = 0;
 
 	*out = ARENA_ARRAY(arena, struct str, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		size_t k = 0;
-
-		while (k < count && !str_eq((*out)[k], names[i]))
-			k++;
-		if (k == count)
+		if (rules_seen_add(&seen, names[i]))
 			(*out)[count++] = names[i];
 	}
 	return count;
+}
+
+/* The names by bucket; those of one bucket stay in their order. */
+static const struct str *by_bucket(struct arena *arena, const struct str *names, size_t n, size_t buckets)
+{
+	struct str *sorted = ARENA_ARRAY(arena, struct str, n + 1);
+	size_t *at = ARENA_ARRAY(arena, size_t, buckets + 1); /* where the bucket's next name goes */
+
+	for (size_t i = 0; i < n; i++)
+		at[(hash(names[i]) & (buckets - 1)) + 1]++;
+	for (size_t i = 1; i <= buckets; i++)
+		at[i] += at[i - 1];
+	for (size_t i = 0; i < n; i++)
+		sorted[at[hash(names[i]) & (buckets - 1)]++] = names[i];
+	return sorted;
 }
 
 struct str java_order_list(struct arena *arena, const struct str *names, size_t n, bool is_sized)
@@ -57,11 +70,8 @@ struct str java_order_list(struct arena *arena, const struct str *names, size_t 
 
 	while ((is_sized && buckets < count) || count * 4 > buckets * 3)
 		buckets *= 2;
-	for (size_t bucket = 0; bucket < buckets; bucket++) {
-		for (size_t i = 0; i < count; i++) {
-			if ((hash(all[i]) & (buckets - 1)) == bucket)
-				buf_printf(&list, "%s" STR_FMT, list.n ? ", " : "", STR_ARG(all[i]));
-		}
-	}
+	const struct str *sorted = by_bucket(arena, all, count, buckets);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(&list, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(sorted[i]));
 	return buf_str(&list);
 }

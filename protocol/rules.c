@@ -137,11 +137,12 @@ enum code rules_query_filter(const struct key_schema *keys, const struct node *f
 	return OK;
 }
 
-/* The names that an index lacks, as a list for a message; a name stands once. */
+/* The names that an index lacks, as often as they are met. */
 struct missing {
 	struct arena *arena;
 	const struct index *index;
-	struct str names; /* "a, b", with a ", " at either end */
+	struct str *names;
+	size_t n;
 };
 
 static bool add_missing(void *context, const struct path *path)
@@ -149,31 +150,37 @@ static bool add_missing(void *context, const struct path *path)
 	struct missing *missing = context;
 	struct str name = path->steps[0].name;
 
-	if (index_projects(missing->index, name) ||
-	    str_contains(missing->names, str_printf(missing->arena, ", " STR_FMT ", ", STR_ARG(name))))
+	if (index_projects(missing->index, name))
 		return true;
-	missing->names = str_printf(missing->arena, STR_FMT STR_FMT ", ", STR_ARG(missing->names), STR_ARG(name));
+	missing->names = arena_room(missing->arena, missing->names, missing->n, sizeof(*missing->names));
+	missing->names[missing->n++] = name;
 	return true;
 }
 
-static struct missing missing_from(struct arena *arena, const struct index *index)
-{
-	return (struct missing){arena, index, STR(", ")};
-}
-
+/* As a list for a message, where a name stands once. */
 static struct str missing_list(const struct missing *missing)
 {
-	return missing->names.n < 4 ? STR_ABSENT : (struct str){missing->names.p + 2, missing->names.n - 4};
+	struct rules_seen seen = rules_seen_new(missing->arena, missing->n);
+	struct buf list = buf_in(missing->arena);
+
+	for (size_t i = 0; i < missing->n; i++) {
+		if (!rules_seen_add(&seen, missing->names[i]))
+			continue;
+		if (i > 0)
+			buf_add_lit(&list, ", ");
+		buf_add_str(&list, missing->names[i]);
+	}
+	return buf_str(&list);
 }
 
 enum code rules_filter_projected(struct arena *arena, const struct index *index, const struct node *filter, struct err *err)
 {
-	struct missing missing = missing_from(arena, index);
+	struct missing missing = {.arena = arena, .index = index};
 
 	if (!index || index->projection == PROJECT_ALL || !filter)
 		return OK;
 	node_walk_paths(filter, add_missing, &missing);
-	if (!str_is_set(missing_list(&missing)))
+	if (missing.n == 0)
 		return OK;
 	return err_set(err, MSG_FILTER_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));
 }
@@ -182,13 +189,13 @@ enum code rules_filter_projected(struct arena *arena, const struct index *index,
 static enum code check_projected(struct arena *arena, const struct index *index, const struct projection *projection,
 				 struct err *err)
 {
-	struct missing missing = missing_from(arena, index);
+	struct missing missing = {.arena = arena, .index = index};
 
 	if (!index || index->is_local || index->projection == PROJECT_ALL)
 		return OK;
 	for (size_t i = 0; i < projection->n; i++)
 		add_missing(&missing, projection->paths[i]);
-	if (!str_is_set(missing_list(&missing)))
+	if (missing.n == 0)
 		return OK;
 	return err_set(err, MSG_INDEX_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));
 }

@@ -255,6 +255,45 @@ def body_limit():
     server.stop()
 
 
+def twice(depth):
+    """A value whose every level has a member twice."""
+    return '{"S":"x"}' if depth == 0 else '{"M":{"x":{"S":"1"},"x":%s}}' % twice(depth - 1)
+
+
+def many_of_everything():
+    """What costs more than it weighs: each of these took a minute or all memory where something was looked for again for each of many."""
+    server = Server()
+    client = server.client()
+    create_app(client)
+    key = {"PK": {"S": "p"}, "SK": {"S": "s"}}
+    many = [f"a{i:05}" for i in range(40_000)]
+    ask = lambda op, body: raw.ask(server, raw.request(op, (body if isinstance(body, str) else json.dumps({"TableName": "app", **body})).encode()))
+    put = lambda value: '{"TableName":"app","Item":{"PK":{"S":"p"},"SK":{"S":"s"},"v":{"S":""},%s}}' % value
+    assert ask("PutItem", put('"v":' + twice(30))).status == 200
+    assert ask("PutItem", put('"v":{},' * 40_000 + '"v":{"L":[' + ",".join(['{"S":""}'] * 20_000) + "]}")).status == 400
+    assert ask("PutItem", put('"w":{"S":"1"},"v":{"S":"2"},' * 1000 + '"w":{"S":"3"}')).status == 200
+    item = client.get_item(TableName="app", Key=key)["Item"]
+    assert item == {**key, "v": {"S": "2"}, "w": {"S": "3"}}, item
+    updates = {name: {"Action": "PUT", "Value": {"S": "x"}} for name in many[:20_000]}
+    reply = json.loads(ask("UpdateItem", {"Key": key, "AttributeUpdates": updates, "ReturnValues": "UPDATED_NEW"}).body)
+    assert reply["Attributes"] == {name: {"S": "x"} for name in many[:20_000]}
+    reply = json.loads(ask("GetItem", {"Key": key, "AttributesToGet": many[10_000:]}).body)
+    assert reply["Item"] == {name: {"S": "x"} for name in many[10_000:20_000]}
+    absent = {name: {"ComparisonOperator": "NULL"} for name in many[20_000:]}
+    assert json.loads(ask("Scan", {"ScanFilter": absent}).body)["Count"] == 1
+    assert json.loads(ask("Scan", {"ScanFilter": {**absent, many[0]: {"ComparisonOperator": "NULL"}}}).body)["Count"] == 0
+    missing = f"{many[0]}, {many[1]}".encode()
+    assert missing in ask("Scan", {"IndexName": "GSI2", "AttributesToGet": many}).body
+    hash_key = {"GSI2PK": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "x"}]}}
+    assert b"does not project" in ask("Query", {"IndexName": "GSI2", "KeyConditions": hash_key, "QueryFilter": absent}).body
+    definitions = [{"AttributeName": name, "AttributeType": "S"} for name in many[:15_000]]
+    added = {"Create": {"IndexName": "new", "KeySchema": [{"AttributeName": "none", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}
+    assert ask("UpdateTable", {"AttributeDefinitions": definitions, "GlobalSecondaryIndexUpdates": [added]}).status == 400
+    assert ask("UpdateTable", {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": name}} for name in many[:25_000]]}).status == 400
+    settled(server)
+    server.stop()
+
+
 def few_files():
     """Where the hard limit of open files is low, there is room for fewer connections, and the log says so."""
     server = Server(before="ulimit -n 700")
@@ -265,4 +304,4 @@ def few_files():
 
 
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
-               slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout, body_limit, few_files])
+               slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout, body_limit, many_of_everything, few_files])
