@@ -1,5 +1,7 @@
 #include "server/log.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -11,10 +13,13 @@
 #define FIELDS_END (LINE_MAX_SIZE - 8)   /* behind it is the room for what closes a line that was cut */
 #define MESSAGE_END (FIELDS_END - 512)   /* so that the fields of a long message fit */
 #define QUOTES_ROOM 8
+#define PATIENCE_MS 100                   /* for a reader of stderr that is slow; once, until it reads again */
 
 static const char *const names[] = {[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
 static enum log_level threshold = LOG_INFO;
 static bool is_json;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* so that there is still room when a line is written */
+static bool is_stuck;                                   /* the last line found no room */
 
 /* A line of which `n` bytes are there. Pieces go in whole or not at all. */
 struct line {
@@ -110,6 +115,18 @@ static void add_field(struct line *line, const struct log_field *field, bool is_
 		add_quoted(line, value, max);
 }
 
+/* A pipe that nobody reads any more takes no line: it is lost, since no request and no end may wait for it. */
+static void put(const struct line *line)
+{
+	struct pollfd room = {STDERR_FILENO, POLLOUT, 0};
+
+	pthread_mutex_lock(&turn);
+	is_stuck = poll(&room, 1, is_stuck ? 0 : PATIENCE_MS) == 0;
+	ssize_t written = is_stuck ? 0 : write(STDERR_FILENO, line->p, line->n);
+	(void)written;
+	pthread_mutex_unlock(&turn);
+}
+
 void log_event(enum log_level level, const char *message, const struct log_field *fields, size_t n)
 {
 	char stamp[40];
@@ -131,8 +148,7 @@ void log_event(enum log_level level, const char *message, const struct log_field
 	for (size_t i = 0; i < n; i++)
 		add_field(&line, &fields[i], false, FIELDS_END);
 	add(&line, is_json ? STR("}\n") : STR("\n"), sizeof(line.p));
-	ssize_t written = write(STDERR_FILENO, line.p, line.n);
-	(void)written;
+	put(&line);
 }
 
 void log_line(enum log_level level, const char *format, ...)

@@ -78,4 +78,20 @@ TEST(a_long_line_stays_well_formed)
 	CHECK(n <= 2048 && strcmp(line + n - 9, "\\u0001\"}\n") == 0);
 }
 
-TEST_MAIN(TEST_CASE(logfmt), TEST_CASE(json), TEST_CASE(a_long_line_stays_well_formed))
+/* A test that hangs is one that failed. */
+TEST(a_full_pipe_takes_no_line_and_no_time)
+{
+	int pipes[2], saved = begin(pipes);
+
+	log_configure(LOG_INFO, false);
+	alarm(60);
+	for (int i = 0; i < 5000; i++)
+		log_event(LOG_INFO, "nobody reads this", fields, 2);
+	while (read(pipes[0], text, sizeof(text)) == (ssize_t)sizeof(text))
+		;
+	log_event(LOG_INFO, "now somebody does", NULL, 0);
+	CHECK(strstr(end(pipes, saved), "now somebody does") != NULL);
+	alarm(0);
+}
+
+TEST_MAIN(TEST_CASE(a_full_pipe_takes_no_line_and_no_time), TEST_CASE(logfmt), TEST_CASE(json), TEST_CASE(a_long_line_stays_well_formed))
