@@ -195,8 +195,12 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {
-		if (str_eq(str_of(options[i].key), name))
-			return set(&options[i], config, arena, str_printf(arena, "%s: %s", file, options[i].key).p, scalar_text(arena, member));
+		if (!str_eq(str_of(options[i].key), name))
+			continue;
+		const char *source = str_printf(arena, "%s: %s", file, options[i].key).p;
+		if (options[i].kind == KIND_TEXT && json_type(member) != JSON_STRING)
+			return fail(source, "wants a text", NULL);
+		return set(&options[i], config, arena, source, scalar_text(arena, member));
 	}
 	return fail(file, "unknown option", name.p);
 }

@@ -172,6 +172,30 @@ def command_line():
     json.loads(call("--print-config-example").stdout)
 
 
+def configuration_of_wrong_types():
+    server = Server()
+    path = f"{server.folder}/config.json"
+    for text, word in (('{"db_path": {}}', "wants a text"), ('{"db_path": null}', "wants a text"), ('{"host": 1.5}', "wants a text"),
+                       ('{"port": [1]}', "wants a number"), ('{"port": 1e300}', "wants a number"), ('{"in_memory": "maybe"}', "wants true or false"),
+                       ('{"auth": null}', "wants open|verify|off"), ('{"credentials": {}}', "must be a list"), ('{"credentials": [null]}', "needs"),
+                       ('{"nope": 1}', "unknown option"), ('[]', "is not a JSON object"), ('', "is not a JSON object"), ('{"port":', "is not a JSON object")):
+        with open(path, "w") as file:
+            file.write(text)
+        bad = subprocess.run([BINARY, "--port", str(free_port()), "--config", path], capture_output=True, text=True, timeout=20, cwd=server.folder)
+        assert bad.returncode == 1 and bad.stderr.count("\n") == 1 and word in bad.stderr, (text, bad)
+    folder = subprocess.run([BINARY, "--config", server.folder], capture_output=True, text=True, timeout=20)
+    assert folder.returncode == 1 and folder.stderr.count("\n") == 1, folder
+    server.stop()
+
+
+def stderr_that_nobody_reads():
+    server = Server("--log-level", "debug")  # into a pipe
+    for _ in range(1000):
+        assert post(server.url, "ListTables", b"{}")[0] == 200
+    server.process.terminate()
+    assert server.process.wait(20) == 0
+
+
 def quick_end_when_idle():
     server = Server()
     begin = time.monotonic()
@@ -328,4 +352,5 @@ def any_host_header():
 
 if __name__ == "__main__":
     run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line,
+                   configuration_of_wrong_types, stderr_that_nobody_reads,
                    quick_end_when_idle, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])
