@@ -1,11 +1,15 @@
 """Streams: replaying one gives the table, under concurrent writers, across rotations, kill -9 and restarts; what pollers rely on."""
+import base64
+import itertools
 import json
 import os
 import random
+import struct
 import threading
 import time
 import urllib.error
 import urllib.request
+import zlib
 
 from harness import Server, key, raises, run
 
@@ -373,7 +377,32 @@ def days_go_by_without_growth():
     server.stop()
 
 
+def forged_iterators():
+    """The checksum is no secret: whatever the rest says, the answer is one of AWS's errors, or records."""
+    server = Server()
+    client, streams = server.client(), server.client(service="dynamodbstreams")
+    arn = client.create_table(TableName="app", KeySchema=key("id"), AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                              BillingMode="PAY_PER_REQUEST",
+                              StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})["TableDescription"]["LatestStreamArn"]
+    client.put_item(TableName="app", Item={"id": {"S": "a"}})
+    shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    edges = (0, 1, int(shard.split("-")[1]), 2**63 - 1, 2**63, 2**64 - 1)
+
+    def read(*fields):
+        packed = struct.pack(">QQQ", *fields)
+        check = struct.pack(">I", zlib.crc32(arn.encode() + packed))
+        return streams.get_records(ShardIterator=f"{arn}|1|{base64.b64encode(packed + check).decode()}")
+
+    for fields in itertools.product(edges, edges, (int(time.time() * 1000), 2**63 - 1)):
+        try:
+            read(*fields)
+        except streams.exceptions.ClientError as error:
+            assert error.response["ResponseMetadata"]["HTTPStatusCode"] == 400, (fields, error)
+    raises("ValidationException", lambda: read(edges[2], 0, 2**63))  # issued long before 1970
+    server.stop()
+
+
 if __name__ == "__main__":
     run("streams", [replay_gives_the_table, replay_survives_kill, closed_shards_have_children, rotation_is_asked_for_right,
                     streams_belong_to_a_namespace, a_stream_outlives_its_table, expiry_is_the_services_doing, time_passes_for_readers,
-                    days_go_by_without_growth])
+                    days_go_by_without_growth, forged_iterators])
