@@ -12,7 +12,10 @@ struct change {
 	struct arena *arena;
 	const struct value *old;
 	struct err *err;
+	size_t step_count;
 	bool has_tombstones;
+	void **own; /* contents that were copied already, and may be written to */
+	size_t own_count;
 };
 
 static enum code evaluate(struct change *change, const struct node *node, struct value *out);
@@ -143,28 +146,61 @@ static enum code put_below(struct change *change, const struct value *content, c
 	return put_value(change, content, path, level + 1, leaf, out);
 }
 
+/*
+ * The members or elements of a container of the new item, to be written to, with room for what all steps may add: each container is copied
+ * once. What is empty has no address of its own.
+ */
+static void *own_content(struct change *change, const void *content, size_t n, size_t size)
+{
+	for (size_t i = 0; i < change->own_count && n > 0; i++) {
+		if (change->own[i] == content)
+			return change->own[i];
+	}
+	void *copy = arena_calloc(change->arena, n + change->step_count, size);
+	if (n > 0)
+		memcpy(copy, content, n * size);
+	change->own = arena_room(change->arena, change->own, change->own_count, sizeof(*change->own));
+	return change->own[change->own_count++] = copy;
+}
+
+/* Where the name stands among the members, or would. */
+static uint32_t member_place(const struct value *map, struct str name)
+{
+	uint32_t low = 0, high = map->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (str_cmp(map->members[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static enum code put_member(struct change *change, const struct value *map, const struct path *path, size_t level,
 			    const struct value *leaf, struct value *out)
 {
 	struct str name = path->steps[level].name;
-	struct member *members;
 	struct value content;
-	uint32_t at = 0, n = 0;
 
 	if (map->type != TYPE_M)
 		return err_set(change->err, MSG_UPDATE_PATH);
-	enum code code = put_below(change, value_member(map, name), path, level, leaf, &content);
-	if (code != OK)
+	uint32_t at = member_place(map, name), n = map->n;
+	bool is_there = at < n && str_eq(map->members[at].name, name);
+	enum code code = put_below(change, is_there ? &map->members[at].value : NULL, path, level, leaf, &content);
+	*out = *map;
+	if (code != OK || (!is_there && !value_is_set(&content)))
 		return code;
-	members = ARENA_ARRAY(change->arena, struct member, (size_t)map->n + 1);
-	while (at < map->n && str_cmp(map->members[at].name, name) < 0)
-		members[n++] = map->members[at++];
-	if (value_is_set(&content))
-		members[n++] = (struct member){name, content};
-	if (at < map->n && str_eq(map->members[at].name, name))
-		at++;
-	while (at < map->n)
-		members[n++] = map->members[at++];
+	struct member *members = own_content(change, map->members, n, sizeof(*members));
+	if (!value_is_set(&content)) {
+		memmove(&members[at], &members[at + 1], (--n - at) * sizeof(*members));
+	} else {
+		if (!is_there)
+			memmove(&members[at + 1], &members[at], (n++ - at) * sizeof(*members));
+		members[at] = (struct member){name, content};
+	}
 	*out = (struct value){.type = TYPE_M, .n = n, .members = members};
 	return OK;
 }
@@ -172,29 +208,24 @@ static enum code put_member(struct change *change, const struct value *map, cons
 static enum code put_element(struct change *change, const struct value *list, const struct path *path, size_t level,
 			     const struct value *leaf, struct value *out)
 {
-	uint32_t index = path->steps[level].index;
-	bool is_inside = list->type == TYPE_L && index < list->n;
+	uint32_t index = path->steps[level].index, n = list->n;
+	bool is_inside = list->type == TYPE_L && index < n;
 	struct value content;
 
 	if (list->type != TYPE_L)
 		return err_set(change->err, MSG_UPDATE_PATH);
 	enum code code = put_below(change, is_inside ? &list->elements[index] : NULL, path, level, leaf, &content);
-	if (code != OK)
+	*out = *list;
+	if (code != OK || (!is_inside && !value_is_set(&content)))
 		return code;
-	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)list->n + 1);
-	if (list->n)
-		memcpy(elements, list->elements, list->n * sizeof(*elements));
-	*out = (struct value){.type = TYPE_L, .n = list->n, .elements = elements};
-	if (is_inside) {
-		elements[index] = content;
-		change->has_tombstones = change->has_tombstones || !value_is_set(&content);
-	} else if (value_is_set(&content)) {
-		elements[out->n++] = content;
-	}
+	struct value *elements = own_content(change, list->elements, n, sizeof(*elements));
+	elements[is_inside ? index : n++] = content;
+	change->has_tombstones = change->has_tombstones || !value_is_set(&content);
+	*out = (struct value){.type = TYPE_L, .n = n, .elements = elements};
 	return OK;
 }
 
-/* The container with `leaf` at the path; containers on the way are copied. As deep as the path. */
+/* The container with `leaf` at the path; containers on the way become our own. As deep as the path. */
 static enum code put_value(struct change *change, const struct value *container, const struct path *path, size_t level,
 			   const struct value *leaf, struct value *out)
 {
@@ -302,7 +333,7 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 		      struct err *err)
 {
 	static const struct value nothing = {.type = TYPE_M};
-	struct change change = {arena, old ? old : &nothing, err, false};
+	struct change change = {.arena = arena, .old = old ? old : &nothing, .err = err, .step_count = update->n};
 	struct step_change *steps = ARENA_ARRAY(arena, struct step_change, update->n);
 	bool is_deeper = false;
 	enum code code = evaluate_actions(&change, update, steps);
@@ -327,7 +358,9 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	if (change.has_tombstones)
 		*new_item = without_tombstones(arena, new_item);
 	for (size_t i = 0; i < update->n; i++) {
-		const struct value *touched = value_member(new_item, steps[i].path->steps[0].name);
+		struct str name = steps[i].path->steps[0].name;
+		bool is_known = i > 0 && str_eq(name, steps[i - 1].path->steps[0].name);
+		const struct value *touched = is_known ? NULL : value_member(new_item, name);
 
 		if (touched && value_depth(touched) >= VALUE_DEPTH_MAX)
 			return err_set(err, MSG_UPDATE_DEPTH);

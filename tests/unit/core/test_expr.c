@@ -172,12 +172,13 @@ static struct str updated(const char *text, const char *attribute)
 {
 	struct err err = err_in(arena);
 	struct expr_env e = env();
-	struct value item = sample(), after;
+	struct value item = sample(), before = sample(), after;
 	struct update *update;
 	struct buf out = buf_in(arena);
 
 	if (expr_parse_update(&e, str_of(text), &update, &err) != OK || expr_update(update, arena, &item, &after, &err) != OK)
 		return err.message;
+	CHECK(value_equal(&item, &before));
 	const struct value *value = value_member(&after, str_of(attribute));
 	if (!value)
 		return STR("absent");
@@ -207,6 +208,9 @@ TEST(updates)
 		{"REMOVE m.x", "m", "map of 1"}, {"REMOVE n", "n", "absent"}, {"ADD n :one", "n", "6"}, {"ADD fresh :one", "fresh", "1"},
 		{"ADD ss :set", "ss", "[a,b,c"}, {"DELETE ss :set", "ss", "[a"}, {"DELETE fresh :set", "fresh", "absent"},
 		{"SET a1 = n, n = :one", "a1", "5"}, {"SET n = (n + :one)", "n", "6"},
+		{"REMOVE m.x, m.y SET m.w = :n", "m", "map of 1"}, {"REMOVE m.x, m.y, m.q", "m", "map of 0"},
+		{"SET m.y.a = :n, m.y.b = :n, c = m.y, m.d = m.y", "c", "map of 1"}, {"SET m.y.a = :n, m.d = m.y, m.e = m.y REMOVE m.x", "m", "map of 3"},
+		{"SET l[0] = :one, l[8] = :n, l[7] = :one REMOVE l[1]", "l", "[1,3,1,5"}, {"SET l[0] = l[2], l[2] = l[0], m.x = :n", "l", "[3,2,1"},
 		{"SET a = nowhere", "a", "The provided expression refers to an attribute that does not exist in the item"},
 		{"SET n = s + :one", "n", "An operand in the update expression has an incorrect data type"},
 		{"SET q.r = :n", "q", "The document path provided in the update expression is invalid for update"},
@@ -226,6 +230,30 @@ TEST(updates)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CHECK_STR(updated(cases[i][0], cases[i][1]), cases[i][2]);
+}
+
+TEST(many_steps_copy_a_container_once)
+{
+	enum { MEMBERS = 5000, STEPS = 440 };
+	struct member *members = ARENA_ARRAY(arena, struct member, MEMBERS);
+	struct buf text = buf_in(arena);
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	struct update *update;
+	struct value after;
+
+	for (unsigned i = 0; i < MEMBERS; i++)
+		members[i] = (struct member){str_printf(arena, "k%04u", i), {.type = TYPE_NULL}};
+	for (unsigned i = 0; i < STEPS; i++)
+		buf_printf(&text, "%sm.k%04u", i ? "," : "REMOVE ", i * 7);
+	struct value m = {.type = TYPE_M, .n = MEMBERS, .members = members}, item = MAP_OF(M("m", m), M("pk", s("a")));
+	CHECK(expr_parse_update(&e, buf_str(&text), &update, &err) == OK);
+	size_t before = arena_used(arena);
+	CHECK(expr_update(update, arena, &item, &after, &err) == OK);
+	CHECK(arena_used(arena) - before < 1024 * 1024);
+	CHECK_INT(item.members[0].value.n, MEMBERS);
+	CHECK_INT(after.members[0].value.n, MEMBERS - STEPS);
+	CHECK(!value_member(&after.members[0].value, STR("k0007")) && value_member(&after.members[0].value, STR("k0008")));
 }
 
 TEST(deleting_every_element_removes_the_set)
@@ -311,6 +339,7 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(conditions_hold_or_not), TEST_CASE(condition_errors), TEST_CASE(hostile_nesting_is_refused), TEST_CASE(updates),
+		TEST_CASE(many_steps_copy_a_container_once),
 		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections), TEST_CASE(unused_names_and_values),
 		TEST_CASE(reserved_words), TEST_CASE(an_update_is_charged_by_its_text),
 	};
