@@ -290,6 +290,7 @@ def many_of_everything():
     added = {"Create": {"IndexName": "new", "KeySchema": [{"AttributeName": "none", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}
     assert ask("UpdateTable", {"AttributeDefinitions": definitions, "GlobalSecondaryIndexUpdates": [added]}).status == 400
     assert ask("UpdateTable", {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": name}} for name in many[:25_000]]}).status == 400
+    client.close()
     settled(server)
     server.stop()
 
