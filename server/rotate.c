@@ -36,6 +36,8 @@ enum code rotate_streams(struct service *service, const struct ns *ns, struct st
 		}
 		code = rotate_table(service, tables[i], now_ms, err);
 		*rotated += code == OK;
+		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted, or its stream disabled, since it was listed */
+			code = OK;
 	}
 	if (code == OK && *rotated == 0)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);

@@ -57,7 +57,8 @@ struct str expiry_bound(struct arena *arena, int64_t now_ms)
 	return encode(arena, now_ms < 0 ? 0 : now_ms / 1000 + 1, STR(""));
 }
 
-#define FILL_ROWS 256 /* rows read before theirs are written: a scan's visitor must not write */
+#define FILL_ROWS 256          /* rows read before theirs are written: a scan's visitor must not write */
+#define FILL_BYTES (256 * 1024) /* read at once: what is no time may be a large value in each of many items */
 
 struct fill {
 	struct arena *arena;
@@ -73,10 +74,9 @@ static bool collect(void *context, struct str key, struct str image)
 	struct fill *fill = context;
 	struct str row = expiry_row(fill->arena, fill->table, key, image);
 
-	if (!str_is_set(row) || expiry_is_too_old(row, fill->table->ttl_changed_ms))
-		return true;
-	fill->rows[fill->n++] = row;
-	fill->is_full = fill->n == FILL_ROWS;
+	if (str_is_set(row) && !expiry_is_too_old(row, fill->table->ttl_changed_ms))
+		fill->rows[fill->n++] = row;
+	fill->is_full = fill->n == FILL_ROWS || arena_used(fill->arena) > FILL_BYTES;
 	if (fill->is_full)
 		fill->last = str_copy(fill->arena, key);
 	return !fill->is_full;

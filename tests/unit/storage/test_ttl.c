@@ -243,6 +243,39 @@ TEST(enabling_finds_the_items_there_are)
 	data_free(&d);
 }
 
+/* An item whose time is a list instead. */
+static const struct value *with_list(struct data *d, const char *pk, uint32_t n)
+{
+	struct value *item = ARENA_NEW(d->arena, struct value), *elements = ARENA_ARRAY(d->arena, struct value, n);
+
+	*item = *item_of(d, pk, "N1800000100");
+	struct member *members = ARENA_ARRAY(d->arena, struct member, item->n);
+	for (uint32_t i = 0; i < n; i++)
+		elements[i] = (struct value){.type = TYPE_NULL};
+	for (uint32_t i = 0; i < item->n; i++) {
+		members[i] = item->members[i];
+		if (str_eq(members[i].name, STR("t")))
+			members[i].value = (struct value){.type = TYPE_L, .n = n, .elements = elements};
+	}
+	item->members = members;
+	return item;
+}
+
+TEST(enabling_passes_large_values_that_are_no_times)
+{
+	struct data d = data_new();
+
+	for (int i = 0; i < 60; i++) {
+		const char *pk = str_printf(d.arena, "Sp%03d", i).p;
+
+		CHECK_INT(put_at(&d, i % 3 == 2 ? item_of(&d, pk, "N1800000100") : with_list(&d, pk, 3000), NOW_MS), OK);
+	}
+	set_ttl(&d, "t", true);
+	CHECK_INT(rows(&d), 20);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 20);
+	data_free(&d);
+}
+
 /* begin, scan, begin, get, del, del (index), del (expiry), commit: whichever fails, all or nothing of a batch has happened. */
 TEST(a_sweep_that_fails_is_taken_up_again)
 {
@@ -332,5 +365,6 @@ TEST_MAIN(TEST_CASE(an_item_expires_from_its_second_on), TEST_CASE(a_delay_puts_
 	  TEST_CASE(only_numbers_not_long_past_count), TEST_CASE(a_leap_of_ten_years_forgets_nothing),
 	  TEST_CASE(rows_follow_their_items), TEST_CASE(index_rows_and_counts_go_with_the_item),
 	  TEST_CASE(what_was_prolonged_meanwhile_stays), TEST_CASE(a_stray_row_is_removed),
-	  TEST_CASE(enabling_finds_the_items_there_are), TEST_CASE(a_sweep_that_fails_is_taken_up_again),
+	  TEST_CASE(enabling_finds_the_items_there_are), TEST_CASE(enabling_passes_large_values_that_are_no_times),
+	  TEST_CASE(a_sweep_that_fails_is_taken_up_again),
 	  TEST_CASE(a_sweep_reads_what_is_due_and_nothing_else), TEST_CASE(a_record_keeps_the_settings))
