@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "protocol/java_order.h"
+#include "protocol/rules.h"
 #include "protocol/table_messages.h"
 #include "storage/stream.h"
 #include "protocol/vector_messages.h"
@@ -25,21 +26,22 @@ static const struct key_attribute *definition(const struct table *table, struct 
 enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err)
 {
 	struct key_attribute *all = ARENA_ARRAY(table->arena, struct key_attribute, table->definition_count + definitions->n);
-	size_t old_count = table->definition_count;
+	struct rules_seen seen = rules_seen_new(table->arena, definitions->n);
+	size_t count = table->definition_count;
 
-	if (old_count)
-		memcpy(all, table->definitions, old_count * sizeof(*all));
-	table->definitions = all;
+	if (count)
+		memcpy(all, table->definitions, count * sizeof(*all));
 	for (size_t i = 0; i < definitions->n; i++) {
 		const struct attribute_definition *input = &definitions->v[i];
-		const struct key_attribute *known = definition(table, input->attribute_name);
 
-		if (known && (size_t)(known - all) >= old_count)
+		if (definition(table, input->attribute_name)) /* among those that it had */
+			continue;
+		if (!rules_seen_add(&seen, input->attribute_name))
 			return err_set(err, MSG_DEFINITIONS_TWICE, STR_ARG(input->attribute_name));
-		if (!known)
-			all[table->definition_count++] =
-				(struct key_attribute){str_copy(table->arena, input->attribute_name), attribute_types[input->attribute_type]};
+		all[count++] = (struct key_attribute){str_copy(table->arena, input->attribute_name), attribute_types[input->attribute_type]};
 	}
+	table->definitions = all;
+	table->definition_count = count;
 	return OK;
 }
 
@@ -78,11 +80,10 @@ static enum code check_twice(const struct key_schema_input *input, unsigned each
 		return err_set(err, MSG_KEYS_UNDEFINED);
 	if (input->n == 2 && input->v[1].key_type == KEY_TYPE_RANGE && str_eq(input->v[0].attribute_name, input->v[1].attribute_name))
 		return err_set(err, MSG_KEYS_SAME);
+	struct rules_seen seen = rules_seen_new(err->arena, input->n);
 	for (size_t i = 0; i < input->n; i++) {
-		for (size_t k = 0; k < i; k++) {
-			if (str_eq(input->v[k].attribute_name, input->v[i].attribute_name))
-				return err_set(err, MSG_KEYS_TWICE);
-		}
+		if (!rules_seen_add(&seen, input->v[i].attribute_name))
+			return err_set(err, MSG_KEYS_TWICE);
 	}
 	return OK;
 }
