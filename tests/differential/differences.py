@@ -208,6 +208,8 @@ PAIRS = [
          r"ValidationException: Invalid \w+Expression: The BETWEEN operator"),
     Pair("the missed key attribute is named", RECORDED, r"ValidationException: Query condition missed key schema element: ",
          r"ValidationException: Query condition missed key schema element$"),
+    Pair("a value of the starting key that is none is told before what the key condition says", "both hold; AWS's order is not known",
+         r"ValidationException: The provided starting key is invalid: Supplied AttributeValue", r"ValidationException: Invalid operator used in KeyConditionExpression"),
     Pair("a starting key of another partition is outside the query's boundaries", RECORDED,
          r"ValidationException: The provided starting key is outside query boundaries", r"ValidationException: The provided starting key does not match the range key"),
     Pair("a starting key that does not fit the schema says so", RECORDED, r"ValidationException: The provided starting key is invalid",
