@@ -104,16 +104,12 @@ static struct value many_attributes(const struct path **paths, size_t n, const s
 
 	for (size_t i = 0; i < n; i++)
 		members[i].name = paths[i]->steps[0].name;
-	value_sort_members(members, n, NULL);
+	n = value_sort_last(members, n);
 	for (size_t i = 0; i < n; i++) {
-		bool is_known = i > 0 && str_eq(members[i].name, members[i - 1].name);
-		const struct value *value = is_known ? NULL : subject_attribute(&whole, members[i].name);
+		const struct value *value = subject_attribute(&whole, members[i].name);
 
-		members[i].value = value ? *value : VALUE_NONE;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (value_is_set(&members[i].value))
-			members[count++] = members[i];
+		if (value)
+			members[count++] = (struct member){members[i].name, *value};
 	}
 	return (struct value){.type = TYPE_M, .n = (uint32_t)count, .members = members};
 }

@@ -163,22 +163,6 @@ static void *own_content(struct change *change, const void *content, size_t n, s
 	return change->own[change->own_count++] = copy;
 }
 
-/* Where the name stands among the members, or would. */
-static uint32_t member_place(const struct value *map, struct str name)
-{
-	uint32_t low = 0, high = map->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (str_cmp(map->members[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static enum code put_member(struct change *change, const struct value *map, const struct path *path, size_t level,
 			    const struct value *leaf, struct value *out)
 {
@@ -187,8 +171,8 @@ static enum code put_member(struct change *change, const struct value *map, cons
 
 	if (map->type != TYPE_M)
 		return err_set(change->err, MSG_UPDATE_PATH);
-	uint32_t at = member_place(map, name), n = map->n;
-	bool is_there = at < n && str_eq(map->members[at].name, name);
+	bool is_there;
+	uint32_t at = value_place(map, name, &is_there), n = map->n;
 	enum code code = put_below(change, is_there ? &map->members[at].value : NULL, path, level, leaf, &content);
 	*out = *map;
 	if (code != OK || (!is_there && !value_is_set(&content)))
@@ -314,10 +298,8 @@ static void put_members(struct arena *arena, const struct step_change *steps, si
 
 	for (size_t i = 0; i < n; i++)
 		changes[i] = (struct member){steps[i].path->steps[0].name, steps[i].value};
-	value_sort_members(changes, n, NULL);
+	n = value_sort_last(changes, n);
 	for (size_t i = 0; i < n; i++) {
-		if (i + 1 < n && str_eq(changes[i].name, changes[i + 1].name)) /* the last one counts */
-			continue;
 		while (at < item->n && str_cmp(item->members[at].name, changes[i].name) < 0)
 			members[count++] = item->members[at++];
 		at += at < item->n && str_eq(item->members[at].name, changes[i].name);

@@ -41,22 +41,33 @@ struct value value_of_str(enum type type, struct str bytes)
 	return (struct value){.type = (uint8_t)type, .n = (uint32_t)bytes.n, .bytes = bytes.p ? bytes.p : ""};
 }
 
-const struct value *value_member(const struct value *map, struct str name)
+uint32_t value_place(const struct value *map, struct str name, bool *is_there)
 {
-	size_t low = 0, high = map->n;
+	uint32_t low = 0, high = map->n;
 
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2;
 		int order = str_cmp(map->members[middle].name, name);
 
-		if (order == 0)
-			return &map->members[middle].value;
+		if (order == 0) {
+			*is_there = true;
+			return middle;
+		}
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	*is_there = false;
+	return low;
+}
+
+const struct value *value_member(const struct value *map, struct str name)
+{
+	bool is_there;
+	uint32_t at = value_place(map, name, &is_there);
+
+	return is_there ? &map->members[at].value : NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -113,6 +124,19 @@ bool value_sort_members(struct member *members, size_t n, struct str *duplicate)
 		}
 	}
 	return true;
+}
+
+size_t value_sort_last(struct member *members, size_t n)
+{
+	size_t kept = 0;
+
+	if (value_sort_members(members, n, NULL))
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		if (i + 1 == n || !str_eq(members[i].name, members[i + 1].name))
+			members[kept++] = members[i];
+	}
+	return kept;
 }
 
 static int by_bytes(const void *a, const void *b)

@@ -91,6 +91,9 @@ static inline struct str value_str(const struct value *value)
 
 struct value value_of_str(enum type type, struct str bytes);
 
+/* Where a map's member of that name stands, or would. */
+uint32_t value_place(const struct value *map, struct str name, bool *is_there);
+
 /* The value of a map's member, or NULL. */
 const struct value *value_member(const struct value *map, struct str name);
 
@@ -100,6 +103,9 @@ const struct value *value_member(const struct value *map, struct str name);
  */
 bool value_sort_members(struct member *members, size_t n, struct str *duplicate);
 bool value_sort_set(struct value *elements, size_t n, const struct value **duplicate);
+
+/* Sorts members; of those of one name only the last stays. Returns how many are left. */
+size_t value_sort_last(struct member *members, size_t n);
 
 /* Equality as DynamoDB's `=`: same type, same content; sets regardless of order. */
 bool value_equal(const struct value *a, const struct value *b);

@@ -301,18 +301,6 @@ static enum code bind_boolean(struct walk *walk, const struct json *json, bool t
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
 
-/* A member given twice: the last one counts, as for every JSON object. The members are sorted; returns how many are left. */
-static size_t keep_last(struct member *members, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (i + 1 == n || !str_eq(members[i].name, members[i + 1].name))
-			members[kept++] = members[i];
-	}
-	return kept;
-}
-
 static enum code read_map(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
 	size_t n = json_count(json), count = 0;
@@ -331,8 +319,7 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 			return code;
 		count++;
 	}
-	if (!value_sort_members(members, count, NULL))
-		count = keep_last(members, count);
+	count = value_sort_last(members, count); /* of a member given twice the last counts, as for every JSON object */
 	*out = (struct value){.type = TYPE_M, .n = (uint32_t)count, .members = members};
 	return OK;
 }

@@ -108,6 +108,14 @@ def raises(error, call, **kwargs):
     raise AssertionError(f"no {error}")
 
 
+def until(condition, what, seconds=60):
+    """Waits for what takes no time; `what` is told where it does not come true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
 def run(suite, tests):
     """All tests, or those named in DYNALITH_TESTS."""
     only = os.environ.get("DYNALITH_TESTS", "").split()

@@ -6,7 +6,7 @@ import threading
 import time
 import urllib.request
 
-from harness import Server, create_app, key, raises, run
+from harness import Server, create_app, key, raises, run, until
 
 ITEMS = 20_000
 
@@ -98,14 +98,6 @@ def states(client, table):
     return description["TableStatus"], *((i["IndexStatus"], i.get("Backfilling")) for i in description.get("GlobalSecondaryIndexes", []))
 
 
-def wait_until(condition):
-    for _ in range(12_000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it does not come true")
-
-
 def statuses_last_as_in_the_cloud():
     server, pass_time = still_server()
     client = server.client()
@@ -119,13 +111,13 @@ def statuses_last_as_in_the_cloud():
         client.put_item(TableName="slow", Item={"pk": {"S": f"during {at}"}, "g": {"S": "x"}})
         refusals_while_created(client)
         pass_time()
-    wait_until(lambda: states(client, "slow") == ("ACTIVE", ("ACTIVE", None)))
+    until(lambda: states(client, "slow") == ("ACTIVE", ("ACTIVE", None)), "the index is not filled", seconds=120)
     assert len(scan(client, TableName="slow", IndexName="by-g")) == 3
     client.update_table(TableName="slow", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "by-g"}}])
     raises("ValidationException", client.scan, TableName="slow", IndexName="by-g")
     pass_time()
     pass_time()
-    wait_until(lambda: states(client, "slow") == ("ACTIVE",))
+    until(lambda: states(client, "slow") == ("ACTIVE",), "the index is still there", seconds=120)
     server.stop()
 
 

@@ -10,18 +10,11 @@ import boto3
 from botocore.config import Config
 
 import raw
-from harness import Server, create_app, run
+from harness import Server, create_app, run, until
 
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
 MANY = min(1000, min(hard, 8192) - 600)
-
-
-def until(condition, what):
-    end = time.monotonic() + raw.PATIENCE
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 def settled(server):

@@ -1,4 +1,5 @@
 """Triggers: records of a stream pushed to a local URL as events of a Lambda function."""
+import functools
 import http.server
 import json
 import pathlib
@@ -6,6 +7,7 @@ import threading
 import time
 import urllib.request
 
+import harness
 from harness import Server, create_app, free_port, run
 
 
@@ -56,11 +58,7 @@ def put(client, *numbers, name="app"):
         client.put_item(TableName=name, Item={"PK": {"S": "a"}, "SK": {"S": f"{n:04}"}, "text": {"S": "\\\"}{[" + str(n)}, "b": {"B": b"\0\xff"}})
 
 
-def until(condition, what, seconds=20):
-    end = time.time() + seconds
-    while not condition():
-        assert time.time() < end, what
-        time.sleep(0.02)
+until = functools.partial(harness.until, seconds=20)
 
 
 def names(*numbers):

@@ -4,7 +4,8 @@
  * A file system of SQLite's over its own one, as the default. It keeps beside every file what a disk would have of it: the bytes that were
  * synced, and in order the writes, truncations, creations and deletions that were not. When the power goes, every call fails from
  * then on; once all files are closed, power_on() makes the files what a disk may have kept: all that was synced, and of the
- * rest nothing, a beginning, or any sectors of 512 bytes. A sync that fails does the same to its file at once. Files have no memory mapping, so every access is a call.
+ * rest nothing, a beginning, or any sectors of 512 bytes. A sync that fails does the same to its file at once. Files have no memory
+ * mapping, so every access is a call.
  *
  * One test at a time; the calls of SQLite may come from any thread.
  */
