@@ -372,7 +372,7 @@ func checksums() {
 				warnings = append(warnings, fmt.Sprintf(format, v...))
 			})
 			o.HTTPClient = smithyhttp.ClientDoFunc(func(request *http.Request) (*http.Response, error) {
-				response, err := http.DefaultClient.Do(request)
+				response, err := transport(request)
 				if err == nil {
 					encoding = response.Header.Get("Content-Encoding")
 				}
