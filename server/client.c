@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "storage/monotonic.h"
 
 #define REPLY_MAX (1024 * 1024)
 #define STEP_MS 100 /* between two looks whether to stop */
@@ -32,20 +32,12 @@ bool client_read_target(struct str url, struct client_target *out)
 	return out->host.n > 0 && out->port.n > 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Waits until the socket is ready for `events`. */
 static bool await(int fd, short events, int64_t until_ms, const atomic_bool *stopping)
 {
 	struct pollfd poller = {fd, events, 0};
 
-	while (!atomic_load(stopping) && now_ms() < until_ms) {
+	while (!atomic_load(stopping) && monotonic_ms() < until_ms) {
 		if (poll(&poller, 1, STEP_MS) > 0)
 			return true;
 	}
@@ -170,7 +162,7 @@ bool client_ask(struct arena *arena, const struct client_target *target, const s
 {
 	static const atomic_bool never = false;
 	const atomic_bool *stopping = request->stopping ? request->stopping : &never;
-	int64_t until_ms = now_ms() + request->wait_ms;
+	int64_t until_ms = monotonic_ms() + request->wait_ms;
 	int fd = connect_to(arena, target, until_ms, stopping);
 	size_t head_n = 0;
 

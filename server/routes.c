@@ -1,11 +1,10 @@
 #include "server/routes.h"
 
-#include <time.h>
-
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/rotate.h"
 #include "server/version.h"
+#include "storage/monotonic.h"
 
 /* What the auth gate needs: the request and where to check it. */
 struct caller {
@@ -89,14 +88,6 @@ static void preflight(const struct http_request *request, struct http_response *
 	add_header(response, "Access-Control-Max-Age", STR("1728000"));
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Nothing of what the request or its answer holds: these may be secrets. */
 static void log_request(enum log_level level, const char *message, const struct http_request *request, const struct op_response *answer, uint64_t ns)
 {
@@ -137,9 +128,9 @@ static void call_api(struct routes *routes, const struct http_request *request, 
 	};
 	struct op_response answer = {0};
 
-	uint64_t start = now_ns();
+	uint64_t start = monotonic_ns();
 	op_run(routes->service, &call, &answer);
-	account(routes, request, &answer, now_ns() - start);
+	account(routes, request, &answer, monotonic_ns() - start);
 	fill(response, &answer);
 }
 

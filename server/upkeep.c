@@ -10,6 +10,7 @@
 #include "server/crash.h"
 #include "server/log.h"
 #include "storage/backfill.h"
+#include "storage/monotonic.h"
 #include "storage/stream_sweep.h"
 #include "storage/ttl.h"
 
@@ -75,15 +76,6 @@ enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err)
 	while (code == OK && next_ms <= now_ms && !atomic_load(&upkeep->is_ending))
 		code = step_indexes(upkeep, now_ms, &next_ms, err);
 	return code == OK ? expire(upkeep, now_ms, expired, err) : code;
-}
-
-/* Real time that nobody turns. */
-static int64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Sleeps until then, or until there is work on indexes. False when it is time to end. */

@@ -1,7 +1,8 @@
 #include "storage/timed/timed_store.h"
 
 #include <stdlib.h>
-#include <time.h>
+
+#include "storage/monotonic.h"
 
 struct timed_store {
 	struct store base;
@@ -10,14 +11,6 @@ struct timed_store {
 	timed_observe *observe;
 	void *context;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void timed_close(struct store *base)
 {
@@ -33,9 +26,9 @@ static enum code timed_begin(struct store *base, enum store_mode mode, struct st
 
 	if (mode == STORE_READ)
 		return store_begin(store->inner, mode, txn, err);
-	uint64_t start = now_ns();
+	uint64_t start = monotonic_ns();
 	enum code code = store_begin(store->inner, mode, txn, err);
-	store->observe(store->context, TIMED_BEGIN, now_ns() - start);
+	store->observe(store->context, TIMED_BEGIN, monotonic_ns() - start);
 	if (code == OK)
 		(*txn)->ops = &store->ops;
 	return code;
@@ -45,10 +38,10 @@ static enum code timed_begin(struct store *base, enum store_mode mode, struct st
 static enum code timed_commit(struct store_txn *txn, struct err *err)
 {
 	const struct timed_store *store = (const struct timed_store *)((const char *)txn->ops - offsetof(struct timed_store, ops));
-	uint64_t start = now_ns();
+	uint64_t start = monotonic_ns();
 	enum code code = store->inner->ops->commit(txn, err);
 
-	store->observe(store->context, TIMED_COMMIT, now_ns() - start);
+	store->observe(store->context, TIMED_COMMIT, monotonic_ns() - start);
 	return code;
 }
 
