@@ -35,7 +35,7 @@ struct job {
 	size_t at;              /* of it, as table_index_at() counts */
 	struct store_txn *txn;
 	struct piece *piece;
-	long long items, bytes; /* change of the index's size */
+	struct size_change size;
 };
 
 /* The item's row, in an index of any kind; no key where it has none. */
@@ -69,8 +69,8 @@ static enum code add_row(struct job *job, struct str image, struct err *err)
 	enum code code = store_get(job->txn, keyspace, row.key, arena, &known, err);
 	if (code != OK || str_is_set(known))
 		return code;
-	job->items++;
-	job->bytes += (long long)row.size;
+	job->size.items++;
+	job->size.bytes += (long long)row.size;
 	return store_put(job->txn, keyspace, row.key, row.value, err); /* no new version of a vector index: nobody searches it yet */
 }
 
@@ -106,17 +106,11 @@ static enum code empty(struct job *job, struct err *err)
 		return OK;
 	enum code code = store_scan(job->txn, index_keyspace(job->table, job->index), &all, collect, piece, err);
 	for (size_t i = 0; i < piece->n && code == OK; i++) {
-		job->items--;
-		job->bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
+		job->size.items--;
+		job->size.bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
 		code = store_del(job->txn, index_keyspace(job->table, job->index), piece->keys[i], err);
 	}
 	return code;
-}
-
-static void count(const struct job *job, int sign)
-{
-	atomic_fetch_add(&job->index->size->items, sign * job->items);
-	atomic_fetch_add(&job->index->size->bytes, sign * job->bytes);
 }
 
 /* The table as it is when the work on the index is done. */
@@ -157,10 +151,10 @@ static enum code run(struct job *job, struct err *err)
 		return code;
 	}
 	/* before the commit, while writers and the counting in catalog_size wait */
-	count(job, 1);
+	size_counter_add(job->index->size, &job->size);
 	code = store_commit(job->txn, err);
 	if (code != OK)
-		count(job, -1);
+		size_counter_take_back(job->index->size, &job->size);
 	return code == OK && !job->piece->is_full ? finish(job, err) : code;
 }
 

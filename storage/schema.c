@@ -31,6 +31,22 @@ void size_counter_unref(struct size_counter *counter)
 		free(counter);
 }
 
+void size_counter_add(struct size_counter *counter, struct size_change *change)
+{
+	if (!atomic_load(&counter->is_counted))
+		*change = (struct size_change){0, 0};
+	if (change->items)
+		atomic_fetch_add(&counter->items, change->items);
+	if (change->bytes)
+		atomic_fetch_add(&counter->bytes, change->bytes);
+}
+
+void size_counter_take_back(struct size_counter *counter, const struct size_change *change)
+{
+	atomic_fetch_sub(&counter->items, change->items);
+	atomic_fetch_sub(&counter->bytes, change->bytes);
+}
+
 struct table *table_new(void)
 {
 	struct arena *arena = arena_new(TABLE_ARENA_KEEP);

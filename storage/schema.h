@@ -89,6 +89,11 @@ struct size_counter {
 	atomic_llong items, bytes;
 };
 
+/* What a transaction changes in one. */
+struct size_change {
+	long long items, bytes;
+};
+
 /* An element of a vector index's SearchSchema. */
 struct search_element {
 	struct key_attribute attribute;
@@ -212,6 +217,13 @@ struct table *table_new(void);
 struct table *table_clone(const struct table *table);
 struct size_counter *size_counter_new(void);
 void size_counter_unref(struct size_counter *counter);
+/*
+ * For a writing transaction before its commit, while it keeps counting and other writers out. What is not counted yet takes no part: it is
+ * counted with its rows, maybe as soon as the commit has failed and before the change is taken back. *change is what was added, and is to
+ * be taken from the counter when the commit fails.
+ */
+void size_counter_add(struct size_counter *counter, struct size_change *change);
+void size_counter_take_back(struct size_counter *counter, const struct size_change *change);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 

@@ -201,15 +201,15 @@ static enum code canceled(struct arena *arena, struct err *reasons, size_t n, st
 	return code;
 }
 
-static void count_sizes(const struct write *write, const struct size_change *sizes, int sign)
+static void count_sizes(const struct write *write, struct size_change *sizes, bool has_failed)
 {
 	for (size_t i = 0; i <= table_index_total(write->table); i++) {
 		struct size_counter *counter = i == 0 ? write->table->size : table_index_at(write->table, i - 1)->size;
 
-		if (sizes[i].items)
-			atomic_fetch_add(&counter->items, sign * sizes[i].items);
-		if (sizes[i].bytes)
-			atomic_fetch_add(&counter->bytes, sign * sizes[i].bytes);
+		if (has_failed)
+			size_counter_take_back(counter, &sizes[i]);
+		else
+			size_counter_add(counter, &sizes[i]);
 	}
 }
 
@@ -296,10 +296,10 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	}
 	/* before the commit, while other writers and the counting in catalog_size wait */
 	for (size_t i = 0; i < run->n; i++)
-		count_sizes(&run->writes[i], run->sizes[i], 1);
+		count_sizes(&run->writes[i], run->sizes[i], false);
 	code = store_commit(run->txn, err);
 	for (size_t i = 0; i < run->n && code != OK; i++)
-		count_sizes(&run->writes[i], run->sizes[i], -1);
+		count_sizes(&run->writes[i], run->sizes[i], true);
 	return code;
 }
 

@@ -8,17 +8,12 @@
 
 #define SIZES_MAX (1 + INDEXES_MAX + VECTOR_INDEXES_MAX)
 
-/* What one write changes in the size counters: [0] the table, [1 + i] index i of table_index_at(). */
-struct size_change {
-	long long items, bytes;
-};
-
 struct write_step {
 	struct store_txn *txn;
 	struct arena *arena;
 	struct write *write;
 	bool is_transactional;
-	struct size_change *sizes; /* SIZES_MAX of them */
+	struct size_change *sizes; /* SIZES_MAX of them: [0] the table's, [1 + i] of index i of table_index_at() */
 	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;   /* bytes */

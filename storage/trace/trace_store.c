@@ -21,6 +21,9 @@ struct trace_store {
 	struct keyspace_count keyspaces[KEYSPACES_MAX];
 	uint64_t fail_in;
 	enum code fail_code;
+	enum trace_call hook_call;
+	trace_hook *hook; /* NULL: none */
+	void *hook_context;
 	FILE *log;
 };
 
@@ -68,6 +71,20 @@ static enum code trace(struct trace_store *store, enum trace_call call, const st
 	return code == OK ? OK : err_set(err, code, "%s", "a fault was injected");
 }
 
+/* What comes behind a call; gives back how it ended. */
+static enum code done(struct trace_store *store, enum trace_call call, enum code code)
+{
+	pthread_mutex_lock(&store->mutex);
+	trace_hook *hook = store->hook_call == call ? store->hook : NULL;
+	void *context = store->hook_context;
+	if (hook)
+		store->hook = NULL;
+	pthread_mutex_unlock(&store->mutex);
+	if (hook)
+		hook(context);
+	return code;
+}
+
 static void trace_close(struct store *base)
 {
 	struct trace_store *store = (struct trace_store *)base;
@@ -86,7 +103,7 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 	if (code == OK)
 		code = store_begin(store->inner, mode, &inner, err);
 	if (code != OK)
-		return code;
+		return done(store, TRACE_BEGIN, code);
 	struct trace_txn *txn = calloc(1, sizeof(*txn));
 	if (!txn) {
 		store_abort(inner);
@@ -94,31 +111,34 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 	}
 	*txn = (struct trace_txn){{base->ops, mode}, store, inner};
 	*out = &txn->base;
-	return OK;
+	return done(store, TRACE_BEGIN, OK);
 }
 
 static void trace_abort(struct store_txn *base)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
+	struct trace_store *store = txn->store;
 	struct err ignored = {.arena = NULL};
-	enum code code = trace(txn->store, TRACE_ABORT, NULL, &ignored); /* never fails */
+	enum code code = trace(store, TRACE_ABORT, NULL, &ignored); /* never fails */
 
-	(void)code;
 	store_abort(txn->inner);
 	free(txn);
+	code = done(store, TRACE_ABORT, code);
+	(void)code;
 }
 
 static enum code trace_commit(struct store_txn *base, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
-	enum code code = trace(txn->store, TRACE_COMMIT, NULL, err);
+	struct trace_store *store = txn->store;
+	enum code code = trace(store, TRACE_COMMIT, NULL, err);
 
 	if (code == OK)
 		code = store_commit(txn->inner, err);
 	else
 		store_abort(txn->inner);
 	free(txn);
-	return code;
+	return done(store, TRACE_COMMIT, code);
 }
 
 static enum code trace_create(struct store_txn *base, struct keyspace keyspace, struct err *err)
@@ -126,7 +146,7 @@ static enum code trace_create(struct store_txn *base, struct keyspace keyspace, 
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_CREATE, &keyspace, err);
 
-	return code != OK ? code : store_create(txn->inner, keyspace, err);
+	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create(txn->inner, keyspace, err));
 }
 
 static enum code trace_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
@@ -134,7 +154,7 @@ static enum code trace_drop(struct store_txn *base, struct keyspace keyspace, st
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DROP, &keyspace, err);
 
-	return code != OK ? code : store_drop(txn->inner, keyspace, err);
+	return done(txn->store, TRACE_DROP, code != OK ? code : store_drop(txn->inner, keyspace, err));
 }
 
 static enum code trace_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
@@ -142,7 +162,7 @@ static enum code trace_stat(struct store_txn *base, struct keyspace keyspace, st
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_STAT, &keyspace, err);
 
-	return code != OK ? code : store_stat(txn->inner, keyspace, stat, err);
+	return done(txn->store, TRACE_STAT, code != OK ? code : store_stat(txn->inner, keyspace, stat, err));
 }
 
 static enum code trace_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
@@ -151,7 +171,7 @@ static enum code trace_get(struct store_txn *base, struct keyspace keyspace, str
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_GET, &keyspace, err);
 
-	return code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err);
+	return done(txn->store, TRACE_GET, code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err));
 }
 
 static enum code trace_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
@@ -159,7 +179,7 @@ static enum code trace_put(struct store_txn *base, struct keyspace keyspace, str
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_PUT, &keyspace, err);
 
-	return code != OK ? code : store_put(txn->inner, keyspace, key, value, err);
+	return done(txn->store, TRACE_PUT, code != OK ? code : store_put(txn->inner, keyspace, key, value, err));
 }
 
 static enum code trace_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
@@ -167,7 +187,7 @@ static enum code trace_del(struct store_txn *base, struct keyspace keyspace, str
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DEL, &keyspace, err);
 
-	return code != OK ? code : store_del(txn->inner, keyspace, key, err);
+	return done(txn->store, TRACE_DEL, code != OK ? code : store_del(txn->inner, keyspace, key, err));
 }
 
 struct trace_visit {
@@ -194,7 +214,7 @@ static enum code trace_scan(struct store_txn *base, struct keyspace keyspace, co
 	struct trace_visit rows = {txn->store, keyspace, visit, context};
 	enum code code = trace(txn->store, TRACE_SCAN, &keyspace, err);
 
-	return code != OK ? code : store_scan(txn->inner, keyspace, range, visit_row, &rows, err);
+	return done(txn->store, TRACE_SCAN, code != OK ? code : store_scan(txn->inner, keyspace, range, visit_row, &rows, err));
 }
 
 struct store *trace_store_new(struct store *inner)
@@ -255,6 +275,17 @@ void trace_store_fail(struct store *base, uint64_t n, enum code code)
 	pthread_mutex_lock(&store->mutex);
 	store->fail_in = n;
 	store->fail_code = code;
+	pthread_mutex_unlock(&store->mutex);
+}
+
+void trace_store_after(struct store *base, enum trace_call call, trace_hook *hook, void *context)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	store->hook_call = call;
+	store->hook = hook;
+	store->hook_context = context;
 	pthread_mutex_unlock(&store->mutex);
 }
 

@@ -170,5 +170,38 @@ TEST(aborts_and_rows_are_not_failed)
 	close_traced(store, &fixture);
 }
 
+struct hooked {
+	struct fixture *fixture;
+	struct store *store;
+	uint64_t puts, runs;
+};
+
+static void look(void *context)
+{
+	struct hooked *hooked = context;
+
+	hooked->runs++;
+	hooked->puts = trace_store_count(hooked->store, TRACE_PUT);
+	/* the transaction is over: another may begin on this thread */
+	CHECK(!str_is_set(fixture_get_alone(hooked->fixture, hooked->store, ITEMS, "k")));
+}
+
+TEST(others_are_let_in_behind_a_call_once)
+{
+	struct fixture fixture;
+	struct store *store = open_traced(&fixture);
+	struct hooked hooked = {&fixture, store, 0, 0};
+
+	trace_store_reset(store);
+	trace_store_fail(store, 3, ERR_INTERNAL); /* begin, put, commit */
+	trace_store_after(store, TRACE_COMMIT, look, &hooked);
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), ERR_INTERNAL);
+	CHECK_INT(hooked.puts, 1);
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
+	CHECK_INT(hooked.runs, 1);
+	close_traced(store, &fixture);
+}
+
 TEST_MAIN(TEST_CASE(counts_by_call_and_keyspace), TEST_CASE(more_keyspaces_than_are_counted_one_by_one), TEST_CASE(logs_a_line_per_call),
-	  TEST_CASE(whichever_call_fails_nothing_is_changed), TEST_CASE(a_failure_comes_once), TEST_CASE(aborts_and_rows_are_not_failed))
+	  TEST_CASE(whichever_call_fails_nothing_is_changed), TEST_CASE(a_failure_comes_once), TEST_CASE(aborts_and_rows_are_not_failed),
+	  TEST_CASE(others_are_let_in_behind_a_call_once))
