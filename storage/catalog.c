@@ -489,28 +489,33 @@ static void drop_vectors(struct catalog *catalog, const struct table *current, c
 	}
 }
 
+/* Commits what takes the place of `current`, which is at *at then; ends the transaction in any case. The lock is held for writing. */
+static enum code commit_over(struct catalog *catalog, struct store_txn *txn, struct str key, struct table *current, size_t *at, struct err *err)
+{
+	if (!is_current(catalog, key, current, at)) {
+		store_abort(txn);
+		return err_default(err, ERR_CONFLICT);
+	}
+	/* before the commit ends the wait of other writers: they see it when their transaction begins */
+	atomic_store(&current->is_superseded, true);
+	enum code code = store_commit(txn, err);
+	if (code != OK)
+		atomic_store(&current->is_superseded, false);
+	return code;
+}
+
 /* Commits and puts `next` in place of `current`; ends the transaction in any case. */
 static enum code publish(struct catalog *catalog, struct store_txn *txn, struct str key, struct table *current, struct table *next,
 			 struct err *err)
 {
 	size_t at;
-	enum code code;
 
 	pthread_rwlock_wrlock(&catalog->lock);
-	if (!is_current(catalog, key, current, &at)) {
-		store_abort(txn);
-		code = err_default(err, ERR_CONFLICT);
-	} else {
-		/* before the commit ends the wait of other writers: they see it when their transaction begins */
-		atomic_store(&current->is_superseded, true);
-		code = store_commit(txn, err);
-		if (code == OK) {
-			drop_vectors(catalog, current, next);
-			catalog->entries[at].table = next;
-			table_unref(current);
-		} else {
-			atomic_store(&current->is_superseded, false);
-		}
+	enum code code = commit_over(catalog, txn, key, current, &at, err);
+	if (code == OK) {
+		drop_vectors(catalog, current, next);
+		catalog->entries[at].table = next;
+		table_unref(current);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	return code;
@@ -584,12 +589,7 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		return code;
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
-	if (is_current(catalog, key, table, &at)) {
-		code = store_commit(txn, err);
-	} else {
-		store_abort(txn);
-		code = err_default(err, ERR_CONFLICT);
-	}
+	code = commit_over(catalog, txn, key, table, &at, err);
 	if (code == OK && kept)
 		retired_add(&catalog->retired, kept);
 	else

@@ -78,8 +78,8 @@ struct str catalog_progress_key(struct arena *arena, const struct table *table, 
 
 /*
  * Drops the table and its keyspaces; a stream that it has is disabled and kept, with a record of the table, until catalog_forget. AWS: API
- * Reference, DeleteTable: "the stream is automatically deleted after 24 hours". Requests that still hold the snapshot get
- * ERR_RESOURCE_NOT_FOUND from the store.
+ * Reference, DeleteTable: "the stream is automatically deleted after 24 hours". Who still holds the snapshot gets
+ * ERR_CONFLICT from write_run, and reads ERR_RESOURCE_NOT_FOUND.
  */
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 

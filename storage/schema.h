@@ -162,7 +162,7 @@ struct index {
 
 struct table {
 	atomic_uint refs;
-	atomic_bool is_superseded;  /* another snapshot is current: writes through this one would miss new indexes */
+	atomic_bool is_superseded;  /* another snapshot is current, or none: writes through this one would miss new indexes */
 	struct arena *arena;
 
 	struct str account, region, name;

@@ -158,7 +158,7 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	else
 		code = load(txn, table, &state, err);
-	if (code == OK && state.last.end != 0) /* the table was deleted: its snapshot is not superseded, and its stream is kept, closed */
+	if (code == OK && state.last.end != 0) /* the table is being deleted: its stream is kept, closed */
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == OK)
 		code = rotate(txn, err->arena, table, &state, now_ms, err);

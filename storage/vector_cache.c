@@ -112,14 +112,17 @@ static bool is_same(struct keyspace a, struct keyspace b)
 	return a.table == b.table && a.part == b.part;
 }
 
-/* The cache with a reference, or NULL; made where it is missing and `dimensions` is given. */
-static struct vector_cache *acquire(struct vector_memory *memory, struct keyspace keyspace, size_t dimensions)
+/*
+ * The cache with a reference, or NULL; made where it is missing and `table` is given with its index's dimensions. Not for a superseded
+ * snapshot: its index may be gone, and what is made after vector_cache_drop() would stay for good.
+ */
+static struct vector_cache *acquire(struct vector_memory *memory, struct keyspace keyspace, const struct table *table, size_t dimensions)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct vector_cache *cache = memory->caches;
 	while (cache && !is_same(cache->keyspace, keyspace))
 		cache = cache->next;
-	if (!cache && dimensions > 0) {
+	if (!cache && table && !atomic_load(&table->is_superseded)) {
 		cache = arena_checked(calloc(1, sizeof(*cache)));
 		cache->journal = arena_checked(calloc(JOURNAL_SIZE, sizeof(*cache->journal)));
 		cache->memory = memory;
@@ -173,7 +176,7 @@ static struct str duplicate(struct str s)
 
 void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, uint64_t version, struct str key)
 {
-	struct vector_cache *cache = acquire(memory, keyspace, 0);
+	struct vector_cache *cache = acquire(memory, keyspace, NULL, 0);
 
 	if (!cache)
 		return;
@@ -457,10 +460,12 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, const struct table *table,
 			    const struct index *index, uint64_t version, struct vector_view *view, struct err *err)
 {
-	struct vector_cache *cache = acquire(memory, index_keyspace(table, index), index->vector->dimensions);
+	struct vector_cache *cache = acquire(memory, index_keyspace(table, index), table, index->vector->dimensions);
 	enum code code = OK;
 
 	*view = (struct vector_view){0};
+	if (!cache)
+		return OK;
 	pthread_rwlock_rdlock(&cache->lock);
 	if (!cache->is_filled || cache->version < version) {
 		pthread_rwlock_unlock(&cache->lock);

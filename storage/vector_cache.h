@@ -27,7 +27,7 @@ size_t vector_cache_memory_used(struct vector_memory *memory);
 /* A version of an index is about to be committed by the (one) writer: which row it puts or deletes. */
 void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, uint64_t version, struct str key);
 
-/* The index is gone. */
+/* The index is gone, and the snapshots that had it are superseded. */
 void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace);
 
 /* What is kept of a row beside its vector. */
@@ -51,7 +51,8 @@ struct vector_view {
 
 /*
  * The rows that the read transaction sees, at `version` of the index. Fills or updates the matrix where needed. Where memory does not
- * suffice, or others have moved the matrix on to a later version than the transaction sees, view->cache is NULL.
+ * suffice, others have moved the matrix on to a later version than the transaction sees, or nothing is held yet
+ * and the table's snapshot is superseded, view->cache is NULL.
  */
 enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, const struct table *table,
 			    const struct index *index, uint64_t version, struct vector_view *view, struct err *err) WARN_UNUSED;

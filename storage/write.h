@@ -63,7 +63,7 @@ struct write_token {
 
 /*
  * Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION).
- * ERR_CONFLICT: a table was changed since its snapshot was taken; look it up again and run the whole operation again.
+ * ERR_CONFLICT: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
  */
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;

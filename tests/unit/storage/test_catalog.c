@@ -175,7 +175,8 @@ TEST(a_deleted_table_is_gone_for_those_that_hold_it)
 
 	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), OK);
 	CHECK_INT(look_up(&d, DATA_NS, "data", 1, &status), ERR_RESOURCE_NOT_FOUND);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_RESOURCE_NOT_FOUND);
+	/* they look it up again */
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_CONFLICT);
 	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), ERR_CONFLICT);
 	data_free(&d);
 }

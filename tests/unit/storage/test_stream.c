@@ -537,6 +537,19 @@ TEST(a_disabled_stream_is_readable_for_a_day)
 	data_free(&d);
 }
 
+TEST(the_stream_of_a_table_being_deleted_is_closed)
+{
+	struct catalog_options options = {.transient_status_ms = 1000};
+	struct data d = data_streamed(STREAM_NEW_IMAGE, &options);
+
+	CHECK_INT(catalog_delete(d.catalog, d.table, 6000, &d.err), OK);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 6500, &d.table, &d.err), OK);
+	CHECK_INT(d.table->status, STATUS_DELETING);
+	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_RESOURCE_NOT_FOUND);
+	data_free(&d);
+}
+
 TEST(a_deleted_tables_stream_is_kept_for_a_day)
 {
 	struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
@@ -545,7 +558,7 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 	CHECK_INT(put(&d, 1, "N1", 5000), OK);
 	CHECK_INT(catalog_delete(d.catalog, d.table, 6000, &d.err), OK);
 	/* by the snapshot of one who did not see it go: a closed stream stays closed */
-	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_CONFLICT);
 	for (int opened = 0; opened < 2; opened++) {
 		struct catalog_options options = {0};
 		size_t n;
@@ -634,4 +647,5 @@ TEST_MAIN(TEST_CASE(a_change_is_an_insert_a_modify_or_a_remove), TEST_CASE(a_vie
 	  TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits), TEST_CASE(records_are_trimmed_after_a_day),
 	  TEST_CASE(a_sweep_with_nothing_to_do_writes_nothing), TEST_CASE(a_year_of_writes_does_not_grow),
 	  TEST_CASE(a_disabled_stream_is_readable_for_a_day), TEST_CASE(a_deleted_tables_stream_is_kept_for_a_day),
+	  TEST_CASE(the_stream_of_a_table_being_deleted_is_closed),
 	  TEST_CASE(a_failing_store_leaves_item_and_record_alike), TEST_CASE(malformed_records_are_refused))

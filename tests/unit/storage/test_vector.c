@@ -1,9 +1,12 @@
 #include "storage/vector.h"
 
+#include <pthread.h>
+
 #include "storage/backfill.h"
 #include "storage/vector_cache.h"
 #include "storage/vector_row.h"
 #include "tests/unit/storage/data_fixture.h"
+#include "tests/unit/storage/store_fixture.h"
 
 #define DIMENSIONS 3
 enum { PLAIN, PARTED }; /* the table's vector indexes */
@@ -529,9 +532,105 @@ TEST(tables_are_read_back_with_their_vector_indexes)
 	data_free(&d);
 }
 
+/* On disk, where a search keeps no writer out. */
+static struct data disk_data(struct fixture *fixture)
+{
+	struct catalog_options options = {.vector_memory_bytes = 1 << 20};
+	struct data d = {.arena = arena_new(1 << 20)};
+
+	*fixture = fixture_new(false);
+	d.err = err_in(d.arena);
+	d.store = trace_store_new(fixture_open(fixture));
+	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table, &d.err), OK);
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N0", "N0"), "pk", "Sa")), OK);
+	return d;
+}
+
+/* Takes the index, or with is_whole the table, away; on a thread of its own, as while a search has its transaction. */
+struct removal {
+	struct data *d;
+	bool is_whole;
+};
+
+static void *take_away(void *context)
+{
+	const struct removal *removal = context;
+	struct table *current = removal->d->table;
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+
+	if (removal->is_whole) {
+		CHECK_INT(catalog_delete(removal->d->catalog, current, 3000, &err), OK);
+	} else {
+		struct table *next = table_clone(current);
+
+		next->vectors[PLAIN].status = STATUS_DELETING;
+		CHECK_INT(catalog_replace(removal->d->catalog, current, next, &err), OK);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+static void take_away_meanwhile(void *context)
+{
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, take_away, context) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
+TEST(a_search_that_outlives_its_index_leaves_nothing_in_memory)
+{
+	const float query[] = {1, 0, 0};
+
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		struct fixture fixture;
+		struct data d = disk_data(&fixture);
+		struct removal removal = {&d, is_whole};
+		struct vector_search search;
+
+		/* the search's first call: what it sees is settled, what it keeps in memory is not */
+		trace_store_after(d.store, TRACE_GET, take_away_meanwhile, &removal);
+		CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
+		CHECK_INT(search.n, 1);
+		CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
+		CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), is_whole ? ERR_RESOURCE_NOT_FOUND : OK);
+		CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
+		data_free(&d);
+		fixture_free(&fixture);
+	}
+}
+
+/* It has another number, and so nothing of the deleted one. */
+TEST(a_table_made_anew_does_not_see_the_rows_of_the_old_one)
+{
+	struct data d = vector_data(1 << 20, 1, DIMENSIONS);
+	const float query[] = {1, 0, 0};
+	struct vector_search search;
+
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N9", "N0", "N0"), "pk", "Sold")), OK);
+	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
+	CHECK_INT(search.n, 1);
+	struct table *old = d.table;
+	CHECK_INT(catalog_delete(d.catalog, old, 3000, &d.err), OK);
+	CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 4000, &d.table, &d.err), OK);
+	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
+	CHECK_INT(search.n, 0);
+	/* as many versions as the old one had */
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N7", "N0", "N0"), "pk", "Snew")), OK);
+	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
+	CHECK_INT(search.n, 1);
+	CHECK_STR(pk_of(&d, &search.hits[0]), "new");
+	table_unref(old);
+	data_free(&d);
+}
+
 TEST_MAIN(TEST_CASE(rows_follow_their_items), TEST_CASE(an_index_is_written_only_where_its_row_changes), TEST_CASE(writes_are_billed_in_bytes),
 	  TEST_CASE(items_that_do_not_fit_are_refused), TEST_CASE(searches_of_the_store_agree_with_a_model),
 	  TEST_CASE(searches_in_memory_agree_with_a_model), TEST_CASE(memory_for_one_of_two_indexes_is_enough),
 	  TEST_CASE(failed_writes_leave_nothing_behind), TEST_CASE(ties_are_in_the_order_of_keys), TEST_CASE(a_matrix_far_behind_is_filled_anew),
 	  TEST_CASE(large_searches_are_shared_among_threads), TEST_CASE(indexes_come_and_go_on_a_table_with_items),
-	  TEST_CASE(tables_are_read_back_with_their_vector_indexes))
+	  TEST_CASE(tables_are_read_back_with_their_vector_indexes),
+	  TEST_CASE(a_search_that_outlives_its_index_leaves_nothing_in_memory), TEST_CASE(a_table_made_anew_does_not_see_the_rows_of_the_old_one))
