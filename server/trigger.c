@@ -9,6 +9,7 @@
 
 #include "core/buf.h"
 #include "protocol/json.h"
+#include "protocol/json_out.h"
 #include "server/client.h"
 #include "server/crash.h"
 #include "server/log.h"
@@ -18,9 +19,7 @@
 #define REPLY_WAIT_MS 60000
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 10000
-#define TOKEN_MAX 4096
 #define SHARD_MAX 128
-#define ARN_MAX 512
 #define SEQUENCE_MAX 64
 
 /* One trigger; its position is where the next batch begins. */
@@ -30,10 +29,10 @@ struct trigger {
 	struct str table;
 	struct client_target target;
 	struct arena *arena;
-	char account[64], region[64];
-	char stream[ARN_MAX];
+	char *account, *region;      /* of any length, as they stand in ARNs and iterators: these four are malloced */
+	char *stream;                /* NULL: none found yet */
+	char *iterator;              /* NULL: one must be got */
 	char shard[SHARD_MAX];       /* empty: none found yet */
-	char iterator[TOKEN_MAX];    /* empty: one must be got */
 	char sequence[SEQUENCE_MAX]; /* of the last record that is done; empty: the shard's begin */
 	bool is_at_end;              /* the shard is closed and read: its child is next */
 	bool is_skipping;            /* LATEST: what was there before is read and not pushed */
@@ -127,18 +126,33 @@ static const struct json *ask(struct trigger *trigger, const char *target, struc
 	return response.status == 200 && json_parse(trigger->arena, response.body, &json, &err) == OK ? json : NULL;
 }
 
-static bool copy_member(struct arena *arena, const struct json *object, const char *name, char *out, size_t max)
+/* The text of a member; absent where it is none. */
+static struct str member_text(struct arena *arena, const struct json *object, const char *name)
 {
 	const struct json *member = object ? json_member(object, name) : NULL;
 
-	if (!member || json_type(member) != JSON_STRING)
-		return false;
-	struct str text = json_string(arena, member);
-	if (text.n >= max)
+	return member && json_type(member) == JSON_STRING ? json_string(arena, member) : STR_ABSENT;
+}
+
+/* The same as a string; false where it is no text, or none that fits whole. */
+static bool copy_member(struct arena *arena, const struct json *object, const char *name, char *out, size_t max)
+{
+	struct str text = member_text(arena, object, name);
+
+	if (!str_is_set(text) || text.n >= max || memchr(text.p, '\0', text.n))
 		return false;
 	memcpy(out, text.p, text.n);
 	out[text.n] = '\0';
 	return true;
+}
+
+/* Puts a copy of the text, NULL where it is absent, in place of what was there. */
+static void keep(char **at, struct str text)
+{
+	char *copy = str_is_set(text) ? arena_checked(strndup(text.p, text.n)) : NULL;
+
+	free(*at);
+	*at = copy;
 }
 
 /* The table of that name, in whatever namespace it is, and its newest stream. Called when none is being read: one is read to its end before the next. */
@@ -149,8 +163,8 @@ static bool find_stream(struct trigger *trigger)
 	size_t n = catalog_streamed(trigger->all->options.service->catalog, NULL, trigger->table, trigger->arena, &tables);
 
 	if (n > 0) {
-		snprintf(trigger->account, sizeof(trigger->account), STR_FMT, STR_ARG(tables[0]->account));
-		snprintf(trigger->region, sizeof(trigger->region), STR_FMT, STR_ARG(tables[0]->region));
+		keep(&trigger->account, tables[0]->account);
+		keep(&trigger->region, tables[0]->region);
 	}
 	for (size_t i = 0; i < n; i++)
 		table_unref(tables[i]);
@@ -158,13 +172,14 @@ static bool find_stream(struct trigger *trigger)
 		return false;
 	const struct json *answer = ask(trigger, "DynamoDB_20120810.DescribeTable",
 					str_printf(trigger->arena, "{\"TableName\":\"" STR_FMT "\"}", STR_ARG(trigger->table)), &text);
-	char found[ARN_MAX];
+	struct str found = member_text(trigger->arena, answer ? json_member(answer, "Table") : NULL, "LatestStreamArn");
 
-	if (!answer || !copy_member(trigger->arena, json_member(answer, "Table"), "LatestStreamArn", found, sizeof(found)))
-		return trigger->stream[0] != '\0';
-	if (strcmp(found, trigger->stream) != 0) {
-		memcpy(trigger->stream, found, sizeof(found));
-		trigger->shard[0] = trigger->iterator[0] = trigger->sequence[0] = '\0';
+	if (!str_is_set(found))
+		return trigger->stream != NULL;
+	if (!trigger->stream || !str_eq(found, str_of(trigger->stream))) {
+		keep(&trigger->stream, found);
+		keep(&trigger->iterator, STR_ABSENT);
+		trigger->shard[0] = trigger->sequence[0] = '\0';
 		trigger->is_at_end = false;
 	}
 	return true;
@@ -175,8 +190,24 @@ static void forget_stream(struct trigger *trigger)
 {
 	if (!trigger->is_at_end)
 		log_line(LOG_WARN, "trigger " STR_FMT ": the stream %s is gone before it was read to its end", STR_ARG(trigger->table), trigger->stream);
-	trigger->stream[0] = trigger->shard[0] = trigger->iterator[0] = trigger->sequence[0] = '\0';
+	keep(&trigger->stream, STR_ABSENT);
+	keep(&trigger->iterator, STR_ABSENT);
+	trigger->shard[0] = trigger->sequence[0] = '\0';
 	trigger->is_at_end = trigger->is_skipping = trigger->was_missed = false;
+}
+
+/* Of a request about the stream: `name` (NULL: no more members) and its text. To be closed. */
+static struct json_out body_of(const struct trigger *trigger, const char *name, const char *text)
+{
+	struct json_out body = json_out_in(trigger->arena);
+
+	json_out_open(&body, '{');
+	json_out_field_string(&body, "StreamArn", str_of(trigger->stream));
+	if (name) {
+		json_out_name(&body, str_of(name));
+		json_out_string(&body, str_of(text));
+	}
+	return body;
 }
 
 /* The shard to begin with: the oldest, or where what was before is skipped the newest; behind `shard`, where there is one, its child. */
@@ -187,10 +218,11 @@ static bool find_shard(struct trigger *trigger)
 
 	snprintf(last, sizeof(last), "%s", trigger->shard);
 	for (bool is_more = true; is_more && (wants_newest || !found[0]);) {
-		struct str after = last[0] ? str_printf(trigger->arena, ",\"ExclusiveStartShardId\":\"%s\"", last) : STR(""), text;
-		const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.DescribeStream",
-						str_printf(trigger->arena, "{\"StreamArn\":\"%s\"" STR_FMT "}", trigger->stream,
-							   STR_ARG(after)), &text);
+		struct json_out body = body_of(trigger, last[0] ? "ExclusiveStartShardId" : NULL, last);
+		struct str text;
+
+		json_out_close(&body, '}');
+		const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.DescribeStream", json_out_str(&body), &text);
 		const struct json *description = answer ? json_member(answer, "StreamDescription") : NULL;
 		const struct json *shards = description ? json_member(description, "Shards") : NULL;
 
@@ -206,20 +238,23 @@ static bool find_shard(struct trigger *trigger)
 	if (!found[0])
 		return false;
 	memcpy(trigger->shard, found, sizeof(found));
-	trigger->sequence[0] = trigger->iterator[0] = '\0';
+	trigger->sequence[0] = '\0';
+	keep(&trigger->iterator, STR_ABSENT);
 	trigger->is_at_end = false;
 	return true;
 }
 
 static bool find_iterator(struct trigger *trigger)
 {
-	const char *type = trigger->sequence[0] ? "AFTER_SEQUENCE_NUMBER" : "TRIM_HORIZON";
-	struct str at = trigger->sequence[0] ? str_printf(trigger->arena, ",\"SequenceNumber\":\"%s\"", trigger->sequence) : STR(""), text;
-	struct str body = str_printf(trigger->arena, "{\"StreamArn\":\"%s\",\"ShardId\":\"%s\",\"ShardIteratorType\":\"%s\"" STR_FMT "}",
-				     trigger->stream, trigger->shard, type, STR_ARG(at));
-	const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.GetShardIterator", body, &text);
+	struct json_out body = body_of(trigger, trigger->sequence[0] ? "SequenceNumber" : NULL, trigger->sequence);
+	struct str text;
 
-	if (copy_member(trigger->arena, answer, "ShardIterator", trigger->iterator, sizeof(trigger->iterator)))
+	json_out_field_string(&body, "ShardId", str_of(trigger->shard));
+	json_out_field_string(&body, "ShardIteratorType", trigger->sequence[0] ? STR("AFTER_SEQUENCE_NUMBER") : STR("TRIM_HORIZON"));
+	json_out_close(&body, '}');
+	const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.GetShardIterator", json_out_str(&body), &text);
+	keep(&trigger->iterator, member_text(trigger->arena, answer, "ShardIterator"));
+	if (trigger->iterator)
 		return true;
 	/* what came after the last record is trimmed, or the shard itself is gone: on with what there still is */
 	if (trigger->sequence[0])
@@ -272,17 +307,19 @@ static void read_records(struct arena *arena, struct str text, const struct json
 static bool read_more(struct trigger *trigger, struct batch *batch)
 {
 	unsigned room = trigger->all->options.batch - (unsigned)batch->n;
-	struct str text, body = str_printf(trigger->arena, "{\"ShardIterator\":\"%s\",\"Limit\":%u}", trigger->iterator, room);
-	const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.GetRecords", body, &text);
+	struct json_out body = json_out_in(trigger->arena);
+	struct str text;
 
-	if (!answer) { /* expired, trimmed, or the table is gone */
-		trigger->iterator[0] = '\0';
+	json_out_open(&body, '{');
+	json_out_field_string(&body, "ShardIterator", str_of(trigger->iterator));
+	json_out_field_integer(&body, "Limit", room);
+	json_out_close(&body, '}');
+	const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.GetRecords", json_out_str(&body), &text);
+	keep(&trigger->iterator, member_text(trigger->arena, answer, "NextShardIterator"));
+	if (!answer) /* expired, trimmed, or the table is gone */
 		return false;
-	}
 	read_records(trigger->arena, text, json_member(answer, "Records"), batch);
-	trigger->is_at_end = !copy_member(trigger->arena, answer, "NextShardIterator", trigger->iterator, sizeof(trigger->iterator));
-	if (trigger->is_at_end)
-		trigger->iterator[0] = '\0';
+	trigger->is_at_end = !trigger->iterator;
 	return true;
 }
 
@@ -290,8 +327,10 @@ static bool read_more(struct trigger *trigger, struct batch *batch)
 static struct str event_of(struct trigger *trigger, const struct record *records, size_t n)
 {
 	static const char service_user[] = "\"userIdentity\":{\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"}";
+	struct json_out arn = json_out_in(trigger->arena);
 	struct buf out = buf_in(trigger->arena);
 
+	json_out_string(&arn, str_of(trigger->stream));
 	buf_add_lit(&out, "{\"Records\":[");
 	for (size_t i = 0; i < n; i++) {
 		struct str json = records[i].json;
@@ -299,7 +338,7 @@ static struct str event_of(struct trigger *trigger, const struct record *records
 		assert(json.p);
 		const char *user = memmem(json.p, json.n, service_user, sizeof(service_user) - 1);
 
-		buf_printf(&out, "%s{\"eventSourceARN\":\"%s\",", i ? "," : "", trigger->stream);
+		buf_printf(&out, "%s{\"eventSourceARN\":" STR_FMT ",", i ? "," : "", STR_ARG(json_out_str(&arn)));
 		if (user) { /* Lambda's events spell these two in another way than GetRecords */
 			buf_add(&out, json.p + 1, (size_t)(user - json.p) - 1);
 			buf_add_lit(&out, "\"userIdentity\":{\"type\":\"Service\",\"principalId\":\"dynamodb.amazonaws.com\"}");
@@ -401,7 +440,7 @@ static bool find_place(struct trigger *trigger)
 	if (trigger->is_at_end && find_shard(trigger))
 		return true;
 	/* looked for only when there is none or it is read to its end */
-	if ((!trigger->stream[0] || trigger->is_at_end) && !find_stream(trigger))
+	if ((!trigger->stream || trigger->is_at_end) && !find_stream(trigger))
 		return false;
 	return !trigger->is_at_end && (trigger->shard[0] || find_shard(trigger));
 }
@@ -414,9 +453,9 @@ static bool run_once(struct trigger *trigger)
 
 	if (!find_place(trigger))
 		return false;
-	if (!trigger->iterator[0] && !find_iterator(trigger))
+	if (!trigger->iterator && !find_iterator(trigger))
 		return false;
-	while (read_more(trigger, &batch) && batch.n < trigger->all->options.batch && batch.n > 0 && trigger->iterator[0] &&
+	while (read_more(trigger, &batch) && batch.n < trigger->all->options.batch && batch.n > 0 && trigger->iterator &&
 	       waited < trigger->all->options.window_ms && !trigger->is_skipping && !atomic_load(&trigger->all->is_stopping)) {
 		pause_ms(trigger, POLL_MS);
 		waited += POLL_MS;
@@ -438,7 +477,7 @@ static void *run(void *context)
 		arena_reset(trigger->arena);
 		bool did_work = run_once(trigger);
 
-		if (!did_work && !trigger->stream[0] && !trigger->was_missed) {
+		if (!did_work && !trigger->stream && !trigger->was_missed) {
 			log_line(LOG_INFO, "trigger " STR_FMT ": waits for a table with a stream", STR_ARG(trigger->table));
 			trigger->was_missed = true;
 		}
@@ -446,6 +485,15 @@ static void *run(void *context)
 			pause_ms(trigger, POLL_MS);
 	}
 	return NULL;
+}
+
+static void forget(struct trigger *trigger)
+{
+	arena_free(trigger->arena);
+	free(trigger->account);
+	free(trigger->region);
+	free(trigger->stream);
+	free(trigger->iterator);
 }
 
 struct triggers *trigger_start(const struct trigger_options *options)
@@ -469,7 +517,7 @@ struct triggers *trigger_start(const struct trigger_options *options)
 		/* of a stream that is made later nothing is older than the trigger */
 		trigger->is_skipping = is_valid && find_stream(trigger) && !options->from_horizon;
 		if (!is_valid || pthread_create(&trigger->thread, NULL, run, trigger) != 0) {
-			arena_free(trigger->arena);
+			forget(trigger);
 			trigger_stop(triggers);
 			return NULL;
 		}
@@ -483,7 +531,7 @@ void trigger_stop(struct triggers *triggers)
 	atomic_store(&triggers->is_stopping, true);
 	for (size_t i = 0; i < triggers->n; i++) {
 		pthread_join(triggers->v[i].thread, NULL);
-		arena_free(triggers->v[i].arena);
+		forget(&triggers->v[i]);
 	}
 	free(triggers->v);
 	free(triggers);

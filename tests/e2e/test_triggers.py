@@ -8,6 +8,7 @@ import time
 import urllib.request
 
 import harness
+import wire
 from harness import Server, create_app, free_port, run
 
 
@@ -138,6 +139,22 @@ def a_function_tells_which_records_failed():
     server.stop()
 
 
+def a_name_that_only_begins_like_a_record_is_none():
+    seen = []
+    def answer(records):
+        seen.append(records)
+        failed = [{"itemIdentifier": records[-1]["dynamodb"]["SequenceNumber"] + "\0more"}] if len(seen) == 1 else []
+        return 200, {}, json.dumps({"batchItemFailures": failed})
+    function = Function(answer)
+    server = Server("--trigger", f"app={function.url()}")
+    client = table(server)
+    items = [{"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": k}}}} for k in names(1, 2)]
+    client.batch_write_item(RequestItems={"app": items})
+    until(lambda: len(seen) == 2, function.keys())
+    assert function.keys() == names(1, 2, 1, 2), "none is done, so all come again"
+    server.stop()
+
+
 def where_reading_begins_and_what_time_does():
     function = Function()
     server = Server("--trigger", f"app={function.url()}", disk=True)
@@ -182,6 +199,24 @@ def a_table_that_comes_later_and_a_function_that_is_slow():
     assert time.time() - started < 5
 
 
+def a_region_is_told_whole():
+    """No SDK lets a region of more than 63 bytes pass, or one that is no host name; the server takes both."""
+    function = Function()
+    server = Server("--trigger", f"app={function.url()}")
+    for region in ["r" * 63, "r" * 64, "r" * 700, 'of"quotes\\and{braces']:
+        client = wire.Client(server.port, region=region)
+        stream = client("CreateTable", TableName="app", BillingMode="PAY_PER_REQUEST", KeySchema=harness.key("PK", "SK"),
+                        AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")],
+                        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})["TableDescription"]["LatestStreamArn"]
+        client("PutItem", TableName="app", Item={"PK": {"S": "a"}, "SK": {"S": "b"}})
+        until(lambda: function.posts, f"a region of {len(region)} bytes: {region[:20]}")
+        record = function.posts.pop()[1][0]
+        assert (record["awsRegion"], record["eventSourceARN"]) == (region, stream), record
+        client("DeleteTable", TableName="app")
+        client.close()
+    server.stop()
+
+
 def nothing_is_pushed_by_default():
     function = Function()
     server = Server()
@@ -216,4 +251,6 @@ def a_stream_that_vanishes():
 
 if __name__ == "__main__":
     run("triggers", [in_order_and_in_batches, failures_are_tried_again_and_cut_down, a_function_tells_which_records_failed,
-                     where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, nothing_is_pushed_by_default])
+                     a_name_that_only_begins_like_a_record_is_none,
+                     where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, a_region_is_told_whole,
+                     nothing_is_pushed_by_default])

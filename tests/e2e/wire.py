@@ -3,7 +3,7 @@ import http.client
 import json
 import socket
 
-AUTH = "AWS4-HMAC-SHA256 Credential=wire/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+AUTH = "AWS4-HMAC-SHA256 Credential=wire/20260101/%s/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 
 
 class Gone(Exception):
@@ -22,11 +22,12 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, port, timeout=30):
+    def __init__(self, port, timeout=30, region="us-east-1"):
+        self.auth = AUTH % region
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
     def __call__(self, operation, service="DynamoDB_20120810", **parameters):
-        headers = {"X-Amz-Target": f"{service}.{operation}", "Content-Type": "application/x-amz-json-1.0", "Authorization": AUTH,
+        headers = {"X-Amz-Target": f"{service}.{operation}", "Content-Type": "application/x-amz-json-1.0", "Authorization": self.auth,
                    "X-Amz-Date": "20260101T000000Z"}
         try:
             if not self.connection.sock:
