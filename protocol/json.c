@@ -145,6 +145,13 @@ struct str json_string(struct arena *arena, const struct json *value)
 	return show_zeros(arena, node(value)->valuestring);
 }
 
+const char *json_c_string(struct arena *arena, const struct json *value)
+{
+	struct str s = json_string(arena, value);
+
+	return s.n && memchr(s.p, '\0', s.n) ? NULL : str_copy(arena, s).p;
+}
+
 const struct json *json_first(const struct json *container)
 {
 	return (const struct json *)node(container)->child;

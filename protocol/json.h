@@ -28,6 +28,8 @@ double json_number(const struct json *value);
 /* The number as an integer; false when it has a fraction or does not fit. */
 bool json_integer(const struct json *value, int64_t *out);
 struct str json_string(struct arena *arena, const struct json *value);
+/* The same for those that take C strings; NULL where it holds U+0000, which would end one early. */
+const char *json_c_string(struct arena *arena, const struct json *value);
 
 /* Children of arrays and objects in the order of the text; NULL at the end. */
 const struct json *json_first(const struct json *container);

@@ -70,7 +70,9 @@ static bool read_time(struct arena *arena, const struct json *value, int64_t *ms
 		return ms_of_seconds(json_number(value), ms);
 	if (json_type(value) != JSON_STRING)
 		return false;
-	const char *text = str_copy(arena, json_string(arena, value)).p;
+	const char *text = json_c_string(arena, value);
+	if (!text)
+		return false;
 	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (end && *end == 'Z')
 		end++;
@@ -96,7 +98,9 @@ static bool read_duration(struct arena *arena, const struct json *value, int64_t
 		return ms_of_seconds(json_number(value), ms);
 	if (json_type(value) != JSON_STRING)
 		return false;
-	const char *text = str_copy(arena, json_string(arena, value)).p;
+	const char *text = json_c_string(arena, value);
+	if (!text)
+		return false;
 	double number = strtod(text, &end);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (end != text && strcmp(end, units[i].name) == 0)

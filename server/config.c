@@ -27,6 +27,7 @@ static const struct option {
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 #define FILE_MAX (1024 * 1024)
+#define HOLDS_ZERO "holds U+0000, which would end it early"
 #define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
 
 static bool fail(const char *source, const char *problem, const char *value)
@@ -148,14 +149,14 @@ static const struct option *find_flag(struct str flag)
 	return NULL;
 }
 
-/* A JSON scalar as the text that the environment would hold. */
+/* A JSON scalar as the text that the environment would hold; NULL where that could not hold it. */
 static const char *scalar_text(struct arena *arena, const struct json *value)
 {
 	int64_t number;
 
 	switch (json_type(value)) {
 	case JSON_STRING:
-		return str_copy(arena, json_string(arena, value)).p;
+		return json_c_string(arena, value);
 	case JSON_BOOLEAN:
 		return json_boolean(value) ? "true" : "false";
 	case JSON_NUMBER:
@@ -165,6 +166,26 @@ static const char *scalar_text(struct arena *arena, const struct json *value)
 	}
 }
 
+static bool read_credential(struct arena *arena, const struct json *entry, struct credential *credential, const char *file)
+{
+	static const char *const names[] = {"access_key_id", "secret_access_key", "session_token"};
+	struct str *const texts[] = {&credential->access_key, &credential->secret, &credential->token};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct json *member = json_type(entry) == JSON_OBJECT ? json_member(entry, names[i]) : NULL;
+
+		*texts[i] = STR_ABSENT;
+		if (!member && texts[i] == &credential->token)
+			continue;
+		if (!member || json_type(member) != JSON_STRING)
+			return fail(file, "a credential needs access_key_id and secret_access_key", NULL);
+		if (!json_c_string(arena, member))
+			return fail(str_printf(arena, "%s: %s", file, names[i]).p, HOLDS_ZERO, NULL);
+		*texts[i] = json_string(arena, member);
+	}
+	return true;
+}
+
 static bool read_credentials(struct arena *arena, const struct json *list, struct config *config, const char *file)
 {
 	if (json_type(list) != JSON_ARRAY)
@@ -172,16 +193,8 @@ static bool read_credentials(struct arena *arena, const struct json *list, struc
 	struct credential *credentials = ARENA_ARRAY(arena, struct credential, json_count(list));
 	size_t n = 0;
 	for (const struct json *entry = json_first(list); entry; entry = json_next(entry)) {
-		bool is_object = json_type(entry) == JSON_OBJECT;
-		const struct json *key = is_object ? json_member(entry, "access_key_id") : NULL;
-		const struct json *secret = is_object ? json_member(entry, "secret_access_key") : NULL;
-		const struct json *token = is_object ? json_member(entry, "session_token") : NULL;
-
-		if (!key || !secret || json_type(key) != JSON_STRING || json_type(secret) != JSON_STRING || (token && json_type(token) != JSON_STRING))
-			return fail(file, "a credential needs access_key_id and secret_access_key", NULL);
-		credentials[n].access_key = json_string(arena, key);
-		credentials[n].secret = json_string(arena, secret);
-		credentials[n++].token = token ? json_string(arena, token) : STR_ABSENT;
+		if (!read_credential(arena, entry, &credentials[n++], file))
+			return false;
 	}
 	config->credentials = credentials;
 	config->credential_count = n;
@@ -192,6 +205,8 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 {
 	struct str name = str_copy(arena, json_name(arena, member));
 
+	if (name.n && memchr(name.p, '\0', name.n))
+		return fail(str_printf(arena, "%s: %s", file, name.p).p, HOLDS_ZERO, NULL);
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -200,7 +215,8 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 		const char *source = str_printf(arena, "%s: %s", file, options[i].key).p;
 		if (options[i].kind == KIND_TEXT && json_type(member) != JSON_STRING)
 			return fail(source, "wants a text", NULL);
-		return set(&options[i], config, arena, source, scalar_text(arena, member));
+		const char *text = scalar_text(arena, member);
+		return text ? set(&options[i], config, arena, source, text) : fail(source, HOLDS_ZERO, NULL);
 	}
 	return fail(file, "unknown option", name.p);
 }

@@ -188,6 +188,24 @@ def configuration_of_wrong_types():
     server.stop()
 
 
+def configuration_with_a_zero_in_it():
+    """U+0000 ends no text early: wherever it stands, the file is refused."""
+    server = Server()
+    path = f"{server.folder}/config.json"
+    example = json.loads(subprocess.run([BINARY, "--print-config-example"], capture_output=True, text=True, timeout=20).stdout)
+    credential = example.pop("credentials")[0]
+    words = {k: v if isinstance(v, str) else json.dumps(v) for k, v in example.items()}
+    files = [({k: v + "\0more"}, k) for k, v in words.items()] + [({k: "\0"}, k) for k in words] + [({"port\0more": 8000}, "port")]
+    for k in (*credential, "session_token"):
+        files.append(({"credentials": [{**credential, k: "a\0more"}]}, k))
+    for file, key in files:
+        with open(path, "w") as out:
+            json.dump(file, out)
+        bad = subprocess.run([BINARY, "--in-memory", "--port", "70000", "--config", path], capture_output=True, text=True, timeout=20)
+        assert bad.returncode == 1 and bad.stderr.count("\n") == 1 and f"{key}: holds U+0000" in bad.stderr, (file, bad.stderr)
+    server.stop()
+
+
 def stderr_that_nobody_reads():
     server = Server("--log-level", "debug")  # into a pipe
     for _ in range(1000):
@@ -352,5 +370,6 @@ def any_host_header():
 
 if __name__ == "__main__":
     run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line,
-                   configuration_of_wrong_types, stderr_that_nobody_reads,
+                   configuration_of_wrong_types, configuration_with_a_zero_in_it,
+                   stderr_that_nobody_reads,
                    quick_end_when_idle, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])

@@ -115,6 +115,7 @@ TEST(what_is_not_understood_changes_nothing)
 		"x", "[]", "\"freeze\"", "{\"freeze\":1}", "{\"release\":\"yes\"}", "{\"advance\":true}", "{\"advance\":\"30x\"}", "{\"advance\":\"d\"}",
 		"{\"advance\":\"\"}", "{\"set\":\"tomorrow\"}", "{\"set\":\"2030-01-01T12:00:00Zx\"}", "{\"set\":-1}", "{\"set\":253402300800}",
 		"{\"set\":1e300}", "{\"advance\":1e300}", "{\"advance\":\"nan\"}", "{\"advance\":\"-100000d\"}", "{\"now\":1}", "{\"set\":null}",
+		"{\"advance\":\"1d\\u0000x\"}", "{\"set\":\"2031-01-01\\u0000x\"}",
 	};
 	struct setup s = setup_new();
 
