@@ -151,9 +151,9 @@ static const struct statement_member {
 	{"NotAction", write_one_or_many}, {"Resource", write_one_or_many}, {"NotResource", write_one_or_many}, {"Condition", write_json},
 };
 
-static bool is_text(struct arena *arena, const struct json *value, const char *text)
+static bool is_text(struct arena *arena, const struct json *value, struct str text)
 {
-	return value && json_type(value) == JSON_STRING && str_eq(json_string(arena, value), str_of(text));
+	return value && json_type(value) == JSON_STRING && str_eq(json_string(arena, value), text);
 }
 
 /* AWS reads the effect without regard to case. */
@@ -191,9 +191,9 @@ static bool is_everyone(struct arena *arena, const struct json *principal)
 	const struct json *accounts = principal && json_type(principal) == JSON_OBJECT ? json_member(principal, "AWS") : principal;
 
 	if (!accounts || json_type(accounts) != JSON_ARRAY)
-		return is_text(arena, accounts, "*");
+		return is_text(arena, accounts, STR("*"));
 	for (const struct json *one = json_first(accounts); one; one = json_next(one)) {
-		if (is_text(arena, one, "*"))
+		if (is_text(arena, one, STR("*")))
 			return true;
 	}
 	return false;
@@ -205,7 +205,7 @@ static bool has_action(struct arena *arena, const struct json *actions, const ch
 	bool is_list = actions && json_type(actions) == JSON_ARRAY;
 
 	for (const struct json *one = is_list ? json_first(actions) : actions; one; one = is_list ? json_next(one) : NULL) {
-		if (is_text(arena, one, action) || is_text(arena, one, "*") || is_text(arena, one, "dynamodb:*"))
+		if (is_text(arena, one, str_of(action)) || is_text(arena, one, STR("*")) || is_text(arena, one, STR("dynamodb:*")))
 			return true;
 	}
 	return false;
@@ -224,7 +224,7 @@ static enum code check_statement(struct call *call, const struct json *statement
 	principal = json_member(statement, "Principal");
 	if (!principal && !json_member(statement, "NotPrincipal"))
 		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Principal");
-	if (principal && json_type(principal) != JSON_OBJECT && !is_text(call->arena, principal, "*"))
+	if (principal && json_type(principal) != JSON_OBJECT && !is_text(call->arena, principal, STR("*")))
 		return err_set(err, MSG_POLICY_SYNTAX, length + 1);
 	if (!json_member(statement, "Action") && !json_member(statement, "NotAction"))
 		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Action");
@@ -246,7 +246,7 @@ static enum code check_ids(struct arena *arena, const struct json *statements, s
 		for (const struct json *other = json_first(statements); sid && other != one; other = json_next(other)) {
 			const struct json *known = json_member(other, "Sid");
 
-			if (known && json_type(sid) == JSON_STRING && is_text(arena, known, json_string(arena, sid).p))
+			if (known && json_type(sid) == JSON_STRING && is_text(arena, known, json_string(arena, sid)))
 				return err_set(err, MSG_POLICY_DOCUMENT, "The Statement Ids in the policy are not unique");
 		}
 	}
