@@ -191,13 +191,18 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 
 enum code backfill_step(struct catalog *catalog, int64_t now_ms, int64_t *next_ms, struct err *err)
 {
-	struct table *table = catalog_find_work(catalog, now_ms, next_ms);
+	enum code code = OK;
+	struct table *table;
+	size_t tried = 0;
 
-	if (!table)
-		return OK;
-	enum code code = step_table(catalog, table, now_ms, err);
-	table_unref(table);
-	*next_ms = now_ms;
+	/* what fails, as for want of room, holds up no other table: there may be an index to drop */
+	while ((code != OK || tried == 0) && (table = catalog_find_work(catalog, now_ms, tried, next_ms)) != NULL) {
+		code = step_table(catalog, table, now_ms, err);
+		table_unref(table);
+		tried++;
+	}
+	if (tried > 0)
+		*next_ms = now_ms;
 	return code;
 }
 

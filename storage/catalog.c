@@ -419,7 +419,7 @@ static int64_t work_begins(const struct table *table)
 	return begins;
 }
 
-struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, int64_t *next_ms)
+struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, size_t skipped, int64_t *next_ms)
 {
 	struct table *found = NULL;
 
@@ -428,9 +428,9 @@ struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, int64_t
 	for (size_t i = 0; i < catalog->n && !found; i++) {
 		int64_t begins = work_begins(catalog->entries[i].table);
 
-		if (begins <= now_ms)
+		if (begins <= now_ms && skipped-- == 0)
 			found = table_ref(catalog->entries[i].table);
-		else if (begins < *next_ms)
+		else if (begins > now_ms && begins < *next_ms)
 			*next_ms = begins;
 	}
 	pthread_rwlock_unlock(&catalog->lock);

@@ -411,8 +411,32 @@ TEST(statuses_last_as_long_as_asked)
 	data_free(&d);
 }
 
+/* Whatever is wrong with it: here an item that is none. */
+TEST(a_table_whose_work_fails_holds_up_no_other)
+{
+	struct data d = data_new();
+	struct table *broken;
+	struct store_txn *txn;
+	int64_t next_ms;
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("broken"), 1, &broken, &d.err), OK); /* looked at before "data" */
+	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
+	CHECK_INT(store_put(txn, table_items(broken), STR("k"), STR("no image"), &d.err), OK);
+	CHECK_INT(store_commit(txn, &d.err), OK);
+	CHECK_INT(catalog_replace(d.catalog, broken, data_with_index(broken), &d.err), OK);
+	fill_table(&d, MANY);
+	add_index(&d);
+	for (int i = 0; i < 6; i++)
+		CHECK_INT(backfill_step(d.catalog, 5, &next_ms, &d.err), i < 4 ? OK : ERR_INTERNAL);
+	data_take_current(&d);
+	CHECK(!d.table->indexes[LATER].is_backfilling);
+	check_index(&d, indexed(MANY));
+	table_unref(broken);
+	data_free(&d);
+}
+
 TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
 	  TEST_CASE(an_index_that_is_filled_is_kept_from_the_start), TEST_CASE(filling_goes_on_after_a_restart),
 	  TEST_CASE(a_failing_call_loses_nothing), TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
 	  TEST_CASE(a_creation_can_be_called_off), TEST_CASE(a_table_may_go_while_its_index_is_filled), TEST_CASE(small_tables_are_settled_at_once),
-	  TEST_CASE(statuses_last_as_long_as_asked))
+	  TEST_CASE(statuses_last_as_long_as_asked), TEST_CASE(a_table_whose_work_fails_holds_up_no_other))
