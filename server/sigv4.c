@@ -246,8 +246,8 @@ static bool split_credential(struct signature *s)
 	s->region = cut(&rest, '/');
 	s->service = cut(&rest, '/');
 	s->terminator = rest;
-	/* names of the namespace stand in ARNs: they must be text */
-	if (!utf8_is_valid(s->credential))
+	/* names of the namespace stand in ARNs, and in the catalog with U+0000 between them: they must be text without it */
+	if (!utf8_is_valid(s->credential) || (s->credential.n && memchr(s->credential.p, '\0', s->credential.n)))
 		return false;
 	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n && !memchr(s->terminator.p, '/', s->terminator.n);
 }

@@ -132,11 +132,30 @@ TEST(open_takes_any_key_and_names_the_account)
 	CHECK_INT(check_vector(&any, AUTH_VERIFY, VECTOR_TIME, "", &ns, &err), ERR_UNRECOGNIZED_CLIENT);
 }
 
+/* "us-east-1\0x" would stand behind "us-east-1" in lists of its tables, and be cut in ARNs. Only the query of a URL can hold it. */
+TEST(a_region_that_is_no_text_is_refused)
+{
+	struct vector url = {.method = "POST", .path = "/", .body = "{}"};
+	struct err err;
+	struct ns ns;
+
+	for (int i = 0; i < 2; i++) {
+		url.query = i ? "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a%2F20150830%2Fus-east-1%FFx%2Fdynamodb%2Faws4_request"
+				"&X-Amz-Date=20150830T123600Z&X-Amz-SignedHeaders=host&X-Amz-Signature=0"
+			      : "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a%2F20150830%2Fus-east-1%00x%2Fdynamodb%2Faws4_request"
+				"&X-Amz-Date=20150830T123600Z&X-Amz-SignedHeaders=host&X-Amz-Signature=0";
+		CHECK_INT(check_vector(&url, AUTH_OPEN, 0, "", &ns, &err), ERR_INCOMPLETE_SIGNATURE);
+		CHECK(str_starts_with(err.message, STR("Credential must have exactly 5 slash-delimited elements")));
+		CHECK_INT(check_vector(&url, AUTH_OFF, 0, "", &ns, &err), OK);
+		CHECK_STR(ns.region, "us-east-1");
+	}
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(signatures_of_botocore_hold), TEST_CASE(wrong_signatures_do_not), TEST_CASE(presigned_urls_are_good_for_a_week), TEST_CASE(what_is_missing_is_named),
-		TEST_CASE(open_takes_any_key_and_names_the_account),
+		TEST_CASE(open_takes_any_key_and_names_the_account), TEST_CASE(a_region_that_is_no_text_is_refused),
 	};
 
 	arena = arena_new(1 << 20);
