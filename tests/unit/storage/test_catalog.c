@@ -273,6 +273,23 @@ TEST(a_change_that_fails_leaves_the_table_usable)
 	data_free(&d);
 }
 
+TEST(a_deletion_that_fails_leaves_the_table_usable)
+{
+	struct data d = data_new();
+	enum code code = ERR_INTERNAL;
+
+	for (uint64_t n = 1; code != OK && n < 20; n++) {
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", (int)n).p, NULL)), OK);
+		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
+		code = catalog_delete(d.catalog, d.table, 1, &d.err);
+		trace_store_fail(d.store, 0, OK);
+		CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), code != OK);
+	}
+	CHECK_INT(code, OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_CONFLICT);
+	data_free(&d);
+}
+
 TEST(a_creation_that_fails_leaves_nothing)
 {
 	struct data d = data_open(NULL);
@@ -339,4 +356,4 @@ TEST_MAIN(TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namesp
 	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
 	  TEST_CASE(a_new_index_is_filled_with_what_fits), TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),
 	  TEST_CASE(writers_with_an_old_snapshot_come_again), TEST_CASE(a_change_that_fails_leaves_the_table_usable),
-	  TEST_CASE(a_creation_that_fails_leaves_nothing), TEST_CASE(of_two_creations_one_wins))
+	  TEST_CASE(a_deletion_that_fails_leaves_the_table_usable), TEST_CASE(a_creation_that_fails_leaves_nothing), TEST_CASE(of_two_creations_one_wins))
