@@ -169,7 +169,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 			break;
 		release(&passage->call);
 	}
-	return code;
+	return code == ERR_CONFLICT ? err_default(err, ERR_INTERNAL) : code; /* SDKs try again */
 }
 
 /* The precedence of errors is this order. */

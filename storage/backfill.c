@@ -141,7 +141,7 @@ static enum code run(struct job *job, struct err *err)
 
 	if (code != OK)
 		return code;
-	if (atomic_load(&job->table->is_superseded)) {
+	if (table_is_superseded(job->table)) {
 		store_abort(job->txn);
 		return err_default(err, ERR_CONFLICT);
 	}

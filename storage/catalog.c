@@ -197,9 +197,8 @@ static void settle_at(struct catalog *catalog, size_t at)
 		if (!index->is_backfilling && index->status != STATUS_DELETING)
 			index->status = STATUS_ACTIVE;
 	}
+	table_join(settled, table);
 	catalog->entries[at].table = settled;
-	/* whoever replaces the settled snapshot cannot mark this one */
-	atomic_store(&table->is_superseded, true);
 	table_unref(table);
 }
 
@@ -489,18 +488,26 @@ static void drop_vectors(struct catalog *catalog, const struct table *current, c
 	}
 }
 
-/* Commits what takes the place of `current`, which is at *at then; ends the transaction in any case. The lock is held for writing. */
-static enum code commit_over(struct catalog *catalog, struct store_txn *txn, struct str key, struct table *current, size_t *at, struct err *err)
+/*
+ * Commits what takes the place of `current`, which is at *at then: `next`, or nothing (NULL). Ends the transaction in any case. The lock is
+ * held for writing.
+ */
+static enum code commit_over(struct catalog *catalog, struct store_txn *txn, struct str key, struct table *current, struct table *next, size_t *at,
+			     struct err *err)
 {
+	bool is_alike = next && table_is_alike(current, next); /* writers need not come again for a tag */
+
 	if (!is_current(catalog, key, current, at)) {
 		store_abort(txn);
 		return err_default(err, ERR_CONFLICT);
 	}
 	/* before the commit ends the wait of other writers: they see it when their transaction begins */
-	atomic_store(&current->is_superseded, true);
+	atomic_store(&current->supersession->is_set, !is_alike);
 	enum code code = store_commit(txn, err);
 	if (code != OK)
-		atomic_store(&current->is_superseded, false);
+		atomic_store(&current->supersession->is_set, false);
+	else if (is_alike)
+		table_join(next, current);
 	return code;
 }
 
@@ -511,7 +518,7 @@ static enum code publish(struct catalog *catalog, struct store_txn *txn, struct 
 	size_t at;
 
 	pthread_rwlock_wrlock(&catalog->lock);
-	enum code code = commit_over(catalog, txn, key, current, &at, err);
+	enum code code = commit_over(catalog, txn, key, current, next, &at, err);
 	if (code == OK) {
 		drop_vectors(catalog, current, next);
 		catalog->entries[at].table = next;
@@ -589,7 +596,7 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		return code;
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
-	code = commit_over(catalog, txn, key, table, &at, err);
+	code = commit_over(catalog, txn, key, table, NULL, &at, err);
 	if (code == OK && kept)
 		retired_add(&catalog->retired, kept);
 	else

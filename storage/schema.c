@@ -47,6 +47,41 @@ void size_counter_take_back(struct size_counter *counter, const struct size_chan
 	atomic_fetch_sub(&counter->bytes, change->bytes);
 }
 
+static struct supersession *supersession_new(void)
+{
+	struct supersession *supersession = arena_checked(calloc(1, sizeof(*supersession)));
+
+	atomic_init(&supersession->refs, 1);
+	return supersession;
+}
+
+static void supersession_unref(struct supersession *supersession)
+{
+	if (atomic_fetch_sub(&supersession->refs, 1) == 1)
+		free(supersession);
+}
+
+void table_join(struct table *next, const struct table *table)
+{
+	supersession_unref(next->supersession);
+	atomic_fetch_add(&table->supersession->refs, 1);
+	next->supersession = table->supersession;
+}
+
+bool table_is_alike(const struct table *a, const struct table *b)
+{
+	bool is_alike = a->index_count == b->index_count && a->vector_count == b->vector_count && a->stream_view == b->stream_view &&
+			a->is_ttl_enabled == b->is_ttl_enabled && str_eq(a->ttl_attribute, b->ttl_attribute);
+
+	for (size_t i = 0; i < table_index_total(a) && is_alike; i++) {
+		const struct index *own = table_index_at(a, i), *other = table_index_at(b, i);
+
+		is_alike = own->number == other->number && index_is_kept(own) == index_is_kept(other) &&
+			   own->is_backfilling == other->is_backfilling;
+	}
+	return is_alike;
+}
+
 struct table *table_new(void)
 {
 	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
@@ -54,6 +89,7 @@ struct table *table_new(void)
 
 	atomic_init(&table->refs, 1);
 	table->arena = arena;
+	table->supersession = supersession_new();
 	table->size = size_counter_new();
 	table->stream_state = stream_state_new();
 	return table;
@@ -73,6 +109,7 @@ void table_unref(struct table *table)
 		size_counter_unref(table_index_at(table, i)->size);
 	size_counter_unref(table->size);
 	stream_state_unref(table->stream_state);
+	supersession_unref(table->supersession);
 	arena_free(table->arena);
 }
 
@@ -123,7 +160,7 @@ struct table *table_clone(const struct table *table)
 
 	memcpy((void *)copy, (const void *)table, sizeof(*copy));
 	atomic_init(&copy->refs, 1);
-	atomic_init(&copy->is_superseded, false);
+	copy->supersession = supersession_new();
 	copy->arena = arena;
 	copy->account = str_copy(arena, table->account);
 	copy->region = str_copy(arena, table->region);

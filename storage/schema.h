@@ -160,9 +160,15 @@ struct index {
 	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
 };
 
+/* Shared by the snapshots of a table that are alike to writers; set when none of them is current any more. */
+struct supersession {
+	atomic_uint refs;
+	atomic_bool is_set;
+};
+
 struct table {
 	atomic_uint refs;
-	atomic_bool is_superseded;  /* another snapshot is current, or none: writes through this one would miss new indexes */
+	struct supersession *supersession;
 	struct arena *arena;
 
 	struct str account, region, name;
@@ -226,6 +232,17 @@ void size_counter_add(struct size_counter *counter, struct size_change *change);
 void size_counter_take_back(struct size_counter *counter, const struct size_change *change);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
+
+/* Whether the table was changed or deleted since the snapshot, so that writes through it would miss indexes, expiry or stream records. */
+static inline bool table_is_superseded(const struct table *table)
+{
+	return atomic_load(&table->supersession->is_set);
+}
+
+/* Whether writes through either snapshot do the same: not so where an index came or went, or time to live or the stream changed. */
+bool table_is_alike(const struct table *a, const struct table *b);
+/* What supersedes `table` supersedes `next` too, which is alike and not published yet. */
+void table_join(struct table *next, const struct table *table);
 
 /* The index of that name, or NULL; a vector index is found by the second only. */
 const struct index *table_index(const struct table *table, struct str name);

@@ -152,7 +152,7 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 
 	if (code != OK)
 		return code;
-	if (atomic_load(&table->is_superseded))
+	if (table_is_superseded(table))
 		code = err_default(err, ERR_CONFLICT);
 	else if (table->stream_view == STREAM_OFF)
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);

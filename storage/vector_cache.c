@@ -122,7 +122,7 @@ static struct vector_cache *acquire(struct vector_memory *memory, struct keyspac
 	struct vector_cache *cache = memory->caches;
 	while (cache && !is_same(cache->keyspace, keyspace))
 		cache = cache->next;
-	if (!cache && table && !atomic_load(&table->is_superseded)) {
+	if (!cache && table && !table_is_superseded(table)) {
 		cache = arena_checked(calloc(1, sizeof(*cache)));
 		cache->journal = arena_checked(calloc(JOURNAL_SIZE, sizeof(*cache->journal)));
 		cache->memory = memory;

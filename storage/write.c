@@ -307,7 +307,7 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 static bool is_superseded(const struct write *writes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (atomic_load(&writes[i].table->is_superseded))
+		if (table_is_superseded(writes[i].table))
 			return true;
 	}
 	return false;

@@ -4,14 +4,16 @@
 
 #define TABLE "{\"TableName\":\"tbl\",\"AttributeDefinitions\":[{\"AttributeName\":\"k\",\"AttributeType\":\"S\"}]," \
 	      "\"KeySchema\":[{\"AttributeName\":\"k\",\"KeyType\":\"HASH\"}],\"BillingMode\":\"PAY_PER_REQUEST\"}"
-#define TAG "{\"ResourceArn\":\"arn:aws:dynamodb:us-east-1:000000000000:table/tbl\",\"Tags\":[{\"Key\":\"a\",\"Value\":\"b\"}]}"
+#define TTL "{\"TableName\":\"tbl\",\"TimeToLiveSpecification\":{\"AttributeName\":\"t\",\"Enabled\":%s}}"
 
-/* Tags the table when the n-th write transaction is about to begin: its snapshot is then not the current one any more. */
+/* Changes what writers go by when the n-th write transaction is about to begin: its snapshot is then not the current one any more. */
 static struct {
 	struct store_ops ops;
 	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err);
 	struct service_fixture fixture;
 	int change_in; /* 0: never */
+	int changes;   /* after it: of the transactions that follow, so many more */
+	bool is_ttl_enabled;
 } hooked;
 
 static enum code begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
@@ -19,8 +21,12 @@ static enum code begin(struct store *store, enum store_mode mode, struct store_t
 	if (mode == STORE_WRITE && hooked.change_in > 0 && --hooked.change_in == 0) {
 		struct arena *arena = arena_new(0);
 
-		CHECK_INT(service_fixture_call(&hooked.fixture, arena, STR("TagResource"), STR(TAG)).status, 200);
+		hooked.is_ttl_enabled = !hooked.is_ttl_enabled;
+		CHECK_INT(service_fixture_call(&hooked.fixture, arena, STR("UpdateTimeToLive"),
+					       str_printf(arena, TTL, hooked.is_ttl_enabled ? "true" : "false")).status, 200);
 		arena_free(arena);
+		if (hooked.changes > 0 && --hooked.changes > 0)
+			hooked.change_in = 1;
 	}
 	return hooked.begin(store, mode, txn, err);
 }
@@ -34,7 +40,8 @@ static struct arena *open_hooked(void)
 	hooked.begin = hooked.ops.begin;
 	hooked.ops.begin = begin;
 	hooked.fixture.store->ops = &hooked.ops;
-	hooked.change_in = 0;
+	hooked.change_in = hooked.changes = 0;
+	hooked.is_ttl_enabled = false;
 	CHECK_INT(service_fixture_call(&hooked.fixture, arena, STR("CreateTable"), STR(TABLE)).status, 200);
 	return arena;
 }
@@ -90,4 +97,20 @@ TEST(a_batch_of_statements_goes_on_where_it_was)
 	close_hooked(arena);
 }
 
-TEST_MAIN(TEST_CASE(one_write_is_run_again), TEST_CASE(a_batch_of_statements_goes_on_where_it_was))
+TEST(a_write_that_is_always_too_late_is_told_so)
+{
+	struct arena *arena = open_hooked();
+	struct str body = STR("{\"TableName\":\"tbl\",\"Item\":{\"k\":{\"S\":\"a\"}}}");
+
+	hooked.change_in = 1;
+	hooked.changes = 1000;
+	struct op_response response = service_fixture_call(&hooked.fixture, arena, STR("PutItem"), body);
+	CHECK_INT(response.status, 500);
+	CHECK_STR(response.body, "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}");
+	hooked.change_in = 0;
+	check_item(arena, "a", "{}");
+	close_hooked(arena);
+}
+
+TEST_MAIN(TEST_CASE(one_write_is_run_again), TEST_CASE(a_batch_of_statements_goes_on_where_it_was),
+	  TEST_CASE(a_write_that_is_always_too_late_is_told_so))
