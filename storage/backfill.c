@@ -101,10 +101,11 @@ static enum code empty(struct job *job, struct err *err)
 	struct piece *piece = job->piece;
 	struct size_counter *size = job->index->size;
 	struct store_range all = job->index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
+	enum code code = atomic_load(&size->is_counted) ? OK : catalog_size_in(job->txn, job->table, job->index, err);
 
-	if (!atomic_load(&size->is_counted) || (uint64_t)atomic_load(&size->items) <= catalog_drop_max(job->catalog))
-		return OK;
-	enum code code = store_scan(job->txn, index_keyspace(job->table, job->index), &all, collect, piece, err);
+	if (code != OK || (uint64_t)atomic_load(&size->items) <= catalog_drop_max(job->catalog))
+		return code;
+	code = store_scan(job->txn, index_keyspace(job->table, job->index), &all, collect, piece, err);
 	for (size_t i = 0; i < piece->n && code == OK; i++) {
 		job->size.items--;
 		job->size.bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
