@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
@@ -26,6 +27,9 @@
 
 #define ALIGNMENT 16
 #define CHUNK_MIN (16 * 1024)
+#define CHUNK_USUAL (1024 * 1024)      /* up to which each is twice as large as the one before */
+#define CHUNK_LARGE (4 * 1024 * 1024)  /* the size of those of an arena that has taken twice as much */
+#define CHUNK_MAPPED CHUNK_LARGE       /* from which they go back to the system when they are freed; malloc may keep what it was given */
 
 struct chunk {
 	struct chunk *next;
@@ -41,6 +45,9 @@ struct arena {
 	struct chunk *current;
 	size_t keep;
 	size_t used;
+	struct arena_budget *budget; /* or NULL */
+	size_t held;                 /* of it */
+	bool is_over, is_pardoned;
 };
 
 static void out_of_memory(size_t size)
@@ -58,10 +65,17 @@ void *arena_checked(void *p)
 	return p;
 }
 
+static char *take_pages(size_t size)
+{
+	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
 static struct chunk *chunk_new(size_t size)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk));
-	char *data = malloc(size);
+	char *data = size >= CHUNK_MAPPED ? take_pages(size) : malloc(size);
 
 	if (!chunk || !data)
 		out_of_memory(size);
@@ -73,7 +87,10 @@ static struct chunk *chunk_new(size_t size)
 static void chunk_free(struct chunk *chunk)
 {
 	UNPOISON(chunk->data, chunk->size);
-	free(chunk->data);
+	if (chunk->size >= CHUNK_MAPPED)
+		munmap(chunk->data, chunk->size);
+	else
+		free(chunk->data);
 	free(chunk);
 }
 
@@ -87,6 +104,32 @@ struct arena *arena_new(size_t keep)
 	return arena;
 }
 
+struct arena *arena_new_within(size_t keep, struct arena_budget *budget)
+{
+	struct arena *arena = arena_new(keep);
+
+	arena->budget = budget;
+	return arena;
+}
+
+static void arena_charge(struct arena *arena, size_t size)
+{
+	if (!arena->budget)
+		return;
+	size_t before = atomic_fetch_add_explicit(&arena->budget->held, size, memory_order_relaxed);
+	arena->held += size;
+	arena->is_over = arena->is_over || before > arena->budget->limit || arena->budget->limit - before < size;
+}
+
+/* When the memory is free already: what the budget has again can be had. */
+static void arena_discharge(struct arena *arena)
+{
+	if (arena->held > 0)
+		atomic_fetch_sub_explicit(&arena->budget->held, arena->held, memory_order_relaxed);
+	arena->held = 0;
+	arena->is_over = arena->is_pardoned = false;
+}
+
 void arena_free(struct arena *arena)
 {
 	if (!arena)
@@ -95,6 +138,7 @@ void arena_free(struct arena *arena)
 		next = chunk->next;
 		chunk_free(chunk);
 	}
+	arena_discharge(arena);
 	free(arena);
 }
 
@@ -125,8 +169,16 @@ void arena_reset(struct arena *arena)
 	arena->at = arena->end = arena->latest = NULL;
 	arena->current = NULL;
 	arena->used = 0;
+	arena_discharge(arena);
 	if (arena->first)
 		arena_enter(arena, arena->first);
+}
+
+/* The first is always small: it does not count, and must not let a large allocation go uncounted. */
+static void arena_first_chunk(struct arena *arena)
+{
+	arena->first = chunk_new(CHUNK_MIN);
+	arena_enter(arena, arena->first);
 }
 
 /* Moves on to a chunk with room for `size` bytes. */
@@ -134,31 +186,26 @@ static void arena_next_chunk(struct arena *arena, size_t size)
 {
 	struct chunk *current = arena->current;
 
-	if (current && current->next && current->next->size >= size) {
-		arena_enter(arena, current->next);
-		return;
-	}
-	size_t want = current ? current->size * 2 : CHUNK_MIN;
-	if (want > 1024 * 1024)
-		want = 1024 * 1024;
-	if (want < size)
-		want = size;
-	struct chunk *chunk = chunk_new(want);
-	if (current) {
+	if (!current->next || current->next->size < size) {
+		size_t usual = current->size < CHUNK_USUAL ? current->size * 2 : CHUNK_USUAL;
+		size_t want = arena->used < 2 * CHUNK_LARGE ? usual : CHUNK_LARGE;
+		struct chunk *chunk = chunk_new(want < size ? size : want);
+
 		chunk->next = current->next;
 		current->next = chunk;
-	} else {
-		arena->first = chunk;
 	}
-	arena_enter(arena, chunk);
+	arena_charge(arena, current->next->size);
+	arena_enter(arena, current->next);
 }
 
 static void *arena_take(struct arena *arena, size_t size, size_t alignment)
 {
 	if (size > SIZE_MAX / 2)
 		out_of_memory(size);
+	if (!arena->current)
+		arena_first_chunk(arena);
 	size_t pad = (size_t)(-(uintptr_t)arena->at) & (alignment - 1);
-	if (!arena->current || (size_t)(arena->end - arena->at) < pad + size + RED_ZONE) {
+	if ((size_t)(arena->end - arena->at) < pad + size + RED_ZONE) {
 		arena_next_chunk(arena, size + RED_ZONE + ALIGNMENT);
 		pad = (size_t)(-(uintptr_t)arena->at) & (alignment - 1);
 	}
@@ -214,4 +261,19 @@ void *arena_room(struct arena *arena, void *array, size_t n, size_t size)
 size_t arena_used(const struct arena *arena)
 {
 	return arena->used;
+}
+
+size_t arena_held(const struct arena *arena)
+{
+	return arena->held;
+}
+
+bool arena_is_over(const struct arena *arena)
+{
+	return arena->is_over && !arena->is_pardoned;
+}
+
+void arena_pardon(struct arena *arena)
+{
+	arena->is_pardoned = true;
 }

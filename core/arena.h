@@ -6,21 +6,36 @@
  * clean-up ladders. Memory is handed out by bumping a pointer through chunks;
  * chunks survive a reset up to a bound, so a warm worker does not call malloc.
  *
- * Running out of memory ends the process with one line on stderr: a request's
- * memory is bounded by the body limit, so this is the machine's failure, not
- * the request's. An arena belongs to one thread at a time.
+ * Arenas can share a budget. One that would go beyond it still gets what it
+ * asks for, and from then on is "over": whoever takes much asks for that between
+ * two steps, and gives the request up while nothing of it is written. So
+ * nothing here is ever NULL, and the budget is exceeded by one step at most.
+ *
+ * Running out of memory ends the process with one line on stderr: with a
+ * budget this is the machine's failure, not the request's. An arena belongs to
+ * one thread at a time.
  *
  * Under AddressSanitizer, memory not handed out is poisoned.
  */
 #ifndef DYNALITH_CORE_ARENA_H
 #define DYNALITH_CORE_ARENA_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena;
 
+/* What arenas hold together; each one's first chunk, 16 KB, does not count. */
+struct arena_budget {
+	atomic_size_t held; /* bytes */
+	size_t limit;
+};
+
 /* A new, empty arena that keeps at most `keep` bytes of chunks across resets. */
 struct arena *arena_new(size_t keep);
+/* The same within a budget, which must outlive it. */
+struct arena *arena_new_within(size_t keep, struct arena_budget *budget);
 void arena_free(struct arena *arena);
 
 /* Forgets every allocation. Pointers into the arena are dead afterwards. */
@@ -53,8 +68,17 @@ void *arena_room(struct arena *arena, void *array, size_t n, size_t size) __attr
  */
 void *arena_checked(void *p) __attribute__((returns_nonnull));
 
-/* Bytes handed out since the last reset; for memory limits and metrics. */
+/* Bytes handed out since the last reset. */
 size_t arena_used(const struct arena *arena);
+
+/* Bytes of its budget that it holds now; 0 without one. */
+size_t arena_held(const struct arena *arena);
+
+/* Whether it took more than its budget had, since the last reset. Never without a budget, nor once it is pardoned. */
+bool arena_is_over(const struct arena *arena);
+
+/* What the arena is for cannot be given up any more: until the reset it is not over, however much it takes. */
+void arena_pardon(struct arena *arena);
 
 /* One object / an array of n objects of a type, zeroed. */
 #define ARENA_NEW(arena, type) ((type *)arena_calloc((arena), 1, sizeof(type)))

@@ -48,7 +48,8 @@ static inline void buf_add(struct buf *buf, const void *bytes, size_t n)
 	buf->n += n;
 }
 
-static inline void buf_add_byte(struct buf *buf, int byte)
+/* Brackets and commas of every value: worth its place wherever it is called. */
+static inline __attribute__((always_inline)) void buf_add_byte(struct buf *buf, int byte)
 {
 	*buf_reserve(buf, 1) = (char)byte;
 	buf->n++;

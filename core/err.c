@@ -43,3 +43,8 @@ enum code (err_default)(struct err *err, enum code code)
 	*err = (struct err){.arena = err->arena, .code = code, .message = str_of(infos[code].text)};
 	return code;
 }
+
+enum code err_if_over(const struct arena *arena, struct err *err)
+{
+	return arena_is_over(arena) ? (err_default)(err, ERR_SERVICE_UNAVAILABLE) : OK;
+}

@@ -14,9 +14,10 @@
 static _Thread_local struct arena *parse_arena;
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
 
+/* cJSON ends where it gets nothing. */
 static void *hook_malloc(size_t size)
 {
-	return arena_alloc(parse_arena, size);
+	return arena_is_over(parse_arena) ? NULL : arena_alloc(parse_arena, size);
 }
 
 static void hook_free(void *p)
@@ -91,6 +92,9 @@ enum code json_parse(struct arena *arena, struct str text, const struct json **r
 	parse_arena = arena;
 	*root = (const struct json *)cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
 	parse_arena = NULL;
+	enum code code = err_if_over(arena, err);
+	if (code != OK)
+		return code;
 	if (!*root || !is_blank(end, text.p + text.n))
 		return err_set(err, MSG_JSON_MALFORMED);
 	return OK;

@@ -19,7 +19,7 @@ enum json_type { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, 
 
 struct json; /* a value of the tree */
 
-/* Parses a whole text into the arena. ERR_SERIALIZATION for anything malformed or nested too deeply. */
+/* Parses a whole text into the arena. ERR_SERIALIZATION for anything malformed or nested too deeply; ERR_SERVICE_UNAVAILABLE where the arena is over. */
 enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err) WARN_UNUSED;
 
 enum json_type json_type(const struct json *value);

@@ -8,7 +8,7 @@
 
 struct json_out json_out_in(struct arena *arena)
 {
-	struct json_out out = {buf_in(arena), false};
+	struct json_out out = {.buf = buf_in(arena)};
 
 	buf_reserve(&out.buf, 512);
 	return out;
@@ -257,8 +257,16 @@ void json_out_value(struct json_out *out, const struct value *value)
 	add_value(&out->buf, value);
 }
 
+static bool has_no_room(struct json_out *out)
+{
+	out->is_cut = out->is_cut || arena_is_over(out->buf.arena);
+	return out->is_cut;
+}
+
 void json_out_item(struct json_out *out, const struct value *item)
 {
+	if (has_no_room(out))
+		return;
 	separate(out);
 	add_members(&out->buf, item);
 }
@@ -325,6 +333,8 @@ void json_out_image(struct json_out *out, struct str image)
 {
 	struct image_cursor cursor;
 
+	if (has_no_room(out))
+		return;
 	separate(out);
 	if (image_open(image, &cursor)) {
 		buf_reserve(&out->buf, image.n * 2);

@@ -1,7 +1,8 @@
 /*
  * json_out - a streaming writer of JSON into a buf: no output tree.
  *
- * Commas are the writer's business: json_out_name() and the value calls put them where they belong.
+ * Commas are the writer's business: json_out_name() and the value calls put them where they belong. Items are what makes an answer long: those
+ * that come when the arena is over are left out, and the text is "cut": no answer any more.
  */
 #ifndef DYNALITH_PROTOCOL_JSON_OUT_H
 #define DYNALITH_PROTOCOL_JSON_OUT_H
@@ -14,7 +15,7 @@
 
 struct json_out {
 	struct buf buf;
-	bool needs_comma;
+	bool needs_comma, is_cut;
 };
 
 struct json_out json_out_in(struct arena *arena);

@@ -160,8 +160,10 @@ static void release(struct call *call)
 /* A table that changed under the call is looked up again, and the operation run again from its start. */
 static enum code gate_handler(struct passage *passage, struct err *err)
 {
-	enum code code = OK;
+	enum code code = err_if_over(passage->request->arena, err);
 
+	if (code != OK)
+		return code;
 	for (int i = 0; i < CONFLICTS_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
 		code = passage->op->run(&passage->call, passage->input, err);
@@ -169,6 +171,8 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 			break;
 		release(&passage->call);
 	}
+	if (code == OK && passage->call.out.is_cut)
+		return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	return code == ERR_CONFLICT ? err_default(err, ERR_INTERNAL) : code; /* SDKs try again */
 }
 
@@ -205,7 +209,8 @@ static struct str public_message(struct arena *arena, const struct err *err)
 	return info->status >= 500 ? str_of(info->text) : utf8_printable(arena, err->message);
 }
 
-void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
+/* Whether there was room for all of it. */
+static bool write_error(struct arena *arena, const struct err *err, struct op_response *response)
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
@@ -229,6 +234,17 @@ void op_error_response(struct arena *arena, const struct err *err, struct op_res
 	response->content_type = STR("application/x-amz-json-1.0");
 	response->body = json_out_str(&out);
 	response->code = err->code;
+	return !out.is_cut;
+}
+
+void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
+{
+	struct err unavailable = err_in(arena);
+
+	if (write_error(arena, err, response))
+		return;
+	(void)(err_default(&unavailable, ERR_SERVICE_UNAVAILABLE) == OK);
+	write_error(arena, &unavailable, response);
 }
 
 void op_run(struct service *service, const struct op_request *request, struct op_response *response)

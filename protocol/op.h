@@ -4,6 +4,9 @@
  * ops.def has a row per operation of the API. op_run takes a request through the gates - media type, target, auth, body,
  * JSON, types, constraints, rules - and, when all let it pass, calls the operation's handler; whichever gate refuses, the response is
  * the error it gave. So the precedence of errors is the order of the gates.
+ *
+ * A request whose arena goes over its budget is ERR_SERVICE_UNAVAILABLE, and nothing of it is written; or, once the first of it is, it is let
+ * through (arena_pardon).
  */
 #ifndef DYNALITH_PROTOCOL_OP_H
 #define DYNALITH_PROTOCOL_OP_H
@@ -38,7 +41,7 @@ void partiql_cache_free(struct partiql_cache *cache);
 struct op;
 
 struct op_request {
-	struct arena *arena;
+	struct arena *arena;       /* within a budget or not */
 	struct str target;         /* X-Amz-Target, or absent */
 	struct str content_type;   /* or absent */
 	struct str body;

@@ -306,6 +306,8 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 	size_t n = json_count(json), count = 0;
 	struct member *members = ARENA_ARRAY(walk->arena, struct member, n);
 
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		struct member *member = &members[count];
 
@@ -412,6 +414,8 @@ static enum code read_set(struct walk *walk, const struct json *json, enum type 
 	if (json_type(json) != JSON_ARRAY)
 		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
 	struct value *elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		if (json_type(child) == JSON_NULL) {
 			value_error(walk, MSG_SET_NULL, kind);
@@ -438,6 +442,8 @@ static enum code read_list(struct walk *walk, const struct json *json, unsigned 
 	if (json_type(json) != JSON_ARRAY)
 		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
 	struct value *elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		enum code code = read_value(walk, child, depth, &elements[n++]);
 
@@ -611,6 +617,8 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
 	list.n = json_count(json);
 	list.v = arena_calloc(walk->arena, list.n ? list.n : 1, shape->size);
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	check_length(walk, shape, place, list.n ? STR("[...]") : STR("[]"), list.n);
 	for (const struct json *child = json_first(json); child; child = json_next(child), n++) {
 		struct place here = {place, STR_ABSENT, n + 1, false};
@@ -638,6 +646,8 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	map.v = arena_calloc(walk->arena, json_count(json) + 1, shape->size);
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		struct str key = json_name(walk->arena, child);
 		struct place here = {place, key, 0, false};

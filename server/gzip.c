@@ -23,7 +23,7 @@ bool gzip_decode(struct arena *arena, struct str body, size_t limit, struct str 
 		stream.avail_out = 16384;
 		result = inflate(&stream, Z_NO_FLUSH);
 		buf.n += 16384 - stream.avail_out;
-	} while (result == Z_OK && buf.n <= limit);
+	} while (result == Z_OK && buf.n <= limit && !arena_is_over(arena));
 	inflateEnd(&stream);
 	*out = buf_str(&buf);
 	return result == Z_STREAM_END && stream.avail_in == 0 && buf.n <= limit;

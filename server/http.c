@@ -24,7 +24,7 @@
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LISTEN_BACKLOG 511
 #define BODY_AT_ONCE (64 * 1024)     /* bytes; a larger body gets its room as it comes, so that a mere claim costs nothing */
-#define BODY_UNCHARGED (8 * 1024)    /* bytes; smaller bodies do not count before they are whole */
+#define LET_GO_FROM (8 * 1024 * 1024) /* bytes beside an answer that are not held until it is sent */
 #define COMPRESS_FROM 1024           /* bytes; smaller replies are sent as they are */
 #define REQUEST_ID_SIZE 52
 
@@ -40,7 +40,6 @@ struct exchange {
 	char *body;
 	size_t body_n, body_cap;
 	size_t claimed; /* the body's length by the head; 0: not told */
-	size_t charged; /* of the memory that requests hold */
 	char id[REQUEST_ID_SIZE + 1];
 };
 
@@ -68,30 +67,12 @@ static struct exchange *exchange_new(struct http *http)
 		http->idle_count--;
 	}
 	pthread_mutex_unlock(&http->mutex);
-	arena = exchange ? exchange->arena : arena_new(ARENA_KEEP);
+	arena = exchange ? exchange->arena : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
 	if (!exchange)
 		exchange = arena_checked(malloc(sizeof(*exchange)));
 	*exchange = (struct exchange){.http = http, .arena = arena};
 	atomic_fetch_add(&http->options.stats->requests, 1);
 	return exchange;
-}
-
-/* What the request holds by now counts. */
-static void charge(struct exchange *exchange)
-{
-	size_t used = arena_used(exchange->arena);
-
-	atomic_fetch_add_explicit(&exchange->http->options.stats->memory, used - exchange->charged, memory_order_relaxed);
-	exchange->charged = used;
-}
-
-/* Whether the request may not have so much more; one that is alone may. */
-static bool is_memory_full(const struct exchange *exchange, size_t more)
-{
-	const struct http_options *options = &exchange->http->options;
-	size_t held = atomic_load_explicit(&options->stats->memory, memory_order_relaxed);
-
-	return held > exchange->charged && held + more > options->memory_limit;
 }
 
 static void exchange_free(struct exchange *exchange)
@@ -105,7 +86,6 @@ static void exchange_done(struct exchange *exchange)
 	struct http *http = exchange->http;
 
 	arena_reset(exchange->arena);
-	charge(exchange);
 	pthread_mutex_lock(&http->mutex);
 	bool is_kept = http->idle_count < EXCHANGES_KEPT;
 	if (is_kept) {
@@ -156,18 +136,43 @@ static bool is_last(const struct exchange *exchange)
 	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
 }
 
-static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Connection *connection, const struct http_response *reply)
+/* Whether the body is compressed now. */
+static bool compress(struct exchange *exchange, struct MHD_Connection *connection, struct http_response *reply)
 {
-	struct str body = reply->body;
+	struct str compressed;
+
+	if (reply->body.n < COMPRESS_FROM || !accepts_gzip(connection))
+		return false;
+	compressed = gzip_encode(exchange->arena, reply->body);
+	reply->body = str_is_set(compressed) ? compressed : reply->body;
+	return str_is_set(compressed);
+}
+
+/* Where the request held much, all goes but the answer. */
+static void let_go(struct exchange *exchange, struct http_response *reply)
+{
+	if (arena_held(exchange->arena) < reply->body.n + LET_GO_FROM)
+		return;
+	struct arena *rest = arena_new_within(ARENA_KEEP, &exchange->http->options.stats->memory);
+
+	reply->body = str_copy(rest, reply->body);
+	reply->content_type = str_copy(rest, reply->content_type);
+	for (size_t i = 0; i < reply->header_count; i++)
+		reply->headers[i].value = str_copy(rest, reply->headers[i].value);
+	exchange->uri = STR("/");
+	exchange->body = NULL;
+	exchange->body_n = exchange->body_cap = 0;
+	arena_free(exchange->arena);
+	exchange->arena = rest;
+}
+
+static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Connection *connection, struct http_response *reply)
+{
 	char crc[16];
-	bool is_compressed = body.n >= COMPRESS_FROM && accepts_gzip(connection);
+	bool is_compressed = compress(exchange, connection, reply);
 
-	if (is_compressed) {
-		struct str compressed = gzip_encode(exchange->arena, body);
-
-		is_compressed = str_is_set(compressed);
-		body = is_compressed ? compressed : body;
-	}
+	let_go(exchange, reply);
+	struct str body = reply->body;
 	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return MHD_NO;
@@ -197,26 +202,48 @@ static void split_uri(struct str uri, struct http_request *request)
 	request->query = mark ? (struct str){mark + 1, uri.n - request->path.n - 1} : STR("");
 }
 
+/* The rest of the body is read and thrown away; what there is of it is let go. */
+static void give_up(struct exchange *exchange, enum http_problem problem)
+{
+	exchange->problem = problem;
+	exchange->body = NULL;
+	exchange->body_n = exchange->body_cap = 0;
+	exchange->uri = STR("/"); /* it lay there too */
+	arena_reset(exchange->arena);
+}
+
+/* Fills in the body, as sent and decompressed; or the problem, where that cannot be. */
+static void take_body(struct exchange *exchange, struct http_request *request)
+{
+	size_t limit = exchange->http->options.body_limit;
+	struct str body = {exchange->body ? exchange->body : "", exchange->body_n}, plain = body;
+
+	if (exchange->problem == HTTP_FINE && str_eq(http_header(request->connection, "Content-Encoding"), STR("gzip")) &&
+	    !gzip_decode(exchange->arena, body, limit, &plain))
+		exchange->problem = HTTP_BAD_ENCODING;
+	if (arena_is_over(exchange->arena)) {
+		give_up(exchange, HTTP_OVERLOADED);
+		body = plain = STR("");
+	}
+	request->problem = exchange->problem;
+	request->wire_body = body;
+	request->body = plain;
+}
+
 static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
 {
-	struct http_request request = {.arena = exchange->arena, .method = str_of(method), .connection = connection, .problem = exchange->problem};
+	struct http_request request = {.arena = exchange->arena, .method = str_of(method), .connection = connection};
 	const struct http_options *options = &exchange->http->options;
 	struct http_response reply = {.status = 500};
-	struct str encoding = http_header(connection, "Content-Encoding");
 
 	connection_enter(exchange->connection, CONNECTION_WORKING);
 	make_request_id(exchange->http, exchange->id);
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
+	take_body(exchange, &request);
 	split_uri(exchange->uri, &request);
-	request.wire_body = (struct str){exchange->body ? exchange->body : "", exchange->body_n};
-	request.body = request.wire_body;
-	if (request.problem == HTTP_FINE && str_eq(encoding, STR("gzip")) &&
-	    !gzip_decode(exchange->arena, request.wire_body, options->body_limit, &request.body))
-		request.problem = HTTP_BAD_ENCODING;
 	options->handler(options->context, &request, &reply);
 	enum MHD_Result result = send_response(exchange, connection, &reply);
-	charge(exchange);
 	connection_enter(exchange->connection, CONNECTION_SENDING);
 	crash_request(NULL);
 	return result;
@@ -286,7 +313,7 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
 	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1 || framing.hosts < hosts_min)
 		exchange->problem = HTTP_BAD_FRAMING;
-	else if (connection_is_over(exchange->connection) || is_memory_full(exchange, 0))
+	else if (connection_is_over(exchange->connection))
 		exchange->problem = HTTP_OVERLOADED;
 	unsigned long long n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
 	if (exchange->problem == HTTP_FINE && n > exchange->http->options.body_limit)
@@ -299,20 +326,9 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 		return MHD_YES;
 	exchange->body_cap = (size_t)n + 1;
 	exchange->body = arena_bytes(exchange->arena, exchange->body_cap);
-	if (n > BODY_UNCHARGED)
-		charge(exchange);
+	if (arena_is_over(exchange->arena))
+		give_up(exchange, HTTP_OVERLOADED);
 	return MHD_YES;
-}
-
-/* The rest of the body is read and thrown away; what there is of it is let go. */
-static void give_up(struct exchange *exchange, enum http_problem problem)
-{
-	exchange->problem = problem;
-	exchange->body = NULL;
-	exchange->body_n = exchange->body_cap = 0;
-	exchange->uri = STR("/"); /* it lay there too */
-	arena_reset(exchange->arena);
-	charge(exchange);
 }
 
 /* For `n` bytes of body: twice as much as before, or all that was claimed when an eighth of it has come. */
@@ -334,13 +350,12 @@ static void collect(struct exchange *exchange, const char *data, size_t n)
 	if (exchange->body_n + n > exchange->body_cap) {
 		size_t cap = room_for(exchange, exchange->body_n + n);
 
-		if (is_memory_full(exchange, cap)) {
+		exchange->body = arena_grow(exchange->arena, exchange->body, exchange->body_n, cap);
+		exchange->body_cap = cap;
+		if (arena_is_over(exchange->arena)) {
 			give_up(exchange, HTTP_OVERLOADED);
 			return;
 		}
-		exchange->body = arena_grow(exchange->arena, exchange->body, exchange->body_n, cap);
-		exchange->body_cap = cap;
-		charge(exchange);
 	}
 	memcpy(exchange->body + exchange->body_n, data, n);
 	exchange->body_n += n;
@@ -501,6 +516,7 @@ struct http *http_start(const struct http_options *options, const char **problem
 		return NULL;
 	}
 	http->options = *options;
+	options->stats->memory.limit = options->memory_limit;
 	pthread_mutex_init(&http->mutex, NULL);
 	if (getrandom(&http->id_seed, sizeof(http->id_seed), 0) != sizeof(http->id_seed))
 		http->id_seed = (uint64_t)time(NULL);

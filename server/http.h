@@ -7,6 +7,9 @@
  *
  * Over a limit nothing waits: the handler is told the problem, and whatever else the request holds is let go. libmicrohttpd itself would
  * leave connections beyond its limit unheard, so its limit is above ours (connections.h).
+ *
+ * Requests share a budget of memory: the first 16 KB of each are free, all else counts from when it is taken to when it is freed. What a large
+ * request needed beside its answer is freed before the answer is sent, so that whoever has the answer finds room for the next request.
  */
 #ifndef DYNALITH_SERVER_HTTP_H
 #define DYNALITH_SERVER_HTTP_H
@@ -26,11 +29,11 @@ enum http_problem {
 	HTTP_TOO_LARGE,      /* the body is larger than the limit; it was not read, or not to its end */
 	HTTP_BAD_ENCODING,   /* Content-Encoding: gzip, but it is not */
 	HTTP_BAD_FRAMING,    /* where the request ends, or whom it is for, is not told in one way (RFC 9112, 3.2 and 6.3) */
-	HTTP_OVERLOADED,     /* more connections, or more memory held, than the limit; the body was thrown away */
+	HTTP_OVERLOADED,     /* more connections than the limit, or no memory left for the body; it was thrown away */
 };
 
 struct http_request {
-	struct arena *arena;
+	struct arena *arena;   /* within the budget of all requests */
 	struct str method;
 	struct str path;       /* raw */
 	struct str query;      /* raw, without '?' */
@@ -64,7 +67,7 @@ struct http_stats {
 	atomic_uint connections;
 	atomic_ullong connections_over; /* since the start, that came beyond the limit */
 	atomic_uint requests;           /* under way */
-	atomic_size_t memory;           /* bytes that these hold */
+	struct arena_budget memory;     /* of these: bodies, all that is made of them, answers until they are sent */
 };
 
 struct http_options {
@@ -75,7 +78,7 @@ struct http_options {
 	unsigned idle_timeout_s;
 	unsigned request_timeout_s; /* for a request to come in, and for its answer to be taken */
 	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
-	size_t memory_limit;       /* bytes held by requests under way, beyond which new ones are HTTP_OVERLOADED */
+	size_t memory_limit;       /* bytes held by requests under way: what of a body goes beyond is HTTP_OVERLOADED, what of its handling is the handler's */
 	struct http_stats *stats;  /* zeroed */
 	http_handler *handler;
 	void *context;

@@ -278,7 +278,7 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
 		   (double)gauges->requests_shed);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
-	add_figure(out, "dynalith_request_memory_max_bytes", "gauge", "Beyond it new requests are shed.", (double)gauges->memory_max_bytes);
+	add_figure(out, "dynalith_request_memory_max_bytes", "gauge", "Requests that would take more are shed.", (double)gauges->memory_max_bytes);
 }
 
 /* By the names of Prometheus' client libraries. */

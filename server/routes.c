@@ -103,10 +103,24 @@ static void log_request(enum log_level level, const char *message, const struct 
 	log_event(level, message, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
+/* One line a second at most: a server that has too much to do must not do more for it. */
+static void note_shed(struct routes *routes)
+{
+	const struct http_stats *stats = routes->http->stats;
+	int64_t now = wall_seconds();
+	unsigned long long n = atomic_fetch_add(&routes->shed, 1) + 1;
+
+	if (atomic_exchange(&routes->shed_noted, now) != now)
+		log_line(LOG_WARN, "over a limit: %llu requests so far were answered ServiceUnavailable; now %u connections, %zu MB held by requests",
+			 n, atomic_load(&stats->connections), atomic_load(&stats->memory.held) / (1024 * 1024));
+}
+
 static void account(struct routes *routes, const struct http_request *request, const struct op_response *answer, uint64_t ns)
 {
 	metrics_observe(routes->metrics, answer, ns);
-	if (answer->status >= 500)
+	if (answer->code == ERR_SERVICE_UNAVAILABLE)
+		note_shed(routes);
+	else if (answer->status >= 500)
 		log_request(LOG_ERROR, "request failed", request, answer, ns);
 	else if (routes->slow_ns && ns > routes->slow_ns)
 		log_request(LOG_WARN, "slow request", request, answer, ns);
@@ -163,7 +177,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.connections = atomic_load(&http->stats->connections), .connections_max = http->connection_limit,
 		.connections_over = atomic_load(&http->stats->connections_over),
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
-		.memory_bytes = atomic_load(&http->stats->memory), .memory_max_bytes = http->memory_limit,
+		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 	};
 
 	(void)err;
@@ -282,19 +296,6 @@ static void refuse_as(struct routes *routes, const struct http_request *request,
 	refuse(request, response, err);
 }
 
-/* One line a second at most: a server that has too much to do must not do more for it. */
-static void shed(struct routes *routes, const struct http_request *request, struct http_response *response, const struct err *err)
-{
-	const struct http_stats *stats = routes->http->stats;
-	int64_t now = wall_seconds();
-	unsigned long long n = atomic_fetch_add(&routes->shed, 1) + 1;
-
-	refuse_as(routes, request, response, err);
-	if (atomic_exchange(&routes->shed_noted, now) != now)
-		log_line(LOG_WARN, "over a limit: %llu requests so far were answered ServiceUnavailable; now %u connections, %zu MB held by requests",
-			 n, atomic_load(&stats->connections), atomic_load(&stats->memory) / (1024 * 1024));
-}
-
 static void refuse_problem(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	struct err err = err_in(request->arena);
@@ -302,8 +303,8 @@ static void refuse_problem(struct routes *routes, const struct http_request *req
 	switch (request->problem) {
 	case HTTP_OVERLOADED:
 		err_default(&err, ERR_SERVICE_UNAVAILABLE);
-		shed(routes, request, response, &err);
-		return;
+		note_shed(routes);
+		break;
 	case HTTP_TOO_LARGE:
 		err_default(&err, ERR_REQUEST_TOO_LARGE);
 		break;

@@ -23,6 +23,8 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 		code = store_get(txn, table_items(item->table), item->row_key, arena, &item->image, err);
 		item->cost = (struct cost){.table = item->table};
 		item->cost.base.read = capacity_read(image_item_size(item->image), item->mode);
+		if (code == OK)
+			code = err_if_over(arena, err);
 	}
 	if (code != OK) {
 		store_abort(txn);
@@ -127,6 +129,8 @@ static bool visit_row(void *context, struct str key, struct str bytes)
 	struct str own = is_counted_only && !is_last ? STR_ABSENT : str_copy(visit->arena, bytes), base = own;
 	if (visit->needs_base || visit->filters_base)
 		visit->code = fetch_base(visit, &base);
+	if (visit->code == OK)
+		visit->code = err_if_over(visit->arena, visit->err);
 	if (visit->code != OK)
 		return false;
 	visit->rows = arena_room(visit->arena, visit->rows, visit->n, sizeof(*visit->rows));

@@ -240,6 +240,8 @@ static enum code run_all(struct run *run, struct err *err)
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
 
+		if (code == OK)
+			code = err_if_over(run->arena, reasons ? &own : err);
 		if (code != OK && (!reasons || !write_is_reason(code))) {
 			if (reasons)
 				*err = own;
@@ -298,6 +300,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	for (size_t i = 0; i < run->n; i++)
 		count_sizes(&run->writes[i], run->sizes[i], false);
 	code = store_commit(run->txn, err);
+	if (code == OK)
+		arena_pardon(run->arena);
 	for (size_t i = 0; i < run->n && code != OK; i++)
 		count_sizes(&run->writes[i], run->sizes[i], true);
 	return code;

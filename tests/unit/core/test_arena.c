@@ -50,5 +50,77 @@ TEST(an_array_has_room_for_one_more)
 	arena_free(arena);
 }
 
-TEST_MAIN(TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
+#define MB ((size_t)1024 * 1024)
+
+TEST(small_requests_do_not_count)
+{
+	struct arena_budget budget = {.limit = 0};
+	struct arena *arena = arena_new_within(0, &budget);
+
+	(void)arena_bytes(arena, 10000);
+	CHECK_INT(budget.held, 0);
+	CHECK(!arena_is_over(arena));
+	arena_free(arena);
+}
+
+TEST(arenas_share_a_budget)
+{
+	struct arena_budget budget = {.limit = 32 * MB};
+	struct arena *a = arena_new_within(0, &budget), *b = arena_new_within(0, &budget);
+
+	(void)arena_bytes(a, 20 * MB);
+	CHECK(budget.held >= 20 * MB && budget.held < 21 * MB);
+	CHECK_INT(arena_held(a), budget.held);
+	CHECK_INT(arena_held(b), 0);
+	memset(arena_bytes(b, 20 * MB), 1, 20 * MB); /* it gets what it asks for */
+	CHECK(arena_is_over(b) && !arena_is_over(a));
+	arena_reset(b);
+	CHECK(!arena_is_over(b));
+	CHECK_INT(arena_held(a), budget.held);
+	arena_free(a);
+	CHECK_INT(budget.held, 0);
+	(void)arena_bytes(b, 20 * MB);
+	CHECK(!arena_is_over(b));
+	arena_free(b);
+	CHECK_INT(budget.held, 0);
+}
+
+TEST(many_small_allocations_count)
+{
+	struct arena_budget budget = {.limit = 3 * MB};
+	struct arena *arena = arena_new_within(64 * 1024, &budget);
+
+	for (int round = 0; round < 3; round++) {
+		size_t n = 0;
+
+		for (; !arena_is_over(arena); n += 100)
+			(void)arena_alloc(arena, 100);
+		CHECK(n > 1 * MB && n < 4 * MB);
+		CHECK(budget.held > 3 * MB && budget.held < 8 * MB);
+		arena_reset(arena);
+		CHECK_INT(budget.held, 0); /* what is kept is not in use */
+	}
+	arena_free(arena);
+}
+
+TEST(what_is_pardoned_is_not_over)
+{
+	struct arena_budget budget = {.limit = 0};
+	struct arena *arena = arena_new_within(0, &budget);
+
+	(void)arena_bytes(arena, MB);
+	CHECK(arena_is_over(arena));
+	arena_pardon(arena);
+	(void)arena_bytes(arena, MB);
+	CHECK(!arena_is_over(arena));
+	CHECK(arena_held(arena) >= 2 * MB);
+	arena_reset(arena);
+	(void)arena_bytes(arena, MB);
+	CHECK(arena_is_over(arena));
+	arena_free(arena);
+	CHECK_INT(budget.held, 0);
+}
+
+TEST_MAIN(TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(many_small_allocations_count),
+	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))

@@ -208,8 +208,7 @@ static inline bool world_dump_row(void *context, struct str key, struct str valu
 	return true;
 }
 
-/* Every row of every keyspace; of streams without their keys, the sequence numbers, which have gaps where transactions failed. */
-static inline struct str world_bytes(struct world *world, struct arena *arena)
+static inline struct str world_bytes_of(struct world *world, struct arena *arena, bool has_streams)
 {
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct world_dump dump = {.buf = buf_in(arena)};
@@ -219,6 +218,8 @@ static inline struct str world_bytes(struct world *world, struct arena *arena)
 	CHECK_INT(store_begin(world->store, STORE_READ, &txn, &err), OK);
 	for (uint64_t table = 0; table < WORLD_TABLES; table++) {
 		for (uint32_t part = 0; part < (table ? WORLD_PARTS : SYSTEM_PART_COUNT); part += part == PART_EXPIRY && table ? PART_INDEX - PART_EXPIRY : 1) {
+			if (table > 0 && part == PART_STREAM && !has_streams)
+				continue;
 			dump.has_keys = table == 0 || part != PART_STREAM;
 			buf_printf(&dump.buf, "\n%llu/%u:", (unsigned long long)table, part);
 			enum code code = store_scan(txn, (struct keyspace){table, part}, &all, world_dump_row, &dump, &err);
@@ -228,6 +229,18 @@ static inline struct str world_bytes(struct world *world, struct arena *arena)
 	}
 	CHECK_INT(store_commit(txn, &err), OK);
 	return buf_str(&dump.buf);
+}
+
+/* Every row of every keyspace; of streams without their keys, the sequence numbers, which have gaps where transactions failed. */
+static inline struct str world_bytes(struct world *world, struct arena *arena)
+{
+	return world_bytes_of(world, arena, true);
+}
+
+/* The same without streams, whose shards begin at such numbers too. */
+static inline struct str world_bytes_but_streams(struct world *world, struct arena *arena)
+{
+	return world_bytes_of(world, arena, false);
 }
 
 /* Does what is left to do on indexes in the background. */
