@@ -1,6 +1,7 @@
 """Load and limits: a thousand connections, slow clients, clients that never read; over a limit requests are shed, and the others are served."""
 import gzip
 import json
+import re
 import resource
 import selectors
 import threading
@@ -14,6 +15,7 @@ from harness import Server, create_app, run, until
 
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+SLACK = 64 * 1024 * 1024  # beyond the limit of memory: what four workers take in one step
 MANY = min(1000, min(hard, 8192) - 600)
 
 
@@ -115,36 +117,131 @@ def silent_connections_over_the_limit_end():
 
 
 def replies_that_nobody_reads():
-    server = Server("--memory-limit-mb", "16", "--request-timeout", "5")
-    body = table_of_large_items(server)
+    server = Server("--memory-limit-mb", "128", "--request-timeout", "5")
+    large = raw.request("BatchGetItem", table_of_large_items(server))
     deaf = []
-    for _ in range(6):
+    for _ in range(8):
         s = raw.connect(server, receive_buffer=4096)
-        s.sendall(raw.request("BatchGetItem", body))
+        s.sendall(large)
         deaf.append(s)
-    until(lambda: raw.ask(server, raw.request()).status == 503, "memory is not limited")
-    assert raw.ask(server, raw.GET_HEALTH).status == 200
-    until(lambda: raw.ask(server, raw.request()).status == 200, "memory does not come back")
+    until(lambda: raw.ask(server, large).status == 503, "memory is not limited")
+    assert raw.figures(server)["dynalith_requests_shed_total"] >= 1
+    for _ in range(20):  # small ones need next to nothing
+        assert raw.ask(server, raw.request()).status == 200
+    until(lambda: raw.ask(server, large).status == 200, "memory does not come back")
     [s.close() for s in deaf]
     settled(server)
     server.stop()
 
 
 def bodies_that_do_not_end():
-    server = Server("--memory-limit-mb", "16")
-    hog, late = raw.connect(server), raw.connect(server)
-    size = 10_000_000
-    hog.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * (size - 1))
-    until(lambda: raw.figures(server)["dynalith_request_memory_bytes"] > size - 100_000, "the body does not count")
+    server = Server("--memory-limit-mb", "64")
+    hogs, late = [raw.connect(server) for _ in range(3)], raw.connect(server)
+    size = 15_000_000
+    for hog in hogs:
+        hog.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * (size - 1))
+    until(lambda: raw.figures(server)["dynalith_request_memory_bytes"] > 3 * size, "the bodies do not count")
     late.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * size)
     assert raw.read_reply(late).status == 503
     late.sendall(raw.request())  # its connection is as good as before
     assert raw.read_reply(late).status == 200
-    hog.sendall(b" ")
-    assert raw.read_reply(hog).status == 400
+    for hog in hogs:
+        hog.sendall(b" ")
+        assert raw.read_reply(hog).status == 400
     late.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * size)
     assert raw.read_reply(late).status == 400
-    [s.close() for s in (hog, late)]
+    [s.close() for s in (*hogs, late)]
+    settled(server)
+    server.stop()
+
+
+NAME = "PLACE-OF-THE-NAME"
+WIDE = [json.dumps({"PutRequest": {"Item": {"PK": {"S": NAME}, "SK": {"S": str(i)}, **{f"a{k:05}": {"S": ""} for k in range(35_000)}}}},
+                   separators=(",", ":")) for i in range(25)]
+
+
+def wide_batch(name, n=25):
+    """A legal BatchWriteItem, 600,000 bytes for each item: what is made of it takes fourteen times as much."""
+    return raw.request("BatchWriteItem", ('{"RequestItems":{"app":[' + ",".join(WIDE[:n]) + "]}}").replace(NAME, name).encode())
+
+
+def written(client, name):
+    pages = client.get_paginator("query").paginate(TableName="app", KeyConditionExpression="PK = :p", ExpressionAttributeValues={":p": {"S": name}}, Select="COUNT")
+    return sum(page["Count"] for page in pages)
+
+
+def what_is_made_of_a_body_counts():
+    """A request is refused where it takes more, whole; others are served meanwhile and afterwards."""
+    server = Server("--memory-limit-mb", "64")
+    client = server.client()
+    create_app(client)
+    for _ in range(3):
+        reply = raw.ask(server, wide_batch("large"))
+        assert reply.status == 503 and json.loads(reply.body)["__type"].endswith("#ServiceUnavailable"), reply.body
+    assert written(client, "large") == 0
+    assert raw.ask(server, wide_batch("small", n=2)).status == 200 and written(client, "small") == 2
+    f = raw.figures(server)
+    assert f["dynalith_requests_shed_total"] == 3
+    client.close()
+    settled(server)
+    server.stop()
+
+
+def large_requests_share_the_memory():
+    """With the limit as it is by default: each comes through alone; of many at once some are refused, none is half done, and the process stays small."""
+    server = Server("--threads", "4", disk=True)
+    client = server.client()
+    create_app(client)
+    most, at_first = 512 * 1024 * 1024, raw.figures(server)["process_resident_memory_bytes"]
+    assert raw.ask(server, wide_batch("alone")).status == 200 and written(client, "alone") == 25
+    statuses = [[] for _ in range(6)]
+
+    def send(i):
+        for k in range(3):
+            statuses[i].append(raw.ask(server, wide_batch(f"{i}-{k}")).status)
+    threads = [threading.Thread(target=send, args=(i,)) for i in range(len(statuses))]
+    [t.start() for t in threads]
+    while any(t.is_alive() for t in threads):
+        assert raw.figures(server)["dynalith_request_memory_bytes"] < most + SLACK
+        time.sleep(0.01)
+    if at_first < 40_000_000:  # no sanitizer's memory beside the server's own
+        peak = re.search(r"VmHWM:\s+(\d+) kB", open(f"/proc/{server.process.pid}/status").read()).group(1)
+        assert int(peak) * 1024 < at_first + most + SLACK, peak
+    for i, of_one in enumerate(statuses):
+        for k, status in enumerate(of_one):
+            assert (status, written(client, f"{i}-{k}")) in ((200, 25), (503, 0)), (status, i, k)
+    assert raw.ask(server, wide_batch("again")).status == 200
+    client.close()
+    settled(server)
+    server.stop()
+
+
+def an_answer_alone_is_held_until_it_is_sent():
+    server = Server("--memory-limit-mb", "128")
+    keys = table_of_large_items(server, n=16)
+    padded = keys[:-1] + b" " * 14_000_000 + keys[-1:]
+    deaf = raw.connect(server, receive_buffer=4096)
+    deaf.sendall(raw.request("BatchGetItem", padded))
+    assert len(deaf.recv(1)) == 1
+    assert 4_000_000 < raw.figures(server)["dynalith_request_memory_bytes"] < 15_000_000
+    deaf.close()
+    settled(server)
+    server.stop()
+
+
+def who_has_the_answer_finds_room():
+    """Whatever a request held is free when its answer is there, also where it was refused."""
+    server = Server("--memory-limit-mb", "64", "--threads", "4")
+    large = wide_batch("large")
+    medium = raw.request("ListTables", b'{"Limit":1,"x":"' + b"x" * 8_000_000 + b'"}')
+    for i in range(10):
+        with raw.connect(server) as one, raw.connect(server) as other:
+            other.sendall(raw.request())
+            assert raw.read_reply(other).status == 200
+            one.sendall(large)
+            assert raw.read_reply(one).status in (400, 503)
+            other.sendall(medium if i % 2 else raw.request())
+            assert raw.read_reply(other).status == 200
     settled(server)
     server.stop()
 
@@ -298,4 +395,5 @@ def few_files():
 
 
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
+               what_is_made_of_a_body_counts, large_requests_share_the_memory, an_answer_alone_is_held_until_it_is_sent, who_has_the_answer_finds_room,
                slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout, body_limit, many_of_everything, few_files])
