@@ -85,10 +85,10 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 	const struct node **args = ARENA_ARRAY(arena, const struct node *, n + 1);
 
 	args[0] = path;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !arena_is_over(arena); i++)
 		args[i + 1] = node_value(arena, values[i]);
 	*out = node_new(arena, comparison->kind, (unsigned)n + 1, args);
-	return OK;
+	return err_if_over(arena, err);
 }
 
 /* A balanced tree: a request may have more conditions than recursion should be deep. */
@@ -169,6 +169,8 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 	for (size_t i = 0; i < expected->n; i++) {
 		enum code code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i], err);
 
+		if (!code)
+			code = err_if_over(arena, err);
 		if (code)
 			return code;
 	}
@@ -195,6 +197,8 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 	for (size_t i = 0; i < filter->n; i++) {
 		enum code code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i], err);
 
+		if (!code)
+			code = err_if_over(arena, err);
 		if (code)
 			return code;
 	}
@@ -215,6 +219,8 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 	for (size_t i = 0; i < conditions->n; i++) {
 		enum code code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
 
+		if (!code)
+			code = err_if_over(arena, err);
 		if (code)
 			return code;
 		if (!comparisons[conditions->v[i].value.comparison_operator].is_range)
@@ -277,6 +283,8 @@ enum code legacy_updates(struct arena *arena, const struct attribute_updates *up
 	for (size_t i = 0; i < update->n; i++) {
 		enum code code = lower_update(arena, updates->v[i].key, &updates->v[i].value, &update->actions[i], err);
 
+		if (!code)
+			code = err_if_over(arena, err);
 		if (code)
 			return code;
 	}
@@ -301,6 +309,8 @@ enum code legacy_projection(struct arena *arena, const struct attribute_name_lis
 			return err_set(err, MSG_LEGACY_EMPTY_NAME);
 		projection->paths[i] = path_of_name(arena, names->v[i]);
 		sorted[i].name = names->v[i];
+		if (arena_is_over(arena))
+			return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	}
 	if (!value_sort_members(sorted, names->n, &duplicate))
 		return err_set(err, MSG_ATTRIBUTE_TWICE, STR_ARG(duplicate));

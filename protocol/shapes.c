@@ -199,8 +199,6 @@ static bool is_checked_later(const struct shape *shape)
 
 static enum code bind_enum(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, int *out)
 {
-	struct buf set = buf_in(walk->arena);
-
 	if (json_type(json) != JSON_STRING)
 		return scalar_error(walk, json, "String");
 	struct str text = json_string(walk->arena, json);
@@ -209,12 +207,14 @@ static enum code bind_enum(struct walk *walk, const struct shape *shape, const s
 			*out = (int)i + 1;
 			return OK;
 		}
-		buf_printf(&set, "%s%s", i ? ", " : "", shape->texts[i]);
 	}
 	if (is_checked_later(shape)) {
 		*out = (int)shape->count + 1;
 		return OK;
 	}
+	struct buf set = buf_in(walk->arena);
+	for (size_t i = 0; i < shape->count; i++)
+		buf_printf(&set, "%s%s", i ? ", " : "", shape->texts[i]);
 	constraint(walk, place, text, "Member must satisfy enum value set: [" STR_FMT "]", STR_ARG(buf_str(&set)));
 	return OK;
 }
@@ -578,6 +578,8 @@ static enum code bind_structure(struct walk *walk, const struct shape *shape, co
 		return err_set(walk->err, MSG_TYPE_COLLECTION, str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->name).p);
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_PAYLOAD);
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (size_t i = 0; i < shape->count; i++) {
 		const struct shape_member *member = &shape->members[i];
 		struct place here = {place, str_of(member->name), 0, true};
