@@ -275,7 +275,11 @@ static enum code parse(struct call *call, struct str text, const struct json **r
 
 	if (text.n > POLICY_BYTES_MAX)
 		return err_set(err, MSG_POLICY_SIZE, POLICY_BYTES_MAX);
-	if (json_parse(call->arena, text, root, &unused) != OK)
+	enum code code = json_parse(call->arena, text, root, &unused);
+
+	if (code == ERR_SERVICE_UNAVAILABLE)
+		return err_default(err, code);
+	if (code != OK)
 		return err_set(err, MSG_POLICY_DOCUMENT, "This policy contains invalid Json");
 	if (json_type(*root) == JSON_NULL)
 		return err_set(err, MSG_POLICY_DOCUMENT, "This text appears not to be a policy");

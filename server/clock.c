@@ -141,7 +141,11 @@ static enum code read_turn(struct str body, struct turn *turn, struct err *err)
 	*turn = (struct turn){0};
 	if (body.n == 0)
 		return OK;
-	if (json_parse(err->arena, body, &root, err) != OK || json_type(root) != JSON_OBJECT)
+	enum code code = json_parse(err->arena, body, &root, err);
+
+	if (code == ERR_SERVICE_UNAVAILABLE)
+		return code;
+	if (code != OK || json_type(root) != JSON_OBJECT)
 		return err_set(err, MSG_CLOCK_BODY);
 	for (const struct json *member = json_first(root); member; member = json_next(member)) {
 		struct str name = json_name(err->arena, member);
