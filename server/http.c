@@ -17,6 +17,7 @@
 #include "server/connections.h"
 #include "server/crash.h"
 #include "server/gzip.h"
+#include "storage/monotonic.h"
 
 #define ARENA_KEEP (512 * 1024)      /* bytes an idle exchange keeps */
 #define EXCHANGES_KEPT 64            /* idle exchanges kept */
@@ -545,23 +546,15 @@ unsigned http_port(const struct http *http)
 	return info ? info->port : http->options.port;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void http_stop(struct http *http, unsigned wait_ms)
 {
 	const struct timespec moment = {0, 1000000};
-	int64_t end_ms = now_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
+	int64_t end_ms = monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
 	/* not by MHD_quiesce_daemon(): it removes the listening socket from the workers' epoll sets beneath them, and a worker
 	   that was about to remove it itself ends the process (libmicrohttpd 0.9.75) */
 	atomic_store(&http->is_stopping, true);
-	while (atomic_load(&http->options.stats->requests) > 0 && now_ms() < end_ms)
+	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
 	MHD_stop_daemon(http->daemon);
 	while (http->idle) {
