@@ -1,5 +1,6 @@
 #include "server/connections.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define CONNECTIONS_MIN 16
+#define LATE_MS 1000 /* a thread that is not busy comes to a socket much sooner */
 #define NEVER INT64_MAX
 
 struct connection {
@@ -20,8 +22,9 @@ struct connection {
 	struct connection *previous, *next;
 	int fd;
 	bool is_over;
-	atomic_bool is_waiting;
-	_Atomic int64_t until_ms; /* when the phase ends */
+	atomic_int phase;
+	_Atomic int64_t until_ms;   /* when the phase ends */
+	_Atomic int64_t touched_ms; /* when its thread last came to it */
 };
 
 struct connections {
@@ -47,24 +50,40 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* A request that came and was not read yet is late by our fault. */
-static bool is_our_fault(const struct connection *connection)
+/*
+ * What came and was not read yet, and what could be sent and was not, is late by our fault: the connection's thread is busy with others. One
+ * that sends without end is read all the time, and has no such excuse.
+ */
+static bool is_our_fault(const struct connection *connection, int64_t now)
 {
+	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(&connection->phase, memory_order_relaxed);
+	struct pollfd room = {connection->fd, POLLOUT, 0};
 	int unread = 0;
 
-	return atomic_load_explicit(&connection->is_waiting, memory_order_relaxed) && !connection->is_over &&
-	       ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
+	if (connection->is_over)
+		return false;
+	if (phase == CONNECTION_SENDING)
+		return poll(&room, 1, 0) == 1 && room.revents == POLLOUT;
+	if (phase == CONNECTION_RECEIVING && now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed) < LATE_MS)
+		return false;
+	return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
 static void shut_late(struct connections *connections)
 {
-	int64_t now = now_ms();
+	int64_t now = now_ms(), anew = now + 1000LL * connections->options.request_s;
 
 	for (struct connection *at = connections->first; at; at = at->next) {
-		if (atomic_load_explicit(&at->until_ms, memory_order_relaxed) <= now && !is_our_fault(at)) {
+		int64_t until = atomic_load_explicit(&at->until_ms, memory_order_relaxed);
+
+		if (until > now)
+			continue;
+		bool is_excused = is_our_fault(at, now);
+		/* not where it began another phase meanwhile */
+		if (is_excused)
+			atomic_compare_exchange_strong_explicit(&at->until_ms, &until, anew, memory_order_relaxed, memory_order_relaxed);
+		else if (atomic_compare_exchange_strong_explicit(&at->until_ms, &until, NEVER, memory_order_relaxed, memory_order_relaxed))
 			shutdown(at->fd, SHUT_RDWR);
-			atomic_store_explicit(&at->until_ms, NEVER, memory_order_relaxed);
-		}
 	}
 }
 
@@ -124,7 +143,8 @@ struct connection *connections_add(struct connections *connections, int fd)
 	pthread_mutex_lock(&connections->mutex);
 	connection->is_over = connections->count >= connections->options.limit;
 	connections->count += !connection->is_over; /* those beyond the limit do not keep others out */
-	atomic_init(&connection->is_waiting, true);
+	atomic_init(&connection->phase, CONNECTION_WAITING);
+	atomic_init(&connection->touched_ms, 0);
 	atomic_init(&connection->until_ms, now_ms() + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));
 	connection->next = connections->first;
 	if (connection->next)
@@ -158,14 +178,22 @@ bool connection_is_over(const struct connection *connection)
 void connection_enter(struct connection *connection, enum connection_phase phase)
 {
 	const struct connections_options *options = &connection->all->options;
-	int64_t until = NEVER;
+	int64_t now, until = NEVER;
 
 	if (connection->is_over)
 		return;
-	if (phase != CONNECTION_WORKING)
-		until = now_ms() + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s : options->request_s);
-	atomic_store_explicit(&connection->is_waiting, phase == CONNECTION_WAITING, memory_order_relaxed);
+	if (phase != CONNECTION_WORKING) {
+		now = now_ms();
+		until = now + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s : options->request_s);
+		atomic_store_explicit(&connection->touched_ms, now, memory_order_relaxed);
+	}
+	atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
 	atomic_store_explicit(&connection->until_ms, until, memory_order_relaxed);
+}
+
+void connection_touch(struct connection *connection)
+{
+	atomic_store_explicit(&connection->touched_ms, now_ms(), memory_order_relaxed);
 }
 
 unsigned connections_make_room(unsigned wanted)

@@ -3,7 +3,8 @@
  *
  * libmicrohttpd's timeout begins anew with every byte, so a client that sends or takes one now and then would keep its connection and what
  * it holds for ever. Here each phase of a connection has an end: a thread looks once a second and shuts the sockets down whose time is
- * over; libmicrohttpd then closes them. Its own timeout stays off: it would also end a connection whose request waits for a busy worker.
+ * over; libmicrohttpd then closes them. Its own timeout stays off: it would also end a connection whose request waits for a busy worker. Where
+ * the end of a phase finds bytes that nobody reads, or room for an answer that nobody sends, the worker is late, and the phase has its time anew.
  *
  * It also counts: a connection beyond the limit is "over". It is let in nevertheless, for a short while, so that it can be told
  * by an answer that SDKs retry, in place of waiting unheard in the kernel's backlog.
@@ -47,6 +48,9 @@ bool connection_is_over(const struct connection *connection);
 
 /* Begins a phase; cheap, by the connection's own thread. */
 void connection_enter(struct connection *connection, enum connection_phase phase);
+
+/* A piece of a request was read; as cheap, by the same thread. */
+void connection_touch(struct connection *connection);
 
 /*
  * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Returns the connections that there is

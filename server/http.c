@@ -342,6 +342,7 @@ static size_t room_for(const struct exchange *exchange, size_t n)
 
 static void collect(struct exchange *exchange, const char *data, size_t n)
 {
+	connection_touch(exchange->connection);
 	if (exchange->problem != HTTP_FINE)
 		return;
 	if (exchange->body_n + n > exchange->http->options.body_limit) {

@@ -329,6 +329,35 @@ def busy_for_longer_than_the_idle_timeout():
     server.stop()
 
 
+def busy_for_longer_than_the_request_timeout():
+    """Nor is a request given up, or an answer cut, while the server is what they wait for."""
+    server = Server("--threads", "1", "--request-timeout", "2")
+    large = raw.request("BatchGetItem", table_of_large_items(server))
+    condition = " OR ".join(["contains(body, :v)"] * 150)
+    search = raw.request("Scan", json.dumps({"TableName": "app", "Limit": 3, "FilterExpression": condition, "ExpressionAttributeValues": {":v": {"S": "xy"}}}).encode())
+    begin = time.monotonic()
+    assert raw.ask(server, search).status == 200
+    n = max(4, round(6 / (time.monotonic() - begin)))  # for some seconds' work
+    busy, late, taker = [raw.connect(server) for _ in range(n)], raw.connect(server), raw.connect(server, receive_buffer=4096)
+    late.sendall(raw.head("ListTables", b"Content-Length: 1000") + b"\r\n{")
+    taker.sendall(large)
+    assert taker.recv(1) == b"H"
+    for s in busy:
+        s.sendall(search)
+    time.sleep(0.3)
+    late.sendall(b" " * 998 + b"}")
+    left = 1
+    while left < 14_000_000:
+        piece = taker.recv(1_000_000)
+        assert piece, f"the answer ended after {left} bytes"
+        left += len(piece)
+    for s in busy + [late]:
+        assert raw.read_reply(s).status == 200
+        s.close()
+    taker.close()
+    server.stop()
+
+
 def body_limit():
     server = Server("--body-limit-mb", "1")
     pad = lambda n: b'{"TableName":"none"' + b" " * n + b"}"
@@ -396,4 +425,5 @@ def few_files():
 
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
                what_is_made_of_a_body_counts, large_requests_share_the_memory, an_answer_alone_is_held_until_it_is_sent, who_has_the_answer_finds_room,
-               slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout, body_limit, many_of_everything, few_files])
+               slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout,
+               busy_for_longer_than_the_request_timeout, body_limit, many_of_everything, few_files])

@@ -87,6 +87,58 @@ TEST(a_request_that_waits_for_us_is_not_late)
 	connections_free(all);
 }
 
+/* Shut, recv() gives 0; else there is nothing, or what was sent. */
+static bool is_shut(int peer)
+{
+	char byte;
+
+	return recv(peer, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+}
+
+TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
+{
+	const struct connections_options options = {2, 100, 1};
+	struct connections *all = connections_new(&options);
+	int own[2], peer[2];
+	struct connection *unread = add(all, &own[0], &peer[0]), *endless = add(all, &own[1], &peer[1]);
+
+	connection_enter(unread, CONNECTION_RECEIVING);
+	connection_enter(endless, CONNECTION_RECEIVING);
+	CHECK_INT(send(peer[0], "x", 1, 0), 1);
+	CHECK_INT(send(peer[1], "x", 1, 0), 1);
+	for (int i = 0; i < 10000 && !is_shut(peer[1]); i++) {
+		connection_touch(endless);
+		usleep(1000);
+	}
+	CHECK(is_shut(peer[1]));
+	CHECK(!is_shut(peer[0]));
+	drop(unread, own[0], peer[0]);
+	drop(endless, own[1], peer[1]);
+	connections_free(all);
+}
+
+TEST(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is)
+{
+	const struct connections_options options = {2, 100, 1};
+	struct connections *all = connections_new(&options);
+	static char bytes[1 << 16];
+	int own[2], peer[2];
+	struct connection *ours = add(all, &own[0], &peer[0]), *deaf = add(all, &own[1], &peer[1]);
+
+	while (send(own[1], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	connection_enter(ours, CONNECTION_SENDING);
+	connection_enter(deaf, CONNECTION_SENDING);
+	sleep(4);
+	CHECK(!is_shut(peer[0]));
+	while (recv(peer[1], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	CHECK(is_shut(peer[1]));
+	drop(ours, own[0], peer[0]);
+	drop(deaf, own[1], peer[1]);
+	connections_free(all);
+}
+
 TEST(open_files_are_raised)
 {
 	struct rlimit before, after;
@@ -105,4 +157,6 @@ TEST(open_files_are_raised)
 }
 
 TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
+	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
+	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
 	  TEST_CASE(open_files_are_raised))
