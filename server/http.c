@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -55,6 +56,15 @@ struct http {
 	struct exchange *idle;
 	unsigned idle_count;
 };
+
+/*
+ * The C library's, for libmicrohttpd 0.9.75. Where it gets as many events as it asked for, 128, it asks for more, and for as long as it takes,
+ * before it looks at those it has: so many clients that came at once and wait for their answers would wait for ever. It never gets them all.
+ */
+int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
+{
+	return epoll_pwait(fd, events, max > 1 ? max - 1 : max, timeout, NULL);
+}
 
 static struct exchange *exchange_new(struct http *http)
 {

@@ -4,10 +4,11 @@
  */
 #include "tests/unit/protocol/world.h"
 
-#define PADS 5 /* bytes taken before the request: so it is stopped elsewhere */
-#define PAD 3100
+#define PADS 3 /* bytes taken before the request: so it is stopped elsewhere */
+#define PAD 5100
 #define STEPS_MAX 400
 #define NO_LIMIT ((size_t)1 << 40)
+#define STEP ((size_t)9 << 17) /* bytes that what is done between two looks takes at most: a chunk; all of it takes several */
 
 static struct arena_budget budget;
 static struct arena *texts;
@@ -25,6 +26,19 @@ static const char *attributes(size_t n)
 
 	for (int i = 0; buf.n < n; i++)
 		buf_printf(&buf, i % 3 ? ",'a%d':{'L':[{'N':'%d'},{'S':''},{'M':{'x':{'SS':['1','2']}}}]}" : ",'a%d':{'S':'some text %d'}", i, i);
+	buf_add_byte(&buf, 0);
+	return buf.p;
+}
+
+/* One attribute of `n` bytes: little is made of it before the writing, and much then. */
+static const char *text(size_t n)
+{
+	struct buf buf = buf_in(texts);
+
+	buf_add_lit(&buf, ",'v':{'S':'");
+	memset(buf_reserve(&buf, n), 'x', n);
+	buf.n += n;
+	buf_add_lit(&buf, "'}");
 	buf_add_byte(&buf, 0);
 	return buf.p;
 }
@@ -67,7 +81,7 @@ static struct world_request request(const char *op, const char *before, struct s
 /* What the others read. */
 static struct world_request beginning(void)
 {
-	return request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 20, attributes(3000)), "]}}");
+	return request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 20, text(60000)), "]}}");
 }
 
 static struct world world_within_budget(void)
@@ -105,7 +119,7 @@ static struct op_response call(struct world *world, struct world_request request
 }
 
 /* Stops the request at every chunk that it takes. How often it was refused. */
-static int stop_everywhere(struct world_request request, int status, size_t pad)
+static int stop_everywhere(struct world_request request, int status, size_t step, size_t pad)
 {
 	struct arena *scratch = arena_new(0);
 	struct world right = world_within_budget(), world = world_within_budget();
@@ -138,6 +152,7 @@ static int stop_everywhere(struct world_request request, int status, size_t pad)
 		fprintf(stderr, "%s, after %d refusals: " STR_FMT "\n", request.op, refused, STR_ARG(response.body));
 		test_failures++;
 	}
+	CHECK(arena_held(world.request) <= budget.limit + step);
 	budget.limit = NO_LIMIT;
 	world_free(&right);
 	world_free(&world);
@@ -146,13 +161,18 @@ static int stop_everywhere(struct world_request request, int status, size_t pad)
 	return refused;
 }
 
-static void check(struct world_request request, int status)
+static void check_step(struct world_request request, int status, size_t step)
 {
 	int refused = 0;
 
 	for (size_t i = 0; i < PADS && test_failures == 0; i++)
-		refused += stop_everywhere(request, status, i * PAD);
+		refused += stop_everywhere(request, status, step, i * PAD);
 	CHECK(refused > 0);
+}
+
+static void check(struct world_request request, int status)
+{
+	check_step(request, status, STEP);
 }
 
 static void begin(void)
@@ -174,16 +194,17 @@ TEST(a_write_that_is_refused_changes_nothing)
 	check(request("PutItem", "{'TableName':'tab','ReturnValues':'ALL_OLD','Item':", buf_str(&item), "}"), 200);
 	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET x=:x','ReturnValues':'ALL_NEW',"
 				    "'ExpressionAttributeValues':{':x':{'M':", buf_str(&item), "}}}"), 200);
-	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 25, attributes(4000)), "]}}"), 200);
-	check(request("TransactWriteItems", "{'TransactItems':[", list(TRANSACT_PUTS, 25, attributes(4000)), "]}"), 200);
-	check(request("ExecuteTransaction", "{'TransactStatements':[", list(INSERTS, 25, attributes(4000)), "]}"), 200);
+	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 25, text(60000)), "]}}"), 200);
+	check(request("TransactWriteItems", "{'TransactItems':[", list(TRANSACT_PUTS, 25, text(60000)), "]}"), 200);
+	check(request("ExecuteTransaction", "{'TransactStatements':[", list(INSERTS, 25, text(60000)), "]}"), 200);
 	end();
 }
 
 TEST(statements_of_a_batch_are_all_run_or_none)
 {
 	begin();
-	check(request("BatchExecuteStatement", "{'Statements':[", list(INSERTS, 25, attributes(4000)), "]}"), 200);
+	/* after the first there is no way back, whatever the others take */
+	check_step(request("BatchExecuteStatement", "{'Statements':[", list(INSERTS, 25, text(60000)), "]}"), 200, NO_LIMIT);
 	end();
 }
 
