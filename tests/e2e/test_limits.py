@@ -350,31 +350,24 @@ def as_many_at_once_as_libmicrohttpd_takes():
 
 
 def busy_for_longer_than_the_request_timeout():
-    """Nor is a request given up, or an answer cut, while the server is what they wait for."""
+    """Nor is a request given up while the server is what it waits for; answers: tests/unit/server/test_connections.c."""
     server = Server("--threads", "1", "--request-timeout", "2")
-    large = raw.request("BatchGetItem", table_of_large_items(server))
+    table_of_large_items(server, n=3)
     condition = " OR ".join(["contains(body, :v)"] * 150)
     search = raw.request("Scan", json.dumps({"TableName": "app", "Limit": 3, "FilterExpression": condition, "ExpressionAttributeValues": {":v": {"S": "xy"}}}).encode())
     begin = time.monotonic()
     assert raw.ask(server, search).status == 200
     n = max(4, round(6 / (time.monotonic() - begin)))  # for some seconds' work
-    busy, late, taker = [raw.connect(server) for _ in range(n)], raw.connect(server), raw.connect(server, receive_buffer=4096)
+    busy, late = [raw.connect(server) for _ in range(n)], raw.connect(server)
     late.sendall(raw.head("ListTables", b"Content-Length: 1000") + b"\r\n{")
-    taker.sendall(large)
-    assert taker.recv(1) == b"H"
+    time.sleep(0.3)
     for s in busy:
         s.sendall(search)
     time.sleep(0.3)
     late.sendall(b" " * 998 + b"}")
-    left = 1
-    while left < 14_000_000:
-        piece = taker.recv(1_000_000)
-        assert piece, f"the answer ended after {left} bytes"
-        left += len(piece)
     for s in busy + [late]:
         assert raw.read_reply(s).status == 200
         s.close()
-    taker.close()
     server.stop()
 
 
