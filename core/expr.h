@@ -83,6 +83,7 @@ struct update {
 struct projection {
 	size_t n;
 	const struct path **paths;
+	const struct path **ordered; /* the same, by their steps: how items are projected. Set by projection_order() */
 };
 
 /* The names and values that come with a request's expressions; one per request (or per transaction action). */
@@ -155,7 +156,10 @@ size_t update_charge(const struct update *update);
 /* The parts of `item` that the update's paths name: for UPDATED_OLD and UPDATED_NEW. An empty map where there are none. */
 struct value expr_updated(const struct update *update, struct arena *arena, const struct value *item);
 
-/* The projected item; an empty map where nothing matches. */
+/* Orders the paths, once for all items that are projected. What makes a projection calls it. */
+void projection_order(struct arena *arena, struct projection *projection);
+
+/* The projected item; an empty map where nothing matches. Takes no more time and memory than the item has, whatever the number of paths. */
 struct value expr_project(const struct projection *projection, const struct subject *subject);
 
 /* Whether any path of an update / projection / condition starts with the attribute (key checks: "part of the key"). */

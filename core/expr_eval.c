@@ -3,7 +3,7 @@
 #include "core/image.h"
 #include "core/number.h"
 
-#define LARGE_DEPTH 6 /* levels of AND and OR from which an item is decoded once, not for each attribute */
+#define PATHS_FEW 8 /* up to so many attributes are decoded where they are named; where there are more, the item is decoded once */
 
 const struct value *subject_attribute(const struct subject *subject, struct str name)
 {
@@ -11,8 +11,12 @@ const struct value *subject_attribute(const struct subject *subject, struct str 
 		return value_member(subject->item, name);
 	if (!str_is_set(subject->image))
 		return NULL;
-	struct value *value = ARENA_NEW(subject->arena, struct value);
-	return image_get(subject->arena, subject->image, name, value) && value_is_set(value) ? value : NULL;
+	struct value found, *value;
+	if (!image_get(subject->arena, subject->image, name, &found) || !value_is_set(&found))
+		return NULL;
+	value = ARENA_NEW(subject->arena, struct value);
+	*value = found;
+	return value;
 }
 
 struct subject subject_whole(const struct subject *subject)
@@ -31,8 +35,14 @@ const struct value *subject_path(const struct subject *subject, const struct pat
 	return value ? path_get(path, 1, value) : NULL;
 }
 
+/* Where a value lies that is computed: not in the arena, since a page has many rows. */
+struct room {
+	struct value value;
+	char bytes[NUMBER_MAX];
+};
+
 /* The value of an operand, or NULL where an attribute is missing. */
-static const struct value *operand(const struct node *node, const struct subject *subject)
+static const struct value *operand(const struct node *node, const struct subject *subject, struct room *room)
 {
 	if (node->kind == NODE_VALUE)
 		return &node->value;
@@ -40,14 +50,12 @@ static const struct value *operand(const struct node *node, const struct subject
 		return subject_path(subject, node->path);
 	if (node->kind != NODE_SIZE)
 		return NULL;
-	const struct value *of = operand(node->args[0], subject);
+	const struct value *of = operand(node->args[0], subject, room);
 	long size = of ? value_size_function(of) : -1;
 	if (size < 0)
 		return NULL;
-	struct value *value = ARENA_NEW(subject->arena, struct value);
-	char *bytes = arena_bytes(subject->arena, NUMBER_MAX);
-	*value = value_of_str(TYPE_N, (struct str){bytes, number_from_int(size, bytes)});
-	return value;
+	room->value = value_of_str(TYPE_N, (struct str){room->bytes, number_from_int(size, room->bytes)});
+	return &room->value;
 }
 
 static bool compare(enum node_kind kind, const struct value *a, const struct value *b)
@@ -84,10 +92,11 @@ static bool contains(const struct value *a, const struct value *b)
 
 static bool is_in(const struct node *node, const struct subject *subject)
 {
-	const struct value *value = operand(node->args[0], subject);
+	struct room room, other;
+	const struct value *value = operand(node->args[0], subject, &room);
 
 	for (unsigned i = 1; value && i < node->arg_count; i++) {
-		const struct value *candidate = operand(node->args[i], subject);
+		const struct value *candidate = operand(node->args[i], subject, &other);
 
 		if (candidate && value_equal(value, candidate))
 			return true;
@@ -97,16 +106,37 @@ static bool is_in(const struct node *node, const struct subject *subject)
 
 static bool is_between(const struct node *node, const struct subject *subject)
 {
-	const struct value *value = operand(node->args[0], subject);
+	struct room room, bound;
+	const struct value *value = operand(node->args[0], subject, &room);
 
-	return compare(NODE_GE, value, operand(node->args[1], subject)) && compare(NODE_LE, value, operand(node->args[2], subject));
+	return compare(NODE_GE, value, operand(node->args[1], subject, &bound)) &&
+	       compare(NODE_LE, value, operand(node->args[2], subject, &bound));
 }
 
 static bool has_type(const struct node *node, const struct subject *subject)
 {
-	const struct value *value = operand(node->args[0], subject);
+	struct room room;
+	const struct value *value = operand(node->args[0], subject, &room);
 
 	return value && (enum type)value->type == type_of_name(value_str(&node->args[1]->value));
+}
+
+static bool exists(const struct node *node, const struct subject *subject)
+{
+	struct room room;
+
+	return operand(node->args[0], subject, &room) != NULL;
+}
+
+/* What is said of two operands. */
+static bool is_true_of_two(const struct node *node, const struct subject *subject)
+{
+	struct room left, right;
+	const struct value *a = operand(node->args[0], subject, &left), *b = operand(node->args[1], subject, &right);
+
+	if (node->kind == NODE_BEGINS_WITH)
+		return begins_with(a, b);
+	return node->kind == NODE_CONTAINS ? contains(a, b) : compare(node->kind, a, b);
 }
 
 /* Depth is bounded by the parser. */
@@ -124,41 +154,14 @@ static bool holds(const struct node *node, const struct subject *subject)
 	case NODE_IN:
 		return is_in(node, subject);
 	case NODE_ATTRIBUTE_EXISTS:
-		return operand(node->args[0], subject) != NULL;
+		return exists(node, subject);
 	case NODE_ATTRIBUTE_NOT_EXISTS:
-		return operand(node->args[0], subject) == NULL;
+		return !exists(node, subject);
 	case NODE_ATTRIBUTE_TYPE:
 		return has_type(node, subject);
-	case NODE_BEGINS_WITH:
-		return begins_with(operand(node->args[0], subject), operand(node->args[1], subject));
-	case NODE_CONTAINS:
-		return contains(operand(node->args[0], subject), operand(node->args[1], subject));
 	default:
-		return compare(node->kind, operand(node->args[0], subject), operand(node->args[1], subject));
+		return is_true_of_two(node, subject);
 	}
-}
-
-/* Whether these are many conditions in a balanced tree: the old parameters', which no length of a text bounds. */
-static bool is_large(const struct node *node)
-{
-	const struct node *first = node, *last = node;
-
-	for (unsigned i = 0; i < LARGE_DEPTH; i++) {
-		if ((first->kind != NODE_AND && first->kind != NODE_OR) || (last->kind != NODE_AND && last->kind != NODE_OR))
-			return false;
-		first = first->args[0];
-		last = last->args[1];
-	}
-	return true;
-}
-
-bool expr_eval(const struct node *condition, const struct subject *subject)
-{
-	if (!is_large(condition))
-		return holds(condition, subject);
-	const struct subject whole = subject_whole(subject);
-
-	return holds(condition, &whole);
 }
 
 /* Depth is bounded by the parser. */
@@ -171,6 +174,31 @@ bool node_walk_paths(const struct node *node, path_visit *visit, void *context)
 			return false;
 	}
 	return true;
+}
+
+static bool count_path(void *context, const struct path *path)
+{
+	unsigned *left = context;
+
+	(void)path;
+	return (*left)-- > 0;
+}
+
+/* Whether so many attributes are named that each of them decoded anew, for every row of a page, would cost more than the page holds. */
+static bool is_large(const struct node *condition)
+{
+	unsigned left = PATHS_FEW;
+
+	return !node_walk_paths(condition, count_path, &left);
+}
+
+bool expr_eval(const struct node *condition, const struct subject *subject)
+{
+	if (!is_large(condition))
+		return holds(condition, subject);
+	const struct subject whole = subject_whole(subject);
+
+	return holds(condition, &whole);
 }
 
 struct str node_find_attribute(const struct node *node, const struct str *names, size_t n)

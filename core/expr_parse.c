@@ -392,5 +392,8 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 	projection->n = n;
 	projection->paths = ARENA_ARRAY(env->arena, const struct path *, n);
 	*out = projection;
-	return check_paths(&parser, raws, n, projection->paths);
+	code = check_paths(&parser, raws, n, projection->paths);
+	if (code == OK)
+		projection_order(env->arena, projection);
+	return code;
 }

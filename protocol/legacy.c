@@ -314,6 +314,7 @@ enum code legacy_projection(struct arena *arena, const struct attribute_name_lis
 	}
 	if (!value_sort_members(sorted, names->n, &duplicate))
 		return err_set(err, MSG_ATTRIBUTE_TWICE, STR_ARG(duplicate));
+	projection_order(arena, projection);
 	*out = projection;
 	return OK;
 }

@@ -74,7 +74,7 @@ static enum code lower_columns(struct pq_lowering *lowering, const struct pq_sta
 
 	if (in->is_star)
 		return OK;
-	columns->paths = (struct projection){n, ARENA_ARRAY(lowering->arena, const struct path *, n)};
+	columns->paths = (struct projection){.n = n, .paths = ARENA_ARRAY(lowering->arena, const struct path *, n)};
 	columns->names = ARENA_ARRAY(lowering->arena, struct str, n);
 	for (size_t i = 0; i < n; i++) {
 		enum code code = check_column(lowering, in->columns.v[i]);

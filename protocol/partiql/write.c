@@ -4,6 +4,8 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 
+#define COLUMNS_FEW 8 /* up to so many are decoded one by one; where there are more, the item is decoded once */
+
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
 {
 	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
@@ -214,6 +216,8 @@ void partiql_respond_item(struct call *call, const struct partiql_columns *colum
 		json_out_image(&call->out, image);
 		return;
 	}
+	if (columns->paths.n > COLUMNS_FEW)
+		subject = subject_whole(&subject);
 	json_out_open(&call->out, '{');
 	for (size_t i = 0; i < columns->paths.n; i++) {
 		const struct value *value = subject_path(&subject, columns->paths.paths[i]);

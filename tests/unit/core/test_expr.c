@@ -291,6 +291,42 @@ TEST(projections)
 	CHECK(expr_parse_projection(&e, STR("pk,"), &projection, &err) == ERR_VALIDATION);
 }
 
+/* A page has many rows: what one of them takes must not grow with the request. */
+TEST(many_paths_take_no_more_memory_than_the_item)
+{
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	struct value item = sample(), out;
+	struct buf image = buf_in(arena), paths = buf_in(arena), sizes = buf_in(arena), contents = buf_in(arena);
+	struct projection *projection;
+	const struct node *filter, *search;
+
+	buf_add_lit(&paths, "m.y, l[2], pk");
+	buf_add_lit(&sizes, "size(pk) > :n");
+	buf_add_lit(&contents, "contains(l, :h)");
+	for (int i = 0; i < 300; i++)
+		buf_printf(&paths, ", p%d.x", i);
+	for (int i = 0; i < 100; i++) {
+		buf_add_lit(&sizes, " OR size(pk) > :n");
+		buf_add_lit(&contents, " OR contains(l, :h)");
+	}
+	image_encode(&item, &image);
+	CHECK(expr_parse_projection(&e, buf_str(&paths), &projection, &err) == OK);
+	CHECK(expr_parse_condition(&e, EXPR_FILTER, buf_str(&sizes), &filter, &err) == OK);
+	CHECK(expr_parse_condition(&e, EXPR_FILTER, buf_str(&contents), &search, &err) == OK);
+	struct subject subject = {arena, NULL, buf_str(&image)};
+	size_t used = arena_used(arena);
+	out = expr_project(projection, &subject);
+	CHECK(arena_used(arena) - used < 1000);
+	CHECK_INT(out.n, 3);
+	CHECK_STR(out.members[0].name, "l");
+	CHECK_STR(out.members[2].name, "pk");
+	used = arena_used(arena);
+	CHECK(!expr_eval(filter, &subject));
+	CHECK(!expr_eval(search, &subject));
+	CHECK(arena_used(arena) - used < 2000);
+}
+
 TEST(unused_names_and_values)
 {
 	struct expr_env e = env();
@@ -340,7 +376,8 @@ int main(void)
 	static const struct test_case cases[] = {
 		TEST_CASE(conditions_hold_or_not), TEST_CASE(condition_errors), TEST_CASE(hostile_nesting_is_refused), TEST_CASE(updates),
 		TEST_CASE(many_steps_copy_a_container_once),
-		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections), TEST_CASE(unused_names_and_values),
+		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections),
+		TEST_CASE(many_paths_take_no_more_memory_than_the_item), TEST_CASE(unused_names_and_values),
 		TEST_CASE(reserved_words), TEST_CASE(an_update_is_charged_by_its_text),
 	};
 

@@ -209,7 +209,7 @@ TEST(indexes_and_select)
 	struct index local = global, full = {.name = STR("all"), .projection = PROJECT_ALL};
 	const struct path *paths[] = {path_of_name(arena, STR("pk")), path_of_name(arena, STR("z")),
 				      path_of_name(arena, STR("zz")), path_of_name(arena, STR("z"))};
-	struct projection known = {1, paths}, unknown = {4, paths};
+	struct projection known = {.n = 1, .paths = paths}, unknown = {.n = 4, .paths = paths};
 	enum read_select select;
 
 	local.is_local = true;
