@@ -72,5 +72,6 @@
 #define MSG_UPDATE_OPERAND ERR_VALIDATION, "An operand in the update expression has an incorrect data type"
 #define MSG_UPDATE_PATH ERR_VALIDATION, "The document path provided in the update expression is invalid for update"
 #define MSG_UPDATE_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits"
+#define MSG_UPDATE_SIZE ERR_VALIDATION, "Item size to update has exceeded the maximum allowed size"
 
 #endif

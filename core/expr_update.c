@@ -13,6 +13,8 @@ struct change {
 	const struct value *old;
 	struct err *err;
 	size_t step_count;
+	size_t element_count; /* of the lists that the values of SET are so far; the new item will hold them all */
+	bool is_too_large;
 	bool has_tombstones;
 	void **own; /* contents that were copied already, and may be written to */
 	size_t own_count;
@@ -47,6 +49,11 @@ static enum code append_lists(struct change *change, const struct value *a, cons
 {
 	if (a->type != TYPE_L || b->type != TYPE_L)
 		return err_set(change->err, MSG_UPDATE_OPERAND);
+	/* each element is billed: what is refused in the end anyway is not built, since an expression can ask for a thousandfold of its item */
+	*out = *a;
+	change->is_too_large = change->is_too_large || change->element_count + a->n + b->n > ITEM_SIZE_MAX;
+	if (change->is_too_large)
+		return OK;
 	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)a->n + b->n);
 	for (uint32_t i = 0; i < a->n; i++)
 		elements[i] = a->elements[i];
@@ -284,8 +291,11 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 			code = err_set(change->err, MSG_UPDATE_PATH);
 	}
 	for (size_t i = 0; i < update->n && code == OK; i++) {
-		if (update->actions[i].verb == UPDATE_SET)
-			code = action_value(change, &update->actions[i], &steps[i].value);
+		if (update->actions[i].verb != UPDATE_SET)
+			continue;
+		code = action_value(change, &update->actions[i], &steps[i].value);
+		if (code == OK && steps[i].value.type == TYPE_L)
+			change->element_count += steps[i].value.n;
 	}
 	return code;
 }
@@ -347,7 +357,7 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 		if (touched && value_depth(touched) >= VALUE_DEPTH_MAX)
 			return err_set(err, MSG_UPDATE_DEPTH);
 	}
-	return OK;
+	return change.is_too_large ? err_set(err, MSG_UPDATE_SIZE) : OK;
 }
 
 bool update_touches(const struct update *update, struct str attribute)

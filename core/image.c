@@ -88,11 +88,16 @@ static void add_members(const struct value *map, struct buf *out)
 	}
 }
 
-void image_encode(const struct value *item, struct buf *out)
+void image_encode_sized(const struct value *item, size_t size, struct buf *out)
 {
 	buf_add_byte(out, IMAGE_VERSION);
-	buf_add_varint(out, item_size(item));
+	buf_add_varint(out, size);
 	add_members(item, out);
+}
+
+void image_encode(const struct value *item, struct buf *out)
+{
+	image_encode_sized(item, item_size(item), out);
 }
 
 static bool read_varint(struct image_cursor *cursor, uint64_t *value)

@@ -29,6 +29,9 @@
 /* Appends the image of a canonical item (TYPE_M). */
 void image_encode(const struct value *item, struct buf *out);
 
+/* The same where `size`, the item's item_size(), is known already. */
+void image_encode_sized(const struct value *item, size_t size, struct buf *out);
+
 /* Bytes by DynamoDB's rules; 0 for a malformed image. O(1). */
 size_t image_item_size(struct str image);
 

@@ -1,5 +1,6 @@
 #include "protocol/single_write.h"
 
+#include "core/expr_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "storage/messages.h"
@@ -16,7 +17,7 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	if (!code)
 		code = write_prepare(call->arena, write, err);
 	if (!code && expressions->update_charge > ITEM_SIZE_MAX)
-		code = err_set(err, MSG_ITEM_SIZE_UPDATE);
+		code = err_set(err, MSG_UPDATE_SIZE);
 	if (!code)
 		code = rules_update_keys(write->table, write->update, err);
 	if (!code)

@@ -35,7 +35,6 @@
 	ERR_VALIDATION, "Aggregate size for %s key attributes " STR_FMT " of index " STR_FMT " has exceeded limit %d bytes, " \
 			"with actual size %zu bytes"
 #define MSG_ITEM_SIZE ERR_VALIDATION, "Item size has exceeded the maximum allowed size"
-#define MSG_ITEM_SIZE_UPDATE ERR_VALIDATION, "Item size to update has exceeded the maximum allowed size"
 
 #define MSG_KEY_CONDITION_MISSED ERR_VALIDATION, "Query condition missed key schema element: " STR_FMT
 #define MSG_KEY_CONDITION_UNSUPPORTED ERR_VALIDATION, "Query key condition not supported"

@@ -1,6 +1,7 @@
 #include "storage/write.h"
 
 #include "core/capacity.h"
+#include "core/expr_messages.h"
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
@@ -11,13 +12,18 @@
 #define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
 #define IMAGE_USUAL 1024  /* bytes set aside for an image; more are found as they are needed */
 
-static struct str image_of(struct arena *arena, const struct value *item)
+/* A too large item has none: nothing bounds how large an update's would be. */
+static bool image_of(struct arena *arena, const struct value *item, struct str *image)
 {
+	size_t size = item_size(item);
 	struct buf buf = buf_in(arena);
 
+	if (size > ITEM_SIZE_MAX)
+		return false;
 	buf_reserve(&buf, IMAGE_USUAL);
-	image_encode(item, &buf);
-	return buf_str(&buf);
+	image_encode_sized(item, size, &buf);
+	*image = buf_str(&buf);
+	return true;
 }
 
 enum code write_prepare(struct arena *arena, struct write *write, struct err *err)
@@ -29,8 +35,7 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 		code = vector_row_check(write->table, write->item, NULL, false, err);
 	if (code != OK)
 		return code;
-	write->item_image = image_of(arena, write->item);
-	return image_item_size(write->item_image) > ITEM_SIZE_MAX ? err_set(err, MSG_ITEM_SIZE) : OK;
+	return image_of(arena, write->item, &write->item_image) ? OK : err_set(err, MSG_ITEM_SIZE);
 }
 
 const char *write_reason(enum code code)
@@ -104,8 +109,7 @@ static enum code make_updated(struct write_step *step, struct err *err)
 		code = vector_row_check(write->table, &write->new_item, old, true, err);
 	if (code != OK)
 		return code;
-	write->new_image = image_of(step->arena, &write->new_item);
-	return image_item_size(write->new_image) > ITEM_SIZE_MAX ? err_set(err, MSG_ITEM_SIZE_UPDATE) : OK;
+	return image_of(step->arena, &write->new_item, &write->new_image) ? OK : err_set(err, MSG_UPDATE_SIZE);
 }
 
 /* A pure function of the old item: fills new_item and new_image. */

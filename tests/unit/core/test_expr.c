@@ -256,6 +256,37 @@ TEST(many_steps_copy_a_container_once)
 	CHECK(!value_member(&after.members[0].value, STR("k0007")) && value_member(&after.members[0].value, STR("k0008")));
 }
 
+/* Each may be as long as an item; together they are too long, and are not built. */
+TEST(many_appended_lists_are_refused_before_they_are_made)
+{
+	enum { ELEMENTS = 100000, STEPS = 150 };
+	struct value null = {.type = TYPE_NULL}, *elements = ARENA_ARRAY(arena, struct value, ELEMENTS);
+	struct buf text = buf_in(arena);
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	struct update *update;
+	struct value after;
+
+	for (unsigned i = 0; i < ELEMENTS; i++)
+		elements[i] = null;
+	for (unsigned i = 0; i < STEPS; i++)
+		buf_printf(&text, "%sa%u = list_append(l, l)", i ? "," : "SET ", i);
+	struct value l = {.type = TYPE_L, .n = ELEMENTS, .elements = elements}, item = MAP_OF(M("l", l), M("pk", s("a")));
+	CHECK(expr_parse_update(&e, STR("SET a = list_append(l, l), b = l"), &update, &err) == OK);
+	CHECK(expr_update(update, arena, &item, &after, &err) == OK);
+	CHECK_INT(after.members[0].value.n, 2 * ELEMENTS);
+	CHECK(expr_parse_update(&e, buf_str(&text), &update, &err) == OK);
+	size_t before = arena_used(arena);
+	CHECK(expr_update(update, arena, &item, &after, &err) == ERR_VALIDATION);
+	CHECK_STR(err.message, "Item size to update has exceeded the maximum allowed size");
+	CHECK(arena_used(arena) - before < 16 * 1024 * 1024);
+	/* an operand that is no list still comes before the size */
+	buf_add_lit(&text, ", z = list_append(l, pk)");
+	CHECK(expr_parse_update(&e, buf_str(&text), &update, &err) == OK);
+	CHECK(expr_update(update, arena, &item, &after, &err) == ERR_VALIDATION);
+	CHECK_STR(err.message, "An operand in the update expression has an incorrect data type");
+}
+
 TEST(deleting_every_element_removes_the_set)
 {
 	struct value set = LIST_OF(TYPE_SS, s("b"), s("c"));
@@ -375,7 +406,7 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(conditions_hold_or_not), TEST_CASE(condition_errors), TEST_CASE(hostile_nesting_is_refused), TEST_CASE(updates),
-		TEST_CASE(many_steps_copy_a_container_once),
+		TEST_CASE(many_steps_copy_a_container_once), TEST_CASE(many_appended_lists_are_refused_before_they_are_made),
 		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections),
 		TEST_CASE(many_paths_take_no_more_memory_than_the_item), TEST_CASE(unused_names_and_values),
 		TEST_CASE(reserved_words), TEST_CASE(an_update_is_charged_by_its_text),

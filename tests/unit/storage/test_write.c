@@ -86,6 +86,12 @@ TEST(an_item_has_400_KB_at_most)
 	write = (struct write){.kind = WRITE_UPDATE, .key = KEY(&d), .update = data_update(&d, "SET w = :w", ":w", "S", NULL)};
 	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
 	CHECK_STR(d.err.message, "Item size to update has exceeded the maximum allowed size");
+	/* what is too large is not written down first */
+	write.update = data_update(&d, "SET a = v, b = v, c = v, d = v, e = v, f = v, g = v, h = v, i = v, j = v, k = v, l = v", NULL);
+	size_t used = arena_used(d.arena);
+	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
+	CHECK_STR(d.err.message, "Item size to update has exceeded the maximum allowed size");
+	CHECK(arena_used(d.arena) - used < 1024 * 1024);
 	data_free(&d);
 }
 
