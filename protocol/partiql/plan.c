@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "protocol/item_messages.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/rules.h"
 #include "storage/messages.h"
@@ -436,8 +437,10 @@ static enum code plan_source(struct call *call, const struct partiql_statement *
 	if (code != OK)
 		return code;
 	plan->index = table_index(plan->table, statement->index);
-	if (!plan->index)
+	if (!plan->index || !index_is_kept(plan->index))
 		return err_set(err, MSG_PARTIQL_INDEX_UNKNOWN);
+	if (plan->index->is_backfilling)
+		return err_set(err, MSG_INDEX_BACKFILLING, STR_ARG(plan->index->name));
 	if (plan->index->keys.hash_count > 1 || plan->index->keys.range_count > 1)
 		return err_set(err, MSG_PARTIQL_MULTI_KEY);
 	return OK;

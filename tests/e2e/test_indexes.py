@@ -80,6 +80,8 @@ def refusals_while_created(client):
     message = raises("ValidationException", client.query, TableName="slow", IndexName="by-g", KeyConditionExpression="g = :x",
                      ExpressionAttributeValues={":x": {"S": "x"}})
     assert message == "Cannot read from backfilling global secondary index: by-g"
+    for where in ("", " WHERE g = 'x'"):
+        assert raises("ValidationException", client.execute_statement, Statement=f'SELECT * FROM "slow"."by-g"{where}') == message
     raises("LimitExceededException", client.update_table, TableName="slow", AttributeDefinitions=definitions(h="S"),
            GlobalSecondaryIndexUpdates=creation("by-h", "h"))
     raises("ResourceInUseException", client.delete_table, TableName="slow")

@@ -87,7 +87,7 @@ TEST(an_item_has_400_KB_at_most)
 	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
 	CHECK_STR(d.err.message, "Item size to update has exceeded the maximum allowed size");
 	/* what is too large is not written down first */
-	write.update = data_update(&d, "SET a = v, b = v, c = v, d = v, e = v, f = v, g = v, h = v, i = v, j = v, k = v, l = v", NULL);
+	write.update = data_update(&d, "SET a1 = v, a2 = v, a3 = v, a4 = v, a5 = v, a6 = v, a7 = v, a8 = v, a9 = v", NULL);
 	size_t used = arena_used(d.arena);
 	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
 	CHECK_STR(d.err.message, "Item size to update has exceeded the maximum allowed size");
