@@ -638,6 +638,24 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 	return OK;
 }
 
+/* Of a key given twice the last counts, as for every JSON object. The entries keep their order where there is none. */
+static void keep_last(struct walk *walk, const struct shape *shape, struct any_list *map)
+{
+	struct member *members = ARENA_ARRAY(walk->arena, struct member, map->n);
+	char *entries = map->v;
+
+	for (size_t i = 0; i < map->n; i++) {
+		memcpy(&members[i].name, entries + i * shape->size, sizeof(members[i].name));
+		members[i].value.n = (uint32_t)i; /* where it stood */
+	}
+	size_t n = value_sort_last(members, map->n);
+	if (n == map->n)
+		return;
+	*map = (struct any_list){n, arena_calloc(walk->arena, n, shape->size)};
+	for (size_t i = 0; i < n; i++)
+		memcpy(map->v + i * shape->size, entries + members[i].value.n * shape->size, shape->size);
+}
+
 static enum code bind_map(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
 {
 	struct any_list map = {0, NULL};
@@ -664,6 +682,7 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 			return code;
 		map.n++;
 	}
+	keep_last(walk, shape, &map);
 	check_length(walk, shape, place, map.n ? STR("{...}") : STR("{}"), map.n);
 	memcpy(out, &map, sizeof(map));
 	return OK;
