@@ -65,6 +65,17 @@ static enum code check_arguments(const struct comparison *comparison, const stru
 	return OK;
 }
 
+/* IN of as many values as a request has room for, for every row of a page: a set of them that is searched by halving. */
+static const struct node *in_many(struct arena *arena, const struct node *path, const struct value *values, size_t n)
+{
+	enum type type = values[0].type == TYPE_S ? TYPE_SS : values[0].type == TYPE_N ? TYPE_NS : TYPE_BS;
+	struct value *elements = ARENA_ARRAY(arena, struct value, n);
+
+	memcpy(elements, values, n * sizeof(*elements));
+	(void)value_sort_set(elements, n, NULL); /* one that is there twice does no harm */
+	return binary(arena, NODE_CONTAINS, node_value(arena, (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements}), path);
+}
+
 static enum code compare(struct arena *arena, struct str name, int op, const struct value *values, size_t n,
 			 const struct node **out, struct err *err)
 {
@@ -80,6 +91,10 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 		const struct node *contains = binary(arena, NODE_CONTAINS, path, node_value(arena, values[0]));
 
 		*out = binary(arena, NODE_AND, unary(arena, NODE_ATTRIBUTE_EXISTS, path), unary(arena, NODE_NOT, contains));
+		return OK;
+	}
+	if (comparison->kind == NODE_IN && n > EXPR_IN_MAX) {
+		*out = in_many(arena, path, values, n);
 		return OK;
 	}
 	const struct node **args = ARENA_ARRAY(arena, const struct node *, n + 1);

@@ -101,6 +101,32 @@ TEST(every_operator_means_what_it_says)
 	CHECK(filter_holds("a", COMPARISON_OPERATOR_BEGINS_WITH, list_of(1, S("ab"), VALUE_NONE)));
 }
 
+/* Looked for by halving, not one by one: each row of a page asks. */
+TEST(in_of_many_values_is_a_set)
+{
+	enum { VALUES = 101 };
+	struct value *numbers = ARENA_ARRAY(arena, struct value, VALUES), *texts = ARENA_ARRAY(arena, struct value, VALUES);
+	struct attribute_value_list list = {VALUES, numbers};
+	const struct node *node = NULL;
+
+	for (int i = 0; i < VALUES; i++) {
+		numbers[i] = N(VALUES - i); /* from the largest to 1 */
+		texts[i] = S(i % 2 ? "abc" : str_printf(arena, "%d", i).p);
+	}
+	CHECK_INT(filter("n", COMPARISON_OPERATOR_IN, list, &node), OK);
+	CHECK_INT(node->kind, NODE_CONTAINS);
+	CHECK(holds(node));
+	CHECK(!filter_holds("a", COMPARISON_OPERATOR_IN, list));
+	CHECK(!filter_holds("s", COMPARISON_OPERATOR_IN, list));
+	CHECK(!filter_holds("absent", COMPARISON_OPERATOR_IN, list));
+	list.v = texts;
+	CHECK(filter_holds("a", COMPARISON_OPERATOR_IN, list));
+	CHECK(!filter_holds("s", COMPARISON_OPERATOR_IN, list));
+	CHECK_STR(value_str(&list.v[0]), "0"); /* the request's own list keeps its order */
+	list.v[100] = N(1);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_IN, list, &node), ERR_VALIDATION);
+}
+
 TEST(wrong_arguments_are_refused)
 {
 	const struct node *node;
@@ -303,6 +329,7 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(every_operator_means_what_it_says),
+		TEST_CASE(in_of_many_values_is_a_set),
 		TEST_CASE(wrong_arguments_are_refused),
 		TEST_CASE(expected_value_and_exists),
 		TEST_CASE(operators_join_conditions),
