@@ -237,22 +237,11 @@ static enum code update_index(struct table *table, const struct update_global_se
 	return table_rules_units(&index->throughput, input->provisioned_throughput, name, now_ms, err);
 }
 
-static const struct attribute_definition *definition_in(const struct attribute_definitions *definitions, struct str name)
-{
-	for (size_t i = 0; i < definitions->n; i++) {
-		if (str_eq(definitions->v[i].attribute_name, name))
-			return &definitions->v[i];
-	}
-	return NULL;
-}
-
 /* AWS: the request itself must define the new index's keys, and none as another type than the table has. */
 static enum code check_definitions(struct table *table, const struct create_global_secondary_index_action *input,
 				   const struct attribute_definitions *definitions, struct err *err)
 {
-	static const enum type types[] = {
-		[SCALAR_ATTRIBUTE_TYPE_S] = TYPE_S, [SCALAR_ATTRIBUTE_TYPE_N] = TYPE_N, [SCALAR_ATTRIBUTE_TYPE_B] = TYPE_B,
-	};
+	const struct value types = table_rules_types(err->arena, definitions);
 	struct str *keys = ARENA_ARRAY(table->arena, struct str, input->key_schema.n + 1);
 	struct str *defined = ARENA_ARRAY(table->arena, struct str, definitions->n + 1);
 	bool is_missing = false;
@@ -263,7 +252,7 @@ static enum code check_definitions(struct table *table, const struct create_glob
 		defined[i] = definitions->v[i].attribute_name;
 	for (size_t i = 0; i < input->key_schema.n; i++) {
 		const struct key_schema_element *key = &input->key_schema.v[i];
-		const struct attribute_definition *now = definition_in(definitions, key->attribute_name);
+		const struct value *now = value_member(&types, key->attribute_name);
 
 		keys[i] = key->attribute_name;
 		is_missing = is_missing || !now;
@@ -271,9 +260,9 @@ static enum code check_definitions(struct table *table, const struct create_glob
 			const struct key_attribute *old = &table->definitions[k];
 			const char *kind = key->key_type == KEY_TYPE_HASH ? "HASH" : "RANGE";
 
-			if (str_eq(old->name, key->attribute_name) && old->type != types[now->attribute_type])
+			if (str_eq(old->name, key->attribute_name) && old->type != (enum type)now->type)
 				return err_set(err, MSG_KEYS_REDEFINED, STR_ARG(old->name), type_name(old->type), kind, STR_ARG(old->name),
-					       type_name(types[now->attribute_type]), kind);
+					       type_name((enum type)now->type), kind);
 		}
 	}
 	if (is_missing && definitions->n < input->key_schema.n)

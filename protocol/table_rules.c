@@ -23,6 +23,15 @@ static const struct key_attribute *definition(const struct table *table, struct 
 	return NULL;
 }
 
+struct value table_rules_types(struct arena *arena, const struct attribute_definitions *definitions)
+{
+	struct member *members = ARENA_ARRAY(arena, struct member, definitions->n);
+
+	for (size_t i = 0; i < definitions->n; i++)
+		members[i] = (struct member){definitions->v[i].attribute_name, {.type = (uint8_t)attribute_types[definitions->v[i].attribute_type]}};
+	return (struct value){.type = TYPE_M, .n = (uint32_t)value_sort_last(members, definitions->n), .members = members};
+}
+
 enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err)
 {
 	struct key_attribute *all = ARENA_ARRAY(table->arena, struct key_attribute, table->definition_count + definitions->n);
@@ -328,26 +337,29 @@ static bool is_defined(const struct attribute_definitions *definitions, struct s
 static enum code read_schema(const struct table *table, const struct search_schema *input, const struct attribute_definitions *definitions,
 			     struct vector_spec *spec, struct err *err)
 {
+	const struct value types = table_rules_types(err->arena, definitions);
+	struct rules_seen seen = rules_seen_new(err->arena, input->n);
 	size_t hashes = 0;
 
-	spec->schema = ARENA_ARRAY(table->arena, struct search_element, input->n);
 	for (size_t i = 0; i < input->n; i++) {
-		const struct search_schema_element *element = &input->v[i];
-		bool is_hash = element->search_schema_element_type == SEARCH_SCHEMA_ELEMENT_TYPE_HASH;
-
-		if (!is_defined(definitions, element->attribute_name))
+		if (!value_member(&types, input->v[i].attribute_name))
 			return err_set(err, MSG_VECTOR_SCHEMA_UNDEFINED);
-		for (size_t k = 0; k < i; k++) {
-			if (str_eq(input->v[k].attribute_name, element->attribute_name))
-				return err_set(err, MSG_VECTOR_SCHEMA_TWICE);
-		}
-		hashes += is_hash;
-		spec->schema[spec->schema_count++] = (struct search_element){*definition(table, element->attribute_name), is_hash};
+		if (!rules_seen_add(&seen, input->v[i].attribute_name))
+			return err_set(err, MSG_VECTOR_SCHEMA_TWICE);
+		hashes += input->v[i].search_schema_element_type == SEARCH_SCHEMA_ELEMENT_TYPE_HASH;
 	}
 	if (hashes > 1)
 		return err_set(err, MSG_VECTOR_SCHEMA_HASHES, hashes);
 	if (input->n - hashes > VECTOR_FILTERS_MAX)
 		return err_set(err, MSG_VECTOR_SCHEMA_FILTERS, input->n - hashes, VECTOR_FILTERS_MAX);
+	spec->schema = ARENA_ARRAY(table->arena, struct search_element, input->n);
+	for (; spec->schema_count < input->n; spec->schema_count++) {
+		const struct search_schema_element *element = &input->v[spec->schema_count];
+
+		spec->schema[spec->schema_count] = (struct search_element){
+			*definition(table, element->attribute_name), element->search_schema_element_type == SEARCH_SCHEMA_ELEMENT_TYPE_HASH,
+		};
+	}
 	return OK;
 }
 

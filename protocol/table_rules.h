@@ -15,6 +15,9 @@ enum code table_rules_changeable(const struct table *table, struct err *err) WAR
 /* Everything of a CreateTable but the name's existence. */
 enum code table_rules_create(const struct create_table_input *input, struct table *table, struct err *err) WARN_UNUSED;
 
+/* The attributes as a map to values of their types, which have no content: for looking many of them up. */
+struct value table_rules_types(struct arena *arena, const struct attribute_definitions *definitions);
+
 /* Adds attribute definitions that the table does not have yet. */
 enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err) WARN_UNUSED;
 
