@@ -1,5 +1,8 @@
 #include "protocol/policy_rules.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "protocol/arn.h"
 #include "protocol/control_messages.h"
 #include "protocol/json.h"
@@ -71,7 +74,7 @@ static void write_json(struct arena *arena, struct json_out *out, const struct j
 		if (json_integer(value, &integer))
 			json_out_integer(out, integer);
 		else
-			json_out_units(out, json_number(value));
+			json_out_double(out, fmax(fmin(json_number(value), DBL_MAX), -DBL_MAX)); /* JSON has no infinity */
 		return;
 	case JSON_STRING:
 		json_out_string(out, json_string(arena, value));
