@@ -96,10 +96,10 @@ static void renew(struct call *call, struct slot *slot)
 }
 
 /*
- * Statements succeed and fail each for itself. A failing store is the request's. A conflict is not: the whole request run again would run
- * the statements before this one twice.
+ * Statements succeed and fail each for itself. A failing store is the request's as long as nothing was changed, *is_changed; then it is the
+ * statement's. A conflict is the statement's at any time. The whole request run again would run the statements before this one twice.
  */
-static enum code run(struct call *call, struct slot *slot, struct err *err)
+static enum code run(struct call *call, struct slot *slot, bool *is_changed, struct err *err)
 {
 	enum code code = run_once(call, slot);
 
@@ -110,11 +110,12 @@ static enum code run(struct call *call, struct slot *slot, struct err *err)
 		code = run_once(call, slot);
 	}
 	if (code == ERR_CONFLICT)
-		return err_default(err, ERR_INTERNAL);
-	if (code && err_info(code)->status >= 500) {
+		code = err_default(&slot->err, ERR_INTERNAL);
+	if (code && err_info(code)->status >= 500) { /* what it cost is not known */
 		*err = slot->err;
-		return code;
+		return *is_changed ? OK : code;
 	}
+	*is_changed = *is_changed || (!code && !is_read(slot));
 	slot->err.code = code ? partiql_write_error(&slot->statement, &slot->err) : OK;
 	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
 	return OK;
@@ -126,12 +127,15 @@ static void respond_slot(struct call *call, const struct slot *slot)
 
 	json_out_open(out, '{');
 	if (slot->err.code) {
-		bool is_absent = slot->err.code == ERR_RESOURCE_NOT_FOUND;
+		const struct err_info *info = err_info(slot->err.code);
+		bool is_absent = slot->err.code == ERR_RESOURCE_NOT_FOUND, is_ours = info->status >= 500;
 
 		json_out_name(out, STR("Error"));
 		json_out_open(out, '{');
-		json_out_field_string(out, "Code", is_absent ? STR("ResourceNotFound") : str_of(write_reason(slot->err.code)));
-		json_out_field_string(out, "Message", slot->err.message);
+		json_out_field_string(out, "Code",
+				      is_ours ? STR("InternalServerError") : is_absent ? STR("ResourceNotFound") : str_of(write_reason(slot->err.code)));
+		/* what the operator reads in the log is not for the wire */
+		json_out_field_string(out, "Message", is_ours ? str_of(info->text) : slot->err.message);
 		json_out_close(out, '}');
 	}
 	if (slot->table)
@@ -170,6 +174,7 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 {
 	size_t n = input->statements.n;
 	struct slot *slots = ARENA_ARRAY(call->arena, struct slot, n);
+	bool is_changed = false;
 
 	for (size_t i = 0; i < n; i++) {
 		slots[i].request = &input->statements.v[i];
@@ -179,7 +184,7 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 	enum code code = prepare(call, slots, n, err);
 	for (size_t i = 0; i < n && !code; i++)
 		if (!slots[i].err.code)
-			code = run(call, &slots[i], err);
+			code = run(call, &slots[i], &is_changed, err);
 	if (!code)
 		respond(call, input->return_consumed_capacity, slots, n);
 	return code;

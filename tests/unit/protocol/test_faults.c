@@ -120,6 +120,43 @@ static void fail_every_call(struct trial *trial)
 	world_free(&world);
 }
 
+static int number_of(struct world *world, const char *key)
+{
+	struct str body = world_call(world, (struct world_request){"GetItem", key}).body;
+	const char *at = memmem(body.p, body.n, "{\"N\":\"", 6);
+
+	return at ? at[6] - '0' : -1;
+}
+
+/* Statements that were carried out are answered as such: a client that is told of a failure of the server sends all of them again. */
+TEST(a_batch_whose_store_fails_tells_of_each_statement)
+{
+	static const struct world_request batch = {
+		"BatchExecuteStatement", "{'Statements':[{'Statement':'UPDATE tab SET n = n + 1 WHERE pk = \\u0027a\\u0027 AND sk = 1'},"
+					 "{'Statement':'UPDATE tab SET n = n + 1 WHERE pk = \\u0027a\\u0027 AND sk = 2'}]}"};
+	unsigned halves = 0;
+	bool has_struck = true;
+
+	for (uint64_t n = 1; has_struck && test_failures <= FAILURES_MAX; n++) {
+		struct world world = world_new(NULL);
+		uint64_t begin = calls(&world);
+
+		trace_store_fail(world.store, n, ERR_INTERNAL);
+		struct op_response response = world_call(&world, batch);
+		has_struck = calls(&world) - begin >= n;
+		trace_store_fail(world.store, 0, OK);
+		bool is_told = str_contains(response.body, STR("{\"Error\":{\"Code\":\"InternalServerError\",\"Message\":\"Internal server error\"}"));
+		int status = response.status;
+		int first = number_of(&world, "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'ProjectionExpression':'n'}");
+		int second = number_of(&world, "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'2'}},'ProjectionExpression':'n'}");
+		CHECK_INT(first, status == 200 ? 2 : 1);
+		CHECK_INT(second, status == 200 && !is_told ? 3 : 2);
+		halves += is_told;
+		world_free(&world);
+	}
+	CHECK(halves > 0);
+}
+
 TEST(every_call_of_the_store_may_fail)
 {
 	for (size_t i = 0; i < WORLD_SCENARIOS && test_failures <= FAILURES_MAX; i++) {
@@ -312,5 +349,5 @@ TEST(opening_may_fail)
 	world_free(&world);
 }
 
-TEST_MAIN(TEST_CASE(every_call_of_the_store_may_fail), TEST_CASE(a_commit_that_conflicts_is_run_again),
+TEST_MAIN(TEST_CASE(a_batch_whose_store_fails_tells_of_each_statement), TEST_CASE(every_call_of_the_store_may_fail), TEST_CASE(a_commit_that_conflicts_is_run_again),
 	  TEST_CASE(background_work_goes_on_after_a_fault), TEST_CASE(opening_may_fail))
