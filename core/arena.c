@@ -65,8 +65,10 @@ void *arena_checked(void *p)
 	return p;
 }
 
-static char *take_pages(size_t size)
+static void *take(size_t size)
 {
+	if (size < CHUNK_MAPPED)
+		return malloc(size);
 	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return pages == MAP_FAILED ? NULL : pages;
@@ -75,7 +77,7 @@ static char *take_pages(size_t size)
 static struct chunk *chunk_new(size_t size)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk));
-	char *data = size >= CHUNK_MAPPED ? take_pages(size) : malloc(size);
+	char *data = take(size);
 
 	if (!chunk || !data)
 		out_of_memory(size);
