@@ -134,7 +134,11 @@ struct subject {
 
 /* The top-level attribute, or NULL. */
 const struct value *subject_attribute(const struct subject *subject, struct str name);
-/* The same subject with its image decoded, for many attributes: each is looked for from an image's begin. */
+/*
+ * The same subject with its image decoded, for more attributes than SUBJECT_PATHS_FEW: each is looked for from an image's begin, and decoded
+ * anew, for every row of a page.
+ */
+#define SUBJECT_PATHS_FEW 8
 struct subject subject_whole(const struct subject *subject);
 const struct value *subject_path(const struct subject *subject, const struct path *path);
 

@@ -3,8 +3,6 @@
 #include "core/image.h"
 #include "core/number.h"
 
-#define PATHS_FEW 8 /* up to so many attributes are decoded where they are named; where there are more, the item is decoded once */
-
 const struct value *subject_attribute(const struct subject *subject, struct str name)
 {
 	if (subject->item)
@@ -187,7 +185,7 @@ static bool count_path(void *context, const struct path *path)
 /* Whether so many attributes are named that each of them decoded anew, for every row of a page, would cost more than the page holds. */
 static bool is_large(const struct node *condition)
 {
-	unsigned left = PATHS_FEW;
+	unsigned left = SUBJECT_PATHS_FEW;
 
 	return !node_walk_paths(condition, count_path, &left);
 }

@@ -45,6 +45,12 @@ static inline bool str_starts_with(struct str s, struct str prefix)
 	return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
 
+/* Whether it holds U+0000, where a C string would end. */
+static inline bool str_has_zero(struct str s)
+{
+	return s.n > 0 && memchr(s.p, '\0', s.n) != NULL;
+}
+
 /* Byte order, a shorter prefix first: negative, 0 or positive. */
 int str_cmp(struct str a, struct str b);
 /* The same for qsort and bsearch over struct str. */

@@ -85,7 +85,7 @@ enum code json_parse(struct arena *arena, struct str text, const struct json **r
 {
 	const char *end = NULL;
 
-	if (text.n == 0 || !utf8_is_valid(text) || memchr(text.p, '\0', text.n))
+	if (text.n == 0 || !utf8_is_valid(text) || str_has_zero(text))
 		return err_set(err, MSG_JSON_MALFORMED);
 	text = hide_zeros(arena, text);
 	pthread_once(&hooks_once, install_hooks);
@@ -153,7 +153,7 @@ const char *json_c_string(struct arena *arena, const struct json *value)
 {
 	struct str s = json_string(arena, value);
 
-	return s.n && memchr(s.p, '\0', s.n) ? NULL : str_copy(arena, s).p;
+	return str_has_zero(s) ? NULL : str_copy(arena, s).p;
 }
 
 const struct json *json_first(const struct json *container)

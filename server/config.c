@@ -205,7 +205,7 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 {
 	struct str name = str_copy(arena, json_name(arena, member));
 
-	if (name.n && memchr(name.p, '\0', name.n))
+	if (str_has_zero(name))
 		return fail(str_printf(arena, "%s: %s", file, name.p).p, HOLDS_ZERO, NULL);
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);

@@ -159,6 +159,14 @@ static bool compress(struct exchange *exchange, struct MHD_Connection *connectio
 	return str_is_set(compressed);
 }
 
+/* What the request said goes with its arena. */
+static void forget_request(struct exchange *exchange)
+{
+	exchange->uri = STR("/");
+	exchange->body = NULL;
+	exchange->body_n = exchange->body_cap = 0;
+}
+
 /* Where the request held much, all goes but the answer. */
 static void let_go(struct exchange *exchange, struct http_response *reply)
 {
@@ -170,9 +178,7 @@ static void let_go(struct exchange *exchange, struct http_response *reply)
 	reply->content_type = str_copy(rest, reply->content_type);
 	for (size_t i = 0; i < reply->header_count; i++)
 		reply->headers[i].value = str_copy(rest, reply->headers[i].value);
-	exchange->uri = STR("/");
-	exchange->body = NULL;
-	exchange->body_n = exchange->body_cap = 0;
+	forget_request(exchange);
 	arena_free(exchange->arena);
 	exchange->arena = rest;
 }
@@ -217,9 +223,7 @@ static void split_uri(struct str uri, struct http_request *request)
 static void give_up(struct exchange *exchange, enum http_problem problem)
 {
 	exchange->problem = problem;
-	exchange->body = NULL;
-	exchange->body_n = exchange->body_cap = 0;
-	exchange->uri = STR("/"); /* it lay there too */
+	forget_request(exchange);
 	arena_reset(exchange->arena);
 }
 

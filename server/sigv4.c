@@ -247,7 +247,7 @@ static bool split_credential(struct signature *s)
 	s->service = cut(&rest, '/');
 	s->terminator = rest;
 	/* names of the namespace stand in ARNs, and in the catalog with U+0000 between them: they must be text without it */
-	if (!utf8_is_valid(s->credential) || (s->credential.n && memchr(s->credential.p, '\0', s->credential.n)))
+	if (!utf8_is_valid(s->credential) || str_has_zero(s->credential))
 		return false;
 	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n && !memchr(s->terminator.p, '/', s->terminator.n);
 }

@@ -139,7 +139,7 @@ static bool copy_member(struct arena *arena, const struct json *object, const ch
 {
 	struct str text = member_text(arena, object, name);
 
-	if (!str_is_set(text) || text.n >= max || memchr(text.p, '\0', text.n))
+	if (!str_is_set(text) || text.n >= max || str_has_zero(text))
 		return false;
 	memcpy(out, text.p, text.n);
 	out[text.n] = '\0';

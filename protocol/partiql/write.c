@@ -4,8 +4,6 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 
-#define COLUMNS_FEW 8 /* up to so many are decoded one by one; where there are more, the item is decoded once */
-
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
 {
 	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
@@ -216,7 +214,7 @@ void partiql_respond_item(struct call *call, const struct partiql_columns *colum
 		json_out_image(&call->out, image);
 		return;
 	}
-	if (columns->paths.n > COLUMNS_FEW)
+	if (columns->paths.n > SUBJECT_PATHS_FEW)
 		subject = subject_whole(&subject);
 	json_out_open(&call->out, '{');
 	for (size_t i = 0; i < columns->paths.n; i++) {
