@@ -1,5 +1,20 @@
 # Dynalith. `make help` lists the targets. Output goes to build/<flavour>/; flavours: debug, release, asan, tsan, coverage.
-MAKEFLAGS += --no-builtin-rules
+# Builds use all cores, or what -j says. V=1 prints whole commands, -s prints none.
+is_silent := $(findstring s,$(filter-out ---%,$(firstword -$(MAKEFLAGS))))
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+ifeq ($(or $(filter-out all core storage protocol server programs build/%,$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,build)),)
+# Goals that only build. The others may install what is missing first, and run what prints while it runs: they start these.
+ifeq ($(findstring jobserver,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+endif
+MAKEFLAGS += $(if $(filter output-sync,$(.FEATURES)),-Oline)
+else
+.NOTPARALLEL:
+endif
+# One line for each file that is made: $(call tell,CC,FILE).
+tell = $(if $(V)$(is_silent),:,printf '  %-5s %s\n' "$(1)" "$(2)")
+Q := $(if $(V),,@)
+comma := ,
 .DEFAULT_GOAL := build
 FLAVOUR ?= debug
 BUILD   ?= build/$(FLAVOUR)
@@ -12,7 +27,7 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
 CFLAGS.debug   := -O1 -g -Werror
 # Across files with GCC only: with clang it takes a linker of its own.
-LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -ffat-lto-objects)
+LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects)
 # Checked on the binary by tests/hardening. No marks of branch targets: they cost instructions, and without marks in libc's start files nothing checks them.
 HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE
 CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
@@ -38,8 +53,8 @@ CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 SQLITE_OPTIONS := -DSQLITE_THREADSAFE=2 -DSQLITE_DQS=0 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA -DHAVE_FDATASYNC=1
 sqlite.object := $(BUILD)/sqlite3.o
 $(sqlite.object): $(SQLITE)/sqlite3.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) -Wno-error -MMD -MP -c $< -o $@
+	@mkdir -p $(@D); $(call tell,CC,$<)
+	$(Q)$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) -Wno-error -MMD -MP -c $< -o $@
 endif
 
 core.src     := $(wildcard core/*.c)
@@ -48,18 +63,18 @@ protocol.src := $(wildcard protocol/*.c protocol/*/*.c)
 server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
-.PHONY: all core storage protocol server unit always
+.PHONY: all core storage protocol server unit programs always
 all: $(BUILD)/dynalith
 
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 $(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	@mkdir -p $(@D); $(call tell,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 define room
 $(BUILD)/lib$(1).a: $(call obj,$($(1).src))
-	@rm -f $$@
-	ar rcs $$@ $$^
+	@rm -f $$@; $$(call tell,AR,$$@)
+	$$(Q)ar rcs $$@ $$^
 $(1): $(BUILD)/lib$(1).a
 endef
 $(foreach r,core storage protocol server,$(eval $(call room,$(r))))
@@ -70,12 +85,16 @@ $(BUILD)/link: always
 	@echo "$(LINK)" | cmp -s - $@ || echo "$(LINK)" > $@
 $(BUILD)/libraries: $(BUILD)/link scripts/find-libraries $(BUILD)/server/no_tls.o
 	@CC="$(CC)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
-$(BUILD)/dynalith: $(BUILD)/server/main.o $(BUILD)/libserver.a $(BUILD)/libprotocol.a $(BUILD)/libstorage.a $(BUILD)/libcore.a $(sqlite.object) $(BUILD)/libraries
-	$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
+# The objects rather than the archives, whose index would need a plugin for objects that hold no machine code yet.
+server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
+$(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
+	@$(call tell,LINK,$@$(if $(findstring lto,$(LDFLAGS)),: optimises all files together$(comma) which takes a while))
+	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
 # For bench-budget, which tells libraries by their files.
-$(BUILD)/dynalith-shared: $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(BUILD)/lib$(r).a)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(BUILD)/dynalith-shared: $(server.objects)
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Unit tests: tests/unit/ROOM/test_X.c, linked with its room and the rooms below.
 libs.core     := core
@@ -85,7 +104,8 @@ libs.server   := server protocol storage core
 define unit_room
 unit.$(1) := $$(patsubst %.c,$(BUILD)/%,$$(wildcard tests/unit/$(1)/test_*.c))
 $$(unit.$(1)): $(BUILD)/tests/unit/$(1)/%: $(BUILD)/tests/unit/$(1)/%.o $(foreach l,$(libs.$(1)),$(BUILD)/lib$(l).a)
-	$$(CC) $$(LDFLAGS) $$^ $$(LDLIBS) -o $$@
+	@$$(call tell,LINK,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS) $$^ $$(LDLIBS) -o $$@
 .PHONY: unit-$(1)
 unit-$(1): $$(unit.$(1))
 	@failed=0; for t in $$^; do $(UNDER) $$$$t || failed=1; done; exit $$$$failed
@@ -110,12 +130,15 @@ FUZZ_SECONDS ?= 60
 fuzz.prefixes      := 128
 fuzz.prefixes.http := 16
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(fuzz.libs)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
-	$(CC) $(LDFLAGS) $^ -o $@
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -o $@
 $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
-	$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
 
 # Whatever `make help` lists is no file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*## .*/\1/p' Makefile) deps deps-test fuzz-replay release debug
@@ -128,21 +151,24 @@ deps-test:
 	@scripts/install-deps test
 
 build: deps ## the release binary, build/release/dynalith
-	@$(MAKE) --no-print-directory FLAVOUR=release all
+	@$(MAKE) FLAVOUR=release all
 release: build
 debug: deps ## the development binary, build/debug/dynalith
-	@$(MAKE) --no-print-directory FLAVOUR=debug all
+	@$(MAKE) FLAVOUR=debug all
 run: build ## installs what is missing, builds, serves on port 8000; ARGS="..." for options
 	@exec build/release/dynalith $(ARGS)
 
 test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
-	@$(MAKE) --no-print-directory -s test-all
+	@$(MAKE) test-all
 test-all: ## the same without set-up
-	@$(MAKE) --no-print-directory -s FLAVOUR=debug build/debug/dynalith
-	@FLAVOUR=debug scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=debug test-native" "tests/e2e/run"
-test-native: $(BUILD)/dynalith $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) ## unit tests, fuzz corpus and golden data of one FLAVOUR
-	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) --no-print-directory -s unit-$(r)") \
-		"$(MAKE) --no-print-directory -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+	@$(MAKE) FLAVOUR=debug build/debug/dynalith
+	@FLAVOUR=debug scripts/run-tests "$(MAKE) FLAVOUR=debug test-native" "tests/e2e/run"
+test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
+	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
+	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
+		"$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+# All that test-native runs.
+programs: $(BUILD)/dynalith $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 golden: debug ## requests and answers as data
@@ -160,31 +186,32 @@ isolation-test: deps-test debug ## 16 clients against each other for SECONDS=N e
 lint: ## layers, library doors, prefixes, sizes, generated documents
 	@scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan
-	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) --no-print-directory -s FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
+	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 VALGRIND := valgrind -q --error-exitcode=9 --child-silent-after-fork=yes --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
 valgrind: ## the unit tests under valgrind's memcheck; no suppressions
 	@scripts/install-deps valgrind
-	@scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=debug UNDER='$(VALGRIND)' unit"
+	@$(MAKE) FLAVOUR=debug programs
+	@scripts/run-tests "$(MAKE) FLAVOUR=debug UNDER='$(VALGRIND)' unit"
 tidy: ## clang-tidy over all C, by the checks of .clang-tidy
 	@scripts/install-deps clang-tidy
 	@scripts/check tidy
 analyze: ## gcc's -fanalyzer over all C
 	@scripts/check analyze
 fuzz: ## each target, or TARGET=..., for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
-	@$(MAKE) --no-print-directory -s FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
+	@$(MAKE) FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
 bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
-	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/bare
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/bare
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 	@python=$$(for p in build/deps/venv/bin/python python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && break; done); \
 		if [ -n "$$python" ]; then $$python tests/bench/vectors; else echo "bench: SearchVectors is compared with NumPy, which is not here"; fi
 bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
-	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 bench-budget: build ## where the instructions of a request go
-	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load build/release/dynalith-shared
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/dynalith-shared
 	@for m in memory disk verify; do echo "$$m" && tests/bench/budget --mode $$m $(ARGS) || exit 1; done
 bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes the baseline anew
-	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/counts --cc $(CC) $(if $(ACCEPT),--accept) $(ARGS)
 differential: build ## random requests to this server and DynamoDB Local: DYNAMODB_LOCAL=DIR; COUNT=N SEED=N, ARGS="..." as tests/differential/run --help
 	@tests/differential/run --dynamodb-local $(DYNAMODB_LOCAL) --count $(or $(COUNT),20000) --seed $(or $(SEED),1) $(ARGS)
@@ -195,8 +222,8 @@ format: ## clang-format over all C
 coverage: deps-test ## lines of each room that the tests reach, unit to end to end; fails below the floors of scripts/coverage
 	@scripts/install-deps gcovr
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
-	@$(MAKE) --no-print-directory -s FLAVOUR=coverage build/coverage/dynalith
-	@FLAVOUR=coverage scripts/run-tests "$(MAKE) --no-print-directory -s FLAVOUR=coverage test-native" "DYNALITH_BINARY=$(CURDIR)/build/coverage/dynalith tests/e2e/run" || true
+	@$(MAKE) FLAVOUR=coverage build/coverage/dynalith
+	@FLAVOUR=coverage scripts/run-tests "$(MAKE) FLAVOUR=coverage test-native" "DYNALITH_BINARY=$(CURDIR)/build/coverage/dynalith tests/e2e/run" || true
 	@scripts/coverage build/coverage
 docs: build ## the generated parts of README.md, config.example.json, docs/differences.md
 	@scripts/generate-docs
@@ -213,7 +240,7 @@ uninstall: ## removes what install put there
 	rm -rf $(foreach f,bin/dynalith share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
 deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
 	@rm -rf build/deb
-	@$(MAKE) --no-print-directory -s install DESTDIR=build/deb PREFIX=/usr
+	@$(MAKE) -s install DESTDIR=build/deb PREFIX=/usr
 	@strip --strip-unneeded build/deb/usr/bin/dynalith
 	@packaging/make-deb build/deb $(VERSION)
 dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
@@ -222,21 +249,22 @@ dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
 soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
-	@$(MAKE) --no-print-directory -s FLAVOUR=release build/release/tests/bench/load
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@build/deps/venv/bin/python tests/soak/run $(ARGS)
 image-test: ## both targets of docker/Dockerfile, built by buildah and used as people use them; as root
 	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
 	@tests/package/run
 admin-test: deps ## dynamodb-admin clicked through in Chromium, where Chromium and Node.js are
-	@$(MAKE) --no-print-directory -s FLAVOUR=debug all
+	@$(MAKE) FLAVOUR=debug all
 	@tests/admin/run
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
 
 # Under `make fuzz` only. What is found stays in found/TARGET, so that the next run goes on from there.
 $(BUILD)/tests/fuzz/fuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(fuzz.libs)
-	$(CC) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: fuzz-run
 fuzz-run: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/fuzzer_$(t))
 	@tests/fuzz/make-seeds $(BUILD)
