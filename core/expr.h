@@ -154,6 +154,12 @@ bool expr_eval(const struct node *condition, const struct subject *subject);
 enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
 		      struct err *err) WARN_UNUSED;
 
+/*
+ * Whether the update only takes away: it has actions, and each is a REMOVE or a DELETE. AWS: such an update does not create the item that is
+ * missing, and any path of it is valid there.
+ */
+bool update_only_takes(const struct update *update);
+
 /* The bytes that UpdateItem's text is charged with against ITEM_SIZE_MAX, whatever the item. Recorded answers of AWS. */
 size_t update_charge(const struct update *update);
 

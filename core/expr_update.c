@@ -360,6 +360,15 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	return change.is_too_large ? err_set(err, MSG_UPDATE_SIZE) : OK;
 }
 
+bool update_only_takes(const struct update *update)
+{
+	for (size_t i = 0; i < update->n; i++) {
+		if (update->actions[i].verb == UPDATE_SET || update->actions[i].verb == UPDATE_ADD)
+			return false;
+	}
+	return update->n > 0;
+}
+
 bool update_touches(const struct update *update, struct str attribute)
 {
 	for (size_t i = 0; i < update->n; i++) {

@@ -37,6 +37,7 @@ enum type {
 };
 
 #define VALUE_DEPTH_MAX 32         /* levels of nesting, the item's own map being one. AWS: Quotas, "Nested attribute depth" */
+#define ATTRIBUTE_NAME_SIZE_MAX 65535 /* bytes. AWS: Quotas, "Attribute names" */
 #define ITEM_SIZE_MAX (400 * 1024) /* bytes. AWS: Quotas, "Item size" */
 
 struct member;

@@ -3,7 +3,6 @@
 #include "protocol/item_messages.h"
 
 #define PLACEHOLDER_SIZE_MAX 255
-#define NAME_SIZE_MAX 65535
 
 struct text {
 	const char *name;
@@ -79,7 +78,7 @@ static enum code check_names(const struct expression_attribute_name_map *names, 
 			return code;
 		if (names->v[i].value.n == 0)
 			return err_set(err, MSG_NAME_EMPTY, STR_ARG(names->v[i].key));
-		if (names->v[i].value.n > NAME_SIZE_MAX)
+		if (names->v[i].value.n > ATTRIBUTE_NAME_SIZE_MAX)
 			return err_set(err, MSG_NAME_TOO_LARGE, STR_ARG(names->v[i].key));
 	}
 	return OK;

@@ -24,6 +24,7 @@
 
 /* Attribute values. */
 #define MSG_ATTRIBUTE_NAME_EMPTY ERR_VALIDATION, "%s", "Empty attribute name"
+#define MSG_ATTRIBUTE_NAME_TOO_LARGE ERR_VALIDATION, "%s", "Attribute name is too large, must be less than 65536 bytes"
 #define MSG_EXPRESSION_VALUE \
 	ERR_VALIDATION, "ExpressionAttributeValues contains invalid value: " STR_FMT " for key " STR_FMT
 #define MSG_START_KEY_VALUE ERR_VALIDATION, "The provided starting key is invalid: " STR_FMT

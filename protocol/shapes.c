@@ -316,6 +316,8 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 			walk->attribute = member->name;
 		if (member->name.n == 0)
 			value_error_of(walk, FAULT_READING, MSG_ATTRIBUTE_NAME_EMPTY);
+		if (member->name.n > ATTRIBUTE_NAME_SIZE_MAX)
+			value_error_of(walk, FAULT_READING, MSG_ATTRIBUTE_NAME_TOO_LARGE);
 		enum code code = read_value(walk, child, depth, &member->value);
 		if (code != OK)
 			return code;

@@ -91,7 +91,7 @@ static enum code check_condition(struct write_step *step, struct err *err)
 	return code;
 }
 
-/* The new item of an update: of the old one, or of the key alone. */
+/* The new item of an update: of the old one, or of the key alone. None where there is no old one and the update only takes away. */
 static enum code make_updated(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
@@ -100,6 +100,8 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	struct str row_key;
 	enum code code = OK;
 
+	if (!old && write->update && update_only_takes(write->update))
+		return OK;
 	write->new_item = *base;
 	if (write->update)
 		code = expr_update(write->update, step->arena, base, &write->new_item, err);

@@ -21,7 +21,7 @@ struct write {
 	enum write_kind kind;
 	const struct value *item;      /* PUT: the item */
 	const struct value *key;       /* others: the Key parameter */
-	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created */
+	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created; one that only takes away creates none */
 	const struct node *condition;  /* or NULL */
 	bool is_batch;                 /* of BatchWriteItem, which has words of its own for a wrong key */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
