@@ -105,6 +105,7 @@ struct expr_env {
 	struct expr_name *names;
 	size_t value_count;
 	struct expr_value *values;
+	bool is_older; /* AWS's older layer reads the expressions: of a condition or filter that is too long it tells the size */
 };
 
 /*

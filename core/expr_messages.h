@@ -9,8 +9,8 @@
 #include "core/err.h"
 
 #define MSG_EXPR_EMPTY ERR_VALIDATION, "%sThe expression can not be empty;"
-#define MSG_EXPR_SIZE \
-	ERR_VALIDATION, "%sExpression size has exceeded the maximum allowed size; expression size: %zu"
+#define MSG_EXPR_SIZE ERR_VALIDATION, "%sExpression size has exceeded the maximum allowed size;"
+#define MSG_EXPR_SIZE_TOLD MSG_EXPR_SIZE " expression size: %zu"
 #define MSG_EXPR_SYNTAX ERR_VALIDATION, "%sSyntax error; token: \"" STR_FMT "\", near: \"" STR_FMT "\""
 #define MSG_EXPR_PARENTHESES ERR_VALIDATION, "%sThe expression has redundant parentheses;"
 #define MSG_EXPR_OPERATORS ERR_VALIDATION, "%sThe expression contains too many operators; operator count: %u"

@@ -11,8 +11,10 @@ enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kin
 	*parser = (struct parser){.env = env, .arena = env->arena, .err = err, .kind = kind, .parameter = parameters[kind]};
 	if (text.n == 0)
 		return err_set(err, MSG_EXPR_EMPTY, parser->parameter);
+	if (text.n > EXPR_SIZE_MAX && env->is_older && (kind == EXPR_CONDITION || kind == EXPR_FILTER))
+		return err_set(err, MSG_EXPR_SIZE_TOLD, parser->parameter, text.n);
 	if (text.n > EXPR_SIZE_MAX)
-		return err_set(err, MSG_EXPR_SIZE, parser->parameter, text.n);
+		return err_set(err, MSG_EXPR_SIZE, parser->parameter);
 	parser->lexer = (struct lexer){text, 0};
 	parser->next = lexer_next(&parser->lexer);
 	parser_advance(parser);

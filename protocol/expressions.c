@@ -22,6 +22,12 @@ static void list_texts(const struct expression_request *request, struct text tex
 	texts[5] = (struct text){"SearchConditionExpression", request->search};
 }
 
+static bool has_text(const struct expression_request *request)
+{
+	return str_is_set(request->update) || str_is_set(request->projection) || str_is_set(request->condition) || str_is_set(request->filter) ||
+	       str_is_set(request->key_condition) || str_is_set(request->search);
+}
+
 static void add_to_list(struct buf *list, const char *name)
 {
 	if (list->n > 0)
@@ -97,19 +103,29 @@ static enum code check_values(const struct value *values, struct err *err)
 	return OK;
 }
 
+/* AWS: of names and values that no expression is there to use, an empty attribute name is refused nevertheless. */
+static enum code check_idle(const struct call *call, const struct expression_attribute_name_map *names, struct err *err)
+{
+	for (size_t i = 0; names && i < names->n; i++) {
+		if (names->v[i].value.n == 0)
+			return err_set(err, MSG_NAME_EMPTY, STR_ARG(names->v[i].key));
+	}
+	return call_check_values(call, err);
+}
+
 enum code expressions_check(struct call *call, const struct expression_request *request, struct err *err)
 {
 	struct text texts[TEXT_COUNT];
-	bool has_expression = false, has_names = request->names && request->names->v;
+	bool has_expression = has_text(request), has_names = request->names && request->names->v;
 	enum code code = OK;
 
 	list_texts(request, texts);
-	for (size_t i = 0; i < TEXT_COUNT; i++)
-		has_expression = has_expression || str_is_set(texts[i].text);
 	if (has_expression)
 		code = check_mixing(call->arena, request, texts, err);
 	if (code)
 		return code;
+	if (request->allows_idle && !has_expression)
+		return check_idle(call, request->names, err);
 	if (has_names && !has_expression)
 		return err_set(err, MSG_NAMES_WITHOUT_EXPRESSION);
 	/* A projection has no values, so alone it does not count. */
@@ -125,7 +141,7 @@ enum code expressions_check(struct call *call, const struct expression_request *
 
 static struct expr_env build_env(struct arena *arena, const struct expression_request *request)
 {
-	struct expr_env env = {.arena = arena};
+	struct expr_env env = {.arena = arena, .is_older = request->is_older};
 
 	if (request->names) {
 		env.name_count = request->names->n;
@@ -153,6 +169,8 @@ enum code expressions_parse(struct arena *arena, const struct expression_request
 	enum code code = OK;
 
 	*out = (struct expressions){0};
+	if (request->allows_idle && !has_text(request))
+		return OK;
 	if (str_is_set(request->update))
 		code = expr_parse_update(&env, request->update, &out->update, err);
 	if (!code && out->update)

@@ -28,6 +28,8 @@ struct expression_request {
 	const struct value *values;                        /* NULL: not given */
 	/* In the order that AWS lists them; the first without a name ends the list. */
 	struct legacy_parameter legacy[EXPRESSION_LEGACY_MAX];
+	bool is_older;    /* the operation's expressions are read by AWS's older layer: see struct expr_env */
+	bool allows_idle; /* names and values may come without any expression; nobody looks at them then */
 };
 
 /* NULL where not given. */

@@ -129,9 +129,30 @@ static enum code check_index_keys(const struct index *index, const struct value 
 	return OK;
 }
 
-enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, enum item_use use,
+/* Local indexes come first in the table's list. */
+static size_t local_count(const struct table *table)
+{
+	size_t n = 0;
+
+	while (n < table->index_count && table->indexes[n].is_local)
+		n++;
+	return n;
+}
+
+static enum code check_indexes(const struct table *table, const struct value *item, struct item_words words, struct err *err)
+{
+	size_t first = words.is_global_first ? local_count(table) : 0;
+	enum code code = OK;
+
+	for (size_t k = 0; k < table->index_count && code == OK; k++)
+		code = check_index_keys(&table->indexes[(first + k) % table->index_count], item, words.use == ITEM_UPDATE, err);
+	return code;
+}
+
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, struct item_words words,
 			   struct str *row_key, struct err *err)
 {
+	bool is_batch = words.use == ITEM_BATCH_PUT;
 	const struct key_schema *keys = &table->keys;
 	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
 	size_t sums[2] = {0, 0};
@@ -139,7 +160,7 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
 		values[i] = value_member(item, keys->attributes[i].name);
-		if (!values[i] && use == ITEM_BATCH_PUT)
+		if (!values[i] && is_batch)
 			return err_set(err, MSG_KEY_SCHEMA);
 		if (!values[i])
 			return err_set(err, MSG_KEY_MISSING, STR_ARG(keys->attributes[i].name));
@@ -147,7 +168,7 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 	for (unsigned i = 0; i < key_schema_count(keys) && code == OK; i++) {
 		const struct key_attribute *attribute = &keys->attributes[i];
 
-		if (values[i]->type != attribute->type && use == ITEM_BATCH_PUT)
+		if (values[i]->type != attribute->type && is_batch)
 			return err_set(err, MSG_KEY_SCHEMA);
 		if (values[i]->type != attribute->type)
 			return err_set(err, MSG_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
@@ -156,8 +177,8 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(attribute->name));
 		code = check_size(keys, i, values[i], sums, err);
 	}
-	for (size_t i = 0; i < table->index_count && code == OK; i++)
-		code = check_index_keys(&table->indexes[i], item, use == ITEM_UPDATE, err);
+	if (code == OK)
+		code = check_indexes(table, item, words, err);
 	if (code != OK)
 		return code;
 	struct buf buf = encode(arena, keys, values);

@@ -23,7 +23,11 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 enum item_use {
 	ITEM_PUT, ITEM_BATCH_PUT, ITEM_UPDATE,
 };
-enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, enum item_use use,
+struct item_words {
+	enum item_use use;
+	bool is_global_first; /* of two indexes that refuse an attribute the global one is named, in batches and transactions */
+};
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, struct item_words words,
 			   struct str *row_key, struct err *err) WARN_UNUSED;
 
 /*

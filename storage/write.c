@@ -30,7 +30,8 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 {
 	if (write->kind != WRITE_PUT)
 		return item_key_of_key(arena, write->table, write->key, &write->row_key, err);
-	enum code code = item_key_of_item(arena, write->table, write->item, write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, &write->row_key, err);
+	struct item_words words = {write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, write->is_global_first};
+	enum code code = item_key_of_item(arena, write->table, write->item, words, &write->row_key, err);
 	if (code == OK)
 		code = vector_row_check(write->table, write->item, NULL, false, err);
 	if (code != OK)
@@ -97,6 +98,7 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 	const struct value *old = value_is_set(&write->old_item) ? &write->old_item : NULL;
 	const struct value *base = old ? old : write->key;
+	struct item_words words = {ITEM_UPDATE, write->is_global_first};
 	struct str row_key;
 	enum code code = OK;
 
@@ -106,7 +108,7 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	if (write->update)
 		code = expr_update(write->update, step->arena, base, &write->new_item, err);
 	if (code == OK && write->update)
-		code = item_key_of_item(step->arena, write->table, &write->new_item, ITEM_UPDATE, &row_key, err);
+		code = item_key_of_item(step->arena, write->table, &write->new_item, words, &row_key, err);
 	if (code == OK && write->update)
 		code = vector_row_check(write->table, &write->new_item, old, true, err);
 	if (code != OK)

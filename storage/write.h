@@ -24,6 +24,7 @@ struct write {
 	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created; one that only takes away creates none */
 	const struct node *condition;  /* or NULL */
 	bool is_batch;                 /* of BatchWriteItem, which has words of its own for a wrong key */
+	bool is_global_first;          /* of a batch or transaction: of an attribute's wrong value the global index tells before the local one */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
 
 	/* set by write_prepare */

@@ -46,7 +46,7 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 		const struct write_request *request = &requests->v[i];
 
 		writes[i].table = table;
-		writes[i].is_batch = true;
+		writes[i].is_batch = writes[i].is_global_first = true;
 		writes[i].kind = request->put_request ? WRITE_PUT : WRITE_DELETE;
 		if (request->put_request)
 			writes[i].item = request->put_request->item;

@@ -86,6 +86,7 @@ static enum code plan_write(struct transaction *transaction, size_t i, const str
 	const struct parameterized_statement *request = &transaction->input->transact_statements.v[i];
 	struct partiql_statement *statement = &transaction->statements[i];
 
+	transaction->writes[i].is_global_first = true;
 	transaction->writes[i].wants_item_on_failure =
 		request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
 	if (statement->kind == PARTIQL_EXISTS && !partiql_is_item_check(transaction->call, statement, table)) {

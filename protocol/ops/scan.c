@@ -18,6 +18,7 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 		.legacy = {{"AttributesToGet", input->attributes_to_get.v != NULL},
 			   {"ScanFilter", input->scan_filter.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0}},
+		.is_older = true,
 	};
 	enum code code = expressions_check(call, &request, err);
 

@@ -14,6 +14,8 @@ static enum code parse(struct call *call, const struct get_action *get, struct e
 	struct expression_request request = {
 		.projection = get->projection_expression,
 		.names = &get->expression_attribute_names,
+		.is_older = true,
+		.allows_idle = true, /* AWS: as TransactWriteItems */
 	};
 	enum code code = expressions_check(call, &request, err);
 
@@ -22,7 +24,7 @@ static enum code parse(struct call *call, const struct get_action *get, struct e
 	return code;
 }
 
-/* Tables and keys. A wrong key is its action's reason; an absent table and an item named twice are the request's error. */
+/* AWS: of several wrong keys the first alone is a reason, its action's; an absent table and an item named twice are the request's error. */
 static enum code prepare(struct call *call, const struct transact_get_item_list *items, const struct expressions *expressions,
 			 struct read_item *reads, struct err *err)
 {
@@ -38,15 +40,17 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 			code = rules_key_paths(reads[i].table, &expressions[i], err);
 		if (code)
 			return code;
-		reasons[i] = err_in(call->arena);
 		reads[i].key = get->key;
 		reads[i].mode = READ_TRANSACTIONAL;
-		code = read_prepare(call->arena, &reads[i], &reasons[i]);
-		if (code && !write_is_reason(code)) {
-			*err = reasons[i];
+		struct err own = err_in(call->arena);
+		code = read_prepare(call->arena, &reads[i], &own);
+		if (code && code != ERR_EMPTY_KEY && !write_is_reason(code)) { /* AWS: an empty key is a reason of a read, unlike a write's */
+			*err = own;
 			return code;
 		}
 		if (code) {
+			if (!is_refused)
+				reasons[i] = own;
 			is_refused = true;
 			continue;
 		}
@@ -65,6 +69,24 @@ static enum code check_size(const struct read_item *reads, size_t n, struct err 
 	return size > RESPONSE_SIZE_MAX ? err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size) : OK;
 }
 
+/* AWS: of an item of which the projection leaves nothing the answer has no Item, unlike GetItem's. */
+static void write_item(struct call *call, struct str image, const struct projection *projection)
+{
+	struct subject subject = {.arena = call->arena, .image = image};
+	struct value projected;
+
+	if (projection && str_is_set(image)) {
+		projected = expr_project(projection, &subject);
+		if (projected.n == 0)
+			return;
+		json_out_name(&call->out, STR("Item"));
+		json_out_item(&call->out, &projected);
+	} else if (str_is_set(image)) {
+		json_out_name(&call->out, STR("Item"));
+		json_out_image(&call->out, image);
+	}
+}
+
 static void respond(struct call *call, int wanted, const struct read_item *reads, const struct expressions *expressions, size_t n)
 {
 	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
@@ -78,10 +100,7 @@ static void respond(struct call *call, int wanted, const struct read_item *reads
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < n; i++) {
 		json_out_open(&call->out, '{');
-		if (str_is_set(reads[i].image)) {
-			json_out_name(&call->out, STR("Item"));
-			respond_item(call, reads[i].image, expressions[i].projection);
-		}
+		write_item(call, reads[i].image, expressions[i].projection);
 		json_out_close(&call->out, '}');
 	}
 	json_out_close(&call->out, ']');

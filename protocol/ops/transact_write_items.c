@@ -59,10 +59,10 @@ static enum code parse(struct call *call, struct action *action, struct write *w
 	struct expression_request request = {
 		.update = action->update,
 		.condition = action->condition,
-		.valued =
-			action->kind == WRITE_UPDATE ? "UpdateExpression and ConditionExpression are" : "ConditionExpression is",
 		.names = action->names,
 		.values = action->values,
+		.is_older = true,
+		.allows_idle = true, /* AWS: us-east-1 as recorded in October 2026 */
 	};
 	enum code code = expressions_check(call, &request, err);
 
@@ -77,6 +77,7 @@ static enum code parse(struct call *call, struct action *action, struct write *w
 		write->key = action->subject;
 	write->update = action->expressions.update;
 	write->condition = action->expressions.condition;
+	write->is_global_first = true;
 	write->wants_item_on_failure = action->on_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
 	return code;
 }
@@ -107,7 +108,7 @@ static enum code prepare_one(struct call *call, struct write *write, struct err 
 	return code;
 }
 
-/* Tables and keys. A wrong key is its action's reason; an absent table and an item named twice are the request's error. */
+/* AWS: of several wrong keys the first alone is a reason, its action's; an absent table and an item named twice are the request's error. */
 static enum code prepare(struct call *call, const struct action *actions, struct write *writes, size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
@@ -121,13 +122,15 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 			code = rules_key_paths(writes[i].table, &actions[i].expressions, err);
 		if (code)
 			return code;
-		reasons[i] = err_in(call->arena);
-		code = prepare_one(call, &writes[i], &reasons[i]);
+		struct err own = err_in(call->arena);
+		code = prepare_one(call, &writes[i], &own);
 		if (code && !write_is_reason(code)) {
-			*err = reasons[i];
+			*err = own;
 			return code;
 		}
 		if (code) {
+			if (!is_refused)
+				reasons[i] = own;
 			is_refused = true;
 			continue;
 		}

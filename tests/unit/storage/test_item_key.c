@@ -19,7 +19,7 @@ static void check_key(struct data *data, const struct value *key, const char *me
 static void check_item(struct data *data, const struct value *item, enum item_use use, const char *message)
 {
 	struct str row_key;
-	enum code code = item_key_of_item(data->arena, data->table, item, use, &row_key, &data->err);
+	enum code code = item_key_of_item(data->arena, data->table, item, (struct item_words){.use = use}, &row_key, &data->err);
 
 	CHECK_INT(code, !message ? OK : strstr(message, "cannot contain an empty") ? ERR_EMPTY_KEY : ERR_VALIDATION);
 	if (message)
@@ -116,7 +116,7 @@ TEST(a_row_key_is_the_hash_and_the_elements)
 	struct str row_key, of_item;
 
 	CHECK(item_key_of_key(d.arena, d.table, data_item(&d, "pk", "Sa", "sk", "N-3", NULL), &row_key, &d.err) == OK);
-	CHECK(item_key_of_item(d.arena, d.table, data_item(&d, "a", "Z", "pk", "Sa", "sk", "N-3", NULL), false, &of_item, &d.err) == OK);
+	CHECK(item_key_of_item(d.arena, d.table, data_item(&d, "a", "Z", "pk", "Sa", "sk", "N-3", NULL), (struct item_words){ITEM_PUT, false}, &of_item, &d.err) == OK);
 	key_add(&partition, &pk);
 	buf_add_be32(&expected, key_hash(buf_str(&partition)));
 	buf_add_str(&expected, buf_str(&partition));
