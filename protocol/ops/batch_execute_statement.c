@@ -42,7 +42,8 @@ static enum code plan(struct call *call, struct slot *slot)
 	bool is_point = false;
 	enum code code;
 
-	slot->write.wants_item_on_failure = false; /* AWS: the option has no effect in a batch */
+	slot->write.wants_item_on_failure =
+		slot->request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
 	if (!is_read(slot))
 		return partiql_plan_write(call, &slot->statement, &slot->write, NULL, &slot->err);
 	slot->read.mode = opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
@@ -136,6 +137,10 @@ static void respond_slot(struct call *call, const struct slot *slot)
 				      is_ours ? STR("InternalServerError") : is_absent ? STR("ResourceNotFound") : str_of(write_reason(slot->err.code)));
 		/* what the operator reads in the log is not for the wire */
 		json_out_field_string(out, "Message", is_ours ? str_of(info->text) : slot->err.message);
+		if (str_is_set(slot->err.item)) {
+			json_out_name(out, STR("Item"));
+			json_out_image(out, slot->err.item);
+		}
 		json_out_close(out, '}');
 	}
 	if (slot->table)

@@ -270,7 +270,9 @@ bool partiql_respond_returning(struct call *call, const struct partiql_statement
 
 enum code partiql_write_error(const struct partiql_statement *statement, struct err *err)
 {
-	if (err->code == ERR_CONDITIONAL_CHECK_FAILED && statement->kind == PARTIQL_INSERT)
+	if (err->code == ERR_CONDITIONAL_CHECK_FAILED && statement->kind == PARTIQL_INSERT) {
+		err->item = STR_ABSENT; /* AWS: only an UPDATE or DELETE gives it back */
 		return err_set(err, MSG_PARTIQL_DUPLICATE_ITEM);
+	}
 	return err->code;
 }

@@ -75,7 +75,7 @@ static struct expr_env env(void)
 	values[6] = (struct expr_value){STR(":l"), l, false};
 	values[7] = (struct expr_value){STR(":type"), s("NS"), false};
 	values[8] = (struct expr_value){STR(":zero"), n("0"), false};
-	return (struct expr_env){arena, 2, names, 9, values};
+	return (struct expr_env){.arena = arena, .name_count = 2, .names = names, .value_count = 9, .values = values};
 }
 
 /* "true", "false", or the error's message without its "Invalid ConditionExpression: ". */
@@ -393,7 +393,7 @@ TEST(an_update_is_charged_by_its_text)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct expr_env env = {arena, 1, names, 4, values};
+		struct expr_env env = {.arena = arena, .name_count = 1, .names = names, .value_count = 4, .values = values};
 		struct err err = err_in(arena);
 		struct update *update = NULL;
 

@@ -100,7 +100,7 @@ static inline struct expr_env data_env(struct data *data, va_list ap)
 
 	for (uint32_t i = 0; i < values->n; i++)
 		list[i] = (struct expr_value){values->members[i].name, values->members[i].value, false};
-	return (struct expr_env){data->arena, 0, NULL, values->n, list};
+	return (struct expr_env){.arena = data->arena, .name_count = 0, .names = NULL, .value_count = values->n, .values = list};
 }
 
 /* data_condition(data, EXPR_FILTER, "a = :a", ":a", "N1", NULL) */
@@ -130,7 +130,7 @@ static inline const struct update *data_update(struct data *data, const char *te
 
 static inline const struct projection *data_projection(struct data *data, const char *text)
 {
-	struct expr_env env = {data->arena, 0, NULL, 0, NULL};
+	struct expr_env env = {.arena = data->arena, .name_count = 0, .names = NULL, .value_count = 0, .values = NULL};
 	struct projection *projection = NULL;
 
 	CHECK(expr_parse_projection(&env, str_of(text), &projection, &data->err) == OK);

@@ -339,7 +339,7 @@ static const struct node *condition_of(struct query *query)
 			buf_printf(&text, " AND :v%zu", n - 1);
 		}
 	}
-	struct expr_env env = {d->arena, 0, NULL, n, values};
+	struct expr_env env = {.arena = d->arena, .name_count = 0, .names = NULL, .value_count = n, .values = values};
 	CHECK(expr_parse_condition(&env, EXPR_KEY_CONDITION, str_printf(d->arena, STR_FMT, STR_ARG(buf_str(&text))), &node, &d->err) == OK);
 	return node;
 }

@@ -86,7 +86,7 @@ static struct expr_env environment(void)
 	struct expr_value *values = ARENA_ARRAY(arena, struct expr_value, 1);
 
 	values[0] = (struct expr_value){STR(":one"), number(1), false};
-	return (struct expr_env){arena, 0, NULL, 1, values};
+	return (struct expr_env){.arena = arena, .name_count = 0, .names = NULL, .value_count = 1, .values = values};
 }
 
 static void fill_write(struct write *write, struct table *table, int p, int s, struct slot *after)
@@ -269,7 +269,7 @@ static void check_all(struct catalog *catalog, struct table *table)
 	CHECK_INT(count, grouped);
 	for (int p = 0; p < PARTITIONS; p++) {
 		struct expr_value value = {STR(":p"), text("p", p), false};
-		struct expr_env env = {arena, 0, NULL, 1, &value};
+		struct expr_env env = {.arena = arena, .name_count = 0, .names = NULL, .value_count = 1, .values = &value};
 		struct key_condition keys;
 		const struct node *node;
 		size_t expected = 0;
