@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_item_init(&it);
 	struct expr_name names[] = {{STR("#n"), STR("a"), false}};
 	struct expr_value values[] = {{STR(":v"), it.parameters[0], false}, {STR(":l"), it.parameters[1], false}};
-	struct expr_env env = {arena, 1, names, 2, values};
+	struct expr_env env = {.arena = arena, .name_count = 1, .names = names, .value_count = 2, .values = values};
 	struct err err = err_in(arena);
 	struct subject subject = {arena, &it.item, STR_ABSENT};
 	const struct node *node;
