@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "storage/sqlite/log_file.h"
+#include "storage/sqlite/page_file.h"
 #include "storage/store_messages.h"
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -40,6 +41,15 @@ void keyspace_name(struct keyspace keyspace, char *name)
 		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part);
 }
 
+static unsigned damaged_page(sqlite3 *db)
+{
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods)
+		return 0;
+	return page_file_damaged(file);
+}
+
 enum code connection_error(struct connection *connection, struct err *err)
 {
 	const char *text = connection->db ? sqlite3_errmsg(connection->db) : "out of memory";
@@ -49,6 +59,8 @@ enum code connection_error(struct connection *connection, struct err *err)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == SQLITE_FULL)
 		return err_set(err, MSG_STORE_FULL);
+	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)
+		return err_set(err, MSG_STORE_DAMAGED, damaged_page(connection->db));
 	return err_set(err, MSG_STORE_FAILED, text);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/sqlite/page_file.h"
+
 #define FRAME_HEAD 24           /* bytes in front of a page. SQLite: File Format, "The Write-Ahead Log" */
 #define BUFFER_SIZE (124 << 10) /* SQLite writes less than 128 KB at once */
 
@@ -154,6 +156,8 @@ static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
 	struct log_file *log = (struct log_file *)file;
 
 	(void)vfs;
+	if (flags & SQLITE_OPEN_MAIN_DB)
+		return page_file_open(log_system.under, name, file, flags, flags_out);
 	if (!(flags & SQLITE_OPEN_WAL))
 		return log_system.under->xOpen(log_system.under, name, file, flags, flags_out);
 	*log = (struct log_file){.n = 0};
@@ -195,7 +199,9 @@ static void make_system(void)
 	log_system.vfs = *log_system.under;
 	log_system.vfs.pNext = NULL;
 	log_system.vfs.zName = "dynalith";
-	log_system.vfs.szOsFile = (int)sizeof(struct log_file) + log_system.under->szOsFile;
+	log_system.vfs.szOsFile = page_file_size(log_system.under->szOsFile);
+	if (log_system.vfs.szOsFile < (int)sizeof(struct log_file) + log_system.under->szOsFile)
+		log_system.vfs.szOsFile = (int)sizeof(struct log_file) + log_system.under->szOsFile;
 	log_system.vfs.xOpen = system_open;
 	log_system.vfs.xDelete = system_delete;
 	log_system.vfs.xAccess = system_access;

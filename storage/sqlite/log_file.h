@@ -5,7 +5,7 @@
  * anything else is asked of the file, and go to the disk together: one system call for about ten. Nobody looks for a frame
  * before its transaction's last one is written. Where a transaction does not fit into the page cache, SQLite writes pages before
  * its end, some of them twice, and then the heads of their frames again: those are not kept, nothing would follow them. All
- * other files are the underlying file system's own.
+ * other files are the underlying file system's own, but data files (page_file.h).
  */
 #ifndef DYNALITH_STORAGE_SQLITE_LOG_FILE_H
 #define DYNALITH_STORAGE_SQLITE_LOG_FILE_H

@@ -13,13 +13,14 @@
 
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/memory_file.h"
+#include "storage/sqlite/page_file.h"
 #include "storage/sqlite/wal.h"
 #include "storage/store_messages.h"
 
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
 #define HEADER_SIZE 100           /* of a SQLite file */
+#define RESERVED_AT 20            /* in it: bytes reserved at the end of each page */
 #define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
-#define STORE_PAGE 4096
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 #define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
 
@@ -369,6 +370,8 @@ static enum code check_file(struct sqlite_store *store, const char *path, char *
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), (unsigned)SQLITE_STORE_FORMAT);
+	if (be32(header + 60) == SQLITE_STORE_FORMAT && header[RESERVED_AT] != PAGE_CHECK_BYTES)
+		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
 	return OK;
 }
 
@@ -437,6 +440,16 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
 }
 
+/* New files get room for checksums at the end of each page. For a file that exists its own head decides. */
+static enum code reserve_checksums(struct connection *connection, struct err *err)
+{
+	int reserved = PAGE_CHECK_BYTES;
+
+	if (sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK)
+		return connection_error(connection, err);
+	return OK;
+}
+
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
  * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
@@ -454,6 +467,8 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 	int64_t format = 0, is_wal = 0;
 	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, setup, err);
 
+	if (code == OK)
+		code = reserve_checksums(&store->writer, err);
 	if (code == OK && durability != DURABILITY_OFF)
 		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
@@ -474,6 +489,21 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 	return code != OK ? code : wal_start(&store->wal, &store->writer, &store->writer_mutex, path, setup, durability, err);
 }
 
+/* A connection takes the room for checksums from the head that it meets, also from one that is then undone: so that one is closed again. */
+static enum code undo_creation(const char *path, const char *setup, struct err *err)
+{
+	struct connection connection = {.db = NULL};
+	int64_t format;
+	enum code code = connection_open(&connection, path, SQLITE_OPEN_READWRITE, setup, err);
+
+	if (code == OK)
+		code = connection_run(&connection, "PRAGMA synchronous=FULL", err);
+	if (code == OK)
+		code = connection_number(&connection, "PRAGMA user_version", &format, err);
+	connection_close(&connection);
+	return code == OK ? OK : err_set(err, MSG_STORE_OPEN, path, err->message.p);
+}
+
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
 	char path[PATH_MAX], setup[256];
@@ -484,7 +514,10 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	snprintf(setup, sizeof(setup),
 		 "PRAGMA page_size=%d; PRAGMA synchronous=OFF; PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA journal_size_limit=%d",
 		 STORE_PAGE, options->cache_bytes / 1024, MMAP_SIZE, LOG_KEPT);
-	code = open_writer(store, path, options->durability, setup, err);
+	if (is_cut_short(path))
+		code = undo_creation(path, setup, err);
+	if (code == OK)
+		code = open_writer(store, path, options->durability, setup, err);
 	if (code == OK)
 		code = limit_size(store, options->max_bytes, err);
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);

@@ -10,8 +10,11 @@
 #include "core/err.h"
 #include "storage/store.h"
 
-/* Format of the data file; a file with a newer one is refused and left alone. */
-#define SQLITE_STORE_FORMAT 1
+/*
+ * Format of the data file; a file with a newer one is refused and left alone. A file keeps the format that it was created with.
+ * 1: 0.1.0. 2: pages have checksums (page_file.h).
+ */
+#define SQLITE_STORE_FORMAT 2
 
 enum durability {
 	DURABILITY_OFF,    /* survives the end of the process, not of the machine; no fsync at all */

@@ -1,10 +1,12 @@
 """A server to test against, clients for it, and a count of what passed."""
 import atexit
+import contextlib
 import os
 import pathlib
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,20 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+@contextlib.contextmanager
+def copy_of_file(path):
+    """A connection to a copy of a data file as a killed process left it. SQLite alone would move the log into the file itself without checksums."""
+    folder = tempfile.mkdtemp(prefix="dynalith-copy-")
+    try:
+        for suffix in ("", "-wal", "-journal"):
+            if os.path.exists(path + suffix):
+                shutil.copy(path + suffix, f"{folder}/data.db{suffix}")
+        with contextlib.closing(sqlite3.connect(f"{folder}/data.db")) as db:
+            yield db
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Server:

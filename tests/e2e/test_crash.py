@@ -6,17 +6,13 @@ and the queue of expiring items must agree with the items.
 
 CRASH_KILLS=N kills N times (default 10), CRASH_SEED=N chooses the moments; a third of the kills with each --durability.
 """
-import contextlib
 import os
 import random
-import shutil
-import sqlite3
 import subprocess
-import tempfile
 import threading
 import time
 
-from harness import Server, key, run
+from harness import Server, copy_of_file, key, run
 from wire import Client, Gone
 
 KILLS = int(os.environ.get("CRASH_KILLS", "10"))
@@ -344,23 +340,16 @@ def check_indexes(client, table):
 
 def check_file(path, table=None):
     """The file as the killed process left it; with `table` also its queue of expiring items."""
-    folder = tempfile.mkdtemp(prefix="dynalith-crash-")
-    try:
-        for suffix in ("", "-wal", "-journal"):
-            if os.path.exists(path + suffix):
-                shutil.copy(path + suffix, f"{folder}/data.db{suffix}")
-        with contextlib.closing(sqlite3.connect(f"{folder}/data.db")) as db:
-            assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            if table is None:
-                return
-            number = db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'expiry_%'").fetchone()[0].partition("_")[2]
-            items = {row[0] for row in db.execute(f"SELECT k FROM items_{number}")}
-            queue = [(int.from_bytes(row[0][:8], "big"), row[0][8:]) for row in db.execute(f"SELECT k FROM expiry_{number}")]
-            assert all(item in items for _, item in queue), "the queue names an item that is not there"
-            expected = sorted(int(item["ttl"]["N"]) for item in table.values() if "ttl" in item)
-            assert sorted(at for at, _ in queue) == expected, "the queue's times"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with copy_of_file(path) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        if table is None:
+            return
+        number = db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'expiry_%'").fetchone()[0].partition("_")[2]
+        items = {row[0] for row in db.execute(f"SELECT k FROM items_{number}")}
+        queue = [(int.from_bytes(row[0][:8], "big"), row[0][8:]) for row in db.execute(f"SELECT k FROM expiry_{number}")]
+        assert all(item in items for _, item in queue), "the queue names an item that is not there"
+        expected = sorted(int(item["ttl"]["N"]) for item in table.values() if "ttl" in item)
+        assert sorted(at for at, _ in queue) == expected, "the queue's times"
 
 
 def check(client, writers, tables, replay):

@@ -2,12 +2,11 @@
 import os
 import resource
 import shutil
-import sqlite3
 import subprocess
 import tempfile
 import threading
 
-from harness import Server, key, run
+from harness import Server, copy_of_file, key, run
 from wire import Client, Refused
 
 FULL = ("InternalServerError", 500)
@@ -95,9 +94,8 @@ def use_full_disk(server, make_room):
     del written[name]
     check(client, written)
     server.kill()
-    with sqlite3.connect(server.argv[server.argv.index("--db-path") + 1]) as db:
+    with copy_of_file(server.argv[server.argv.index("--db-path") + 1]) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    db.close()
     server.start()
     client.close()
     check(Client(server.port), written)

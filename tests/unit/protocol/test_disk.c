@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
+#include "storage/sqlite/log_file.h"
 #include "tests/unit/protocol/world.h"
 #include "tests/unit/storage/fault_vfs.h"
 
@@ -117,7 +118,7 @@ static bool check_integrity(const char *path)
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 
-	bool is_sound = sqlite3_open(path, &db) == SQLITE_OK &&
+	bool is_sound = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()) == SQLITE_OK &&
 			sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL) == SQLITE_OK &&
 			sqlite3_step(statement) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
 	sqlite3_finalize(statement);

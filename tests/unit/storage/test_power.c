@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
+#include "storage/sqlite/log_file.h"
 #include "tests/unit/storage/fault_vfs.h"
 #include "tests/unit/storage/store_fixture.h"
 
@@ -276,12 +277,13 @@ static void check_row(struct machine *machine, struct store_txn *txn, unsigned i
 	CHECK(str_eq(right, (struct str){bytes, sizeof(row->by)}));
 }
 
+/* Pages and their checksums. */
 static void check_integrity(const char *path)
 {
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 
-	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
 	CHECK_INT(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL), SQLITE_OK);
 	CHECK_INT(sqlite3_step(statement), SQLITE_ROW);
 	CHECK_STR(str_of((const char *)sqlite3_column_text(statement, 0)), "ok");

@@ -148,9 +148,9 @@ TEST(a_newer_format_is_refused)
 	struct fixture fixture = fixture_new(false);
 
 	store_close(fixture_open(&fixture));
-	run_outside(fixture.path, "PRAGMA user_version=2");
+	run_outside(fixture.path, "PRAGMA user_version=3");
 	check_refused(&fixture, fixture.path, "newer");
-	CHECK(contains(fixture.err.message, "data format 2"));
+	CHECK(contains(fixture.err.message, "data format 3"));
 	fixture_free(&fixture);
 }
 
@@ -165,7 +165,7 @@ TEST(a_newer_format_in_the_log_is_refused)
 	if (child == 0) {
 		static sqlite3 *db; /* never closed, and yet not lost */
 
-		_exit(sqlite3_open(fixture.path, &db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA user_version=2", NULL, NULL, NULL) != SQLITE_OK);
+		_exit(sqlite3_open(fixture.path, &db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA user_version=3", NULL, NULL, NULL) != SQLITE_OK);
 	}
 	int status = -1;
 	CHECK_INT(waitpid(child, &status, 0), child);
@@ -224,7 +224,7 @@ TEST(a_damaged_file_is_one_clear_line)
 	memcpy(copy, bytes.p, bytes.n);
 	memset(copy + 100, 0xEE, 3996); /* the schema's page, after the header */
 	write_bytes(fixture.path, (struct str){copy, bytes.n});
-	check_refused(&fixture, fixture.path, "malformed");
+	check_refused(&fixture, fixture.path, "page 1 fails its checksum");
 	fixture_free(&fixture);
 }
 

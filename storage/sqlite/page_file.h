@@ -1,0 +1,29 @@
+/*
+ * page_file - data files whose pages carry a checksum; internal to storage/sqlite.
+ *
+ * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A page gets it on its way into the data
+ * file, and is checked when a connection reads it for the first time, and again from time to time. A page that fails the check is
+ * never served: the read ends with SQLITE_IOERR_DATA, other pages are not affected. Frames of the write-ahead log have SQLite's own
+ * checksums. Files of format 1 have no room for checksums and are read as they are.
+ *
+ * SQLite: File Format, "Reserved bytes per page".
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_PAGE_FILE_H
+#define DYNALITH_STORAGE_SQLITE_PAGE_FILE_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#define STORE_PAGE 4096    /* bytes of a page */
+#define PAGE_CHECK_BYTES 4 /* reserved at its end */
+
+/* What SQLite must allocate for a file above one of `under` bytes. */
+int page_file_size(int under);
+
+/* Opens a data file of the file system beneath. SQLite's result code. */
+int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags, int *flags_out);
+
+/* The number of the page, from 1, that failed its check last; 0 where none did or the file is none of these. */
+uint32_t page_file_damaged(sqlite3_file *file);
+
+#endif

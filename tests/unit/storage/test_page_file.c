@@ -1,0 +1,187 @@
+/* Damaged data files: flipped bytes are refused, never answered. */
+#include "tests/unit/storage/store_fixture.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#define ROWS 400
+#define FLIPS 250
+
+static const struct keyspace items = {7, PART_ITEMS};
+
+static struct str row_key(struct arena *arena, unsigned i)
+{
+	char *text = arena_bytes(arena, 16);
+
+	return (struct str){text, (size_t)snprintf(text, 16, "key-%05u", i * 7919 % 100000)};
+}
+
+/* Up to 6 KB, so that some rows have pages of their own. */
+static struct str row_value(struct arena *arena, unsigned i)
+{
+	size_t n = 20 + i * 37 % 900 + (i % 50 == 0 ? 5000 : 0);
+	char *bytes = arena_bytes(arena, n);
+
+	for (size_t k = 0; k < n; k++)
+		bytes[k] = (char)(i * 31 + k * 7);
+	return (struct str){bytes, n};
+}
+
+static void fill(struct fixture *fixture)
+{
+	struct store *store = fixture_open(fixture);
+	struct store_txn *txn;
+
+	CHECK_INT(store_begin(store, STORE_WRITE, &txn, &fixture->err), OK);
+	CHECK_INT(store_create(txn, items, &fixture->err), OK);
+	for (unsigned i = 0; i < ROWS; i++)
+		CHECK_INT(store_put(txn, items, row_key(fixture->arena, i), row_value(fixture->arena, i), &fixture->err), OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+	store_close(store);
+}
+
+struct tally {
+	unsigned right, refused, wrong;
+};
+
+struct seen {
+	struct arena *arena;
+	unsigned rows;
+	bool is_wrong;
+};
+
+static bool see(void *context, struct str key, struct str value)
+{
+	struct seen *seen = context;
+
+	(void)key;
+	seen->rows++;
+	seen->is_wrong = seen->is_wrong || value.n < 20;
+	return true;
+}
+
+/* Reads every row by its key, then all in order. */
+static void read_all(struct fixture *fixture, struct store *store, struct tally *tally)
+{
+	struct arena *arena = arena_new(1 << 16);
+	struct err err = err_in(arena);
+	struct store_txn *txn;
+
+	if (store_begin(store, STORE_READ, &txn, &err) != OK) {
+		tally->refused++;
+		arena_free(arena);
+		return;
+	}
+	for (unsigned i = 0; i < ROWS; i++) {
+		struct str value = STR_ABSENT;
+		enum code code = store_get(txn, items, row_key(fixture->arena, i), arena, &value, &err);
+
+		tally->right += code == OK && str_eq(value, row_value(arena, i));
+		tally->refused += code != OK;
+		tally->wrong += code == OK && !str_eq(value, row_value(arena, i));
+	}
+	struct seen seen = {.arena = arena};
+	enum code code = store_scan(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &err);
+	tally->refused += code != OK;
+	tally->wrong += code == OK && (seen.rows != ROWS || seen.is_wrong);
+	store_abort(txn);
+	arena_free(arena);
+}
+
+static void flip(const char *path, off_t at, unsigned char mask)
+{
+	unsigned char byte;
+	int fd = open(path, O_RDWR);
+
+	CHECK(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+	byte ^= mask;
+	CHECK(pwrite(fd, &byte, 1, at) == 1);
+	close(fd);
+}
+
+/* One byte at a time, anywhere in the file: whatever is answered is right. */
+TEST(flipped_bytes_are_never_answered)
+{
+	struct fixture fixture = fixture_new(false);
+	struct tally tally = {0};
+	struct stat status;
+
+	fill(&fixture);
+	CHECK_INT(stat(fixture.path, &status), 0);
+	for (unsigned i = 0; i < FLIPS; i++) {
+		off_t at = (off_t)((uint64_t)i * (uint64_t)status.st_size / FLIPS + i % 97);
+		unsigned char mask = (unsigned char)(1 << i % 8);
+		struct store *store = NULL;
+
+		flip(fixture.path, at, mask);
+		if (sqlite_store_open(&fixture.options, &store, &fixture.err) == OK) {
+			read_all(&fixture, store, &tally);
+			store_close(store);
+		} else {
+			tally.refused++;
+		}
+		flip(fixture.path, at, mask);
+	}
+	CHECK_INT(tally.wrong, 0);
+	CHECK(tally.refused > FLIPS && tally.right > tally.refused); /* what is whole is still served */
+	fixture_free(&fixture);
+}
+
+/* The error names the page, and the rows of other pages are served. */
+TEST(a_damaged_page_is_named)
+{
+	struct fixture fixture = fixture_new(false);
+	struct tally tally = {0};
+	struct stat status;
+
+	fill(&fixture);
+	CHECK_INT(stat(fixture.path, &status), 0);
+	flip(fixture.path, status.st_size - 2000, 1);
+	struct store *store = fixture_open(&fixture);
+	read_all(&fixture, store, &tally);
+	CHECK(tally.right > 0 && tally.refused > 0);
+	CHECK_INT(tally.wrong, 0);
+
+	struct store_txn *txn;
+	struct seen seen = {.rows = 0};
+	char wanted[80];
+	CHECK_INT(store_begin(store, STORE_READ, &txn, &fixture.err), OK);
+	CHECK_INT(store_scan(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &fixture.err), ERR_INTERNAL);
+	snprintf(wanted, sizeof(wanted), "the data file is damaged: page %u fails its checksum", (unsigned)((status.st_size - 2000) / 4096 + 1));
+	CHECK_STR(fixture.err.message, wanted);
+	store_abort(txn);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
+static void run_outside(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* A file of format 1 has no checksums; it is read and written as before. */
+TEST(files_without_checksums_stay_as_they_are)
+{
+	struct fixture fixture = fixture_new(false);
+	struct tally tally = {0};
+
+	run_outside(fixture.path, "PRAGMA page_size=4096; PRAGMA application_id=1146703436; PRAGMA user_version=1;"
+				  "CREATE TABLE system_tables (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+				  "CREATE TABLE system_counters (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+				  "CREATE TABLE system_tokens (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+				  "CREATE TABLE system_token_expiry (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);");
+	fill(&fixture);
+	struct store *store = fixture_open(&fixture);
+	read_all(&fixture, store, &tally);
+	CHECK_INT(tally.right, ROWS);
+	store_close(store);
+	run_outside(fixture.path, "PRAGMA integrity_check");
+	fixture_free(&fixture);
+}
+
+TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named), TEST_CASE(files_without_checksums_stay_as_they_are))
