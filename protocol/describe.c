@@ -3,10 +3,7 @@
 #include <stdlib.h>
 
 #include "protocol/streams.h"
-
-/* What a table or index can do at once when nothing else was asked for. AWS: Developer Guide, "Warm throughput". */
-#define WARM_READ_DEFAULT 12000
-#define WARM_WRITE_DEFAULT 4000
+#include "protocol/throughput_rules.h"
 
 static const char *const statuses[] = {
 	[STATUS_ACTIVE] = "ACTIVE", [STATUS_CREATING] = "CREATING", [STATUS_UPDATING] = "UPDATING", [STATUS_DELETING] = "DELETING",
@@ -49,8 +46,10 @@ void describe_keys(struct json_out *out, const struct key_schema *keys)
 	json_out_close(out, ']');
 }
 
-static void write_throughput(struct json_out *out, const struct throughput *throughput)
+static void write_throughput(struct call *call, const struct throughput *throughput)
 {
+	struct json_out *out = &call->out;
+
 	json_out_name(out, STR("ProvisionedThroughput"));
 	json_out_open(out, '{');
 	if (throughput->last_increase_ms) {
@@ -61,7 +60,7 @@ static void write_throughput(struct json_out *out, const struct throughput *thro
 		json_out_name(out, STR("LastDecreaseDateTime"));
 		json_out_time_ms(out, throughput->last_decrease_ms);
 	}
-	json_out_field_integer(out, "NumberOfDecreasesToday", throughput->decreases_today);
+	json_out_field_integer(out, "NumberOfDecreasesToday", throughput_rules_decreases(throughput, call->now_ms));
 	json_out_field_integer(out, "ReadCapacityUnits", throughput->read);
 	json_out_field_integer(out, "WriteCapacityUnits", throughput->write);
 	json_out_close(out, '}');
@@ -73,22 +72,25 @@ static void write_on_demand(struct json_out *out, const struct throughput_pair *
 		return;
 	json_out_name(out, STR("OnDemandThroughput"));
 	json_out_open(out, '{');
-	json_out_field_integer(out, "MaxReadRequestUnits", pair->read);
-	json_out_field_integer(out, "MaxWriteRequestUnits", pair->write);
+	if (pair->read)
+		json_out_field_integer(out, "MaxReadRequestUnits", pair->read);
+	if (pair->write)
+		json_out_field_integer(out, "MaxWriteRequestUnits", pair->write);
 	json_out_close(out, '}');
 }
 
-/* On demand: the defaults; provisioned: at least what is provisioned. Tools wait for its status. */
-static void write_warm(struct json_out *out, const struct throughput_pair *pair, const struct throughput *provisioned, enum billing_mode billing)
+/* Tools wait for its status. */
+static void write_warm(struct json_out *out, const struct table *table, const struct index *index, bool is_updating)
 {
-	int64_t read = billing == BILLING_PROVISIONED ? provisioned->read : WARM_READ_DEFAULT;
-	int64_t write = billing == BILLING_PROVISIONED ? provisioned->write : WARM_WRITE_DEFAULT;
+	struct throughput_pair pair = index ? index->warm : table->warm;
 
+	if (!pair.is_set)
+		pair = throughput_rules_warm_now(table, index);
 	json_out_name(out, STR("WarmThroughput"));
 	json_out_open(out, '{');
-	json_out_field_integer(out, "ReadUnitsPerSecond", pair->is_set && pair->read > read ? pair->read : read);
-	json_out_field_integer(out, "WriteUnitsPerSecond", pair->is_set && pair->write > write ? pair->write : write);
-	json_out_field_string(out, "Status", STR("ACTIVE"));
+	json_out_field_integer(out, "ReadUnitsPerSecond", pair.read);
+	json_out_field_integer(out, "WriteUnitsPerSecond", pair.write);
+	json_out_field_string(out, "Status", is_updating ? STR("UPDATING") : STR("ACTIVE"));
 	json_out_close(out, '}');
 }
 
@@ -159,7 +161,7 @@ static enum code write_index(struct call *call, struct table *table, const struc
 		if (index->is_backfilling)
 			json_out_field_boolean(out, "Backfilling", table->status != STATUS_UPDATING);
 		if (!index->vector)
-			write_throughput(out, &index->throughput);
+			write_throughput(call, &index->throughput);
 	}
 	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)items);
@@ -167,7 +169,8 @@ static enum code write_index(struct call *call, struct table *table, const struc
 			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
 	if (!index->is_local && !index->vector) {
 		write_on_demand(out, &index->on_demand);
-		write_warm(out, &index->warm, &index->throughput, table->billing);
+		if (status != STATUS_CREATING)
+			write_warm(out, table, index, index->is_warm_updating);
 	}
 	json_out_close(out, '}');
 	return OK;
@@ -208,16 +211,27 @@ static enum code write_vectors(struct call *call, struct table *table, enum tabl
 	return code;
 }
 
-static void write_billing(struct json_out *out, const struct table *table)
+/* AWS: twice, under the parameter's old name and under its new one; the time is not there while a change goes on, as a table is created too. */
+static void write_billing(struct json_out *out, const struct table *table, enum table_status status)
 {
-	if (table->billing != BILLING_PAY_PER_REQUEST && !table->on_demand_since_ms)
+	static const char *const summaries[][2] = {
+		{"BillingModeSummary", "BillingMode"}, {"TableThroughputModeSummary", "TableThroughputMode"},
+	};
+	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+
+	if (!is_on_demand && !table->on_demand_since_ms)
 		return;
-	json_out_name(out, STR("BillingModeSummary"));
-	json_out_open(out, '{');
-	json_out_field_string(out, "BillingMode", table->billing == BILLING_PAY_PER_REQUEST ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
-	json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
-	json_out_time_ms(out, table->on_demand_since_ms ? table->on_demand_since_ms : table->created_ms);
-	json_out_close(out, '}');
+	for (size_t i = 0; i < sizeof(summaries) / sizeof(summaries[0]); i++) {
+		json_out_name(out, str_of(summaries[i][0]));
+		json_out_open(out, '{');
+		json_out_name(out, str_of(summaries[i][1]));
+		json_out_string(out, is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+		if (status != STATUS_CREATING && table->on_demand_since_ms != ON_DEMAND_PENDING) {
+			json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
+			json_out_time_ms(out, table->on_demand_since_ms ? table->on_demand_since_ms : table->created_ms);
+		}
+		json_out_close(out, '}');
+	}
 }
 
 static void write_stream(struct call *call, const struct table *table)
@@ -238,25 +252,51 @@ static void write_stream(struct call *call, const struct table *table)
 	}
 }
 
-static void write_settings(struct json_out *out, const struct table *table)
+/* AWS: while a table without encryption gets some, nothing but that is told. */
+static void write_encryption(struct json_out *out, const struct table *table)
 {
+	if (!table->sse_enabled && !table->is_sse_updating)
+		return;
+	json_out_name(out, STR("SSEDescription"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "Status", table->is_sse_updating ? STR("UPDATING") : STR("ENABLED"));
 	if (table->sse_enabled) {
-		json_out_name(out, STR("SSEDescription"));
-		json_out_open(out, '{');
-		json_out_field_string(out, "Status", STR("ENABLED"));
 		json_out_field_string(out, "SSEType", STR("KMS"));
 		json_out_field_string(out, "KMSMasterKeyArn", table->sse_key);
-		json_out_close(out, '}');
 	}
+	json_out_close(out, '}');
+}
+
+static void write_settings(struct json_out *out, const struct table *table, enum table_status status)
+{
+	write_encryption(out, table);
 	if (str_is_set(table->table_class)) {
 		json_out_name(out, STR("TableClassSummary"));
 		json_out_open(out, '{');
 		json_out_field_string(out, "TableClass", table->table_class);
+		if (table->class_changed_ms) {
+			json_out_name(out, STR("LastUpdateDateTime"));
+			json_out_time_ms(out, table->class_changed_ms);
+		}
 		json_out_close(out, '}');
 	}
 	json_out_field_boolean(out, "DeletionProtectionEnabled", table->is_deletion_protected);
 	write_on_demand(out, &table->on_demand);
-	write_warm(out, &table->warm, &table->throughput, table->billing);
+	if (status == STATUS_CREATING ? table->warm.is_set : status != STATUS_DELETING)
+		write_warm(out, table, NULL, table->is_warm_updating || status == STATUS_CREATING);
+}
+
+/* What DeleteTable's answer does not tell. */
+static enum code write_structure(struct call *call, struct table *table, enum table_status status, struct err *err)
+{
+	write_definitions(call, table);
+	describe_keys(&call->out, &table->keys);
+	json_out_name(&call->out, STR("CreationDateTime"));
+	json_out_time_ms(&call->out, table->created_ms);
+	enum code code = write_indexes(call, table, true, status, err);
+	if (code == OK)
+		code = write_indexes(call, table, false, status, err);
+	return code == OK ? write_vectors(call, table, status, err) : code;
 }
 
 enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err)
@@ -270,25 +310,18 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_open(out, '{');
 	json_out_name(out, name);
 	json_out_open(out, '{');
-	write_definitions(call, table);
 	json_out_field_string(out, "TableName", table->name);
-	describe_keys(out, &table->keys);
 	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));
-	json_out_name(out, STR("CreationDateTime"));
-	json_out_time_ms(out, table->created_ms);
-	write_throughput(out, &table->throughput);
+	if (status != STATUS_DELETING)
+		code = write_structure(call, table, status, err);
+	write_throughput(call, &table->throughput);
 	json_out_field_integer(out, "TableSizeBytes", (int64_t)bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)items);
 	json_out_field_string(out, "TableArn", table_arn(call->arena, table));
 	json_out_field_string(out, "TableId", table->id);
-	write_billing(out, table);
-	code = write_indexes(call, table, true, status, err);
-	if (code == OK)
-		code = write_indexes(call, table, false, status, err);
-	if (code == OK)
-		code = write_vectors(call, table, status, err);
+	write_billing(out, table, status);
 	write_stream(call, table);
-	write_settings(out, table);
+	write_settings(out, table, status);
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 	return code;

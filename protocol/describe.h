@@ -6,7 +6,10 @@
 
 #include "protocol/handler.h"
 
-/* {"<name>": {...}}: the whole response. `status` is what the table and, where it is settled, its indexes are shown as. */
+/*
+ * {"<name>": {...}}: the whole response. `status` is what the table and, where it is settled, its indexes are shown as. AWS: CreateTable's answer
+ * (CREATING) lacks a few members, DeleteTable's (DELETING) most.
+ */
 enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err) WARN_UNUSED;
 
 /* "KeySchema": [...] */

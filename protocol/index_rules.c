@@ -7,35 +7,12 @@
 #include "protocol/rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/throughput_rules.h"
 #include "protocol/vector_messages.h"
 
 static struct str name_of(const struct global_secondary_index_update *update)
 {
 	return update->create ? update->create->index_name : update->update ? update->update->index_name : update->delete->index_name;
-}
-
-bool index_rules_is_heavy(const struct update_table_input *input)
-{
-	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
-
-	for (size_t i = 0; i < updates->n; i++) {
-		if (!updates->v[i].update)
-			return true;
-	}
-	return input->vector_index_updates.n > 0;
-}
-
-static bool creates(const struct update_table_input *input)
-{
-	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
-		if (input->global_secondary_index_updates.v[i].create)
-			return true;
-	}
-	for (size_t i = 0; i < input->vector_index_updates.n; i++) {
-		if (input->vector_index_updates.v[i].create)
-			return true;
-	}
-	return false;
 }
 
 static enum code check_entries(const struct global_secondary_index_update_list *updates, struct err *err)
@@ -55,8 +32,12 @@ static enum code check_entries(const struct global_secondary_index_update_list *
 	}
 	struct rules_seen seen = rules_seen_new(err->arena, updates->n);
 	for (size_t i = 0; i < updates->n; i++) {
+		const struct update_global_secondary_index_action *update = updates->v[i].update;
+
 		if (!rules_seen_add(&seen, name_of(&updates->v[i])))
 			return err_set(err, MSG_UPDATE_INDEX_TWICE, STR_ARG(name_of(&updates->v[i])));
+		if (update && update->warm_throughput && !throughput_rules_has_warm(update->warm_throughput))
+			return err_set(err, MSG_WARM_EMPTY, STR_ARG(update->index_name));
 	}
 	return OK;
 }
@@ -75,24 +56,6 @@ static enum code check_vector_entries(const struct vector_index_update_list *upd
 	return OK;
 }
 
-/* What an index may not be created beside. A change of BillingMode and updates of other indexes are fine. */
-static enum code check_alone(const struct update_table_input *input, struct err *err)
-{
-	if (index_rules_is_heavy(input) && input->provisioned_throughput && input->billing_mode != BILLING_MODE_PROVISIONED)
-		return err_set(err, MSG_UPDATE_INDEX_UNITS);
-	if (index_rules_is_heavy(input) && input->stream_specification)
-		return err_set(err, MSG_UPDATE_INDEX_STREAM);
-	if (!creates(input))
-		return OK;
-	if (input->deletion_protection_enabled.is_set)
-		return err_set(err, MSG_UPDATE_ALONE, "DeletionProtection");
-	if (input->sse_specification)
-		return err_set(err, MSG_UPDATE_ALONE, "Server-Side Encryption");
-	if (input->table_class)
-		return err_set(err, MSG_UPDATE_ALONE, "TableClass");
-	return input->warm_throughput ? err_set(err, MSG_UPDATE_INDEX_WARM) : OK;
-}
-
 enum code index_rules_request(const struct update_table_input *input, struct err *err)
 {
 	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
@@ -100,9 +63,7 @@ enum code index_rules_request(const struct update_table_input *input, struct err
 	if (updates->v && updates->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexUpdates");
 	enum code code = check_entries(updates, err);
-	if (code == OK)
-		code = check_vector_entries(&input->vector_index_updates, err);
-	return code == OK ? check_alone(input, err) : code;
+	return code == OK ? check_vector_entries(&input->vector_index_updates, err) : code;
 }
 
 /* The index that is being created or deleted, or NULL. */
@@ -117,7 +78,17 @@ static const struct index *index_at_work(const struct table *table)
 	return NULL;
 }
 
-enum action { ACTION_CREATE, ACTION_UPDATE, ACTION_DELETE };
+/* ACTION_WARM: an update that is about WarmThroughput */
+enum action { ACTION_CREATE, ACTION_UPDATE, ACTION_WARM, ACTION_DELETE };
+
+static enum action action_of(const struct global_secondary_index_update *update)
+{
+	if (update->create)
+		return ACTION_CREATE;
+	if (update->update)
+		return update->update->warm_throughput ? ACTION_WARM : ACTION_UPDATE;
+	return ACTION_DELETE;
+}
 
 /* The index's own state against what is asked of it; `index` is the one of that name, or NULL. */
 static enum code check_one(const struct table *table, const struct index *index, struct str name, enum action action, struct err *err)
@@ -126,6 +97,8 @@ static enum code check_one(const struct table *table, const struct index *index,
 
 	if (!index && action == ACTION_CREATE)
 		return OK;
+	if (!index && action == ACTION_WARM)
+		return err_set(err, MSG_UPDATE_FAILURE);
 	if (!index)
 		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(name), STR_ARG(table->name));
 	if (index->is_local && action != ACTION_CREATE)
@@ -138,41 +111,50 @@ static enum code check_one(const struct table *table, const struct index *index,
 		return err_set(err, MSG_INDEX_EXISTS);
 	if (action == ACTION_DELETE && is_allocating)
 		return err_set(err, MSG_INDEX_ALLOCATING, STR_ARG(table->name), STR_ARG(name));
-	if (action == ACTION_UPDATE && is_allocating)
+	if ((action == ACTION_UPDATE || action == ACTION_WARM) && is_allocating)
 		return err_set(err, MSG_INDEX_NOT_FILLING, STR_ARG(table->name), STR_ARG(name));
-	if (action == ACTION_UPDATE && index->status == STATUS_UPDATING)
+	if ((action == ACTION_UPDATE || action == ACTION_WARM) && index->status == STATUS_UPDATING)
 		return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->name), STR_ARG(name));
 	return OK;
 }
 
-/* One more creation or deletion, of the index of that name, on top of `heavy` others. */
-static enum code check_heavy(const struct table *table, struct str name, enum action action, unsigned *heavy, struct err *err)
+/* A creation or deletion while another is at work. */
+static enum code check_heavy(const struct table *table, struct str name, enum action action, struct err *err)
 {
 	const struct index *at_work = index_at_work(table);
 
 	/* deleting the index that is being filled calls its creation off */
-	if (++*heavy > 1 || (at_work && !(action == ACTION_DELETE && str_eq(name, at_work->name))))
+	if (at_work && !(action == ACTION_DELETE && str_eq(name, at_work->name)))
 		return err_set(err, MSG_UPDATE_INDEX_MANY);
 	return OK;
+}
+
+/* AWS: one a call, whether the indexes exist or not. */
+static enum code check_one_heavy(const struct update_table_input *input, struct err *err)
+{
+	size_t heavy = input->vector_index_updates.n;
+
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++)
+		heavy += input->global_secondary_index_updates.v[i].update == NULL;
+	return heavy > 1 ? err_set(err, MSG_UPDATE_INDEX_MANY) : OK;
 }
 
 enum code index_rules_state(const struct table *table, const struct update_table_input *input, struct err *err)
 {
 	const struct global_secondary_index_update_list *updates = &input->global_secondary_index_updates;
 	const struct vector_index_update_list *vectors = &input->vector_index_updates;
-	unsigned heavy = 0;
-	enum code code = OK;
+	enum code code = check_one_heavy(input, err);
 
 	for (size_t i = 0; i < updates->n && code == OK; i++) {
 		struct str name = name_of(&updates->v[i]);
-		enum action action = updates->v[i].create ? ACTION_CREATE : updates->v[i].update ? ACTION_UPDATE : ACTION_DELETE;
+		enum action action = action_of(&updates->v[i]);
 		const struct index *index = table_index(table, name);
 
 		if (!index && action == ACTION_CREATE)
 			index = table_vector(table, name);
 		code = check_one(table, index, name, action, err);
-		if (code == OK && action != ACTION_UPDATE)
-			code = check_heavy(table, name, action, &heavy, err);
+		if (code == OK && !updates->v[i].update)
+			code = check_heavy(table, name, action, err);
 	}
 	for (size_t i = 0; i < vectors->n && code == OK; i++) {
 		enum action action = vectors->v[i].create ? ACTION_CREATE : ACTION_DELETE;
@@ -183,7 +165,7 @@ enum code index_rules_state(const struct table *table, const struct update_table
 			index = table_index(table, name);
 		code = check_one(table, index, name, action, err);
 		if (code == OK)
-			code = check_heavy(table, name, action, &heavy, err);
+			code = check_heavy(table, name, action, err);
 	}
 	return code;
 }
@@ -195,7 +177,7 @@ enum code index_rules_while_updating(const struct table *table, const struct upd
 	bool is_creation = at_work && at_work->is_backfilling;
 	int billing = table->billing == BILLING_PROVISIONED ? BILLING_MODE_PROVISIONED : BILLING_MODE_PAY_PER_REQUEST;
 
-	if (!at_work || input->table_class)
+	if (!at_work || str_is_set(input->table_class))
 		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
 	if (input->provisioned_throughput || (input->billing_mode && input->billing_mode != billing))
 		return err_set(err, MSG_UNITS_INDEX_IN_USE, is_creation ? "created" : "deleted", STR_ARG(table->name), STR_ARG(at_work->name));
@@ -221,20 +203,19 @@ static enum code update_index(struct table *table, const struct update_global_se
 	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
 
 	assert(index); /* that all are there was checked */
-	if (is_on_demand && input->provisioned_throughput)
+	bool is_asked = input->provisioned_throughput || input->warm_throughput || throughput_rules_has_on_demand(input->on_demand_throughput);
+	if (is_on_demand && (input->provisioned_throughput || !is_asked))
 		return err_set(err, MSG_UPDATE_INDEX_ON_DEMAND, STR_ARG(index->name));
-	if (!is_on_demand && input->on_demand_throughput)
-		return err_set(err, MSG_ON_DEMAND_INDEX_REFUSED, STR_ARG(index->name));
-	if (input->on_demand_throughput)
-		index->on_demand = table_rules_on_demand(input->on_demand_throughput);
-	if (input->warm_throughput)
-		index->warm = table_rules_warm(input->warm_throughput);
-	if (index->status == STATUS_ACTIVE && (input->provisioned_throughput || input->on_demand_throughput))
+	if (!is_asked)
+		return err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(index->name));
+	enum code code = throughput_rules_on_demand(table, index, input->on_demand_throughput, THROUGHPUT_UPDATE, err);
+	if (code == OK)
+		code = throughput_rules_warm(table, index, input->warm_throughput, THROUGHPUT_UPDATE, err);
+	if (code == OK && input->provisioned_throughput)
+		code = throughput_rules_units(table, index, input->provisioned_throughput, now_ms, err);
+	if (index->status == STATUS_ACTIVE && (input->provisioned_throughput || throughput_rules_has_on_demand(input->on_demand_throughput)))
 		index->status = STATUS_UPDATING;
-	if (!input->provisioned_throughput)
-		return OK;
-	struct str name = str_printf(table->arena, "index " STR_FMT, STR_ARG(index->name));
-	return table_rules_units(&index->throughput, input->provisioned_throughput, name, now_ms, err);
+	return code;
 }
 
 /* AWS: the request itself must define the new index's keys, and none as another type than the table has. */
@@ -353,15 +334,23 @@ static bool is_updated(const struct update_table_input *input, struct str name)
 	return false;
 }
 
+/* AWS: every index of a table that becomes PROVISIONED is given its units in the same request; all that are not are told. */
+static enum code check_all_updated(const struct table *table, const struct update_table_input *input, struct err *err)
+{
+	struct buf missing = buf_in(err->arena);
+
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (!table->indexes[i].is_local && !is_updated(input, table->indexes[i].name))
+			buf_printf(&missing, "%s" STR_FMT, missing.n ? "," : "", STR_ARG(table->indexes[i].name));
+	}
+	return missing.n ? err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(buf_str(&missing))) : OK;
+}
+
 enum code index_rules_apply(struct table *table, const struct update_table_input *input, bool becomes_provisioned, int64_t now_ms,
 			    struct err *err)
 {
-	enum code code = OK;
+	enum code code = becomes_provisioned ? check_all_updated(table, input, err) : OK;
 
-	for (size_t i = 0; i < table->index_count && becomes_provisioned; i++) {
-		if (!table->indexes[i].is_local && !is_updated(input, table->indexes[i].name))
-			return err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(table->indexes[i].name));
-	}
 	for (size_t i = 0; i < input->global_secondary_index_updates.n && code == OK; i++) {
 		const struct global_secondary_index_update *update = &input->global_secondary_index_updates.v[i];
 

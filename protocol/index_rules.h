@@ -9,10 +9,7 @@
 #include "protocol/shapes.h"
 #include "storage/schema.h"
 
-/* Whether the request creates or deletes an index. */
-bool index_rules_is_heavy(const struct update_table_input *input);
-
-/* The request alone: one action per entry, one entry per index, a creation not beside changes of other kinds. */
+/* The request alone: one action per entry, one entry per index, something asked for. What goes with what is concerns.h's. */
 enum code index_rules_request(const struct update_table_input *input, struct err *err) WARN_UNUSED;
 
 /* The table as it is: one index is created or deleted at a time; ERR_LIMIT_EXCEEDED, ERR_RESOURCE_IN_USE, ERR_RESOURCE_NOT_FOUND. */

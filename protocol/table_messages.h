@@ -61,7 +61,43 @@
 	ERR_VALIDATION, INVALID "%s for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
 #define MSG_ON_DEMAND_REFUSED_UPDATE \
 	ERR_VALIDATION, INVALID "%s for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
-#define MSG_ON_DEMAND_RANGE ERR_VALIDATION, INVALID "Requested %s for OnDemandThroughput for table is outside of valid range"
+#define MSG_ON_DEMAND_RANGE ERR_VALIDATION, INVALID "Requested %s for OnDemandThroughput for " STR_FMT " is outside of valid range"
+#define MSG_ON_DEMAND_INDEX_REFUSED \
+	ERR_VALIDATION, INVALID "%s for OnDemandThroughput for index: " STR_FMT " cannot be specified when table BillingMode is PROVISIONED."
+#define MSG_ON_DEMAND_INDEX_REFUSED_UPDATE                                                                     \
+	ERR_VALIDATION, INVALID "%s for OnDemandThroughput for index : " STR_FMT " cannot be specified when " \
+				"the table BillingMode is PROVISIONED"
+#define MSG_WARM_EMPTY \
+	ERR_VALIDATION, INVALID "WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified for index: " STR_FMT
+#define WARM_REQUESTED INVALID "Requested %s for WarmThroughput for " STR_FMT " is lower than "
+#define MSG_WARM_LESS ERR_VALIDATION, WARM_REQUESTED "current WarmThroughput, decreasing WarmThroughput is not supported"
+#define MSG_WARM_LOW                                                                                                            \
+	ERR_VALIDATION, WARM_REQUESTED "initial throughput for OnDemand. See: https://docs.aws.amazon.com/amazondynamodb/latest/" \
+				       "developerguide/on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+#define MSG_WARM_LOW_UNITS ERR_VALIDATION, WARM_REQUESTED "%s of ProvisionedThroughput"
+#define MORE_UNITS "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+#define MSG_UNITS_LIMIT                                                                                                        \
+	ERR_LIMIT_EXCEEDED, "The requested %s, %lld, is above the per table maximum for the account in " STR_FMT ". Per table " \
+			    "maximum: %d. " MORE_UNITS
+#define MSG_UNITS_INDEX_LIMIT                                                                                          \
+	ERR_LIMIT_EXCEEDED, "The requested %s for index " STR_FMT ", %lld, is above the per index maximum for the account " \
+			    "in " STR_FMT ". Per index maximum: %d. " MORE_UNITS
+#define MSG_THROUGHPUT_LIMIT                                                                                             \
+	ERR_LIMIT_EXCEEDED, "Subscriber limit exceeded: Requested %s for " STR_FMT " exceeds TableMax%sCapacityUnits of " \
+			    "the account in region " STR_FMT
+#define MSG_SSE_OFF ERR_VALIDATION, INVALID "%s can not be specified if Enabled is false"
+#define MSG_SSE_AES ERR_VALIDATION, "%s", INVALID "SSEType AES256 is not supported"
+#define MSG_SSE_TYPE ERR_VALIDATION, "%s", INVALID "SSEType KMS is required if KMSMasterKeyId is specified"
+#define MSG_SSE_DEFAULT ERR_VALIDATION, "%s", INVALID "Table is already encrypted by default"
+#define MSG_SSE_SAME                                                                                                       \
+	ERR_VALIDATION, "%s", INVALID "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter " \
+				      "if you want to change Master Key"
+#define MSG_KMS_REGION                                                                                                          \
+	ERR_VALIDATION, "KMS validation error: com.amazonaws.services.kms.model.NotFoundException: Invalid arn " STR_FMT        \
+			" (Service: AWSKMS; Status Code: 400; Error Code: NotFoundException; Request ID: " STR_FMT "; Proxy: null)"
+#define MSG_TABLE_CLASS                                                                                                       \
+	ERR_VALIDATION, "%s", "Invalid table-class parameter provided. Please try again with a valid table-class value: " \
+			      "[STANDARD, STANDARD_INFREQUENT_ACCESS]."
 #define MSG_INDEX_LIST_EMPTY ERR_VALIDATION, INVALID "List of %s is empty"
 #define MSG_INDEX_LIMIT_LOCAL ERR_VALIDATION, INVALID "Number of LocalSecondaryIndexes exceeds per-table limit of %d"
 #define MSG_INDEX_LIMIT_GLOBAL ERR_VALIDATION, INVALID "GlobalSecondaryIndex count exceeds the per-table limit of %d"
@@ -79,20 +115,24 @@
 #define MSG_PROJECTION_TWICE ERR_VALIDATION, INVALID "Duplicate element in NonKeyAttributes: " STR_FMT
 #define MSG_PROJECTION_LIMIT \
 	ERR_VALIDATION, INVALID "Number of attributes projected to all indexes exceeds the limit of %d"
-#define MSG_STREAM_VIEW_REQUIRED ERR_VALIDATION, "%s", INVALID "StreamViewType is required when StreamEnabled is true"
-#define MSG_STREAM_VIEW_REFUSED ERR_VALIDATION, "%s", INVALID "StreamViewType is not allowed when StreamEnabled is false"
+#define MSG_STREAM_VIEW_REQUIRED ERR_VALIDATION, "%s", INVALID "If stream is being enabled then UpdateViewType is required"
+#define MSG_STREAM_VIEW_REQUIRED_NEW \
+	ERR_VALIDATION, "%s", INVALID "Table is being created with a stream enabled, UpdateViewType is required"
+#define MSG_STREAM_VIEW_REFUSED ERR_VALIDATION, "%s", INVALID "If stream is being disabled, then UpdateViewType must not be specified"
 #define MSG_STREAM_VIEW_REFUSED_NEW \
 	ERR_VALIDATION, "%s", INVALID "Table is being created with a stream disabled, UpdateViewType should not be specified"
 #define MSG_STREAM_ON ERR_VALIDATION, "Table already has an enabled stream: TableName: " STR_FMT
 #define MSG_STREAM_OFF ERR_VALIDATION, "Table has no stream to disable: TableName: " STR_FMT
 #define MSG_FEATURE_ABSENT ERR_VALIDATION, "%s is not supported by this server"
 #define MSG_UPDATE_NOTHING                                                                                                    \
-	ERR_VALIDATION, "%s", "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                     \
-			      "GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, "     \
-			      "ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, " \
-			      "WarmThroughput or TableClass is required"
+	ERR_VALIDATION, "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                           \
+			"GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, "     \
+			"ReplicaTransitRoleArn, %sDeletionProtectionEnabled, OnDemandThroughput, " \
+			"WarmThroughput or TableClass is required"
 #define MSG_UPDATE_UNITS_REQUIRED ERR_VALIDATION, "%s", INVALID "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
-#define MSG_UPDATE_ALONE ERR_VALIDATION, INVALID "%s modification must be the only operation in the request"
+#define MSG_UPDATE_CONFLICT ERR_VALIDATION, INVALID "%s"
+/* for the log: AWS answers without a message */
+#define MSG_UPDATE_FAILURE ERR_INTERNAL_FAILURE, "%s", "AWS fails at a throughput without members, and at WarmThroughput of an index that is not there"
 #define MSG_UPDATE_SAME                                                                                                            \
 	ERR_VALIDATION, "The provisioned throughput for %s" STR_FMT " will not change. The requested value equals the current value. " \
 			"Current ReadCapacityUnits provisioned for " STR_FMT ": %lld. Requested ReadCapacityUnits: %lld. "         \
@@ -110,10 +150,6 @@
 	ERR_VALIDATION, "%s", INVALID "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object"
 #define MSG_UPDATE_INDEX_TWICE \
 	ERR_VALIDATION, INVALID "Only one global secondary index update per index is allowed simultaneously. Index: " STR_FMT
-#define MSG_UPDATE_INDEX_UNITS ERR_VALIDATION, "%s", INVALID "You cannot create or delete index while updating table IOPS"
-#define MSG_UPDATE_INDEX_STREAM ERR_VALIDATION, "%s", INVALID "You cannot create or delete index while changing stream status"
-#define MSG_UPDATE_INDEX_WARM \
-	ERR_VALIDATION, "%s", INVALID "Create global secondary index cannot be specified when updating WarmThroughput"
 #define MSG_UPDATE_INDEX_MANY \
 	ERR_LIMIT_EXCEEDED, "%s", "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 #define MSG_UPDATE_INDEX_LIMIT \
@@ -127,9 +163,6 @@
 #define MSG_UPDATE_INDEX_ON_DEMAND                                                                                           \
 	ERR_VALIDATION, INVALID "The only Updates for index: " STR_FMT " when TableThroughputMode is PAY_PER_REQUEST can be " \
 				"to OnDemandThroughput, WarmThroughput"
-#define MSG_ON_DEMAND_INDEX_REFUSED                                                                                     \
-	ERR_VALIDATION, INVALID "MaxReadRequestUnits for OnDemandThroughput for index : " STR_FMT " cannot be specified " \
-				"when the table BillingMode is PROVISIONED"
 #define MSG_UPDATE_INDEX_LOCAL ERR_VALIDATION, "Cannot %s an index that is not a GlobalSecondaryIndex: " STR_FMT
 #define MSG_UPDATE_INDEX_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Index " STR_FMT " for table " STR_FMT
 #define MSG_TTL_SAME ERR_VALIDATION, "TimeToLive is already %s"

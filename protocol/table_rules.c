@@ -4,9 +4,11 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "protocol/encryption_rules.h"
 #include "protocol/java_order.h"
 #include "protocol/rules.h"
 #include "protocol/table_messages.h"
+#include "protocol/throughput_rules.h"
 #include "storage/stream.h"
 #include "protocol/vector_messages.h"
 
@@ -175,72 +177,9 @@ static enum code read_projection(struct table *table, const struct projection_in
 	return OK;
 }
 
-enum code table_rules_units(struct throughput *throughput, const struct provisioned_throughput *input, struct str what, int64_t now_ms,
-			    struct err *err)
-{
-	int64_t read = input->read_capacity_units.value, write = input->write_capacity_units.value;
-	const char *article = str_starts_with(what, STR("the ")) ? "" : "the ";
-
-	if (read == throughput->read && write == throughput->write)
-		return err_set(err, MSG_UPDATE_SAME, article, STR_ARG(what), STR_ARG(what), (long long)throughput->read, (long long)read,
-			       STR_ARG(what), (long long)throughput->write, (long long)write);
-	if (read > throughput->read || write > throughput->write)
-		throughput->last_increase_ms = now_ms;
-	if (read < throughput->read || write < throughput->write) {
-		throughput->last_decrease_ms = now_ms;
-		throughput->decreases_today++;
-	}
-	throughput->read = read;
-	throughput->write = write;
-	return OK;
-}
-
 const char *table_rules_doing(enum table_status status)
 {
 	return status == STATUS_CREATING ? "created" : status == STATUS_DELETING ? "deleted" : "updated";
-}
-
-const char *table_rules_on_demand_member(const struct on_demand_throughput *input)
-{
-	if (!input)
-		return NULL;
-	return input->max_read_request_units.is_set    ? "MaxReadRequestUnits"
-	       : input->max_write_request_units.is_set ? "MaxWriteRequestUnits"
-						       : NULL;
-}
-
-enum code table_rules_check_on_demand(const struct on_demand_throughput *input, bool may_remove, struct err *err)
-{
-	const struct opt_int *units[] = {input ? &input->max_read_request_units : NULL, input ? &input->max_write_request_units : NULL};
-	static const char *const names[] = {"MaxReadRequestUnits", "MaxWriteRequestUnits"};
-
-	for (size_t i = 0; input && i < 2; i++) {
-		if (units[i]->is_set && units[i]->value < 1 && !(may_remove && units[i]->value == -1))
-			return err_set(err, MSG_ON_DEMAND_RANGE, names[i]);
-	}
-	return OK;
-}
-
-struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input)
-{
-	struct throughput_pair pair = {input != NULL, -1, -1};
-
-	if (input && input->max_read_request_units.is_set)
-		pair.read = input->max_read_request_units.value;
-	if (input && input->max_write_request_units.is_set)
-		pair.write = input->max_write_request_units.value;
-	return pair;
-}
-
-struct throughput_pair table_rules_warm(const struct warm_throughput *input)
-{
-	struct throughput_pair pair = {input != NULL, 0, 0};
-
-	if (input && input->read_units_per_second.is_set)
-		pair.read = input->read_units_per_second.value;
-	if (input && input->write_units_per_second.is_set)
-		pair.write = input->write_units_per_second.value;
-	return pair;
 }
 
 /* The table's list of indexes with room for one more, of that name. */
@@ -303,12 +242,13 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 		return err_set(err, MSG_UNITS_INDEX_ABSENT, STR_ARG(index->name));
 	if (table->billing == BILLING_PAY_PER_REQUEST && throughput)
 		return err_set(err, MSG_UNITS_INDEX_REFUSED, STR_ARG(index->name));
-	if (throughput) {
-		index->throughput.read = throughput->read_capacity_units.value;
-		index->throughput.write = throughput->write_capacity_units.value;
-	}
-	index->on_demand = table_rules_on_demand(input->on_demand_throughput);
-	index->warm = table_rules_warm(input->warm_throughput);
+	if (throughput)
+		throughput_rules_begin(&index->throughput, throughput);
+	code = throughput_rules_on_demand(table, index, input->on_demand_throughput, THROUGHPUT_CREATE, err);
+	if (code == OK)
+		code = throughput_rules_warm(table, index, input->warm_throughput, THROUGHPUT_CREATE, err);
+	if (code != OK)
+		return code;
 	index->size = size_counter_new();
 	table->index_count++;
 	return OK;
@@ -497,18 +437,10 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 		return err_set(err, MSG_UNITS_REFUSED);
 	if (table->billing == BILLING_PROVISIONED && !throughput)
 		return err_set(err, MSG_UNITS_REQUIRED);
-	if (table->billing == BILLING_PROVISIONED && table_rules_on_demand_member(input->on_demand_throughput))
-		return err_set(err, MSG_ON_DEMAND_REFUSED, table_rules_on_demand_member(input->on_demand_throughput));
-	enum code code = table_rules_check_on_demand(input->on_demand_throughput, false, err);
-	if (code != OK)
-		return code;
-	if (throughput) {
-		table->throughput.read = throughput->read_capacity_units.value;
-		table->throughput.write = throughput->write_capacity_units.value;
-	}
-	table->on_demand = table_rules_on_demand(input->on_demand_throughput);
-	table->warm = table_rules_warm(input->warm_throughput);
-	return OK;
+	if (throughput)
+		throughput_rules_begin(&table->throughput, throughput);
+	enum code code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput, THROUGHPUT_CREATE, err);
+	return code == OK ? throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_CREATE, err) : code;
 }
 
 /* AWS: API Reference, UpdateTable: what a table has already is refused. A new table may be told that it has no stream. */
@@ -565,7 +497,7 @@ enum code table_rules_stream(struct table *table, const struct stream_specificat
 	if (!opt_is_true(input->stream_enabled))
 		return disable_stream(table, input, now_ms, err);
 	if (!input->stream_view_type)
-		return err_set(err, MSG_STREAM_VIEW_REQUIRED);
+		return table->created_ms == 0 ? err_set(err, MSG_STREAM_VIEW_REQUIRED_NEW) : err_set(err, MSG_STREAM_VIEW_REQUIRED);
 	if (table->stream_view != STREAM_OFF)
 		return err_set(err, MSG_STREAM_ON, STR_ARG(table->name));
 	add_stream(table, views[input->stream_view_type], now_ms);
@@ -579,13 +511,11 @@ enum code table_rules_changeable(const struct table *table, struct err *err)
 	return OK;
 }
 
-void table_rules_encryption(struct table *table, const struct sse_specification *input)
+enum code table_rules_class(struct str name, struct err *err)
 {
-	table->sse_enabled = opt_is_true(input->enabled);
-	table->sse_key = !table->sse_enabled ? STR_ABSENT
-			 : str_is_set(input->kms_master_key_id)
-				 ? str_copy(table->arena, input->kms_master_key_id)
-				 : str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/aws-managed", STR_ARG(table->region), STR_ARG(table->account));
+	bool is_known = !str_is_set(name) || str_eq(name, STR("STANDARD")) || str_eq(name, STR("STANDARD_INFREQUENT_ACCESS"));
+
+	return is_known ? OK : err_set(err, MSG_TABLE_CLASS);
 }
 
 static enum code read_indexes(const struct create_table_input *input, struct table *table, struct err *err)
@@ -629,10 +559,8 @@ static enum code read_vectors(const struct create_table_input *input, struct tab
 static void read_rest(const struct create_table_input *input, struct table *table)
 {
 	table->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
-	if (input->table_class)
-		table->table_class = input->table_class == TABLE_CLASS_STANDARD ? STR("STANDARD") : STR("STANDARD_INFREQUENT_ACCESS");
-	if (input->sse_specification)
-		table_rules_encryption(table, input->sse_specification);
+	if (str_is_set(input->table_class))
+		table->table_class = str_copy(table->arena, input->table_class);
 	table->tags = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
 	for (size_t i = 0; i < input->tags.n; i++)
 		table->tags[table->tag_count++] =
@@ -656,6 +584,12 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 		code = read_vectors(input, table, err);
 	if (code == OK)
 		code = check_definitions_used(table, err);
+	if (code == OK)
+		code = table_rules_class(input->table_class, err);
+	if (code == OK && input->sse_specification)
+		code = encryption_rules_check(input->sse_specification, err);
+	if (code == OK && input->sse_specification)
+		code = encryption_rules_apply(table, input->sse_specification, true, err);
 	if (code == OK)
 		read_rest(input, table);
 	return code;

@@ -12,7 +12,7 @@
 /* Whether settings of the table can be changed: not while it is being created or deleted. */
 enum code table_rules_changeable(const struct table *table, struct err *err) WARN_UNUSED;
 
-/* Everything of a CreateTable but the name's existence. */
+/* Everything of a CreateTable but the name's existence. The table has its account and region. */
 enum code table_rules_create(const struct create_table_input *input, struct table *table, struct err *err) WARN_UNUSED;
 
 /* The attributes as a map to values of their types, which have no content: for looking many of them up. */
@@ -34,10 +34,6 @@ enum code table_rules_add_vector(struct table *table, const struct vector_index 
 /* No key of a new global index is the attribute of a vector index. */
 enum code table_rules_not_vector_key(const struct table *table, const struct index *index, struct err *err) WARN_UNUSED;
 
-/* New units of a table or index; `what` names it in the message: "the table", "index NAME". ERR_VALIDATION where they are the old ones. */
-enum code table_rules_units(struct throughput *throughput, const struct provisioned_throughput *input, struct str what, int64_t now_ms,
-			    struct err *err) WARN_UNUSED;
-
 /* "created", "updated" or "deleted": what a table of that transient status is being. */
 const char *table_rules_doing(enum table_status status);
 
@@ -47,12 +43,7 @@ void table_rules_prune(struct table *table);
 /* A stream specification beside what the table has; `now_ms` makes the label. */
 enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err) WARN_UNUSED;
 
-void table_rules_encryption(struct table *table, const struct sse_specification *input);
-/* The first limit given, by name; NULL where none is. */
-const char *table_rules_on_demand_member(const struct on_demand_throughput *input);
-/* Limits are at least 1; -1, which takes one away, only where `may_remove`. */
-enum code table_rules_check_on_demand(const struct on_demand_throughput *input, bool may_remove, struct err *err) WARN_UNUSED;
-struct throughput_pair table_rules_on_demand(const struct on_demand_throughput *input);
-struct throughput_pair table_rules_warm(const struct warm_throughput *input);
+/* TableClass, which AWS checks after the other parameters. */
+enum code table_rules_class(struct str name, struct err *err) WARN_UNUSED;
 
 #endif

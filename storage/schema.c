@@ -305,6 +305,7 @@ static const struct field table_fields[] = {
 	FIELD(table, id, FIELD_STR), FIELD(table, created_ms, FIELD_INT), FIELD(table, status, FIELD_INT), FIELD(table, settles_ms, FIELD_INT),
 	FIELD(table, billing, FIELD_INT), FIELD(table, on_demand_since_ms, FIELD_INT), FIELD(table, stream_view, FIELD_INT),
 	FIELD(table, next_index, FIELD_INT), FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR),
+	FIELD(table, class_changed_ms, FIELD_INT),
 	FIELD(table, is_deletion_protected, FIELD_BOOL),
 	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), POLICY(policy, "resource_policy"),
 	POLICY(stream_policy, "stream_policy"), INSIGHTS(table), FIELD(table, recovery_days, FIELD_INT), FIELD(table, recovery_since_ms, FIELD_INT),

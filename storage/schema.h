@@ -70,13 +70,15 @@ struct stream {
 	int64_t disabled_ms; /* 0: enabled */
 };
 
+#define ON_DEMAND_PENDING (-1)
+
 struct throughput {
 	int64_t read, write;        /* units per second; 0 on demand */
 	int64_t decreases_today;
 	int64_t last_increase_ms, last_decrease_ms; /* 0: never */
 };
 
-/* OnDemandThroughput (-1 or absent: none) and WarmThroughput. */
+/* OnDemandThroughput (a member of 0: none) and WarmThroughput. */
 struct throughput_pair {
 	bool is_set;
 	int64_t read, write;
@@ -155,6 +157,7 @@ struct index {
 	struct throughput throughput; /* global only */
 	struct throughput_pair on_demand;
 	struct throughput_pair warm;
+	bool is_warm_updating;        /* more of it was asked for and is not there yet; not kept in the store */
 	struct insights insights;     /* global only */
 	struct size_counter *size;
 	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
@@ -188,10 +191,11 @@ struct table {
 	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
 
 	enum billing_mode billing;
-	int64_t on_demand_since_ms; /* LastUpdateToPayPerRequestDateTime; 0: never */
+	int64_t on_demand_since_ms; /* LastUpdateToPayPerRequestDateTime; 0: since it was created, or never; ON_DEMAND_PENDING: not shown yet */
 	struct throughput throughput;
 	struct throughput_pair on_demand;
-	struct throughput_pair warm;
+	struct throughput_pair warm; /* the highest that it was ever given */
+	bool is_warm_updating;      /* more of it was asked for and is not there yet; not kept in the store */
 
 	enum stream_view stream_view;
 	struct str stream_label;    /* LatestStreamLabel; absent: never had one */
@@ -199,9 +203,11 @@ struct table {
 	struct stream *streams;
 	struct stream_state *stream_state;
 	struct str table_class;     /* "STANDARD", "STANDARD_INFREQUENT_ACCESS"; absent: not asked for */
+	int64_t class_changed_ms;   /* when UpdateTable last changed it; 0: never */
 	bool is_deletion_protected;
 	bool sse_enabled;
 	struct str sse_key;         /* KMSMasterKeyArn, or absent */
+	bool is_sse_updating;       /* encryption was changed and still is as it was; not kept in the store */
 	size_t tag_count;
 	struct tag *tags;
 	struct policy policy, stream_policy;

@@ -3,6 +3,7 @@
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
 #include "protocol/tag_rules.h"
+#include "protocol/throughput_rules.h"
 
 static enum code add_policy(struct call *call, struct str document, struct table *table, struct err *err)
 {
@@ -16,23 +17,30 @@ static enum code add_policy(struct call *call, struct str document, struct table
 
 enum code op_create_table(struct call *call, const struct create_table_input *input, struct err *err)
 {
+	struct create_table_input resolved = *input;
 	struct table *table, *created;
 	struct str name;
 
+	if (!resolved.billing_mode)
+		resolved.billing_mode = input->table_throughput_mode;
 	if (!str_is_set(input->table_name))
 		return err_set(err, MSG_TABLE_NAME_REQUIRED);
 	enum code code = call_table_name(call, input->table_name, &name, err);
 	if (code != OK)
 		return code;
 	table = table_new();
+	table->account = str_copy(table->arena, call->ns.account);
+	table->region = str_copy(table->arena, call->ns.region);
 	table->name = str_copy(table->arena, name);
-	code = table_rules_create(input, table, err);
+	code = table_rules_create(&resolved, table, err);
 	if (code == OK && input->stream_specification)
 		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);
 	if (code == OK)
 		code = tag_rules_check(&input->tags, err);
 	if (code == OK && str_is_set(input->resource_policy))
 		code = add_policy(call, input->resource_policy, table, err);
+	if (code == OK)
+		code = throughput_rules_limits(NULL, table, err);
 	if (code != OK) {
 		table_unref(table);
 		return code;

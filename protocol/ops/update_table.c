@@ -1,132 +1,169 @@
+#include "protocol/concerns.h"
 #include "protocol/describe.h"
+#include "protocol/encryption_rules.h"
 #include "protocol/index_rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/throughput_rules.h"
 #include "protocol/vector_messages.h"
 #include "storage/backfill.h"
 
 #define SETTLE_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
 
-static bool asks_for_nothing(const struct update_table_input *input)
-{
-	return !input->billing_mode && !input->provisioned_throughput && !input->global_secondary_index_updates.n && !input->stream_specification &&
-	       !input->sse_specification && !input->table_class && !input->deletion_protection_enabled.is_set &&
-	       !table_rules_on_demand_member(input->on_demand_throughput) && !input->warm_throughput && !input->vector_index_updates.v;
-}
+/* AWS: these show on the table while they are done, even where nothing changes; the others do not, however long they take. */
+#define CONCERNS_SHOWN                                                                                                          \
+	(CONCERN_UNITS | CONCERN_TO_PROVISIONED | CONCERN_TO_ON_DEMAND | CONCERN_STREAM | CONCERN_CLASS | CONCERN_INDEX_CREATE | \
+	 CONCERN_INDEX_DELETE)
 
-static enum code check_features(const struct update_table_input *input, struct err *err)
+/* The request alone, before the table is looked up. */
+static enum code check_request(const struct update_table_input *input, unsigned concerns, struct err *err)
 {
-	if (input->replica_updates.v || input->global_table_witness_updates.v || input->multi_region_consistency ||
-	    input->global_table_settings_replication_mode)
+	bool is_global = input->replica_updates.v || input->global_table_witness_updates.v || input->global_table_settings_replication_mode;
+
+	if (!concerns && !is_global && !input->warm_throughput && !input->on_demand_throughput && !input->vector_index_updates.v)
+		return err_set(err, MSG_UPDATE_NOTHING, input->multi_region_consistency ? "" : "MultiRegionConsistency, ");
+	enum code code = index_rules_request(input, err);
+	if (code == OK)
+		code = concerns_check(concerns, err);
+	if (code == OK && input->sse_specification)
+		code = encryption_rules_check(input->sse_specification, err);
+	if (code == OK)
+		code = table_rules_class(input->table_class, err);
+	if (code == OK && (is_global || input->multi_region_consistency))
 		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
-	if (asks_for_nothing(input))
-		return err_set(err, MSG_UPDATE_NOTHING);
-	if (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST && input->provisioned_throughput)
-		return err_set(err, MSG_UNITS_REFUSED);
-	return index_rules_request(input, err);
+	return code;
 }
 
 static enum code change_billing(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
 	bool was_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
 
+	if (input->billing_mode == BILLING_MODE_PROVISIONED && !input->provisioned_throughput)
+		return err_set(err, MSG_UPDATE_UNITS_REQUIRED);
 	if (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST && !was_on_demand) {
 		table->billing = BILLING_PAY_PER_REQUEST;
 		table->on_demand_since_ms = now_ms;
-		table->throughput.read = table->throughput.write = 0;
-		for (size_t i = 0; i < table->index_count; i++)
-			table->indexes[i].throughput.read = table->indexes[i].throughput.write = 0;
+		throughput_rules_drop_units(table, now_ms);
 	}
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
-		if (!input->provisioned_throughput)
-			return err_set(err, MSG_UPDATE_UNITS_REQUIRED);
 		if (table->vector_count)
 			return err_set(err, MSG_VECTOR_BILLING_CHANGE);
-		/* AWS: the limits of on-demand go with it */
+		/* AWS: the limits of on-demand go with it; the units are the first, not more or less than others */
 		table->on_demand.is_set = false;
 		for (size_t i = 0; i < table->index_count; i++)
 			table->indexes[i].on_demand.is_set = false;
 		if (!table->on_demand_since_ms)
 			table->on_demand_since_ms = table->created_ms;
 		table->billing = BILLING_PROVISIONED;
+		throughput_rules_begin(&table->throughput, input->provisioned_throughput);
+		return OK;
 	}
 	if (!input->provisioned_throughput)
 		return OK;
 	if (table->billing == BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_UNITS_REFUSED);
-	return table_rules_units(&table->throughput, input->provisioned_throughput, STR("the table"), now_ms, err);
+	return throughput_rules_units(table, NULL, input->provisioned_throughput, now_ms, err);
 }
 
-/* Limits given stand beside those that the table has; -1 takes one away. */
-static enum code change_on_demand(struct table *table, const struct on_demand_throughput *input, struct err *err)
+/* AWS: a table without a class is of the standard one, and stays without when it is given that one. */
+static void change_class(struct table *table, struct str name, int64_t now_ms)
 {
-	const char *member = table_rules_on_demand_member(input);
-	struct throughput_pair old = table->on_demand;
+	struct str now = str_is_set(table->table_class) ? table->table_class : STR("STANDARD");
 
-	if (!member)
-		return OK;
-	if (table->billing == BILLING_PROVISIONED)
-		return err_set(err, MSG_ON_DEMAND_REFUSED_UPDATE, member);
-	enum code code = table_rules_check_on_demand(input, true, err);
-	if (code != OK)
-		return code;
-	table->on_demand = table_rules_on_demand(input);
-	if (old.is_set && !input->max_read_request_units.is_set)
-		table->on_demand.read = old.read;
-	if (old.is_set && !input->max_write_request_units.is_set)
-		table->on_demand.write = old.write;
-	table->on_demand.is_set = table->on_demand.read > 0 || table->on_demand.write > 0;
-	return OK;
+	if (!str_is_set(name) || str_eq(name, now))
+		return;
+	table->table_class = str_copy(table->arena, name);
+	table->class_changed_ms = now_ms;
 }
 
 static enum code change(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
 	bool becomes_provisioned = table->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
-	enum code code = change_billing(table, input, now_ms, err);
 
+	throughput_rules_keep_warm(table);
+	enum code code = change_billing(table, input, now_ms, err);
 	if (code == OK)
-		code = change_on_demand(table, input->on_demand_throughput, err);
+		code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput, THROUGHPUT_UPDATE, err);
 	if (code == OK)
 		code = index_rules_apply(table, input, becomes_provisioned, now_ms, err);
+	if (code == OK)
+		code = throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_UPDATE, err);
 	if (code == OK && input->stream_specification)
 		code = table_rules_stream(table, input->stream_specification, now_ms, err);
+	if (code == OK && input->sse_specification)
+		code = encryption_rules_apply(table, input->sse_specification, false, err);
 	if (code != OK)
 		return code;
-	if (input->sse_specification)
-		table_rules_encryption(table, input->sse_specification);
-	if (input->table_class)
-		table->table_class = input->table_class == TABLE_CLASS_STANDARD ? STR("STANDARD") : STR("STANDARD_INFREQUENT_ACCESS");
+	throughput_rules_keep_warm(table);
+	change_class(table, input->table_class, now_ms);
 	if (input->deletion_protection_enabled.is_set)
 		table->is_deletion_protected = input->deletion_protection_enabled.value;
-	if (input->warm_throughput)
-		table->warm = table_rules_warm(input->warm_throughput);
 	table_rules_prune(table);
 	return OK;
 }
 
-/* AWS: changes of throughput, billing, streams and the number of indexes show on the table; others are done at once. */
-static bool is_table_updating(const struct update_table_input *input)
+/* AWS: units that change are shown as they were, with the time of the change. */
+static void show_old_units(struct throughput *shown, const struct throughput *before)
 {
-	return input->provisioned_throughput || input->billing_mode || input->stream_specification || input->table_class ||
-	       index_rules_is_heavy(input);
+	shown->read = before->read;
+	shown->write = before->write;
+	shown->decreases_today = before->decreases_today;
 }
 
-/* AWS: the answer to an index's new units still has the old ones. */
-static void show_old_units(struct table *shown, const struct table *before)
+static void show_old_indexes(struct table *shown, const struct table *before, const struct update_table_input *input)
 {
-	for (size_t i = 0; i < before->index_count && shown->billing == before->billing; i++) {
-		if (shown->indexes[i].status == STATUS_UPDATING)
-			shown->indexes[i].throughput = before->indexes[i].throughput;
+	for (size_t i = 0; i < before->index_count; i++) {
+		struct index *index = &shown->indexes[i];
+
+		index->warm = throughput_rules_warm_now(before, &before->indexes[i]);
+		if (shown->billing == BILLING_PAY_PER_REQUEST && before->billing == BILLING_PROVISIONED)
+			index->throughput = (struct throughput){.decreases_today = before->indexes[i].throughput.decreases_today};
+		else if (shown->billing == before->billing && index->status == STATUS_UPDATING)
+			index->throughput = before->indexes[i].throughput;
+	}
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
+		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
+
+		for (size_t k = 0; update && k < shown->index_count; k++) {
+			if (str_eq(shown->indexes[k].name, update->index_name))
+				shown->indexes[k].is_warm_updating = update->warm_throughput != NULL;
+		}
 	}
 }
 
+/* AWS: the answer shows most of what is being changed as it was. */
+static void show_old(struct table *shown, const struct table *before, const struct update_table_input *input, int64_t now_ms)
+{
+	shown->warm = throughput_rules_warm_now(before, NULL);
+	shown->is_warm_updating = throughput_rules_has_warm(input->warm_throughput);
+	if (shown->billing == BILLING_PROVISIONED && before->billing == BILLING_PROVISIONED)
+		show_old_units(&shown->throughput, &before->throughput);
+	if (shown->billing == BILLING_PAY_PER_REQUEST && before->billing == BILLING_PROVISIONED) {
+		shown->throughput.last_decrease_ms = now_ms;
+		shown->on_demand_since_ms = before->on_demand_since_ms ? before->on_demand_since_ms : ON_DEMAND_PENDING;
+	}
+	if (throughput_rules_has_on_demand(input->on_demand_throughput))
+		shown->on_demand = throughput_rules_echo(&before->on_demand, input->on_demand_throughput);
+	if (input->sse_specification) {
+		shown->sse_enabled = before->sse_enabled;
+		shown->sse_key = str_copy(shown->arena, before->sse_key);
+		shown->is_sse_updating = true;
+	}
+	shown->table_class = str_copy(shown->arena, before->table_class);
+	shown->class_changed_ms = before->class_changed_ms;
+	show_old_indexes(shown, before, input);
+}
+
 /* Publishes `next` and answers with what it says at this moment; then does what there is to do at once. */
-static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
+static enum code publish(struct call *call, struct table *table, struct table *next, const struct update_table_input *input, unsigned concerns,
+			 struct err *err)
 {
 	struct table *shown = table_clone(next);
 	struct err ignored = err_in(call->arena);
 
-	show_old_units(shown, table);
+	show_old(shown, table, input, call->now_ms);
+	if (concerns & CONCERNS_SHOWN)
+		shown->status = STATUS_UPDATING;
 	catalog_schedule(call->service->catalog, table, next, call->now_ms);
 	enum code code = catalog_replace(call->service->catalog, table, next, err);
 	if (code == OK)
@@ -142,28 +179,50 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	return OK;
 }
 
-enum code op_update_table(struct call *call, const struct update_table_input *input, struct err *err)
+/* AWS: the same billing mode or class again is shown as a change and is none. */
+static bool is_change(const struct table *before, const struct table *after, unsigned concerns)
 {
+	bool is_repeated = before->billing == after->billing && before->class_changed_ms == after->class_changed_ms;
+
+	return concerns & CONCERNS_SHOWN & ~(unsigned)(is_repeated ? CONCERN_TO_ON_DEMAND | CONCERN_CLASS : 0);
+}
+
+static enum code update(struct call *call, const struct update_table_input *input, struct err *err)
+{
+	const unsigned concerns = concerns_of(input);
 	struct table *table, *next;
-	enum code code = check_features(input, err);
+	enum code code = check_request(input, concerns, err);
 
 	if (code == OK)
 		code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	if (code == OK && !concerns)
+		return err_set(err, MSG_UPDATE_FAILURE); /* throughput without members is all there is */
 	if (code == OK)
 		code = index_rules_state(table, input, err);
 	if (code == OK && table->status == STATUS_UPDATING)
 		code = index_rules_while_updating(table, input, err);
+	if (code == OK)
+		code = table_rules_changeable(table, err);
 	if (code != OK)
 		return code;
-	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
-		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
 	next = table_clone(table);
 	code = change(next, input, call->now_ms, err);
+	if (code == OK)
+		code = throughput_rules_limits(table, next, err);
 	if (code != OK) {
 		table_unref(next);
 		return code;
 	}
-	if (is_table_updating(input))
+	if (is_change(table, next, concerns))
 		next->status = STATUS_UPDATING;
-	return publish(call, table, next, err);
+	return publish(call, table, next, input, concerns, err);
+}
+
+enum code op_update_table(struct call *call, const struct update_table_input *input, struct err *err)
+{
+	struct update_table_input resolved = *input;
+
+	if (!resolved.billing_mode)
+		resolved.billing_mode = input->table_throughput_mode;
+	return update(call, &resolved, err);
 }
