@@ -40,6 +40,13 @@ enum code call_check_values(const struct call *call, struct err *err)
 	return call->value_err.code;
 }
 
+enum code call_check_late(const struct call *call, struct err *err)
+{
+	if (call->late_err.code != OK)
+		*err = call->late_err;
+	return call->late_err.code;
+}
+
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err)
 {
 	struct ns ns = call->ns;

@@ -113,6 +113,14 @@ static enum code check_idle(const struct call *call, const struct expression_att
 	return call_check_values(call, err);
 }
 
+/* AWS: the newer layer does not tell writes which expression is missing. */
+static enum code values_without_expression(const struct call *call, const struct expression_request *request, struct err *err)
+{
+	if (request->is_write && !call->is_older)
+		return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, "", "", "");
+	return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, ": ", request->valued, " null");
+}
+
 enum code expressions_check(struct call *call, const struct expression_request *request, struct err *err)
 {
 	struct text texts[TEXT_COUNT];
@@ -131,7 +139,7 @@ enum code expressions_check(struct call *call, const struct expression_request *
 	/* A projection has no values, so alone it does not count. */
 	if (request->values && !str_is_set(request->update) && !str_is_set(request->condition) && !str_is_set(request->filter) &&
 	    !str_is_set(request->key_condition) && !str_is_set(request->search))
-		return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, request->valued);
+		return values_without_expression(call, request, err);
 	if (has_names)
 		code = check_names(request->names, err);
 	if (!code && request->values)

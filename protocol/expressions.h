@@ -24,6 +24,7 @@ struct expression_request {
 	struct str update, projection, condition, filter, key_condition, search;
 	/* What MSG_VALUES_WITHOUT_EXPRESSION says is null, with its verb: "ConditionExpression is". */
 	const char *valued;
+	bool is_write; /* of a single item */
 	const struct expression_attribute_name_map *names; /* NULL: not a parameter */
 	const struct value *values;                        /* NULL: not given */
 	/* In the order that AWS lists them; the first without a name ends the list. */

@@ -27,6 +27,8 @@ struct call {
 	struct units consumed; /* capacity so far, whether the response tells it or not */
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
+	struct err late_err;  /* constraints that AWS tells after rules of the operation */
+	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct table **tables;
@@ -41,6 +43,9 @@ struct call {
  * value; call_table asks too, so that none can forget.
  */
 enum code call_check_values(const struct call *call, struct err *err) WARN_UNUSED;
+
+/* The constraints that AWS tells after other rules of the operation, if any is broken. */
+enum code call_check_late(const struct call *call, struct err *err) WARN_UNUSED;
 
 /* Which words an absent table is answered with. */
 enum absent_table {
@@ -74,7 +79,7 @@ void call_look_again(struct call *call);
 void call_hold(struct call *call, struct table *table);
 
 /* Declares every handler. */
-#define OPERATION(service, name, prefix, input) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
+#define OPERATION(service, name, prefix, input, surface) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
 #define ABSENT(service, name)
 #include "protocol/ops.def"
 #undef OPERATION

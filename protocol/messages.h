@@ -1,5 +1,10 @@
 /*
  * messages - texts of errors about JSON, types and constraints; see core/err.h for how they are raised.
+ *
+ * The code of a macro is the message's class. ERR_REQUEST: the request alone shows the mistake, so PutItem, UpdateItem and DeleteItem tell it in
+ * the envelope "1 validation error detected: ". ERR_SELECT: Query does. ERR_VALIDATION: bare everywhere. surface.h has the whole rule; a new
+ * message only takes the right class.
+ *
  * Source: recorded answers of AWS.
  */
 #ifndef DYNALITH_PROTOCOL_MESSAGES_H
@@ -23,33 +28,40 @@
 #define MSG_BASE64_CHARACTER ERR_SERIALIZATION, "%s", "Invalid Base64 content"
 
 /* Attribute values. */
-#define MSG_ATTRIBUTE_NAME_EMPTY ERR_VALIDATION, "%s", "Empty attribute name"
-#define MSG_ATTRIBUTE_NAME_TOO_LARGE ERR_VALIDATION, "%s", "Attribute name is too large, must be less than 65536 bytes"
+#define MSG_ATTRIBUTE_NAME_EMPTY ERR_REQUEST, "%s", "Empty attribute name"
+#define MSG_ATTRIBUTE_NAME_TOO_LARGE ERR_REQUEST, "%s", "Attribute name is too large, must be less than 65536 bytes"
 #define MSG_EXPRESSION_VALUE \
-	ERR_VALIDATION, "ExpressionAttributeValues contains invalid value: " STR_FMT " for key " STR_FMT
-#define MSG_START_KEY_VALUE ERR_VALIDATION, "The provided starting key is invalid: " STR_FMT
+	ERR_REQUEST, "ExpressionAttributeValues contains invalid value: " STR_FMT " for key " STR_FMT
+#define MSG_START_KEY_VALUE ERR_REQUEST, "The provided starting key is invalid: " STR_FMT
+#define MSG_NUMBER ERR_REQUEST, STR_FMT "%s" /* one of core/messages.h */
 #define MSG_VALUE_EMPTY \
-	ERR_VALIDATION, "%s", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+	ERR_REQUEST, "%s", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 #define MSG_VALUE_MANY                                                                                                   \
-	ERR_VALIDATION, "%s", "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the " \
+	ERR_REQUEST, "%s", "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the " \
 			      "supported datatypes"
 #define MSG_VALUE_NULL \
-	ERR_VALIDATION, "%s", "One or more parameter values were invalid: Null attribute value types must have the value of true"
-#define MSG_SET_EMPTY ERR_VALIDATION, "One or more parameter values were invalid: An %s set  may not be empty"
-#define MSG_SET_EMPTY_BINARY ERR_VALIDATION, "%s", "One or more parameter values were invalid: Binary sets should not be empty"
+	ERR_REQUEST, "%s", "One or more parameter values were invalid: Null attribute value types must have the value of true"
+#define MSG_SET_EMPTY ERR_REQUEST, "One or more parameter values were invalid: An %s set  may not be empty"
+#define MSG_SET_EMPTY_BINARY ERR_REQUEST, "%s", "One or more parameter values were invalid: Binary sets should not be empty"
 #define MSG_SET_NULL \
-	ERR_VALIDATION, "One or more parameter values were invalid: An %s set may not have a null string as a member"
+	ERR_REQUEST, "One or more parameter values were invalid: An %s set may not have a null string as a member"
 #define MSG_SET_DUPLICATES \
-	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT "] contains duplicates."
-#define MSG_SET_DUPLICATES_NUMBER ERR_VALIDATION, "%s", "Input collection contains duplicates"
+	ERR_REQUEST, "One or more parameter values were invalid: Input collection [" STR_FMT "] contains duplicates."
+#define MSG_SET_DUPLICATES_NUMBER \
+	ERR_REQUEST, "%s", "One or more parameter values were invalid: Input collection contains duplicates."
+#define MSG_SET_DUPLICATES_NUMBER_OLDER ERR_REQUEST, "%s", "Input collection contains duplicates"
 #define MSG_SET_DUPLICATES_BINARY \
-	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT "]of type BS contains duplicates."
+	ERR_REQUEST, "One or more parameter values were invalid: Input collection [" STR_FMT "]of type BS contains duplicates."
 #define MSG_VALUE_DEPTH                                                                                                       \
-	ERR_VALIDATION, "%s", "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond " \
+	ERR_REQUEST, "%s", "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond " \
 			      "supported limit"
 
 /* Constraints. */
 #define MSG_CONSTRAINTS ERR_VALIDATION, "%u validation error%s detected: " STR_FMT
+#define MSG_CONSTRAINT_BARE ERR_VALIDATION, STR_FMT
+#define TEXT_RETURN_VALUES /* so spelled by AWS */                                                                      \
+	"Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+#define TEXT_RETURN_VALUES_OLD "ReturnValues can only be ALL_OLD or NONE"
 
 /* Tables. */
 #define MSG_TABLE_NOT_FOUND ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Table: " STR_FMT " not found"

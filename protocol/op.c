@@ -21,11 +21,12 @@ struct op {
 	enum op_service service;
 	struct str name;
 	const struct shape *input;                                             /* NULL: not here */
+	enum surface surface;
 	enum code (*run)(struct call *call, const void *input, struct err *err);
 };
 
 /* Handlers take their own input type; these pass it on. */
-#define OPERATION(service, wire, prefix, type)                                                      \
+#define OPERATION(service, wire, prefix, type, surface)                                             \
 	static enum code run_##prefix(struct call *call, const void *input, struct err *err)        \
 	{                                                                                           \
 		return op_##prefix(call, input, err);                                               \
@@ -37,8 +38,8 @@ struct op {
 
 /* By service, then in byte order of the names, for the search below. */
 static const struct op ops[] = {
-#define OPERATION(service, wire, prefix, type) {SERVICE_##service, STR_INIT(#wire), &shape_##type, run_##prefix},
-#define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, NULL},
+#define OPERATION(service, wire, prefix, type, surface) {SERVICE_##service, STR_INIT(#wire), &shape_##type, SURFACE_##surface, run_##prefix},
+#define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, SURFACE_OLDER, NULL},
 #include "protocol/ops.def"
 #undef OPERATION
 #undef ABSENT
@@ -143,8 +144,14 @@ static enum code gate_json(struct passage *passage, struct err *err)
 /* Types first, then constraints: shape_bind keeps that order. */
 static enum code gate_shape(struct passage *passage, struct err *err)
 {
-	passage->call.value_err = err_in(passage->request->arena);
-	return shape_bind(passage->request->arena, passage->op->input, passage->json, &passage->input, &passage->call.value_err, err);
+	struct shape_bound bound;
+	enum code code = shape_bind(passage->request->arena, passage->op->input, passage->op->surface, passage->json, &bound, err);
+
+	passage->input = bound.input;
+	passage->call.value_err = bound.value_err;
+	passage->call.late_err = bound.late_err;
+	passage->call.is_older = bound.is_older;
+	return code;
 }
 
 static void release(struct call *call)
@@ -155,6 +162,14 @@ static void release(struct call *call)
 	for (size_t i = 0; i < call->statement_count; i++)
 		partiql_kept_unref(call->statements[i]);
 	call->statement_count = 0;
+}
+
+/* AWS's newer layer puts some errors of some operations into its envelope, as if they were the only broken constraint. */
+static enum code envelope(const struct passage *passage, enum code code, struct err *err)
+{
+	if (passage->call.is_older || !surface_envelops(passage->op->surface, code))
+		return code;
+	return err_set(err, MSG_CONSTRAINTS, 1u, "", STR_ARG(err->message));
 }
 
 /* A table that changed under the call is looked up again, and the operation run again from its start. */
@@ -173,7 +188,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	}
 	if (code == OK && passage->call.out.is_cut)
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
-	return code == ERR_CONFLICT ? err_default(err, ERR_INTERNAL) : code; /* SDKs try again */
+	return code == ERR_CONFLICT ? err_default(err, ERR_INTERNAL) : envelope(passage, code, err); /* SDKs try again */
 }
 
 /* The precedence of errors is this order. */

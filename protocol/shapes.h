@@ -5,7 +5,7 @@
  * handlers read, and in shapes.c into tables. shape_bind() walks a request's JSON by
  * those tables in two passes, as AWS does:
  *   1. types: the first mismatch is ERR_SERIALIZATION (or ERR_VALIDATION for what is wrong inside an attribute value);
- *   2. constraints (required, length, range, enum, pattern): all of them, collected into one
+ *   2. constraints (required, length, range, enum, pattern): those that AWS's layer tells together, collected into one
  *      "N validation errors detected: ..." ERR_VALIDATION.
  */
 #ifndef DYNALITH_PROTOCOL_SHAPES_H
@@ -21,6 +21,7 @@
 #include "core/str.h"
 #include "core/value.h"
 #include "protocol/json.h"
+#include "protocol/surface.h"
 
 struct opt_int {
 	bool is_set;
@@ -97,12 +98,19 @@ struct shape;
 /* The size in bytes of a structure's C type. */
 size_t shape_size(const struct shape *shape);
 
+/* A request that was bound. */
+struct shape_bound {
+	void *input;          /* the C struct of the shape, in the arena */
+	struct err value_err; /* the first error inside an attribute value, or OK: such a value is bound as some valid one and must not be used */
+	struct err late_err;  /* constraints that AWS tells after rules of the operation, or OK */
+	bool is_older;        /* AWS's older layer checked the request: surface.h */
+};
+
 /*
- * Binds `json` into a new, zeroed C struct of the shape (a structure) in the arena. Returns the first error of types, or all those of
- * constraints as one. The first error inside an attribute value goes to *value_err alone, since AWS's rules of the parameters come before it:
- * such a value is bound as some valid one and must not be used.
+ * Binds `json` as an operation of that surface reads it. Returns the first error of types, or broken constraints as one. The first error inside an
+ * attribute value goes to value_err alone, since AWS's rules of the parameters come before it.
  */
-enum code shape_bind(struct arena *arena, const struct shape *shape, const struct json *json, void **out, struct err *value_err,
+enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface, const struct json *json, struct shape_bound *out,
 		     struct err *err) WARN_UNUSED;
 
 /* The wire text of an enumeration's constant. */

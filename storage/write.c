@@ -194,7 +194,7 @@ static enum code run_one(struct write_step *step, struct err *err)
 
 bool write_is_reason(enum code code)
 {
-	return code == ERR_VALIDATION || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
+	return err_is_validation(code) || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
 }
 
 static enum code canceled(struct arena *arena, struct err *reasons, size_t n, struct err *err)

@@ -24,7 +24,7 @@ struct transaction {
 /* An error in the words of one statement, named by its place. */
 static enum code in_statement(struct transaction *transaction, size_t i, const struct err *own, struct err *err)
 {
-	if (own->code != ERR_VALIDATION || transaction->statements[i].kind == PARTIQL_OTHER) {
+	if (!err_is_validation(own->code) || transaction->statements[i].kind == PARTIQL_OTHER) {
 		*err = *own;
 		return own->code;
 	}

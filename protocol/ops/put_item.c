@@ -11,6 +11,7 @@ static enum code parse(struct call *call, const struct put_item_input *input, st
 	struct expression_request request = {
 		.condition = input->condition_expression,
 		.valued = "ConditionExpression is",
+		.is_write = true,
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
 		.legacy = {{"Expected", input->expected.v != NULL}, {"ConditionalOperator", input->conditional_operator != 0}},

@@ -23,10 +23,10 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 			   /* AWS lets KeyConditions stand beside a FilterExpression. */
 			   {"KeyConditions", input->key_conditions.v && str_is_set(input->key_condition_expression)}},
 	};
-	if (input->limit.is_set && input->limit.value < 1)
-		return err_set(err, MSG_QUERY_LIMIT);
 	enum code code = expressions_check(call, &request, err);
 
+	if (!code)
+		code = call_check_late(call, err);
 	if (!code)
 		code = expressions_parse(call->arena, &request, out, err);
 	if (!code && out->key_condition)

@@ -318,8 +318,8 @@ TEST(projections)
 	CHECK(l && l->n == 2 && value_equal(&l->elements[0], &(struct value){.type = TYPE_N, .n = n("1").n, .bytes = n("1").bytes}));
 	const struct value *m = value_member(&out, STR("m"));
 	CHECK(m && m->n == 1);
-	CHECK(expr_parse_projection(&e, STR("m, m.x"), &projection, &err) == ERR_VALIDATION);
-	CHECK(expr_parse_projection(&e, STR("pk,"), &projection, &err) == ERR_VALIDATION);
+	CHECK(expr_parse_projection(&e, STR("m, m.x"), &projection, &err) == ERR_REQUEST);
+	CHECK(expr_parse_projection(&e, STR("pk,"), &projection, &err) == ERR_REQUEST);
 }
 
 /* A page has many rows: what one of them takes must not grow with the request. */
@@ -365,7 +365,7 @@ TEST(unused_names_and_values)
 	const struct node *node;
 
 	CHECK(expr_parse_condition(&e, EXPR_CONDITION, STR("#name = :n"), &node, &err) == OK);
-	CHECK(expr_check_unused(&e, &err) == ERR_VALIDATION);
+	CHECK(expr_check_unused(&e, &err) == ERR_REQUEST);
 	CHECK_STR(err.message, "Value provided in ExpressionAttributeNames unused in expressions: keys: {#y}");
 }
 

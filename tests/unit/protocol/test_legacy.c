@@ -124,27 +124,27 @@ TEST(in_of_many_values_is_a_set)
 	CHECK(!filter_holds("s", COMPARISON_OPERATOR_IN, list));
 	CHECK_STR(value_str(&list.v[0]), "0"); /* the request's own list keeps its order */
 	list.v[100] = N(1);
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_IN, list, &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_IN, list, &node), ERR_REQUEST);
 }
 
 TEST(wrong_arguments_are_refused)
 {
 	const struct node *node;
 
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_EQ, list_of(0, VALUE_NONE, VALUE_NONE), &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_EQ, list_of(0, VALUE_NONE, VALUE_NONE), &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Invalid number of argument(s) for the EQ ComparisonOperator");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_NULL, list_of(1, S("a"), VALUE_NONE), &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_NULL, list_of(1, S("a"), VALUE_NONE), &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Invalid number of argument(s) for the NULL ComparisonOperator");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_LT, list_of(1, set_of("a"), VALUE_NONE), &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_LT, list_of(1, set_of("a"), VALUE_NONE), &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "ComparisonOperator LT is not valid for SS AttributeValue type");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_BEGINS_WITH, list_of(1, N(1), VALUE_NONE), &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_BEGINS_WITH, list_of(1, N(1), VALUE_NONE), &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("a"), N(1)), &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("a"), N(1)), &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "AttributeValues inside AttributeValueList must be of same type");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("b"), S("a")), &node), ERR_VALIDATION);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("b"), S("a")), &node), ERR_REQUEST);
 	CHECK_STR(err.message,
 		  "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound");
-	CHECK_INT(filter("", COMPARISON_OPERATOR_EQ, list_of(1, S("a"), VALUE_NONE), &node), ERR_VALIDATION);
+	CHECK_INT(filter("", COMPARISON_OPERATOR_EQ, list_of(1, S("a"), VALUE_NONE), &node), ERR_REQUEST);
 	CHECK_STR(err.message, "Empty attribute name");
 }
 
@@ -170,31 +170,31 @@ TEST(expected_value_and_exists)
 			   0, &node),
 		  OK);
 	CHECK(holds(node));
-	CHECK_INT(expected((struct expected_attribute_value){0}, 0, &node), ERR_VALIDATION);
+	CHECK_INT(expected((struct expected_attribute_value){0}, 0, &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Value must be provided when Exists is null for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, true}}, 0, &node), ERR_VALIDATION);
+	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, true}}, 0, &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Value must be provided when Exists is true for Attribute: a");
 	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, false}, .value = S("a")}, 0, &node),
-		  ERR_VALIDATION);
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Value cannot be used when Exists is false for Attribute: a");
 	CHECK_INT(
 		expected((struct expected_attribute_value){.attribute_value_list = list_of(0, VALUE_NONE, VALUE_NONE)}, 0, &node),
-		ERR_VALIDATION);
+		ERR_REQUEST);
 	CHECK_STR(err.message, OOM "AttributeValueList can only be used with a ComparisonOperator for Attribute: a");
 	CHECK_INT(expected((struct expected_attribute_value){.comparison_operator = COMPARISON_OPERATOR_EQ}, 0, &node),
-		  ERR_VALIDATION);
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Value or AttributeValueList must be used with ComparisonOperator: EQ for Attribute: a");
 	CHECK_INT(expected((struct expected_attribute_value){.value = S("a"),
 							     .exists = {true, true},
 							     .comparison_operator = COMPARISON_OPERATOR_EQ},
 			   0, &node),
-		  ERR_VALIDATION);
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Exists and ComparisonOperator cannot be used together for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.value = S("a")}, CONDITIONAL_OPERATOR_OR, &node), ERR_VALIDATION);
+	CHECK_INT(expected((struct expected_attribute_value){.value = S("a")}, CONDITIONAL_OPERATOR_OR, &node), ERR_REQUEST);
 	CHECK_STR(err.message, "ConditionalOperator can only be used when Filter or Expected has two or more elements");
 	err = err_in(arena);
 	CHECK_INT(legacy_expected(arena, &(struct expected_attribute_map){0}, CONDITIONAL_OPERATOR_OR, &node, &err),
-		  ERR_VALIDATION);
+		  ERR_REQUEST);
 	CHECK_STR(err.message, "ConditionalOperator cannot be used without Filter or Expected");
 }
 
@@ -260,13 +260,13 @@ TEST(updates)
 		  OK);
 	CHECK_INT(lowered->actions[0].verb, UPDATE_SET);
 	CHECK_INT(lowered->actions[0].operand->kind, NODE_LIST_APPEND);
-	CHECK_INT(update((struct attribute_value_update){.action = ATTRIBUTE_ACTION_PUT}, &lowered), ERR_VALIDATION);
+	CHECK_INT(update((struct attribute_value_update){.action = ATTRIBUTE_ACTION_PUT}, &lowered), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Only DELETE action is allowed when no attribute value is specified");
 	CHECK_INT(update((struct attribute_value_update){.value = S("x"), .action = ATTRIBUTE_ACTION_ADD}, &lowered),
-		  ERR_VALIDATION);
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "ADD action is not supported for the type STRING");
 	CHECK_INT(update((struct attribute_value_update){.value = N(1), .action = ATTRIBUTE_ACTION_DELETE}, &lowered),
-		  ERR_VALIDATION);
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "DELETE action with value is not supported for the type NUMBER");
 }
 
@@ -296,7 +296,7 @@ TEST(projections)
 	CHECK(projection_has(projection, STR("n")));
 	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){0}, &projection, &err), OK);
 	CHECK(!projection);
-	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){3, twice}, &projection, &err), ERR_VALIDATION);
+	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){3, twice}, &projection, &err), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Duplicate value in attribute name: b");
 }
 
@@ -313,13 +313,13 @@ TEST(key_conditions)
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), OK);
 	CHECK_INT(node->kind, NODE_AND);
 	entries[1].value.comparison_operator = COMPARISON_OPERATOR_NE;
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), ERR_VALIDATION);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), ERR_REQUEST);
 	CHECK_STR(err.message, "Attempted conditional constraint is not an indexable operation");
 	/* a key may have several attributes: how many conditions there may be is for the schema to say */
 	entries[1].value.comparison_operator = COMPARISON_OPERATOR_EQ;
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){3, entries}, &node, &err), OK);
 	CHECK_INT(node->kind, NODE_AND);
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, entries}, &node, &err), ERR_VALIDATION);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, entries}, &node, &err), ERR_REQUEST);
 	CHECK_STR(err.message, "Conditions must be at least length 1");
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, NULL}, &node, &err), OK);
 	CHECK(!node);

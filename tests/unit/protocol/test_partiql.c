@@ -67,7 +67,7 @@ static bool holds(const char *condition)
 
 #define CHECK_REFUSED(text, message_text)                       \
 	do {                                                    \
-		CHECK_INT(parse(text), ERR_VALIDATION);         \
+		CHECK(err_is_validation(parse(text)));         \
 		CHECK_STR(err.message, message_text);           \
 	} while (0)
 

@@ -22,7 +22,7 @@ TEST(values_are_judged_after_the_parameters)
 
 	CHECK_INT(err_set(&call.value_err, ERR_VALIDATION, "%s", "a value"), ERR_VALIDATION);
 	err = err_in(arena);
-	CHECK_INT(expressions_check(&call, &request, &err), ERR_VALIDATION);
+	CHECK_INT(expressions_check(&call, &request, &err), ERR_REQUEST);
 	CHECK(str_starts_with(err.message, STR("Can not use both")));
 	request.legacy[0].is_given = false;
 	CHECK_INT(expressions_check(&call, &request, &err), ERR_VALIDATION);
@@ -37,7 +37,7 @@ TEST(expressions_do_not_mix_with_legacy_parameters)
 		.legacy = {{"AttributesToGet", true}, {"QueryFilter", false}, {"ConditionalOperator", true}},
 	};
 
-	CHECK_INT(check(&request), ERR_VALIDATION);
+	CHECK_INT(check(&request), ERR_REQUEST);
 	CHECK_STR(err.message, "Can not use both expression and non-expression parameters in the same request: Non-expression "
 			       "parameters: {AttributesToGet, ConditionalOperator} Expression parameters: "
 			       "{ProjectionExpression, KeyConditionExpression}");
@@ -52,20 +52,20 @@ TEST(names_and_values_need_expressions)
 	struct value no_values = {.type = TYPE_M};
 	struct expression_request request = {.names = &names, .valued = "ConditionExpression is"};
 
-	CHECK_INT(check(&request), ERR_VALIDATION);
+	CHECK_INT(check(&request), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeNames can only be specified when using expressions");
 	request.names = &absent;
 	CHECK_INT(check(&request), OK);
 	request.values = &no_values;
 	request.projection = STR("a");
-	CHECK_INT(check(&request), ERR_VALIDATION);
+	CHECK_INT(check(&request), ERR_REQUEST);
 	CHECK_STR(err.message,
 		  "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null");
 	request.condition = STR("a = b");
-	CHECK_INT(check(&request), ERR_VALIDATION);
+	CHECK_INT(check(&request), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeValues must not be empty");
 	request.names = &empty;
-	CHECK_INT(check(&request), ERR_VALIDATION);
+	CHECK_INT(check(&request), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeNames must not be empty");
 }
 
@@ -83,21 +83,21 @@ TEST(placeholders_are_well_formed)
 
 	memset(large, 'a', 65536);
 	CHECK_INT(check_name(STR("#a_1"), STR("x")), OK);
-	CHECK_INT(check_name(STR("a"), STR("x")), ERR_VALIDATION);
+	CHECK_INT(check_name(STR("a"), STR("x")), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\"");
-	CHECK_INT(check_name(STR("#"), STR("x")), ERR_VALIDATION);
+	CHECK_INT(check_name(STR("#"), STR("x")), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid key: Syntax error; key: \"#\"");
-	CHECK_INT(check_name(STR("#a-"), STR("x")), ERR_VALIDATION);
-	CHECK_INT(check_name(STR(""), STR("x")), ERR_VALIDATION);
+	CHECK_INT(check_name(STR("#a-"), STR("x")), ERR_REQUEST);
+	CHECK_INT(check_name(STR(""), STR("x")), ERR_REQUEST);
 	CHECK_STR(err.message,
 		  "ExpressionAttributeNames contains invalid key: The expression attribute map contains an empty key;");
-	CHECK_INT(check_name(STR("#a"), STR("")), ERR_VALIDATION);
+	CHECK_INT(check_name(STR("#a"), STR("")), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a");
-	CHECK_INT(check_name((struct str){large, 256}, STR("x")), ERR_VALIDATION);
+	CHECK_INT(check_name((struct str){large, 256}, STR("x")), ERR_REQUEST);
 	CHECK_STR(err.message,
 		  "ExpressionAttributeNames contains invalid key: The expression attribute map contains a key that is "
 		  "too long; size of key: 256");
-	CHECK_INT(check_name(STR("#a"), (struct str){large, 65536}), ERR_VALIDATION);
+	CHECK_INT(check_name(STR("#a"), (struct str){large, 65536}), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than "
 			       "65536 bytes for key #a");
 }
@@ -110,7 +110,7 @@ TEST(unused_names_are_refused)
 	struct expressions expressions;
 
 	err = err_in(arena);
-	CHECK_INT(expressions_parse(arena, &request, &expressions, &err), ERR_VALIDATION);
+	CHECK_INT(expressions_parse(arena, &request, &expressions, &err), ERR_REQUEST);
 	CHECK_STR(err.message, "Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}");
 	request.projection = STR("#a");
 	CHECK_INT(expressions_parse(arena, &request, &expressions, &err), OK);
@@ -230,14 +230,14 @@ TEST(indexes_and_select)
 	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, &global, NULL, false, &select, &err), ERR_VALIDATION);
 	CHECK_STR(err.message, OOM "Select type ALL_ATTRIBUTES is not supported for global secondary index gsi because its "
 				   "projection type is not ALL");
-	CHECK_INT(rules_select(arena, SELECT_ALL_PROJECTED_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_VALIDATION);
+	CHECK_INT(rules_select(arena, SELECT_ALL_PROJECTED_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
-	CHECK_INT(rules_select(arena, SELECT_SPECIFIC_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_VALIDATION);
+	CHECK_INT(rules_select(arena, SELECT_SPECIFIC_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message,
 		  "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
-	CHECK_INT(rules_select(arena, SELECT_COUNT, NULL, &known, true, &select, &err), ERR_VALIDATION);
+	CHECK_INT(rules_select(arena, SELECT_COUNT, NULL, &known, true, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message, "Cannot specify the AttributesToGet when choosing to get only the Count");
-	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, NULL, &known, false, &select, &err), ERR_VALIDATION);
+	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, NULL, &known, false, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message, "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES");
 	CHECK_INT(rules_filter_projected(arena, &full, condition("z = g"), &err), OK);
 	CHECK_INT(rules_filter_projected(arena, &global, condition("pk = g"), &err), OK);
