@@ -131,14 +131,14 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 struct write_token call_token(struct call *call, struct str client_token, struct str sameness)
 {
 	struct buf fingerprint = buf_in(call->arena);
+	struct str space = str_printf(call->arena, STR_FMT "/" STR_FMT "/", STR_ARG(call->ns.account), STR_ARG(call->ns.region));
 
 	if (!str_is_set(client_token))
 		return (struct write_token){.token = STR_ABSENT};
 	buf_add_be64(&fingerprint, rules_hash(sameness, 1));
 	buf_add_be64(&fingerprint, rules_hash(sameness, 2));
 	return (struct write_token){
-		.token = str_printf(call->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(call->ns.account), STR_ARG(call->ns.region),
-				    STR_ARG(client_token)),
+		.token = str_printf(call->arena, STR_FMT STR_FMT, STR_ARG(space), STR_ARG(client_token)), .space_size = space.n,
 		.fingerprint = buf_str(&fingerprint), .expires_ms = call->now_ms + TOKEN_LIFE_MS,
 	};
 }

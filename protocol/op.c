@@ -129,7 +129,12 @@ static enum code gate_target(struct passage *passage, struct err *err)
 
 static enum code gate_auth(struct passage *passage, struct err *err)
 {
-	return passage->request->authenticate(passage->request->auth_context, &passage->call.ns, err);
+	const struct service *service = passage->call.service;
+	enum code code = passage->request->authenticate(passage->request->auth_context, &passage->call.ns, err);
+
+	if (code == OK) /* each namespace has its own time */
+		passage->call.now_ms = service->now_ms(service->clock_context, passage->call.ns);
+	return code;
 }
 
 static enum code gate_json(struct passage *passage, struct err *err)
@@ -266,8 +271,7 @@ void op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .host = request->host, .now_ms = service->now_ms(service->clock_context),
-			 .body_size = request->body.n},
+		.call = {.service = service, .arena = request->arena, .host = request->host, .body_size = request->body.n},
 	};
 	struct err err = err_in(request->arena);
 	enum code code = OK;

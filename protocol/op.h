@@ -22,8 +22,8 @@
 /* What the server lends to every request. */
 struct service {
 	struct catalog *catalog;
-	/* Unix time in milliseconds: the injected clock. */
-	int64_t (*now_ms)(void *context);
+	/* The namespace's Unix time in milliseconds: the injected clock. */
+	int64_t (*now_ms)(void *context, struct ns ns);
 	void *clock_context;
 	/* One line for the log at level "info" (a table missing here that exists in another namespace, ...); may be NULL. */
 	void (*note)(void *context, struct str line);

@@ -32,7 +32,7 @@ struct parts {
 	const sigset_t *signals;
 	struct metrics *metrics;
 	struct catalog *catalog;
-	struct clock clock;
+	struct clock *clock;
 	struct upkeep *upkeep;
 };
 
@@ -131,7 +131,7 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
-	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = &parts->clock, .note = note,
+	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
 				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new()};
 	struct http_stats stats = {0};
 	struct routes routes = {
@@ -141,7 +141,7 @@ static int serve(struct parts *parts)
 		.store = config->in_memory ? STR("memory") : STR("file"),
 		.slow_ns = (uint64_t)config->log_slow_ms * 1000000,
 		.auth = auth_of(config->auth),
-		.clock = &parts->clock,
+		.clock = parts->clock,
 		.upkeep = parts->upkeep,
 		.cors = config->cors,
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
@@ -165,7 +165,7 @@ static int serve(struct parts *parts)
 static int keep_and_serve(struct parts *parts)
 {
 	struct upkeep_options options = {
-		.catalog = parts->catalog, .clock = &parts->clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
+		.catalog = parts->catalog, .clock = parts->clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
 		.period_ms = parts->config->ttl_period,
 	};
 
@@ -217,13 +217,14 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 
 static int run(struct arena *arena, const struct config *config, const sigset_t *signals)
 {
-	struct parts parts = {.config = config, .signals = signals, .metrics = metrics_new()};
+	struct parts parts = {.config = config, .signals = signals, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
 	struct err err = err_in(arena);
 	struct store *store = NULL;
 	int status = open_store(config, parts.metrics, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
 
 	store_close(store);
 	metrics_free(parts.metrics);
+	clock_free(parts.clock);
 	return status;
 }
 

@@ -23,7 +23,6 @@ static enum code rotate_table(struct service *service, struct table *table, int6
 
 enum code rotate_streams(struct service *service, const struct ns *ns, struct str table_name, size_t *rotated, struct err *err)
 {
-	int64_t now_ms = service->now_ms(service->clock_context);
 	struct table **tables;
 	size_t n = catalog_streamed(service->catalog, ns, table_name, err->arena, &tables);
 	enum code code = OK;
@@ -34,6 +33,7 @@ enum code rotate_streams(struct service *service, const struct ns *ns, struct st
 			table_unref(tables[i]);
 			continue;
 		}
+		int64_t now_ms = service->now_ms(service->clock_context, (struct ns){tables[i]->account, tables[i]->region});
 		code = rotate_table(service, tables[i], now_ms, err);
 		*rotated += code == OK;
 		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted, or its stream disabled, since it was listed */

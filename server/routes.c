@@ -186,29 +186,6 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 	return OK;
 }
 
-static enum code show_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
-{
-	(void)err;
-	response->content_type = STR("application/json");
-	response->body = clock_describe(routes->clock, request->arena, 0);
-	return OK;
-}
-
-/* Answers when all that falls due by the turn is done, so that a test can look at once. */
-static enum code turn_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
-{
-	uint64_t expired;
-	enum code code = clock_turn(routes->clock, request->body, err);
-
-	if (code == OK)
-		code = upkeep_run(routes->upkeep, &expired, err);
-	if (code != OK)
-		return code;
-	response->content_type = STR("application/json");
-	response->body = clock_describe(routes->clock, request->arena, expired);
-	return OK;
-}
-
 /* The value of a query parameter that needs no decoding; absent where there is none. */
 static struct str query_value(struct str query, struct str name)
 {
@@ -223,20 +200,72 @@ static struct str query_value(struct str query, struct str name)
 	return STR_ABSENT;
 }
 
-/* Unsigned it is for every namespace, signed for the caller's own. */
-static enum code rotate(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+/*
+ * The namespace that a page is asked about: the query's ?account=...&region=..., else the signature's; of one part alone the other is the
+ * signature's or the usual one. *is_one is false for all of them: ?all=true, or neither a signature nor a name.
+ */
+static enum code whose(struct routes *routes, const struct http_request *request, struct ns *ns, bool *is_one, struct err *err)
 {
 	struct caller caller = {routes, request, wall_seconds()};
+	struct str account = query_value(request->query, STR("account")), region = query_value(request->query, STR("region"));
 	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(http_header(request->connection, "Authorization"));
+	enum code code = OK;
+
+	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	if (is_signed)
+		code = authenticate(&caller, ns, err);
+	if (str_is_set(account))
+		ns->account = account;
+	if (str_is_set(region))
+		ns->region = region;
+	*is_one = (is_signed || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
+	return code;
+}
+
+static enum code show_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	bool is_one;
+	struct ns ns;
+	enum code code = whose(routes, request, &ns, &is_one, err);
+
+	if (code != OK)
+		return code;
+	response->content_type = STR("application/json");
+	response->body = clock_describe(routes->clock, is_one ? &ns : NULL, request->arena, 0);
+	return OK;
+}
+
+/* Answers when all that falls due by the turn is done, so that a test can look at once. */
+static enum code turn_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	uint64_t expired;
+	bool is_one;
+	struct ns ns;
+	enum code code = whose(routes, request, &ns, &is_one, err);
+
+	if (code == OK)
+		code = clock_turn(routes->clock, is_one ? &ns : NULL, request->body, err);
+	if (code == OK)
+		code = upkeep_run(routes->upkeep, is_one ? &ns : NULL, &expired, err);
+	if (code != OK)
+		return code;
+	response->content_type = STR("application/json");
+	response->body = clock_describe(routes->clock, is_one ? &ns : NULL, request->arena, expired);
+	return OK;
+}
+
+static enum code rotate(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
 	struct str table = query_value(request->query, STR("table"));
 	size_t rotated = 0;
+	bool is_one;
 	struct ns ns;
-	enum code code = is_signed ? authenticate(&caller, &ns, err) : OK;
+	enum code code = whose(routes, request, &ns, &is_one, err);
 
 	if (code == OK && !str_is_set(table))
 		code = err_set(err, MSG_ROTATE_TABLE);
 	if (code == OK)
-		code = rotate_streams(routes->service, is_signed ? &ns : NULL, table, &rotated, err);
+		code = rotate_streams(routes->service, is_one ? &ns : NULL, table, &rotated, err);
 	if (code != OK)
 		return code;
 	response->content_type = STR("application/json");

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #endif
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -34,48 +35,50 @@ struct upkeep {
 #define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
 
 /* Steps are short, so that neither requests nor the end wait for a long backlog. */
-static enum code expire_items(struct upkeep *upkeep, int64_t now_ms, uint64_t *expired, struct err *err)
+static enum code expire_items(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
 {
 	bool more = true;
 	enum code code = OK;
 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
-		code = ttl_sweep(upkeep->options.catalog, now_ms, upkeep->options.ttl_delay_ms, expired, &more, err);
+		code = ttl_sweep(upkeep->options.catalog, times, upkeep->options.ttl_delay_ms, expired, &more, err);
 		if (more && code == OK)
 			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
 	}
 	return code;
 }
 
-/* The next piece of work on indexes; *next_ms is when there is more, by the service's clock. */
-static enum code step_indexes(struct upkeep *upkeep, int64_t now_ms, int64_t *next_ms, struct err *err)
+/* The next piece of work on indexes; *wait_ms is how long it takes until there is more. */
+static enum code step_indexes(struct upkeep *upkeep, const struct times *times, int64_t *wait_ms, struct err *err)
 {
 	pthread_mutex_lock(&upkeep->round);
-	enum code code = backfill_step(upkeep->options.catalog, now_ms, next_ms, err);
+	enum code code = backfill_step(upkeep->options.catalog, times, wait_ms, err);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
 
 /* What goes by the clock: items, then records, those of the items among them. */
-static enum code expire(struct upkeep *upkeep, int64_t now_ms, uint64_t *expired, struct err *err)
+static enum code expire(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
 {
 	*expired = 0;
 	pthread_mutex_lock(&upkeep->round);
-	enum code code = expire_items(upkeep, now_ms, expired, err);
+	enum code code = expire_items(upkeep, times, expired, err);
 	if (code == OK && !atomic_load(&upkeep->is_ending))
-		code = stream_sweep(upkeep->options.catalog, now_ms, err);
+		code = stream_sweep(upkeep->options.catalog, times, err);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
 
-enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err)
+enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err)
 {
-	int64_t now_ms = clock_now_ms(upkeep->options.clock), next_ms = now_ms;
+	struct clock_scope scope = {upkeep->options.clock, ns};
+	const struct times times = {clock_tell_scope, &scope};
+	int64_t wait_ms = 0;
 	enum code code = OK;
 
-	while (code == OK && next_ms <= now_ms && !atomic_load(&upkeep->is_ending))
-		code = step_indexes(upkeep, now_ms, &next_ms, err);
-	return code == OK ? expire(upkeep, now_ms, expired, err) : code;
+	while (code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending))
+		code = step_indexes(upkeep, &times, &wait_ms, err);
+	return code == OK ? expire(upkeep, &times, expired, err) : code;
 }
 
 /* Sleeps until then, or until there is work on indexes. False when it is time to end. */
@@ -97,23 +100,25 @@ static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
 static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
-	int64_t now_ms = clock_now_ms(upkeep->options.clock), next_ms;
+	const struct times times = {clock_tell, upkeep->options.clock};
+	int64_t wait_ms;
 
-	if (step_indexes(upkeep, now_ms, &next_ms, &err) != OK) {
+	if (step_indexes(upkeep, &times, &wait_ms, &err) != OK) {
 		log_line(LOG_ERROR, "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
 		return INDEX_RETRY_MS;
 	}
-	if (next_ms <= now_ms)
+	if (wait_ms == 0)
 		return INDEX_PAUSE_MS;
-	return next_ms == INT64_MAX ? FAR_MS : next_ms - now_ms < TURNED_MS ? next_ms - now_ms : TURNED_MS;
+	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }
 
 static void keep_times(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
+	const struct times times = {clock_tell, upkeep->options.clock};
 	uint64_t expired;
 
-	if (expire(upkeep, clock_now_ms(upkeep->options.clock), &expired, &err) != OK)
+	if (expire(upkeep, &times, &expired, &err) != OK)
 		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
 	if (expired > 0)
 		log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);

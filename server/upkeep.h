@@ -26,7 +26,10 @@ void upkeep_stop(struct upkeep *upkeep);
 /* There is work on an index now. From any thread; `upkeep` is a struct upkeep, as a service's hook passes it. */
 void upkeep_wake(void *upkeep);
 
-/* One whole round by the clock as it is now, done when it returns; *expired is the number of items deleted. Thread-safe. */
-enum code upkeep_run(struct upkeep *upkeep, uint64_t *expired, struct err *err) WARN_UNUSED;
+/*
+ * One whole round for the namespace, or (`ns` NULL) for all that follow the default clock, by the time as it is now; done when it returns. *expired is
+ * the number of items deleted. Thread-safe.
+ */
+enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err) WARN_UNUSED;
 
 #endif

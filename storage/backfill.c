@@ -190,20 +190,21 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 	return code;
 }
 
-enum code backfill_step(struct catalog *catalog, int64_t now_ms, int64_t *next_ms, struct err *err)
+enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms, struct err *err)
 {
 	enum code code = OK;
 	struct table *table;
+	int64_t now_ms;
 	size_t tried = 0;
 
 	/* what fails, as for want of room, holds up no other table: there may be an index to drop */
-	while ((code != OK || tried == 0) && (table = catalog_find_work(catalog, now_ms, tried, next_ms)) != NULL) {
+	while ((code != OK || tried == 0) && (table = catalog_find_work(catalog, times, tried, &now_ms, wait_ms)) != NULL) {
 		code = step_table(catalog, table, now_ms, err);
 		table_unref(table);
 		tried++;
 	}
 	if (tried > 0)
-		*next_ms = now_ms;
+		*wait_ms = 0;
 	return code;
 }
 

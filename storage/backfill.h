@@ -16,12 +16,12 @@
 #define BACKFILL_STEP_BYTES (1024 * 1024)  /* of items by their stored size */
 
 /*
- * Does the next piece of any table's work that is due at `now_ms`; an error means that the next piece of none could be done. *next_ms is when
- * to call again: not after now_ms while there is more, INT64_MAX when nothing waits but what catalog_replace adds. Items that cannot be
+ * Does the next piece of any table's work that is due by the clock of its namespace; an error means that the next piece of none could be done.
+ * *wait_ms is how long to wait before the next call: 0 while there is more, INT64_MAX when nothing waits but what catalog_replace adds. Items that cannot be
  * indexed (an attribute missing, of another type, empty or too large for a key) are skipped. AWS: Developer Guide, "Detecting and
  * correcting index key violations".
  */
-enum code backfill_step(struct catalog *catalog, int64_t now_ms, int64_t *next_ms, struct err *err) WARN_UNUSED;
+enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms, struct err *err) WARN_UNUSED;
 
 /* At most `steps` pieces of one table's work: what is small is done before the client asks. */
 enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err) WARN_UNUSED;

@@ -418,19 +418,21 @@ static int64_t work_begins(const struct table *table)
 	return begins;
 }
 
-struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, size_t skipped, int64_t *next_ms)
+struct table *catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, int64_t *now_ms, int64_t *wait_ms)
 {
 	struct table *found = NULL;
 
-	*next_ms = INT64_MAX;
+	*wait_ms = INT64_MAX;
 	pthread_rwlock_rdlock(&catalog->lock);
 	for (size_t i = 0; i < catalog->n && !found; i++) {
 		int64_t begins = work_begins(catalog->entries[i].table);
 
-		if (begins <= now_ms && skipped-- == 0)
+		if (begins == INT64_MAX || !times_tell(times, catalog->entries[i].table, now_ms))
+			continue;
+		if (begins <= *now_ms && skipped-- == 0)
 			found = table_ref(catalog->entries[i].table);
-		else if (begins > now_ms && begins < *next_ms)
-			*next_ms = begins;
+		else if (begins > *now_ms && begins - *now_ms < *wait_ms)
+			*wait_ms = begins - *now_ms;
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	return found;

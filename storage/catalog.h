@@ -11,6 +11,7 @@
 #include "storage/schema.h"
 #include "storage/store.h"
 #include "storage/stream.h"
+#include "storage/times.h"
 #include "storage/vector_cache.h"
 
 /* Bytes of an item collection of a table with local indexes. AWS: Developer Guide, "Item collection size limit" */
@@ -68,10 +69,10 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
 
 /*
- * A table that has an index to be filled or dropped now, behind `skipped` others, with a reference for the caller, or NULL; then *next_ms is
- * when there will be one by itself, INT64_MAX for never.
+ * A table that has an index to be filled or dropped now, behind `skipped` others, with a reference for the caller, or NULL. *now_ms is the table's
+ * time then; else *wait_ms is how long it takes until there is one by itself, INT64_MAX for never.
  */
-struct table *catalog_find_work(struct catalog *catalog, int64_t now_ms, size_t skipped, int64_t *next_ms);
+struct table *catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, int64_t *now_ms, int64_t *wait_ms);
 
 /* Where in the counters' keyspace stands how far the filling of an index came. */
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index);

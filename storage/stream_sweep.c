@@ -71,14 +71,16 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, int64
 	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
 }
 
-enum code stream_sweep(struct catalog *catalog, int64_t now_ms, struct err *err)
+enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)
 {
 	struct table **tables;
 	size_t n = catalog_streamed(catalog, NULL, STR_ABSENT, err->arena, &tables);
 	enum code code = OK;
 
 	for (size_t i = 0; i < n; i++) {
-		if (code == OK)
+		int64_t now_ms;
+
+		if (code == OK && times_tell(times, tables[i], &now_ms))
 			code = sweep_table(catalog, tables[i], now_ms, err);
 		table_unref(tables[i]);
 	}

@@ -7,9 +7,9 @@
 #include "storage/catalog.h"
 
 /*
- * Deletes all stream records, shards and streams that can no more be read at `now_ms`. Where nothing is due it only reads, at most three
+ * Deletes all stream records, shards and streams that can no longer be read by the clock of their namespace. Where nothing is due it only reads, at most three
  * rows per table that has a stream. Tables that go meanwhile are skipped.
  */
-enum code stream_sweep(struct catalog *catalog, int64_t now_ms, struct err *err) WARN_UNUSED;
+enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err) WARN_UNUSED;
 
 #endif

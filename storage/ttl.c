@@ -51,7 +51,7 @@ static enum code delete_due(struct catalog *catalog, struct table *table, const 
 	return code;
 }
 
-enum code ttl_sweep(struct catalog *catalog, int64_t now_ms, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err)
+enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct table **tables;
@@ -61,7 +61,10 @@ enum code ttl_sweep(struct catalog *catalog, int64_t now_ms, int64_t delay_ms, u
 	*more = false;
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct batch batch = {.arena = arena};
+		int64_t now_ms;
 
+		if (!times_tell(times, tables[i], &now_ms))
+			continue;
 		code = find_due(catalog, tables[i], now_ms - delay_ms, &batch, err);
 		if (code == OK && batch.n > 0)
 			code = delete_due(catalog, tables[i], &batch, now_ms, deleted, err);

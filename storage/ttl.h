@@ -10,9 +10,10 @@
 #include "storage/catalog.h"
 
 /*
- * Deletes up to a few dozen expired items of every table; an item is due `delay_ms` after its time. Adds their number to *deleted and
- * sets *more where there may be others: call it again. Errors are the store's.
+ * Deletes up to a few dozen expired items of every table; an item is due `delay_ms` after its time, by the clock of its namespace. Adds their number
+ * to *deleted and sets *more where there may be others: call it again. Errors are the store's.
  */
-enum code ttl_sweep(struct catalog *catalog, int64_t now_ms, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err) WARN_UNUSED;
+enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t delay_ms, uint64_t *deleted, bool *more,
+		    struct err *err) WARN_UNUSED;
 
 #endif

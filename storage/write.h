@@ -56,7 +56,8 @@ enum write_mode {
 
 /* Makes a transaction idempotent for ten minutes. AWS: API Reference, TransactWriteItems, ClientRequestToken. */
 struct write_token {
-	struct str token;         /* the token within its namespace */
+	struct str token;         /* "account/region/" and the client's token */
+	size_t space_size;        /* how much of it names the namespace, whose clock decides when it expires */
 	struct str fingerprint;   /* of the request: another one with the same token is ERR_IDEMPOTENT_MISMATCH */
 	int64_t expires_ms;
 	bool was_done;            /* out: the same request was applied before; nothing was written now, costs are reads */

@@ -14,11 +14,18 @@ from harness import Server, create_app, key, raises, run
 DAY = 86400
 
 
-def clock(server, turn=None, headers=None):
+def clock(server, turn=None, headers=None, query=""):
     """The clock's answer to a turn; without one, to a look."""
     body = None if turn is None else json.dumps(turn).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=body, headers=headers or {}), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock{query}", data=body, headers=headers or {}), timeout=60) as reply:
         return json.load(reply)
+
+
+def signed(server, turn, key="alice", secret="s3cret", region="us-east-1", query=""):
+    """The same, signed."""
+    request = AWSRequest("POST", f"{server.url}/_dynalith/clock{query}", data=json.dumps(turn), headers={"Content-Type": "application/json"})
+    SigV4Auth(Credentials(key, secret), "dynamodb", region).add_auth(request)
+    return clock(server, turn, dict(request.headers), query)
 
 
 def enable(client, name="app", attribute="ttl", enabled=True):
@@ -162,22 +169,115 @@ def signatures_do_not():
             raise AssertionError("turned unsigned")
         except urllib.error.HTTPError as error:
             assert error.code == 400, error.code
-    body = json.dumps({"advance": "365d"})
-    request = AWSRequest("POST", f"{server.url}/_dynalith/clock", data=body, headers={"Content-Type": "application/json"})
-    SigV4Auth(Credentials("alice", "s3cret"), "dynamodb", "us-east-1").add_auth(request)
-    assert clock(server, {"advance": "365d"}, dict(request.headers))["offset"] > 364 * DAY
+    assert signed(server, {"advance": "365d"})["offset"] > 364 * DAY
+    assert signed(server, {"advance": "365d"}, query="?all=true")["offset"] > 364 * DAY
     assert server.client("alice", "s3cret").list_tables()["TableNames"] == []
     server.stop()
 
 
 def what_is_not_understood():
-    for turn in ({"forward": 1}, [], {"advance": "soon"}, {"set": -1}, {"freeze": "yes"}):
+    for turn, query in (({"forward": 1}, ""), ([], ""), ({"advance": "soon"}, ""), ({"set": -1}, ""), ({"freeze": "yes"}, ""),
+                        ({"advance": 1}, "?account=12"), ({"advance": 1}, "?region="), ({"advance": 1}, "?region=" + "r" * 64)):
         try:
-            clock(shared, turn)
+            clock(shared, turn, query=query)
             raise AssertionError(turn)
         except urllib.error.HTTPError as error:
             assert error.code == 400 and b"ValidationException" in error.read()
     assert clock(shared)["offset"] == 0
+
+
+def advances_by_less_than_nothing():
+    server, client = start("--ttl-period", "0")
+    enable(client)
+    put(client, "tomorrow", int(time.time()) + DAY)
+    assert -DAY - 60 < clock(server, {"advance": "-1d"})["offset"] < -DAY + 60
+    assert clock(server, {"advance": "1.5d"})["expired"] == 0
+    assert clock(server, {"advance": "11h", "freeze": True})["expired"] == 0
+    assert clock(server, {"advance": 3661})["expired"] == 1
+    server.stop()
+
+
+def each_namespace_has_its_own():
+    """Two namespaces: whatever depends on time stays as it is in the one whose clock is not turned."""
+    server = Server("--ttl-period", "20", "--delay-transient-statuses", "--transient-status-ms", "600000")
+    one, two = server.client("111111111111"), server.client("222222222222")
+    add = {"Update": {"TableName": "tab", "Key": {"pk": {"S": "n"}}, "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}}
+    now = int(time.time())
+    for client, account in ((one, "111111111111"), (two, "222222222222")):
+        client.create_table(TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                            StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    assert {c.describe_table(TableName="tab")["Table"]["TableStatus"] for c in (one, two)} == {"CREATING"}
+    assert signed(server, {"advance": "11m"}, "111111111111")["account"] == "111111111111"
+    assert [c.describe_table(TableName="tab")["Table"]["TableStatus"] for c in (one, two)] == ["ACTIVE", "CREATING"]
+    clock(server, {"advance": "11m"}, query="?account=222222222222&region=us-east-1")
+    clock(server, {"advance": "11m"})
+    for client in (one, two):
+        enable(client, "tab")
+        client.put_item(TableName="tab", Item={"pk": {"S": "month"}, "ttl": {"N": str(now + 30 * DAY)}})
+        client.transact_write_items(TransactItems=[add], ClientRequestToken="token")
+    for account in ("111111111111", "222222222222"):
+        signed(server, {"advance": "11m"}, account)  # TTL is enabled
+    answer = signed(server, {"advance": "31d"}, "222222222222")
+    assert answer["expired"] == 1 and answer["own"], answer
+    for client, there, n in ((one, {"month", "n"}, "1"), (two, {"n"}, "2")):
+        for _ in range(5):  # the server's own rounds go by each one's time too
+            assert {i["pk"]["S"] for i in client.scan(TableName="tab")["Items"]} == there
+            time.sleep(0.02)
+    # The token of the one was kept for 22 minutes by its clock: it is new again; neither removes the other's.
+    for client, n in ((two, "2"), (one, "2")):
+        client.transact_write_items(TransactItems=[add], ClientRequestToken="token")
+        client.transact_write_items(TransactItems=[add], ClientRequestToken="token")
+        assert client.get_item(TableName="tab", Key={"pk": {"S": "n"}})["Item"]["n"]["N"] == n
+    for account in ("111111111111", "222222222222"):  # the older records of the second stream are trimmed
+        streams = server.client(account, service="dynamodbstreams")
+        arn = streams.list_streams(TableName="tab")["Streams"][0]["StreamArn"]
+        records = []
+        for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+            iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+            records += streams.get_records(ShardIterator=iterator)["Records"]
+        ages = {r["dynamodb"]["ApproximateCreationDateTime"].timestamp() - now > 30 * DAY for r in records}
+        assert ages == {account == "222222222222"}, (account, records)
+    listed = clock(server)["namespaces"]
+    assert [n["account"] for n in listed] == ["111111111111", "222222222222"], listed
+    assert signed(server, {"release": True}, "222222222222")["own"] is False
+    assert len(clock(server)["namespaces"]) == 1
+    server.stop()
+
+
+def parallel_tests_do_not_meet():
+    """Eight test runs at once, each in its account: each sees its own items expire when it turns its clock, and no earlier."""
+    server = Server("--ttl-period", "1")
+    problems = []
+
+    def test(worker):
+        account = f"{worker + 1:012}"
+        client = server.client(account)
+        create_app(client)
+        enable(client)
+        for day in range(1, 11):
+            put(client, f"p{day:02}", int(time.time()) + day * DAY + 600)
+        for day in range(1, 11):
+            expired = signed(server, {"advance": "1d"}, account)["expired"] + signed(server, {"advance": "20m"} if day == 1 else {}, account)["expired"]
+            left = names(client)
+            if left != [f"p{d:02}" for d in range(day + 1, 11)]:
+                problems.append((account, day, expired, left))
+    workers = [threading.Thread(target=test, args=(w,)) for w in range(8)]
+    [w.start() for w in workers]
+    [w.join() for w in workers]
+    assert not problems, problems
+    assert abs(clock(server)["offset"]) < 1
+    server.stop()
+
+
+def a_shared_store_has_one():
+    server = Server("--shared-db", "--ttl-period", "0")
+    one, two = server.client("111111111111"), server.client("222222222222")
+    create_app(one)
+    enable(two)
+    put(two, "month", int(time.time()) + 30 * DAY)
+    answer = signed(server, {"advance": "31d"}, "222222222222")
+    assert answer["expired"] == 1 and "own" not in answer and names(one) == [] and clock(server)["offset"] > 30 * DAY
+    server.stop()
 
 
 def writers_and_sweeps_agree():
@@ -221,4 +321,5 @@ def writers_and_sweeps_agree():
 if __name__ == "__main__":
     shared = Server()
     run("time", [expires_in_thirty_days, expires_by_itself, readable_until_deleted, found_when_enabled_and_forgotten_when_disabled, survives_restart,
-                 statuses_go_by_the_clock, tokens_go_by_the_clock, signatures_do_not, what_is_not_understood, writers_and_sweeps_agree, shared.stop])
+                 statuses_go_by_the_clock, tokens_go_by_the_clock, signatures_do_not, what_is_not_understood, advances_by_less_than_nothing,
+                 each_namespace_has_its_own, parallel_tests_do_not_meet, a_shared_store_has_one, writers_and_sweeps_agree, shared.stop])

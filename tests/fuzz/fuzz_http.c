@@ -24,7 +24,7 @@ static struct http_stats stats;
 static void start(void)
 {
 	static struct service_fixture fixture;
-	static struct clock clock;
+	struct clock *clock = clock_new(false);
 	static struct routes routes;
 	static struct http_options options;
 	struct arena *arena = fuzz_arena();
@@ -32,11 +32,11 @@ static void start(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	service_fixture_open(&fixture, arena);
-	struct upkeep_options upkeep = {.catalog = fixture.service.catalog, .clock = &clock};
+	struct upkeep_options upkeep = {.catalog = fixture.service.catalog, .clock = clock};
 	fixture.service.now_ms = clock_now_ms;
-	fixture.service.clock_context = &clock;
+	fixture.service.clock_context = clock;
 	routes = (struct routes){.service = &fixture.service, .http = &options, .store = STR("memory"),
-				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = &clock,
+				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = clock,
 				 .upkeep = upkeep_start(&upkeep), .cors = "*", .root_status = 400};
 	options = (struct http_options){.host = "127.0.0.1", .threads = 1, .connection_limit = 1024, .idle_timeout_s = 60,
 				       .request_timeout_s = 60, .body_limit = 1 << 20, .memory_limit = 1 << 26, .stats = &stats,

@@ -16,9 +16,9 @@ struct service_fixture {
 	struct store *store;
 };
 
-static inline int64_t service_fixture_now(void *context)
+static inline int64_t service_fixture_now(void *context, struct ns ns)
 {
-	(void)context;
+	(void)context, (void)ns;
 	return SERVICE_FIXTURE_NOW_MS;
 }
 

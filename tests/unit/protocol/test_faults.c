@@ -242,22 +242,22 @@ static enum code sweep_ttl(struct world *world, struct err *err)
 	enum code code = OK;
 
 	while (more && code == OK)
-		code = ttl_sweep(world->service.catalog, WORLD_NOW, 0, &deleted, &more, err);
+		code = ttl_sweep(world->service.catalog, TIMES_AT(WORLD_NOW), 0, &deleted, &more, err);
 	return code;
 }
 
 /* Two days on, when the records of the beginning are too old. */
 static enum code sweep_streams(struct world *world, struct err *err)
 {
-	return stream_sweep(world->service.catalog, WORLD_NOW + INT64_C(2) * 86400000, err);
+	return stream_sweep(world->service.catalog, TIMES_AT(WORLD_NOW + INT64_C(2) * 86400000), err);
 }
 
 static enum code fill_index(struct world *world, struct err *err)
 {
-	int64_t next_ms;
-	enum code code = backfill_step(world->service.catalog, WORLD_NOW, &next_ms, err);
+	int64_t wait_ms;
+	enum code code = backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, err);
 
-	return code == OK && next_ms <= WORLD_NOW ? backfill_step(world->service.catalog, WORLD_NOW, &next_ms, err) : code;
+	return code == OK && wait_ms == 0 ? backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, err) : code;
 }
 
 static enum code rotate(struct world *world, struct err *err)

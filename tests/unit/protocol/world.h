@@ -15,6 +15,7 @@
 #include "storage/sqlite/sqlite_store.h"
 #include "storage/trace/trace_store.h"
 #include "tests/unit/test.h"
+#include "tests/unit/times_fixture.h"
 
 #define WORLD_NOW 1700000000000
 #define WORLD_TABLES 6 /* more than any scenario makes; table 0 is the system's */
@@ -37,9 +38,9 @@ struct world_request {
 	const char *op, *body;
 };
 
-static inline int64_t world_now(void *context)
+static inline int64_t world_now(void *context, struct ns ns)
 {
-	(void)context;
+	(void)context, (void)ns;
 	return WORLD_NOW;
 }
 
@@ -249,10 +250,10 @@ static inline void world_upkeep(struct world *world)
 	struct err err = err_in(world->request);
 
 	for (int i = 0; i < 20; i++) {
-		int64_t next_ms;
+		int64_t wait_ms;
 
-		CHECK_INT(backfill_step(world->service.catalog, WORLD_NOW, &next_ms, &err), OK);
-		if (next_ms > WORLD_NOW)
+		CHECK_INT(backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, &err), OK);
+		if (wait_ms > 0)
 			return;
 	}
 	CHECK(false);

@@ -6,25 +6,33 @@
 #include "core/arena.h"
 #include "tests/unit/test.h"
 
+#define ONE ((struct ns){STR("000000000000"), STR("us-east-1")})
+#define TWO ((struct ns){STR("111122223333"), STR("eu-west-1")})
 #define T INT64_C(1893499200) /* 2030-01-01T12:00:00Z */
 
 struct setup {
 	struct arena *arena;
 	struct err err;
-	struct clock clock;
+	struct clock *clock;
 };
 
 static struct setup setup_new(void)
 {
-	struct setup s = {.arena = arena_new(0)};
+	struct setup s = {.arena = arena_new(0), .clock = clock_new(false)};
 
 	s.err = err_in(s.arena);
 	return s;
 }
 
+static void setup_free(struct setup *s)
+{
+	clock_free(s->clock);
+	arena_free(s->arena);
+}
+
 static enum code turn(struct setup *s, const char *body)
 {
-	return clock_turn(&s->clock, str_of(body), &s->err);
+	return clock_turn(s->clock, NULL, str_of(body), &s->err);
 }
 
 static int64_t real_ms(void)
@@ -44,11 +52,11 @@ TEST(it_is_the_system_s_until_it_is_turned)
 {
 	struct setup s = setup_new();
 
-	CHECK(is_about(clock_now_ms(&s.clock), 0));
+	CHECK(is_about(clock_now_ms(s.clock, ONE), 0));
 	CHECK_INT(turn(&s, ""), OK);
 	CHECK_INT(turn(&s, "{}"), OK);
-	CHECK(is_about(clock_now_ms(&s.clock), 0));
-	arena_free(s.arena);
+	CHECK(is_about(clock_now_ms(s.clock, ONE), 0));
+	setup_free(&s);
 }
 
 TEST(frozen_it_stands_to_the_millisecond)
@@ -56,16 +64,16 @@ TEST(frozen_it_stands_to_the_millisecond)
 	struct setup s = setup_new();
 
 	CHECK_INT(turn(&s, "{\"set\":1893499200.25,\"freeze\":true}"), OK);
-	CHECK_INT(clock_now_ms(&s.clock), T * 1000 + 250);
+	CHECK_INT(clock_now_ms(s.clock, ONE), T * 1000 + 250);
 	CHECK_INT(turn(&s, "{\"advance\":1.5}"), OK);
-	CHECK_INT(clock_now_ms(&s.clock), T * 1000 + 1750);
+	CHECK_INT(clock_now_ms(s.clock, ONE), T * 1000 + 1750);
 	CHECK_INT(turn(&s, "{\"set\":\"2030-01-01T12:00:00Z\"}"), OK);
-	CHECK_INT(clock_now_ms(&s.clock), T * 1000);
+	CHECK_INT(clock_now_ms(s.clock, ONE), T * 1000);
 	CHECK_INT(turn(&s, "{\"set\":\"2030-01-02\"}"), OK);
-	CHECK_INT(clock_now_ms(&s.clock), (T + 43200) * 1000);
+	CHECK_INT(clock_now_ms(s.clock, ONE), (T + 43200) * 1000);
 	CHECK_INT(turn(&s, "{\"freeze\":true}"), OK);
-	CHECK_INT(clock_now_ms(&s.clock), (T + 43200) * 1000);
-	arena_free(s.arena);
+	CHECK_INT(clock_now_ms(s.clock, ONE), (T + 43200) * 1000);
+	setup_free(&s);
 }
 
 TEST(durations_have_units)
@@ -83,8 +91,8 @@ TEST(durations_have_units)
 
 		CHECK_INT(turn(&s, "{\"set\":1893499200,\"freeze\":true}"), OK);
 		CHECK_INT(turn(&s, str_printf(s.arena, "{\"advance\":%s}", cases[i].text).p), OK);
-		CHECK_INT(clock_now_ms(&s.clock), T * 1000 + cases[i].ms);
-		arena_free(s.arena);
+		CHECK_INT(clock_now_ms(s.clock, ONE), T * 1000 + cases[i].ms);
+		setup_free(&s);
 	}
 }
 
@@ -93,20 +101,19 @@ TEST(running_it_keeps_its_distance)
 	struct setup s = setup_new();
 
 	CHECK_INT(turn(&s, "{\"advance\":\"30d\"}"), OK);
-	CHECK(is_about(clock_now_ms(&s.clock), 30 * 86400));
+	CHECK(is_about(clock_now_ms(s.clock, ONE), 30 * 86400));
 	CHECK_INT(turn(&s, "{\"advance\":\"-40d\"}"), OK);
-	CHECK(is_about(clock_now_ms(&s.clock), -10 * 86400));
+	CHECK(is_about(clock_now_ms(s.clock, ONE), -10 * 86400));
 	CHECK_INT(turn(&s, "{\"freeze\":true}"), OK);
 	CHECK_INT(turn(&s, "{\"freeze\":false,\"advance\":\"10d\"}"), OK);
-	CHECK(is_about(clock_now_ms(&s.clock), 0));
+	CHECK(is_about(clock_now_ms(s.clock, ONE), 0));
 	CHECK_INT(turn(&s, "{\"set\":1893499200,\"freeze\":true}"), OK);
 	CHECK_INT(turn(&s, "{\"release\":true}"), OK);
-	CHECK(is_about(clock_now_ms(&s.clock), 0));
-	CHECK(atomic_load(&s.clock.state) == 0);
+	CHECK(is_about(clock_now_ms(s.clock, ONE), 0));
 	CHECK_INT(turn(&s, "{\"freeze\":true,\"release\":true,\"advance\":60}"), OK);
-	CHECK(atomic_load(&s.clock.state) & 1);
-	CHECK(is_about(clock_now_ms(&s.clock), 60));
-	arena_free(s.arena);
+	CHECK(str_contains(clock_describe(s.clock, NULL, s.arena, 0), STR("\"frozen\":true")));
+	CHECK(is_about(clock_now_ms(s.clock, ONE), 60));
+	setup_free(&s);
 }
 
 TEST(what_is_not_understood_changes_nothing)
@@ -122,9 +129,9 @@ TEST(what_is_not_understood_changes_nothing)
 	CHECK_INT(turn(&s, "{\"set\":1893499200,\"freeze\":true}"), OK);
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
 		CHECK_INT(turn(&s, bodies[i]), ERR_VALIDATION);
-		CHECK_INT(clock_now_ms(&s.clock), T * 1000);
+		CHECK_INT(clock_now_ms(s.clock, ONE), T * 1000);
 	}
-	arena_free(s.arena);
+	setup_free(&s);
 }
 
 TEST(it_describes_itself)
@@ -132,10 +139,94 @@ TEST(it_describes_itself)
 	struct setup s = setup_new();
 
 	CHECK_INT(turn(&s, "{\"set\":1893499200.007,\"freeze\":true}"), OK);
-	struct str text = clock_describe(&s.clock, s.arena, 3);
+	struct str text = clock_describe(s.clock, NULL, s.arena, 3);
 	CHECK(str_starts_with(text, STR("{\"now\":1893499200.007,\"iso\":\"2030-01-01T12:00:00.007Z\",\"frozen\":true,\"offset\":")));
 	CHECK(str_contains(text, STR(",\"expired\":3}")));
-	arena_free(s.arena);
+	setup_free(&s);
+}
+
+static enum code turn_of(struct setup *s, struct ns ns, const char *body)
+{
+	return clock_turn(s->clock, &ns, str_of(body), &s->err);
+}
+
+TEST(a_namespace_that_was_turned_has_its_own)
+{
+	struct setup s = setup_new();
+	int64_t now_ms;
+
+	CHECK_INT(turn(&s, "{\"set\":1893499200,\"freeze\":true}"), OK);
+	CHECK_INT(turn_of(&s, TWO, "{}"), OK); /* a look is no turn */
+	CHECK_INT(turn(&s, "{\"advance\":1}"), OK);
+	CHECK_INT(clock_now_ms(s.clock, TWO), (T + 1) * 1000);
+	CHECK_INT(turn_of(&s, TWO, "{\"advance\":\"1h\"}"), OK); /* from where the default one is */
+	CHECK_INT(clock_now_ms(s.clock, TWO), (T + 3601) * 1000);
+	CHECK_INT(clock_now_ms(s.clock, ONE), (T + 1) * 1000);
+	CHECK_INT(clock_now_ms(s.clock, (struct ns){TWO.account, ONE.region}), (T + 1) * 1000);
+	CHECK_INT(turn(&s, "{\"advance\":1}"), OK);
+	CHECK_INT(clock_now_ms(s.clock, TWO), (T + 3601) * 1000);
+	CHECK_INT(clock_now_ms(s.clock, ONE), (T + 2) * 1000);
+	CHECK(clock_tell(s.clock, TWO, &now_ms) && now_ms == (T + 3601) * 1000);
+	CHECK_INT(turn_of(&s, TWO, "{\"release\":true}"), OK);
+	CHECK_INT(clock_now_ms(s.clock, TWO), (T + 2) * 1000);
+	CHECK_INT(turn_of(&s, TWO, "{\"release\":true,\"advance\":\"-1h\"}"), OK);
+	CHECK_INT(clock_now_ms(s.clock, TWO), (T + 2 - 3600) * 1000);
+	setup_free(&s);
+}
+
+TEST(a_scope_is_one_namespace_or_those_that_follow)
+{
+	struct setup s = setup_new();
+	struct ns two = TWO;
+	struct clock_scope all = {s.clock, NULL}, one = {s.clock, &two};
+	int64_t now_ms;
+
+	CHECK(clock_tell_scope(&all, ONE, &now_ms) && clock_tell_scope(&all, TWO, &now_ms));
+	CHECK(!clock_tell_scope(&one, ONE, &now_ms) && clock_tell_scope(&one, TWO, &now_ms));
+	CHECK_INT(turn_of(&s, TWO, "{\"set\":1893499200,\"freeze\":true}"), OK);
+	CHECK(clock_tell_scope(&all, ONE, &now_ms) && !clock_tell_scope(&all, TWO, &now_ms));
+	CHECK(clock_tell_scope(&one, TWO, &now_ms) && now_ms == T * 1000);
+	setup_free(&s);
+}
+
+TEST(a_shared_store_has_one_clock)
+{
+	struct setup s = setup_new();
+	struct ns two = TWO;
+
+	clock_free(s.clock);
+	s.clock = clock_new(true);
+	struct clock_scope one = {s.clock, &two};
+	CHECK_INT(turn_of(&s, TWO, "{\"set\":1893499200,\"freeze\":true}"), OK);
+	int64_t now_ms;
+	CHECK(clock_tell_scope(&one, ONE, &now_ms) && now_ms == T * 1000);
+	setup_free(&s);
+}
+
+TEST(namespaces_are_checked_and_bounded)
+{
+	struct setup s = setup_new();
+	char region[65];
+
+	memset(region, 'r', 64);
+	region[64] = 0;
+	CHECK_INT(turn_of(&s, (struct ns){STR("12"), STR("r")}, "{\"advance\":1}"), ERR_VALIDATION);
+	CHECK_INT(turn_of(&s, (struct ns){ONE.account, STR("")}, "{\"advance\":1}"), ERR_VALIDATION);
+	CHECK_INT(turn_of(&s, (struct ns){ONE.account, str_of(region)}, "{\"advance\":1}"), ERR_VALIDATION);
+	for (int i = 0; i < CLOCKS_MAX + 1; i++) {
+		struct ns ns = {str_printf(s.arena, "%012d", i * 7919 % 100003), ONE.region};
+
+		CHECK_INT(turn_of(&s, ns, "{\"freeze\":true}"), i < CLOCKS_MAX ? OK : ERR_VALIDATION);
+		CHECK_INT(turn_of(&s, ns, "{\"advance\":1}"), i < CLOCKS_MAX ? OK : ERR_VALIDATION);
+	}
+	for (int i = 0; i < CLOCKS_MAX; i++) {
+		struct ns ns = {str_printf(s.arena, "%012d", i * 7919 % 100003), ONE.region};
+
+		CHECK_INT(turn_of(&s, ns, "{\"release\":true}"), OK);
+		CHECK(is_about(clock_now_ms(s.clock, ns), 0));
+	}
+	CHECK(str_contains(clock_describe(s.clock, NULL, s.arena, 0), STR("\"namespaces\":[]")));
+	setup_free(&s);
 }
 
 static void *advance_often(void *context)
@@ -145,7 +236,7 @@ static void *advance_often(void *context)
 	struct err err = err_in(arena);
 
 	for (int i = 0; i < 1000; i++)
-		CHECK_INT(clock_turn(clock, STR("{\"advance\":1}"), &err), OK);
+		CHECK_INT(clock_turn(clock, NULL, STR("{\"advance\":1}"), &err), OK);
 	arena_free(arena);
 	return NULL;
 }
@@ -157,13 +248,15 @@ TEST(turns_of_several_threads_add_up)
 
 	CHECK_INT(turn(&s, "{\"set\":1893499200,\"freeze\":true}"), OK);
 	for (int i = 0; i < 4; i++)
-		CHECK_INT(pthread_create(&threads[i], NULL, advance_often, &s.clock), 0);
+		CHECK_INT(pthread_create(&threads[i], NULL, advance_often, s.clock), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	CHECK_INT(clock_now_ms(&s.clock), (T + 4000) * 1000);
-	arena_free(s.arena);
+	CHECK_INT(clock_now_ms(s.clock, ONE), (T + 4000) * 1000);
+	setup_free(&s);
 }
 
 TEST_MAIN(TEST_CASE(it_is_the_system_s_until_it_is_turned), TEST_CASE(frozen_it_stands_to_the_millisecond), TEST_CASE(durations_have_units),
 	  TEST_CASE(running_it_keeps_its_distance), TEST_CASE(what_is_not_understood_changes_nothing), TEST_CASE(it_describes_itself),
-	  TEST_CASE(turns_of_several_threads_add_up))
+	  TEST_CASE(turns_of_several_threads_add_up),
+	  TEST_CASE(a_namespace_that_was_turned_has_its_own), TEST_CASE(a_scope_is_one_namespace_or_those_that_follow),
+	  TEST_CASE(a_shared_store_has_one_clock), TEST_CASE(namespaces_are_checked_and_bounded))

@@ -17,6 +17,7 @@
 #include "storage/trace/trace_store.h"
 #include "storage/write.h"
 #include "tests/unit/test.h"
+#include "tests/unit/times_fixture.h"
 
 #define DATA_NS ((struct ns){STR("000000000000"), STR("us-east-1")})
 

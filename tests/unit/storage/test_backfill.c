@@ -56,11 +56,11 @@ static void add_index(struct data *d)
 /* One piece of work; whether there is more at once. */
 static bool step(struct data *d)
 {
-	int64_t next_ms = -1;
+	int64_t wait_ms = -1;
 
-	CHECK_INT(backfill_step(d->catalog, 5, &next_ms, &d->err), OK);
+	CHECK_INT(backfill_step(d->catalog, TIMES_AT(5), &wait_ms, &d->err), OK);
 	data_take_current(d);
-	return next_ms <= 5;
+	return wait_ms == 0;
 }
 
 static void finish(struct data *d)
@@ -265,10 +265,10 @@ TEST(a_failing_call_loses_nothing)
 	fill_table(&d, BACKFILL_STEP_ROWS + 100);
 	add_index(&d);
 	for (uint64_t n = 1; d.table->indexes[LATER].is_backfilling && n < 2000; n = n < 12 ? n + 1 : n * 3 / 2) {
-		int64_t next_ms;
+		int64_t wait_ms;
 
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
-		failures += backfill_step(d.catalog, 5, &next_ms, &d.err) != OK;
+		failures += backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err) != OK;
 		trace_store_fail(d.store, 0, OK);
 		catalog_close(d.catalog);
 		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
@@ -362,14 +362,14 @@ TEST(a_creation_can_be_called_off)
 TEST(a_table_may_go_while_its_index_is_filled)
 {
 	struct data d = data_new();
-	int64_t next_ms;
+	int64_t wait_ms;
 
 	fill_table(&d, MANY);
 	add_index(&d);
 	CHECK(step(&d));
 	CHECK_INT(catalog_delete(d.catalog, d.table, 5, &d.err), OK);
-	CHECK_INT(backfill_step(d.catalog, 5, &next_ms, &d.err), OK);
-	CHECK(next_ms == INT64_MAX);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
+	CHECK(wait_ms == INT64_MAX);
 	CHECK_INT(rows_in(&d, counters, NULL).n, 1);
 	data_free(&d);
 }
@@ -396,7 +396,7 @@ TEST(statuses_last_as_long_as_asked)
 {
 	struct catalog_options options = {.transient_status_ms = 100};
 	struct data d = data_open(&options);
-	int64_t next_ms;
+	int64_t wait_ms;
 	struct table *next;
 
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 0, &d.table, &d.err), OK);
@@ -417,9 +417,9 @@ TEST(statuses_last_as_long_as_asked)
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1050, &d.table, &d.err), OK);
 	CHECK_INT(d.table->status, STATUS_ACTIVE);
 	CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
-	CHECK_INT(backfill_step(d.catalog, 1099, &next_ms, &d.err), OK);
-	CHECK_INT(next_ms, 1100);
-	CHECK_INT(backfill_step(d.catalog, 1100, &next_ms, &d.err), OK);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(1099), &wait_ms, &d.err), OK);
+	CHECK_INT(wait_ms, 1);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(1100), &wait_ms, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1100, &d.table, &d.err), OK);
 	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
@@ -433,7 +433,7 @@ TEST(a_table_whose_work_fails_holds_up_no_other)
 	struct data d = data_new();
 	struct table *broken;
 	struct store_txn *txn;
-	int64_t next_ms;
+	int64_t wait_ms;
 
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("broken"), 1, &broken, &d.err), OK); /* looked at before "data" */
 	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
@@ -443,7 +443,7 @@ TEST(a_table_whose_work_fails_holds_up_no_other)
 	fill_table(&d, MANY);
 	add_index(&d);
 	for (int i = 0; i < 6; i++)
-		CHECK_INT(backfill_step(d.catalog, 5, &next_ms, &d.err), i < 4 ? OK : ERR_INTERNAL);
+		CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), i < 4 ? OK : ERR_INTERNAL);
 	data_take_current(&d);
 	CHECK(!d.table->indexes[LATER].is_backfilling);
 	check_index(&d, indexed(MANY));

@@ -119,14 +119,14 @@ TEST(a_piece_of_an_index_that_fails_beside_the_first_count_is_not_counted)
 	for (uint64_t n = 1; code != OK && n < 50; n++) {
 		struct data d = new_data();
 		struct sizes first = {.d = &d, .at = LATER};
-		int64_t next_ms;
+		int64_t wait_ms;
 
 		CHECK_INT(data_put(&d, item(&d, "Sa")), OK);
 		CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 		reopen(&d);
 		trace_store_after(d.store, TRACE_COMMIT, count_beside, &first);
 		trace_store_fail(d.store, n, ERR_INTERNAL);
-		code = backfill_step(d.catalog, 5, &next_ms, &d.err);
+		code = backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err);
 		trace_store_fail(d.store, 0, OK);
 		CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
 		data_take_current(&d);

@@ -218,9 +218,9 @@ static void change_indexes(struct world *w)
 
 static void step(struct world *w)
 {
-	int64_t next_ms;
+	int64_t wait_ms;
 
-	CHECK_INT(backfill_step(w->d.catalog, 5, &next_ms, &w->d.err), OK);
+	CHECK_INT(backfill_step(w->d.catalog, TIMES_AT(5), &wait_ms, &w->d.err), OK);
 	data_take_current(&w->d);
 }
 

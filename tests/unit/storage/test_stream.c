@@ -271,7 +271,7 @@ TEST(a_delete_by_the_service_says_so)
 	CHECK_INT(put(&d, 1, "N1800000000", 1799999999000), OK);
 	CHECK_INT(put(&d, 2, "N1800000000", 1799999999000), OK);
 	CHECK_INT(del(&d, 2, 1799999999000), OK);
-	CHECK_INT(ttl_sweep(d.catalog, 1800000001000, 0, &deleted, &more, &d.err), OK);
+	CHECK_INT(ttl_sweep(d.catalog, TIMES_AT(1800000001000), 0, &deleted, &more, &d.err), OK);
 	CHECK_INT(deleted, 1);
 	struct seen seen = read_all(&d, 1800000001000);
 	CHECK_INT(seen.n, 4);
@@ -443,10 +443,10 @@ TEST(records_are_trimmed_after_a_day)
 		CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 10, see, &seen, &d.err), ERR_TRIMMED_DATA);
 		CHECK_INT(read_all(&d, now).n, 3);
 		CHECK_INT(rows(&d), swept ? 1 + 3 : 1 + 5);
-		CHECK_INT(stream_sweep(d.catalog, now, &d.err), OK);
+		CHECK_INT(stream_sweep(d.catalog, TIMES_AT(now), &d.err), OK);
 	}
 	/* when all are gone, the numbers that were used are still known */
-	CHECK_INT(stream_sweep(d.catalog, now + 2 * day, &d.err), OK);
+	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(now + 2 * day), &d.err), OK);
 	CHECK_INT(rows(&d), 1);
 	reopen(&d, NULL);
 	CHECK_INT(put(&d, 1, "N2", now + 2 * day), OK);
@@ -463,7 +463,7 @@ TEST(a_sweep_with_nothing_to_do_writes_nothing)
 	for (int i = 0; i < 20; i++)
 		CHECK_INT(put(&d, i, "N1", 5000), OK);
 	trace_store_reset(d.store);
-	CHECK_INT(stream_sweep(d.catalog, 6000, &d.err), OK);
+	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000), &d.err), OK);
 	CHECK_INT(trace_store_count(d.store, TRACE_PUT) + trace_store_count(d.store, TRACE_DEL) + trace_store_count(d.store, TRACE_COMMIT), 0);
 	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 2);
 	data_free(&d);
@@ -532,7 +532,7 @@ TEST(a_disabled_stream_is_readable_for_a_day)
 	CHECK(!stream_is_gone(&d.table->streams[0], 6000 + STREAM_RETENTION_MS));
 	CHECK(stream_is_gone(&d.table->streams[0], 6001 + STREAM_RETENTION_MS));
 	CHECK_INT(rows(&d), 4);
-	CHECK_INT(stream_sweep(d.catalog, 6001 + STREAM_RETENTION_MS, &d.err), OK);
+	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6001 + STREAM_RETENTION_MS), &d.err), OK);
 	CHECK_INT(rows(&d), 2); /* the first one's shard and record are gone */
 	data_free(&d);
 }
@@ -580,10 +580,10 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 			CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
 		}
 	}
-	CHECK_INT(stream_sweep(d.catalog, 6000 + STREAM_RETENTION_MS, &d.err), OK);
+	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000 + STREAM_RETENTION_MS), &d.err), OK);
 	CHECK_INT(catalog_streamed(d.catalog, &DATA_NS, STR_ABSENT, d.arena, &tables), 1);
 	table_unref(tables[0]);
-	CHECK_INT(stream_sweep(d.catalog, 6001 + STREAM_RETENTION_MS, &d.err), OK);
+	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6001 + STREAM_RETENTION_MS), &d.err), OK);
 	CHECK_INT(catalog_streamed(d.catalog, NULL, STR_ABSENT, d.arena, &tables), 0);
 	struct store_stat stat;
 	struct store_txn *txn;

@@ -77,6 +77,13 @@ TEST(failures_of_the_store_are_no_reasons)
 	data_free(&d);
 }
 
+static bool count_row(void *context, struct str key, struct str value)
+{
+	(void)key, (void)value;
+	++*(uint64_t *)context;
+	return true;
+}
+
 static enum code add_one(struct data *d, struct write_token *token, int64_t now_ms, struct write *write)
 {
 	*write = (struct write){.kind = WRITE_UPDATE, .key = KEY_A(d), .update = data_update(d, "ADD v :v", ":v", "N1", NULL)};
@@ -160,7 +167,46 @@ TEST(a_token_used_again_survives_its_first_expiry)
 	data_free(&d);
 }
 
+static uint64_t rows_of_tokens(struct data *d)
+{
+	const struct keyspace keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_txn *txn;
+	uint64_t n = 0;
+
+	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
+	for (size_t i = 0; i < 2; i++)
+		CHECK_INT(store_scan(txn, keyspaces[i], &all, count_row, &n, &d->err), OK);
+	store_abort(txn);
+	return n;
+}
+
+TEST(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens)
+{
+	struct data d = data_new();
+	struct write_token one = {.token = STR("1/a/t"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 1000};
+	struct write_token two = {.token = STR("2/a/t"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 9000};
+	struct write_token more = {.token = STR("2/a/u"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 99000};
+	struct write_token older = {.token = STR("3/a/t"), .fingerprint = STR("f"), .expires_ms = 1000}; /* its row is as older files have it */
+	struct write write;
+
+	CHECK_INT(add_one(&d, &one, 1, &write), OK);
+	CHECK_INT(add_one(&d, &older, 1, &write), OK);
+	CHECK_INT(add_one(&d, &two, 5000, &write), OK);
+	CHECK_INT(rows_of_tokens(&d), 4); /* the older one is gone */
+	CHECK_INT(add_one(&d, &one, 999, &write), OK);
+	CHECK(one.was_done);
+	CHECK_INT(add_one(&d, &more, 9001, &write), OK);
+	CHECK_INT(rows_of_tokens(&d), 4);
+	one.expires_ms = 2000;
+	CHECK_INT(add_one(&d, &one, 1001, &write), OK);
+	CHECK(!one.was_done);
+	CHECK_INT(rows_of_tokens(&d), 4);
+	data_free(&d);
+}
+
 TEST_MAIN(TEST_CASE(all_is_written_at_double_cost_but_for_indexes), TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
 	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once),
 	  TEST_CASE(a_cancelled_transaction_leaves_no_token), TEST_CASE(an_expired_token_is_new_again),
-	  TEST_CASE(a_token_used_again_survives_its_first_expiry))
+	  TEST_CASE(a_token_used_again_survives_its_first_expiry),
+	  TEST_CASE(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens))

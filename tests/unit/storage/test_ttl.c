@@ -79,7 +79,7 @@ static uint64_t sweep(struct data *d, int64_t now_ms, int64_t delay_ms)
 	bool more = true;
 
 	for (int i = 0; more && i < 1000; i++)
-		CHECK_INT(ttl_sweep(d->catalog, now_ms, delay_ms, &deleted, &more, &d->err), OK);
+		CHECK_INT(ttl_sweep(d->catalog, TIMES_AT(now_ms), delay_ms, &deleted, &more, &d->err), OK);
 	CHECK(!more);
 	return deleted;
 }
@@ -287,7 +287,7 @@ TEST(a_sweep_that_fails_is_taken_up_again)
 		put(&d, "Sa", "N1800000100");
 		put(&d, "Sb", "N1800000100");
 		trace_store_fail(d.store, n, ERR_INTERNAL);
-		enum code code = ttl_sweep(d.catalog, NOW_MS + 100000, 0, &deleted, &more, &d.err);
+		enum code code = ttl_sweep(d.catalog, TIMES_AT(NOW_MS + 100000), 0, &deleted, &more, &d.err);
 		trace_store_fail(d.store, 0, OK);
 		CHECK(code == OK || code == ERR_INTERNAL);
 		CHECK_INT(deleted, code == OK ? 2 : 0);

@@ -440,7 +440,7 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	struct vector_search search;
 	struct table *next = table_clone(d.table);
 	uint64_t items, bytes;
-	int64_t next_ms = 0;
+	int64_t wait_ms = 0;
 
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N0", "N0"), "pk", "Sa")), OK);
 	CHECK_INT(find(&d, PLAIN, query, 1, NULL, NULL, NULL, &search), OK);
@@ -476,10 +476,10 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	CHECK_INT(update(&d, "Smoved", data_update(&d, "SET t = :t", ":t", "Sy", NULL)), OK);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N9", "N0", "N0"), "pk", "Snew")), OK);
 	for (int i = 0; i < 4; i++) {
-		CHECK_INT(backfill_step(d.catalog, 3000, &next_ms, &d.err), OK);
+		CHECK_INT(backfill_step(d.catalog, TIMES_AT(3000), &wait_ms, &d.err), OK);
 		reload(&d);
 	}
-	CHECK(next_ms == INT64_MAX && d.table->vectors[PLAIN].status == STATUS_ACTIVE && d.table->vectors[PARTED].status == STATUS_ACTIVE);
+	CHECK(wait_ms == INT64_MAX && d.table->vectors[PLAIN].status == STATUS_ACTIVE && d.table->vectors[PARTED].status == STATUS_ACTIVE);
 	CHECK_INT(row_count(&d, PLAIN), 5);
 	CHECK_INT(row_count(&d, PARTED), 2);
 	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
@@ -496,7 +496,7 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	reload(&d);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N9", "N0", "N0"), "pk", "Snewer")), OK);
 	CHECK_INT(row_count(&d, PLAIN), 5);
-	CHECK_INT(backfill_step(d.catalog, 3000, &next_ms, &d.err), OK);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(3000), &wait_ms, &d.err), OK);
 	reload(&d);
 	CHECK(d.table->vector_count == 1 && table_vector(d.table, STR("parted")) != NULL);
 	CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
