@@ -10,6 +10,7 @@
 #include "server/dropin.h"
 #include "server/trigger.h"
 #include "server/version.h"
+#include "storage/sqlite/sqlite_store.h"
 
 enum option_kind { KIND_TEXT, KIND_NUMBER, KIND_SWITCH, KIND_CHOICE };
 
@@ -295,6 +296,13 @@ static const char *config_file(int argc, char **argv)
 	return getenv("DYNALITH_CONFIG");
 }
 
+static void print_version(void)
+{
+	const char *note = sqlite_store_library_note();
+
+	printf("dynalith " DYNALITH_VERSION "\nSQLite %s%s%s\n", sqlite_store_library_version(), note ? ": " : "", note ? note : "");
+}
+
 static bool is_information(const char *flag)
 {
 	if (dropin_inform(flag))
@@ -302,7 +310,7 @@ static bool is_information(const char *flag)
 	if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0)
 		print_help();
 	else if (strcmp(flag, "--version") == 0)
-		printf("dynalith " DYNALITH_VERSION "\n");
+		print_version();
 	else if (strcmp(flag, "--print-config-example") == 0)
 		config_print_example(stdout);
 	else

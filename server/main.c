@@ -193,6 +193,8 @@ static enum code open_store(const struct config *config, struct metrics *metrics
 
 	if (code == OK)
 		*store = timed_store_new(inner, metrics_observe_store, metrics);
+	if (code == OK && options.path && sqlite_store_library_note())
+		log_line(LOG_INFO, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
 	return code;
 }
 

@@ -528,6 +528,15 @@ const char *sqlite_store_library_version(void)
 	return sqlite3_libversion();
 }
 
+/* SQLite: "Write-Ahead Logging", The WAL-Reset Bug: mended in 3.51.3, and in 3.50.7 and 3.44.6 of older lines. */
+const char *sqlite_store_library_note(void)
+{
+	int version = sqlite3_libversion_number();
+	bool is_mended = version >= 3051003 || (version >= 3050007 && version < 3051000) || (version >= 3044006 && version < 3045000);
+
+	return is_mended ? NULL : "has the WAL-reset bug, which this server's order of checkpoints avoids; SQLite 3.51.3 and later are free of it";
+}
+
 /* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few times before that. */
 static void init_adaptive(pthread_mutex_t *mutex)
 {

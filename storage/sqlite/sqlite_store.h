@@ -42,4 +42,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 /* The SQLite in use, such as "3.40.1": for the log and for diagnosis. */
 const char *sqlite_store_library_version(void);
 
+/* What the operator should know of that version: NULL, or one line without a full stop. */
+const char *sqlite_store_library_note(void);
+
 #endif

@@ -46,16 +46,37 @@ static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 	return result == SQLITE_OK && moved == *pages;
 }
 
-static bool checkpoint_all(struct wal *wal, int *pages)
+/* The same while the writer is held. */
+static bool checkpoint_alone(struct wal *wal, int *pages)
 {
+	pthread_mutex_lock(wal->writer_mutex);
 	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-
-	if (!is_whole && *pages >= LOG_PAGES_MAX) {
-		pthread_mutex_lock(wal->writer_mutex);
-		is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-		pthread_mutex_unlock(wal->writer_mutex);
-	}
+	pthread_mutex_unlock(wal->writer_mutex);
 	return is_whole;
+}
+
+static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages)
+{
+	bool is_whole = !is_alone && checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+
+	return is_whole || (!is_alone && *pages < LOG_PAGES_MAX) ? is_whole : checkpoint_alone(wal, pages);
+}
+
+/*
+ * What is known of the log after a checkpoint that began with `before` commits and saw a log of `pages`. Commits that came meanwhile are in
+ * that checkpoint or not: a log of another size has pages left to move, one of the same size may have none. No commit is under way here.
+ */
+static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int pages)
+{
+	pthread_mutex_lock(wal->writer_mutex);
+	pthread_mutex_lock(&wal->mutex);
+	bool is_same = before == atomic_load(&wal->commits);
+	wal->is_due = false;
+	wal->is_moved = is_whole && is_same;
+	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
+	wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
+	pthread_mutex_unlock(&wal->mutex);
+	pthread_mutex_unlock(wal->writer_mutex);
 }
 
 /* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end. */
@@ -86,14 +107,13 @@ static void *run(void *context)
 	pthread_mutex_lock(&wal->mutex);
 	while (wait_until_due(wal)) {
 		uint64_t before = atomic_load(&wal->commits);
+		bool is_alone = wal->is_uncertain;
 		int pages = 0;
 
 		pthread_mutex_unlock(&wal->mutex);
-		bool is_whole = checkpoint_all(wal, &pages);
+		bool is_whole = checkpoint_all(wal, is_alone, &pages);
+		note_moved(wal, before, is_whole, pages);
 		pthread_mutex_lock(&wal->mutex);
-		wal->is_due = false;
-		wal->is_moved = is_whole && before == atomic_load(&wal->commits);
-		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
 	}
 	pthread_mutex_unlock(&wal->mutex);
 	return NULL;

@@ -10,6 +10,9 @@
  * A thread of its own, with a connection of its own, moves the log's pages into the file when the log has grown by
  * CHECKPOINT_PAGES, or when nothing was written for QUIET_MS: readers need not look into a log that is moved. It starts over when
  * nothing in it is left to move; a writer that never rests is held for that once the log has LOG_PAGES_MAX.
+ *
+ * A checkpoint never begins on a log that is moved already, unless the writer is held: before 3.44.6, 3.50.7 and 3.51.3 SQLite could then
+ * miss that a commit started the log over, and lose pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
  */
 #ifndef DYNALITH_STORAGE_SQLITE_WAL_H
 #define DYNALITH_STORAGE_SQLITE_WAL_H
@@ -36,6 +39,7 @@ struct wal {
 	pthread_cond_t checkpoint_cond;
 	bool is_due, is_stopping;
 	bool is_moved;                 /* all of the log is in the file */
+	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
 	int due_pages;                 /* a checkpoint is due when the log has so many; written under writer_mutex too */
 	int pages;                     /* of the log */
 };

@@ -750,6 +750,8 @@ TEST(more_readers_than_connections_wait_for_one)
 TEST(the_library_has_a_version)
 {
 	CHECK_STR(str_of(sqlite_store_library_version()), sqlite3_libversion());
+	CHECK(sqlite3_libversion_number() < 3051003 || !sqlite_store_library_note());
+	CHECK(sqlite3_libversion_number() >= 3044006 || sqlite_store_library_note());
 }
 
 TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
