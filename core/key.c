@@ -1,5 +1,10 @@
 #include "core/key.h"
 
+#include "core/md5.h"
+#include "core/number.h"
+
+#define SEGMENT_STEPS 4096
+
 /* Appends bytes with 00 written as 00 FF, without an end. */
 static void add_escaped(struct buf *out, struct str bytes)
 {
@@ -32,16 +37,56 @@ void key_add_prefix(struct buf *out, const struct value *value)
 }
 
 /* FNV-1a with a finaliser that spreads the low bits over all. */
-uint32_t key_hash(struct str partition)
+static uint32_t fnv_of(struct str elements)
 {
 	uint64_t h = 0xCBF29CE484222325u;
 
-	for (size_t i = 0; i < partition.n; i++)
-		h = (h ^ (unsigned char)partition.p[i]) * 0x100000001B3u;
+	for (size_t i = 0; i < elements.n; i++)
+		h = (h ^ (unsigned char)elements.p[i]) * 0x100000001B3u;
 	h ^= h >> 33;
 	h *= 0xFF51AFD7ED558CCDu;
 	h ^= h >> 33;
 	return (uint32_t)(h >> 16);
+}
+
+static uint32_t md5_of(const struct value *const *values, unsigned n)
+{
+	unsigned char number[NUMBER_BILLED_MAX], digest[MD5_SIZE];
+	struct md5 md5;
+
+	md5_begin(&md5);
+	md5_add(&md5, "Outliers", 8);
+	for (unsigned i = 0; i < n; i++) {
+		struct str bytes = value_str(values[i]);
+
+		if (values[i]->type == TYPE_N)
+			md5_add(&md5, number, number_packed(bytes, number));
+		else
+			md5_add(&md5, bytes.p, bytes.n);
+	}
+	md5_end(&md5, digest);
+	return (uint32_t)str_be((const char *)digest, KEY_HASH_SIZE);
+}
+
+void key_add_partition(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n)
+{
+	size_t at = out->n;
+
+	buf_add_be32(out, hash == KEY_HASH_MD5 ? md5_of(values, n) : 0);
+	for (unsigned i = 0; i < n; i++)
+		key_add(out, values[i]);
+	if (hash == KEY_HASH_FNV) {
+		uint32_t h = fnv_of((struct str){out->p + at + KEY_HASH_SIZE, out->n - at - KEY_HASH_SIZE});
+
+		for (int i = 0; i < KEY_HASH_SIZE; i++)
+			out->p[at + (size_t)i] = (char)(h >> (24 - 8 * i));
+	}
+}
+
+void key_add_tie(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n)
+{
+	if (hash == KEY_HASH_MD5)
+		buf_add_be32(out, md5_of(values, n));
 }
 
 struct str key_after_prefix(struct arena *arena, struct str prefix)
@@ -68,8 +113,16 @@ static struct str hash_bound(struct arena *arena, uint64_t bound)
 	return buf_str(&buf);
 }
 
-void key_segment(struct arena *arena, uint32_t k, uint32_t n, struct str *low, struct str *high)
+/* Where segment k of n begins. */
+static uint64_t segment_begin(enum key_hash hash, uint64_t k, uint32_t n)
 {
-	*low = hash_bound(arena, ((uint64_t)k << 32) / n);
-	*high = hash_bound(arena, ((uint64_t)(k + 1) << 32) / n);
+	if (hash == KEY_HASH_MD5)
+		return (SEGMENT_STEPS * k + n - 1) / n * (((uint64_t)1 << 32) / SEGMENT_STEPS);
+	return (k << 32) / n;
+}
+
+void key_segment(struct arena *arena, enum key_hash hash, uint32_t k, uint32_t n, struct str *low, struct str *high)
+{
+	*low = hash_bound(arena, segment_begin(hash, k, n));
+	*high = hash_bound(arena, segment_begin(hash, (uint64_t)k + 1, n));
 }

@@ -396,3 +396,25 @@ size_t number_billed_size(struct str number)
 	int size = pairs + 1 + d.is_negative;
 	return (size_t)(size < NUMBER_BILLED_MAX ? size : NUMBER_BILLED_MAX);
 }
+
+size_t number_packed(struct str number, unsigned char *out)
+{
+	struct decimal d;
+	size_t n = 0;
+
+	decode(number, &d);
+	if (d.n == 0) {
+		out[0] = 0x80;
+		return 1;
+	}
+	int odd = d.exponent & 1, pairs = (d.n + odd + 1) / 2, hundreds = (d.exponent + odd) / 2 - 64;
+	out[n++] = (unsigned char)(d.is_negative ? ~hundreds : hundreds);
+	for (int i = 0; i < pairs; i++) {
+		int pair = 10 * place(&d, d.exponent, 2 * i - odd) + place(&d, d.exponent, 2 * i + 1 - odd);
+
+		out[n++] = (unsigned char)(d.is_negative ? 101 - pair : 1 + pair);
+	}
+	if (d.is_negative && pairs < 20)
+		out[n++] = 102;
+	return n;
+}

@@ -280,6 +280,7 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 	table->settles_ms = transient > 0 ? now_ms + transient : 0;
 	atomic_store(&table->size->is_counted, true); /* nothing in it yet */
 	table->next_index = (uint32_t)table_index_total(table);
+	table->hash = KEY_HASH_MD5;
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		struct index *index = table_index_at(table, i);
 

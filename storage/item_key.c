@@ -32,21 +32,14 @@ static bool is_empty(const struct value *value)
 }
 
 /* hash | partition key elements | sort key elements. */
-static struct buf encode(struct arena *arena, const struct key_schema *keys, const struct value *const *values)
+static struct buf encode(struct arena *arena, const struct table *table, const struct key_schema *keys, const struct value *const *values)
 {
 	struct buf buf = buf_in(arena);
 
 	buf_reserve(&buf, 64);
-	buf_add_be32(&buf, 0);
-	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+	key_add_partition(&buf, table->hash, values, keys->hash_count);
+	for (unsigned i = keys->hash_count; i < key_schema_count(keys); i++)
 		key_add(&buf, values[i]);
-		if (i + 1 == keys->hash_count) {
-			uint32_t hash = key_hash((struct str){buf.p + KEY_HASH_SIZE, buf.n - KEY_HASH_SIZE});
-
-			for (int k = 0; k < KEY_HASH_SIZE; k++)
-				buf.p[k] = (char)(hash >> (24 - 8 * k));
-		}
-	}
 	return buf;
 }
 
@@ -73,7 +66,7 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 		if (code != OK)
 			return code;
 	}
-	struct buf buf = encode(arena, keys, values);
+	struct buf buf = encode(arena, table, keys, values);
 	*row_key = buf_str(&buf);
 	return OK;
 }
@@ -181,9 +174,27 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 		code = check_indexes(table, item, words, err);
 	if (code != OK)
 		return code;
-	struct buf buf = encode(arena, keys, values);
+	struct buf buf = encode(arena, table, keys, values);
 	*row_key = buf_str(&buf);
 	return OK;
+}
+
+/* Behind an index's own keys: [hash of the table's key |] table's key elements. */
+static bool add_table_key(struct buf *out, const struct table *table, const struct index *index, const struct value *item)
+{
+	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
+	unsigned n = key_schema_count(&table->keys);
+
+	for (unsigned i = 0; i < n; i++) {
+		values[i] = value_member(item, table->keys.attributes[i].name);
+		if (!values[i])
+			return false;
+	}
+	if (!index->is_local && !index->vector)
+		key_add_tie(out, table->hash, values, n);
+	for (unsigned i = 0; i < n; i++)
+		key_add(out, values[i]);
+	return true;
 }
 
 struct str item_key_of_row(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
@@ -196,15 +207,8 @@ struct str item_key_of_row(struct arena *arena, const struct table *table, const
 		if (!values[i] || values[i]->type != keys->attributes[i].type)
 			return STR_ABSENT;
 	}
-	struct buf buf = encode(arena, keys, values);
-	for (unsigned i = 0; index && i < key_schema_count(&table->keys); i++) {
-		const struct value *value = value_member(item, table->keys.attributes[i].name);
-
-		if (!value)
-			return STR_ABSENT;
-		key_add(&buf, value);
-	}
-	return buf_str(&buf);
+	struct buf buf = encode(arena, table, keys, values);
+	return !index || add_table_key(&buf, table, index, item) ? buf_str(&buf) : STR_ABSENT;
 }
 
 /* Items may be older than the index: they need not have passed its checks. */

@@ -258,10 +258,12 @@ static enum code check_sort(struct arena *arena, const struct key_schema *keys, 
 	return code;
 }
 
-static enum code resolve_partition(struct arena *arena, const struct index *index, const struct key_schema *keys,
+static enum code resolve_partition(struct arena *arena, const struct table *table, const struct index *index,
 				   const struct conjuncts *all, struct str *partition, struct err *err)
 {
-	struct buf elements = buf_in(arena), buf = buf_in(arena);
+	const struct key_schema *keys = index ? &index->keys : &table->keys;
+	const struct value *values[KEY_ATTRIBUTES_MAX];
+	struct buf buf = buf_in(arena);
 
 	for (unsigned i = 0; i < keys->hash_count; i++) {
 		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
@@ -271,10 +273,9 @@ static enum code resolve_partition(struct arena *arena, const struct index *inde
 			return code;
 		if (conjunct->kind != NODE_EQ)
 			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
-		key_add(&elements, conjunct->values[0]);
+		values[i] = conjunct->values[0];
 	}
-	buf_add_be32(&buf, key_hash(buf_str(&elements)));
-	buf_add_str(&buf, buf_str(&elements));
+	key_add_partition(&buf, table->hash, values, keys->hash_count);
 	*partition = buf_str(&buf);
 	return OK;
 }
@@ -301,7 +302,7 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table, 
 		return err_set(err, MSG_KEY_CONDITION_COUNT, all.n, key_schema_count(keys));
 	code = check_partition(arena, keys, &all, err);
 	if (code == OK)
-		code = resolve_partition(arena, index, keys, &all, &out->partition, err);
+		code = resolve_partition(arena, table, index, &all, &out->partition, err);
 	if (code == OK)
 		code = check_sort(arena, keys, &all, &used, err);
 	if (code != OK)

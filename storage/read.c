@@ -157,7 +157,7 @@ static struct store_range whole_range(struct arena *arena, const struct read_pag
 	if (page->keys)
 		range = page->keys->range;
 	else if (page->segments > 0)
-		key_segment(arena, page->segment, page->segments, &range.low, &range.high);
+		key_segment(arena, page->table->hash, page->segment, page->segments, &range.low, &range.high);
 	range.is_reverse = page->is_reverse;
 	return range;
 }
@@ -297,14 +297,15 @@ static enum code check_start_values(const struct read_page *page, const struct v
 }
 
 /* The encoded partition key of the start key. */
-static struct str start_partition(struct arena *arena, const struct key_schema *keys, const struct value *start_key)
+static struct str start_partition(struct arena *arena, const struct table *table, const struct key_schema *keys,
+				  const struct value *start_key)
 {
-	struct buf elements = buf_in(arena), buf = buf_in(arena);
+	const struct value *values[KEY_ATTRIBUTES_MAX];
+	struct buf buf = buf_in(arena);
 
 	for (unsigned i = 0; i < keys->hash_count; i++)
-		key_add(&elements, value_member(start_key, keys->attributes[i].name));
-	buf_add_be32(&buf, key_hash(buf_str(&elements)));
-	buf_add_str(&buf, buf_str(&elements));
+		values[i] = value_member(start_key, keys->attributes[i].name);
+	key_add_partition(&buf, table->hash, values, keys->hash_count);
 	return buf_str(&buf);
 }
 
@@ -318,7 +319,7 @@ static enum code outside_error(struct arena *arena, const struct read_page *page
 			       struct err *err)
 {
 	const struct key_schema *keys = page->index ? &page->index->keys : &page->table->keys;
-	struct str partition = page->keys->partition, own = start_partition(arena, keys, start_key);
+	struct str partition = page->keys->partition, own = start_partition(arena, page->table, keys, start_key);
 	struct buf moved = buf_in(arena); /* the start key in the partition asked for */
 
 	buf_add_str(&moved, partition);

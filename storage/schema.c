@@ -9,6 +9,7 @@
 
 #define RECORD_VERSION 1
 #define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
+#define RECORD_VERSION_HASH 3    /* with the member hash: a server that knows one hash only would look for its rows elsewhere */
 #define TABLE_ARENA_KEEP 0
 
 struct size_counter *size_counter_new(void)
@@ -304,7 +305,7 @@ static const struct field table_fields[] = {
 	FIELD(table, account, FIELD_STR), FIELD(table, region, FIELD_STR), FIELD(table, name, FIELD_STR), FIELD(table, number, FIELD_INT),
 	FIELD(table, id, FIELD_STR), FIELD(table, created_ms, FIELD_INT), FIELD(table, status, FIELD_INT), FIELD(table, settles_ms, FIELD_INT),
 	FIELD(table, billing, FIELD_INT), FIELD(table, on_demand_since_ms, FIELD_INT), FIELD(table, stream_view, FIELD_INT),
-	FIELD(table, next_index, FIELD_INT), FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR),
+	FIELD(table, next_index, FIELD_INT), FIELD(table, hash, FIELD_INT), FIELD(table, stream_label, FIELD_STR), FIELD(table, table_class, FIELD_STR),
 	FIELD(table, class_changed_ms, FIELD_INT),
 	FIELD(table, is_deletion_protected, FIELD_BOOL),
 	FIELD(table, sse_enabled, FIELD_BOOL), FIELD(table, sse_key, FIELD_STR), POLICY(policy, "resource_policy"),
@@ -449,6 +450,13 @@ static struct value destination_list(struct arena *arena, const struct table *ta
 	return (struct value){.type = TYPE_L, .n = (uint32_t)table->destination_count, .elements = elements};
 }
 
+static int64_t record_version(const struct table *table)
+{
+	if (table->hash != KEY_HASH_FNV)
+		return RECORD_VERSION_HASH;
+	return table->vector_count ? RECORD_VERSION_VECTORS : RECORD_VERSION;
+}
+
 struct str table_encode(struct arena *arena, const struct table *table)
 {
 	struct builder builder = start(arena, table_fields, COUNT(table_fields), table);
@@ -469,7 +477,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
 		tags[2 * i + 1] = table->tags[i].value;
 	}
 	add_keys_member(&builder, &table->keys);
-	add_member(&builder, "version", int_value(arena, table->vector_count ? RECORD_VERSION_VECTORS : RECORD_VERSION));
+	add_member(&builder, "version", int_value(arena, record_version(table)));
 	if (table->vector_count) {
 		struct value *vectors = ARENA_ARRAY(arena, struct value, table->vector_count);
 
@@ -674,7 +682,7 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 	size_t tag_strings;
 	bool ok = image_decode(scratch, record, &map);
 
-	if (ok && read_int(&map, "version", &ok) > RECORD_VERSION_VECTORS)
+	if (ok && read_int(&map, "version", &ok) > RECORD_VERSION_HASH)
 		ok = false;
 	if (ok) {
 		read_fields(table->arena, table_fields, COUNT(table_fields), &map, table, &ok);
@@ -689,6 +697,7 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 		table->vectors = read_indexes(table, &map, "vectors", &table->vector_count, &ok);
 		read_streams(table, &map, &ok);
 		read_destinations(table, &map, &ok);
+		ok = ok && table->hash <= KEY_HASH_MD5; /* absent from records of version 0.1.0: KEY_HASH_FNV */
 		if (str_is_set(table->policy.text) && table->policy.revision == 0) /* a record from before the field */
 			table->policy.revision = table->created_ms;
 	}

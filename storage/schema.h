@@ -15,6 +15,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
+#include "core/key.h"
 #include "core/str.h"
 #include "core/value.h"
 #include "core/vector.h"
@@ -184,6 +185,7 @@ struct table {
 	size_t definition_count;    /* AttributeDefinitions as given */
 	struct key_attribute *definitions;
 	struct key_schema keys;
+	enum key_hash hash;         /* of the rows of the table and of all its indexes */
 	uint32_t next_index;        /* number of the next index to be created */
 	size_t index_count;
 	struct index *indexes;      /* local first, each kind in the order of creation */

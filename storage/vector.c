@@ -201,7 +201,7 @@ static enum code run(struct catalog *catalog, struct store_txn *txn, struct aren
 {
 	const struct vector_search *search = whole->search;
 	struct keyspace keyspace = index_keyspace(search->table, search->index);
-	struct store_range range = search->hash ? vector_row_partition(arena, search->hash) : vector_row_range();
+	struct store_range range = search->hash ? vector_row_partition(arena, search->table, search->hash) : vector_row_range();
 	struct vector_view view;
 	uint64_t version;
 	enum code code = vector_row_version(txn, arena, keyspace, &version, err);

@@ -192,13 +192,11 @@ struct store_range vector_row_range(void)
 	return (struct store_range){{"\0\0", 2}, STR_ABSENT, false};
 }
 
-struct store_range vector_row_partition(struct arena *arena, const struct value *hash)
+struct store_range vector_row_partition(struct arena *arena, const struct table *table, const struct value *hash)
 {
-	struct buf key = buf_in(arena), prefix = buf_in(arena);
+	struct buf prefix = buf_in(arena);
 
-	key_add(&key, hash);
-	buf_add_be32(&prefix, key_hash(buf_str(&key)));
-	buf_add_str(&prefix, buf_str(&key));
+	key_add_partition(&prefix, table->hash, &hash, 1);
 	return (struct store_range){buf_str(&prefix), key_after_prefix(arena, buf_str(&prefix)), false};
 }
 

@@ -50,7 +50,7 @@ size_t vector_row_billed_size(const struct table *table, const struct value *ite
 
 /* All rows of a vector index's keyspace; the rows of one HASH value. */
 struct store_range vector_row_range(void);
-struct store_range vector_row_partition(struct arena *arena, const struct value *hash);
+struct store_range vector_row_partition(struct arena *arena, const struct table *table, const struct value *hash);
 
 /* The keyspace's version as the transaction sees it; the next one, set in the transaction. */
 enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version,

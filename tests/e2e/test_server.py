@@ -18,7 +18,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 import make_data
-from harness import BINARY, Server, create_app, free_port, key, raises, run
+from harness import BINARY, Server, create_app, free_port, key, raises, run, until
 
 AUTH = "AWS4-HMAC-SHA256 Credential=raw/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 shared = Server()
@@ -274,7 +274,33 @@ def opens_older_files():
         client.put_item(TableName="kept", Item={"pk": {"S": "new"}, "sk": {"N": "1"}, "g": {"S": "y"}, "ttl": {"N": "1"}})
         client.delete_item(TableName="kept", Key={"pk": {"S": "p0"}, "sk": {"N": "3"}})
         assert client.scan(TableName="kept", IndexName="by-g")["Count"] == 20
+        keeps_order(client)
         server.stop()
+
+
+def partitions(client, table, **more):
+    """The partition keys in the order of a Scan that goes item by item."""
+    found, page = [], {"LastEvaluatedKey": None}
+    while "LastEvaluatedKey" in page:
+        page = client.scan(TableName=table, Limit=1, **more, **({"ExclusiveStartKey": page["LastEvaluatedKey"]} if page["LastEvaluatedKey"] else {}))
+        found += [i["pk"]["S"] for i in page["Items"] if i["pk"]["S"] not in found]
+    return found
+
+
+def keeps_order(client):
+    """A table of version 0.1.0 keeps its own hash, also after a change of the table; a new one in the same file has AWS's."""
+    keys = ["t", "p1", "p0", "p2"]  # as version 0.1.0 had them
+    assert [p for p in partitions(client, "kept") if p in keys] == keys
+    client.create_table(TableName="fresh", BillingMode="PAY_PER_REQUEST", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+    for p in keys:
+        client.put_item(TableName="fresh", Item={"pk": {"S": p}})
+    assert partitions(client, "fresh") == sorted(keys, key=lambda p: hashlib.md5(b"Outliers" + p.encode()).digest()) != keys
+    client.update_table(TableName="kept", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                        GlobalSecondaryIndexUpdates=[{"Create": {"IndexName": "by-pk", "KeySchema": key("pk"), "Projection": {"ProjectionType": "KEYS_ONLY"}}}])
+    until(lambda: client.describe_table(TableName="kept")["Table"]["GlobalSecondaryIndexes"][-1]["IndexStatus"] == "ACTIVE", "the index is not built")
+    assert [p for p in partitions(client, "kept", IndexName="by-pk") if p in keys] == keys
+    segments = [partitions(client, "kept", Segment=n, TotalSegments=3) for n in range(3)]
+    assert [p for segment in segments for p in segment if p in keys] == keys, segments
 
 
 def opens_everything():

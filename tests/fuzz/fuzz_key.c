@@ -81,18 +81,25 @@ static void check_prefix(struct arena *arena, const struct value *value, const s
 	MUST(is_between == begins);
 }
 
-/* A hash lies in one segment of n. */
-static void check_segments(struct arena *arena, struct str key, uint32_t n)
+/* A partition lies in one segment of n, and is told by nothing but its elements. */
+static void check_segments(struct arena *arena, const struct tuple *tuple, size_t parts, enum key_hash kind, uint32_t n)
 {
-	struct buf hash = buf_in(arena);
+	const struct value *values[ELEMENTS_MAX];
+	struct buf hash = buf_in(arena), again = buf_in(arena);
 	unsigned found = 0;
 
-	buf_add_be32(&hash, key_hash(key));
-	MUST(key_hash(key) == key_hash(str_copy(arena, key)));
+	for (size_t i = 0; i < parts; i++)
+		values[i] = &tuple->values[i];
+	key_add_partition(&hash, kind, values, (unsigned)parts);
+	buf_add_byte(&again, 'x');
+	key_add_partition(&again, kind, values, (unsigned)parts);
+	MUST(str_eq(buf_str(&hash), (struct str){again.p + 1, again.n - 1}));
+	MUST(str_eq((struct str){hash.p + KEY_HASH_SIZE, hash.n - KEY_HASH_SIZE}, tuple->key));
+	hash.n = KEY_HASH_SIZE;
 	for (uint32_t k = 0; k < n; k++) {
 		struct str low, high;
 
-		key_segment(arena, k, n, &low, &high);
+		key_segment(arena, kind, k, n, &low, &high);
 		found += (!str_is_set(low) || naive_compare(buf_str(&hash), low) >= 0) && (!str_is_set(high) || naive_compare(buf_str(&hash), high) < 0);
 	}
 	MUST(found == 1);
@@ -117,6 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_prefix(arena, &a.values[i], &b.values[i]);
 		check_prefix(arena, &b.values[i], &a.values[i]);
 	}
-	check_segments(arena, a.key, 1 + head / ELEMENTS_MAX);
+	for (enum key_hash kind = KEY_HASH_FNV; kind <= KEY_HASH_MD5; kind++)
+		check_segments(arena, &a, n, kind, 1 + head / ELEMENTS_MAX);
 	return 0;
 }

@@ -1,0 +1,146 @@
+/* Hashes of keys, told by where AWS puts them. */
+#include "core/key.h"
+#include "core/md5.h"
+#include "core/number.h"
+#include "tests/unit/test.h"
+
+static struct arena *arena;
+
+static struct str digest_of(const char *text, size_t n, size_t step)
+{
+	unsigned char digest[MD5_SIZE];
+	struct buf hex = buf_in(arena);
+	struct md5 md5;
+
+	md5_begin(&md5);
+	for (size_t i = 0; i < n; i += step)
+		md5_add(&md5, text + i, n - i < step ? n - i : step);
+	md5_end(&md5, digest);
+	for (size_t i = 0; i < MD5_SIZE; i++)
+		buf_printf(&hex, "%02x", digest[i]);
+	return buf_str(&hex);
+}
+
+/* RFC 1321, A.5. */
+TEST(md5_of_the_standard)
+{
+	CHECK_STR(digest_of("", 0, 1), "d41d8cd98f00b204e9800998ecf8427e");
+	CHECK_STR(digest_of("a", 1, 1), "0cc175b9c0f1b6a831c399e269772661");
+	CHECK_STR(digest_of("message digest", 14, 3), "f96b697d7cb7938d525a2f31aaf161d0");
+	CHECK_STR(digest_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 62, 62), "d174ab98d277d9f5a5611c2c9f419d9f");
+	CHECK_STR(digest_of("12345678901234567890123456789012345678901234567890123456789012345678901234567890", 80, 7),
+		  "57edf4a22be3c955ac49da2e2107b67a");
+}
+
+/* Padding that ends within a block, at its end and in the next one: however the bytes come, the digest is one. */
+TEST(md5_of_every_length)
+{
+	char bytes[200];
+
+	memset(bytes, 'x', sizeof(bytes));
+	for (size_t n = 0; n < sizeof(bytes); n++)
+		CHECK(str_eq(digest_of(bytes, n, 200), digest_of(bytes, n, 1 + n % 70)));
+	CHECK_STR(digest_of(bytes, 55, 200), "04364420e25c512fd958a70738aa8f72");
+	CHECK_STR(digest_of(bytes, 56, 200), "668a72d5ba17f08e62dabcafad6db14b");
+	CHECK_STR(digest_of(bytes, 64, 200), "c1bb4f81d892b2d57947682aeb252456");
+}
+
+static struct value value_of(enum type type, const char *text)
+{
+	char *bytes = arena_bytes(arena, NUMBER_MAX);
+	struct err err = err_in(arena);
+	size_t n;
+
+	if (type != TYPE_N)
+		return value_of_str(type, str_of(text));
+	return number_parse(str_of(text), bytes, &n, &err) == OK ? value_of_str(TYPE_N, (struct str){bytes, n}) : VALUE_NONE;
+}
+
+static uint32_t hash_of(enum type type, const char *text)
+{
+	struct value value = value_of(type, text);
+	const struct value *values[] = {&value};
+	struct buf key = buf_in(arena);
+
+	key_add_partition(&key, KEY_HASH_MD5, values, 1);
+	return (uint32_t)str_be(key.p, KEY_HASH_SIZE);
+}
+
+static struct str packed(const char *text)
+{
+	struct value value = value_of(TYPE_N, text);
+	unsigned char bytes[NUMBER_BILLED_MAX];
+	struct buf hex = buf_in(arena);
+	size_t n = number_packed(value_str(&value), bytes);
+
+	CHECK_INT(n, number_billed_size(value_str(&value)));
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&hex, "%02x", bytes[i]);
+	return buf_str(&hex);
+}
+
+/* dynalite, numToBuffer: its tests of segments pass against AWS. */
+TEST(packed_numbers)
+{
+	CHECK_STR(packed("0"), "80");
+	CHECK_STR(packed("1"), "c102");
+	CHECK_STR(packed("100"), "c202");
+	CHECK_STR(packed("251"), "c20334");
+	CHECK_STR(packed("2388"), "c21859");
+	CHECK_STR(packed("1.5"), "c10233");
+	CHECK_STR(packed("0.07"), "c008");
+	CHECK_STR(packed("-1"), "3e6466");
+	CHECK_STR(packed("-0.5"), "3f3366");
+	CHECK_STR(packed("1e-130"), "8002");
+	CHECK_STR(packed("9.9999999999999999999999999999999999999e125").n == 2 * 20 ? STR("20 bytes") : STR("others"), "20 bytes");
+	CHECK_STR(packed("-1234567890123456789012345678901234567.8").n == 2 * 21 ? STR("21 bytes") : STR("others"), "21 bytes");
+}
+
+/* dynalite, test/scan.js, "correct string hash segments" and "correct number hash segments": segments of 4096. */
+TEST(segments_of_aws)
+{
+	CHECK_INT(hash_of(TYPE_S, "3635") >> 20, 0);
+	CHECK_INT(hash_of(TYPE_S, "228") >> 20, 0);
+	CHECK_INT(hash_of(TYPE_S, "1668") >> 20, 1);
+	CHECK_INT(hash_of(TYPE_S, "3435") >> 20, 4);
+	CHECK_INT(hash_of(TYPE_N, "251") >> 20, 1);
+	CHECK_INT(hash_of(TYPE_N, "2388") >> 20, 4095);
+	CHECK(hash_of(TYPE_S, "A") < hash_of(TYPE_S, "B"));
+	CHECK(hash_of(TYPE_B, "A") == hash_of(TYPE_S, "A"));
+}
+
+static struct str bound(struct str bytes)
+{
+	return str_is_set(bytes) ? str_printf(arena, "%08x", (unsigned)str_be(bytes.p, KEY_HASH_SIZE)) : STR("-");
+}
+
+TEST(bounds_of_segments)
+{
+	struct str low, high;
+
+	key_segment(arena, KEY_HASH_MD5, 0, 3, &low, &high);
+	CHECK_STR(bound(low), "-");
+	CHECK_STR(bound(high), "55600000");
+	key_segment(arena, KEY_HASH_MD5, 2, 3, &low, &high);
+	CHECK_STR(bound(low), "aab00000");
+	CHECK_STR(bound(high), "-");
+	key_segment(arena, KEY_HASH_MD5, 4095, 4096, &low, &high);
+	CHECK_STR(bound(low), "fff00000");
+	key_segment(arena, KEY_HASH_FNV, 1, 3, &low, &high);
+	CHECK_STR(bound(low), "55555555");
+	key_segment(arena, KEY_HASH_MD5, 999999, 1000000, &low, &high);
+	CHECK(str_is_set(low) || !str_is_set(high));
+}
+
+int main(void)
+{
+	static const struct test_case cases[] = {
+		TEST_CASE(md5_of_the_standard), TEST_CASE(md5_of_every_length), TEST_CASE(packed_numbers), TEST_CASE(segments_of_aws),
+		TEST_CASE(bounds_of_segments),
+	};
+
+	arena = arena_new(1 << 20);
+	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
+	arena_free(arena);
+	return status;
+}
