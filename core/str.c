@@ -1,6 +1,7 @@
 #include "core/str.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 #include "core/arena.h"
 
@@ -15,6 +16,34 @@ int str_cmp(struct str a, struct str b)
 int str_order(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+		s.n--;
+	return s;
+}
+
+struct str str_cut(struct str *rest, char separator)
+{
+	if (rest->n == 0) /* also where there is none: no arithmetic on NULL */
+		return *rest;
+	const char *at = memchr(rest->p, separator, rest->n);
+	struct str part = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
+
+	rest->p += part.n + (at != NULL);
+	rest->n -= part.n + (at != NULL);
+	return part;
+}
+
+bool str_eq_nocase(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || strncasecmp(a.p, b.p, a.n) == 0);
 }
 
 struct str str_of(const char *cstring)

@@ -66,6 +66,15 @@ static inline uint64_t str_be(const char *p, size_t n)
 	return value;
 }
 
+/* Without the spaces and tabs around it. */
+struct str str_trim(struct str s);
+
+/* The part up to the separator, or all where there is none; *rest is what follows. */
+struct str str_cut(struct str *rest, char separator);
+
+/* The same letters, in ASCII's capitals or not. */
+bool str_eq_nocase(struct str a, struct str b);
+
 /* A slice of a C string; str_of(NULL) is absent. */
 struct str str_of(const char *cstring);
 

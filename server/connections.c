@@ -175,6 +175,11 @@ bool connection_is_over(const struct connection *connection)
 	return connection->is_over;
 }
 
+int connection_fd(const struct connection *connection)
+{
+	return connection->fd;
+}
+
 void connection_enter(struct connection *connection, enum connection_phase phase)
 {
 	const struct connections_options *options = &connection->all->options;

@@ -46,6 +46,9 @@ void connections_remove(struct connection *connection);
 /* Whether it came beyond the limit. */
 bool connection_is_over(const struct connection *connection);
 
+/* Its socket. */
+int connection_fd(const struct connection *connection);
+
 /* Begins a phase; cheap, by the connection's own thread. */
 void connection_enter(struct connection *connection, enum connection_phase phase);
 

@@ -1,39 +1,115 @@
 #include "server/gzip.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <zlib.h>
 
 #include "core/buf.h"
 
-#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, gzip's frame */
+#define ZLIB_WINDOW 15               /* zlib: the largest window, its own frame */
+#define GZIP_WINDOW (ZLIB_WINDOW + 16) /* the same in gzip's */
+#define PIECE 16384                  /* bytes decompressed at a time */
+#define WEIGHT_MAX 1.0
 
-bool gzip_decode(struct arena *arena, struct str body, size_t limit, struct str *out)
+static const struct str names[] = {
+	[GZIP_IDENTITY] = STR_INIT("identity"),
+	[GZIP_GZIP] = STR_INIT("gzip"),
+	[GZIP_DEFLATE] = STR_INIT("deflate"),
+};
+
+enum gzip_coding gzip_coding_of(struct str content_encoding)
+{
+	struct str name = str_trim(content_encoding);
+
+	if (name.n == 0)
+		return GZIP_IDENTITY;
+	for (int i = GZIP_IDENTITY; i < GZIP_UNKNOWN; i++) {
+		if (str_eq_nocase(name, names[i]))
+			return (enum gzip_coding)i;
+	}
+	return GZIP_UNKNOWN;
+}
+
+/* AWS: the first "q" counts; over 1 is 1, and what is no number is 1 as well. */
+static double weight_of(struct str parameters)
+{
+	while (parameters.n) {
+		struct str value = str_cut(&parameters, ';'), name = str_trim(str_cut(&value, '='));
+		char text[16] = "", *end;
+
+		if (!str_eq_nocase(name, STR("q")))
+			continue;
+		value = str_trim(value);
+		memcpy(text, value.p, value.n < sizeof(text) - 1 ? value.n : sizeof(text) - 1);
+		double weight = strtod(text, &end);
+		return *end || value.n == 0 || !(weight <= WEIGHT_MAX) ? WEIGHT_MAX : weight;
+	}
+	return WEIGHT_MAX;
+}
+
+enum gzip_coding gzip_accepted(struct str accept_encoding)
+{
+	bool is_named[GZIP_UNKNOWN] = {false};
+	enum gzip_coding best = GZIP_IDENTITY;
+	double best_weight = 0, any_weight = 0;
+
+	while (accept_encoding.n) {
+		struct str parameters = str_cut(&accept_encoding, ','), name = str_trim(str_cut(&parameters, ';'));
+		double weight = weight_of(parameters);
+		enum gzip_coding coding = gzip_coding_of(name);
+
+		if (str_eq(name, STR("*")) && weight > any_weight)
+			any_weight = weight;
+		if (coding != GZIP_GZIP && coding != GZIP_DEFLATE)
+			continue;
+		is_named[coding] = true;
+		if (weight > best_weight) {
+			best = coding;
+			best_weight = weight;
+		}
+	}
+	if (any_weight > best_weight && !is_named[GZIP_GZIP])
+		return GZIP_GZIP;
+	return any_weight > best_weight && !is_named[GZIP_DEFLATE] ? GZIP_DEFLATE : best;
+}
+
+/* AWS: what follows a member and does not begin another is not looked at. */
+static bool is_member(struct str s)
+{
+	return s.n > 3 && memcmp(s.p, "\x1f\x8b\x08", 3) == 0;
+}
+
+enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struct str body, size_t limit, struct str *out)
 {
 	struct buf buf = buf_in(arena);
 	z_stream stream = {0};
 	int result;
 
-	if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
-		return false;
+	if (inflateInit2(&stream, coding == GZIP_GZIP ? GZIP_WINDOW : ZLIB_WINDOW) != Z_OK)
+		return GZIP_BROKEN;
 	stream.next_in = (Bytef *)(uintptr_t)body.p;
 	stream.avail_in = (uInt)body.n;
 	do {
-		char *to = buf_reserve(&buf, 16384);
-
-		stream.next_out = (Bytef *)to;
-		stream.avail_out = 16384;
+		stream.next_out = (Bytef *)buf_reserve(&buf, PIECE);
+		stream.avail_out = PIECE;
 		result = inflate(&stream, Z_NO_FLUSH);
-		buf.n += 16384 - stream.avail_out;
+		buf.n += PIECE - stream.avail_out;
+		if (result == Z_STREAM_END && coding == GZIP_GZIP && is_member((struct str){(const char *)stream.next_in, stream.avail_in}))
+			result = inflateReset(&stream);
 	} while (result == Z_OK && buf.n <= limit && !arena_is_over(arena));
 	inflateEnd(&stream);
 	*out = buf_str(&buf);
-	return result == Z_STREAM_END && stream.avail_in == 0 && buf.n <= limit;
+	if (buf.n > limit)
+		return GZIP_TOO_LARGE;
+	return result == Z_STREAM_END ? GZIP_FINE : GZIP_BROKEN;
 }
 
-struct str gzip_encode(struct arena *arena, struct str body)
+struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body)
 {
+	int window = coding == GZIP_GZIP ? GZIP_WINDOW : ZLIB_WINDOW;
 	z_stream stream = {0};
 
-	if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return STR_ABSENT;
 	size_t bound = deflateBound(&stream, body.n);
 	char *out = arena_bytes(arena, bound);

@@ -1,16 +1,43 @@
-/* gzip - request and response bodies; the only door to zlib. */
+/*
+ * gzip - content codings of request and response bodies: gzip and deflate (RFC 9110, 8.4.1). The only door to zlib.
+ *
+ * AWS: DynamoDB as recorded by ScyllaDB's Alternator tests, which run against it (test_compressed_request, test_compressed_response).
+ */
 #ifndef DYNALITH_SERVER_GZIP_H
 #define DYNALITH_SERVER_GZIP_H
-
-#include <stdbool.h>
 
 #include "core/arena.h"
 #include "core/str.h"
 
-/* Decompresses; false for malformed data or when the result would exceed `limit` bytes. */
-bool gzip_decode(struct arena *arena, struct str body, size_t limit, struct str *out);
+enum gzip_coding {
+	GZIP_IDENTITY,
+	GZIP_GZIP,
+	GZIP_DEFLATE, /* zlib's format around a deflate stream; DynamoDB takes no bare stream */
+	GZIP_UNKNOWN,
+};
 
-/* Compresses at the fastest level. */
-struct str gzip_encode(struct arena *arena, struct str body);
+enum gzip_result {
+	GZIP_FINE,
+	GZIP_BROKEN,    /* not of this coding, or cut short; an empty body too */
+	GZIP_TOO_LARGE, /* more than `limit` bytes */
+};
+
+/* The coding that a Content-Encoding names; absent and empty are IDENTITY, a list of several is UNKNOWN. */
+enum gzip_coding gzip_coding_of(struct str content_encoding);
+
+/*
+ * The coding for an answer by an Accept-Encoding: the heaviest of gzip and deflate, of equals the one named first, behind them what "*"
+ * stands for. IDENTITY where neither is accepted: "identity;q=0" forbids nothing.
+ */
+enum gzip_coding gzip_accepted(struct str accept_encoding);
+
+/*
+ * Decompresses gzip or deflate. Further members of gzip are joined; what is no member behind the last one is passed over, as is all behind a
+ * deflate stream.
+ */
+enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struct str body, size_t limit, struct str *out);
+
+/* Compresses at the fastest level; absent where that fails. */
+struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body);
 
 #endif

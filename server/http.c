@@ -8,26 +8,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/buf.h"
 #include "core/crc32.h"
 #include "server/connections.h"
 #include "server/crash.h"
 #include "server/gzip.h"
+#include "server/sockets.h"
 #include "storage/monotonic.h"
 
 #define ARENA_KEEP (512 * 1024)      /* bytes an idle exchange keeps */
 #define EXCHANGES_KEPT 64            /* idle exchanges kept */
-#define CONNECTION_MEMORY (16 * 1024) /* of libmicrohttpd, which clears it for each request: all headers must fit */
+#define CONNECTION_MEMORY (18 * 1024) /* of libmicrohttpd, which clears it for each request: heads of request and answer must fit */
+#define HEAD_MAX (16 * 1024)          /* bytes of a request's head */
+#define HEAD_RECORD 80                /* bytes that libmicrohttpd keeps of a header line, or a cookie, beside its text */
+#define ANSWER_HEAD_MAX 1024
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LISTEN_BACKLOG 511
 #define BODY_AT_ONCE (64 * 1024)     /* bytes; a larger body gets its room as it comes, so that a mere claim costs nothing */
 #define LET_GO_FROM (8 * 1024 * 1024) /* bytes beside an answer that are not held until it is sent */
-#define COMPRESS_FROM 1024           /* bytes; smaller replies are sent as they are */
+#define COMPRESS_FROM 4096           /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
 #define REQUEST_ID_SIZE 52
 
 /* One request and its reply. */
@@ -56,15 +60,6 @@ struct http {
 	struct exchange *idle;
 	unsigned idle_count;
 };
-
-/*
- * The C library's, for libmicrohttpd 0.9.75. Where it gets as many events as it asked for, 128, it asks for more, and for as long as it takes,
- * before it looks at those it has: so many clients that came at once and wait for their answers would wait for ever. It never gets them all.
- */
-int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
-{
-	return epoll_pwait(fd, events, max > 1 ? max - 1 : max, timeout, NULL);
-}
 
 static struct exchange *exchange_new(struct http *http)
 {
@@ -136,9 +131,41 @@ static void make_request_id(struct http *http, char *out)
 	out[REQUEST_ID_SIZE] = '\0';
 }
 
-static bool accepts_gzip(struct MHD_Connection *connection)
+/* The values of all lines of that name, joined by commas; those that are sought are few, so most requests never get here. */
+struct join {
+	const char *name;
+	struct buf value;
+	size_t lines;
+	struct str last;
+};
+
+static enum MHD_Result join_line(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	return str_contains(http_header(connection, "Accept-Encoding"), STR("gzip"));
+	struct join *join = context;
+
+	(void)kind;
+	if (strcasecmp(name, join->name) != 0)
+		return MHD_YES;
+	join->last = str_of(value ? value : "");
+	if (join->lines++ > 0)
+		buf_add_byte(&join->value, ',');
+	buf_add_str(&join->value, str_trim(join->last));
+	return MHD_YES;
+}
+
+static struct join join_lines(struct arena *arena, const void *connection, const char *name)
+{
+	struct join join = {.name = name, .value = buf_in(arena)};
+
+	MHD_get_connection_values((struct MHD_Connection *)(uintptr_t)connection, MHD_HEADER_KIND, join_line, &join);
+	return join;
+}
+
+struct str http_headers(struct arena *arena, const void *connection, const char *name)
+{
+	struct join join = join_lines(arena, connection, name);
+
+	return join.lines == 0 ? STR_ABSENT : join.lines == 1 ? join.last : buf_str(&join.value);
 }
 
 /* Behind some answers the connection ends. */
@@ -147,16 +174,17 @@ static bool is_last(const struct exchange *exchange)
 	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
 }
 
-/* Whether the body is compressed now. */
-static bool compress(struct exchange *exchange, struct MHD_Connection *connection, struct http_response *reply)
+/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding the last one counts. */
+static const char *compress(struct exchange *exchange, struct MHD_Connection *connection, struct http_response *reply)
 {
-	struct str compressed;
+	static const char *const names[] = {[GZIP_GZIP] = "gzip", [GZIP_DEFLATE] = "deflate"};
 
-	if (reply->body.n < COMPRESS_FROM || !accepts_gzip(connection))
-		return false;
-	compressed = gzip_encode(exchange->arena, reply->body);
+	if (reply->body.n < COMPRESS_FROM)
+		return NULL;
+	enum gzip_coding coding = gzip_accepted(join_lines(exchange->arena, connection, "Accept-Encoding").last);
+	struct str compressed = coding == GZIP_IDENTITY ? STR_ABSENT : gzip_encode(exchange->arena, coding, reply->body);
 	reply->body = str_is_set(compressed) ? compressed : reply->body;
-	return str_is_set(compressed);
+	return str_is_set(compressed) ? names[coding] : NULL;
 }
 
 /* What the request said goes with its arena. */
@@ -186,7 +214,7 @@ static void let_go(struct exchange *exchange, struct http_response *reply)
 static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Connection *connection, struct http_response *reply)
 {
 	char crc[16];
-	bool is_compressed = compress(exchange, connection, reply);
+	const char *coding = compress(exchange, connection, reply);
 
 	let_go(exchange, reply);
 	struct str body = reply->body;
@@ -199,20 +227,38 @@ static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Conne
 	MHD_add_response_header(response, "x-amz-crc32", crc);
 	if (str_is_set(reply->content_type))
 		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
-	if (is_compressed)
-		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (coding)
+		MHD_add_response_header(response, "Content-Encoding", coding);
 	for (size_t i = 0; i < reply->header_count; i++)
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
 	if (is_last(exchange))
 		MHD_add_response_header(response, "Connection", "close");
+	sockets_answer(connection_fd(exchange->connection));
 	enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->is_answered = true;
 	return result;
 }
 
-static void split_uri(struct str uri, struct http_request *request)
+/* The target without http://AUTHORITY, as proxies are asked (RFC 9112, 3.2.2: a server must take it so too). */
+static struct str origin_form(struct str uri)
 {
+	static const struct str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		struct str scheme = schemes[i], rest = {uri.p + scheme.n, uri.n - scheme.n};
+
+		if (uri.n <= scheme.n || !str_eq_nocase((struct str){uri.p, scheme.n}, scheme))
+			continue;
+		size_t authority = strcspn(rest.p, "/?"); /* the text ends with a NUL */
+		return (struct str){rest.p + authority, rest.n - authority};
+	}
+	return uri;
+}
+
+static void split_uri(struct str target, struct http_request *request)
+{
+	struct str uri = origin_form(target);
 	const char *mark = uri.n ? memchr(uri.p, '?', uri.n) : NULL;
 
 	request->path = (struct str){uri.p, mark ? (size_t)(mark - uri.p) : uri.n};
@@ -227,15 +273,36 @@ static void give_up(struct exchange *exchange, enum http_problem problem)
 	arena_reset(exchange->arena);
 }
 
+/* Takes a body's coding away. AWS: what is in an unknown one, broken or cut short is answered 500, and never carried out. */
+static enum http_problem decode(struct exchange *exchange, const void *connection, struct str body, struct str *plain)
+{
+	struct str header = http_header(connection, "Content-Encoding");
+
+	if (!str_is_set(header))
+		return HTTP_FINE;
+	enum gzip_coding coding = gzip_coding_of(http_headers(exchange->arena, connection, "Content-Encoding"));
+	if (coding == GZIP_IDENTITY)
+		return HTTP_FINE;
+	if (coding == GZIP_UNKNOWN)
+		return HTTP_BAD_ENCODING;
+	switch (gzip_decode(exchange->arena, coding, body, exchange->http->options.body_limit, plain)) {
+	case GZIP_FINE:
+		return HTTP_FINE;
+	case GZIP_TOO_LARGE:
+		return HTTP_TOO_LARGE;
+	case GZIP_BROKEN:
+		break;
+	}
+	return HTTP_BAD_ENCODING;
+}
+
 /* Fills in the body, as sent and decompressed; or the problem, where that cannot be. */
 static void take_body(struct exchange *exchange, struct http_request *request)
 {
-	size_t limit = exchange->http->options.body_limit;
 	struct str body = {exchange->body ? exchange->body : "", exchange->body_n}, plain = body;
 
-	if (exchange->problem == HTTP_FINE && str_eq(http_header(request->connection, "Content-Encoding"), STR("gzip")) &&
-	    !gzip_decode(exchange->arena, body, limit, &plain))
-		exchange->problem = HTTP_BAD_ENCODING;
+	if (exchange->problem == HTTP_FINE)
+		exchange->problem = decode(exchange, request->connection, body, &plain);
 	if (arena_is_over(exchange->arena)) {
 		give_up(exchange, HTTP_OVERLOADED);
 		body = plain = STR("");
@@ -268,6 +335,7 @@ static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *
 struct framing {
 	unsigned lengths, encodings, hosts;
 	bool is_bad;
+	size_t records; /* bytes */
 	const char *length;
 };
 
@@ -302,6 +370,7 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 	struct str header = {name, name_n};
 
 	(void)kind;
+	framing->records += HEAD_RECORD;
 	if (!value || is_doubtful(name, name_n, value, value_n)) {
 		framing->is_bad = true;
 	} else if (is_name(header, STR("content-length"), &framing->is_bad)) {
@@ -314,11 +383,23 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 	} else if (name_n == 4 && strcasecmp(name, "Host") == 0) {
 		framing->hosts++;
 		framing->is_bad = framing->is_bad || !is_visible(value, value_n);
+	} else if (name_n == 6 && strcasecmp(name, "Cookie") == 0) { /* libmicrohttpd takes a copy apart */
+		framing->records += value_n;
+		for (size_t i = 0; i < value_n; i++)
+			framing->records += value[i] == ';' ? HEAD_RECORD : 0;
 	}
 	return MHD_YES;
 }
 
-/* The first call of a request: its head is there. */
+/* Whether the answer's head may find no room beside the request's: then nothing may be carried out. */
+static bool is_head_too_large(struct MHD_Connection *connection, const struct framing *framing)
+{
+	size_t n = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+
+	return n > HEAD_MAX || n + framing->records > CONNECTION_MEMORY - ANSWER_HEAD_MAX;
+}
+
+/* The first call of a request: its head is there. What refuses it as too large is on_completed(). */
 static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *method, const char *version)
 {
 	struct framing framing = {0};
@@ -326,6 +407,8 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 
 	exchange->is_started = true;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
+	if (is_head_too_large(connection, &framing))
+		return MHD_NO;
 	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1 || framing.hosts < hosts_min)
 		exchange->problem = HTTP_BAD_FRAMING;
 	else if (connection_is_over(exchange->connection))
@@ -424,9 +507,13 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 {
 	struct exchange *exchange = *state;
 
-	(void)context, (void)connection, (void)code;
+	(void)context, (void)connection;
 	if (!exchange)
 		return;
+	if (code == MHD_REQUEST_TERMINATED_WITH_ERROR)
+		sockets_refuse(connection_fd(exchange->connection));
+	else
+		sockets_await(connection_fd(exchange->connection));
 	connection_enter(exchange->connection, CONNECTION_WAITING);
 	exchange_done(exchange);
 	*state = NULL;
@@ -439,6 +526,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	int on = 1;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		sockets_forget(connection_fd(*state));
 		connections_remove(*state);
 		atomic_fetch_sub(&stats->connections, 1);
 		return;
@@ -446,6 +534,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	*state = connections_add(http->connections, fd);
+	sockets_await(fd);
 	atomic_fetch_add(&stats->connections, 1);
 	if (connection_is_over(*state))
 		atomic_fetch_add(&stats->connections_over, 1);

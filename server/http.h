@@ -22,12 +22,12 @@
 #include "core/err.h"
 #include "core/str.h"
 
-#define HTTP_HEADERS_MAX 6
+#define HTTP_HEADERS_MAX 8
 
 enum http_problem {
 	HTTP_FINE,
 	HTTP_TOO_LARGE,      /* the body is larger than the limit; it was not read, or not to its end */
-	HTTP_BAD_ENCODING,   /* Content-Encoding: gzip, but it is not */
+	HTTP_BAD_ENCODING,   /* the body is not in its Content-Encoding, or that is none we know */
 	HTTP_BAD_FRAMING,    /* where the request ends, or whom it is for, is not told in one way (RFC 9112, 3.2 and 6.3) */
 	HTTP_OVERLOADED,     /* more connections than the limit, or no memory left for the body; it was thrown away */
 };
@@ -57,8 +57,11 @@ struct http_response {
 	struct http_header headers[HTTP_HEADERS_MAX];
 };
 
-/* A request header, absent where there is none; `connection` is the request's. */
+/* A request header, absent where there is none, the first line of several; `connection` is the request's. */
 struct str http_header(const void *connection, const char *name);
+
+/* The same with the values of all its lines, joined by commas (RFC 9110, 5.3); slower. */
+struct str http_headers(struct arena *arena, const void *connection, const char *name);
 
 typedef void http_handler(void *context, const struct http_request *request, struct http_response *response);
 

@@ -13,12 +13,18 @@
 #define MSG_AUTH_INCOMPLETE_QUERY ERR_INCOMPLETE_SIGNATURE, STR_FMT "Re-examine the query-string parameters."
 #define MSG_AUTH_SCOPE                                                                                                \
 	ERR_INCOMPLETE_SIGNATURE, "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '" STR_FMT "'"
-#define MSG_AUTH_TERMINATOR ERR_INVALID_SIGNATURE, "Credential should be scoped with a valid terminator: 'aws4_request', not '" STR_FMT "'."
-#define MSG_AUTH_SERVICE ERR_INVALID_SIGNATURE, "%s", "Credential should be scoped to correct service: 'dynamodb'. "
-#define MSG_AUTH_DATE                                                                                                        \
-	ERR_INVALID_SIGNATURE, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '" STR_FMT \
-			       "' != '" STR_FMT "', from '" STR_FMT "'."
-#define MSG_AUTH_DATE_FORMAT ERR_INCOMPLETE_SIGNATURE, "Date must be in ISO-8601 'basic format'. Got '" STR_FMT "'."
+#define MSG_AUTH_PAIR \
+	ERR_INCOMPLETE_SIGNATURE, "'" STR_FMT "' not a valid key=value pair (missing equal-sign) in Authorization header: '" STR_FMT "'."
+#define MSG_AUTH_ALGORITHM ERR_INCOMPLETE_SIGNATURE, "Unsupported AWS 'algorithm': '" STR_FMT "' (only AWS4-HMAC-SHA256 for now). "
+/* Each that holds of a scope, one behind the other. */
+#define MSG_AUTH_SCOPE_WRONG ERR_INVALID_SIGNATURE, STR_FMT
+#define AUTH_SCOPE_SERVICE "Credential should be scoped to correct service: 'dynamodb'. "
+#define AUTH_SCOPE_TERMINATOR "Credential should be scoped with a valid terminator: 'aws4_request', not '" STR_FMT "'. "
+#define AUTH_SCOPE_DATE                                                                                                 \
+	"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '" STR_FMT "' != '" STR_FMT "', from '" STR_FMT \
+	"'."
+#define MSG_AUTH_DATE_FORMAT \
+	ERR_INCOMPLETE_SIGNATURE, "Date must be in ISO-8601 'basic format'. Got '" STR_FMT "'. See http://en.wikipedia.org/wiki/ISO_8601"
 #define MSG_AUTH_EXPIRES_FORMAT ERR_INVALID_SIGNATURE, "%s", "X-Amz-Expires should be a number"
 #define MSG_AUTH_EXPIRES_NEGATIVE ERR_INVALID_SIGNATURE, "%s", "X-Amz-Expires must be non-negative"
 #define MSG_AUTH_EXPIRES_LONG                                                                                                  \
@@ -42,6 +48,10 @@
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
 #define MSG_HTTP_FRAMING ERR_SERIALIZATION, "%s", "The length or the host of the request is not told, or told in two ways"
-#define MSG_BODY_ENCODING ERR_SERIALIZATION, "%s", "The request body is not valid gzip data"
+#define MSG_BODY_ENCODING ERR_INTERNAL, "%s", "The request body is not what its Content-Encoding says"
+/* The body of an answer that is sent beneath libmicrohttpd; see sockets.h. */
+#define HEAD_REFUSAL                                                                                                  \
+	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \
+	"the server takes: 16 KB with all header lines\"}"
 
 #endif

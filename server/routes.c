@@ -13,13 +13,19 @@ struct caller {
 	int64_t now_s;
 };
 
+/* AWS: the API is at every path; ours is below that of our pages. */
+static bool is_ours(const struct http_request *request)
+{
+	return str_starts_with(request->path, STR("/_dynalith/"));
+}
+
 static enum code authenticate(void *context, struct ns *ns, struct err *err)
 {
 	struct caller *caller = context;
 	const struct http_request *request = caller->request;
 	struct sigv4_request signed_request = {
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
-		.header = http_header, .context = request->connection,
+		.header = http_header, .headers = http_headers, .context = request->connection, .is_at_any_path = !is_ours(request),
 	};
 
 	return sigv4_check(caller->routes->sigv4, request->arena, &signed_request, caller->now_s, ns, err);
@@ -66,26 +72,26 @@ static struct str allowed_origin(const struct routes *routes, struct str origin)
 	return STR_ABSENT;
 }
 
-static void add_origin(const struct routes *routes, const struct http_request *request, struct http_response *response)
+/*
+ * AWS: recorded by ScyllaDB's Alternator tests (test_cors) and dynalite's (connections): every answer to a request with an Origin exposes these
+ * headers; OPTIONS with one is a preflight whatever else it says, and what it asks for is allowed.
+ */
+static void add_cors(const struct routes *routes, const struct http_request *request, bool is_preflight, struct http_response *response)
 {
 	struct str origin = http_header(request->connection, "Origin");
 	struct str allowed = str_is_set(origin) ? allowed_origin(routes, origin) : STR_ABSENT;
 
+	if (!str_is_set(allowed))
+		return;
 	add_header(response, "Access-Control-Allow-Origin", allowed);
-	if (str_is_set(allowed) && !str_eq(allowed, STR("*")))
+	add_header(response, "Access-Control-Expose-Headers", STR("x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"));
+	if (!str_eq(allowed, STR("*")))
 		add_header(response, "Vary", STR("Origin"));
-}
-
-/* A browser asks before it sends. */
-static void preflight(const struct http_request *request, struct http_response *response)
-{
-	struct str asked = http_header(request->connection, "Access-Control-Request-Headers");
-
-	response->status = 200;
-	response->body = STR("");
-	add_header(response, "Access-Control-Allow-Methods", STR("POST"));
-	add_header(response, "Access-Control-Allow-Headers", str_is_set(asked) ? asked : STR("*"));
-	add_header(response, "Access-Control-Max-Age", STR("1728000"));
+	if (!is_preflight)
+		return;
+	add_header(response, "Access-Control-Allow-Methods", http_header(request->connection, "Access-Control-Request-Method"));
+	add_header(response, "Access-Control-Allow-Headers", http_header(request->connection, "Access-Control-Request-Headers"));
+	add_header(response, "Access-Control-Max-Age", STR("172800"));
 }
 
 /* Nothing of what the request or its answer holds: these may be secrets. */
@@ -160,12 +166,11 @@ static void health(struct http_response *response)
 	response->body = STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
 }
 
-/* For those who ask whether anything is there; DynamoDB Local refuses, and scripts wait for that. */
+/* For those who ask whether anything is there, as AWS answers; DynamoDB Local refuses, and scripts wait for that. */
 static enum code greet(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
 	(void)routes, (void)request, (void)err;
-	response->content_type = STR("text/plain");
-	response->body = STR("dynalith " DYNALITH_VERSION "\n");
+	response->body = STR("healthy: dynamodb.us-east-1.amazonaws.com ");
 	return OK;
 }
 
@@ -358,16 +363,18 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 {
 	struct routes *routes = context;
 	bool is_get = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
+	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Origin"));
 	const struct page *page = find_page(routes, request, is_get);
 	struct err err = err_in(request->arena);
 
-	add_origin(routes, request, response);
+	add_cors(routes, request, is_preflight, response);
 	if (request->problem != HTTP_FINE && !is_for_operators(request, page)) {
 		refuse_problem(routes, request, response);
-	} else if (is_root(request) && str_eq(request->method, STR("POST"))) {
+	} else if (str_eq(request->method, STR("POST")) && !is_ours(request)) {
 		call_api(routes, request, response);
-	} else if (str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Access-Control-Request-Method"))) {
-		preflight(request, response);
+	} else if (is_preflight) {
+		response->status = 200;
+		response->body = STR("");
 	} else if (is_get && is_health(request)) {
 		health(response);
 	} else if (page) {

@@ -14,8 +14,10 @@
 
 #define HASH_SIZE 32
 #define HEX_SIZE 64
+#define DAY_SIZE 8 /* of a date: YYYYMMDD */
 #define DERIVED_KEYS 16 /* cached; one per access key, day, region and service */
 #define ALGORITHM "AWS4-HMAC-SHA256"
+#define QUERY_ALGORITHM "X-Amz-Algorithm"
 
 struct derived_key {
 	char scope[256]; /* access key, date, region, service */
@@ -35,7 +37,7 @@ struct sigv4 {
 
 /* The parts of a signature, from the header or the query. */
 struct signature {
-	struct str credential, headers, signature, date, token;
+	struct str algorithm, credential, headers, signature, date, token;
 	struct str access_key, day, region, service, terminator;
 	struct str expires; /* presigned: X-Amz-Expires */
 	int64_t expires_s;  /* the same as a number; -1 for the header form */
@@ -103,30 +105,6 @@ static struct str hex(struct arena *arena, const unsigned char *bytes)
 	return (struct str){out, HEX_SIZE};
 }
 
-static struct str trim(struct str s)
-{
-	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) {
-		s.p++;
-		s.n--;
-	}
-	while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
-		s.n--;
-	return s;
-}
-
-/* The part up to the separator, cut off `rest`. */
-static struct str cut(struct str *rest, char separator)
-{
-	if (rest->n == 0) /* also where there is none: no arithmetic on NULL */
-		return *rest;
-	const char *at = memchr(rest->p, separator, rest->n);
-	struct str part = {rest->p, at ? (size_t)(at - rest->p) : rest->n};
-
-	rest->p += part.n + (at != NULL);
-	rest->n -= part.n + (at != NULL);
-	return part;
-}
-
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -168,39 +146,59 @@ static void percent_encode(struct str s, bool keep_slash, struct buf *out)
 static struct str query_parameter(struct arena *arena, struct str query, struct str name)
 {
 	while (query.n) {
-		struct str value = cut(&query, '&');
+		struct str value = str_cut(&query, '&');
 
-		if (str_eq(percent_decode(arena, cut(&value, '=')), name))
+		if (str_eq(percent_decode(arena, str_cut(&value, '=')), name))
 			return percent_decode(arena, value);
 	}
 	return STR_ABSENT;
 }
 
-static void read_header_form(const struct sigv4_request *request, struct str header, struct signature *s)
+/* One KEY=VALUE of an Authorization header. */
+static enum code read_pair(struct str pair, struct str header, struct signature *s, struct err *err)
 {
-	struct str rest = {header.p + sizeof(ALGORITHM) - 1, header.n - (sizeof(ALGORITHM) - 1)};
+	struct str value = pair, name = str_cut(&value, '=');
 
-	while (rest.n) {
-		struct str value = trim(cut(&rest, ','));
-		struct str name = trim(cut(&value, '='));
+	if (name.n == pair.n)
+		return err_set(err, MSG_AUTH_PAIR, STR_ARG(pair), STR_ARG(header));
+	if (str_eq(name, STR("Credential")))
+		s->credential = value;
+	else if (str_eq(name, STR("SignedHeaders")))
+		s->headers = value;
+	else if (str_eq(name, STR("Signature")))
+		s->signature = value;
+	return OK;
+}
 
-		if (str_eq(name, STR("Credential")))
-			s->credential = trim(value);
-		else if (str_eq(name, STR("SignedHeaders")))
-			s->headers = trim(value);
-		else if (str_eq(name, STR("Signature")))
-			s->signature = trim(value);
-	}
+/* AWS: commas and spaces separate the parts, in any number. */
+static enum code read_header_form(const struct sigv4_request *request, struct str header, struct signature *s, struct err *err)
+{
+	struct str rest = str_trim(header);
+
+	s->algorithm = str_cut(&rest, ' ');
 	s->date = request->header(request->context, "X-Amz-Date");
 	if (!str_is_set(s->date))
 		s->date = request->header(request->context, "Date");
 	s->token = request->header(request->context, "X-Amz-Security-Token");
 	s->expires_s = -1;
+	while (rest.n) {
+		struct str parts = str_trim(str_cut(&rest, ','));
+
+		while (parts.n) {
+			struct str pair = str_cut(&parts, ' ');
+			enum code code = pair.n ? read_pair(pair, header, s, err) : OK;
+
+			if (code != OK)
+				return code;
+		}
+	}
+	return OK;
 }
 
 static void read_query_form(struct arena *arena, const struct sigv4_request *request, struct signature *s)
 {
 	s->is_query = true;
+	s->algorithm = query_parameter(arena, request->query, STR(QUERY_ALGORITHM));
 	s->credential = query_parameter(arena, request->query, STR("X-Amz-Credential"));
 	s->headers = query_parameter(arena, request->query, STR("X-Amz-SignedHeaders"));
 	s->signature = query_parameter(arena, request->query, STR("X-Amz-Signature"));
@@ -209,42 +207,46 @@ static void read_query_form(struct arena *arena, const struct sigv4_request *req
 	s->expires = query_parameter(arena, request->query, STR("X-Amz-Expires"));
 }
 
-/* A sentence for each part that is missing. */
+/* A sentence for each part that is missing, or empty: of a header only SignedHeaders may be that. */
 static enum code check_parts(struct arena *arena, const struct signature *s, struct str header, struct err *err)
 {
+	const struct {
+		bool is_missing;
+		const char *sentence;
+	} parts[] = {
+		{s->is_query && !s->algorithm.n, "AWS query-string parameters must include 'X-Amz-Algorithm'. "},
+		{s->is_query && !s->credential.n, "AWS query-string parameters must include 'X-Amz-Credential'. "},
+		{s->is_query && !s->signature.n, "AWS query-string parameters must include 'X-Amz-Signature'. "},
+		{s->is_query && !s->headers.n, "AWS query-string parameters must include 'X-Amz-SignedHeaders'. "},
+		{s->is_query && !s->date.n, "AWS query-string parameters must include 'X-Amz-Date'. "},
+		{!s->is_query && !s->credential.n, "Authorization header requires 'Credential' parameter. "},
+		{!s->is_query && !s->signature.n, "Authorization header requires 'Signature' parameter. "},
+		{!s->is_query && !str_is_set(s->headers), "Authorization header requires 'SignedHeaders' parameter. "},
+		{!s->is_query && !s->date.n, "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "},
+	};
 	struct buf missing = buf_in(arena);
 
-	if (s->is_query) {
-		if (!str_is_set(s->credential))
-			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-Credential'. ");
-		if (!str_is_set(s->signature))
-			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-Signature'. ");
-		if (!str_is_set(s->headers))
-			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-SignedHeaders'. ");
-		if (!str_is_set(s->date))
-			buf_add_lit(&missing, "AWS query-string parameters must include 'X-Amz-Date'. ");
-		return missing.n ? err_set(err, MSG_AUTH_INCOMPLETE_QUERY, STR_ARG(buf_str(&missing))) : OK;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].is_missing)
+			buf_add_str(&missing, str_of(parts[i].sentence));
 	}
-	if (!str_is_set(s->credential))
-		buf_add_lit(&missing, "Authorization header requires 'Credential' parameter. ");
-	if (!str_is_set(s->signature))
-		buf_add_lit(&missing, "Authorization header requires 'Signature' parameter. ");
-	if (!str_is_set(s->headers))
-		buf_add_lit(&missing, "Authorization header requires 'SignedHeaders' parameter. ");
-	if (!str_is_set(s->date))
-		buf_add_lit(&missing, "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ");
-	return missing.n ? err_set(err, MSG_AUTH_INCOMPLETE, STR_ARG(buf_str(&missing)), STR_ARG(header)) : OK;
+	if (missing.n == 0)
+		return OK;
+	return s->is_query ? err_set(err, MSG_AUTH_INCOMPLETE_QUERY, STR_ARG(buf_str(&missing)))
+			   : err_set(err, MSG_AUTH_INCOMPLETE, STR_ARG(buf_str(&missing)), STR_ARG(header));
 }
 
-/* access key / date / region / service / aws4_request */
+/* access key / date / region / service / aws4_request. AWS: slashes behind them are passed over. */
 static bool split_credential(struct signature *s)
 {
 	struct str rest = s->credential;
 
-	s->access_key = cut(&rest, '/');
-	s->day = cut(&rest, '/');
-	s->region = cut(&rest, '/');
-	s->service = cut(&rest, '/');
+	while (rest.n && rest.p[rest.n - 1] == '/')
+		rest.n--;
+	s->access_key = str_cut(&rest, '/');
+	s->day = str_cut(&rest, '/');
+	s->region = str_cut(&rest, '/');
+	s->service = str_cut(&rest, '/');
 	s->terminator = rest;
 	/* names of the namespace stand in ARNs, and in the catalog with U+0000 between them: they must be text without it */
 	if (!utf8_is_valid(s->credential) || str_has_zero(s->credential))
@@ -318,9 +320,6 @@ static enum code check_time(struct arena *arena, const struct signature *s, int6
 
 	if (!parse_date(s->date, &signed_s))
 		return err_set(err, MSG_AUTH_DATE_FORMAT, STR_ARG(s->date));
-	struct str day = {s->date.p, 8};
-	if (!str_eq(day, s->day))
-		return err_set(err, MSG_AUTH_DATE, STR_ARG(s->day), STR_ARG(day), STR_ARG(s->date));
 	if (signed_s < now_s - window_s)
 		return err_set(err, MSG_AUTH_EXPIRED, STR_ARG(s->date), STR_ARG(format_date(arena, now_s - window_s)), STR_ARG(now),
 			       s->expires_s >= 0 ? str_printf(arena, "%lld sec", (long long)window_s).p : "15 min");
@@ -336,7 +335,7 @@ static void add_canonical_path(struct arena *arena, struct str path, struct buf 
 	bool ends_open = path.n > 0 && path.p[path.n - 1] == '/';
 
 	while (path.n) {
-		struct str segment = cut(&path, '/');
+		struct str segment = str_cut(&path, '/');
 
 		if (segment.n == 0 || str_eq(segment, STR(".")))
 			continue;
@@ -361,8 +360,8 @@ static void add_canonical_query(struct arena *arena, struct str query, struct bu
 
 	while (query.n) {
 		struct buf parameter = buf_in(arena);
-		struct str value = cut(&query, '&');
-		struct str name = percent_decode(arena, cut(&value, '='));
+		struct str value = str_cut(&query, '&');
+		struct str name = percent_decode(arena, str_cut(&value, '='));
 
 		if (str_eq(name, STR("X-Amz-Signature")))
 			continue;
@@ -382,7 +381,7 @@ static void add_canonical_query(struct arena *arena, struct str query, struct bu
 /* "name:value\n" with runs of spaces folded. */
 static void add_canonical_header(const struct sigv4_request *request, struct arena *arena, struct str name, struct buf *out)
 {
-	struct str value = trim(request->header(request->context, str_copy(arena, name).p));
+	struct str value = str_trim(request->headers(arena, request->context, str_copy(arena, name).p));
 
 	buf_add_str(out, name);
 	buf_add_byte(out, ':');
@@ -393,7 +392,8 @@ static void add_canonical_header(const struct sigv4_request *request, struct are
 	buf_add_byte(out, '\n');
 }
 
-static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct signature *s)
+static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
+				    const struct signature *s)
 {
 	struct str content_hash = request->header(request->context, "X-Amz-Content-Sha256");
 	struct str names = s->headers;
@@ -402,12 +402,12 @@ static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, co
 
 	buf_add_str(&out, request->method);
 	buf_add_byte(&out, '\n');
-	add_canonical_path(arena, request->path, &out);
+	add_canonical_path(arena, path, &out);
 	buf_add_byte(&out, '\n');
 	add_canonical_query(arena, request->query, &out);
 	buf_add_byte(&out, '\n');
 	while (names.n)
-		add_canonical_header(request, arena, cut(&names, ';'), &out);
+		add_canonical_header(request, arena, str_cut(&names, ';'), &out);
 	buf_add_byte(&out, '\n');
 	buf_add_str(&out, s->headers);
 	buf_add_byte(&out, '\n');
@@ -451,10 +451,11 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 	pthread_mutex_unlock(&sigv4->mutex);
 }
 
-static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct signature *s,
-				 struct str secret, struct err *err)
+/* Whether the signature is that of the request at the path; else *err shows what was signed here. */
+static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
+				 const struct signature *s, struct str secret, struct err *err)
 {
-	struct str canonical = canonical_request(sigv4, arena, request, s);
+	struct str canonical = canonical_request(sigv4, arena, request, path, s);
 	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
 	struct buf to_sign = buf_in(arena);
 
@@ -469,68 +470,103 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const
 	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
 }
 
-static bool signs_host(struct str headers)
+static enum code check_signed_host(const struct signature *s, struct err *err)
 {
+	struct str headers = s->headers;
+
 	while (headers.n) {
-		if (str_eq(cut(&headers, ';'), STR("host")))
-			return true;
+		struct str name = str_cut(&headers, ';');
+
+		if (str_eq_nocase(name, STR("host")) || str_eq(name, STR(":authority")))
+			return OK;
 	}
-	return false;
+	return err_set(err, MSG_AUTH_HEADERS);
 }
 
-static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct signature *s, int64_t now_s,
-			struct err *err)
+/* All that is wrong with the scope. Any region is one of ours. */
+static enum code check_scope(struct arena *arena, const struct signature *s, struct err *err)
 {
-	const struct credential *credential = NULL;
+	struct buf wrong = buf_in(arena);
+	struct str day = {s->date.p, DAY_SIZE};
 
-	if (!str_eq(s->terminator, STR("aws4_request")))
-		return err_set(err, MSG_AUTH_TERMINATOR, STR_ARG(s->terminator));
 	if (!str_eq(s->service, STR("dynamodb")))
-		return err_set(err, MSG_AUTH_SERVICE);
-	for (size_t i = 0; i < sigv4->credential_count && !credential; i++) {
-		if (str_eq(sigv4->credentials[i].access_key, s->access_key))
-			credential = &sigv4->credentials[i];
+		buf_add_lit(&wrong, AUTH_SCOPE_SERVICE);
+	if (!str_eq(s->terminator, STR("aws4_request")))
+		buf_printf(&wrong, AUTH_SCOPE_TERMINATOR, STR_ARG(s->terminator));
+	if (!str_eq(s->day, day))
+		buf_printf(&wrong, AUTH_SCOPE_DATE, STR_ARG(s->day), STR_ARG(day), STR_ARG(s->date));
+	return wrong.n ? err_set(err, MSG_AUTH_SCOPE_WRONG, STR_ARG(buf_str(&wrong))) : OK;
+}
+
+static const struct credential *find_credential(const struct sigv4 *sigv4, struct str access_key)
+{
+	for (size_t i = 0; i < sigv4->credential_count; i++) {
+		if (str_eq(sigv4->credentials[i].access_key, access_key))
+			return &sigv4->credentials[i];
 	}
-	if (!credential)
-		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
-	if (str_is_set(credential->token) &&
-	    (s->token.n != credential->token.n || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) != 0))
-		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
-	if (!signs_host(s->headers))
-		return err_set(err, MSG_AUTH_HEADERS);
+	return NULL;
+}
+
+/* What can be told without the key. */
+static enum code check_claims(struct arena *arena, struct signature *s, bool is_split, int64_t now_s, struct err *err)
+{
 	enum code code = check_expires(arena, s, err);
+
 	if (code == OK)
 		code = check_time(arena, s, now_s, err);
-	return code != OK ? code : check_signature(sigv4, arena, request, s, credential->secret, err);
+	if (code == OK)
+		code = check_signed_host(s, err);
+	if (code == OK && !str_eq(s->algorithm, STR(ALGORITHM)))
+		code = err_set(err, MSG_AUTH_ALGORITHM, STR_ARG(s->algorithm));
+	if (code == OK && !is_split)
+		code = err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential));
+	return code == OK ? check_scope(arena, s, err) : code;
+}
+
+static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct signature *s, struct err *err)
+{
+	const struct credential *credential = find_credential(sigv4, s->access_key);
+
+	if (!credential)
+		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
+	enum code code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
+	if (code != OK && request->is_at_any_path && !str_eq(request->path, STR("/")))
+		code = check_signature(sigv4, arena, request, STR("/"), s, credential->secret, err);
+	if (code != OK)
+		return code;
+	bool is_token_wrong = str_is_set(credential->token) &&
+			      (s->token.n != credential->token.n || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) != 0);
+	return is_token_wrong ? err_default(err, ERR_UNRECOGNIZED_CLIENT) : OK;
 }
 
 enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns, struct err *err)
 {
 	struct str header = request->header(request->context, "Authorization");
-	bool is_query = request->query.n && str_contains(request->query, STR("X-Amz-Algorithm="));
-	bool is_header = str_starts_with(header, STR(ALGORITHM));
+	bool is_query = request->query.n && str_is_set(query_parameter(arena, request->query, STR(QUERY_ALGORITHM)));
+	bool is_header = str_starts_with(str_trim(header), STR("AWS4-"));
 	struct signature s = {0};
+	enum code code = OK;
 
 	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
-	if (!str_is_set(header) && !is_query)
-		return sigv4->mode == AUTH_OFF ? OK : err_default(err, ERR_MISSING_AUTH_TOKEN);
 	if (str_is_set(header) && is_query && sigv4->mode != AUTH_OFF)
 		return err_set(err, MSG_AUTH_BOTH);
 	if (is_header)
-		read_header_form(request, header, &s);
+		code = read_header_form(request, header, &s, err);
 	else if (is_query)
 		read_query_form(arena, request, &s);
+	else
+		return sigv4->mode == AUTH_OFF ? OK : err_default(err, ERR_MISSING_AUTH_TOKEN);
 	bool is_split = split_credential(&s);
 	if (is_split)
 		set_namespace(arena, &s, ns);
 	if (sigv4->mode == AUTH_OFF)
 		return OK;
-	if (!is_header && !is_query && !str_starts_with(header, STR("AWS4-")))
-		return err_default(err, ERR_MISSING_AUTH_TOKEN);
-	enum code code = check_parts(arena, &s, header, err);
-	if (code != OK)
+	if (code == OK)
+		code = check_parts(arena, &s, header, err);
+	if (code == OK && sigv4->mode == AUTH_OPEN && !is_split)
+		code = err_set(err, MSG_AUTH_SCOPE, STR_ARG(s.credential));
+	if (code != OK || sigv4->mode == AUTH_OPEN)
 		return code;
-	if (!is_split)
-		return err_set(err, MSG_AUTH_SCOPE, STR_ARG(s.credential));
-	return sigv4->mode == AUTH_OPEN ? OK : verify(sigv4, arena, request, &s, now_s, err);
+	code = check_claims(arena, &s, is_split, now_s, err);
+	return code == OK ? verify(sigv4, arena, request, &s, err) : code;
 }

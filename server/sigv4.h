@@ -28,8 +28,12 @@ struct sigv4_request {
 	struct str path;    /* raw, without the query */
 	struct str query;   /* raw, without '?'; may be empty */
 	struct str body;    /* before decompression */
-	struct str (*header)(const void *context, const char *name); /* absent where there is none; the name in any case */
+	/* absent where there is none; the name in any case; of several lines the first */
+	struct str (*header)(const void *context, const char *name);
+	/* the same with all lines joined by commas */
+	struct str (*headers)(struct arena *arena, const void *context, const char *name);
 	const void *context;
+	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
 };
 
 struct sigv4;
@@ -38,6 +42,9 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 void sigv4_free(struct sigv4 *sigv4);
 
 /*
+ * AWS: what is checked in which order, and the texts, are as dynalite's source notes them of DynamoDB: parts, date and expiry, signed host, algorithm,
+ * credential, scope, key, signature, token.
+ *
  * Checks the request at Unix time `now_s` and sets the namespace: a 12-digit access key is the account, anything else is
  * 000000000000; the region comes from the credential scope, us-east-1 where there is none. Thread-safe.
  * Errors: ERR_MISSING_AUTH_TOKEN, ERR_INCOMPLETE_SIGNATURE, ERR_UNRECOGNIZED_CLIENT, ERR_INVALID_SIGNATURE.

@@ -217,6 +217,7 @@ def health_checks_of_the_wild():
 def the_root_can_answer_200():
     server = Server("--root-status", "200")
     assert [status(server.port, m)[0] for m in ("GET", "HEAD")] == [200, 200]
+    assert urllib.request.urlopen(server.url).read() == b"healthy: dynamodb.us-east-1.amazonaws.com "  # as AWS, with the space
     server.client().list_tables()
     server.stop()
 

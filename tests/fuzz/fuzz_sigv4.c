@@ -32,6 +32,19 @@ static struct str find_header(const void *context, const char *name)
 	return STR_ABSENT;
 }
 
+/* All lines of that name in one. */
+static struct str find_headers(struct arena *arena, const void *context, const char *name)
+{
+	const struct message *message = context;
+	struct str all = STR_ABSENT;
+
+	for (size_t i = 0; i < message->count; i++) {
+		if (strcasecmp(message->names[i].p, name) == 0)
+			all = str_is_set(all) ? str_printf(arena, STR_FMT "," STR_FMT, STR_ARG(all), STR_ARG(message->values[i])) : message->values[i];
+	}
+	return all;
+}
+
 /* As a server takes them from the wire: a copy that ends at a NUL. */
 static struct str text(struct arena *arena, struct str s)
 {
@@ -151,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena *arena = fuzz_arena();
 	struct message message = {.count = 0};
 	unsigned head = fuzz_byte(&input);
-	struct sigv4_request request = {.header = find_header, .context = &message};
+	struct sigv4_request request = {.header = find_header, .headers = find_headers, .context = &message, .is_at_any_path = head & 1};
 	struct err err;
 
 	for (int mode = AUTH_OPEN; mode <= AUTH_OFF && !sigv4[mode]; mode++)

@@ -9,6 +9,7 @@
 #include "tests/unit/server/sigv4_vectors.h"
 
 static struct arena *arena;
+static bool is_api; /* what is checked are requests to the API */
 
 static struct str vector_header(const void *context, const char *name)
 {
@@ -21,11 +22,25 @@ static struct str vector_header(const void *context, const char *name)
 	return STR_ABSENT;
 }
 
+/* The values of all lines of that name. */
+static struct str vector_headers(struct arena *in, const void *context, const char *name)
+{
+	const struct vector *vector = context;
+	struct str all = STR_ABSENT;
+
+	for (size_t i = 0; i < sizeof(vector->headers) / sizeof(vector->headers[0]) && vector->headers[i][0]; i++) {
+		if (strcasecmp(vector->headers[i][0], name) == 0)
+			all = str_is_set(all) ? str_printf(in, STR_FMT ",%s", STR_ARG(all), vector->headers[i][1]) : str_of(vector->headers[i][1]);
+	}
+	return all;
+}
+
 static enum code check_vector(const struct vector *vector, enum auth_mode mode, int64_t now_s, const char *secret, struct ns *ns, struct err *err)
 {
 	struct credential credentials[] = {{STR("AKIDEXAMPLE"), str_of(secret), STR_ABSENT}};
 	struct sigv4 *sigv4 = sigv4_new(mode, credentials, 1);
-	struct sigv4_request request = {str_of(vector->method), str_of(vector->path), str_of(vector->query), str_of(vector->body), vector_header, vector};
+	struct sigv4_request request = {str_of(vector->method), str_of(vector->path), str_of(vector->query), str_of(vector->body),
+					vector_header, vector_headers, vector, is_api};
 
 	*err = err_in(arena);
 	enum code code = sigv4_check(sigv4, arena, &request, now_s, ns, err);
@@ -151,11 +166,149 @@ TEST(a_region_that_is_no_text_is_refused)
 	}
 }
 
+#define SCOPE "AKIDEXAMPLE/20150830/eu-central-1/dynamodb/aws4_request"
+#define SIGNED_WITH_META(signature) \
+	"AWS4-HMAC-SHA256 Credential=" SCOPE ", SignedHeaders=host;x-amz-date;x-amz-meta;x-amz-target, Signature=" signature
+
+static struct vector with_meta(const char *authorization, const char *meta, const char *meta_again)
+{
+	struct vector vector = {.method = "POST", .path = "/", .query = "", .body = "{}",
+				.headers = {{"Host", "localhost:8000"}, {"X-Amz-Target", "DynamoDB_20120810.GetItem"},
+					    {"X-Amz-Date", "20150830T123600Z"}, {"Authorization", authorization}, {"X-Amz-Meta", meta}}};
+
+	if (meta_again) {
+		vector.headers[5][0] = "x-amz-meta";
+		vector.headers[5][1] = meta_again;
+	}
+	return vector;
+}
+
+/* Signature Version 4: the values of a header that is there several times are joined by commas. Signed by botocore 1.44.5 as "a,b c". */
+TEST(repeated_lines_are_joined)
+{
+	struct vector twice = with_meta(SIGNED_WITH_META("d944cd9b1f05a4be8a33ae4b563285a470a6842bae2e1228910a169cffdd2da0"), "a", "b   c");
+	struct err err;
+	struct ns ns;
+
+	CHECK_INT(check_vector(&twice, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), OK);
+	twice.headers[5][1] = "d";
+	CHECK_INT(check_vector(&twice, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), ERR_INVALID_SIGNATURE);
+}
+
+TEST(the_api_takes_a_signature_for_the_root_at_any_path)
+{
+	struct vector vector = with_meta(SIGNED_WITH_META("cbb014a9e67b9de520bf1ef0d7ee22852ac5d88b453f866230b35c8659072758"), "m", NULL);
+	struct err err;
+	struct ns ns;
+
+	CHECK_INT(check_vector(&vector, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), OK);
+	vector.path = "/some/where";
+	CHECK_INT(check_vector(&vector, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), ERR_INVALID_SIGNATURE);
+	is_api = true;
+	CHECK_INT(check_vector(&vector, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), OK);
+	CHECK_INT(check_vector(&vector, AUTH_VERIFY, VECTOR_TIME, "another", &ns, &err), ERR_INVALID_SIGNATURE);
+	CHECK(str_contains(err.message, STR("should have been\n'POST\n/\n\n")));
+	is_api = false;
+}
+
+/* What each authorization is answered under open and under verify; NULL: it is let in. */
+TEST(authorizations_and_their_answers)
+{
+#define ALL_MISSING "Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' parameter. " \
+		    "Authorization header requires 'SignedHeaders' parameter. "
+#define AUTH(algorithm, scope, names) algorithm " Credential=" scope ",SignedHeaders=" names ",Signature=0"
+	/* AWS: dynalite's source and tests (connections) note these of DynamoDB, the two of time ScyllaDB's Alternator tests (test_authorization). */
+	static const struct {
+		const char *authorization, *date, *open, *verify;
+	} cases[] = {
+		{"AWS4-", "d", ALL_MISSING "Authorization=AWS4-", ALL_MISSING "Authorization=AWS4-"},
+		{"AWS4- Signature=b Credential=a", "d", "Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b Credential=a",
+		 "Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b Credential=a"},
+		{"AWS4- Signature=b,Credential=a", "d", "Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b,Credential=a",
+		 "Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b,Credential=a"},
+		{"AWS4-HMAC-SHA256 Signature=b,    Credential,    SignedHeaders", "d",
+		 "'Credential' not a valid key=value pair (missing equal-sign) in Authorization header: 'AWS4-HMAC-SHA256 Signature=b,    Credential,    "
+		 "SignedHeaders'.",
+		 "'Credential' not a valid key=value pair (missing equal-sign) in Authorization header: 'AWS4-HMAC-SHA256 Signature=b,    Credential,    "
+		 "SignedHeaders'."},
+		{AUTH("AWS4-HMAC-SHA256", SCOPE, "host"), "201", NULL, "Date must be in ISO-8601 'basic format'. Got '201'. See http://en.wikipedia.org/wiki/ISO_8601"},
+		{"AWS4-HMAC-SHA256 Credential=alternator/2/3/4/aws4_request SignedHeaders=x-amz-date;host Signature=123", "20130301T000000Z", NULL,
+		 "Signature expired: 20130301T000000Z is now earlier than 20150830T122100Z (20150830T123600Z - 15 min.)"},
+		{"AWS4-HMAC-SHA256 Credential=alternator/2/3/4/aws4_request SignedHeaders=x-amz-date;host Signature=123", "30200101T010101Z", NULL,
+		 "Signature not yet current: 30200101T010101Z is still later than 20150830T125100Z (20150830T123600Z + 15 min.)"},
+		{AUTH("AWS4-HMAC-SHA25", "a/b/c/d/e", "x-amz-date"), "20150830T123600Z", NULL,
+		 "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."},
+		{AUTH("AWS4-HMAC-SHA256", "a/b/c/d/e", ""), "20150830T123600Z", NULL,
+		 "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."},
+		{AUTH("AWS4-HMAC-SHA25", "a/b/c/d/e", "Host"), "20150830T123600Z", NULL,
+		 "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA25' (only AWS4-HMAC-SHA256 for now). "},
+		{AUTH("AWS4-HMAC-SHA256", "a/b/c/d", "host"), "20150830T123600Z",
+		 "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got 'a/b/c/d'",
+		 "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got 'a/b/c/d'"},
+		{AUTH("AWS4-HMAC-SHA256", "a/b/c/d/e/", "host"), "20150830T123600Z", NULL,
+		 "Credential should be scoped to correct service: 'dynamodb'. Credential should be scoped with a valid terminator: 'aws4_request', not 'e'. "
+		 "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: 'b' != '20150830', from '20150830T123600Z'."},
+		{AUTH("AWS4-HMAC-SHA256", "a/20150830/c/dynamodb/aws4_request", "host"), "20150830T123600Z", NULL,
+		 "The security token included in the request is invalid."},
+	};
+	struct err err;
+	struct ns ns;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (enum auth_mode mode = AUTH_OPEN; mode <= AUTH_VERIFY; mode++) {
+			const char *wanted = mode == AUTH_OPEN ? cases[i].open : cases[i].verify;
+			struct vector vector = {.method = "POST", .path = "/", .query = "", .body = "{}",
+						.headers = {{"Authorization", cases[i].authorization}, {"X-Amz-Date", cases[i].date}}};
+			enum code code = check_vector(&vector, mode, VECTOR_TIME, VECTOR_SECRET, &ns, &err);
+
+			CHECK_INT(code == OK, wanted == NULL);
+			if (wanted && code != OK)
+				CHECK_STR(err.message, wanted);
+		}
+	}
+}
+
+TEST(parts_of_a_query_that_are_missing)
+{
+#define QUERY_LACKS(name) "AWS query-string parameters must include '" name "'. "
+	static const struct {
+		const char *query, *authorization;
+		enum code code;
+		const char *message;
+	} cases[] = {
+		{"X-Amz-Algorith", "X", ERR_MISSING_AUTH_TOKEN, "Request is missing Authentication Token"},
+		{"X-Amz-Credential=a&X-Amz-Signature=b&X-Amz-SignedHeaders=c&X-Amz-Date=d", NULL, ERR_MISSING_AUTH_TOKEN, "Request is missing Authentication Token"},
+		{"X-Amz-Algorithm", "X", ERR_INVALID_SIGNATURE, "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."},
+		{"X-Amz-Algorithm", NULL, ERR_INCOMPLETE_SIGNATURE,
+		 QUERY_LACKS("X-Amz-Algorithm") QUERY_LACKS("X-Amz-Credential") QUERY_LACKS("X-Amz-Signature") QUERY_LACKS("X-Amz-SignedHeaders")
+			 QUERY_LACKS("X-Amz-Date") "Re-examine the query-string parameters."},
+		{"X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Signature=c&X-Amz-Date=d", NULL, ERR_INCOMPLETE_SIGNATURE,
+		 QUERY_LACKS("X-Amz-SignedHeaders") "Re-examine the query-string parameters."},
+	};
+	struct err err;
+	struct ns ns;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vector vector = {.method = "POST", .path = "/", .query = cases[i].query, .body = "{}"};
+
+		if (cases[i].authorization) {
+			vector.headers[0][0] = "Authorization";
+			vector.headers[0][1] = cases[i].authorization;
+		}
+		for (enum auth_mode mode = AUTH_OPEN; mode <= AUTH_VERIFY; mode++) {
+			CHECK_INT(check_vector(&vector, mode, VECTOR_TIME, VECTOR_SECRET, &ns, &err), cases[i].code);
+			CHECK_STR(err.message, cases[i].message);
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(signatures_of_botocore_hold), TEST_CASE(wrong_signatures_do_not), TEST_CASE(presigned_urls_are_good_for_a_week), TEST_CASE(what_is_missing_is_named),
 		TEST_CASE(open_takes_any_key_and_names_the_account), TEST_CASE(a_region_that_is_no_text_is_refused),
+		TEST_CASE(repeated_lines_are_joined), TEST_CASE(the_api_takes_a_signature_for_the_root_at_any_path),
+		TEST_CASE(authorizations_and_their_answers), TEST_CASE(parts_of_a_query_that_are_missing),
 	};
 
 	arena = arena_new(1 << 20);
