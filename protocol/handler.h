@@ -22,7 +22,6 @@ struct call {
 	struct arena *arena;
 	struct ns ns;
 	int64_t now_ms;
-	size_t body_size;
 	struct str host; /* the request's Host header, or absent */
 	struct units consumed; /* capacity so far, whether the response tells it or not */
 	struct json_out out;

@@ -48,7 +48,7 @@ static size_t unique(struct arena *arena, const struct str *names, size_t n, str
 }
 
 /* The names by bucket; those of one bucket stay in their order. */
-static const struct str *by_bucket(struct arena *arena, const struct str *names, size_t n, size_t buckets)
+static struct str *by_bucket(struct arena *arena, const struct str *names, size_t n, size_t buckets)
 {
 	struct str *sorted = ARENA_ARRAY(arena, struct str, n + 1);
 	size_t *at = ARENA_ARRAY(arena, size_t, buckets + 1); /* where the bucket's next name goes */
@@ -62,15 +62,23 @@ static const struct str *by_bucket(struct arena *arena, const struct str *names,
 	return sorted;
 }
 
+struct str *java_order(struct arena *arena, const struct str *names, size_t n, bool is_sized, size_t *count)
+{
+	struct str *all;
+	size_t buckets = is_sized ? 1 : BUCKETS;
+
+	*count = unique(arena, names, n, &all);
+	while ((is_sized && buckets < *count) || *count * 4 > buckets * 3)
+		buckets *= 2;
+	return by_bucket(arena, all, *count, buckets);
+}
+
 struct str java_order_list(struct arena *arena, const struct str *names, size_t n, bool is_sized)
 {
 	struct buf list = buf_in(arena);
-	struct str *all;
-	size_t count = unique(arena, names, n, &all), buckets = is_sized ? 1 : BUCKETS;
+	size_t count;
+	const struct str *sorted = java_order(arena, names, n, is_sized, &count);
 
-	while ((is_sized && buckets < count) || count * 4 > buckets * 3)
-		buckets *= 2;
-	const struct str *sorted = by_bucket(arena, all, count, buckets);
 	for (size_t i = 0; i < count; i++)
 		buf_printf(&list, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(sorted[i]));
 	return buf_str(&list);

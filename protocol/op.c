@@ -5,6 +5,7 @@
 #include "protocol/handler.h"
 #include "protocol/messages.h"
 #include "protocol/partiql/partiql.h"
+#include "protocol/serde.h"
 #include "storage/write.h"
 
 #define CONFLICTS_MAX 10 /* times an operation is run again */
@@ -150,8 +151,13 @@ static enum code gate_json(struct passage *passage, struct err *err)
 static enum code gate_shape(struct passage *passage, struct err *err)
 {
 	struct shape_bound bound;
-	enum code code = shape_bind(passage->request->arena, passage->op->input, passage->op->surface, passage->json, &bound, err);
+	enum code code = OK;
 
+	if (passage->op->surface == SURFACE_SEARCH)
+		code = serde_check(passage->op->input, passage->json, passage->request->body, err);
+	if (code != OK)
+		return code;
+	code = shape_bind(passage->request->arena, passage->op->input, passage->op->surface, passage->json, &bound, err);
 	passage->input = bound.input;
 	passage->call.value_err = bound.value_err;
 	passage->call.late_err = bound.late_err;
@@ -271,7 +277,7 @@ void op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .host = request->host, .body_size = request->body.n},
+		.call = {.service = service, .arena = request->arena, .host = request->host},
 	};
 	struct err err = err_in(request->arena);
 	enum code code = OK;

@@ -287,7 +287,7 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, enum surfac
 
 	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = surface == SURFACE_OLDER};
 	enum code code = walk_request(arena, shape, json, out, &is_unread, err);
-	if (code != OK || out->is_older || !is_unread)
+	if (code != OK || out->is_older || !is_unread || surface == SURFACE_SEARCH)
 		return code;
 	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
 	return walk_request(arena, shape, json, out, &is_unread, err);

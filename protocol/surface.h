@@ -22,10 +22,11 @@
 #include "core/err.h"
 
 enum surface {
-	SURFACE_OLDER, /* the older layer */
-	SURFACE_READ,  /* the newer layer, all bare */
-	SURFACE_QUERY, /* the newer layer, ERR_SELECT in the envelope */
-	SURFACE_WRITE, /* the newer layer, ERR_REQUEST in the envelope */
+	SURFACE_OLDER,  /* the older layer */
+	SURFACE_READ,   /* the newer layer, all bare */
+	SURFACE_QUERY,  /* the newer layer, ERR_SELECT in the envelope */
+	SURFACE_WRITE,  /* the newer layer, ERR_REQUEST in the envelope */
+	SURFACE_SEARCH, /* SearchVectors, a service of its own: serde.h checks types, the operation the rest; all bare */
 	SURFACE_COUNT,
 };
 

@@ -8,7 +8,6 @@
 #include "core/err.h"
 
 #define INVALID_INDEX "One or more parameter values were invalid: "
-#define INVALID_MEMBER "1 validation error detected: Value at '%s' failed to satisfy constraint: Member must have length "
 
 /* CreateTable and UpdateTable */
 #define MSG_VECTOR_BILLING ERR_VALIDATION, INVALID_INDEX "Vector indexes are only supported for PAY_PER_REQUEST tables"
@@ -48,9 +47,16 @@
 #define MSG_VECTOR_SCAN ERR_VALIDATION, "Scan operation not supported on this index type"
 
 /* SearchVectors: it is another service behind one name, whose messages do not show the value met */
-#define MSG_SEARCH_FIELD ERR_VALIDATION, "missing field `%s` at line 1 column %zu"
-#define MSG_SEARCH_SHORT ERR_VALIDATION, INVALID_MEMBER "greater than or equal to %d"
-#define MSG_SEARCH_LONG ERR_VALIDATION, INVALID_MEMBER "less than or equal to %d"
+#define MSG_SEARCH_FIELD ERR_VALIDATION, "missing field `%s` at line %zu column %zu"
+#define MSG_SEARCH_READ_TYPE ERR_SERIALIZATION, "invalid type: " STR_FMT ", expected %s at line %zu column %zu"
+#define MSG_SEARCH_READ_VALUE ERR_VALIDATION, "invalid value: " STR_FMT ", expected %s at line %zu column %zu"
+#define SEARCH_VALUE "Value '" STR_FMT "' at '%s' failed to satisfy constraint: Member must "
+#define MSG_SEARCH_NAME_SHORT ERR_VALIDATION, SEARCH_VALUE "have length greater than or equal to 3"
+#define MSG_SEARCH_NAME_LONG ERR_VALIDATION, SEARCH_VALUE "have length less than or equal to 255"
+#define MSG_SEARCH_NAME ERR_VALIDATION, SEARCH_VALUE "satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
+#define MSG_SEARCH_CAPACITY ERR_VALIDATION, SEARCH_VALUE "satisfy enum value set: [INDEXES, TOTAL, NONE]"
+#define SEARCH_MEMBER "Value at '%s' failed to satisfy constraint: Member must have %s %s than or equal to %d"
+#define MSG_SEARCH_MEMBERS ERR_VALIDATION, "%u validation error%s detected: " STR_FMT
 #define MSG_SEARCH_TOP \
 	ERR_VALIDATION, "Provided TopK value '%lld' is out of valid range. The value must be between 1 and %d inclusive"
 #define MSG_SEARCH_VECTOR                                                                                              \

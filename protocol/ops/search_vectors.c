@@ -10,32 +10,68 @@
 #include "storage/messages.h"
 #include "storage/vector.h"
 
-#define INDEX_NAME_MIN 3
-#define INDEX_NAME_MAX 255
+#define NAME_MIN 3
+#define NAME_MAX_LENGTH 255
 #define REQUEST_BYTES_MIN 1024 /* a search is billed. Source: recorded answers of AWS */
 
-/* Each member that the request cannot do without, then their lengths. */
-static enum code check_members(const struct call *call, const struct search_vectors_input *input, struct err *err)
-{
-	const char *missing = !str_is_set(input->table_name)   ? "TableName"
-			      : !str_is_set(input->index_name) ? "IndexName"
-			      : !input->search_vector.v        ? "SearchVector"
-			      : !input->top_k.is_set           ? "TopK"
-							       : NULL;
+/* The broken constraints of the members, listed without the values. */
+struct members {
+	struct buf list;
+	unsigned count;
+};
 
-	if (missing)
-		return err_set(err, MSG_SEARCH_FIELD, missing, call->body_size);
-	if (input->index_name.n < INDEX_NAME_MIN)
-		return err_set(err, MSG_SEARCH_SHORT, "IndexName", INDEX_NAME_MIN);
-	if (input->index_name.n > INDEX_NAME_MAX)
-		return err_set(err, MSG_SEARCH_LONG, "IndexName", INDEX_NAME_MAX);
-	if (input->search_vector.n == 0)
-		return err_set(err, MSG_SEARCH_SHORT, "SearchVector", 1);
-	if (input->search_vector.n > VECTOR_DIMENSIONS_MAX)
-		return err_set(err, MSG_SEARCH_LONG, "SearchVector", VECTOR_DIMENSIONS_MAX);
-	if (input->top_k.value > VECTOR_TOP_MAX)
-		return err_set(err, MSG_SEARCH_TOP, (long long)input->top_k.value, VECTOR_TOP_MAX);
-	return OK;
+static void check_member(struct members *members, const char *name, const char *what, size_t value, size_t min, size_t max)
+{
+	bool is_less = value < min;
+
+	if (!is_less && value <= max)
+		return;
+	buf_printf(&members->list, "%s" SEARCH_MEMBER, members->count++ ? "; " : "", name, what, is_less ? "greater" : "less", (int)(is_less ? min : max));
+}
+
+static enum code refuse_members(const struct members *members, struct err *err)
+{
+	return err_set(err, MSG_SEARCH_MEMBERS, members->count, members->count > 1 ? "s" : "", STR_ARG(buf_str(&members->list)));
+}
+
+/* Bare, the first that is broken. */
+static enum code check_table_name(struct str name, struct err *err)
+{
+	if (str_starts_with(name, STR("arn:")) || call_is_name(name))
+		return OK;
+	if (name.n < NAME_MIN)
+		return err_set(err, MSG_SEARCH_NAME_SHORT, STR_ARG(name), "tableName");
+	if (name.n > NAME_MAX_LENGTH)
+		return err_set(err, MSG_SEARCH_NAME_LONG, STR_ARG(name), "tableName");
+	return err_set(err, MSG_SEARCH_NAME, STR_ARG(name), "tableName");
+}
+
+static enum code check_capacity(struct str wanted, struct err *err)
+{
+	if (!str_is_set(wanted) || str_eq(wanted, STR("INDEXES")) || str_eq(wanted, STR("TOTAL")) || str_eq(wanted, STR("NONE")))
+		return OK;
+	return err_set(err, MSG_SEARCH_CAPACITY, STR_ARG(wanted), "returnConsumedCapacity");
+}
+
+/* What the members alone must be, in AWS's order; serde.h has checked their types, and that the required ones are there. */
+static enum code check_members(const struct search_vectors_input *input, struct err *err)
+{
+	struct members members = {.list = buf_in(err->arena)};
+
+	check_member(&members, "TableName", "length", input->table_name.n, 1, SIZE_MAX);
+	if (members.count)
+		return refuse_members(&members, err);
+	check_member(&members, "IndexName", "length", input->index_name.n, NAME_MIN, NAME_MAX_LENGTH);
+	check_member(&members, "SearchVector", "length", input->search_vector.n, 1, VECTOR_DIMENSIONS_MAX);
+	check_member(&members, "TopK", "value", input->top_k.value < 1 ? 0 : (size_t)input->top_k.value, 1, SIZE_MAX);
+	if (members.count)
+		return refuse_members(&members, err);
+	enum code code = check_table_name(input->table_name, err);
+	if (!code)
+		code = check_capacity(input->return_consumed_capacity, err);
+	if (!code && input->top_k.value > VECTOR_TOP_MAX)
+		code = err_set(err, MSG_SEARCH_TOP, (long long)input->top_k.value, VECTOR_TOP_MAX);
+	return code;
 }
 
 /* Whether the condition is equalities of a path and a value, joined by AND, and nothing else. */
@@ -218,7 +254,7 @@ static enum code write_item(struct call *call, const struct index *index, const 
 	return OK;
 }
 
-static enum code respond(struct call *call, const struct vector_search *search, const struct projection *projection, int wanted, struct err *err)
+static enum code respond(struct call *call, const struct vector_search *search, const struct projection *projection, struct str wanted, struct err *err)
 {
 	struct json_out *out = &call->out;
 	enum code code = OK;
@@ -235,7 +271,7 @@ static enum code respond(struct call *call, const struct vector_search *search, 
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
-	if (wanted == RETURN_CONSUMED_CAPACITY_TOTAL || wanted == RETURN_CONSUMED_CAPACITY_INDEXES) {
+	if (str_eq(wanted, STR("TOTAL")) || str_eq(wanted, STR("INDEXES"))) {
 		json_out_name(out, STR("ConsumedCapacity"));
 		json_out_open(out, '{');
 		json_out_name(out, STR("VectorSearchRequestBytes"));
@@ -251,7 +287,7 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 	float *query = ARENA_ARRAY(call->arena, float, input->search_vector.n);
 	struct vector_search search = {.query = query, .top = (unsigned)input->top_k.value};
 	struct expressions expressions = {0};
-	enum code code = check_members(call, input, err);
+	enum code code = check_members(input, err);
 
 	if (code == OK)
 		code = parse(call, input, query, &expressions, err);

@@ -1,0 +1,20 @@
+/*
+ * serde - what SearchVectors says of members of a wrong type. AWS runs it as a service of its own, whose reader of JSON is Rust's serde: it
+ * stops at the first member that it cannot take, in the order of the text, and quotes what it met and where.
+ * Source: recorded answers of eu-west-2 and us-east-1, 9 and 23 October 2026.
+ */
+#ifndef DYNALITH_PROTOCOL_SERDE_H
+#define DYNALITH_PROTOCOL_SERDE_H
+
+#include "core/err.h"
+#include "core/str.h"
+#include "protocol/json.h"
+#include "protocol/shapes.h"
+
+/*
+ * Checks the members of the request, an object whose text is `body`. ERR_SERIALIZATION: "invalid type: null, expected a string at line 1
+ * column 32"; ERR_VALIDATION where a required member is missing or an integer has more than 32 bits.
+ */
+enum code serde_check(const struct shape *shape, const struct json *request, struct str body, struct err *err) WARN_UNUSED;
+
+#endif
