@@ -6,7 +6,7 @@
 #define ARN_OR "arn:|"     /* begins the pattern of what may be an ARN instead */
 #define CONSTRAINTS_MAX 10 /* errors that AWS lists at most */
 
-/* The stages of the newer layer; the older one has the first only. */
+/* The stages of the newer layer; the older one has the first two. */
 enum { STAGE_FIRST, STAGE_NAME, STAGE_MEMBERS, STAGE_SECOND, STAGE_THIRD, STAGE_FOURTH, STAGE_LATE };
 
 enum wording {
@@ -14,6 +14,7 @@ enum wording {
 	WORDS_BARE,   /* without the envelope */
 	WORDS_SILENT, /* the value is not told: "Value at 'Limit'" */
 	WORDS_FIXED,  /* MSG_RETURN_VALUES_ENUM, whatever the value */
+	WORDS_ABSENT, /* TEXT_PARAMETER_REQUIRED, bare */
 };
 
 /*
@@ -39,10 +40,14 @@ static const struct rule {
 
 static const struct rule *rule_of(const struct walk *walk, const struct place *place, struct str value)
 {
-	static const struct rule older = {.stage = STAGE_FIRST}, usual = {.stage = STAGE_MEMBERS};
+	static const struct rule older = {.stage = STAGE_NAME}, usual = {.stage = STAGE_MEMBERS};
+	/* the older layer: before all others it tells that CreateTable names no table */
+	static const struct rule no_table = {.stage = STAGE_FIRST, .wording = WORDS_ABSENT};
 
 	if (walk->is_older)
-		return &older;
+		return walk->input == &shape_create_table_input && !place->parent && !str_is_set(value) && str_eq(place->name, STR("TableName"))
+			       ? &no_table
+			       : &older;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && !place->parent; i++) {
 		const struct rule *rule = &rules[i];
 
@@ -89,7 +94,7 @@ static struct buf *room_for(struct walk *walk, const struct rule *rule)
 	if (told->count > 0 && rule->stage < told->stage)
 		*told = (struct constraints){.text = buf_in(walk->arena)};
 	told->stage = rule->stage;
-	told->is_bare = rule->wording == WORDS_BARE;
+	told->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT;
 	if (told->count++ > 0)
 		buf_add_lit(&told->text, "; ");
 	return &told->text;
@@ -105,6 +110,10 @@ void shape_breach(struct walk *walk, const struct place *place, struct str value
 		return;
 	if (rule->wording == WORDS_FIXED) {
 		buf_add_lit(text, TEXT_RETURN_VALUES);
+		return;
+	}
+	if (rule->wording == WORDS_ABSENT) {
+		buf_printf(text, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name));
 		return;
 	}
 	if (rule->wording == WORDS_SILENT) {
@@ -150,6 +159,28 @@ static bool matches(const char *pattern, struct str s)
 	return s.n > 0;
 }
 
+/* The operations on items whose table is a member of the request. */
+static bool is_of_items(const struct walk *walk)
+{
+	static const struct shape *const inputs[] = {
+		&shape_put_item_input, &shape_get_item_input, &shape_update_item_input, &shape_delete_item_input, &shape_query_input, &shape_scan_input,
+	};
+
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+		if (walk->input == inputs[i])
+			return true;
+	}
+	return false;
+}
+
+/* AWS: of the names of tables and indexes the operations on tables tell the length before the letters, an empty one too. */
+static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
+{
+	shape_check_length(walk, shape, place, name, utf8_utf16_length(name));
+	if (!matches(pattern, name))
+		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
+}
+
 /* A table's name. AWS: the newer layer tells its length or else its letters, but of UpdateItem's both. */
 static void check_table(struct walk *walk, const struct shape *shape, const struct place *place, struct str name)
 {
@@ -159,6 +190,10 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 
 	if (str_starts_with(name, STR("arn:")))
 		return;
+	if (walk->is_older && !place->parent && !is_of_items(walk)) {
+		check_name(walk, shape, place, name, pattern);
+		return;
+	}
 	if (name.n == 0) {
 		shape_breach(walk, place, name, "Member must have length greater than or equal to 1");
 		return;
@@ -172,6 +207,10 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 {
 	if (shape->pattern && strncmp(shape->pattern, ARN_OR, sizeof(ARN_OR) - 1) == 0) {
 		check_table(walk, shape, place, text);
+		return;
+	}
+	if (walk->is_older && strcmp(shape->name, "IndexName") == 0) {
+		check_name(walk, shape, place, text, shape->pattern);
 		return;
 	}
 	if (shape->pattern && !matches(shape->pattern, text))

@@ -9,7 +9,6 @@
 
 #define INVALID "One or more parameter values were invalid: "
 
-#define MSG_TABLE_NAME_REQUIRED ERR_VALIDATION, "%s", "The parameter 'TableName' is required but was not present in the request"
 #define MSG_TABLE_EXISTS ERR_RESOURCE_IN_USE, "Table already exists: " STR_FMT
 #define IN_USE "Attempt to change a resource which is still in use: "
 #define MSG_TABLE_IN_USE ERR_RESOURCE_IN_USE, IN_USE "Table is being %s: " STR_FMT
@@ -26,7 +25,6 @@
 #define MSG_TABLE_PROTECTED                                                                                                        \
 	ERR_VALIDATION, "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection " \
 			"first."
-#define MSG_KEYS_REQUIRED ERR_VALIDATION, "%s", "No defined key schema.  A key schema containing at least a hash key must be defined for all tables"
 #define MSG_KEYS_MANY                                                                                                    \
 	ERR_VALIDATION, "1 validation error detected: Value '[" STR_FMT "]' at '" STR_FMT "' failed to satisfy constraint: " \
 			"Member must have length less than or equal to %u"
@@ -82,6 +80,8 @@
 #define MSG_UNITS_INDEX_LIMIT                                                                                          \
 	ERR_LIMIT_EXCEEDED, "The requested %s for index " STR_FMT ", %lld, is above the per index maximum for the account " \
 			    "in " STR_FMT ". Per index maximum: %d. " MORE_UNITS
+#define MSG_UNITS_BOUND ERR_VALIDATION, "Given value %lld for %s is out of bounds"
+#define MSG_UNITS_INDEX_BOUND ERR_VALIDATION, "Given value %lld for %s is out of bounds for index " STR_FMT
 #define MSG_THROUGHPUT_LIMIT                                                                                             \
 	ERR_LIMIT_EXCEEDED, "Subscriber limit exceeded: Requested %s for " STR_FMT " exceeds TableMax%sCapacityUnits of " \
 			    "the account in region " STR_FMT

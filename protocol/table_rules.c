@@ -74,6 +74,15 @@ static struct str list_keys(struct arena *arena, const struct key_schema_input *
 	return java_order_list(arena, names, input->n, true);
 }
 
+static bool in_keys(const struct key_schema_input *input, struct str name)
+{
+	for (size_t i = 0; i < input->n; i++) {
+		if (str_eq(input->v[i].attribute_name, name))
+			return true;
+	}
+	return false;
+}
+
 static enum code too_many_keys(struct arena *arena, const struct key_schema_input *input, struct str place, unsigned limit, struct err *err)
 {
 	struct buf list = buf_in(arena);
@@ -84,11 +93,8 @@ static enum code too_many_keys(struct arena *arena, const struct key_schema_inpu
 	return err_set(err, MSG_KEYS_MANY, STR_ARG(buf_str(&list)), STR_ARG(place), limit);
 }
 
-/* AWS answers of a table's keys in other words than of an index's. */
-static enum code check_twice(const struct key_schema_input *input, unsigned each, struct err *err)
+static enum code check_twice(const struct key_schema_input *input, struct err *err)
 {
-	if (each == 1 && input->n == 2 && str_eq(input->v[0].attribute_name, input->v[1].attribute_name))
-		return err_set(err, MSG_KEYS_UNDEFINED);
 	if (input->n == 2 && input->v[1].key_type == KEY_TYPE_RANGE && str_eq(input->v[0].attribute_name, input->v[1].attribute_name))
 		return err_set(err, MSG_KEYS_SAME);
 	struct rules_seen seen = rules_seen_new(err->arena, input->n);
@@ -108,7 +114,7 @@ static enum code check_order(const struct key_schema_input *input, unsigned each
 		return err_set(err, MSG_KEYS_FIRST);
 	if (each == 1 && input->n > 1 && input->v[1].key_type != KEY_TYPE_RANGE)
 		return err_set(err, MSG_KEYS_SECOND);
-	enum code code = check_twice(input, each, err);
+	enum code code = check_twice(input, err);
 	for (size_t i = 0; i < input->n && code == OK; i++) {
 		if (input->v[i].key_type == KEY_TYPE_HASH && counts[1] > 0)
 			return err_set(err, MSG_KEYS_ORDER);
@@ -121,25 +127,41 @@ static enum code check_order(const struct key_schema_input *input, unsigned each
 	return code;
 }
 
-/* Keys of a table or index. */
-static enum code read_keys(struct table *table, const struct key_schema_input *input, unsigned each, struct str place, struct key_schema *keys,
-			   struct err *err)
+static size_t count_distinct(struct arena *arena, const struct key_schema_input *input)
 {
-	if (input->n == 0)
-		return err_set(err, MSG_KEYS_REQUIRED);
-	if (each == 1 && input->n > 2)
-		return too_many_keys(table->arena, input, place, 2, err);
-	enum code code = check_order(input, each, err);
+	struct rules_seen seen = rules_seen_new(arena, input->n);
+	size_t count = 0;
+
+	for (size_t i = 0; i < input->n; i++)
+		count += rules_seen_add(&seen, input->v[i].attribute_name);
+	return count;
+}
+
+/* AWS lists a key's names where there are as many definitions as the key has attributes, and otherwise tells only that one lacks. */
+static enum code check_defined(const struct table *table, const struct key_schema_input *input, struct err *err)
+{
+	for (size_t i = 0; i < input->n; i++) {
+		if (definition(table, input->v[i].attribute_name))
+			continue;
+		return table->definition_count < count_distinct(err->arena, input)
+			       ? err_set(err, MSG_KEYS_UNDEFINED)
+			       : err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
+	}
+	return OK;
+}
+
+/* Keys of a table or index: first whether they are defined, then whether they are keys. */
+static enum code read_keys(struct table *table, const struct key_schema_input *input, unsigned each, struct key_schema *keys, struct err *err)
+{
+	enum code code = check_defined(table, input, err);
+
+	if (code == OK)
+		code = check_order(input, each, err);
 	*keys = (struct key_schema){0};
 	for (size_t i = 0; i < input->n && code == OK; i++) {
 		const struct key_schema_element *element = &input->v[i];
-		const struct key_attribute *known = definition(table, element->attribute_name);
 
-		if (!known)
-			return table->definition_count < input->n
-				       ? err_set(err, MSG_KEYS_UNDEFINED)
-				       : err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
-		keys->attributes[i] = *known;
+		keys->attributes[i] = *definition(table, element->attribute_name);
 		*(element->key_type == KEY_TYPE_HASH ? &keys->hash_count : &keys->range_count) += 1;
 	}
 	return code;
@@ -203,18 +225,17 @@ static enum code add_local(struct table *table, const struct local_secondary_ind
 	enum code code = append_index(table, input->index_name, &index, err);
 
 	if (code == OK)
-		code = read_keys(table, &input->key_schema, 1, STR("localSecondaryIndexes.1.member.keySchema"), &index->keys, err);
-	if (code == OK)
-		code = read_projection(table, input->projection, index, err);
+		code = read_keys(table, &input->key_schema, 1, &index->keys, err);
 	if (code != OK)
 		return code;
-	if (table->keys.range_count == 0)
-		return err_set(err, MSG_INDEX_RANGE_TABLE);
 	if (index->keys.range_count == 0)
 		return err_set(err, MSG_INDEX_RANGE, STR_ARG(index->name));
 	if (!str_eq(index->keys.attributes[0].name, table->keys.attributes[0].name))
 		return err_set(err, MSG_INDEX_HASH, STR_ARG(index->name), STR_ARG(index->keys.attributes[0].name),
 			       STR_ARG(table->keys.attributes[0].name));
+	code = read_projection(table, input->projection, index, err);
+	if (code != OK)
+		return code;
 	index->is_local = true;
 	index->size = size_counter_new();
 	table->index_count++;
@@ -233,7 +254,7 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 		return err_set(err, MSG_INDEX_LIMIT_GLOBAL, GLOBAL_INDEXES_MAX);
 	enum code code = append_index(table, input->index_name, &index, err);
 	if (code == OK)
-		code = read_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, STR("globalSecondaryIndexes.1.member.keySchema"), &index->keys, err);
+		code = read_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, &index->keys, err);
 	if (code == OK)
 		code = read_projection(table, input->projection, index, err);
 	if (code != OK)
@@ -411,18 +432,38 @@ void table_rules_prune(struct table *table)
 	table->definition_count = kept;
 }
 
-static enum code check_definitions_used(const struct table *table, struct err *err)
+/* Whether a definition of the request is a key of it, or in a search schema. */
+static bool is_asked(const struct create_table_input *input, struct str name)
+{
+	bool found = in_keys(&input->key_schema, name);
+
+	for (size_t i = 0; i < input->local_secondary_indexes.n && !found; i++)
+		found = in_keys(&input->local_secondary_indexes.v[i].key_schema, name);
+	for (size_t i = 0; i < input->global_secondary_indexes.n && !found; i++)
+		found = in_keys(&input->global_secondary_indexes.v[i].key_schema, name);
+	for (size_t i = 0; i < input->vector_indexes.n && !found; i++) {
+		const struct search_schema *schema = &input->vector_indexes.v[i].search_schema;
+
+		found = str_eq(input->vector_indexes.v[i].vector_attribute->attribute_name, name); /* refused in other words */
+		for (size_t k = 0; k < schema->n && !found; k++)
+			found = str_eq(schema->v[k].attribute_name, name);
+	}
+	return found;
+}
+
+/* AWS: before the indexes' other rules, so that one definition too many hides what else is wrong with them. */
+static enum code check_definitions_used(const struct create_table_input *input, const struct table *table, struct err *err)
 {
 	struct str *used = ARENA_ARRAY(table->arena, struct str, table->definition_count + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < table->definition_count; i++) {
-		if (is_used(table, table->definitions[i].name))
+		if (is_asked(input, table->definitions[i].name))
 			used[count++] = table->definitions[i].name;
 	}
 	if (count == table->definition_count)
 		return OK;
-	if (table_index_total(table) == 0)
+	if (input->local_secondary_indexes.n + input->global_secondary_indexes.n + input->vector_indexes.n == 0)
 		return err_set(err, MSG_DEFINITIONS_COUNT);
 	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(table)),
 		       STR_ARG(java_order_list(table->arena, used, count, false)));
@@ -518,7 +559,22 @@ enum code table_rules_class(struct str name, struct err *err)
 	return is_known ? OK : err_set(err, MSG_TABLE_CLASS);
 }
 
-static enum code read_indexes(const struct create_table_input *input, struct table *table, struct err *err)
+/* AWS: a constraint, although the lists of a global index are longer. */
+static enum code check_key_counts(const struct create_table_input *input, struct arena *arena, struct err *err)
+{
+	if (input->key_schema.n > 2)
+		return too_many_keys(arena, &input->key_schema, STR("keySchema"), 2, err);
+	for (size_t i = 0; i < input->local_secondary_indexes.n; i++) {
+		const struct key_schema_input *keys = &input->local_secondary_indexes.v[i].key_schema;
+
+		if (keys->n > 2)
+			return too_many_keys(arena, keys, str_printf(arena, "localSecondaryIndexes.%zu.member.keySchema", i + 1), 2, err);
+	}
+	return OK;
+}
+
+/* The definitions that the indexes need, and no others. */
+static enum code check_index_definitions(const struct create_table_input *input, const struct table *table, struct err *err)
 {
 	const struct local_secondary_index_list *locals = &input->local_secondary_indexes;
 	const struct global_secondary_index_list *globals = &input->global_secondary_indexes;
@@ -529,6 +585,21 @@ static enum code read_indexes(const struct create_table_input *input, struct tab
 	if (globals->v && globals->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexes");
 	assert((locals->v || locals->n == 0) && (globals->v || globals->n == 0));
+	if (locals->n > 0 && table->keys.range_count == 0)
+		return err_set(err, MSG_INDEX_RANGE_TABLE);
+	for (size_t i = 0; i < locals->n && code == OK; i++)
+		code = check_defined(table, &locals->v[i].key_schema, err);
+	for (size_t i = 0; i < globals->n && code == OK; i++)
+		code = check_defined(table, &globals->v[i].key_schema, err);
+	return code == OK ? check_definitions_used(input, table, err) : code;
+}
+
+static enum code read_indexes(const struct create_table_input *input, struct table *table, struct err *err)
+{
+	const struct local_secondary_index_list *locals = &input->local_secondary_indexes;
+	const struct global_secondary_index_list *globals = &input->global_secondary_indexes;
+	enum code code = OK;
+
 	if (locals->n > LOCAL_INDEXES_MAX)
 		return err_set(err, MSG_INDEX_LIMIT_LOCAL, LOCAL_INDEXES_MAX);
 	for (size_t i = 0; i < locals->n && code == OK; i++)
@@ -573,17 +644,22 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 
 	if (str_is_set(input->global_table_source_arn) || input->global_table_settings_replication_mode)
 		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
-	code = read_billing(input, table, err);
+	code = check_key_counts(input, table->arena, err);
+	if (code == OK)
+		code = read_billing(input, table, err);
 	if (code == OK)
 		code = table_rules_define(table, &input->attribute_definitions, err);
+	/* AWS: of a table's key with one attribute twice it may be told that a definition lacks */
+	if (code == OK && table->definition_count < input->key_schema.n)
+		return err_set(err, MSG_KEYS_UNDEFINED);
 	if (code == OK)
-		code = read_keys(table, &input->key_schema, 1, STR("keySchema"), &table->keys, err);
+		code = read_keys(table, &input->key_schema, 1, &table->keys, err);
+	if (code == OK)
+		code = check_index_definitions(input, table, err);
 	if (code == OK)
 		code = read_indexes(input, table, err);
 	if (code == OK)
 		code = read_vectors(input, table, err);
-	if (code == OK)
-		code = check_definitions_used(table, err);
 	if (code == OK)
 		code = table_rules_class(input->table_class, err);
 	if (code == OK && input->sse_specification)

@@ -5,6 +5,7 @@
 /* What a table on demand can do at once when nothing was asked for. AWS: Developer Guide, "Warm throughput". */
 #define WARM_READ_DEFAULT 12000
 #define WARM_WRITE_DEFAULT 4000
+#define UNITS_BOUND 1000000000000 /* beyond it AWS has other words than at an account's limit */
 #define DAY_MS (24 * 60 * 60 * (int64_t)1000)
 
 static int64_t larger(int64_t a, int64_t b)
@@ -190,6 +191,9 @@ static enum code check_units(const struct table *table, const struct index *inde
 
 	if (after <= TABLE_UNITS_MAX || after <= before)
 		return OK;
+	if (after > UNITS_BOUND)
+		return index ? err_set(err, MSG_UNITS_INDEX_BOUND, (long long)after, member, STR_ARG(index->name))
+			     : err_set(err, MSG_UNITS_BOUND, (long long)after, member);
 	return index ? err_set(err, MSG_UNITS_INDEX_LIMIT, member, STR_ARG(index->name), (long long)after, STR_ARG(table->region), TABLE_UNITS_MAX)
 		     : err_set(err, MSG_UNITS_LIMIT, member, (long long)after, STR_ARG(table->region), TABLE_UNITS_MAX);
 }

@@ -23,8 +23,6 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 
 	if (!resolved.billing_mode)
 		resolved.billing_mode = input->table_throughput_mode;
-	if (!str_is_set(input->table_name))
-		return err_set(err, MSG_TABLE_NAME_REQUIRED);
 	enum code code = call_table_name(call, input->table_name, &name, err);
 	if (code != OK)
 		return code;
