@@ -10,6 +10,7 @@ from harness import ROOT, run
 
 MODELS = [pathlib.Path(botocore.__file__).parent / f"data/{service}/2012-08-10/service-2.json.gz" for service in ("dynamodb", "dynamodbstreams")]
 ARN = "one check of names and ARNs; the recorded message of a wrong name gives 3 to 255 and the pattern, of an ARN its own text"
+SEARCH = "SearchVectors is a service of its own, which checks its members itself; recorded answers of October 2026"
 RULE = "the service has a rule of its own for it, with another text than the model's constraint"
 
 # (shape or shape.member, what differs): why. Every row must be met.
@@ -36,12 +37,10 @@ MEANT = {
     ("UntagResourceInput.TagKeys", "required"): RULE,
     ("ListTagsOfResourceInput.ResourceArn", "required"): RULE,
     ("ResourceArnString", "limits"): RULE,
-    ("SearchVectorsInput.TableName", "required"): RULE,
-    ("SearchVectorsInput.IndexName", "required"): RULE,
-    ("SearchVectorsInput.SearchVector", "required"): RULE,
-    ("SearchVectorsInput.TopK", "required"): RULE,
-    ("SearchIndexName", "limits"): RULE,
-    ("SearchIndexName", "pattern"): RULE,
+    ("SearchString", "limits"): SEARCH,
+    ("SearchString", "pattern"): SEARCH,
+    ("SearchString", "enum"): SEARCH,
+    ("TopKInteger", "limits"): SEARCH,
     ("SearchVectorList", "limits"): RULE,
 }
 

@@ -105,7 +105,7 @@ func validation() {
 	_, err = client.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: app, Key: key("x", "x"), UpdateExpression: aws.String("SET size = :v"),
 		ExpressionAttributeValues: wire(thing{":v": 1})})
 	equal(as[smithy.APIError](err).ErrorMessage(),
-		"Invalid UpdateExpression: Attribute name is a reserved keyword; reserved keyword: size")
+		"1 validation error detected: Invalid UpdateExpression: Attribute name is a reserved keyword; reserved keyword: size")
 }
 
 // Each costs one request: neither a mistake nor an answer about the data is worth a second try.
