@@ -8,6 +8,8 @@
 
 #include "protocol/json.h"
 #include "server/dropin.h"
+#include "server/log.h"
+#include "server/suggest.h"
 #include "server/trigger.h"
 #include "server/version.h"
 #include "storage/sqlite/sqlite_store.h"
@@ -29,6 +31,7 @@ static const struct option {
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 #define FILE_MAX (1024 * 1024)
 #define HOLDS_ZERO "holds U+0000, which would end it early"
+#define ENVIRONMENT "DYNALITH_" /* with which the names of options in the environment begin */
 #define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
 
 static bool fail(const char *source, const char *problem, const char *value)
@@ -51,6 +54,16 @@ static bool is_choice(const char *help, const char *value)
 			return false;
 		word += n + 1;
 	}
+	return false;
+}
+
+/* An option that is none; `nearest` is what may have been meant, or NULL. */
+static bool fail_unknown(const char *source, const char *name, const char *nearest)
+{
+	fprintf(stderr, "dynalith: %s: unknown option%s%s", source, name ? " " : "", name ? name : "");
+	if (nearest)
+		fprintf(stderr, "; did you mean %s?", nearest);
+	fprintf(stderr, "; see dynalith --help\n");
 	return false;
 }
 
@@ -150,6 +163,16 @@ static const struct option *find_flag(struct str flag)
 	return NULL;
 }
 
+static const char *nearest_flag(struct str flag)
+{
+	struct suggestion suggestion = {.typed = flag, .prefix_size = 2};
+
+	suggest_offer(&suggestion, "--config");
+	for (size_t i = 0; i < OPTIONS; i++)
+		suggest_offer(&suggestion, options[i].flag);
+	return suggestion.nearest;
+}
+
 /* A JSON scalar as the text that the environment would hold; NULL where that could not hold it. */
 static const char *scalar_text(struct arena *arena, const struct json *value)
 {
@@ -219,7 +242,11 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 		const char *text = scalar_text(arena, member);
 		return text ? set(&options[i], config, arena, source, text) : fail(source, HOLDS_ZERO, NULL);
 	}
-	return fail(file, "unknown option", name.p);
+	struct suggestion suggestion = {.typed = name};
+	suggest_offer(&suggestion, "credentials");
+	for (size_t i = 0; i < OPTIONS; i++)
+		suggest_offer(&suggestion, options[i].key);
+	return fail_unknown(file, name.p, suggestion.nearest);
 }
 
 static bool read_file(struct arena *arena, const char *path, struct config *config)
@@ -242,12 +269,60 @@ static bool read_file(struct arena *arena, const char *path, struct config *conf
 	return true;
 }
 
+/*
+ * Kubernetes and Docker tell a container of a service "dynalith" beside it by DYNALITH_SERVICE_HOST, DYNALITH_PORT=tcp://10.0.0.1:8000,
+ * DYNALITH_PORT_8000_TCP and the like.
+ */
+static bool is_service_link(const char *name, const char *value)
+{
+	return strncmp(name, ENVIRONMENT "SERVICE_", strlen(ENVIRONMENT "SERVICE_")) == 0 ||
+	       strncmp(name, ENVIRONMENT "PORT_", strlen(ENVIRONMENT "PORT_")) == 0 || strncmp(value, "tcp://", 6) == 0;
+}
+
+/* Whether the variable is an option; else what may have been meant. */
+static bool is_known(struct str name, const char **nearest)
+{
+	struct suggestion suggestion = {.typed = name, .prefix_size = strlen(ENVIRONMENT)};
+	bool is_option = str_eq(name, STR(ENVIRONMENT "CONFIG"));
+
+	suggest_offer(&suggestion, ENVIRONMENT "CONFIG");
+	for (size_t i = 0; i < OPTIONS; i++) {
+		is_option = is_option || str_eq(name, str_of(options[i].environment));
+		suggest_offer(&suggestion, options[i].environment);
+	}
+	*nearest = suggestion.nearest;
+	return is_option;
+}
+
+void config_warn_of_environment(char *const *environment)
+{
+	for (; *environment; environment++) {
+		const char *equals = strchr(*environment, '='), *nearest;
+
+		if (!equals || strncmp(*environment, ENVIRONMENT, strlen(ENVIRONMENT)) != 0)
+			continue;
+		struct str name = {*environment, (size_t)(equals - *environment)};
+		if (!is_known(name, &nearest) && !is_service_link(*environment, equals + 1))
+			log_line(LOG_WARN, STR_FMT " in the environment is no option and has no effect%s%s%s", STR_ARG(name),
+				 nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+	}
+}
+
+struct str config_data(struct arena *arena, const struct config *config)
+{
+	char *path = config->in_memory ? NULL : realpath(config->db_path, NULL);
+	struct str data = str_copy(arena, str_of(config->in_memory ? "memory" : path ? path : config->db_path));
+
+	free(path);
+	return data;
+}
+
 static bool read_environment(struct arena *arena, struct config *config)
 {
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const char *value = getenv(options[i].environment);
 
-		if (value && !set(&options[i], config, arena, options[i].environment, value))
+		if (value && !is_service_link(options[i].environment, value) && !set(&options[i], config, arena, options[i].environment, value))
 			return false;
 	}
 	return true;
@@ -275,7 +350,7 @@ static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct
 		return true;
 	}
 	if (!option)
-		return fail(argv[*i], "unknown option", NULL);
+		return fail_unknown(argv[*i], NULL, nearest_flag(flag));
 	if (!value && option->kind == KIND_SWITCH)
 		value = "true";
 	if (!value && *i + 1 < argc)

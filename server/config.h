@@ -46,6 +46,12 @@ enum config_result {
  * folder becomes the file in it. Strings live in the arena. */
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
 
+/* Logs a warning for each variable DYNALITH_... that is no option: nobody sets one without wanting something. */
+void config_warn_of_environment(char *const *environment);
+
+/* Where the data is, for people: the whole path of the file, which must be there, or "memory". */
+struct str config_data(struct arena *arena, const struct config *config);
+
 /* The text of config.example.json. */
 void config_print_example(FILE *out);
 

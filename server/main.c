@@ -28,6 +28,7 @@
 
 /* What is made before the server and outlives it. */
 struct parts {
+	struct arena *arena;
 	const struct config *config;
 	const sigset_t *signals;
 	struct metrics *metrics;
@@ -106,6 +107,34 @@ static struct triggers *start_triggers(const struct config *config, struct servi
 	return trigger_start(&options);
 }
 
+static bool is_every_address(const char *host)
+{
+	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+}
+
+/* What a new user wants to know: where it is, what to sign with, where the data is, and how to end it. */
+static void say_ready(const struct parts *parts, unsigned port)
+{
+	static const char *const welcomes[] = {
+		[AUTH_OPEN] = "any access key and secret will do", [AUTH_VERIFY] = "signatures are checked", [AUTH_OFF] = "requests need no signature",
+	};
+	const struct config *config = parts->config;
+	bool is_every = is_every_address(config->host), is_ipv6 = strchr(config->host, ':') != NULL;
+	struct str host = str_of(is_every ? "localhost" : config->host);
+	struct str url = str_printf(parts->arena, is_ipv6 && !is_every ? "http://[" STR_FMT "]:%u" : "http://" STR_FMT ":%u", STR_ARG(host), port);
+	struct str message = str_printf(parts->arena, "dynalith " DYNALITH_VERSION " is ready: %s; Ctrl-C or SIGTERM ends it", welcomes[auth_of(config->auth)]);
+	const struct log_field fields[] = {
+		{"url", url, false},
+		{"host", is_every ? str_of(config->host) : STR_ABSENT, false},
+		{"auth", str_of(config->auth), false},
+		{"data", config_data(parts->arena, config), false},
+	};
+
+	log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
+	if (!config->in_memory && sqlite_store_library_note())
+		log_line(LOG_INFO, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
+}
+
 /* Serves until SIGTERM or SIGINT; both are blocked already. */
 static int listen_and_wait(const struct parts *parts, const struct http_options *options)
 {
@@ -120,8 +149,7 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 	}
 	if (config->is_dropin)
 		dropin_banner(stdout, config, http_port(http));
-	log_line(LOG_INFO, "dynalith " DYNALITH_VERSION " listens on %s:%u, data %s %s", config->host, http_port(http),
-		 config->in_memory ? "in memory" : "in", config->in_memory ? "" : config->db_path);
+	say_ready(parts, http_port(http));
 	sigwait(parts->signals, &received);
 	log_line(LOG_INFO, "ends on signal %d", received);
 	http_stop(http, DRAIN_MS);
@@ -193,8 +221,6 @@ static enum code open_store(const struct config *config, struct metrics *metrics
 
 	if (code == OK)
 		*store = timed_store_new(inner, metrics_observe_store, metrics);
-	if (code == OK && options.path && sqlite_store_library_note())
-		log_line(LOG_INFO, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
 	return code;
 }
 
@@ -219,7 +245,7 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 
 static int run(struct arena *arena, const struct config *config, const sigset_t *signals)
 {
-	struct parts parts = {.config = config, .signals = signals, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
+	struct parts parts = {.arena = arena, .config = config, .signals = signals, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
 	struct err err = err_in(arena);
 	struct store *store = NULL;
 	int status = open_store(config, parts.metrics, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
@@ -257,6 +283,7 @@ int main(int argc, char **argv)
 			break;
 		}
 		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);
+		config_warn_of_environment(environ);
 		if (config.is_dropin)
 			dropin_warn_of_its_data(arena, &config);
 		status = run(arena, &config, &signals);

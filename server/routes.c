@@ -1,5 +1,6 @@
 #include "server/routes.h"
 
+#include "protocol/json_out.h"
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/rotate.h"
@@ -16,7 +17,7 @@ struct caller {
 /* AWS: the API is at every path; ours is below that of our pages. */
 static bool is_ours(const struct http_request *request)
 {
-	return str_starts_with(request->path, STR("/_dynalith/"));
+	return str_eq(request->path, STR("/_dynalith")) || str_starts_with(request->path, STR("/_dynalith/"));
 }
 
 static enum code authenticate(void *context, struct ns *ns, struct err *err)
@@ -154,16 +155,12 @@ static void call_api(struct routes *routes, const struct http_request *request, 
 	fill(response, &answer);
 }
 
-static bool is_health(const struct http_request *request)
+static enum code show_health(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
-	return str_eq(request->path, STR("/_dynalith/health"));
-}
-
-static void health(struct http_response *response)
-{
-	response->status = 200;
+	(void)routes, (void)request, (void)err;
 	response->content_type = STR("application/json");
 	response->body = STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
+	return OK;
 }
 
 /* For those who ask whether anything is there, as AWS answers; DynamoDB Local refuses, and scripts wait for that. */
@@ -278,19 +275,24 @@ static enum code rotate(struct routes *routes, const struct http_request *reques
 	return OK;
 }
 
-/* Our own pages besides health. */
+/* Our own pages. */
 static const struct page {
 	struct str path;
-	bool is_get;
+	bool is_get;   /* else POST */
+	bool is_vital; /* wanted most when there is too much to do */
 	enum code (*show)(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err);
+	const char *help;
 } pages[] = {
-	{STR_INIT("/_dynalith/metrics"), true, show_metrics},
-	{STR_INIT("/_dynalith/clock"), true, show_clock},
-	{STR_INIT("/_dynalith/clock"), false, turn_clock},
-	{STR_INIT("/_dynalith/streams/rotate"), false, rotate},
+	{STR_INIT("/_dynalith/health"), true, true, show_health, "status 200 while the server answers"},
+	{STR_INIT("/_dynalith/metrics"), true, true, show_metrics, "figures for Prometheus"},
+	{STR_INIT("/_dynalith/clock"), true, false, show_clock, "the clock: ?account=N&region=NAME for that of a namespace"},
+	{STR_INIT("/_dynalith/clock"), false, false, turn_clock, "turns the clock: {\"advance\": \"30d\"}, \"set\", \"freeze\", \"release\""},
+	{STR_INIT("/_dynalith/streams/rotate"), false, false, rotate, "?table=NAME: closes the open shard of the table's stream and opens a child"},
 };
 
-static const struct page root_page = {STR_INIT("/"), true, greet};
+#define PAGES (sizeof(pages) / sizeof(pages[0]))
+
+static const struct page root_page = {STR_INIT("/"), true, false, greet, "a greeting"};
 
 static bool is_root(const struct http_request *request)
 {
@@ -303,7 +305,7 @@ static const struct page *find_page(const struct routes *routes, const struct ht
 
 	if (is_get && is_root(request) && routes->root_status == 200)
 		return &root_page;
-	for (size_t i = 0; is_known && i < sizeof(pages) / sizeof(pages[0]); i++) {
+	for (size_t i = 0; is_known && i < PAGES; i++) {
 		if (pages[i].is_get == is_get && str_eq(pages[i].path, request->path))
 			return &pages[i];
 	}
@@ -315,13 +317,45 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 {
 	struct caller caller = {routes, request, wall_seconds()};
 	struct err err = err_in(request->arena);
+	bool is_checked = routes->auth == AUTH_VERIFY && page->show != show_health;
 	struct ns ns;
 
-	if ((routes->auth == AUTH_VERIFY && authenticate(&caller, &ns, &err) != OK) || page->show(routes, request, response, &err) != OK) {
+	if ((is_checked && authenticate(&caller, &ns, &err) != OK) || page->show(routes, request, response, &err) != OK) {
 		refuse(request, response, &err);
 		return;
 	}
 	response->status = 200;
+}
+
+/* Where we have no page: which there are. */
+static void list_pages(const struct http_request *request, struct http_response *response)
+{
+	struct json_out out = json_out_in(request->arena);
+	struct buf methods = buf_in(request->arena);
+
+	for (size_t i = 0; i < PAGES; i++) {
+		if (str_eq(pages[i].path, request->path))
+			buf_printf(&methods, "%s%s", buf_str(&methods).n ? ", " : "", pages[i].is_get ? "GET, HEAD" : "POST");
+	}
+	response->status = buf_str(&methods).n ? 405 : 404;
+	if (response->status == 405)
+		add_header(response, "Allow", buf_str(&methods));
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "message", str_printf(request->arena, "There is no page for " STR_FMT " " STR_FMT, STR_ARG(request->method),
+							  STR_ARG(request->path)));
+	json_out_name(&out, STR("pages"));
+	json_out_open(&out, '[');
+	for (size_t i = 0; i < PAGES; i++) {
+		json_out_open(&out, '{');
+		json_out_field_string(&out, "method", pages[i].is_get ? STR("GET") : STR("POST"));
+		json_out_field_string(&out, "path", pages[i].path);
+		json_out_field_string(&out, "what", str_of(pages[i].help));
+		json_out_close(&out, '}');
+	}
+	json_out_close(&out, ']');
+	json_out_close(&out, '}');
+	response->content_type = STR("application/json");
+	response->body = json_out_str(&out);
 }
 
 static void refuse_as(struct routes *routes, const struct http_request *request, struct http_response *response, const struct err *err)
@@ -353,10 +387,9 @@ static void refuse_problem(struct routes *routes, const struct http_request *req
 	refuse_as(routes, request, response, &err);
 }
 
-/* Health and metrics are wanted most when there is too much to do. */
 static bool is_for_operators(const struct http_request *request, const struct page *page)
 {
-	return request->problem == HTTP_OVERLOADED && ((page && page->show == show_metrics) || is_health(request));
+	return request->problem == HTTP_OVERLOADED && page && page->is_vital;
 }
 
 void routes_handle(void *context, const struct http_request *request, struct http_response *response)
@@ -375,10 +408,10 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 	} else if (is_preflight) {
 		response->status = 200;
 		response->body = STR("");
-	} else if (is_get && is_health(request)) {
-		health(response);
 	} else if (page) {
 		show_page(routes, page, request, response);
+	} else if (is_ours(request)) {
+		list_pages(request, response);
 	} else {
 		err_default(&err, ERR_MISSING_AUTH_KEY);
 		refuse_as(routes, request, response, &err);

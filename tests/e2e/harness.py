@@ -18,6 +18,10 @@ from botocore.config import Config
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("DYNALITH_BINARY", str(ROOT / "build/debug/dynalith"))
+ONLY = os.environ.get("DYNALITH_TESTS", "").split()
+# Servers warn of variables that are no options of theirs: those of the tests go no further than here.
+for name in [n for n in os.environ if n.startswith("DYNALITH_")]:
+    os.environ.pop(name)
 
 
 def free_port():
@@ -44,7 +48,8 @@ class Server:
     """One server process, in memory unless `disk`; its data folder survives kill() and restart().
     `before` is what a shell does first, such as setting limits."""
 
-    def __init__(self, *flags, disk=False, before=None):
+    def __init__(self, *flags, disk=False, before=None, environment=None):
+        self.environment = {**os.environ, **(environment or {})}
         self.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
         self.port = free_port()
         store = ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
@@ -61,7 +66,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self):
-        self.process = subprocess.Popen(self.argv, stderr=subprocess.PIPE, cwd=self.folder)
+        self.process = subprocess.Popen(self.argv, stderr=subprocess.PIPE, cwd=self.folder, env=self.environment)
         for _ in range(2000):
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
@@ -134,9 +139,8 @@ def until(condition, what, seconds=60):
 
 def run(suite, tests):
     """All tests, or those named in DYNALITH_TESTS."""
-    only = os.environ.get("DYNALITH_TESTS", "").split()
     passed = failed = 0
-    for test in [t for t in tests if not only or t.__name__ in only]:
+    for test in [t for t in tests if not ONLY or t.__name__ in ONLY]:
         try:
             test()
             passed += 1

@@ -3,6 +3,7 @@ import hashlib
 import hmac
 import json
 import math
+import os
 import re
 import signal
 import tempfile
@@ -33,7 +34,7 @@ def crash_leaves_a_stack():
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT):
         server = Server("--log-level", "info")
         # Its threads are there: in one that just begins, TSan itself falls over any signal.
-        assert b"listens on" in server.process.stderr.readline()
+        assert b"is ready" in server.process.stderr.readline()
         server.process.send_signal(number)
         text = server.process.communicate(timeout=60)[1].decode()
         assert f"dynalith: crashed by {signal.Signals(number).name}; request none; stack:\n" in text, text
@@ -65,8 +66,39 @@ def levels():
         server = Server("--log-level", level)
         server.client().list_tables()
         return end(server)
-    assert "listens on" in messages("info") and "msg=request" not in messages("info")
+    assert "is ready" in messages("info") and "msg=request" not in messages("info")
     assert messages("error") == ""
+
+
+def the_first_line_tells_all():
+    """Where to go, what to sign with, where the data is, how to end it."""
+    for form, parse in (("logfmt", parse_logfmt), ("json", json.loads)):
+        for flags, disk, auth, words in (((), True, "open", "any access key"), (("--auth", "off"), False, "off", "no signature"),
+                                         (("--host", "0.0.0.0"), False, "open", "any access key")):
+            server = Server("--log-level", "info", "--log-format", form, *flags, disk=disk)
+            line = parse(server.process.stderr.readline().decode().rstrip())
+            host = "localhost" if "--host" in flags else "127.0.0.1"
+            assert (line["url"], line["auth"]) == (f"http://{host}:{server.port}", auth), line
+            assert line["data"] == (os.path.realpath(f"{server.folder}/data.db") if disk else "memory"), line
+            assert line["level"] == "info" and words in line["msg"] and "Ctrl-C" in line["msg"], line
+            assert line.get("host") == ("0.0.0.0" if "--host" in flags else None), line
+            server.stop()
+
+
+def unknown_variables_are_noticed():
+    """A variable that is no option would be passed over without a word otherwise."""
+    variables = {"DYNALITH_IN_MEMROY": "true", "DYNALITH_COLOUR": "green", "DYNALITH_PROT": "", "dynalith_port": "1", "DYNALITH_CONFIG_": "x",
+                 "DYNALITH_PORT": "tcp://10.0.0.1:8000", "DYNALITH_PORT_8000_TCP": "tcp://10.0.0.1:8000", "DYNALITH_SERVICE_HOST": "10.0.0.1"}
+    for level, form in (("warn", "logfmt"), ("warn", "json"), ("error", "json")):
+        server = Server("--log-level", level, "--log-format", form, environment=variables)
+        lines = end(server).splitlines()
+        assert all(json.loads(line)["level"] == "warn" for line in lines) if form == "json" else all("level=warn" in line for line in lines), lines
+        named = {v: line for v in variables for line in lines if v + " " in line}
+        assert len(lines) == (0 if level == "error" else 4), lines
+        if level == "warn":
+            assert set(named) == {"DYNALITH_IN_MEMROY", "DYNALITH_COLOUR", "DYNALITH_PROT", "DYNALITH_CONFIG_"}, named
+            assert "did you mean DYNALITH_IN_MEMORY?" in named["DYNALITH_IN_MEMROY"] and "did you mean DYNALITH_PORT?" in named["DYNALITH_PROT"], named
+            assert "did you mean DYNALITH_CONFIG?" in named["DYNALITH_CONFIG_"] and "did you mean" not in named["DYNALITH_COLOUR"], named
 
 
 def slow_requests():
@@ -217,4 +249,5 @@ def metrics():
     server.stop()
 
 
-run("diagnosis", [crash_leaves_a_stack, every_request_at_debug, levels, slow_requests, failures_are_errors, secrets_are_never_logged, metrics])
+run("diagnosis", [crash_leaves_a_stack, every_request_at_debug, levels, the_first_line_tells_all, unknown_variables_are_noticed,
+                  slow_requests, failures_are_errors, secrets_are_never_logged, metrics])

@@ -152,6 +152,13 @@ def other_paths_and_methods():
                 return reply.status, reply.headers, reply.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read()
+    for method, path, status in (("GET", "/_dynalith/healthz", 404), ("POST", "/_dynalith/", 404), ("GET", "/_dynalith", 404), ("POST", "/_dynalith/health", 405),
+                                 ("DELETE", "/_dynalith/clock", 405), ("GET", "/_dynalith/streams/rotate", 405)):
+        answer = ask(method, path)
+        pages = json.loads(answer[2])
+        assert answer[0] == status and path in pages["message"], (method, path, answer)
+        assert ("Allow" in answer[1]) == (status == 405), answer
+        assert {"/_dynalith/health", "/_dynalith/metrics", "/_dynalith/clock"} < {p["path"] for p in pages["pages"]}
     for method, path in (("GET", "/"), ("HEAD", "/"), ("PUT", "/"), ("DELETE", "/x"), ("POST", "/x"), ("OPTIONS", "/")):
         assert ask(method, path)[0] == 400, (method, path)
     assert ask("GET", "/_dynalith/health")[0] == 200
@@ -167,6 +174,9 @@ def command_line():
     for argv in (["--nope"], ["--port", "x"], ["--port", "70000"], ["--auth", "maybe"], ["--port"]):
         bad = call(*argv)
         assert bad.returncode == 1 and bad.stderr.count("\n") == 1, bad
+    for argv, meant in ((["--prot", "1"], "--port"), (["--inmemory"], "--in-memory"), (["--sharedDb"], "--shared-db"), (["--xyz"], None)):
+        bad = call(*argv)
+        assert bad.returncode == 1 and (f"did you mean {meant}?" in bad.stderr if meant else "did you mean" not in bad.stderr), bad
     assert call("--help").returncode == 0 and "--db-path" in call("--help").stdout
     assert call("--version").stdout.startswith("dynalith ")
     json.loads(call("--print-config-example").stdout)

@@ -13,7 +13,7 @@ import zlib
 
 from harness import Server, key, raises, run
 
-WRITES = int(os.environ.get("DYNALITH_STREAM_WRITES", "4000"))
+WRITES = int(os.environ.get("STREAM_WRITES", "4000"))
 CONNECTIONS = 16
 
 

@@ -1,0 +1,19 @@
+/*
+ * suggest - the name that a mistyped one was meant to be.
+ */
+#ifndef DYNALITH_SERVER_SUGGEST_H
+#define DYNALITH_SERVER_SUGGEST_H
+
+#include "core/str.h"
+
+/* The nearest of the names that were offered. Begin with {.typed = NAME, .prefix_size = N}. */
+struct suggestion {
+	struct str typed;
+	size_t prefix_size;  /* of what all names begin with: it does not count */
+	const char *nearest; /* NULL where none is near: at most half of the letters are to be changed, added or left out */
+	size_t distance;
+};
+
+void suggest_offer(struct suggestion *suggestion, const char *name);
+
+#endif
