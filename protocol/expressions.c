@@ -147,9 +147,10 @@ enum code expressions_check(struct call *call, const struct expression_request *
 	return code ? code : call_check_values(call, err);
 }
 
-static struct expr_env build_env(struct arena *arena, const struct expression_request *request)
+static struct expr_env build_env(struct call *call, const struct expression_request *request)
 {
-	struct expr_env env = {.arena = arena, .is_older = request->is_older};
+	struct arena *arena = call->arena;
+	struct expr_env env = {.arena = arena, .is_older = call->is_older};
 
 	if (request->names) {
 		env.name_count = request->names->n;
@@ -170,16 +171,17 @@ static struct expr_env build_env(struct arena *arena, const struct expression_re
 	return env;
 }
 
-enum code expressions_parse(struct arena *arena, const struct expression_request *request, struct expressions *out,
-			    struct err *err)
+enum code expressions_parse(struct call *call, const struct expression_request *request, struct expressions *out, struct err *err)
 {
-	struct expr_env env = build_env(arena, request);
+	struct expr_env env = build_env(call, request);
 	enum code code = OK;
 
 	*out = (struct expressions){0};
 	if (request->allows_idle && !has_text(request))
 		return OK;
-	if (str_is_set(request->update))
+	if (!call->is_older && str_is_set(request->condition) && request->condition.n == 0)
+		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);
+	if (!code && str_is_set(request->update))
 		code = expr_parse_update(&env, request->update, &out->update, err);
 	if (!code && out->update)
 		out->update_charge = update_charge(out->update);

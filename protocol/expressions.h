@@ -29,7 +29,6 @@ struct expression_request {
 	const struct value *values;                        /* NULL: not given */
 	/* In the order that AWS lists them; the first without a name ends the list. */
 	struct legacy_parameter legacy[EXPRESSION_LEGACY_MAX];
-	bool is_older;    /* the operation's expressions are read by AWS's older layer: see struct expr_env */
 	bool allows_idle; /* names and values may come without any expression; nobody looks at them then */
 };
 
@@ -49,9 +48,9 @@ enum code expressions_check(struct call *call, const struct expression_request *
 
 /*
  * Parses every expression given, after expressions_check() found nothing, and then requires every name and value to be used.
- * In the order of DynamoDB Local: update, condition, filter, projection, key condition; search.
+ * In the order of DynamoDB Local: update, condition, filter, projection, key condition; search. AWS: the newer layer tells a condition that is empty
+ * before all others.
  */
-enum code expressions_parse(struct arena *arena, const struct expression_request *request, struct expressions *out,
-			    struct err *err) WARN_UNUSED;
+enum code expressions_parse(struct call *call, const struct expression_request *request, struct expressions *out, struct err *err) WARN_UNUSED;
 
 #endif

@@ -116,7 +116,7 @@ static const struct node *join(struct arena *arena, enum node_kind kind, const s
 	return binary(arena, kind, join(arena, kind, nodes, n / 2), join(arena, kind, nodes + n / 2, n - n / 2));
 }
 
-static enum code check_operator(int conditional_operator, size_t conditions, struct err *err)
+enum code legacy_operator(int conditional_operator, size_t conditions, struct err *err)
 {
 	if (!conditional_operator || (conditions > 1 && conditional_operator < conditional_operator_count))
 		return OK;
@@ -190,14 +190,12 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 			return code;
 	}
 	*out = join(arena, joint(conditional_operator), nodes, expected->n);
-	return check_operator(conditional_operator, expected->n, err);
+	return legacy_operator(conditional_operator, expected->n, err);
 }
 
 static enum code lower_condition(struct arena *arena, struct str name, const struct condition *condition, const struct node **out,
 				 struct err *err)
 {
-	if (name.n == 0)
-		return err_set(err, MSG_LEGACY_EMPTY_NAME);
 	if (condition->comparison_operator == comparison_operator_count)
 		return err_set(err, MSG_COMPARISON_UNKNOWN);
 	return compare(arena, name, condition->comparison_operator, condition->attribute_value_list.v,
@@ -218,7 +216,7 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 			return code;
 	}
 	*out = join(arena, joint(conditional_operator), nodes, filter->n);
-	return check_operator(conditional_operator, filter->n, err);
+	return legacy_operator(conditional_operator, filter->n, err);
 }
 
 enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out,
@@ -232,6 +230,8 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 	if (conditions->n == 0)
 		return err_set(err, MSG_KEY_CONDITIONS_EMPTY);
 	for (size_t i = 0; i < conditions->n; i++) {
+		if (conditions->v[i].key.n == 0)
+			return err_set(err, MSG_LEGACY_EMPTY_NAME);
 		enum code code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
 
 		if (!code)

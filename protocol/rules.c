@@ -206,34 +206,37 @@ static const char *const select_names[select_count] = {
 	[SELECT_COUNT] = "only the Count",
 };
 
-enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection,
-		       bool is_legacy, enum read_select *out, struct err *err)
+enum code rules_select(int select, bool has_index, const struct projection *projection, bool is_legacy, enum read_select *out,
+		       struct err *err)
 {
-	if (projection) {
-		if (select && select != SELECT_SPECIFIC_ATTRIBUTES)
-			return err_set(err, MSG_SELECT_WITH_PROJECTION, is_legacy ? "AttributesToGet" : "ProjectionExpression",
-				       select_names[select]);
-		*out = READ_SPECIFIC_ATTRIBUTES;
-		return check_projected(arena, index, projection, err);
-	}
-	switch (select) {
-	case SELECT_SPECIFIC_ATTRIBUTES:
+	static const enum read_select kinds[select_count] = {
+		[SELECT_ALL_PROJECTED_ATTRIBUTES] = READ_PROJECTED_ATTRIBUTES, [SELECT_ALL_ATTRIBUTES] = READ_ALL_ATTRIBUTES,
+		[SELECT_COUNT] = READ_COUNT,
+	};
+
+	if (projection && select && select != SELECT_SPECIFIC_ATTRIBUTES)
+		return err_set(err, MSG_SELECT_WITH_PROJECTION, is_legacy ? "AttributesToGet" : "ProjectionExpression", select_names[select]);
+	if (!projection && select == SELECT_SPECIFIC_ATTRIBUTES)
 		return err_set(err, MSG_SELECT_NO_PROJECTION);
-	case SELECT_ALL_PROJECTED_ATTRIBUTES:
-		*out = READ_PROJECTED_ATTRIBUTES;
-		return index ? OK : err_set(err, MSG_SELECT_NO_INDEX);
-	case SELECT_ALL_ATTRIBUTES:
-		*out = READ_ALL_ATTRIBUTES;
-		if (index && !index->is_local && index->projection != PROJECT_ALL)
-			return err_set(err, MSG_SELECT_ALL_ON_INDEX, STR_ARG(index->name));
-		return OK;
-	case SELECT_COUNT:
-		*out = READ_COUNT;
-		return OK;
-	default:
-		*out = index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES;
-		return OK;
-	}
+	if (select == SELECT_ALL_PROJECTED_ATTRIBUTES && !has_index)
+		return err_set(err, MSG_SELECT_NO_INDEX);
+	if (projection)
+		*out = READ_SPECIFIC_ATTRIBUTES;
+	else if (select)
+		*out = kinds[select];
+	else
+		*out = has_index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES;
+	return OK;
+}
+
+enum code rules_select_index(struct arena *arena, const struct index *index, enum read_select select, const struct projection *projection,
+			     struct err *err)
+{
+	if (projection)
+		return check_projected(arena, index, projection, err);
+	if (select == READ_ALL_ATTRIBUTES && index && !index->is_local && index->projection != PROJECT_ALL)
+		return err_set(err, MSG_SELECT_ALL_ON_INDEX, STR_ARG(index->name));
+	return OK;
 }
 
 struct rules_seen rules_seen_new(struct arena *arena, size_t capacity)

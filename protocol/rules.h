@@ -45,10 +45,12 @@ enum code rules_filter_projected(struct arena *arena, const struct index *index,
 
 /*
  * What a Query or Scan returns: `select` as given (0: not), `projection` as parsed or NULL; `is_legacy` when it was
- * AttributesToGet.
+ * AttributesToGet. What the request alone shows, and what the index adds.
  */
-enum code rules_select(struct arena *arena, int select, const struct index *index, const struct projection *projection,
-		       bool is_legacy, enum read_select *out, struct err *err) WARN_UNUSED;
+enum code rules_select(int select, bool has_index, const struct projection *projection, bool is_legacy, enum read_select *out,
+		       struct err *err) WARN_UNUSED;
+enum code rules_select_index(struct arena *arena, const struct index *index, enum read_select select, const struct projection *projection,
+			     struct err *err) WARN_UNUSED;
 
 /* A set of byte strings that finds the second of two equal ones: keys of batches and transactions. */
 struct rules_seen {

@@ -18,7 +18,8 @@ enum wording {
 };
 
 /*
- * Where the newer layer differs from "all members at once, in the order of the shape". UpdateItem stops at the first of its enumerations.
+ * Where the newer layer differs from "all members at once, in the order of the shape". UpdateItem stops at the first of its enumerations. The first
+ * row that fits counts.
  */
 static const struct rule {
 	const struct shape *input; /* NULL: any */
@@ -26,16 +27,18 @@ static const struct rule {
 	const char *value;         /* NULL: any */
 	unsigned stage;
 	enum wording wording;
+	bool is_first;             /* told before those that are told already */
 } rules[] = {
-	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT},
-	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT},
-	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL},
-	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL},
-	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED},
-	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE},
-	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL},
-	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE},
-	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED},
+	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT, false},
+	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, true},
+	{&shape_query_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, true},
+	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, false},
+	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL, false},
+	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, false},
+	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE, false},
+	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, false},
+	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE, false},
+	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, false},
 };
 
 static const struct rule *rule_of(const struct walk *walk, const struct place *place, struct str value)
@@ -84,51 +87,53 @@ static void write_place(const struct place *place, struct buf *out)
 		buf_add_lit(out, ".member");
 }
 
-/* The text that the next breach is added to; NULL: it is not told. */
-static struct buf *room_for(struct walk *walk, const struct rule *rule)
+/* Adds a breach to those that are told. */
+static void tell(struct walk *walk, const struct rule *rule, struct str text)
 {
 	struct constraints *told = &walk->constraints;
 
 	if (told->count == CONSTRAINTS_MAX || (told->count > 0 && rule->stage > told->stage))
-		return NULL;
+		return;
 	if (told->count > 0 && rule->stage < told->stage)
-		*told = (struct constraints){.text = buf_in(walk->arena)};
+		*told = (struct constraints){0};
 	told->stage = rule->stage;
 	told->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT;
-	if (told->count++ > 0)
-		buf_add_lit(&told->text, "; ");
-	return &told->text;
+	if (told->count++ == 0)
+		told->text = text;
+	else if (rule->is_first)
+		told->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(text), STR_ARG(told->text));
+	else
+		told->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(told->text), STR_ARG(text));
 }
 
 void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
 {
 	const struct rule *rule = rule_of(walk, place, value);
-	struct buf *text = room_for(walk, rule);
+	struct buf text = buf_in(walk->arena);
 	va_list ap;
 
-	if (!text)
-		return;
 	if (rule->wording == WORDS_FIXED) {
-		buf_add_lit(text, TEXT_RETURN_VALUES);
+		tell(walk, rule, STR(TEXT_RETURN_VALUES));
 		return;
 	}
 	if (rule->wording == WORDS_ABSENT) {
-		buf_printf(text, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name));
+		tell(walk, rule, str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
 		return;
 	}
 	if (rule->wording == WORDS_SILENT) {
-		buf_printf(text, "Value at '" STR_FMT, STR_ARG(place->name));
+		buf_printf(&text, "Value at '" STR_FMT, STR_ARG(place->name));
 	} else {
 		if (str_is_set(value))
-			buf_printf(text, "Value '" STR_FMT "' at '", STR_ARG(value));
+			buf_printf(&text, "Value '" STR_FMT "' at '", STR_ARG(value));
 		else
-			buf_add_lit(text, "Value null at '");
-		write_place(place, text);
+			buf_add_lit(&text, "Value null at '");
+		write_place(place, &text);
 	}
-	buf_add_lit(text, "' failed to satisfy constraint: ");
+	buf_add_lit(&text, "' failed to satisfy constraint: ");
 	va_start(ap, format);
-	buf_add_str(text, str_vprintf(walk->arena, format, ap));
+	buf_add_str(&text, str_vprintf(walk->arena, format, ap));
 	va_end(ap);
+	tell(walk, rule, buf_str(&text));
 }
 
 void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place, struct str shown, size_t length)
@@ -198,6 +203,8 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 		shape_breach(walk, place, name, "Member must have length greater than or equal to 1");
 		return;
 	}
+	if (walk->is_left && length < (size_t)shape->min)
+		return; /* AWS: the older layer's least length of a table's name is 1 here; the name is refused when it is looked up */
 	if (!matches(pattern, name) && !(is_one && (length < (size_t)shape->min || length > (size_t)shape->max)))
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 	shape_check_length(walk, shape, place, name, length);
@@ -247,13 +254,9 @@ static void check_return_values(struct walk *walk, const void *input)
 	int given = walk->input == &shape_put_item_input ? ((const struct put_item_input *)input)->return_values :
 		    walk->input == &shape_delete_item_input ? ((const struct delete_item_input *)input)->return_values : 0;
 	static const struct rule rule = {.stage = STAGE_MEMBERS};
-	struct buf *text;
 
-	if (walk->is_older || !given || given == RETURN_VALUE_NONE || given == RETURN_VALUE_ALL_OLD)
-		return;
-	text = room_for(walk, &rule);
-	if (text)
-		buf_add_lit(text, TEXT_RETURN_VALUES_OLD);
+	if (!walk->is_older && given && given != RETURN_VALUE_NONE && given != RETURN_VALUE_ALL_OLD)
+		tell(walk, &rule, STR(TEXT_RETURN_VALUES_OLD));
 }
 
 enum code shape_check_all(struct walk *walk, const void *input, struct err *late_err)
@@ -264,7 +267,7 @@ enum code shape_check_all(struct walk *walk, const void *input, struct err *late
 	if (told->count == 0)
 		return OK;
 	struct err *err = told->stage == STAGE_LATE ? late_err : walk->err;
-	enum code code = told->is_bare ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(buf_str(&told->text))) :
-					 err_set(err, MSG_CONSTRAINTS, told->count, told->count > 1 ? "s" : "", STR_ARG(buf_str(&told->text)));
+	enum code code = told->is_bare ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(told->text)) :
+					 err_set(err, MSG_CONSTRAINTS, told->count, told->count > 1 ? "s" : "", STR_ARG(told->text));
 	return told->stage == STAGE_LATE ? OK : code;
 }

@@ -50,6 +50,7 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 	do {                                                                               \
 		if ((walk)->value_err->code == OK) {                                       \
 			(walk)->is_reading = (reads);                                      \
+			(walk)->is_weak = false;                                           \
 			(void)(err_set((walk)->value_err, __VA_ARGS__) == OK);             \
 		}                                                                          \
 	} while (0)
@@ -57,6 +58,20 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 #define reading_error(walk, ...) value_error_of(walk, true, __VA_ARGS__)
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
+
+/* AWS: an item's own empty name precedes the errors inside its values, a value's gives way to its depth. */
+static void refuse_empty_name(struct walk *walk, unsigned depth)
+{
+	bool is_told = walk->value_err->code == OK || (depth == 1 && !walk->is_settled);
+
+	if (!is_told)
+		return;
+	walk->value_err->code = OK;
+	value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
+	walk->is_weak = depth > 1;
+	if (depth == 1)
+		walk->attribute = STR("");
+}
 
 static enum code read_map(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
@@ -72,9 +87,9 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 		if (depth == 1 && walk->value_err->code == OK)
 			walk->attribute = member->name;
 		if (member->name.n == 0)
-			reading_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
+			refuse_empty_name(walk, depth);
 		if (member->name.n > ATTRIBUTE_NAME_SIZE_MAX)
-			reading_error(walk, MSG_ATTRIBUTE_NAME_TOO_LARGE);
+			value_error(walk, MSG_ATTRIBUTE_NAME_TOO_LARGE);
 		enum code code = read_value(walk, child, depth, &member->value);
 		if (code != OK)
 			return code;
@@ -304,11 +319,42 @@ static bool is_deeper(const struct json *json, unsigned levels)
 	return false;
 }
 
-/* `depth` counts maps and lists around the value, from 1 for a top-level attribute. */
-static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
+/* Of a value with several types AWS tells an empty set first, then a number, then a NULL that is false. */
+static unsigned rank_of(enum type type)
+{
+	return type_is_set(type) ? 0 : type == TYPE_N ? 1 : type == TYPE_NULL ? 3 : 2;
+}
+
+/* A value that may have no type, or several, some of them null. */
+static enum code read_types(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
 	unsigned found = 0;
 
+	for (unsigned rank = 0; rank < 4; rank++) {
+		for (const struct json *child = json_first(json); child; child = json_next(child)) {
+			enum type type = type_of_name(json_name(walk->arena, child));
+
+			if (type == TYPE_NONE || json_type(child) == JSON_NULL || rank_of(type) != rank)
+				continue;
+			found++;
+			enum code code = read_content(walk, child, type, depth, out);
+			if (code != OK)
+				return code;
+		}
+	}
+	if (found == 1)
+		return OK;
+	walk->is_unread = true;
+	if (found > 1)
+		value_error(walk, MSG_VALUE_MANY);
+	else
+		value_error(walk, MSG_VALUE_EMPTY);
+	return OK;
+}
+
+/* `depth` counts maps and lists around the value, from 1 for a top-level attribute. */
+static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
+{
 	if (json_type(json) == JSON_ARRAY)
 		return err_set(walk->err, MSG_TYPE_COLLECTION, "com.amazonaws.dynamodb.v20120810.AttributeValue");
 	if (json_type(json) != JSON_OBJECT && json_type(json) != JSON_NULL)
@@ -316,27 +362,17 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	*out = (struct value){.type = TYPE_NULL};
 	if (depth > walk->depth_max) {
 		walk->is_unread = walk->is_unread || is_deeper(json, DEPTH_OLDER - depth);
+		if (walk->is_weak)
+			walk->value_err->code = OK;
 		value_error(walk, MSG_VALUE_DEPTH);
 		return OK;
 	}
-	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		enum type type = type_of_name(json_name(walk->arena, child));
+	const struct json *child = json_first(json);
+	enum type type = child ? type_of_name(json_name(walk->arena, child)) : TYPE_NONE;
 
-		if (type == TYPE_NONE || json_type(child) == JSON_NULL)
-			continue;
-		found++;
-		enum code code = read_content(walk, child, type, depth, out);
-		if (code != OK)
-			return code;
-	}
-	if (found != 1) {
-		walk->is_unread = true;
-		if (found > 1)
-			value_error(walk, MSG_VALUE_MANY);
-		else
-			value_error(walk, MSG_VALUE_EMPTY);
-	}
-	return OK;
+	if (type != TYPE_NONE && !json_next(child) && json_type(child) != JSON_NULL)
+		return read_content(walk, child, type, depth, out);
+	return read_types(walk, json, depth, out);
 }
 
 /* The older layer names the expression's value that an error is in, and tells of a start key that it is invalid. */
@@ -352,9 +388,13 @@ static void tell_place(struct walk *walk, const struct shape *shape, const struc
 		(void)(err_set(walk->value_err, MSG_START_KEY_VALUE, STR_ARG(message)) == OK);
 }
 
+/* AWS: what is only compared may be one level deeper, where the older layer reads. */
 enum code shape_read_attribute(struct walk *walk, const struct json *json, struct value *out)
 {
-	return read_value(walk, json, 1, out);
+	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older ? 1u : 0u);
+	enum code code = read_value(walk, json, 1, out);
+	walk->depth_max = VALUE_DEPTH_MAX;
+	return code;
 }
 
 /* A value whose errors stay with it. */
@@ -381,12 +421,11 @@ enum code shape_read_item(struct walk *walk, const struct shape *shape, const st
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	*out = item;
-	bool had_error = walk->value_err->code != OK;
-	/* One more level may be compared with than stored, where the older layer reads. */
+	walk->is_settled = walk->value_err->code != OK;
 	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->is_expression ? 1u : 0u);
 	enum code code = read_map(walk, json, 1, item);
 	walk->depth_max = VALUE_DEPTH_MAX;
-	if (!had_error && walk->value_err->code != OK)
+	if (!walk->is_settled && walk->value_err->code != OK)
 		tell_place(walk, shape, place);
 	return code;
 }

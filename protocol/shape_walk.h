@@ -24,7 +24,7 @@ struct place {
 
 /* What of the broken constraints is told. */
 struct constraints {
-	struct buf text;
+	struct str text;
 	unsigned count;
 	unsigned stage; /* of the newer layer: those of the first stage that has any are told */
 	bool is_bare;   /* without the envelope */
@@ -37,8 +37,11 @@ struct walk {
 	struct constraints constraints;
 	struct err *value_err;
 	bool is_reading;      /* value_err is one that a start key does not turn into its own */
+	bool is_settled;      /* value_err comes from before the item that is read now */
+	bool is_weak;         /* value_err is one that a value's depth precedes */
 	struct str attribute; /* the top-level one that value_err is in */
 	bool is_older;        /* the older layer checks the request: surface.h */
+	bool is_left;         /* the newer layer left it to the older one */
 	bool is_unread;       /* the newer layer met what it cannot read */
 	unsigned depth_max;   /* of the values that are read now */
 };

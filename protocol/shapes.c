@@ -88,8 +88,9 @@ static enum code bind_integer(struct walk *walk, const struct shape *shape, cons
 		return shape_scalar_error(walk, json, shape->kind == SHAPE_INTEGER ? "Integer" : "Long");
 	double number = json_number(json);
 	double bound = shape->kind == SHAPE_INTEGER ? 2147483647.0 : 9007199254740992.0; /* AWS saturates, fractions are cut */
+	double low = shape->kind == SHAPE_INTEGER ? -2147483648.0 : -bound;
 	out->is_set = true;
-	out->value = number > bound ? (int64_t)bound : number < -bound ? (int64_t)-bound : (int64_t)number;
+	out->value = number > bound ? (int64_t)bound : number < low ? (int64_t)low : (int64_t)number;
 	if ((double)out->value != number)
 		walk->is_unread = true;
 	shape_check_integer(walk, shape, place, out->value);
@@ -270,8 +271,8 @@ static enum code walk_request(struct arena *arena, const struct shape *shape, co
 			      struct err *err)
 {
 	struct walk walk = {
-		.arena = arena, .err = err, .input = shape, .constraints = {.text = buf_in(arena)}, .value_err = &out->value_err,
-		.is_older = out->is_older, .depth_max = VALUE_DEPTH_MAX,
+		.arena = arena, .err = err, .input = shape, .value_err = &out->value_err,
+		.is_older = out->is_older, .is_left = out->is_left, .depth_max = VALUE_DEPTH_MAX,
 	};
 
 	out->input = arena_calloc(arena, 1, shape->size);
@@ -289,7 +290,7 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, enum surfac
 	enum code code = walk_request(arena, shape, json, out, &is_unread, err);
 	if (code != OK || out->is_older || !is_unread || surface == SURFACE_SEARCH)
 		return code;
-	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
+	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true, .is_left = true};
 	return walk_request(arena, shape, json, out, &is_unread, err);
 }
 
@@ -297,7 +298,7 @@ enum code shape_read_value(struct arena *arena, const struct json *json, struct 
 {
 	struct err value_err = err_in(arena);
 	struct walk walk = {
-		.arena = arena, .err = err, .constraints = {.text = buf_in(arena)}, .value_err = &value_err, .depth_max = VALUE_DEPTH_MAX,
+		.arena = arena, .err = err, .value_err = &value_err, .depth_max = VALUE_DEPTH_MAX,
 	};
 	enum code code = shape_read_attribute(&walk, json, out);
 

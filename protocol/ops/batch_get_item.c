@@ -48,7 +48,7 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 	if (!code)
 		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &attributes, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &share->expressions, err);
+		code = expressions_parse(call, &request, &share->expressions, err);
 	if (attributes)
 		share->expressions.projection = attributes;
 	return code ? code : check_duplicates(call, &share->wanted->keys, err);

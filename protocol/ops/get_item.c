@@ -19,7 +19,7 @@ static enum code parse(struct call *call, const struct get_item_input *input, st
 	if (!code)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &attributes, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	if (attributes)
 		out->projection = attributes;
 	return code;

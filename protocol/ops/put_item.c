@@ -26,7 +26,7 @@ static enum code parse(struct call *call, const struct put_item_input *input, st
 	if (!code)
 		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	if (expected)
 		out->condition = expected;
 	return code;

@@ -26,9 +26,11 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
+		code = legacy_operator(input->conditional_operator, input->query_filter.n, err);
+	if (!code)
 		code = call_check_late(call, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	if (!code && out->key_condition)
 		code = key_condition_check(out->key_condition, err);
 	if (code)
@@ -44,7 +46,7 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	return code;
 }
 
-/* What the table adds: key condition, filter, attributes. */
+/* What the table adds: key condition, filter, start key, attributes. */
 static enum code resolve(struct call *call, const struct query_input *input, const struct expressions *expressions,
 			 struct key_condition *keys, struct read_page *page, struct err *err)
 {
@@ -59,9 +61,10 @@ static enum code resolve(struct call *call, const struct query_input *input, con
 					  err);
 	if (!code)
 		code = rules_filter_projected(call->arena, page->index, expressions->filter, err);
+	if (!code && input->exclusive_start_key)
+		code = read_start_key(call->arena, page, input->exclusive_start_key, &page->start_after, err);
 	if (!code)
-		code = rules_select(call->arena, input->select, page->index, expressions->projection,
-				    input->attributes_to_get.v != NULL, &page->select, err);
+		code = rules_select_index(call->arena, page->index, page->select, expressions->projection, err);
 	return code;
 }
 
@@ -80,6 +83,9 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 	};
 
 	if (!code)
+		code = rules_select(input->select, str_is_set(input->index_name), expressions.projection, input->attributes_to_get.v != NULL,
+				    &page.select, err);
+	if (!code)
 		code = call_table(call, input->table_name, ABSENT_RESOURCE, &page.table, err);
 	if (!code)
 		code = rules_not_vector(page.table, input->index_name, input->consistent_read, false, err);
@@ -87,8 +93,6 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
 	if (!code)
 		code = resolve(call, input, &expressions, &keys, &page, err);
-	if (!code && input->exclusive_start_key)
-		code = read_start_key(call->arena, &page, input->exclusive_start_key, &page.start_after, err);
 	if (code)
 		return code;
 	return respond_page(call, &page, input->return_consumed_capacity, err);

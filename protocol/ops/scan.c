@@ -18,12 +18,11 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 		.legacy = {{"AttributesToGet", input->attributes_to_get.v != NULL},
 			   {"ScanFilter", input->scan_filter.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0}},
-		.is_older = true,
 	};
 	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	if (!code && !out->filter)
 		code = legacy_filter(call->arena, &input->scan_filter, input->conditional_operator, &out->filter, err);
 	if (!code && !out->projection)
@@ -55,8 +54,9 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 	if (!code)
 		code = rules_key_paths(page.table, &expressions, err);
 	if (!code)
-		code = rules_select(call->arena, input->select, page.index, page.projection, input->attributes_to_get.v != NULL,
-				    &page.select, err);
+		code = rules_select(input->select, page.index != NULL, page.projection, input->attributes_to_get.v != NULL, &page.select, err);
+	if (!code)
+		code = rules_select_index(call->arena, page.index, page.select, page.projection, err);
 	if (!code && input->exclusive_start_key)
 		code = read_start_key(call->arena, &page, input->exclusive_start_key, &page.start_after, err);
 	if (code)

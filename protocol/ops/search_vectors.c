@@ -101,7 +101,7 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 		return err_set(err, MSG_SEARCH_VECTOR);
 	enum code code = expressions_check(call, &request, err);
 	if (code == OK)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	if (code == OK && out->search && !is_equalities(out->search, 0))
 		return err_set(err, MSG_SEARCH_COMPARATOR);
 	return code;

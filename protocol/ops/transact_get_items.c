@@ -14,13 +14,12 @@ static enum code parse(struct call *call, const struct get_action *get, struct e
 	struct expression_request request = {
 		.projection = get->projection_expression,
 		.names = &get->expression_attribute_names,
-		.is_older = true,
 		.allows_idle = true, /* AWS: as TransactWriteItems */
 	};
 	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	return code;
 }
 

@@ -61,7 +61,6 @@ static enum code parse(struct call *call, struct action *action, struct write *w
 		.condition = action->condition,
 		.names = action->names,
 		.values = action->values,
-		.is_older = true,
 		.allows_idle = true, /* AWS: us-east-1 as recorded in October 2026 */
 	};
 	enum code code = expressions_check(call, &request, err);
@@ -69,7 +68,7 @@ static enum code parse(struct call *call, struct action *action, struct write *w
 	if (!code && action->kind == WRITE_PUT)
 		code = rules_item_size(action->subject, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, &action->expressions, err);
+		code = expressions_parse(call, &request, &action->expressions, err);
 	write->kind = action->kind;
 	if (action->kind == WRITE_PUT)
 		write->item = action->subject;

@@ -31,7 +31,7 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 	if (!code)
 		code = legacy_updates(call->arena, &input->attribute_updates, &updates, err);
 	if (!code)
-		code = expressions_parse(call->arena, &request, out, err);
+		code = expressions_parse(call, &request, out, err);
 	if (updates)
 		out->update = updates;
 	if (expected)

@@ -135,7 +135,9 @@ static enum code prepare(struct run *run, struct err *err)
 		.filters_row = true,
 	};
 	run->cost.table = run->plan.table;
-	code = rules_select(run->call->arena, 0, run->plan.index, expressions.projection, false, &run->page.select, err);
+	code = rules_select(0, run->plan.index != NULL, expressions.projection, false, &run->page.select, err);
+	if (code == OK)
+		code = rules_select_index(run->call->arena, run->plan.index, run->page.select, expressions.projection, err);
 	if (code == OK)
 		code = partiql_plan_order(run->call, statement, &run->plan, err);
 	run->page.is_reverse = run->plan.is_reverse;

@@ -104,16 +104,17 @@ TEST(placeholders_are_well_formed)
 
 TEST(unused_names_are_refused)
 {
+	struct call call = {.arena = arena};
 	struct expression_attribute_name_map_entry name = {STR("#a"), STR("a")};
 	struct expression_attribute_name_map names = {1, &name};
 	struct expression_request request = {.projection = STR("b"), .names = &names};
 	struct expressions expressions;
 
 	err = err_in(arena);
-	CHECK_INT(expressions_parse(arena, &request, &expressions, &err), ERR_REQUEST);
+	CHECK_INT(expressions_parse(&call, &request, &expressions, &err), ERR_REQUEST);
 	CHECK_STR(err.message, "Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}");
 	request.projection = STR("#a");
-	CHECK_INT(expressions_parse(arena, &request, &expressions, &err), OK);
+	CHECK_INT(expressions_parse(&call, &request, &expressions, &err), OK);
 	CHECK(projection_has(expressions.projection, STR("a")));
 	CHECK(!expressions.condition);
 }
@@ -202,6 +203,14 @@ TEST(paths_do_not_lead_into_keys)
 	CHECK_INT(rules_update_keys(&table, expressions.update, &err), OK);
 }
 
+static enum code select_rules(int select, const struct index *index, const struct projection *projection, bool is_legacy, enum read_select *out,
+			      struct err *error)
+{
+	enum code code = rules_select(select, index != NULL, projection, is_legacy, out, error);
+
+	return code ? code : rules_select_index(arena, index, *out, projection, error);
+}
+
 TEST(indexes_and_select)
 {
 	struct str projected[] = {STR("g"), STR("pk"), STR("sk")};
@@ -214,30 +223,30 @@ TEST(indexes_and_select)
 
 	local.is_local = true;
 	err = err_in(arena);
-	CHECK_INT(rules_select(arena, 0, NULL, NULL, false, &select, &err), OK);
+	CHECK_INT(select_rules(0, NULL, NULL, false, &select, &err), OK);
 	CHECK_INT(select, READ_ALL_ATTRIBUTES);
-	CHECK_INT(rules_select(arena, 0, &global, NULL, false, &select, &err), OK);
+	CHECK_INT(select_rules(0, &global, NULL, false, &select, &err), OK);
 	CHECK_INT(select, READ_PROJECTED_ATTRIBUTES);
-	CHECK_INT(rules_select(arena, 0, &global, &known, false, &select, &err), OK);
+	CHECK_INT(select_rules(0, &global, &known, false, &select, &err), OK);
 	CHECK_INT(select, READ_SPECIFIC_ATTRIBUTES);
-	CHECK_INT(rules_select(arena, SELECT_COUNT, NULL, NULL, false, &select, &err), OK);
+	CHECK_INT(select_rules(SELECT_COUNT, NULL, NULL, false, &select, &err), OK);
 	CHECK_INT(select, READ_COUNT);
-	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, &local, NULL, false, &select, &err), OK);
-	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, &full, NULL, false, &select, &err), OK);
-	CHECK_INT(rules_select(arena, 0, &local, &unknown, false, &select, &err), OK);
-	CHECK_INT(rules_select(arena, 0, &global, &unknown, false, &select, &err), ERR_VALIDATION);
+	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, &local, NULL, false, &select, &err), OK);
+	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, &full, NULL, false, &select, &err), OK);
+	CHECK_INT(select_rules(0, &local, &unknown, false, &select, &err), OK);
+	CHECK_INT(select_rules(0, &global, &unknown, false, &select, &err), ERR_VALIDATION);
 	CHECK_STR(err.message, OOM "Global secondary index gsi does not project [z, zz]");
-	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, &global, NULL, false, &select, &err), ERR_VALIDATION);
+	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, &global, NULL, false, &select, &err), ERR_VALIDATION);
 	CHECK_STR(err.message, OOM "Select type ALL_ATTRIBUTES is not supported for global secondary index gsi because its "
 				   "projection type is not ALL");
-	CHECK_INT(rules_select(arena, SELECT_ALL_PROJECTED_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
+	CHECK_INT(select_rules(SELECT_ALL_PROJECTED_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
-	CHECK_INT(rules_select(arena, SELECT_SPECIFIC_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
+	CHECK_INT(select_rules(SELECT_SPECIFIC_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message,
 		  "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
-	CHECK_INT(rules_select(arena, SELECT_COUNT, NULL, &known, true, &select, &err), ERR_SELECT);
+	CHECK_INT(select_rules(SELECT_COUNT, NULL, &known, true, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message, "Cannot specify the AttributesToGet when choosing to get only the Count");
-	CHECK_INT(rules_select(arena, SELECT_ALL_ATTRIBUTES, NULL, &known, false, &select, &err), ERR_SELECT);
+	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, NULL, &known, false, &select, &err), ERR_SELECT);
 	CHECK_STR(err.message, "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES");
 	CHECK_INT(rules_filter_projected(arena, &full, condition("z = g"), &err), OK);
 	CHECK_INT(rules_filter_projected(arena, &global, condition("pk = g"), &err), OK);
