@@ -75,10 +75,24 @@ static void note_elsewhere(struct call *call, struct str name)
 				       STR_ARG(where.account), STR_ARG(where.region)));
 }
 
-void call_hold(struct call *call, struct table *table)
+static void hold(struct call *call, struct table *table, struct str arn)
 {
 	call->tables = arena_room(call->arena, call->tables, call->table_count, sizeof(*call->tables));
-	call->tables[call->table_count++] = table;
+	call->tables[call->table_count++] = (struct held_table){table, arn};
+}
+
+void call_hold(struct call *call, struct table *table)
+{
+	hold(call, table, STR_ABSENT);
+}
+
+struct str call_named(const struct call *call, const struct table *table)
+{
+	for (size_t i = 0; i < call->table_count; i++) {
+		if (call->tables[i].table == table)
+			return str_is_set(call->tables[i].arn) ? call->tables[i].arn : table->name;
+	}
+	return table->name;
 }
 
 void call_look_again(struct call *call)
@@ -109,8 +123,8 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	if (code != OK)
 		return code;
 	for (size_t i = call->tables_from; i < call->table_count; i++) { /* a batch names its tables often */
-		if (str_eq(call->tables[i]->name, name)) {
-			*out = call->tables[i];
+		if (str_eq(call->tables[i].table->name, name)) {
+			*out = call->tables[i].table;
 			return OK;
 		}
 	}
@@ -124,7 +138,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		note_elsewhere(call, name);
 		return code == ERR_RESOURCE_NOT_FOUND ? refuse_absent(name, words, err) : code;
 	}
-	call_hold(call, *out);
+	hold(call, *out, name.p == name_or_arn.p ? STR_ABSENT : name_or_arn);
 	return OK;
 }
 

@@ -17,6 +17,11 @@
 #include "storage/catalog.h"
 #include "storage/write.h"
 
+struct held_table {
+	struct table *table;
+	struct str arn; /* by which the request names it first; absent: by its name */
+};
+
 struct call {
 	struct service *service;
 	struct arena *arena;
@@ -30,7 +35,7 @@ struct call {
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
-	struct table **tables;
+	struct held_table *tables;
 	size_t tables_from; /* those before it are held only: the call looks them up again */
 	/* PartiQL statements of the call from the service's cache, released likewise. */
 	size_t statement_count;
@@ -58,6 +63,9 @@ enum absent_table {
  * ERR_VALIDATION for a malformed name or an ARN of another account or region, as AWS words it.
  */
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err) WARN_UNUSED;
+
+/* How the request names the table, by its name or an ARN; the first time where it does both. AWS: API Reference, ConsumedCapacity, TableName. */
+struct str call_named(const struct call *call, const struct table *table);
 
 /* The name alone, checked but not looked up: of a name or an ARN of this account and region. */
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err) WARN_UNUSED;

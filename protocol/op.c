@@ -168,7 +168,7 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 static void release(struct call *call)
 {
 	for (size_t i = 0; i < call->table_count; i++)
-		table_unref(call->tables[i]);
+		table_unref(call->tables[i].table);
 	call->table_count = call->tables_from = 0;
 	for (size_t i = 0; i < call->statement_count; i++)
 		partiql_kept_unref(call->statements[i]);
@@ -240,7 +240,7 @@ static bool write_error(struct arena *arena, const struct err *err, struct op_re
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
-	bool is_capital = info->space == SPACE_CORAL_SERVICE || err->reason_count > 0;
+	bool is_capital = info->space == SPACE_CORAL_SERVICE || err->reason_count > 0 || err->is_capital;
 	struct str message = public_message(arena, err);
 
 	json_out_open(&out, '{');

@@ -73,10 +73,12 @@ static void write_vectors(struct json_out *out, const struct cost *cost)
 		json_out_close(out, '}');
 }
 
-static void write_capacity(struct json_out *out, int wanted, enum capacity_form form, const struct cost *cost)
+static void write_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost)
 {
+	struct json_out *out = &call->out;
+
 	json_out_open(out, '{');
-	json_out_field_string(out, "TableName", cost->table->name);
+	json_out_field_string(out, "TableName", call_named(call, cost->table));
 	write_units(out, form, cost_total(cost));
 	if (wanted == RETURN_CONSUMED_CAPACITY_INDEXES) {
 		json_out_name(out, STR("Table"));
@@ -112,7 +114,7 @@ void respond_capacity(struct call *call, int wanted, enum capacity_form form, co
 	if (!is_wanted(wanted))
 		return;
 	json_out_name(&call->out, STR("ConsumedCapacity"));
-	write_capacity(&call->out, wanted, form, cost);
+	write_capacity(call, wanted, form, cost);
 }
 
 void respond_capacities(struct call *call, int wanted, enum capacity_form form, const struct cost *costs, size_t n)
@@ -123,7 +125,7 @@ void respond_capacities(struct call *call, int wanted, enum capacity_form form, 
 	json_out_name(&call->out, STR("ConsumedCapacity"));
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < n; i++)
-		write_capacity(&call->out, wanted, form, &costs[i]);
+		write_capacity(call, wanted, form, &costs[i]);
 	json_out_close(&call->out, ']');
 }
 
@@ -246,7 +248,7 @@ static bool is_first(const struct write *writes, size_t i, bool by_table)
 
 static enum code write_table_metrics(struct call *call, const struct write *writes, size_t n, size_t first, struct err *err)
 {
-	json_out_name(&call->out, writes[first].table->name);
+	json_out_name(&call->out, call_named(call, writes[first].table));
 	json_out_open(&call->out, '[');
 	for (size_t i = first; i < n; i++) {
 		uint64_t bytes;

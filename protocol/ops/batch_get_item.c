@@ -78,6 +78,16 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 	return OK;
 }
 
+/* Whether one of the first n reads is of the same item: those of a table that the request names twice, by its name and its ARN. */
+static bool is_repeated(const struct read_item *reads, size_t n, const struct read_item *read)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (reads[i].table == read->table && str_eq(reads[i].row_key, read->row_key))
+			return true;
+	}
+	return false;
+}
+
 static enum code prepare(struct call *call, const struct share *share, struct read_item *reads, struct err *err)
 {
 	struct table *table;
@@ -92,6 +102,8 @@ static enum code prepare(struct call *call, const struct share *share, struct re
 		read->key = share->wanted->keys.v[i];
 		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
 		code = read_prepare(call->arena, read, err);
+		if (!code && is_repeated(reads, share->first, read))
+			code = err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return code;
 }

@@ -35,10 +35,21 @@ static enum code check(const struct batch_write_item_request_map *items, size_t 
 	return OK;
 }
 
-static enum code prepare(struct call *call, struct str table_name, const struct write_requests *requests, struct write *writes,
+/* Whether an earlier write is of the same item; a request can name a table twice, by its name and its ARN. */
+static bool is_repeated(const struct write *first, const struct write *write)
+{
+	for (; first < write; first++) {
+		if (first->table == write->table && str_eq(first->row_key, write->row_key))
+			return true;
+	}
+	return false;
+}
+
+/* The requests of one table, into writes[from ..]. */
+static enum code prepare(struct call *call, struct str table_name, const struct write_requests *requests, struct write *all, size_t from,
 			 struct err *err)
 {
-	struct rules_seen seen = rules_seen_new(call->arena, requests->n);
+	struct write *writes = all + from;
 	struct table *table;
 	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &table, err);
 
@@ -53,7 +64,7 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 		else
 			writes[i].key = request->delete_request->key;
 		code = write_prepare(call->arena, &writes[i], err);
-		if (!code && !rules_seen_add(&seen, writes[i].row_key))
+		if (!code && is_repeated(all, &writes[i]))
 			code = err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return code;
@@ -92,7 +103,7 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	for (size_t i = 0; !code && i < items->n; i++) /* every table comes before any key */
 		code = call_table(call, items->v[i].key, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; !code && i < items->n; done += items->v[i++].value.n)
-		code = prepare(call, items->v[i].key, &items->v[i].value, writes + done, err);
+		code = prepare(call, items->v[i].key, &items->v[i].value, writes, done, err);
 	if (!code)
 		code = write_run(call->service->catalog, call->arena, writes, total, WRITE_BATCH, NULL, call->now_ms, err);
 	return code ? code : respond(call, input, writes, total, err);
