@@ -381,8 +381,7 @@ def body_limit():
     chunks = b"".join(b"10000\r\n" + b" " * 65536 + b"\r\n" for _ in range(20)) + b"0\r\n\r\n"
     assert raw.ask(server, raw.head("DescribeTable", b"Transfer-Encoding: chunked") + b"\r\n" + chunks).status == 413
     bomb = gzip.compress(b" " * 2_000_000)
-    reply = raw.ask(server, raw.head("DescribeTable", b"Content-Encoding: gzip", b"Content-Length: %d" % len(bomb)) + b"\r\n" + bomb)
-    assert reply.status == 400 and b"gzip" in reply.body
+    assert raw.ask(server, raw.head("DescribeTable", b"Content-Encoding: gzip", b"Content-Length: %d" % len(bomb)) + b"\r\n" + bomb).status == 413
     settled(server)
     server.stop()
 
