@@ -167,7 +167,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 	struct err own = err_in(scratch);
 	enum code code = OK;
 
-	for (size_t i = 0; i < table_index_total(table) && !job.index; i++) {
+	for (size_t i = 0; i < table_index_total(table) && !job.index && table->status != STATUS_DELETING; i++) {
 		const struct index *index = table_index_at(table, i);
 
 		job.at = i;
@@ -179,6 +179,8 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 		job.piece->arena = scratch;
 		code = run(&job, &own);
 	}
+	if (table->status == STATUS_DELETING)
+		code = catalog_bury(catalog, table, &own);
 	if (code == ERR_CONFLICT)
 		code = OK;
 	if (code != OK) {

@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/image.h"
 #include "storage/expiry.h"
 #include "storage/messages.h"
 #include "storage/retired.h"
-#include "storage/vector_row.h"
 
 /* The snapshots, in byte order of their keys: account NUL region NUL name. */
 struct entry {
@@ -178,15 +176,21 @@ void catalog_close(struct catalog *catalog)
 	free(catalog);
 }
 
+/* A deleted table stays listed until its transient status is over; what is left of it then is nothing to those who look. */
+static bool is_gone(const struct table *table, int64_t now_ms)
+{
+	return table->status == STATUS_DELETING && table->settles_ms <= now_ms;
+}
+
+static bool is_due(const struct table *table, int64_t now_ms)
+{
+	return table->settles_ms > 0 && table->settles_ms <= now_ms && table->status != STATUS_DELETING;
+}
+
 /* Puts what a transient status turned into in place of it. Called with the lock held for writing. */
 static void settle_at(struct catalog *catalog, size_t at)
 {
 	struct table *table = catalog->entries[at].table;
-
-	if (table->status == STATUS_DELETING) {
-		remove_at(catalog, at);
-		return;
-	}
 	struct table *settled = table_clone(table);
 	settled->status = STATUS_ACTIVE;
 	settled->settles_ms = 0;
@@ -205,18 +209,19 @@ static void settle_at(struct catalog *catalog, size_t at)
 enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out, struct err *err)
 {
 	struct str key = key_of(err->arena, catalog, ns, name);
-	bool found, is_due;
+	bool found, settles;
 
 	pthread_rwlock_rdlock(&catalog->lock);
 	size_t at = position(catalog, key, &found);
-	is_due = found && catalog->entries[at].table->settles_ms > 0 && catalog->entries[at].table->settles_ms <= now_ms;
-	if (found && !is_due)
+	found = found && !is_gone(catalog->entries[at].table, now_ms);
+	settles = found && is_due(catalog->entries[at].table, now_ms);
+	if (found && !settles)
 		*out = table_ref(catalog->entries[at].table);
 	pthread_rwlock_unlock(&catalog->lock);
-	if (is_due) {
+	if (settles) {
 		pthread_rwlock_wrlock(&catalog->lock);
 		at = position(catalog, key, &found);
-		if (found && catalog->entries[at].table->settles_ms > 0 && catalog->entries[at].table->settles_ms <= now_ms)
+		if (found && is_due(catalog->entries[at].table, now_ms))
 			settle_at(catalog, at);
 		pthread_rwlock_unlock(&catalog->lock);
 		return catalog_get(catalog, ns, name, now_ms, out, err);
@@ -249,14 +254,25 @@ static enum code next_number(struct store_txn *txn, struct arena *arena, uint64_
 	return store_put(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
 }
 
+/* The table that the store has under the key, with a reference for the caller; NULL where there is none. */
+static enum code stored(struct store_txn *txn, struct str key, struct table **out, struct err *err)
+{
+	struct str record;
+	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
+
+	*out = NULL;
+	return code == OK && str_is_set(record) ? table_decode(record, out, err) : code;
+}
+
 static enum code create_in_store(struct store_txn *txn, struct arena *arena, struct str key, struct table *table, struct err *err)
 {
-	struct str known;
+	struct table *known;
 	/* the store knows of a creation that is committed and not yet published */
-	enum code code = store_get(txn, tables_keyspace, key, arena, &known, err);
+	enum code code = stored(txn, key, &known, err);
 
-	if (code == OK && str_is_set(known))
-		return err_default(err, ERR_RESOURCE_IN_USE);
+	if (code == OK && known && !is_gone(known, table->created_ms))
+		code = err_default(err, ERR_RESOURCE_IN_USE);
+	table_unref(known);
 	if (code == OK)
 		code = next_number(txn, arena, &table->number, err);
 	if (code == OK)
@@ -271,13 +287,14 @@ static enum code create_in_store(struct store_txn *txn, struct arena *arena, str
 static void fill_new(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms)
 {
 	int64_t transient = catalog->options.transient_status_ms;
+	int64_t settles_ms = table->settles_ms > now_ms ? table->settles_ms : transient > 0 ? now_ms + transient : 0;
 
 	table->account = str_copy(table->arena, ns.account);
 	table->region = str_copy(table->arena, ns.region);
 	table->id = make_uuid(table->arena);
 	table->created_ms = now_ms;
-	table->status = transient > 0 ? STATUS_CREATING : STATUS_ACTIVE;
-	table->settles_ms = transient > 0 ? now_ms + transient : 0;
+	table->status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
+	table->settles_ms = settles_ms;
 	atomic_store(&table->size->is_counted, true); /* nothing in it yet */
 	table->next_index = (uint32_t)table_index_total(table);
 	table->hash = KEY_HASH_MD5;
@@ -291,12 +308,6 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 		atomic_store(&index->size->is_counted, true);
 		table_index_settle(table, index);
 	}
-}
-
-/* A deleted table stays listed until its transient status is over; whoever looks it up afterwards removes it. */
-static bool is_gone(const struct table *table, int64_t now_ms)
-{
-	return table->status == STATUS_DELETING && table->settles_ms <= now_ms;
 }
 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
@@ -405,10 +416,10 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 		next->settles_ms = settles_ms;
 }
 
-/* When the work on the table's indexes begins; INT64_MAX where there is none. */
+/* When the work on the table's indexes begins, or what is left of a deleted table is to go; INT64_MAX where there is none. */
 static int64_t work_begins(const struct table *table)
 {
-	int64_t begins = INT64_MAX;
+	int64_t begins = table->status == STATUS_DELETING ? table->settles_ms : INT64_MAX;
 
 	for (size_t i = 0; i < table_index_total(table) && table->status != STATUS_DELETING; i++) {
 		const struct index *index = table_index_at(table, i);
@@ -559,7 +570,9 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	return code;
 }
 
-static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *kept, struct err *err)
+/* `deleting` is what stays of the table until its status is over; NULL: nothing does. */
+static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *kept,
+				 const struct table *deleting, struct err *err)
 {
 	enum code code = store_drop(txn, table_items(table), err);
 
@@ -574,7 +587,29 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 		code = store_drop(txn, table_expiry(table), err);
 	if (code == OK)
 		code = retired_store(txn, table, kept, err);
-	return code == OK ? store_del(txn, tables_keyspace, key, err) : code;
+	if (code != OK)
+		return code;
+	return deleting ? store_put(txn, tables_keyspace, key, table_encode(err->arena, deleting), err) : store_del(txn, tables_keyspace, key, err);
+}
+
+static struct table *deleting_of(const struct table *table, int64_t settles_ms)
+{
+	struct table *deleting = table_clone(table);
+
+	deleting->status = STATUS_DELETING;
+	deleting->settles_ms = settles_ms;
+	return deleting;
+}
+
+/* Puts `next` in place of the entry, or nothing (NULL). The lock is held for writing. */
+static void put_at(struct catalog *catalog, size_t at, struct table *next)
+{
+	if (!next) {
+		remove_at(catalog, at);
+		return;
+	}
+	table_unref(catalog->entries[at].table);
+	catalog->entries[at].table = next;
 }
 
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
@@ -582,20 +617,19 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 	struct str key = key_of(err->arena, catalog, (struct ns){table->account, table->region}, table->name);
 	int64_t transient = catalog->options.transient_status_ms;
 	struct store_txn *txn;
-	struct table *kept = retired_of(table, now_ms);
 	size_t at;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
-	if (code != OK) {
-		table_unref(kept);
+	if (code != OK)
 		return code;
-	}
+	struct table *kept = retired_of(table, now_ms), *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
 	code = check_current(catalog, key, table, err);
 	if (code == OK)
-		code = delete_in_store(txn, key, table, kept, err);
+		code = delete_in_store(txn, key, table, kept, deleting, err);
 	if (code != OK) {
 		store_abort(txn);
 		table_unref(kept);
+		table_unref(deleting);
 		return code;
 	}
 	pthread_rwlock_wrlock(&catalog->lock);
@@ -604,18 +638,38 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		retired_add(&catalog->retired, kept);
 	else
 		table_unref(kept);
-	if (code == OK)
+	if (code == OK) {
 		drop_vectors(catalog, table, NULL);
-	if (code == OK && transient > 0) {
-		struct table *deleting = table_clone(table);
-
-		deleting->status = STATUS_DELETING;
-		deleting->settles_ms = now_ms + transient;
-		catalog->entries[at].table = deleting;
-		table_unref(table);
-	} else if (code == OK) {
-		remove_at(catalog, at);
+		put_at(catalog, at, deleting);
+	} else {
+		table_unref(deleting);
 	}
+	pthread_rwlock_unlock(&catalog->lock);
+	return code;
+}
+
+enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err)
+{
+	struct str key = key_of(err->arena, catalog, (struct ns){table->account, table->region}, table->name);
+	struct table *known = NULL;
+	struct store_txn *txn;
+	size_t at;
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = stored(txn, key, &known, err);
+	/* a new table of the name may be there already, not yet published */
+	if (code == OK && known && known->number == table->number)
+		code = store_del(txn, tables_keyspace, key, err);
+	table_unref(known);
+	if (code == OK)
+		code = store_commit(txn, err);
+	else
+		store_abort(txn);
+	pthread_rwlock_wrlock(&catalog->lock);
+	if (code == OK && is_current(catalog, key, table, &at))
+		remove_at(catalog, at);
 	pthread_rwlock_unlock(&catalog->lock);
 	return code;
 }
@@ -743,52 +797,4 @@ bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, s
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	return found;
-}
-
-static bool add_size(void *context, struct str key, struct str image)
-{
-	uint64_t *sums = context;
-
-	(void)key;
-	sums[0]++;
-	sums[1] += image_item_size(image);
-	return true;
-}
-
-enum code catalog_size_in(struct store_txn *txn, struct table *table, const struct index *index, struct err *err)
-{
-	struct size_counter *counter = index ? index->size : table->size;
-	struct store_range all = index && index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
-	uint64_t sums[2] = {0, 0};
-	enum code code = store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, add_size, sums, err);
-
-	if (index && index->vector) /* what an image does not tell of its row */
-		sums[1] += sums[0] * vector_row_size(index, STR_ABSENT);
-	if (code == OK && !atomic_load(&counter->is_counted)) {
-		atomic_store(&counter->items, (long long)sums[0]);
-		atomic_store(&counter->bytes, (long long)sums[1]);
-		atomic_store(&counter->is_counted, true);
-	}
-	return code;
-}
-
-enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes, struct err *err)
-{
-	struct size_counter *counter = index ? index->size : table->size;
-	struct store_txn *txn;
-
-	if (!atomic_load(&counter->is_counted)) {
-		/* a write transaction keeps writers out while we count, so that no change is missed or counted twice */
-		enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
-
-		if (code != OK)
-			return code;
-		code = catalog_size_in(txn, table, index, err);
-		store_abort(txn);
-		if (code != OK)
-			return code;
-	}
-	*items = (uint64_t)atomic_load(&counter->items);
-	*bytes = (uint64_t)atomic_load(&counter->bytes);
-	return OK;
 }

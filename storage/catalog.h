@@ -47,7 +47,8 @@ enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, in
 
 /*
  * Creates the table described by `table` (name, keys, indexes, settings; account and region are set from ns), gives it its
- * number, TableId and creation time, creates its keyspaces, and takes over the caller's reference; *out gets another one.
+ * number, TableId and creation time, creates its keyspaces, and takes over the caller's reference; *out gets another one. It is CREATING
+ * until its settles_ms where the caller set that, else as long as catalog_options.transient_status_ms says.
  * ERR_RESOURCE_IN_USE where the name exists.
  */
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out,
@@ -69,8 +70,8 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
 
 /*
- * A table that has an index to be filled or dropped now, behind `skipped` others, with a reference for the caller, or NULL. *now_ms is the table's
- * time then; else *wait_ms is how long it takes until there is one by itself, INT64_MAX for never.
+ * A table that has an index to be filled or dropped now, or is deleted and to be buried, behind `skipped` others, with a reference for the
+ * caller, or NULL. *now_ms is the table's time then; else *wait_ms is how long it takes until there is one by itself, INT64_MAX for never.
  */
 struct table *catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, int64_t *now_ms, int64_t *wait_ms);
 
@@ -83,6 +84,9 @@ struct str catalog_progress_key(struct arena *arena, const struct table *table, 
  * ERR_CONFLICT from write_run, and reads ERR_RESOURCE_NOT_FOUND.
  */
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Drops what is left of a deleted table whose status is over. Nothing where another table took its name. */
+enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
 /* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
 size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,

@@ -143,6 +143,19 @@ static struct vector_spec *copy_vector(struct arena *arena, const struct vector_
 	return copy;
 }
 
+static struct moment *copy_moments(struct arena *arena, const struct moment *moments, size_t n)
+{
+	struct moment *copy = ARENA_ARRAY(arena, struct moment, n);
+
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = moments[i];
+		copy[i].what = str_copy(arena, moments[i].what);
+		copy[i].subject = str_copy(arena, moments[i].subject);
+		copy[i].before = copy_strings(arena, moments[i].before, moments[i].before_count);
+	}
+	return copy;
+}
+
 static void copy_index(struct arena *arena, struct index *index)
 {
 	index->name = str_copy(arena, index->name);
@@ -201,6 +214,7 @@ struct table *table_clone(const struct table *table)
 		copy->vectors[i] = table->vectors[i];
 		copy_index(arena, &copy->vectors[i]);
 	}
+	copy->moments = copy_moments(arena, table->moments, table->moment_count);
 	copy->size = counter_ref(table->size);
 	return copy;
 }
@@ -323,6 +337,10 @@ static const struct field index_fields[] = {
 static const struct field destination_fields[] = {
 	FIELD(destination, stream_arn, FIELD_STR), FIELD(destination, is_enabled, FIELD_BOOL), FIELD(destination, is_updated, FIELD_BOOL),
 	FIELD(destination, precision, FIELD_INT), FIELD(destination, settles_ms, FIELD_INT),
+};
+
+static const struct field moment_fields[] = {
+	FIELD(moment, what, FIELD_STR), FIELD(moment, subject, FIELD_STR), FIELD(moment, at_ms, FIELD_INT),
 };
 
 static const struct field stream_fields[] = {
@@ -450,6 +468,20 @@ static struct value destination_list(struct arena *arena, const struct table *ta
 	return (struct value){.type = TYPE_L, .n = (uint32_t)table->destination_count, .elements = elements};
 }
 
+static struct value moment_list(struct arena *arena, const struct table *table)
+{
+	struct value *elements = ARENA_ARRAY(arena, struct value, table->moment_count);
+
+	for (size_t i = 0; i < table->moment_count; i++) {
+		const struct moment *moment = &table->moments[i];
+		struct builder builder = start(arena, moment_fields, COUNT(moment_fields), moment);
+
+		add_member(&builder, "before", string_list(arena, moment->before, moment->before_count));
+		elements[i] = finish(&builder);
+	}
+	return (struct value){.type = TYPE_L, .n = (uint32_t)table->moment_count, .elements = elements};
+}
+
 static int64_t record_version(const struct table *table)
 {
 	if (table->hash != KEY_HASH_FNV)
@@ -489,6 +521,8 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	add_member(&builder, "indexes", (struct value){.type = TYPE_L, .n = (uint32_t)table->index_count, .elements = indexes});
 	add_member(&builder, "streams", (struct value){.type = TYPE_L, .n = (uint32_t)table->stream_count, .elements = streams});
 	add_member(&builder, "destinations", destination_list(arena, table));
+	if (table->moment_count)
+		add_member(&builder, "moments", moment_list(arena, table));
 	add_member(&builder, "tags", string_list(arena, tags, 2 * table->tag_count));
 	struct value record = finish(&builder);
 	image_encode(&record, &buf);
@@ -674,6 +708,25 @@ static void read_destinations(struct table *table, const struct value *record, b
 	}
 }
 
+static void read_moments(struct table *table, const struct value *record, bool *ok)
+{
+	const struct value *list = value_member(record, STR("moments"));
+
+	if (!list)
+		return;
+	*ok = *ok && list->type == TYPE_L;
+	table->moments = *ok ? ARENA_ARRAY(table->arena, struct moment, list->n) : NULL;
+	for (uint32_t i = 0; *ok && i < list->n; i++) {
+		struct moment *moment = &table->moments[table->moment_count++];
+
+		*ok = list->elements[i].type == TYPE_M;
+		if (!*ok)
+			break;
+		read_fields(table->arena, moment_fields, COUNT(moment_fields), &list->elements[i], moment, ok);
+		moment->before = read_strings(table->arena, &list->elements[i], "before", &moment->before_count, ok);
+	}
+}
+
 enum code table_decode(struct str record, struct table **out, struct err *err)
 {
 	struct table *table = table_new();
@@ -697,6 +750,7 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 		table->vectors = read_indexes(table, &map, "vectors", &table->vector_count, &ok);
 		read_streams(table, &map, &ok);
 		read_destinations(table, &map, &ok);
+		read_moments(table, &map, &ok);
 		ok = ok && table->hash <= KEY_HASH_MD5; /* absent from records of version 0.1.0: KEY_HASH_FNV */
 		if (str_is_set(table->policy.text) && table->policy.revision == 0) /* a record from before the field */
 			table->policy.revision = table->created_ms;

@@ -142,6 +142,18 @@ struct destination {
 	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
 };
 
+/*
+ * A change that shows later than it is made, or that limits the next one: what protocol/timing keeps with the table, in its own words. Those
+ * who do not ask for AWS's timing keep none.
+ */
+struct moment {
+	struct str what;            /* "STREAM" */
+	struct str subject;         /* an index's name, a tag's key; empty: the table itself */
+	int64_t at_ms;              /* when the change was made */
+	size_t before_count;
+	struct str *before;         /* what is shown until it is over */
+};
+
 struct index {
 	struct str name;
 	bool is_local;
@@ -222,6 +234,8 @@ struct table {
 	struct str ttl_attribute;   /* also while TTL is being disabled; absent: never had it */
 	int64_t ttl_changed_ms;     /* when TTL was last enabled or disabled */
 	int64_t ttl_settles_ms;     /* until then it is shown as ENABLING or DISABLING */
+	size_t moment_count;        /* the oldest first */
+	struct moment *moments;
 	struct size_counter *size;
 };
 

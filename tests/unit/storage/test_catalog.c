@@ -158,13 +158,47 @@ TEST(transient_statuses_end_in_time)
 	table_unref(table);
 	CHECK_INT(look_up(&d, DATA_NS, "t", 2099, &status), OK);
 	CHECK_INT(status, STATUS_DELETING);
+	reopen_catalog(&d, &options);
+	CHECK_INT(look_up(&d, DATA_NS, "t", 2099, &status), OK);
+	CHECK_INT(status, STATUS_DELETING);
 	CHECK_INT(create(&d, DATA_NS, "t", 2099), ERR_RESOURCE_IN_USE);
 	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2099, d.arena, &names, &more), 1);
 	/* listing alone sees the end of it */
 	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 0);
 	CHECK_INT(catalog_count(d.catalog, DATA_NS, 2100), 0);
+	CHECK_INT(look_up(&d, DATA_NS, "t", 2100, &status), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(create(&d, DATA_NS, "t", 2100), OK);
 	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 1);
+	data_free(&d);
+}
+
+/* The upkeep removes the rest of a deleted table, but never a new one of its name. */
+TEST(a_deleted_table_is_buried)
+{
+	struct catalog_options options = {.transient_status_ms = 100};
+	struct data d = data_open(&options);
+	struct table *table, *deleting;
+	int64_t now_ms, wait_ms;
+
+	CHECK_INT(create(&d, DATA_NS, "t", 1000), OK);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("t"), 1100, &table, &d.err), OK);
+	CHECK_INT(catalog_delete(d.catalog, table, 2000, &d.err), OK);
+	table_unref(table);
+	CHECK(!catalog_find_work(d.catalog, TIMES_AT(2099), 0, &now_ms, &wait_ms));
+	CHECK_INT(wait_ms, 1);
+	deleting = catalog_find_work(d.catalog, TIMES_AT(2100), 0, &now_ms, &wait_ms);
+	CHECK(deleting != NULL);
+	CHECK_INT(create(&d, DATA_NS, "t", 2100), OK);
+	CHECK_INT(catalog_bury(d.catalog, deleting, &d.err), OK);
+	table_unref(deleting);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("t"), 2300, &table, &d.err), OK);
+	CHECK_INT(catalog_delete(d.catalog, table, 3000, &d.err), OK);
+	table_unref(table);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(3100), &wait_ms, &d.err), OK);
+	CHECK(!catalog_find_work(d.catalog, TIMES_AT(3100), 0, &now_ms, &wait_ms));
+	CHECK_INT(wait_ms, INT64_MAX);
+	reopen_catalog(&d, &options);
+	CHECK_INT(catalog_count(d.catalog, DATA_NS, 3000), 0);
 	data_free(&d);
 }
 
@@ -388,7 +422,7 @@ TEST(of_two_creations_one_wins)
 
 TEST_MAIN(TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
 	  TEST_CASE(tables_are_there_again_after_a_restart), TEST_CASE(table_numbers_are_never_used_twice),
-	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
+	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_buried), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
 	  TEST_CASE(a_new_index_is_filled_with_what_fits), TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),
 	  TEST_CASE(writers_with_an_old_snapshot_come_again), TEST_CASE(writers_go_on_where_a_change_is_not_theirs), TEST_CASE(a_change_that_fails_leaves_the_table_usable),
 	  TEST_CASE(a_deletion_that_fails_leaves_the_table_usable), TEST_CASE(a_creation_that_fails_leaves_nothing), TEST_CASE(of_two_creations_one_wins))
