@@ -4,6 +4,7 @@
 
 #include "protocol/streams.h"
 #include "protocol/throughput_rules.h"
+#include "protocol/timing/timing.h"
 
 static const char *const statuses[] = {
 	[STATUS_ACTIVE] = "ACTIVE", [STATUS_CREATING] = "CREATING", [STATUS_UPDATING] = "UPDATING", [STATUS_DELETING] = "DELETING",
@@ -307,6 +308,7 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 
 	if (code != OK)
 		return code;
+	table = timing_seen(call, table);
 	json_out_open(out, '{');
 	json_out_name(out, name);
 	json_out_open(out, '{');

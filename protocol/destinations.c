@@ -1,4 +1,5 @@
 #include "protocol/destinations.h"
+#include "protocol/timing/timing.h"
 
 struct str destination_status(const struct destination *destination, int64_t now_ms)
 {
@@ -30,7 +31,9 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 	struct json_out *out = &call->out;
 
 	changed.stream_arn = str_copy(next->arena, changed.stream_arn);
-	changed.settles_ms = call->now_ms + catalog_transient_ms(call->service->catalog);
+	changed.settles_ms = call->now_ms + timing_lasts(call, !changed.is_enabled  ? TIMING_KINESIS_DISABLE
+							       : changed.is_updated ? TIMING_KINESIS_UPDATE
+										    : TIMING_KINESIS_ENABLE);
 	if (current) {
 		next->destinations[current - table->destinations] = changed;
 	} else {

@@ -1,12 +1,14 @@
 #include "protocol/insights.h"
 
 #include "protocol/control_messages.h"
+#include "protocol/timing/timing.h"
 
-enum code insights_find(const struct table *table, struct str index_name, const struct insights **out, ptrdiff_t *index, struct err *err)
+enum code insights_find(const struct call *call, const struct table *table, struct str index_name, const struct insights **out, ptrdiff_t *index,
+			struct err *err)
 {
 	const struct index *found = str_is_set(index_name) ? table_index(table, index_name) : NULL;
 
-	if (str_is_set(index_name) && (!found || found->is_local))
+	if (str_is_set(index_name) && (!found || found->is_local || !timing_knows_index(call, table, index_name)))
 		return err_set(err, MSG_INSIGHTS_INDEX, STR_ARG(index_name), STR_ARG(table->name));
 	*index = found ? found - table->indexes : -1;
 	*out = found ? &found->insights : &table->insights;

@@ -7,7 +7,8 @@
 #include "protocol/handler.h"
 
 /* Those of the table or, where a name is given, of its global index, whose number goes to *index (-1: the table's). */
-enum code insights_find(const struct table *table, struct str index_name, const struct insights **out, ptrdiff_t *index, struct err *err) WARN_UNUSED;
+enum code insights_find(const struct call *call, const struct table *table, struct str index_name, const struct insights **out, ptrdiff_t *index,
+			struct err *err) WARN_UNUSED;
 
 /* TableName, IndexName, ContributorInsightsStatus, ContributorInsightsMode: members of an object that is open. */
 void insights_write(struct call *call, const struct table *table, struct str index_name, const struct insights *insights);

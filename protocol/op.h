@@ -32,6 +32,7 @@ struct service {
 	void (*wake)(void *context);
 	void *wake_context;
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
+	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };
 
 /* The cache of PartiQL statements, for a service; freed after its last call. */

@@ -8,6 +8,7 @@
 #include "protocol/json.h"
 #include "protocol/messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 /* The part of the resource behind the table's name, and the name. */
 static struct str split_table(struct str resource, struct str *name)
@@ -42,7 +43,7 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 	enum code code = check_arn(arn, &parts, rest, err);
 	if (code != OK)
 		return code;
-	code = call_table(call, name, ABSENT_TABLE, table, err);
+	code = timing_table(call, name, TIMING_BY_POLICIES, table, err);
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	/* a found table's own ARN: with a shared namespace it may be another account's */
@@ -337,7 +338,6 @@ enum code policy_rules_revision(const struct table *table, const struct policy *
 	return OK;
 }
 
-/* AWS: a change must be over before the next; here that takes no longer than other changes of status. */
 enum code policy_rules_change(struct call *call, struct table *table, bool is_stream, struct str text, int64_t *revision, struct err *err)
 {
 	const struct policy *current = policy_rules_of(table, is_stream);
@@ -345,15 +345,15 @@ enum code policy_rules_change(struct call *call, struct table *table, bool is_st
 	struct table *next;
 	enum code code = table_rules_changeable(table, err);
 
+	if (code == OK)
+		code = timing_policy_admits(call, table, is_stream, err);
 	if (code != OK)
 		return code;
-	if (current->revision + catalog_transient_ms(call->service->catalog) > call->now_ms && current->revision <= call->now_ms &&
-	    catalog_transient_ms(call->service->catalog) > 0)
-		return err_set(err, MSG_POLICY_PENDING, STR_ARG(table->name));
 	next = table_clone(table);
 	changed = is_stream ? &next->stream_policy : &next->policy;
 	changed->text = str_copy(next->arena, text);
 	changed->revision = call->now_ms > current->revision ? call->now_ms : current->revision + 1;
 	*revision = changed->revision;
+	timing_policy_changed(call, table, next, is_stream);
 	return catalog_replace(call->service->catalog, table, next, err);
 }

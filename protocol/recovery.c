@@ -1,4 +1,5 @@
 #include "protocol/recovery.h"
+#include "protocol/timing/timing.h"
 
 #define DAY_MS ((int64_t)86400 * 1000)
 #define LAG_MS ((int64_t)300 * 1000) /* AWS: LatestRestorableDateTime is five minutes ago, but not before recovery was switched on */
@@ -24,7 +25,7 @@ void recovery_describe(struct call *call, const struct table *table)
 	json_out_open(out, '{');
 	json_out_name(out, STR("ContinuousBackupsDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "ContinuousBackupsStatus", table->status == STATUS_CREATING ? STR("DISABLED") : STR("ENABLED"));
+	json_out_field_string(out, "ContinuousBackupsStatus", timing_backups_are_shown(call, table) ? STR("ENABLED") : STR("DISABLED"));
 	json_out_name(out, STR("PointInTimeRecoveryDescription"));
 	json_out_open(out, '{');
 	json_out_field_string(out, "PointInTimeRecoveryStatus", table->recovery_days ? STR("ENABLED") : STR("DISABLED"));

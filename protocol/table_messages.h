@@ -165,6 +165,9 @@
 				"to OnDemandThroughput, WarmThroughput"
 #define MSG_UPDATE_INDEX_LOCAL ERR_VALIDATION, "Cannot %s an index that is not a GlobalSecondaryIndex: " STR_FMT
 #define MSG_UPDATE_INDEX_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Index " STR_FMT " for table " STR_FMT
+#define MSG_TTL_STATE ERR_VALIDATION, "Cannot describe time to live while table is in %s state: Current table state is %s"
+/* AWS: in other words than the same of other operations */
+#define MSG_TTL_CREATING ERR_RESOURCE_IN_USE, IN_USE "Table " STR_FMT " is being created"
 #define MSG_TTL_SAME ERR_VALIDATION, "TimeToLive is already %s"
 #define MSG_TTL_OTHER ERR_VALIDATION, "TimeToLive is active on a different AttributeName: current AttributeName is " STR_FMT
 #define MSG_TTL_SOON ERR_VALIDATION, "%s", "Time to live has been modified multiple times within a fixed interval"

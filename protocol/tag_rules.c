@@ -6,6 +6,7 @@
 #include "protocol/messages.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 #define KEY_LENGTH_MAX 128 /* characters. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
 #define VALUE_LENGTH_MAX 256
@@ -144,7 +145,9 @@ enum code tag_rules_table(struct call *call, struct str arn, bool is_change, str
 
 	if (code != OK)
 		return code;
-	code = call_table(call, name, ABSENT_RESOURCE, out, err);
+	code = call_table(call, name, ABSENT_TABLE, out, err);
+	if (code == OK && !timing_tags_know(call, *out, is_change))
+		code = ERR_RESOURCE_NOT_FOUND;
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	/* the found table's own ARN: with a shared namespace it may be another account's */

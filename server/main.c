@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "protocol/timing/timing.h"
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/connections.h"
@@ -156,11 +157,16 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 	return EXIT_SUCCESS;
 }
 
+static bool is_timed(const struct config *config)
+{
+	return strcmp(config->timing, "aws") == 0;
+}
+
 static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
-				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new()};
+				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new(), .is_timed = is_timed(config)};
 	struct http_stats stats = {0};
 	struct routes routes = {
 		.service = &service,
@@ -229,7 +235,7 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 	const struct config *config = parts->config;
 	struct catalog_options options = {
 		.is_shared = config->shared_db,
-		.transient_status_ms = config->delay_transient_statuses ? config->transient_status_ms : 0,
+		.transient_status_ms = is_timed(config) ? timing_deletion_ms() : config->delay_transient_statuses ? config->transient_status_ms : 0,
 		.collection_max = (uint64_t)config->collection_limit_mb * MB,
 		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
 		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,

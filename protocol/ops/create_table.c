@@ -4,6 +4,7 @@
 #include "protocol/table_rules.h"
 #include "protocol/tag_rules.h"
 #include "protocol/throughput_rules.h"
+#include "protocol/timing/timing.h"
 
 static enum code add_policy(struct call *call, struct str document, struct table *table, struct err *err)
 {
@@ -13,6 +14,17 @@ static enum code add_policy(struct call *call, struct str document, struct table
 	if (code == OK)
 		table->policy = (struct policy){str_copy(table->arena, text), call->now_ms};
 	return code;
+}
+
+/* AWS: a table that is being created is told so, one that is being deleted is not. */
+static enum code refuse_existing(struct call *call, struct str name, struct err *err)
+{
+	struct err ignored = err_in(call->arena);
+	struct table *table;
+
+	if (call_table(call, name, ABSENT_TABLE, &table, &ignored) == OK && table->status == STATUS_CREATING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(name));
+	return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
 }
 
 enum code op_create_table(struct call *call, const struct create_table_input *input, struct err *err)
@@ -43,9 +55,10 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 		table_unref(table);
 		return code;
 	}
+	timing_create(call, table);
 	code = catalog_create(call->service->catalog, call->ns, table, call->now_ms, &created, err);
 	if (code == ERR_RESOURCE_IN_USE)
-		return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
+		return refuse_existing(call, name, err);
 	if (code != OK)
 		return code;
 	code = describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);

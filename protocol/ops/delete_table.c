@@ -1,6 +1,7 @@
 #include "protocol/describe.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 enum code op_delete_table(struct call *call, const struct delete_table_input *input, struct err *err)
 {
@@ -13,14 +14,17 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 		if (table_index_at(table, i)->status != STATUS_ACTIVE)
 			return err_set(err, MSG_TABLE_INDEXES_IN_USE);
 	}
-	if (table->status == STATUS_CREATING)
+	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
 		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
 	if (table->status == STATUS_UPDATING)
 		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->name));
+	code = timing_deletable(call, table, err);
+	if (code != OK)
+		return code;
 	if (table->is_deletion_protected)
 		return err_set(err, MSG_TABLE_PROTECTED);
 	code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
-	if (code != OK || table->status == STATUS_DELETING)
+	if (code != OK)
 		return code;
 	return catalog_delete(call->service->catalog, table, call->now_ms, err);
 }

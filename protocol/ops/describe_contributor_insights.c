@@ -1,4 +1,5 @@
 #include "protocol/insights.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: Developer Guide, "CloudWatch Contributor Insights for DynamoDB: How it works": P and S for the keys, C for access, T for throttling. */
 static void write_rules(struct call *call, const struct table *table, struct str index_name, const struct insights *insights, bool has_range)
@@ -28,10 +29,10 @@ enum code op_describe_contributor_insights(struct call *call, const struct descr
 	struct json_out *out = &call->out;
 	struct table *table;
 	ptrdiff_t index;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = timing_table(call, input->table_name, TIMING_BY_INSIGHTS, &table, err);
 
 	if (code == OK)
-		code = insights_find(table, input->index_name, &insights, &index, err);
+		code = insights_find(call, table, input->index_name, &insights, &index, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

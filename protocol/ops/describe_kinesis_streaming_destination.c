@@ -1,11 +1,12 @@
 #include "protocol/destinations.h"
+#include "protocol/timing/timing.h"
 
 enum code op_describe_kinesis_streaming_destination(struct call *call, const struct describe_kinesis_streaming_destination_input *input,
 						    struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct table *table;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 
 	if (code != OK)
 		return code;

@@ -3,6 +3,7 @@
 #include "protocol/describe.h"
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
+#include "protocol/timing/timing.h"
 #include "storage/stream_read.h"
 
 #define LIMIT_MAX 100 /* shards per page, also where none is asked for. AWS: API Reference, DescribeStream */
@@ -67,11 +68,13 @@ static void write_shards(struct call *call, const struct describe_stream_input *
 		json_out_field_string(&call->out, "LastEvaluatedShardId", streams_shard_id(call->arena, table, last->stamp));
 }
 
-static struct str status_of(const struct table *table, const struct stream *stream)
+static struct str status_of(const struct call *call, const struct table *table, const struct stream *stream)
 {
+	bool is_changing = stream == &table->streams[table->stream_count - 1] && timing_stream_changes(call, table);
+
 	if (stream->disabled_ms)
-		return STR("DISABLED");
-	return table->status == STATUS_CREATING ? STR("ENABLING") : STR("ENABLED");
+		return is_changing ? STR("DISABLING") : STR("DISABLED");
+	return table->status == STATUS_CREATING || is_changing ? STR("ENABLING") : STR("ENABLED");
 }
 
 enum code op_describe_stream(struct call *call, const struct describe_stream_input *input, struct err *err)
@@ -94,7 +97,7 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	json_out_open(out, '{');
 	json_out_field_string(out, "StreamArn", input->stream_arn);
 	json_out_field_string(out, "StreamLabel", stream->label);
-	json_out_field_string(out, "StreamStatus", status_of(table, stream));
+	json_out_field_string(out, "StreamStatus", status_of(call, table, stream));
 	json_out_field_string(out, "StreamViewType", streams_view_name(stream->view));
 	json_out_name(out, STR("CreationRequestDateTime"));
 	json_out_time_ms(out, stream->created_ms);

@@ -1,13 +1,14 @@
 #include "protocol/control_messages.h"
 #include "protocol/destinations.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: a stream that was never enabled is answered as one that is not active. */
 enum code op_disable_kinesis_streaming_destination(struct call *call, const struct kinesis_streaming_destination_input *input, struct err *err)
 {
 	const struct destination *current;
 	struct table *table;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 
 	if (code != OK)
 		return code;

@@ -1,6 +1,7 @@
 #include "protocol/control_messages.h"
 #include "protocol/destinations.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: one destination at a time; those that were disabled stay listed. */
 enum code op_enable_kinesis_streaming_destination(struct call *call, const struct kinesis_streaming_destination_input *input, struct err *err)
@@ -8,7 +9,7 @@ enum code op_enable_kinesis_streaming_destination(struct call *call, const struc
 	const struct enable_kinesis_streaming_configuration *configuration = input->enable_kinesis_streaming_configuration;
 	struct destination wanted = {.stream_arn = input->stream_arn, .is_enabled = true};
 	struct table *table;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 
 	if (code != OK)
 		return code;

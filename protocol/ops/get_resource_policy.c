@@ -1,5 +1,6 @@
 #include "protocol/control_messages.h"
 #include "protocol/policy_rules.h"
+#include "protocol/timing/timing.h"
 
 /* A document without a version is one of 2008, and is shown so. AWS: IAM User Guide, "Version"; recorded. */
 static struct str with_version(struct arena *arena, struct str text)
@@ -18,7 +19,7 @@ enum code op_get_resource_policy(struct call *call, const struct get_resource_po
 
 	if (code != OK)
 		return code;
-	const struct policy *policy = policy_rules_of(table, is_stream);
+	const struct policy *policy = policy_rules_of(timing_seen(call, table), is_stream);
 	if (!str_is_set(policy->text))
 		return err_set(err, MSG_POLICY_ABSENT, STR_ARG(input->resource_arn));
 	json_out_open(out, '{');

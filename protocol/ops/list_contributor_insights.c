@@ -1,4 +1,5 @@
 #include "protocol/insights.h"
+#include "protocol/timing/timing.h"
 
 #define PAGE_MAX 100
 
@@ -91,7 +92,7 @@ enum code op_list_contributor_insights(struct call *call, const struct list_cont
 	json_out_name(&call->out, STR("ContributorInsightsSummaries"));
 	json_out_open(&call->out, '[');
 	if (str_is_set(input->table_name)) {
-		code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+		code = timing_table(call, input->table_name, TIMING_BY_INSIGHTS, &table, err);
 		if (code == OK)
 			list_table(&listing, table);
 	} else {

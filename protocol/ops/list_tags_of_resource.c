@@ -1,4 +1,5 @@
 #include "protocol/tag_rules.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: all tags in one page, whatever NextToken says: a table has 50 at most. */
 enum code op_list_tags_of_resource(struct call *call, const struct list_tags_of_resource_input *input, struct err *err)
@@ -9,10 +10,12 @@ enum code op_list_tags_of_resource(struct call *call, const struct list_tags_of_
 
 	if (code != OK)
 		return code;
+	table = timing_seen(call, table);
 	json_out_open(out, '{');
 	json_out_name(out, STR("Tags"));
 	json_out_open(out, '[');
-	for (size_t i = 0; i < table->tag_count; i++) {
+	/* AWS: those that come with a table are there when it is ACTIVE */
+	for (size_t i = 0; i < table->tag_count && table->status != STATUS_CREATING; i++) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "Key", table->tags[i].key);
 		json_out_field_string(out, "Value", table->tags[i].value);

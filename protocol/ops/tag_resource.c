@@ -1,5 +1,6 @@
 #include "protocol/table_messages.h"
 #include "protocol/tag_rules.h"
+#include "protocol/timing/timing.h"
 
 /* Puts a tag in place of the one with its key, or behind the others. */
 static void put_tag(struct table *table, struct str key, struct str value)
@@ -25,6 +26,8 @@ enum code op_tag_resource(struct call *call, const struct tag_resource_input *in
 	code = tag_rules_check(tags, err);
 	if (code == OK)
 		code = tag_rules_table(call, input->resource_arn, true, &table, err);
+	if (code == OK)
+		code = timing_tags_admit(call, table, tags, err);
 	if (code != OK)
 		return code;
 	next = table_clone(table);
@@ -37,5 +40,6 @@ enum code op_tag_resource(struct call *call, const struct tag_resource_input *in
 		table_unref(next);
 		return err_set(err, MSG_TAG_MANY);
 	}
+	timing_tags_changed(call, table, next);
 	return catalog_replace(call->service->catalog, table, next, err);
 }

@@ -1,5 +1,7 @@
 #include "protocol/table_messages.h"
+#include "protocol/table_rules.h"
 #include "protocol/tag_rules.h"
+#include "protocol/timing/timing.h"
 
 static bool has_key(const struct tag_key_list *keys, struct str key)
 {
@@ -23,7 +25,13 @@ enum code op_untag_resource(struct call *call, const struct untag_resource_input
 		return err_set(err, MSG_TAGS_NONE, "Tag Key");
 	code = tag_rules_check_keys(keys, err);
 	if (code == OK)
-		code = tag_rules_table(call, input->resource_arn, true, &table, err);
+		code = tag_rules_table(call, input->resource_arn, false, &table, err);
+	if (code == OK && table->status == STATUS_CREATING) /* AWS: there are no tags yet */
+		return OK;
+	if (code == OK)
+		code = table_rules_changeable(table, err);
+	if (code == OK)
+		code = timing_tags_admit(call, table, NULL, err);
 	if (code != OK)
 		return code;
 	next = table_clone(table);
@@ -32,5 +40,6 @@ enum code op_untag_resource(struct call *call, const struct untag_resource_input
 			next->tags[kept++] = next->tags[i];
 	}
 	next->tag_count = kept;
+	timing_tags_changed(call, table, next);
 	return catalog_replace(call->service->catalog, table, next, err);
 }

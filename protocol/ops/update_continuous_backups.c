@@ -1,6 +1,7 @@
 #include "protocol/control_messages.h"
 #include "protocol/messages.h"
 #include "protocol/recovery.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: at once and idempotent; the period falls back to its default whenever recovery is switched on without one. */
 enum code op_update_continuous_backups(struct call *call, const struct update_continuous_backups_input *input, struct err *err)
@@ -11,10 +12,10 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 
 	if (!is_enabled && wanted->recovery_period_in_days.is_set)
 		return err_set(err, MSG_RECOVERY_DAYS_REFUSED);
-	enum code code = call_table(call, input->table_name, ABSENT_BACKUP, &table, err);
-	if (code == OK && table->status == STATUS_CREATING)
+	enum code code = timing_table(call, input->table_name, TIMING_BY_BACKUPS, &table, err);
+	if (code == OK && !timing_backups_are_ready(call, table))
 		code = err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->name));
-	if (code == OK && table->status == STATUS_DELETING)
+	if (code == OK && table->status == STATUS_DELETING && !timing_accepts_still(call, table))
 		code = err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->name));
 	if (code != OK)
 		return code;
@@ -28,5 +29,9 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 	else if (!table->recovery_days)
 		next->recovery_days = RECOVERY_DAYS_DEFAULT;
 	recovery_describe(call, next);
+	if (table->status == STATUS_DELETING) {
+		table_unref(next);
+		return OK;
+	}
 	return catalog_replace(call->service->catalog, table, next, err);
 }

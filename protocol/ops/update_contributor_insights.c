@@ -1,11 +1,14 @@
 #include "protocol/control_messages.h"
 #include "protocol/insights.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: whatever is asked for, while the table or index is not there yet. */
-static enum code check_state(const struct table *table, ptrdiff_t index, struct err *err)
+static enum code check_state(const struct call *call, const struct table *table, ptrdiff_t index, struct err *err)
 {
-	if (table->status == STATUS_CREATING)
+	if (timing_accepts_still(call, table))
+		return OK;
+	if (table->status == STATUS_CREATING || (timing_is_on(call) && table->status == STATUS_DELETING))
 		return err_set(err, MSG_INSIGHTS_STATE, "Table");
 	if (index >= 0 && table->indexes[index].status == STATUS_CREATING)
 		return err_set(err, MSG_INSIGHTS_STATE, "Index");
@@ -20,12 +23,12 @@ enum code op_update_contributor_insights(struct call *call, const struct update_
 	const struct insights *insights;
 	struct table *table, *next;
 	ptrdiff_t index;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = timing_table(call, input->table_name, TIMING_BY_INSIGHTS, &table, err);
 
 	if (code == OK)
-		code = insights_find(table, input->index_name, &insights, &index, err);
+		code = insights_find(call, table, input->index_name, &insights, &index, err);
 	if (code == OK)
-		code = check_state(table, index, err);
+		code = check_state(call, table, index, err);
 	if (code != OK)
 		return code;
 	bool is_same = insights->is_enabled == is_enabled && (!is_enabled || insights->is_throttled_only == is_throttled_only);
@@ -40,9 +43,9 @@ enum code op_update_contributor_insights(struct call *call, const struct update_
 	json_out_open(&call->out, '{');
 	insights_write(call, table, input->index_name, &changed);
 	json_out_close(&call->out, '}');
-	if (is_same)
+	if (is_same || table->status == STATUS_DELETING)
 		return OK;
-	changed.settles_ms = call->now_ms + catalog_transient_ms(call->service->catalog);
+	changed.settles_ms = call->now_ms + timing_lasts(call, is_enabled ? TIMING_INSIGHTS_ENABLE : TIMING_INSIGHTS_DISABLE);
 	next = table_clone(table);
 	*(index < 0 ? &next->insights : &next->indexes[index].insights) = changed;
 	return catalog_replace(call->service->catalog, table, next, err);

@@ -1,6 +1,7 @@
 #include "protocol/control_messages.h"
 #include "protocol/destinations.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 static enum code check(const struct table *table, const struct destination *current, struct str stream_arn, enum time_precision wanted,
 		       int64_t now_ms, struct err *err)
@@ -26,7 +27,7 @@ enum code op_update_kinesis_streaming_destination(struct call *call, const struc
 		return err_set(err, MSG_KINESIS_NOTHING);
 	if (configuration->approximate_creation_date_time_precision == APPROXIMATE_CREATION_DATE_TIME_PRECISION_MICROSECOND)
 		changed.precision = PRECISION_MICROSECOND;
-	code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 	if (code == OK)
 		code = check(table, destination_find(table, input->stream_arn), input->stream_arn, changed.precision, call->now_ms, err);
 	if (code != OK)

@@ -5,6 +5,7 @@
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
 #include "protocol/throughput_rules.h"
+#include "protocol/timing/timing.h"
 #include "protocol/vector_messages.h"
 #include "storage/backfill.h"
 
@@ -148,6 +149,7 @@ static void show_old(struct table *shown, const struct table *before, const stru
 		shown->sse_enabled = before->sse_enabled;
 		shown->sse_key = str_copy(shown->arena, before->sse_key);
 		shown->is_sse_updating = true;
+		shown->status = STATUS_ACTIVE; /* AWS: whatever else is under way */
 	}
 	shown->table_class = str_copy(shown->arena, before->table_class);
 	shown->class_changed_ms = before->class_changed_ms;
@@ -164,7 +166,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	show_old(shown, table, input, call->now_ms);
 	if (concerns & CONCERNS_SHOWN)
 		shown->status = STATUS_UPDATING;
-	catalog_schedule(call->service->catalog, table, next, call->now_ms);
+	timing_schedule(call, input, table, next);
 	enum code code = catalog_replace(call->service->catalog, table, next, err);
 	if (code == OK)
 		code = describe_table(call, STR("TableDescription"), shown, STATUS_ACTIVE, err);
@@ -199,8 +201,8 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 		return err_set(err, MSG_UPDATE_FAILURE); /* throughput without members is all there is */
 	if (code == OK)
 		code = index_rules_state(table, input, err);
-	if (code == OK && table->status == STATUS_UPDATING)
-		code = index_rules_while_updating(table, input, err);
+	if (code == OK)
+		code = timing_admits(call, table, input, err);
 	if (code == OK)
 		code = table_rules_changeable(table, err);
 	if (code != OK)

@@ -1,13 +1,16 @@
 #include "protocol/handler.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: what is asked for is checked before how soon after the last change it is asked. */
-static enum code check(const struct table *table, const struct time_to_live_specification *wanted, int64_t now_ms, struct err *err)
+static enum code check(const struct call *call, const struct table *table, const struct time_to_live_specification *wanted, struct err *err)
 {
-	bool is_changing = table->ttl_settles_ms > now_ms;
+	bool is_early = timing_ttl_opens_ms(call, table) > call->now_ms;
 
-	enum code code = table_rules_changeable(table, err);
+	if (table->status == STATUS_CREATING)
+		return err_set(err, MSG_TTL_CREATING, STR_ARG(table->name));
+	enum code code = timing_accepts_still(call, table) ? OK : table_rules_changeable(table, err);
 
 	if (code != OK)
 		return code;
@@ -15,7 +18,16 @@ static enum code check(const struct table *table, const struct time_to_live_spec
 		return err_set(err, MSG_TTL_OTHER, STR_ARG(table->ttl_attribute));
 	if (table->is_ttl_enabled == wanted->enabled.value)
 		return err_set(err, MSG_TTL_SAME, table->is_ttl_enabled ? "enabled" : "disabled");
-	return is_changing ? err_set(err, MSG_TTL_SOON) : OK;
+	return is_early ? err_set(err, MSG_TTL_SOON) : OK;
+}
+
+/* What is set on a table that is being deleted is answered, and goes with it. */
+static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
+{
+	if (table->status != STATUS_DELETING)
+		return catalog_replace(call->service->catalog, table, next, err);
+	table_unref(next);
+	return OK;
 }
 
 enum code op_update_time_to_live(struct call *call, const struct update_time_to_live_input *input, struct err *err)
@@ -23,18 +35,19 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 	const struct time_to_live_specification *wanted = input->time_to_live_specification;
 	struct json_out *out = &call->out;
 	struct table *table, *next;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = timing_table(call, input->table_name, TIMING_BY_TTL, &table, err);
 
 	if (code == OK)
-		code = check(table, wanted, call->now_ms, err);
+		code = check(call, table, wanted, err);
 	if (code != OK)
 		return code;
 	next = table_clone(table);
 	next->is_ttl_enabled = wanted->enabled.value;
 	next->ttl_attribute = str_copy(next->arena, wanted->attribute_name);
 	next->ttl_changed_ms = call->now_ms;
-	next->ttl_settles_ms = call->now_ms + catalog_transient_ms(call->service->catalog);
-	code = catalog_replace(call->service->catalog, table, next, err);
+	/* AWS: though documented, ENABLING and DISABLING were never seen */
+	next->ttl_settles_ms = call->now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
+	code = publish(call, table, next, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

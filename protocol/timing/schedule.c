@@ -1,0 +1,217 @@
+#include "protocol/throughput_rules.h"
+#include "protocol/timing/internal.h"
+
+/* A change of a table on its way. */
+struct change {
+	const struct call *call;
+	const struct table *table;
+	struct table *next;
+};
+
+/* The table is UPDATING for the row's time at least. */
+static void occupy(const struct change *change, enum timing what)
+{
+	int64_t until_ms = change->call->now_ms + timing_ms(what);
+
+	change->next->status = STATUS_UPDATING;
+	if (until_ms > change->next->settles_ms)
+		change->next->settles_ms = until_ms;
+}
+
+static void note(const struct change *change, enum timing what, struct str subject, const struct str *before, size_t n)
+{
+	timing_add(change->call, change->next, what, subject, before, n);
+}
+
+/* The warm throughput of the table, or of an index of it, as it was. */
+static struct throughput_pair old_warm(const struct change *change, const struct index *index)
+{
+	return throughput_rules_warm_now(change->table, index);
+}
+
+/* Units of the table, or of an index of it, change. */
+static void note_units(const struct change *change, enum timing what, const struct index *index)
+{
+	struct arena *arena = change->call->arena;
+	const struct throughput *units = index ? &index->throughput : &change->table->throughput;
+	struct throughput_pair warm = old_warm(change, index);
+	const struct str before[] = {timing_number(arena, warm.read), timing_number(arena, warm.write), timing_number(arena, units->read),
+				     timing_number(arena, units->write), timing_number(arena, units->decreases_today)};
+
+	note(change, what, index ? index->name : STR_ABSENT, before, 5);
+}
+
+static bool has_other_units(const struct throughput *a, const struct throughput *b)
+{
+	return a->read != b->read || a->write != b->write;
+}
+
+/* AWS: what asks for the mode that the table is about to leave is answered, and dropped. */
+static void take_back_billing(const struct change *change)
+{
+	struct table *next = change->next;
+
+	next->billing = change->table->billing;
+	next->on_demand_since_ms = change->table->on_demand_since_ms;
+	next->throughput = change->table->throughput;
+	for (size_t i = 0; i < next->index_count && i < change->table->index_count; i++)
+		next->indexes[i].throughput = change->table->indexes[i].throughput;
+}
+
+static void change_billing(const struct change *change)
+{
+	const struct call *call = change->call;
+	const struct table *table = change->table;
+	bool is_on_demand = change->next->billing == BILLING_PAY_PER_REQUEST;
+	struct throughput_pair warm = old_warm(change, NULL);
+	struct str before[] = {timing_number(call->arena, warm.read), timing_number(call->arena, warm.write),
+			       timing_number(call->arena, table->on_demand_since_ms)};
+	enum timing what = is_on_demand ? TIMING_BILLING_ON_DEMAND : TIMING_BILLING_PROVISIONED;
+
+	if (is_on_demand && (timing_running(call, table, TIMING_BILLING_PROVISIONED, STR_ABSENT) ||
+			     timing_running(call, table, TIMING_BILLING_PROVISIONED_AGAIN, STR_ABSENT))) {
+		take_back_billing(change);
+		return;
+	}
+	if (is_on_demand && table->on_demand_since_ms)
+		what = TIMING_BILLING_ON_DEMAND_AGAIN;
+	if (!is_on_demand && timing_last(table, TIMING_BILLING_PROVISIONED, STR_ABSENT))
+		what = TIMING_BILLING_PROVISIONED_AGAIN;
+	note(change, what, STR_ABSENT, before, 3);
+	if (is_on_demand)
+		change->next->on_demand_since_ms = call->now_ms + timing_ms(what);
+	occupy(change, what);
+}
+
+static struct str class_of(const struct table *table)
+{
+	return str_is_set(table->table_class) ? table->table_class : STR("STANDARD");
+}
+
+static void change_class(const struct change *change)
+{
+	const struct table *table = change->table;
+	struct str before[] = {str_is_set(table->table_class) ? table->table_class : STR(""),
+			       timing_number(change->call->arena, table->class_changed_ms)};
+
+	note(change, TIMING_CLASS, STR_ABSENT, before, 2);
+	occupy(change, TIMING_CLASS);
+}
+
+static void change_encryption(const struct change *change)
+{
+	const struct table *table = change->table;
+	struct str before[] = {table->sse_enabled ? STR("1") : STR("0"), str_is_set(table->sse_key) ? table->sse_key : STR("")};
+
+	note(change, TIMING_ENCRYPTION, STR_ABSENT, before, 2);
+}
+
+/* AWS: of two requests under way the last wins, at the time of the first. */
+static void change_warm(const struct change *change, const struct index *index)
+{
+	const struct call *call = change->call;
+	struct throughput_pair warm = old_warm(change, index);
+	struct str before[] = {timing_number(call->arena, warm.read), timing_number(call->arena, warm.write)};
+	struct str subject = index ? index->name : STR("");
+	bool is_first = !timing_last(change->table, TIMING_WARM, subject);
+
+	if (!timing_running(call, change->table, TIMING_WARM, subject))
+		note(change, is_first ? TIMING_WARM : TIMING_WARM_AGAIN, subject, before, 2);
+}
+
+static const struct index *old_index(const struct table *table, uint32_t number)
+{
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		if (table_index_at(table, i)->number == number)
+			return table_index_at(table, i);
+	}
+	return NULL;
+}
+
+static void change_index(const struct change *change, struct index *index)
+{
+	const struct index *old = old_index(change->table, index->number);
+	int64_t now_ms = change->call->now_ms;
+
+	if (!old) {
+		index->settles_ms = now_ms + timing_ms(TIMING_INDEX_CREATE);
+		note(change, TIMING_INDEX_CREATE, index->name, NULL, 0);
+		occupy(change, TIMING_INDEX_ALLOCATION);
+	} else if (index->status == STATUS_DELETING && old->status != STATUS_DELETING) {
+		index->settles_ms = now_ms + timing_ms(TIMING_INDEX_DELETE);
+		occupy(change, TIMING_INDEX_DELETE);
+	} else if (index->status == STATUS_UPDATING && old->status != STATUS_UPDATING) {
+		note_units(change, TIMING_INDEX_UPDATE, old);
+		if (change->next->settles_ms < now_ms + timing_ms(TIMING_INDEX_UPDATE))
+			change->next->settles_ms = now_ms + timing_ms(TIMING_INDEX_UPDATE);
+	}
+}
+
+static void change_indexes(const struct change *change, const struct update_table_input *input)
+{
+	for (size_t i = 0; i < table_index_total(change->next); i++)
+		change_index(change, table_index_at(change->next, i));
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
+		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
+		const struct index *old = update && update->warm_throughput ? table_index(change->table, update->index_name) : NULL;
+
+		if (old)
+			change_warm(change, old);
+	}
+}
+
+void timing_schedule(const struct call *call, const struct update_table_input *input, const struct table *table, struct table *next)
+{
+	struct change change = {call, table, next};
+
+	if (!timing_is_on(call)) {
+		catalog_schedule(call->service->catalog, table, next, call->now_ms);
+		return;
+	}
+	/* AWS: what changes nothing is answered as UPDATING, but the table is ACTIVE at once */
+	next->status = table->status;
+	if (next->billing != table->billing)
+		change_billing(&change);
+	else if (has_other_units(&next->throughput, &table->throughput)) {
+		note_units(&change, TIMING_THROUGHPUT, NULL);
+		occupy(&change, TIMING_THROUGHPUT);
+	}
+	if (next->stream_view != table->stream_view) {
+		note(&change, TIMING_STREAM, STR_ABSENT, NULL, 0);
+		occupy(&change, TIMING_STREAM);
+	}
+	if (!str_eq(class_of(next), class_of(table)))
+		change_class(&change);
+	if (next->is_deletion_protected != table->is_deletion_protected)
+		note(&change, TIMING_PROTECTION, STR_ABSENT, NULL, 0);
+	if (input->sse_specification)
+		change_encryption(&change);
+	if (throughput_rules_has_warm(input->warm_throughput))
+		change_warm(&change, NULL);
+	change_indexes(&change, input);
+}
+
+/* Key, value, key, ...: the tags as they were. */
+void timing_tags_changed(const struct call *call, const struct table *table, struct table *next)
+{
+	struct str *before = ARENA_ARRAY(call->arena, struct str, 2 * table->tag_count + 1);
+	bool is_same = table->tag_count == next->tag_count;
+
+	for (size_t i = 0; i < table->tag_count; i++) {
+		before[2 * i] = table->tags[i].key;
+		before[2 * i + 1] = table->tags[i].value;
+		is_same = is_same && str_eq(table->tags[i].key, next->tags[i].key) && str_eq(table->tags[i].value, next->tags[i].value);
+	}
+	/* AWS: what changes nothing holds no lock */
+	if (!is_same)
+		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * table->tag_count);
+}
+
+void timing_policy_changed(const struct call *call, const struct table *table, struct table *next, bool is_stream)
+{
+	const struct policy *old = is_stream ? &table->stream_policy : &table->policy, *new = is_stream ? &next->stream_policy : &next->policy;
+	enum timing what = !str_is_set(new->text) ? TIMING_POLICY_DELETE : str_is_set(old->text) ? TIMING_POLICY_REPLACE : TIMING_POLICY_PUT;
+	struct str before[] = {timing_number(call->arena, old->revision), old->text};
+
+	timing_add(call, next, what, is_stream ? STR("stream") : STR_ABSENT, before, str_is_set(old->text) ? 2 : 1);
+}

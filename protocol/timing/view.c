@@ -1,0 +1,133 @@
+#include "protocol/timing/internal.h"
+
+static struct index *index_of(struct table *seen, struct str name)
+{
+	for (size_t i = 0; i < seen->index_count; i++) {
+		if (str_eq(seen->indexes[i].name, name))
+			return &seen->indexes[i];
+	}
+	return NULL;
+}
+
+/* Moments of capacity begin with the warm throughput that was. */
+static struct throughput_pair warm_of(const struct moment *moment)
+{
+	return (struct throughput_pair){true, timing_number_of(moment, 0), timing_number_of(moment, 1)};
+}
+
+static void show_units(struct throughput *units, const struct moment *moment)
+{
+	units->read = timing_number_of(moment, 2);
+	units->write = timing_number_of(moment, 3);
+	units->decreases_today = timing_number_of(moment, 4);
+}
+
+static void see_throughput(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	(void)call;
+	seen->warm = warm_of(moment);
+	show_units(&seen->throughput, moment);
+}
+
+static void see_index_update(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	struct index *index = index_of(seen, moment->subject);
+
+	(void)call;
+	if (!index)
+		return;
+	index->warm = warm_of(moment);
+	show_units(&index->throughput, moment);
+}
+
+static void see_on_demand(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	(void)call;
+	seen->warm = warm_of(moment);
+	seen->on_demand_since_ms = timing_number_of(moment, 2) ? timing_number_of(moment, 2) : ON_DEMAND_PENDING;
+}
+
+/* Kept strings live as long as the copy, which has them too. */
+static void see_class(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	(void)call;
+	seen->table_class = moment->before[0].n ? moment->before[0] : STR_ABSENT;
+	seen->class_changed_ms = timing_number_of(moment, 1);
+}
+
+static void see_encryption(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	seen->is_sse_updating = true;
+	if (!timing_within(call, moment, TIMING_ENCRYPTION_KEY))
+		return;
+	seen->sse_enabled = timing_number_of(moment, 0) != 0;
+	seen->sse_key = moment->before[1];
+}
+
+static void see_warm(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	struct index *index = index_of(seen, moment->subject);
+
+	(void)call;
+	if (moment->subject.n == 0) {
+		seen->warm = warm_of(moment);
+		seen->is_warm_updating = true;
+	} else if (index) {
+		index->warm = warm_of(moment);
+		index->is_warm_updating = true;
+	}
+}
+
+static void see_tags(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	(void)call;
+	seen->tag_count = moment->before_count / 2;
+	seen->tags = ARENA_ARRAY(seen->arena, struct tag, seen->tag_count);
+	for (size_t i = 0; i < seen->tag_count; i++)
+		seen->tags[i] = (struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
+}
+
+static void see_policy(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	(void)call;
+	*(moment->subject.n ? &seen->stream_policy : &seen->policy) =
+		(struct policy){moment->before_count > 1 ? moment->before[1] : STR_ABSENT, timing_number_of(moment, 0)};
+}
+
+/* What the row changes of a table that is shown; rows without one are shown by statuses alone. */
+static void (*const sights[TIMING_COUNT])(const struct call *call, struct table *seen, const struct moment *moment) = {
+	[TIMING_THROUGHPUT] = see_throughput, [TIMING_BILLING_ON_DEMAND] = see_on_demand, [TIMING_BILLING_ON_DEMAND_AGAIN] = see_on_demand,
+	[TIMING_CLASS] = see_class, [TIMING_ENCRYPTION] = see_encryption, [TIMING_WARM] = see_warm, [TIMING_WARM_AGAIN] = see_warm,
+	[TIMING_INDEX_UPDATE] = see_index_update, [TIMING_TAGS] = see_tags, [TIMING_POLICY_PUT] = see_policy,
+	[TIMING_POLICY_REPLACE] = see_policy, [TIMING_POLICY_DELETE] = see_policy,
+};
+
+/* Whether it changes what is shown now; then *row is its row. */
+static bool is_seen(const struct call *call, const struct moment *moment, enum timing *row)
+{
+	*row = timing_row(moment);
+	return *row < TIMING_COUNT && sights[*row] && timing_within(call, moment, *row);
+}
+
+struct table *timing_seen(struct call *call, struct table *table)
+{
+	struct table *seen = NULL;
+	enum timing row;
+
+	/* the newest first: of two under way the oldest tells what was there before both */
+	for (size_t i = timing_is_on(call) ? table->moment_count : 0; i-- > 0;) {
+		if (!is_seen(call, &table->moments[i], &row))
+			continue;
+		if (!seen) {
+			seen = table_clone(table);
+			call_hold(call, seen);
+		}
+		sights[row](call, seen, &seen->moments[i]);
+	}
+	return seen ? seen : table;
+}
+
+bool timing_stream_changes(const struct call *call, const struct table *table)
+{
+	return timing_is_on(call) && timing_running(call, table, TIMING_STREAM, STR_ABSENT);
+}
