@@ -124,12 +124,22 @@ struct load {
 	enum code code;
 };
 
+/* There is nothing in it: yet, or any more. */
+static void count_nothing(struct table *table)
+{
+	atomic_store(&table->size->is_counted, true);
+	for (size_t i = 0; i < table_index_total(table); i++)
+		atomic_store(&table_index_at(table, i)->size->is_counted, true);
+}
+
 static bool load_table(void *context, struct str key, struct str record)
 {
 	struct load *load = context;
 	struct table *table;
 
 	load->code = table_decode(record, &table, load->err);
+	if (load->code == OK && table->status == STATUS_DELETING)
+		count_nothing(table);
 	if (load->code == OK && retired_is_key(key))
 		retired_add(&load->catalog->retired, table);
 	else if (load->code == OK)
@@ -295,7 +305,6 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 	table->created_ms = now_ms;
 	table->status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
 	table->settles_ms = settles_ms;
-	atomic_store(&table->size->is_counted, true); /* nothing in it yet */
 	table->next_index = (uint32_t)table_index_total(table);
 	table->hash = KEY_HASH_MD5;
 	for (size_t i = 0; i < table_index_total(table); i++) {
@@ -305,9 +314,9 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 		index->status = table->status;
 		if (!index->size)
 			index->size = size_counter_new();
-		atomic_store(&index->size->is_counted, true);
 		table_index_settle(table, index);
 	}
+	count_nothing(table);
 }
 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
@@ -368,52 +377,9 @@ static enum code check_current(struct catalog *catalog, struct str key, const st
 	return is_fine ? OK : err_default(err, ERR_CONFLICT);
 }
 
-static const struct index *index_of_number(const struct table *table, uint32_t number)
-{
-	for (size_t i = 0; i < table_index_total(table); i++) {
-		if (table_index_at(table, i)->number == number)
-			return table_index_at(table, i);
-	}
-	return NULL;
-}
-
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index)
 {
 	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->number, (unsigned)index->number);
-}
-
-/* Whether the index is built or dropped under `next` as it was not under `current`. */
-static bool is_started(const struct table *current, const struct index *index)
-{
-	const struct index *old = index_of_number(current, index->number);
-
-	return index->status == STATUS_DELETING ? !old || old->status != STATUS_DELETING : index->is_backfilling && !old;
-}
-
-void catalog_schedule(const struct catalog *catalog, const struct table *current, struct table *next, int64_t now_ms)
-{
-	int64_t transient = catalog->options.transient_status_ms;
-	int64_t settles_ms = next->status == STATUS_UPDATING && current->status != STATUS_UPDATING ? now_ms + transient : 0;
-
-	for (size_t i = 0; i < table_index_total(next); i++) {
-		struct index *index = table_index_at(next, i);
-
-		if (is_started(current, index)) {
-			index->settles_ms = transient > 0 ? now_ms + transient : 0;
-			/* of a creation the table takes part in the first half only */
-			settles_ms = now_ms + (index->is_backfilling ? transient / 2 : transient);
-		} else if (index->status == STATUS_UPDATING && settles_ms == 0) {
-			settles_ms = now_ms + transient;
-		}
-		if (index->status == STATUS_UPDATING && transient == 0)
-			index->status = STATUS_ACTIVE;
-	}
-	if (transient == 0 && next->status == STATUS_UPDATING)
-		next->status = STATUS_ACTIVE;
-	if (transient == 0)
-		next->settles_ms = 0;
-	else if (settles_ms > next->settles_ms)
-		next->settles_ms = settles_ms;
 }
 
 /* When the work on the table's indexes begins, or what is left of a deleted table is to go; INT64_MAX where there is none. */
@@ -457,7 +423,7 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 	enum code code = OK;
 
 	for (size_t i = 0; i < table_index_total(current) && code == OK; i++) {
-		const struct index *index = table_index_at(current, i), *after = index_of_number(next, index->number);
+		const struct index *index = table_index_at(current, i), *after = table_index_numbered(next, index->number);
 
 		if (!after)
 			code = store_drop(txn, index_keyspace(current, index), err);
@@ -467,7 +433,7 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 	for (size_t i = 0; i < table_index_total(next) && code == OK; i++) {
 		struct index *index = table_index_at(next, i);
 
-		if (index_of_number(current, index->number))
+		if (table_index_numbered(current, index->number))
 			continue;
 		index->status = STATUS_CREATING;
 		index->is_backfilling = true;
@@ -495,7 +461,7 @@ static enum code change_expiry(struct store_txn *txn, struct arena *arena, const
 static void drop_vectors(struct catalog *catalog, const struct table *current, const struct table *next)
 {
 	for (size_t i = 0; i < current->vector_count; i++) {
-		const struct index *after = next ? index_of_number(next, current->vectors[i].number) : NULL;
+		const struct index *after = next ? table_index_numbered(next, current->vectors[i].number) : NULL;
 
 		if (!after || !index_is_kept(after))
 			vector_cache_drop(catalog->vector_memory, index_keyspace(current, &current->vectors[i]));

@@ -237,6 +237,15 @@ const struct index *table_vector(const struct table *table, struct str name)
 	return NULL;
 }
 
+const struct index *table_index_numbered(const struct table *table, uint32_t number)
+{
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		if (table_index_at(table, i)->number == number)
+			return table_index_at(table, i);
+	}
+	return NULL;
+}
+
 static void add_keys(const struct key_schema *keys, struct str *names, size_t *n)
 {
 	for (unsigned i = 0; i < key_schema_count(keys); i++)

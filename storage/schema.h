@@ -269,6 +269,8 @@ void table_join(struct table *next, const struct table *table);
 /* The index of that name, or NULL; a vector index is found by the second only. */
 const struct index *table_index(const struct table *table, struct str name);
 const struct index *table_vector(const struct table *table, struct str name);
+/* The index of that number, of any kind, or NULL. */
+const struct index *table_index_numbered(const struct table *table, uint32_t number);
 
 /* Indexes of all kinds: the vector ones are counted after the others. */
 static inline size_t table_index_total(const struct table *table)

@@ -16,11 +16,11 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 	}
 	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
 		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
-	if (table->status == STATUS_UPDATING)
-		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->name));
 	code = timing_deletable(call, table, err);
 	if (code != OK)
 		return code;
+	if (table->status == STATUS_UPDATING)
+		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->name));
 	if (table->is_deletion_protected)
 		return err_set(err, MSG_TABLE_PROTECTED);
 	code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);

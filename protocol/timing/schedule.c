@@ -119,18 +119,9 @@ static void change_warm(const struct change *change, const struct index *index)
 		note(change, is_first ? TIMING_WARM : TIMING_WARM_AGAIN, subject, before, 2);
 }
 
-static const struct index *old_index(const struct table *table, uint32_t number)
-{
-	for (size_t i = 0; i < table_index_total(table); i++) {
-		if (table_index_at(table, i)->number == number)
-			return table_index_at(table, i);
-	}
-	return NULL;
-}
-
 static void change_index(const struct change *change, struct index *index)
 {
-	const struct index *old = old_index(change->table, index->number);
+	const struct index *old = table_index_numbered(change->table, index->number);
 	int64_t now_ms = change->call->now_ms;
 
 	if (!old) {

@@ -178,6 +178,7 @@ TEST(a_deleted_table_is_buried)
 	struct catalog_options options = {.transient_status_ms = 100};
 	struct data d = data_open(&options);
 	struct table *table, *deleting;
+	uint64_t items, bytes;
 	int64_t now_ms, wait_ms;
 
 	CHECK_INT(create(&d, DATA_NS, "t", 1000), OK);
@@ -186,8 +187,12 @@ TEST(a_deleted_table_is_buried)
 	table_unref(table);
 	CHECK(!catalog_find_work(d.catalog, TIMES_AT(2099), 0, &now_ms, &wait_ms));
 	CHECK_INT(wait_ms, 1);
+	reopen_catalog(&d, &options);
 	deleting = catalog_find_work(d.catalog, TIMES_AT(2100), 0, &now_ms, &wait_ms);
 	CHECK(deleting != NULL);
+	/* its rows are gone, but it can be described */
+	CHECK_INT(catalog_size(d.catalog, deleting, NULL, &items, &bytes, &d.err), OK);
+	CHECK_INT(items, 0);
 	CHECK_INT(create(&d, DATA_NS, "t", 2100), OK);
 	CHECK_INT(catalog_bury(d.catalog, deleting, &d.err), OK);
 	table_unref(deleting);
