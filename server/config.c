@@ -423,6 +423,11 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		fprintf(stderr, "dynalith: trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT "; see dynalith --help\n", STR_ARG(problem));
 		return CONFIG_FAILED;
 	}
+	if (!trigger_filter_is_valid(arena, config->trigger_filter, &problem)) {
+		fprintf(stderr, "dynalith: trigger-filter: wants none, FilterCriteria as JSON or a file of it, not " STR_FMT "; see dynalith --help\n",
+			STR_ARG(problem));
+		return CONFIG_FAILED;
+	}
 	if (is_folder(config->db_path))
 		config->db_path = str_printf(arena, "%s/" DATA_FILE, config->db_path).p;
 	return CONFIG_RUN;

@@ -102,7 +102,7 @@ static struct triggers *start_triggers(const struct config *config, struct servi
 	const struct trigger_options options = {
 		.service = service, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
 		.retries = (unsigned)config->trigger_retries, .from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
-		.failures = config->trigger_failures,
+		.filter = config->trigger_filter, .failures = config->trigger_failures,
 	};
 
 	return trigger_start(&options);

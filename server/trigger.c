@@ -12,6 +12,8 @@
 #include "protocol/json_out.h"
 #include "server/client.h"
 #include "server/crash.h"
+#include "server/failure.h"
+#include "server/filter.h"
 #include "server/log.h"
 #include "storage/catalog.h"
 
@@ -20,6 +22,7 @@
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 10000
 #define SHARD_MAX 128
+#define FILTER_FILE_MAX (1024 * 1024)
 #define SEQUENCE_MAX 64
 
 /* One trigger; its position is where the next batch begins. */
@@ -28,6 +31,7 @@ struct trigger {
 	pthread_t thread;
 	struct str table;
 	struct client_target target;
+	struct filter filter;
 	struct arena *arena;
 	char *account, *region;      /* of any length, as they stand in ARNs and iterators: these four are malloced */
 	char *stream;                /* NULL: none found yet */
@@ -45,16 +49,20 @@ struct triggers {
 	atomic_bool is_stopping;
 	size_t n;
 	struct trigger *v;
+	struct arena *kept; /* what is read at the start: filters */
 };
 
-/* A record's JSON as GetRecords wrote it, and its sequence number. */
+/* A record as a function's event holds it, its sequence number, and when it was made. */
 struct record {
 	struct str json, sequence;
+	int64_t made_s;
 };
 
 struct batch {
-	size_t n;
+	size_t n; /* that pass the filter */
 	struct record *v;
+	size_t seen;
+	struct str last; /* sequence number of the last one seen */
 };
 
 /* The next TABLE=URL of the text; false at the end. */
@@ -88,6 +96,38 @@ bool trigger_specs_are_valid(const char *specs, struct str *problem)
 			return false;
 	}
 	return true;
+}
+
+/* The text of --trigger-filter: "none", JSON, or a file of JSON. False where the file cannot be read. */
+static bool read_filter_text(struct arena *arena, const char *option, struct str *text)
+{
+	*text = str_of(option);
+	if (strcmp(option, "none") == 0)
+		*text = STR("{}");
+	if (option[0] == '{' || strcmp(option, "none") == 0)
+		return true;
+	struct buf buf = buf_in(arena);
+	FILE *file = fopen(option, "r");
+	size_t n = 1;
+
+	while (file && n > 0 && buf.n < FILTER_FILE_MAX) {
+		n = fread(buf_reserve(&buf, 4096), 1, 4096, file);
+		buf.n += n;
+	}
+	bool is_read = file && !ferror(file);
+	if (file)
+		fclose(file);
+	*text = buf_str(&buf);
+	return is_read;
+}
+
+bool trigger_filter_is_valid(struct arena *arena, const char *option, struct str *problem)
+{
+	struct filter filter;
+	struct str text;
+
+	*problem = str_of(option);
+	return read_filter_text(arena, option, &text) && filter_read(arena, text, STR_ABSENT, &filter, problem);
 }
 
 static void pause_ms(struct trigger *trigger, int ms)
@@ -282,11 +322,44 @@ static struct str object_at(const char *at, const char *end)
 	return STR_ABSENT;
 }
 
+/* The record as a function's event has it: with the stream's ARN, and two names spelt in another way than by GetRecords. */
+static struct str event_record(struct trigger *trigger, struct str json)
+{
+	static const char service_user[] = "\"userIdentity\":{\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"}";
+	struct json_out arn = json_out_in(trigger->arena);
+	struct buf out = buf_in(trigger->arena);
+
+	assert(json.p);
+	const char *user = memmem(json.p, json.n, service_user, sizeof(service_user) - 1);
+
+	json_out_string(&arn, str_of(trigger->stream));
+	buf_printf(&out, "{\"eventSourceARN\":" STR_FMT ",", STR_ARG(json_out_str(&arn)));
+	if (user) {
+		buf_add(&out, json.p + 1, (size_t)(user - json.p) - 1);
+		buf_add_lit(&out, "\"userIdentity\":{\"type\":\"Service\",\"principalId\":\"dynamodb.amazonaws.com\"}");
+		json.n -= (size_t)(user - json.p) + sizeof(service_user) - 1;
+		json.p = user + sizeof(service_user) - 1;
+		buf_add_str(&out, json);
+	} else {
+		buf_add(&out, json.p + 1, json.n - 1);
+	}
+	return buf_str(&out);
+}
+
+/* AWS: a filter sees the record as the function would. */
+static bool is_wanted(struct trigger *trigger, struct str record)
+{
+	struct err err = err_in(trigger->arena);
+	const struct json *json;
+
+	return trigger->filter.n == 0 || json_parse(trigger->arena, record, &json, &err) != OK || filter_passes(&trigger->filter, trigger->arena, json);
+}
+
 /*
  * The records of an answer: their text as it was written, so that nothing of it is changed. No attribute's value is a bare list, so
  * the first such text is the member of the answer.
  */
-static void read_records(struct arena *arena, struct str text, const struct json *records, struct batch *batch)
+static void read_records(struct trigger *trigger, struct str text, const struct json *records, struct batch *batch)
 {
 	static const char begin[] = "\"Records\":[";
 	const char *at = memmem(text.p, text.n, begin, sizeof(begin) - 1), *end = text.p + text.n;
@@ -294,12 +367,18 @@ static void read_records(struct arena *arena, struct str text, const struct json
 	for (const struct json *record = at ? json_first(records) : NULL; record; record = json_next(record)) {
 		const struct json *change = json_member(record, "dynamodb");
 		const struct json *sequence = change ? json_member(change, "SequenceNumber") : NULL;
+		const struct json *made = change ? json_member(change, "ApproximateCreationDateTime") : NULL;
 
 		at = memchr(at, '{', (size_t)(end - at));
 		if (!at || !sequence)
 			return;
-		batch->v[batch->n] = (struct record){object_at(at, end), json_string(arena, sequence)};
-		at += batch->v[batch->n++].json.n;
+		struct str json = object_at(at, end), event = event_record(trigger, json);
+
+		at += json.n;
+		batch->seen++;
+		batch->last = json_string(trigger->arena, sequence);
+		if (is_wanted(trigger, event))
+			batch->v[batch->n++] = (struct record){event, batch->last, made ? (int64_t)json_number(made) : 0};
 	}
 }
 
@@ -318,7 +397,7 @@ static bool read_more(struct trigger *trigger, struct batch *batch)
 	keep(&trigger->iterator, member_text(trigger->arena, answer, "NextShardIterator"));
 	if (!answer) /* expired, trimmed, or the table is gone */
 		return false;
-	read_records(trigger->arena, text, json_member(answer, "Records"), batch);
+	read_records(trigger, text, json_member(answer, "Records"), batch);
 	trigger->is_at_end = !trigger->iterator;
 	return true;
 }
@@ -326,111 +405,139 @@ static bool read_more(struct trigger *trigger, struct batch *batch)
 /* The records as a function's event. */
 static struct str event_of(struct trigger *trigger, const struct record *records, size_t n)
 {
-	static const char service_user[] = "\"userIdentity\":{\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"}";
-	struct json_out arn = json_out_in(trigger->arena);
 	struct buf out = buf_in(trigger->arena);
 
-	json_out_string(&arn, str_of(trigger->stream));
 	buf_add_lit(&out, "{\"Records\":[");
 	for (size_t i = 0; i < n; i++) {
-		struct str json = records[i].json;
-
-		assert(json.p);
-		const char *user = memmem(json.p, json.n, service_user, sizeof(service_user) - 1);
-
-		buf_printf(&out, "%s{\"eventSourceARN\":" STR_FMT ",", i ? "," : "", STR_ARG(json_out_str(&arn)));
-		if (user) { /* Lambda's events spell these two in another way than GetRecords */
-			buf_add(&out, json.p + 1, (size_t)(user - json.p) - 1);
-			buf_add_lit(&out, "\"userIdentity\":{\"type\":\"Service\",\"principalId\":\"dynamodb.amazonaws.com\"}");
-			json.n -= (size_t)(user - json.p) + sizeof(service_user) - 1;
-			json.p = user + sizeof(service_user) - 1;
-			buf_add_str(&out, json);
-		} else {
-			buf_add(&out, json.p + 1, json.n - 1);
-		}
+		if (i > 0)
+			buf_add_byte(&out, ',');
+		buf_add_str(&out, records[i].json);
 	}
 	buf_add_lit(&out, "]}");
 	return buf_str(&out);
 }
 
-/* How many of the records a reply takes as done: all of them, those before the first that failed, or none. */
-static size_t done_by(struct trigger *trigger, const struct client_reply *reply, const struct record *records, size_t n, const char **problem)
+/* One post of records and what came of it. */
+struct attempt {
+	struct client_reply reply;
+	bool is_answered, is_function_error;
+	const char *problem;
+	size_t done; /* records that the function took, from the first */
+};
+
+/*
+ * How many of the records are taken when the function names some that failed: those before the first of these. AWS: none where a name is empty, null,
+ * no text or missing; here also where it is no record's of the batch, since what failed is then not known.
+ */
+static size_t done_before(struct trigger *trigger, const struct json *failures, const struct record *records, size_t n)
 {
-	struct err err = err_in(trigger->arena);
-	const struct json *body = NULL, *failures;
 	size_t done = n;
 
-	*problem = "it answered with an error";
-	if (reply->status < 200 || reply->status > 299 || reply->is_function_error)
-		return 0;
-	if (reply->body.n == 0 || json_parse(trigger->arena, reply->body, &body, &err) != OK || json_type(body) != JSON_OBJECT)
-		return n;
-	if (json_member(body, "errorMessage"))
-		return 0;
-	failures = json_member(body, "batchItemFailures");
-	*problem = "it named records that failed";
-	for (const struct json *one = failures && json_type(failures) == JSON_ARRAY ? json_first(failures) : NULL; one; one = json_next(one)) {
-		char sequence[SEQUENCE_MAX];
+	for (const struct json *one = json_first(failures); one; one = json_next(one)) {
+		struct str name = json_type(one) == JSON_OBJECT ? member_text(trigger->arena, one, "itemIdentifier") : STR_ABSENT;
+		size_t i = 0;
 
-		if (!copy_member(trigger->arena, one, "itemIdentifier", sequence, sizeof(sequence)))
+		while (i < n && !str_eq(records[i].sequence, name))
+			i++;
+		if (i == n)
 			return 0;
-		for (size_t i = 0; i < done; i++) {
-			if (str_eq(records[i].sequence, str_of(sequence)))
-				done = i;
-		}
+		done = i < done ? i : done;
 	}
 	return done;
 }
 
-static void remember(struct trigger *trigger, const struct record *record)
+/* Fills in what the reply says: all records are taken, some, or none. */
+static void judge(struct trigger *trigger, struct attempt *attempt, const struct record *records, size_t n)
 {
-	snprintf(trigger->sequence, sizeof(trigger->sequence), STR_FMT, STR_ARG(record->sequence));
+	const struct client_reply *reply = &attempt->reply;
+	struct err err = err_in(trigger->arena);
+	const struct json *body = NULL;
+
+	attempt->problem = "it answered with an error";
+	attempt->is_function_error = reply->is_function_error;
+	if (reply->status < 200 || reply->status > 299 || reply->is_function_error)
+		return;
+	attempt->done = n;
+	if (reply->body.n == 0 || json_parse(trigger->arena, reply->body, &body, &err) != OK || json_type(body) != JSON_OBJECT)
+		return;
+	const struct json *failures = json_member(body, "batchItemFailures");
+
+	if (json_member(body, "errorMessage")) {
+		attempt->is_function_error = true;
+		attempt->done = 0;
+	} else if (failures && json_type(failures) == JSON_ARRAY) {
+		attempt->problem = "it named records that failed";
+		attempt->done = done_before(trigger, failures, records, n);
+	}
 }
 
-static void leave_behind(struct trigger *trigger, const struct record *record, const char *problem)
+static struct attempt post(struct trigger *trigger, const struct record *records, size_t n)
 {
+	const struct client_request request = {"POST", event_of(trigger, records, n), REPLY_WAIT_MS, &trigger->all->is_stopping};
+	struct attempt attempt = {0};
+
+	attempt.is_answered = client_ask(trigger->arena, &trigger->target, &request, &attempt.reply, &attempt.problem);
+	if (attempt.is_answered)
+		judge(trigger, &attempt, records, n);
+	return attempt;
+}
+
+static void remember(struct trigger *trigger, struct str sequence)
+{
+	snprintf(trigger->sequence, sizeof(trigger->sequence), STR_FMT, STR_ARG(sequence));
+}
+
+static void leave_behind(struct trigger *trigger, const struct record *record, unsigned posts, const struct attempt *last)
+{
+	const struct service *service = trigger->all->options.service;
 	const char *path = trigger->all->options.failures;
 	FILE *file = strcmp(path, "log") != 0 ? fopen(path, "a") : NULL;
+	struct ns ns = {str_of(trigger->account), str_of(trigger->region)};
 
 	if (file) {
-		fprintf(file, STR_FMT "\n", STR_ARG(record->json));
+		const struct failure failure = {
+			.account = ns.account, .region = ns.region, .function = failure_function(trigger->target.path), .invocations = posts,
+			.status = last->is_answered ? last->reply.status : 0, .is_function_error = last->is_function_error,
+			.now_ms = service->now_ms(service->clock_context, ns), .stream = str_of(trigger->stream), .shard = str_of(trigger->shard),
+			.first = record->sequence, .last = record->sequence, .first_s = record->made_s, .last_s = record->made_s, .records = 1,
+			.payload = event_of(trigger, record, 1),
+		};
+
+		fprintf(file, STR_FMT "\n", STR_ARG(failure_text(trigger->arena, &failure)));
 		fclose(file);
 	}
 	log_line(LOG_WARN, "trigger " STR_FMT ": record " STR_FMT " is left behind: %s", STR_ARG(trigger->table), STR_ARG(record->sequence),
-		 problem);
-	remember(trigger, record);
+		 last->problem);
+	remember(trigger, record->sequence);
 }
 
-/* Posts the records until all are done, left behind, or the server stops. Depth is the logarithm of the batch. */
-static void push(struct trigger *trigger, const struct record *records, size_t n)
+/* Posts the records until all are done, left behind, or the server stops. `posts` held them before. Depth is the logarithm of the batch. */
+static void push(struct trigger *trigger, const struct record *records, size_t n, unsigned posts)
 {
-	const char *problem = "";
+	struct attempt attempt = {.problem = ""};
 	int pause = PAUSE_FIRST_MS;
 
 	for (unsigned tries = 0; tries <= trigger->all->options.retries && n > 0; tries++) {
-		struct client_reply reply = {0};
-		const struct client_request request = {"POST", event_of(trigger, records, n), REPLY_WAIT_MS, &trigger->all->is_stopping};
-		bool is_answered = client_ask(trigger->arena, &trigger->target, &request, &reply, &problem);
-		size_t done = is_answered ? done_by(trigger, &reply, records, n, &problem) : 0;
-
-		if (atomic_load(&trigger->all->is_stopping) && done == 0)
+		attempt = post(trigger, records, n);
+		posts++;
+		if (atomic_load(&trigger->all->is_stopping) && attempt.done == 0)
 			return;
-		if (done > 0) {
-			remember(trigger, &records[done - 1]);
+		if (attempt.done > 0) {
+			remember(trigger, records[attempt.done - 1].sequence);
 			tries = 0;
 		}
-		records += done;
-		n -= done;
+		records += attempt.done;
+		n -= attempt.done;
 		if (n > 0 && tries < trigger->all->options.retries)
 			pause_ms(trigger, pause);
 		pause = pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS;
 	}
 	if (n == 1) {
-		leave_behind(trigger, records, problem);
+		leave_behind(trigger, records, posts, &attempt);
 	} else if (n > 1) {
-		push(trigger, records, n / 2);
+		push(trigger, records, n / 2, posts);
 		if (!atomic_load(&trigger->all->is_stopping))
-			push(trigger, records + n / 2, n - n / 2);
+			push(trigger, records + n / 2, n - n / 2, posts);
 	}
 }
 
@@ -448,7 +555,7 @@ static bool find_place(struct trigger *trigger)
 /* One batch, if there are records. False: there was nothing to do. */
 static bool run_once(struct trigger *trigger)
 {
-	struct batch batch = {0, ARENA_ARRAY(trigger->arena, struct record, trigger->all->options.batch)};
+	struct batch batch = {.v = ARENA_ARRAY(trigger->arena, struct record, trigger->all->options.batch)};
 	int waited = 0;
 
 	if (!find_place(trigger))
@@ -460,12 +567,12 @@ static bool run_once(struct trigger *trigger)
 		pause_ms(trigger, POLL_MS);
 		waited += POLL_MS;
 	}
-	if (trigger->is_skipping && batch.n > 0)
-		remember(trigger, &batch.v[batch.n - 1]);
-	else if (batch.n > 0)
-		push(trigger, batch.v, batch.n);
-	trigger->is_skipping = trigger->is_skipping && (batch.n > 0 || trigger->is_at_end);
-	return batch.n > 0 || trigger->is_at_end;
+	if (!trigger->is_skipping)
+		push(trigger, batch.v, batch.n, 0);
+	if (batch.seen > 0 && !atomic_load(&trigger->all->is_stopping))
+		remember(trigger, batch.last); /* behind what the filter drops */
+	trigger->is_skipping = trigger->is_skipping && (batch.seen > 0 || trigger->is_at_end);
+	return batch.seen > 0 || trigger->is_at_end;
 }
 
 static void *run(void *context)
@@ -496,6 +603,15 @@ static void forget(struct trigger *trigger)
 	free(trigger->iterator);
 }
 
+/* What of the filters is for the trigger's table. */
+static bool read_filter(struct trigger *trigger)
+{
+	struct arena *kept = trigger->all->kept;
+	struct str text, problem;
+
+	return read_filter_text(kept, trigger->all->options.filter, &text) && filter_read(kept, text, trigger->table, &trigger->filter, &problem);
+}
+
 struct triggers *trigger_start(const struct trigger_options *options)
 {
 	struct triggers *triggers = arena_checked(calloc(1, sizeof(*triggers)));
@@ -507,6 +623,7 @@ struct triggers *trigger_start(const struct trigger_options *options)
 		n++;
 	triggers->options = *options;
 	triggers->v = arena_checked(calloc(n ? n : 1, sizeof(*triggers->v)));
+	triggers->kept = arena_new(0);
 	at = options->specs;
 	while (next_spec(&at, &spec)) {
 		struct trigger *trigger = &triggers->v[triggers->n];
@@ -514,6 +631,7 @@ struct triggers *trigger_start(const struct trigger_options *options)
 		trigger->all = triggers;
 		trigger->arena = arena_new(0);
 		bool is_valid = read_spec(spec, &trigger->table, &trigger->target);
+		is_valid = is_valid && read_filter(trigger);
 		/* of a stream that is made later nothing is older than the trigger */
 		trigger->is_skipping = is_valid && find_stream(trigger) && !options->from_horizon;
 		if (!is_valid || pthread_create(&trigger->thread, NULL, run, trigger) != 0) {
@@ -533,6 +651,7 @@ void trigger_stop(struct triggers *triggers)
 		pthread_join(triggers->v[i].thread, NULL);
 		forget(&triggers->v[i]);
 	}
+	arena_free(triggers->kept);
 	free(triggers->v);
 	free(triggers);
 }

@@ -239,8 +239,7 @@ enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, in
 	return found ? OK : err_default(err, ERR_RESOURCE_NOT_FOUND);
 }
 
-/* A random UUID, version 4. */
-static struct str make_uuid(struct arena *arena)
+struct str catalog_uuid(struct arena *arena)
 {
 	unsigned char b[16];
 
@@ -301,7 +300,7 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 
 	table->account = str_copy(table->arena, ns.account);
 	table->region = str_copy(table->arena, ns.region);
-	table->id = make_uuid(table->arena);
+	table->id = catalog_uuid(table->arena);
 	table->created_ms = now_ms;
 	table->status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
 	table->settles_ms = settles_ms;

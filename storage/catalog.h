@@ -125,6 +125,9 @@ enum code catalog_forget(struct catalog *catalog, struct table *table, struct er
 
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
 
+/* A random UUID, version 4, in small letters. */
+struct str catalog_uuid(struct arena *arena);
+
 /* What vector searches share. */
 struct vector_memory *catalog_vector_memory(struct catalog *catalog);
 unsigned catalog_search_threads(const struct catalog *catalog);

@@ -70,6 +70,35 @@ def verify_mode_opens_nothing_but_health():
     server.stop()
 
 
+def signatures_as_aws_takes_them():
+    """Dynalite's tests of connections have the first two bodies byte by byte; the rest is what its source notes of DynamoDB."""
+    server = verifying()
+    body = b"{}"
+    for headers, want in (({}, {"__type": "com.amazon.coral.service#MissingAuthenticationTokenException", "message": "Request is missing Authentication Token"}),
+                          ({"Authorization": "AWS4- Signature=b Credential=a", "Date": "a"},
+                           {"__type": "com.amazon.coral.service#IncompleteSignatureException",
+                            "message": "Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b Credential=a"})):
+        reply = call(server, "POST", "/", {"Host": "x", **TARGET, **headers}, body)
+        assert (reply.status, json.loads(reply.body)) == (400, want), reply.body
+    good = signed(server, "POST", "/", body, TARGET)
+    assert call(server, "POST", "/", {**good, "Authorization": good["Authorization"].replace(",", "")}, body).status == 200
+    assert call(server, "POST", "/", {**good, "Authorization": good["Authorization"].replace(", ", ",")}, body).status == 200
+    for path in ("/", "/some/where", "/?", f"http://127.0.0.1:{server.port}/"):
+        assert call(server, "POST", path, good, body).status == 200, path
+    # our own pages are no API: a signature for the root opens none of them
+    for method, path in (("GET", "/_dynalith/metrics"), ("POST", "/_dynalith/clock")):
+        assert b"does not match" in call(server, method, path, signed(server, method, "/", body), body).body, path
+    joined = signed(server, "POST", "/", body, {**TARGET, "X-Amz-Meta": "a,b c"})
+    lines = [f"{k}: {v}" for k, v in joined.items() if k != "X-Amz-Meta"] + ["X-Amz-Meta: a", "x-amz-meta:  b   c ", "Content-Length: 2"]
+    assert raw.ask(server, "\r\n".join(["POST / HTTP/1.1", *lines, "", "{}"]).encode()).status == 200
+    assert b"does not match" in raw.ask(server, "\r\n".join(["POST / HTTP/1.1", *lines, "X-Amz-Meta: d", "", "{}"]).encode()).body
+    for date, told in (("20130301T000000Z", "Signature expired: 20130301T000000Z is now earlier than "), ("30200101T010101Z", "Signature not yet current: 30200101T010101Z is ")):
+        headers = {"Host": "x", **TARGET, "X-Amz-Date": date, "Authorization": "AWS4-HMAC-SHA256 Credential=alternator/2/3/4/aws4_request SignedHeaders=x-amz-date;host Signature=123"}
+        error = json.loads(call(server, "POST", "/", headers, body).body)
+        assert error["__type"].endswith("InvalidSignatureException") and error["message"].startswith(told) and "15 min.)" in error["message"], error
+    server.stop()
+
+
 def a_preflight_tells_nothing():
     """Browsers never sign it. It reaches no page: it names what may be sent, and nothing else."""
     server = verifying("--cors", "http://app.example")
@@ -242,5 +271,5 @@ def no_path_leads_to_a_file():
     server.stop()
 
 
-run("security", [verify_mode_opens_nothing_but_health, a_preflight_tells_nothing, overload_opens_nothing, requests_that_hide_others,
+run("security", [verify_mode_opens_nothing_but_health, signatures_as_aws_takes_them, a_preflight_tells_nothing, overload_opens_nothing, requests_that_hide_others,
                  pipelined_requests_keep_their_order, listens_on_loopback_only, no_path_leads_to_a_file])
