@@ -1,6 +1,10 @@
 #include "server/crash.h"
 
+#if __has_include(<execinfo.h>)
 #include <execinfo.h>
+#else
+#include <dlfcn.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -51,6 +55,25 @@ static void say(const char *text)
 	(void)written;
 }
 
+static void write_frames(const struct frames *frames)
+{
+#if __has_include(<execinfo.h>)
+	backtrace_symbols_fd(frames->v, frames->n, STDERR_FILENO);
+#else /* musl has no such function */
+	for (int i = 0; i < frames->n; i++) {
+		const char *at = frames->v[i];
+		Dl_info info;
+		char line[512];
+
+		if (!dladdr(at, &info) || !info.dli_fname)
+			continue;
+		snprintf(line, sizeof(line), "%s(%s+0x%zx)[0x%zx]\n", info.dli_fname, info.dli_sname ? info.dli_sname : "",
+			 (size_t)(at - (const char *)(info.dli_sname ? info.dli_saddr : info.dli_fbase)), (size_t)at);
+		say(line);
+	}
+#endif
+}
+
 static void on_crash(int number)
 {
 	struct frames frames = {0};
@@ -69,7 +92,7 @@ static void on_crash(int number)
 	say(request ? request : "none");
 	say("; stack:\n");
 	_Unwind_Backtrace(add_frame, &frames);
-	backtrace_symbols_fd(frames.v, frames.n, STDERR_FILENO);
+	write_frames(&frames);
 	raise(number); /* taken as soon as this handler returns */
 }
 
