@@ -98,15 +98,10 @@
 			"not less than TotalSegments: %lld"
 
 /* batches and transactions */
-#define MSG_BATCH_EMPTY_GET ERR_VALIDATION, "The requestItems parameter is required for BatchGetItem"
-#define MSG_BATCH_EMPTY_WRITE ERR_VALIDATION, "The requestItems parameter is required for BatchWriteItem"
+#define TEXT_BATCH_EMPTY_WRITE "The requestItems parameter is required for BatchWriteItem"
 #define MSG_BATCH_KEYS_MANY                                                                                               \
 	ERR_VALIDATION, "1 validation error detected: Value at 'RequestItems." STR_FMT ".member.Keys' failed to satisfy " \
 			"constraint: Member must have length less than or equal to 100"
-#define MSG_BATCH_REQUESTS_COUNT                                                                                            \
-	ERR_VALIDATION, "1 validation error detected: Value '{" STR_FMT "=[%s]}' at 'requestItems' failed to satisfy "      \
-			"constraint: Map value must satisfy constraint: [Member must have length less than or equal to 25, " \
-			"Member must have length greater than or equal to 1]"
 #define MSG_BATCH_MANY ERR_VALIDATION, "Too many items requested for the %s call"
 #define MSG_BATCH_DUPLICATES ERR_VALIDATION, "Provided list of item keys contains duplicates"
 #define MSG_BATCH_ONE_OF                                                                                          \

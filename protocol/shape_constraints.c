@@ -1,20 +1,29 @@
 #include "protocol/shape_walk.h"
 
 #include "core/utf8.h"
+#include "protocol/echo.h"
+#include "protocol/item_messages.h"
 #include "protocol/messages.h"
 
 #define ARN_OR "arn:|"     /* begins the pattern of what may be an ARN instead */
 #define CONSTRAINTS_MAX 10 /* errors that AWS lists at most */
 
-/* The stages of the newer layer; the older one has the first two. */
+/* The stages of the newer layer; most of the older one's are STAGE_MEMBERS. */
 enum { STAGE_FIRST, STAGE_NAME, STAGE_MEMBERS, STAGE_SECOND, STAGE_THIRD, STAGE_FOURTH, STAGE_LATE };
 
 enum wording {
 	WORDS_USUAL,
-	WORDS_BARE,   /* without the envelope */
-	WORDS_SILENT, /* the value is not told: "Value at 'Limit'" */
-	WORDS_FIXED,  /* MSG_RETURN_VALUES_ENUM, whatever the value */
-	WORDS_ABSENT, /* TEXT_PARAMETER_REQUIRED, bare */
+	WORDS_BARE,     /* without the envelope */
+	WORDS_SILENT,   /* the value is not told: "Value at 'Limit'" */
+	WORDS_FIXED,    /* MSG_RETURN_VALUES_ENUM, whatever the value */
+	WORDS_ABSENT,   /* TEXT_PARAMETER_REQUIRED, bare */
+	WORDS_REQUIRED, /* TEXT_BATCH_EMPTY_WRITE, bare */
+};
+
+enum {
+	RULE_BEFORE = 1,  /* told before those of its stage that are told already */
+	RULE_NESTED = 2,  /* the member stands in a structure of the input's */
+	RULE_MISSING = 4, /* the member that is not given */
 };
 
 /*
@@ -24,50 +33,63 @@ enum wording {
 static const struct rule {
 	const struct shape *input; /* NULL: any */
 	const char *member;
-	const char *value;         /* NULL: any */
+	const char *value;         /* NULL: any that is given */
 	unsigned stage;
 	enum wording wording;
-	bool is_first;             /* told before those that are told already */
+	unsigned which;            /* of RULE_... */
 } rules[] = {
-	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT, false},
-	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, true},
-	{&shape_query_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, true},
-	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, false},
-	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL, false},
-	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, false},
-	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE, false},
-	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, false},
-	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE, false},
-	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, false},
+	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT, 0},
+	{&shape_batch_get_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_SILENT, 0},
+	{&shape_batch_get_item_input, "Keys", "[]", STAGE_FIRST, WORDS_SILENT, RULE_NESTED},
+	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, RULE_BEFORE},
+	{&shape_query_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, RULE_BEFORE},
+	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, 0},
+	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL, 0},
+	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0},
+	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE, 0},
+	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, 0},
+	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE, 0},
+	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0},
 };
+
+/* The same of the older layer. The names of a transaction's tables are told when each item is known to be one action. */
+static const struct rule older_rules[] = {
+	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING},
+	{&shape_batch_write_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_REQUIRED, 0},
+	{&shape_transact_get_items_input, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED},
+	{&shape_transact_write_items_input, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED},
+};
+
+static bool is_for(const struct rule *rule, const struct walk *walk, const struct place *place, struct str value)
+{
+	bool is_nested = rule->which & RULE_NESTED, is_missing = rule->which & RULE_MISSING;
+
+	if ((rule->input && rule->input != walk->input) || is_nested != (place->parent != NULL) || !str_eq(place->name, str_of(rule->member)))
+		return false;
+	return rule->value ? str_eq(value, str_of(rule->value)) : is_missing != str_is_set(value);
+}
 
 static const struct rule *rule_of(const struct walk *walk, const struct place *place, struct str value)
 {
-	static const struct rule older = {.stage = STAGE_NAME}, usual = {.stage = STAGE_MEMBERS};
-	/* the older layer: before all others it tells that CreateTable names no table */
-	static const struct rule no_table = {.stage = STAGE_FIRST, .wording = WORDS_ABSENT};
+	static const struct rule usual = {.stage = STAGE_MEMBERS};
+	const struct rule *table = walk->is_older ? older_rules : rules;
+	size_t n = walk->is_older ? sizeof(older_rules) / sizeof(older_rules[0]) : sizeof(rules) / sizeof(rules[0]);
 
-	if (walk->is_older)
-		return walk->input == &shape_create_table_input && !place->parent && !str_is_set(value) && str_eq(place->name, STR("TableName"))
-			       ? &no_table
-			       : &older;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && !place->parent; i++) {
-		const struct rule *rule = &rules[i];
-
-		if ((!rule->input || rule->input == walk->input) && str_eq(place->name, str_of(rule->member)) &&
-		    (!rule->value || str_eq(value, str_of(rule->value))))
-			return rule;
+	for (size_t i = 0; i < n; i++) {
+		if (is_for(&table[i], walk, place, value))
+			return &table[i];
 	}
 	return &usual;
 }
 
-static void write_name(const struct place *place, struct buf *out)
+/* `is_raw`: capital letters stay. */
+static void write_name(const struct place *place, bool is_raw, struct buf *out)
 {
 	char first = place->name.n ? place->name.p[0] : '\0';
 
 	if (!str_is_set(place->name)) {
 		buf_printf(out, "%zu", place->element);
-	} else if (place->is_member && first >= 'A' && first <= 'Z') {
+	} else if (!is_raw && place->is_member && first >= 'A' && first <= 'Z') {
 		buf_add_byte(out, first - 'A' + 'a');
 		buf_add(out, place->name.p + 1, place->name.n - 1);
 	} else {
@@ -75,14 +97,14 @@ static void write_name(const struct place *place, struct buf *out)
 	}
 }
 
-static void write_place(const struct place *place, struct buf *out)
+static void write_place(const struct place *place, bool is_raw, struct buf *out)
 {
 	if (!place)
 		return;
-	write_place(place->parent, out);
+	write_place(place->parent, is_raw, out);
 	if (place->parent)
 		buf_add_byte(out, '.');
-	write_name(place, out);
+	write_name(place, is_raw, out);
 	if (!place->is_member)
 		buf_add_lit(out, ".member");
 }
@@ -97,43 +119,45 @@ static void tell(struct walk *walk, const struct rule *rule, struct str text)
 	if (told->count > 0 && rule->stage < told->stage)
 		*told = (struct constraints){0};
 	told->stage = rule->stage;
-	told->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT;
+	told->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT || rule->wording == WORDS_REQUIRED;
 	if (told->count++ == 0)
 		told->text = text;
-	else if (rule->is_first)
+	else if (rule->which & RULE_BEFORE)
 		told->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(text), STR_ARG(told->text));
 	else
 		told->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(told->text), STR_ARG(text));
 }
 
-void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
+static void breach(struct walk *walk, const struct rule *rule, const struct place *place, struct str value, struct str what)
 {
-	const struct rule *rule = rule_of(walk, place, value);
 	struct buf text = buf_in(walk->arena);
-	va_list ap;
 
-	if (rule->wording == WORDS_FIXED) {
-		tell(walk, rule, STR(TEXT_RETURN_VALUES));
+	if (rule->wording == WORDS_FIXED || rule->wording == WORDS_REQUIRED) {
+		tell(walk, rule, rule->wording == WORDS_FIXED ? STR(TEXT_RETURN_VALUES) : STR(TEXT_BATCH_EMPTY_WRITE));
 		return;
 	}
 	if (rule->wording == WORDS_ABSENT) {
 		tell(walk, rule, str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
 		return;
 	}
-	if (rule->wording == WORDS_SILENT) {
-		buf_printf(&text, "Value at '" STR_FMT, STR_ARG(place->name));
-	} else {
-		if (str_is_set(value))
-			buf_printf(&text, "Value '" STR_FMT "' at '", STR_ARG(value));
-		else
-			buf_add_lit(&text, "Value null at '");
-		write_place(place, &text);
-	}
-	buf_add_lit(&text, "' failed to satisfy constraint: ");
-	va_start(ap, format);
-	buf_add_str(&text, str_vprintf(walk->arena, format, ap));
-	va_end(ap);
+	if (rule->wording == WORDS_SILENT)
+		buf_add_lit(&text, "Value at '");
+	else if (str_is_set(value))
+		buf_printf(&text, "Value '" STR_FMT "' at '", STR_ARG(value));
+	else
+		buf_add_lit(&text, "Value null at '");
+	write_place(place, rule->wording == WORDS_SILENT, &text);
+	buf_printf(&text, "' failed to satisfy constraint: " STR_FMT, STR_ARG(what));
 	tell(walk, rule, buf_str(&text));
+}
+
+void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	breach(walk, rule_of(walk, place, value), place, value, str_vprintf(walk->arena, format, ap));
+	va_end(ap);
 }
 
 void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place, struct str shown, size_t length)
@@ -178,7 +202,7 @@ static bool is_of_items(const struct walk *walk)
 	return false;
 }
 
-/* AWS: of the names of tables and indexes the operations on tables tell the length before the letters, an empty one too. */
+/* AWS: of the names of tables and indexes the operations on tables, and transactions, tell the length before the letters, an empty one too. */
 static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
 {
 	shape_check_length(walk, shape, place, name, utf8_utf16_length(name));
@@ -195,7 +219,7 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 
 	if (str_starts_with(name, STR("arn:")))
 		return;
-	if (walk->is_older && !place->parent && !is_of_items(walk)) {
+	if (walk->is_older && (place->parent || !is_of_items(walk))) {
 		check_name(walk, shape, place, name, pattern);
 		return;
 	}
@@ -246,6 +270,34 @@ void shape_check_enum(struct walk *walk, const struct shape *shape, const struct
 	for (size_t i = 0; i < shape->count; i++)
 		buf_printf(&set, "%s%s", i ? ", " : "", shape->texts[i]);
 	shape_breach(walk, place, text, "Member must satisfy enum value set: [" STR_FMT "]", STR_ARG(buf_str(&set)));
+}
+
+bool shape_is_key(const struct shape *shape, struct str key)
+{
+	size_t length = utf8_utf16_length(key);
+
+	if (str_starts_with(key, STR("arn:")))
+		return true;
+	return matches(shape->pattern + sizeof(ARN_OR) - 1, key) && length >= (size_t)shape->min && length <= (size_t)shape->max;
+}
+
+void shape_check_map(struct walk *walk, const struct shape *shape, const struct place *place, const struct json *json, struct broken broken)
+{
+	static const struct rule late = {.stage = STAGE_LATE}, usual = {.stage = STAGE_MEMBERS};
+	const struct shape *key = shape->key, *value = shape->element;
+	struct str shown;
+
+	if (!broken.key && !broken.value)
+		return;
+	shown = walk->is_older ? echo_java(walk->arena, shape, json) : echo_json(walk->arena, json);
+	if (broken.value)
+		shape_breach(walk, place, shown, "Map value must satisfy constraint: [Member must have length less than or equal to %ld, Member "
+						 "must have length greater than or equal to %ld]", value->max, value->min);
+	if (broken.key)
+		breach(walk, walk->is_older ? &late : &usual, place, shown,
+		       str_printf(walk->arena, "Map keys must satisfy constraint: [Member must have length less than or equal to %ld, Member must "
+					       "have length greater than or equal to %ld, Member must satisfy regular expression pattern: %s]",
+				  key->max, key->min, key->pattern + sizeof(ARN_OR) - 1));
 }
 
 /* PutItem and DeleteItem: the newer layer counts a ReturnValues that they do not know among the constraints. */

@@ -62,6 +62,13 @@ void shape_breach(struct walk *walk, const struct place *place, struct str value
 	__attribute__((format(printf, 4, 5)));
 /* A string's, list's or map's length. */
 void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place, struct str shown, size_t length);
+/* Whether a map's key, the name or ARN of a table, is one. */
+bool shape_is_key(const struct shape *shape, struct str key);
+/* Keys, or values that are lists, which break their constraints: each is told once for the whole map, of which AWS shows all. */
+struct broken {
+	bool key, value;
+};
+void shape_check_map(struct walk *walk, const struct shape *shape, const struct place *place, const struct json *json, struct broken broken);
 /* A string's pattern and length, or that it may be an ARN. */
 void shape_check_text(struct walk *walk, const struct shape *shape, const struct place *place, struct str text);
 void shape_check_integer(struct walk *walk, const struct shape *shape, const struct place *place, int64_t value);

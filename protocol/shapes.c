@@ -1,6 +1,7 @@
 #include "protocol/shapes.h"
 
 #include "core/utf8.h"
+#include "protocol/echo.h"
 #include "protocol/messages.h"
 #include "protocol/shape_walk.h"
 
@@ -159,6 +160,26 @@ struct any_list {
 	char *v;
 };
 
+static bool is_map_value(const struct place *place)
+{
+	return !place->is_member && str_is_set(place->name);
+}
+
+static bool has_right_count(const struct shape *shape, size_t n)
+{
+	return (shape->max == NO_MAX || n <= (size_t)shape->max) && (shape->min == NO_MIN || n >= (size_t)shape->min);
+}
+
+/* Of a list or map with too many elements AWS shows all. */
+static void check_count(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, size_t n)
+{
+	if (has_right_count(shape, n))
+		return;
+	struct str empty = shape->kind == SHAPE_LIST ? STR("[]") : STR("{}");
+
+	shape_check_length(walk, shape, place, n ? echo_java(walk->arena, shape, json) : empty, n);
+}
+
 static enum code bind_list(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
 {
 	struct any_list list = {0, NULL};
@@ -170,7 +191,8 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 	list.v = arena_calloc(walk->arena, list.n ? list.n : 1, shape->size);
 	if (arena_is_over(walk->arena))
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
-	shape_check_length(walk, shape, place, list.n ? STR("[...]") : STR("[]"), list.n);
+	if (!is_map_value(place)) /* bind_map tells of those */
+		check_count(walk, shape, json, place, list.n);
 	for (const struct json *child = json_first(json); child; child = json_next(child), n++) {
 		struct place here = {place, STR_ABSENT, n + 1, false};
 
@@ -208,6 +230,7 @@ static void keep_last(struct walk *walk, const struct shape *shape, struct any_l
 static enum code bind_map(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
 {
 	struct any_list map = {0, NULL};
+	struct broken broken = {false, false};
 
 	if (json_type(json) == JSON_ARRAY)
 		return err_set(walk->err, MSG_TYPE_COLLECTION_MAP,
@@ -225,14 +248,20 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 		if (json_type(child) == JSON_NULL)
 			continue;
 		memcpy(entry, &key, sizeof(key));
-		shape_check_length(walk, shape->key, place, key, utf8_utf16_length(key));
+		if (shape->key->pattern)
+			broken.key = broken.key || !shape_is_key(shape->key, key);
+		else
+			shape_check_length(walk, shape->key, place, key, utf8_utf16_length(key));
 		enum code code = bind(walk, shape->element, child, &here, entry + shape->value_offset);
 		if (code != OK)
 			return code;
+		if (shape->element->kind == SHAPE_LIST)
+			broken.value = broken.value || !has_right_count(shape->element, json_count(child));
 		map.n++;
 	}
 	keep_last(walk, shape, &map);
-	shape_check_length(walk, shape, place, map.n ? STR("{...}") : STR("{}"), map.n);
+	check_count(walk, shape, json, place, map.n);
+	shape_check_map(walk, shape, place, json, broken);
 	memcpy(out, &map, sizeof(map));
 	return OK;
 }

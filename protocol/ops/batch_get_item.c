@@ -58,17 +58,21 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 static enum code parse_all(struct call *call, const struct batch_get_request_map *items, struct share *shares, size_t *total,
 			   struct err *err)
 {
+	bool has_projection = false, has_attributes = false;
+
 	*total = 0;
-	if (items->n == 0)
-		return err_set(err, MSG_BATCH_EMPTY_GET);
 	for (size_t i = 0; i < items->n; i++) {
 		shares[i] = (struct share){.name = items->v[i].key, .wanted = &items->v[i].value, .first = *total};
 		if (shares[i].wanted->keys.n > KEYS_MAX)
 			return err_set(err, MSG_BATCH_KEYS_MANY, STR_ARG(shares[i].name));
 		*total += shares[i].wanted->keys.n;
+		has_projection = has_projection || str_is_set(shares[i].wanted->projection_expression);
+		has_attributes = has_attributes || shares[i].wanted->attributes_to_get.v;
 	}
 	if (*total > KEYS_MAX)
 		return err_set(err, MSG_BATCH_MANY, "BatchGetItem");
+	if (has_projection && has_attributes) /* AWS: also where each table has one of the two */
+		return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(STR("AttributesToGet")), STR_ARG(STR("ProjectionExpression")));
 	for (size_t i = 0; i < items->n; i++) {
 		enum code code = parse(call, &shares[i], err);
 

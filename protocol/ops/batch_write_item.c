@@ -11,13 +11,9 @@
 static enum code check(const struct batch_write_item_request_map *items, size_t *total, struct err *err)
 {
 	*total = 0;
-	if (items->n == 0)
-		return err_set(err, MSG_BATCH_EMPTY_WRITE);
 	for (size_t i = 0; i < items->n; i++) {
 		const struct write_requests *requests = &items->v[i].value;
 
-		if (requests->n < 1 || requests->n > REQUESTS_MAX)
-			return err_set(err, MSG_BATCH_REQUESTS_COUNT, STR_ARG(items->v[i].key), requests->n ? "..." : "");
 		for (size_t j = 0; j < requests->n; j++) {
 			const struct write_request *request = &requests->v[j];
 			enum code code = OK;
@@ -93,8 +89,10 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 {
 	const struct batch_write_item_request_map *items = &input->request_items;
 	size_t total, done = 0;
-	enum code code = check(items, &total, err);
+	enum code code = call_check_late(call, err); /* malformed names of tables */
 
+	if (!code)
+		code = check(items, &total, err);
 	if (code)
 		return code;
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, total);

@@ -111,7 +111,7 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 	size_t n = input->transact_items.n;
 	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, n);
 	struct expressions *expressions = ARENA_ARRAY(call->arena, struct expressions, n);
-	enum code code = OK;
+	enum code code = call_check_late(call, err); /* malformed names of tables */
 
 	for (size_t i = 0; !code && i < n; i++)
 		code = parse(call, input->transact_items.v[i].get, &expressions[i], err);

@@ -89,6 +89,8 @@ static enum code parse_all(struct call *call, const struct transact_write_item_l
 
 	for (size_t i = 0; !code && i < items->n; i++)
 		code = read_action(&items->v[i], &actions[i], err);
+	if (!code)
+		code = call_check_late(call, err); /* malformed names of tables */
 	for (size_t i = 0; !code && i < items->n; i++) {
 		code = parse(call, &actions[i], &writes[i], err);
 		size += item_size(actions[i].subject);
