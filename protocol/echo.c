@@ -35,7 +35,7 @@ static const struct field {
 
 static bool is_full(const struct echo *echo)
 {
-	return echo->out.n > ECHO_MAX;
+	return echo->out.n > ECHO_MAX || arena_is_over(echo->arena);
 }
 
 static const struct special *special_of(const struct shape *shape)
@@ -261,7 +261,7 @@ static void write_sorted(struct echo *echo, struct json_out *out, const struct j
 		const struct entry *entries = entries_of(echo, json, &n);
 
 		json_out_open(out, '{');
-		for (size_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < n && out->buf.n <= ECHO_MAX && !is_full(echo); i++) {
 			if (json_type(entries[i].json) == JSON_NULL)
 				continue;
 			json_out_name(out, entries[i].name);
@@ -270,7 +270,7 @@ static void write_sorted(struct echo *echo, struct json_out *out, const struct j
 		json_out_close(out, '}');
 	} else if (json_type(json) == JSON_ARRAY) {
 		json_out_open(out, '[');
-		for (const struct json *child = json_first(json); child; child = json_next(child))
+		for (const struct json *child = json_first(json); child && out->buf.n <= ECHO_MAX && !is_full(echo); child = json_next(child))
 			write_sorted(echo, out, child);
 		json_out_close(out, ']');
 	} else if (json_type(json) == JSON_STRING) {

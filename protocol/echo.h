@@ -3,7 +3,7 @@
  *
  * The older layer prints its Java model's toString: every member of every structure, all sixteen of an attribute value's. BatchGetItem's newer
  * one prints JSON. Source: recorded answers of us-east-1, August to October 2026. Both end with "..." after ECHO_MAX bytes, our own limit: an
- * answer of many times the request's size helps nobody.
+ * answer of many times the request's size helps nobody. Where the arena is over they stop anywhere: the caller looks.
  */
 #ifndef DYNALITH_PROTOCOL_ECHO_H
 #define DYNALITH_PROTOCOL_ECHO_H
@@ -13,7 +13,7 @@
 #include "protocol/json.h"
 #include "protocol/shapes.h"
 
-#define ECHO_MAX (1u << 20)
+#define ECHO_MAX (1u << 17)
 
 /* "[TransactGetItem(get=Get(key={pk=AttributeValue(s=a, n=null, ...)}, tableName=t, ...))]". The names of maps are in Java's order. */
 struct str echo_java(struct arena *arena, const struct shape *shape, const struct json *json);

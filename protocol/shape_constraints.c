@@ -318,6 +318,8 @@ enum code shape_check_all(struct walk *walk, const void *input, struct err *late
 	check_return_values(walk, input);
 	if (told->count == 0)
 		return OK;
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	struct err *err = told->stage == STAGE_LATE ? late_err : walk->err;
 	enum code code = told->is_bare ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(told->text)) :
 					 err_set(err, MSG_CONSTRAINTS, told->count, told->count > 1 ? "s" : "", STR_ARG(told->text));
