@@ -262,8 +262,6 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 
 	if (name.n == 0)
 		return err_set(err, MSG_LEGACY_EMPTY_NAME);
-	if (update->action == attribute_action_count)
-		return err_set(err, MSG_UPDATES_ACTION);
 	if (type == TYPE_NONE && update->action != ATTRIBUTE_ACTION_DELETE)
 		return err_set(err, MSG_UPDATES_NO_VALUE);
 	action->path = path_of_name(arena, name);
@@ -293,6 +291,10 @@ enum code legacy_updates(struct arena *arena, const struct attribute_updates *up
 		return OK;
 	struct update *update = ARENA_NEW(arena, struct update);
 
+	/* AWS: an unknown action precedes the other errors of all updates */
+	for (size_t i = 0; i < updates->n; i++)
+		if (updates->v[i].value.action == attribute_action_count)
+			return err_set(err, MSG_UPDATES_ACTION);
 	update->n = updates->n;
 	update->actions = ARENA_ARRAY(arena, struct update_action, update->n);
 	for (size_t i = 0; i < update->n; i++) {

@@ -52,10 +52,20 @@ static const struct rule {
 	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0},
 };
 
-/* The same of the older layer. The names of a transaction's tables are told when each item is known to be one action. */
+/*
+ * The same of the older layer. The names of a transaction's tables are told when each item is known to be one action, an ill-formed name in a request
+ * about items after all other members.
+ */
 static const struct rule older_rules[] = {
 	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING},
 	{&shape_batch_write_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_REQUIRED, 0},
+	{NULL, "TableName", "", STAGE_MEMBERS, WORDS_USUAL, 0},
+	{&shape_put_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
+	{&shape_get_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
+	{&shape_update_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
+	{&shape_delete_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
+	{&shape_query_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
+	{&shape_scan_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
 	{&shape_transact_get_items_input, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED},
 	{&shape_transact_write_items_input, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED},
 };
@@ -210,11 +220,11 @@ static void check_name(struct walk *walk, const struct shape *shape, const struc
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 }
 
-/* A table's name. AWS: the newer layer tells its length or else its letters, but of UpdateItem's both. */
+/* A table's name. AWS: operations on items tell its length or else its letters, but the newer layer of UpdateItem's both. */
 static void check_table(struct walk *walk, const struct shape *shape, const struct place *place, struct str name)
 {
 	const char *pattern = shape->pattern + sizeof(ARN_OR) - 1;
-	bool is_one = !walk->is_older && walk->input != &shape_update_item_input;
+	bool is_one = is_of_items(walk) && (walk->is_older || walk->input != &shape_update_item_input);
 	size_t length = utf8_utf16_length(name);
 
 	if (str_starts_with(name, STR("arn:")))
@@ -227,8 +237,6 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 		shape_breach(walk, place, name, "Member must have length greater than or equal to 1");
 		return;
 	}
-	if (walk->is_left && length < (size_t)shape->min)
-		return; /* AWS: the older layer's least length of a table's name is 1 here; the name is refused when it is looked up */
 	if (!matches(pattern, name) && !(is_one && (length < (size_t)shape->min || length > (size_t)shape->max)))
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 	shape_check_length(walk, shape, place, name, length);

@@ -41,7 +41,6 @@ struct walk {
 	bool is_weak;         /* value_err is one that a value's depth precedes */
 	struct str attribute; /* the top-level one that value_err is in */
 	bool is_older;        /* the older layer checks the request: surface.h */
-	bool is_left;         /* the newer layer left it to the older one */
 	bool is_unread;       /* the newer layer met what it cannot read */
 	unsigned depth_max;   /* of the values that are read now */
 };

@@ -46,17 +46,12 @@ static enum code bind_string(struct walk *walk, const struct shape *shape, const
 	return OK;
 }
 
-/*
- * Enumerations of the legacy parameters: AWS does not check them with the constraints, but for the older layer's ConditionalOperator. legacy.c
- * refuses the constant id_count.
- */
+/* Enumerations of the legacy parameters: the newer layer does not check them with the constraints. legacy.c refuses the constant id_count. */
 static bool is_checked_later(const struct walk *walk, const struct shape *shape)
 {
-	static const char *const names[] = {"ComparisonOperator", "AttributeAction"};
+	static const char *const names[] = {"ComparisonOperator", "ConditionalOperator", "AttributeAction"};
 
-	if (strcmp(shape->name, "ConditionalOperator") == 0)
-		return !walk->is_older;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !walk->is_older; i++) {
 		if (strcmp(shape->name, names[i]) == 0)
 			return true;
 	}
@@ -301,7 +296,7 @@ static enum code walk_request(struct arena *arena, const struct shape *shape, co
 {
 	struct walk walk = {
 		.arena = arena, .err = err, .input = shape, .value_err = &out->value_err,
-		.is_older = out->is_older, .is_left = out->is_left, .depth_max = VALUE_DEPTH_MAX,
+		.is_older = out->is_older, .depth_max = VALUE_DEPTH_MAX,
 	};
 
 	out->input = arena_calloc(arena, 1, shape->size);
@@ -319,7 +314,7 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, enum surfac
 	enum code code = walk_request(arena, shape, json, out, &is_unread, err);
 	if (code != OK || out->is_older || !is_unread || surface == SURFACE_SEARCH)
 		return code;
-	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true, .is_left = true};
+	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
 	return walk_request(arena, shape, json, out, &is_unread, err);
 }
 

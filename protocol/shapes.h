@@ -104,7 +104,6 @@ struct shape_bound {
 	struct err value_err; /* the first error inside an attribute value, or OK: such a value is bound as some valid one and must not be used */
 	struct err late_err;  /* constraints that AWS tells after rules of the operation, or OK */
 	bool is_older;        /* AWS's older layer checked the request: surface.h */
-	bool is_left;         /* since the newer layer could not read it */
 };
 
 /*
