@@ -527,6 +527,8 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	if (code == OK)
 		code = store_put(txn, tables_keyspace, key, table_encode(err->arena, next), err);
 	if (code == OK)
+		catalog_size_follow(current, next);
+	if (code == OK)
 		code = publish(catalog, txn, key, current, next, err);
 	else
 		store_abort(txn);

@@ -104,12 +104,18 @@ size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms);
 /* Another namespace that has a table of this name, for the log; false where there is none. */
 bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where);
 
-/* Item count and bytes (by DynamoDB's size rules) of a table (index NULL) or an index; exact. Counted once, then kept by the write path. */
+/*
+ * Item count and bytes (by DynamoDB's size rules) of a table (index NULL) or an index; exact. Counted once, then kept by the write path.
+ * AWS: an attribute that a vector index reads counts as it is billed in a write, 4 bytes a dimension.
+ */
 enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes,
 		       struct err *err) WARN_UNUSED;
 
 /* Counts the same within a write transaction that changed nothing of it yet. */
 enum code catalog_size_in(struct store_txn *txn, struct table *table, const struct index *index, struct err *err) WARN_UNUSED;
+
+/* A table's vector indexes tell how its items are sized: where `next`, which is not published yet, has others, its items are counted again. */
+void catalog_size_follow(const struct table *current, struct table *next);
 
 struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);

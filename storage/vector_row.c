@@ -177,10 +177,10 @@ size_t vector_row_billed_size(const struct table *table, const struct value *ite
 	for (size_t i = 0; i < table->vector_count && value_is_set(item); i++) {
 		const struct vector_spec *spec = table->vectors[i].vector;
 		const struct value *list = value_member(item, spec->attribute);
-		bool is_known = false;
+		bool is_known = !index_is_kept(&table->vectors[i]);
 
 		for (size_t k = 0; k < i && !is_known; k++)
-			is_known = str_eq(table->vectors[k].vector->attribute, spec->attribute);
+			is_known = index_is_kept(&table->vectors[k]) && str_eq(table->vectors[k].vector->attribute, spec->attribute);
 		if (!is_known && list && list->type == TYPE_L && list->n == spec->dimensions)
 			size = size - value_size(list) + 4 * (size_t)spec->dimensions;
 	}

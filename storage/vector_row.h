@@ -43,8 +43,8 @@ void vector_row_floats(const struct index *index, struct str value, float *out);
 size_t vector_row_size(const struct index *index, struct str image);
 
 /*
- * The bytes that a write of the item is billed for; `size` is its size. A vector that an index reads counts four bytes per dimension,
- * whatever its numbers. Source: recorded answers of AWS (reads and the limit of 400 KB count the numbers).
+ * The bytes that a write of the item is billed for, and that the table's size counts; `size` is its size. A vector that an index reads counts
+ * four bytes per dimension, whatever its numbers. Source: recorded answers of AWS (reads and the limit of 400 KB count the numbers).
  */
 size_t vector_row_billed_size(const struct table *table, const struct value *item, size_t size);
 

@@ -140,8 +140,8 @@ static enum code make_new(struct write_step *step, struct err *err)
 	return code;
 }
 
-/* Writes the item's own row, if it differs. */
-static enum code store_item(struct write_step *step, struct err *err)
+/* Writes the item's own row, if it differs; `growth` is that of its billed size. */
+static enum code store_item(struct write_step *step, long long growth, struct err *err)
 {
 	struct write *write = step->write;
 	bool had = str_is_set(write->old_image), has = str_is_set(write->new_image);
@@ -149,7 +149,7 @@ static enum code store_item(struct write_step *step, struct err *err)
 	if (had == has && (!had || str_eq(write->old_image, write->new_image)))
 		return OK;
 	step->sizes[0].items += has - had;
-	step->sizes[0].bytes += (long long)image_item_size(write->new_image) - (long long)image_item_size(write->old_image);
+	step->sizes[0].bytes += growth;
 	if (has)
 		return store_put(step->txn, table_items(write->table), write->row_key, write->new_image, err);
 	return store_del(step->txn, table_items(write->table), write->row_key, err);
@@ -176,11 +176,11 @@ static enum code run_one(struct write_step *step, struct err *err)
 	code = check_condition(step, err);
 	if (code == OK)
 		code = make_new(step, err);
-	write->cost.base.write = capacity_write(vector_row_billed_size(write->table, &write->old_item, image_item_size(write->old_image)),
-						vector_row_billed_size(write->table, &write->new_item, image_item_size(write->new_image)),
-						step->is_transactional);
+	size_t old_size = vector_row_billed_size(write->table, &write->old_item, image_item_size(write->old_image));
+	size_t new_size = vector_row_billed_size(write->table, &write->new_item, image_item_size(write->new_image));
+	write->cost.base.write = capacity_write(old_size, new_size, step->is_transactional);
 	if (code == OK && write->kind != WRITE_CHECK)
-		code = store_item(step, err);
+		code = store_item(step, (long long)new_size - (long long)old_size, err);
 	if (code == OK && write->kind != WRITE_CHECK)
 		code = write_indexes(step, err);
 	if (code == OK && write->kind != WRITE_CHECK)

@@ -85,6 +85,20 @@ static bool is_equalities(const struct node *node, unsigned depth)
 					 (node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
 }
 
+/* AWS: whatever is wrong with an element, "NaN" too, has the same words. */
+static enum code read_vector(struct arena *arena, const struct search_vector_list *list, float *out, struct err *err)
+{
+	struct value *elements = ARENA_ARRAY(arena, struct value, list->n);
+	struct value vector = {.type = TYPE_L, .n = (uint32_t)list->n, .elements = elements};
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].code != OK)
+			return err_set(err, MSG_SEARCH_VECTOR);
+		elements[i] = list->v[i].value;
+	}
+	return vector_of_list(&vector, out) ? OK : err_set(err, MSG_SEARCH_VECTOR);
+}
+
 /* What the request alone tells. */
 static enum code parse(struct call *call, const struct search_vectors_input *input, float *query, struct expressions *out, struct err *err)
 {
@@ -95,11 +109,10 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
 	};
-	struct value vector = {.type = TYPE_L, .n = (uint32_t)input->search_vector.n, .elements = input->search_vector.v};
+	enum code code = read_vector(call->arena, &input->search_vector, query, err);
 
-	if (!vector_of_list(&vector, query))
-		return err_set(err, MSG_SEARCH_VECTOR);
-	enum code code = expressions_check(call, &request, err);
+	if (code == OK)
+		code = expressions_check(call, &request, err);
 	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (code == OK && out->search && !is_equalities(out->search, 0))
@@ -272,10 +285,14 @@ static enum code respond(struct call *call, const struct vector_search *search, 
 	}
 	json_out_close(out, ']');
 	if (str_eq(wanted, STR("TOTAL")) || str_eq(wanted, STR("INDEXES"))) {
+		double bytes = search->bytes < REQUEST_BYTES_MIN ? REQUEST_BYTES_MIN : (double)search->bytes;
+
 		json_out_name(out, STR("ConsumedCapacity"));
 		json_out_open(out, '{');
 		json_out_name(out, STR("VectorSearchRequestBytes"));
-		json_out_units(out, search->bytes < REQUEST_BYTES_MIN ? REQUEST_BYTES_MIN : (double)search->bytes);
+		json_out_units(out, bytes);
+		json_out_name(out, STR("VectorSearchUnits")); /* AWS: always the same number; no model names it */
+		json_out_units(out, bytes);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, '}');

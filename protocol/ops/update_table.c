@@ -48,7 +48,7 @@ static enum code change_billing(struct table *table, const struct update_table_i
 	}
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
 		if (table->vector_count)
-			return err_set(err, MSG_VECTOR_BILLING_CHANGE);
+			return input->vector_index_updates.v ? err_set(err, MSG_VECTOR_BILLING_CHANGE) : err_set(err, MSG_VECTOR_BILLING);
 		/* AWS: the limits of on-demand go with it; the units are the first, not more or less than others */
 		table->on_demand.is_set = false;
 		for (size_t i = 0; i < table->index_count; i++)
