@@ -40,6 +40,14 @@ enum code call_check_values(const struct call *call, struct err *err)
 	return call->value_err.code;
 }
 
+enum code call_check_action(const struct action_err *action, bool is_deep, struct err *err)
+{
+	if (action->err.code == OK || action->is_deep != is_deep)
+		return OK;
+	*err = action->err;
+	return err->code;
+}
+
 enum code call_check_late(const struct call *call, struct err *err)
 {
 	if (call->late_err.code != OK)

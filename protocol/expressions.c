@@ -104,13 +104,15 @@ static enum code check_values(const struct value *values, struct err *err)
 }
 
 /* AWS: of names and values that no expression is there to use, an empty attribute name is refused nevertheless. */
-static enum code check_idle(const struct call *call, const struct expression_attribute_name_map *names, struct err *err)
+static enum code check_idle(const struct expression_request *request, struct err *err)
 {
+	const struct expression_attribute_name_map *names = request->names;
+
 	for (size_t i = 0; names && i < names->n; i++) {
 		if (names->v[i].value.n == 0)
 			return err_set(err, MSG_NAME_EMPTY, STR_ARG(names->v[i].key));
 	}
-	return call_check_values(call, err);
+	return call_check_action(request->action, false, err);
 }
 
 /* AWS: the newer layer does not tell writes which expression is missing. */
@@ -132,8 +134,8 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		code = check_mixing(call->arena, request, texts, err);
 	if (code)
 		return code;
-	if (request->allows_idle && !has_expression)
-		return check_idle(call, request->names, err);
+	if (request->action && !has_expression)
+		return check_idle(request, err);
 	if (has_names && !has_expression)
 		return err_set(err, MSG_NAMES_WITHOUT_EXPRESSION);
 	/* A projection has no values, so alone it does not count. */
@@ -144,7 +146,9 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		code = check_names(request->names, err);
 	if (!code && request->values)
 		code = check_values(request->values, err);
-	return code ? code : call_check_values(call, err);
+	if (!code)
+		code = request->action ? call_check_action(request->action, false, err) : call_check_values(call, err);
+	return code;
 }
 
 static struct expr_env build_env(struct call *call, const struct expression_request *request)
@@ -177,7 +181,7 @@ enum code expressions_parse(struct call *call, const struct expression_request *
 	enum code code = OK;
 
 	*out = (struct expressions){0};
-	if (request->allows_idle && !has_text(request))
+	if (request->action && !has_text(request))
 		return OK;
 	if (!call->is_older && str_is_set(request->condition) && request->condition.n == 0)
 		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);

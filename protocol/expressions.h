@@ -29,7 +29,11 @@ struct expression_request {
 	const struct value *values;                        /* NULL: not given */
 	/* In the order that AWS lists them; the first without a name ends the list. */
 	struct legacy_parameter legacy[EXPRESSION_LEGACY_MAX];
-	bool allows_idle; /* names and values may come without any expression; nobody looks at them then */
+	/*
+	 * Of a transaction's action: the errors of its values, told in place of the call's. Its names and values may come without any expression;
+	 * nobody looks at them then. AWS: us-east-1 as recorded in October 2026.
+	 */
+	const struct action_err *action;
 };
 
 /* NULL where not given. */

@@ -31,6 +31,7 @@ struct call {
 	struct units consumed; /* capacity so far, whether the response tells it or not */
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
+	const struct action_err *actions; /* those inside the values of a transaction's actions, by their place */
 	struct err late_err;  /* constraints that AWS tells after rules of the operation */
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	/* Tables of the call, released by op_run when the handler is done. */
@@ -47,6 +48,9 @@ struct call {
  * value; call_table asks too, so that none can forget.
  */
 enum code call_check_values(const struct call *call, struct err *err) WARN_UNUSED;
+
+/* The same of one action of a transaction: `is_deep` says which of its errors is asked for. An operation asks for both. */
+enum code call_check_action(const struct action_err *action, bool is_deep, struct err *err) WARN_UNUSED;
 
 /* The constraints that AWS tells after other rules of the operation, if any is broken. */
 enum code call_check_late(const struct call *call, struct err *err) WARN_UNUSED;

@@ -161,6 +161,7 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	passage->input = bound.input;
 	passage->call.value_err = bound.value_err;
 	passage->call.late_err = bound.late_err;
+	passage->call.actions = bound.actions;
 	passage->call.is_older = bound.is_older;
 	return code;
 }

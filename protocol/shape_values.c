@@ -50,7 +50,7 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 	do {                                                                               \
 		if ((walk)->value_err->code == OK) {                                       \
 			(walk)->is_reading = (reads);                                      \
-			(walk)->is_weak = false;                                           \
+			(walk)->is_weak = (walk)->is_deep = false;                         \
 			(void)(err_set((walk)->value_err, __VA_ARGS__) == OK);             \
 		}                                                                          \
 	} while (0)
@@ -68,7 +68,7 @@ static void refuse_empty_name(struct walk *walk, unsigned depth)
 		return;
 	walk->value_err->code = OK;
 	value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
-	walk->is_weak = depth > 1;
+	walk->is_weak = walk->is_deep = depth > 1;
 	if (depth == 1)
 		walk->attribute = STR("");
 }
@@ -352,6 +352,17 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 	return OK;
 }
 
+static void refuse_depth(struct walk *walk)
+{
+	bool is_told = walk->value_err->code == OK || walk->is_weak;
+
+	if (!is_told)
+		return;
+	walk->value_err->code = OK;
+	value_error(walk, MSG_VALUE_DEPTH);
+	walk->is_deep = true;
+}
+
 /* `depth` counts maps and lists around the value, from 1 for a top-level attribute. */
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
@@ -362,9 +373,7 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	*out = (struct value){.type = TYPE_NULL};
 	if (depth > walk->depth_max) {
 		walk->is_unread = walk->is_unread || is_deeper(json, DEPTH_OLDER - depth);
-		if (walk->is_weak)
-			walk->value_err->code = OK;
-		value_error(walk, MSG_VALUE_DEPTH);
+		refuse_depth(walk);
 		return OK;
 	}
 	const struct json *child = json_first(json);
@@ -411,6 +420,25 @@ enum code shape_read_parameter(struct walk *walk, const struct json *json, struc
 	return code;
 }
 
+/* The values of an action's expressions: their errors come before what is deep in its item or key. */
+static enum code read_action_values(struct walk *walk, const struct json *json, struct value *item)
+{
+	struct err kept = *walk->value_err;
+	bool is_deep = walk->is_deep && kept.code != OK;
+
+	if (is_deep)
+		walk->value_err->code = OK;
+	walk->is_settled = walk->value_err->code != OK;
+	enum code code = read_map(walk, json, 1, item);
+	if (walk->value_err->code == OK && is_deep) {
+		*walk->value_err = kept;
+		walk->is_settled = true; /* its place is told */
+	} else if (!walk->is_settled) {
+		walk->is_deep = false;
+	}
+	return code;
+}
+
 enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
 			  const struct value **out)
 {
@@ -423,7 +451,7 @@ enum code shape_read_item(struct walk *walk, const struct shape *shape, const st
 	*out = item;
 	walk->is_settled = walk->value_err->code != OK;
 	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->is_expression ? 1u : 0u);
-	enum code code = read_map(walk, json, 1, item);
+	enum code code = walk->actions && shape->is_expression ? read_action_values(walk, json, item) : read_map(walk, json, 1, item);
 	walk->depth_max = VALUE_DEPTH_MAX;
 	if (!walk->is_settled && walk->value_err->code != OK)
 		tell_place(walk, shape, place);

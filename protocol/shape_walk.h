@@ -39,6 +39,8 @@ struct walk {
 	bool is_reading;      /* value_err is one that a start key does not turn into its own */
 	bool is_settled;      /* value_err comes from before the item that is read now */
 	bool is_weak;         /* value_err is one that a value's depth precedes */
+	bool is_deep;         /* value_err is one of struct action_err's */
+	struct action_err *actions; /* of a transaction */
 	struct str attribute; /* the top-level one that value_err is in */
 	bool is_older;        /* the older layer checks the request: surface.h */
 	bool is_unread;       /* the newer layer met what it cannot read */

@@ -175,6 +175,32 @@ static void check_count(struct walk *walk, const struct shape *shape, const stru
 	shape_check_length(walk, shape, place, n ? echo_java(walk->arena, shape, json) : empty, n);
 }
 
+/* The list of a transaction's actions. One that is too long is refused before any of them. */
+static bool is_of_actions(const struct walk *walk, const struct shape *shape, const struct place *place, size_t n)
+{
+	bool is_transaction = walk->input == &shape_transact_write_items_input || walk->input == &shape_transact_get_items_input;
+
+	return is_transaction && !place->parent && n > 0 && has_right_count(shape, n);
+}
+
+/* An element, with errors of values of its own where it is an action. */
+static enum code bind_element(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+{
+	struct err *others = walk->value_err;
+
+	if (!walk->actions || place->parent->parent)
+		return bind(walk, shape, json, place, out);
+	struct action_err *action = &walk->actions[place->element - 1];
+
+	action->err = err_in(walk->arena);
+	walk->value_err = &action->err;
+	walk->is_weak = walk->is_deep = false;
+	enum code code = bind(walk, shape, json, place, out);
+	action->is_deep = walk->is_deep;
+	walk->value_err = others;
+	return code;
+}
+
 static enum code bind_list(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
 {
 	struct any_list list = {0, NULL};
@@ -188,6 +214,8 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	if (!is_map_value(place)) /* bind_map tells of those */
 		check_count(walk, shape, json, place, list.n);
+	if (is_of_actions(walk, shape, place, list.n))
+		walk->actions = ARENA_ARRAY(walk->arena, struct action_err, list.n);
 	for (const struct json *child = json_first(json); child; child = json_next(child), n++) {
 		struct place here = {place, STR_ABSENT, n + 1, false};
 
@@ -196,7 +224,7 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 			refuse_null(walk, &here);
 			continue;
 		}
-		enum code code = bind(walk, shape->element, child, &here, list.v + n * shape->size);
+		enum code code = bind_element(walk, shape->element, child, &here, list.v + n * shape->size);
 		if (code != OK)
 			return code;
 	}
@@ -302,6 +330,7 @@ static enum code walk_request(struct arena *arena, const struct shape *shape, co
 	out->input = arena_calloc(arena, 1, shape->size);
 	enum code code = bind_structure(&walk, shape, json, NULL, out->input);
 	*is_unread = walk.is_unread;
+	out->actions = walk.actions;
 	return code == OK && (out->is_older || !walk.is_unread) ? shape_check_all(&walk, out->input, &out->late_err) : code;
 }
 

@@ -98,10 +98,20 @@ struct shape;
 /* The size in bytes of a structure's C type. */
 size_t shape_size(const struct shape *shape);
 
+/*
+ * The first error inside the attribute values of one action of a transaction, whose actions are checked one by one. AWS: an item or key that is
+ * nested too deeply, or has an empty name within a value, comes after the action's expressions, all else before them.
+ */
+struct action_err {
+	struct err err;
+	bool is_deep;
+};
+
 /* A request that was bound. */
 struct shape_bound {
 	void *input;          /* the C struct of the shape, in the arena */
 	struct err value_err; /* the first error inside an attribute value, or OK: such a value is bound as some valid one and must not be used */
+	const struct action_err *actions; /* of a transaction, by their place; value_err has nothing of theirs */
 	struct err late_err;  /* constraints that AWS tells after rules of the operation, or OK */
 	bool is_older;        /* AWS's older layer checked the request: surface.h */
 };

@@ -9,17 +9,19 @@
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
 
-static enum code parse(struct call *call, const struct get_action *get, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct action_err *own, const struct get_action *get, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = get->projection_expression,
 		.names = &get->expression_attribute_names,
-		.allows_idle = true, /* AWS: as TransactWriteItems */
+		.action = own,
 	};
 	enum code code = expressions_check(call, &request, err);
 
 	if (!code)
 		code = expressions_parse(call, &request, out, err);
+	if (!code)
+		code = call_check_action(own, true, err);
 	return code;
 }
 
@@ -114,7 +116,7 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
 	for (size_t i = 0; !code && i < n; i++)
-		code = parse(call, input->transact_items.v[i].get, &expressions[i], err);
+		code = parse(call, &call->actions[i], input->transact_items.v[i].get, &expressions[i], err);
 	if (!code)
 		code = prepare(call, &input->transact_items, expressions, reads, err);
 	if (!code)

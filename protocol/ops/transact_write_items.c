@@ -54,21 +54,23 @@ static enum code read_action(const struct transact_write_item *item, struct acti
 }
 
 /* The rules of one action alone. */
-static enum code parse(struct call *call, struct action *action, struct write *write, struct err *err)
+static enum code parse(struct call *call, const struct action_err *own, struct action *action, struct write *write, struct err *err)
 {
 	struct expression_request request = {
 		.update = action->update,
 		.condition = action->condition,
 		.names = action->names,
 		.values = action->values,
-		.allows_idle = true, /* AWS: us-east-1 as recorded in October 2026 */
+		.action = own,
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code && action->kind == WRITE_PUT)
-		code = rules_item_size(action->subject, err);
 	if (!code)
 		code = expressions_parse(call, &request, &action->expressions, err);
+	if (!code)
+		code = call_check_action(own, true, err);
+	if (!code && action->kind == WRITE_PUT)
+		code = rules_item_size(action->subject, err);
 	write->kind = action->kind;
 	if (action->kind == WRITE_PUT)
 		write->item = action->subject;
@@ -92,7 +94,7 @@ static enum code parse_all(struct call *call, const struct transact_write_item_l
 	if (!code)
 		code = call_check_late(call, err); /* malformed names of tables */
 	for (size_t i = 0; !code && i < items->n; i++) {
-		code = parse(call, &actions[i], &writes[i], err);
+		code = parse(call, &call->actions[i], &actions[i], &writes[i], err);
 		size += item_size(actions[i].subject);
 	}
 	if (!code && size > PAYLOAD_SIZE_MAX)
