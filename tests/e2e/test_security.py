@@ -63,7 +63,7 @@ def verify_mode_opens_nothing_but_health():
             assert reply.status == 400 and (method == "HEAD" or REFUSED.search(reply.body)), (method, path, query, reply.status, reply.body)
     for method, path in (("GET", "/x"), ("POST", "/x"), ("PUT", "/"), ("DELETE", "/_dynalith/clock"), ("GET", "/_dynalith/"), ("GET", "/_dynalith/health/../metrics"),
                          ("POST", "/_dynalith/health"), ("GET", "//_dynalith/metrics"), ("GET", "/_dynalith/metrics/"), ("GET", "/%5Fdynalith/metrics")):
-        assert call(server, method, path, host).status == 400, (method, path)
+        assert call(server, method, path, host).status in ((404, 405) if path.startswith("/_dynalith/") else (400,)), (method, path)
     # the clock was turned by a year once, by the signed request
     now = json.loads(call(server, "GET", "/_dynalith/clock", signed(server, "GET", "/_dynalith/clock")).body)
     assert 364 * 86400 < now["offset"] < 366 * 86400, now

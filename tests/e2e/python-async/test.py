@@ -12,10 +12,10 @@ import aioboto3
 from boto3.dynamodb.conditions import Attr, Key
 from boto3.dynamodb.types import TypeSerializer
 
+URL, VERIFY_URL = os.environ["DYNALITH_URL"], os.environ["DYNALITH_VERIFY_URL"]  # before the harness takes them out
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import key  # noqa: E402
 
-URL = os.environ["DYNALITH_URL"]
 wire = TypeSerializer().serialize
 
 
@@ -165,7 +165,7 @@ async def mistakes_are_not_tried_again(client, table):
 
 async def signatures(client, table):
     for secret, code in (("local", None), ("wrong", "InvalidSignatureException")):
-        async with aioboto3.Session().client("dynamodb", endpoint_url=os.environ["DYNALITH_VERIFY_URL"], aws_access_key_id="local",
+        async with aioboto3.Session().client("dynamodb", endpoint_url=VERIFY_URL, aws_access_key_id="local",
                                              aws_secret_access_key=secret) as other:
             if code:
                 assert (await fails(client.exceptions.ClientError, other.list_tables()))["Error"]["Code"] == code
