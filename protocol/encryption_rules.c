@@ -58,21 +58,29 @@ static enum code resolve(struct table *table, struct str key, struct str *out, s
 	return OK;
 }
 
+enum code encryption_rules_news(const struct table *table, const struct sse_specification *input, struct err *err)
+{
+	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS);
+
+	if (!is_enabled(input))
+		return table->sse_enabled ? OK : err_set(err, MSG_SSE_DEFAULT);
+	/* AWS: only the ARN of the key is taken for the key that it is; an alias or an id encrypts anew */
+	return table->sse_enabled && str_eq(asked, table->sse_key) ? err_set(err, MSG_SSE_SAME) : OK;
+}
+
 enum code encryption_rules_apply(struct table *table, const struct sse_specification *input, bool is_new, struct err *err)
 {
 	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS), key = STR_ABSENT;
+	enum code code = is_new ? OK : encryption_rules_news(table, input, err);
 
+	if (code != OK)
+		return code;
 	if (!is_enabled(input)) {
-		if (!is_new && !table->sse_enabled)
-			return err_set(err, MSG_SSE_DEFAULT);
 		table->sse_enabled = false;
 		table->sse_key = STR_ABSENT;
 		return OK;
 	}
-	/* AWS: only the ARN of the key is taken for the key that it is; an alias or an id encrypts anew */
-	if (!is_new && table->sse_enabled && str_eq(asked, table->sse_key))
-		return err_set(err, MSG_SSE_SAME);
-	enum code code = resolve(table, asked, &key, err);
+	code = resolve(table, asked, &key, err);
 	table->sse_enabled = true;
 	table->sse_key = key;
 	return code;

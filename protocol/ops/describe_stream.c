@@ -70,11 +70,12 @@ static void write_shards(struct call *call, const struct describe_stream_input *
 
 static struct str status_of(const struct call *call, const struct table *table, const struct stream *stream)
 {
-	bool is_changing = stream == &table->streams[table->stream_count - 1] && timing_stream_changes(call, table);
+	bool is_changing = timing_stream_changes(call, table, stream);
+	bool is_new = table->status == STATUS_CREATING && table->settles_ms > call->now_ms;
 
 	if (stream->disabled_ms)
 		return is_changing ? STR("DISABLING") : STR("DISABLED");
-	return table->status == STATUS_CREATING || is_changing ? STR("ENABLING") : STR("ENABLED");
+	return is_new || is_changing ? STR("ENABLING") : STR("ENABLED");
 }
 
 enum code op_describe_stream(struct call *call, const struct describe_stream_input *input, struct err *err)

@@ -2,6 +2,7 @@
 
 #include "protocol/concerns.h"
 #include "protocol/control_messages.h"
+#include "protocol/encryption_rules.h"
 #include "protocol/index_rules.h"
 #include "protocol/throughput_rules.h"
 #include "protocol/timing/messages.h"
@@ -12,7 +13,7 @@
 
 /* What is under way on a table. */
 struct jobs {
-	bool is_iops, becomes_provisioned, is_stream, is_class, is_encryption;
+	bool is_iops, becomes_provisioned, is_stream, is_class, is_encryption, is_allocation;
 	const char *operation;   /* of the stream */
 	struct str table_class;  /* that the table gets */
 };
@@ -20,6 +21,24 @@ struct jobs {
 static bool runs(const struct call *call, const struct table *table, enum timing what)
 {
 	return timing_running(call, table, what, STR("")) != NULL;
+}
+
+/* AWS: a change of encryption hides a change of the class that goes on. */
+static bool is_class_hidden(const struct table *table)
+{
+	const struct moment *class = timing_last(table, TIMING_CLASS, STR_ABSENT), *encryption = timing_last(table, TIMING_ENCRYPTION, STR_ABSENT);
+
+	return class && encryption && encryption > class;
+}
+
+/* Whether an index gets its resources. */
+static bool is_allocating(const struct table *table)
+{
+	for (size_t i = 0; i < table_index_total(table) && table->status == STATUS_UPDATING; i++) {
+		if (table_index_at(table, i)->is_backfilling)
+			return true;
+	}
+	return false;
 }
 
 static struct jobs jobs_of(const struct call *call, const struct table *table)
@@ -31,7 +50,8 @@ static struct jobs jobs_of(const struct call *call, const struct table *table)
 		.is_iops = runs(call, table, TIMING_THROUGHPUT) || runs(call, table, TIMING_BILLING_ON_DEMAND) ||
 			   runs(call, table, TIMING_BILLING_ON_DEMAND_AGAIN) || becomes_provisioned,
 		.is_stream = runs(call, table, TIMING_STREAM),
-		.is_class = runs(call, table, TIMING_CLASS),
+		.is_class = runs(call, table, TIMING_CLASS) && !is_class_hidden(table),
+		.is_allocation = is_allocating(table),
 		.is_encryption = runs(call, table, TIMING_ENCRYPTION),
 		.operation = table->stream_view == STREAM_OFF ? "DISABLE" : "ENABLE",
 		.table_class = str_is_set(table->table_class) ? table->table_class : STR("STANDARD"),
@@ -102,7 +122,8 @@ static enum code check_class(const struct call *call, const struct table *table,
 	return err_set(err, MSG_TIMING_CLASS_BUDGET);
 }
 
-static enum code check_encryption(const struct call *call, const struct table *table, const struct jobs *jobs, struct err *err)
+static enum code check_encryption(const struct call *call, const struct table *table, const struct jobs *jobs, const struct sse_specification *input,
+				  struct err *err)
 {
 	const struct moment *first, *last = timing_last(table, TIMING_ENCRYPTION, STR_ABSENT);
 	size_t n = count_within(call, table, TIMING_ENCRYPTION, TIMING_ENCRYPTION_WINDOW, &first);
@@ -111,6 +132,10 @@ static enum code check_encryption(const struct call *call, const struct table *t
 		return err_set(err, MSG_TIMING_ENCRYPTION);
 	if (n < ENCRYPTION_CHANGES_MAX || !timing_within(call, last, TIMING_ENCRYPTION_NEXT))
 		return OK;
+	/* AWS: what changes nothing is told so first */
+	enum code code = encryption_rules_news(table, input, err);
+	if (code != OK)
+		return code;
 	int64_t ends_ms = first->at_ms + timing_ms(TIMING_ENCRYPTION_WINDOW), next_ms = last->at_ms + timing_ms(TIMING_ENCRYPTION_NEXT);
 	return err_set(err, MSG_TIMING_ENCRYPTION_BUDGET, STR_ARG(timing_iso(err->arena, ends_ms)), n, STR_ARG(timing_iso(err->arena, last->at_ms)),
 		       STR_ARG(timing_iso(err->arena, next_ms < ends_ms ? next_ms : ends_ms)));
@@ -159,10 +184,10 @@ static enum code check_protection(const struct call *call, const struct table *t
 static bool has_index_at_work(const struct table *table)
 {
 	for (size_t i = 0; i < table_index_total(table) && table->status == STATUS_UPDATING; i++) {
-		if (table_index_at(table, i)->is_backfilling || table_index_at(table, i)->status == STATUS_DELETING)
+		if (table_index_at(table, i)->status == STATUS_DELETING)
 			return true;
 	}
-	return false;
+	return is_allocating(table);
 }
 
 enum code timing_admits(const struct call *call, const struct table *table, const struct update_table_input *input, struct err *err)
@@ -185,8 +210,10 @@ enum code timing_admits(const struct call *call, const struct table *table, cons
 		code = check_stream(table, &jobs, err);
 	if (code == OK && str_is_set(input->table_class))
 		code = check_class(call, table, &jobs, err);
+	if (code == OK && throughput_rules_has_warm(input->warm_throughput) && jobs.is_allocation)
+		code = err_default(err, ERR_MAINTENANCE);
 	if (code == OK && input->sse_specification)
-		code = check_encryption(call, table, &jobs, err);
+		code = check_encryption(call, table, &jobs, input->sse_specification, err);
 	if (code == OK && concerns_of(input) & (CONCERN_INDEX_CREATE | CONCERN_INDEX_DELETE))
 		code = check_jobs(table, &jobs, "create or delete an index", "create or delete indexes", err);
 	if (code == OK && input->deletion_protection_enabled.is_set)

@@ -91,6 +91,14 @@ static struct str class_of(const struct table *table)
 static void change_class(const struct change *change)
 {
 	const struct table *table = change->table;
+
+	/* AWS: one that comes while another goes on, hidden by a change of encryption, is answered and dropped */
+	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
+		change->next->table_class = str_copy(change->next->arena, table->table_class);
+		change->next->class_changed_ms = table->class_changed_ms;
+		return;
+	}
+
 	struct str before[] = {str_is_set(table->table_class) ? table->table_class : STR(""),
 			       timing_number(change->call->arena, table->class_changed_ms)};
 
@@ -103,7 +111,26 @@ static void change_encryption(const struct change *change)
 	const struct table *table = change->table;
 	struct str before[] = {table->sse_enabled ? STR("1") : STR("0"), str_is_set(table->sse_key) ? table->sse_key : STR("")};
 
+	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
+		change->next->status = STATUS_ACTIVE;
+		change->next->settles_ms = 0;
+	}
 	note(change, TIMING_ENCRYPTION, STR_ABSENT, before, 2);
+}
+
+static bool has_removal(const struct on_demand_throughput *input)
+{
+	return input && ((input->max_read_request_units.is_set && input->max_read_request_units.value < 0) ||
+			 (input->max_write_request_units.is_set && input->max_write_request_units.value < 0));
+}
+
+/* AWS: a limit that is taken away is shown as it was asked for, for a moment. */
+static void change_on_demand(const struct change *change, const struct on_demand_throughput *input)
+{
+	struct throughput_pair pair = throughput_rules_echo(&change->table->on_demand, input);
+	struct str before[] = {timing_number(change->call->arena, pair.read), timing_number(change->call->arena, pair.write)};
+
+	note(change, TIMING_ON_DEMAND, STR_ABSENT, before, 2);
 }
 
 /* AWS: of two requests under way the last wins, at the time of the first. */
@@ -173,6 +200,8 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 	}
 	if (!str_eq(class_of(next), class_of(table)))
 		change_class(&change);
+	if (has_removal(input->on_demand_throughput))
+		change_on_demand(&change, input->on_demand_throughput);
 	if (next->is_deletion_protected != table->is_deletion_protected)
 		note(&change, TIMING_PROTECTION, STR_ABSENT, NULL, 0);
 	if (input->sse_specification)

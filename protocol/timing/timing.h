@@ -68,7 +68,7 @@ int64_t timing_ttl_opens_ms(const struct call *call, const struct table *table);
 
 /* The table as it is shown now: `table` itself, or a copy that the call holds. */
 struct table *timing_seen(struct call *call, struct table *table);
-/* Whether the table's stream is being enabled or disabled. */
-bool timing_stream_changes(const struct call *call, const struct table *table);
+/* Whether the stream, one of the table's, is being enabled or disabled. */
+bool timing_stream_changes(const struct call *call, const struct table *table, const struct stream *stream);
 
 #endif

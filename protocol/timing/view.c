@@ -47,6 +47,12 @@ static void see_on_demand(const struct call *call, struct table *seen, const str
 	seen->on_demand_since_ms = timing_number_of(moment, 2) ? timing_number_of(moment, 2) : ON_DEMAND_PENDING;
 }
 
+static void see_limits(const struct call *call, struct table *seen, const struct moment *moment)
+{
+	(void)call;
+	seen->on_demand = warm_of(moment);
+}
+
 /* Kept strings live as long as the copy, which has them too. */
 static void see_class(const struct call *call, struct table *seen, const struct moment *moment)
 {
@@ -97,7 +103,7 @@ static void see_policy(const struct call *call, struct table *seen, const struct
 /* What the row changes of a table that is shown; rows without one are shown by statuses alone. */
 static void (*const sights[TIMING_COUNT])(const struct call *call, struct table *seen, const struct moment *moment) = {
 	[TIMING_THROUGHPUT] = see_throughput, [TIMING_BILLING_ON_DEMAND] = see_on_demand, [TIMING_BILLING_ON_DEMAND_AGAIN] = see_on_demand,
-	[TIMING_CLASS] = see_class, [TIMING_ENCRYPTION] = see_encryption, [TIMING_WARM] = see_warm, [TIMING_WARM_AGAIN] = see_warm,
+	[TIMING_ON_DEMAND] = see_limits, [TIMING_CLASS] = see_class, [TIMING_ENCRYPTION] = see_encryption, [TIMING_WARM] = see_warm, [TIMING_WARM_AGAIN] = see_warm,
 	[TIMING_INDEX_UPDATE] = see_index_update, [TIMING_TAGS] = see_tags, [TIMING_POLICY_PUT] = see_policy,
 	[TIMING_POLICY_REPLACE] = see_policy, [TIMING_POLICY_DELETE] = see_policy,
 };
@@ -127,7 +133,16 @@ struct table *timing_seen(struct call *call, struct table *table)
 	return seen ? seen : table;
 }
 
-bool timing_stream_changes(const struct call *call, const struct table *table)
+bool timing_stream_changes(const struct call *call, const struct table *table, const struct stream *stream)
 {
-	return timing_is_on(call) && timing_running(call, table, TIMING_STREAM, STR_ABSENT);
+	int64_t changed_ms = stream->disabled_ms ? stream->disabled_ms : stream->created_ms;
+
+	if (!timing_is_on(call))
+		return false;
+	for (size_t i = 0; i < table->moment_count; i++) {
+		if (timing_row(&table->moments[i]) == TIMING_STREAM && table->moments[i].at_ms == changed_ms)
+			return timing_within(call, &table->moments[i], TIMING_STREAM);
+	}
+	/* UpdateTable did not change it: it came with its table, or went with it */
+	return stream->disabled_ms && changed_ms <= call->now_ms && call->now_ms < changed_ms + timing_ms(TIMING_STREAM_LEAVES);
 }

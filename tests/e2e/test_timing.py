@@ -122,10 +122,10 @@ def a_table_is_created():
         assert raises("ResourceInUseException", call, TableName="tab", **more) == IN_USE + "Table is being created: tab"
     assert raises("ResourceInUseException", cloud.create, wait=False) == IN_USE + "Table is being created: tab"
     raises("ResourceNotFoundException", cloud.client.get_item, TableName="tab", Key={"pk": {"S": "a"}})
-    cloud.lasts(6.1, cloud.status, "CREATING", "ACTIVE")
+    cloud.lasts(6, cloud.status, "CREATING", "ACTIVE")
     assert raises("ResourceInUseException", cloud.create, wait=False) == "Table already exists: tab"
     cloud.create("idx", indexes=["gsi"], wait=False)
-    cloud.lasts(16.2, lambda: (cloud.status("idx"), cloud.see("idx")["GlobalSecondaryIndexes"][0]["IndexStatus"]),
+    cloud.lasts(16, lambda: (cloud.status("idx"), cloud.see("idx")["GlobalSecondaryIndexes"][0]["IndexStatus"]),
                 ("CREATING", "CREATING"), ("ACTIVE", "ACTIVE"))
     cloud.stop()
 
@@ -162,7 +162,7 @@ def back_ends_learn_of_a_new_table():
     assert backups() == "DISABLED"
     enabling = "Backups are being enabled for the table: tab. Please retry later"
     assert raises("ContinuousBackupsUnavailableException", client.update_continuous_backups, TableName="tab", **recovery) == enabling
-    cloud.wait(2.5)  # 5.1 s
+    cloud.wait(2.4)  # 5 s
     assert client.list_tags_of_resource(ResourceArn=arn)["Tags"] == []
     client.untag_resource(ResourceArn=arn, TagKeys=["k"])
     assert raises("ResourceInUseException", client.tag_resource, ResourceArn=arn, Tags=[{"Key": "k", "Value": "v"}]) == \
@@ -175,7 +175,7 @@ def back_ends_learn_of_a_new_table():
     cloud.lasts(0.5, backups, "DISABLED", "ENABLED")
     client.update_continuous_backups(TableName="tab", **recovery)
     cloud.create("idx", indexes=["gsi"], wait=False)
-    cloud.wait(16.2)
+    cloud.wait(16)
     cloud.refused(1.4, "ContinuousBackupsUnavailableException", enabling.replace(" tab.", " idx."), client.update_continuous_backups, TableName="idx", **recovery)
     answer = client.update_continuous_backups(TableName="idx", **recovery)["ContinuousBackupsDescription"]
     assert answer["ContinuousBackupsStatus"] == "ENABLED", answer
@@ -338,6 +338,11 @@ def a_stream_is_switched():
     cloud.lasts(4.5, lambda: (cloud.status(), stream()), ("UPDATING", "ENABLING"), ("ACTIVE", "ENABLED"))
     cloud.update(StreamSpecification={"StreamEnabled": False})
     cloud.lasts(4.5, lambda: (cloud.status(), stream()), ("UPDATING", "DISABLING"), ("ACTIVE", "DISABLED"))
+    old, arn = arn, cloud.update(**enable)["LatestStreamArn"]
+    assert stream() == "ENABLING" and cloud.streams.describe_stream(StreamArn=old)["StreamDescription"]["StreamStatus"] == "DISABLED"
+    cloud.wait(22.3)
+    cloud.client.delete_table(TableName="tab")
+    cloud.lasts(6.1, stream, "DISABLING", "DISABLED")
     cloud.stop()
 
 
@@ -363,6 +368,36 @@ def the_class_changes_twice_a_month():
         assert raises("LimitExceededException", cloud.client.update_table, TableName="tab", TableClass=name) == text
     cloud.refused(30 * DAY - 8, "LimitExceededException", text, cloud.client.update_table, TableName="tab", TableClass=infrequent)
     cloud.update(TableClass=infrequent)
+    cloud.stop()
+
+
+def encryption_hides_a_change_of_the_class():
+    cloud = Cloud()
+    cloud.create()
+    infrequent = "STANDARD_INFREQUENT_ACCESS"
+    cloud.update(TableClass=infrequent)
+    cloud.wait(0.2)
+    assert cloud.update(SSESpecification={"Enabled": True})["TableStatus"] == "ACTIVE"
+    assert cloud.status() == "ACTIVE" and "TableClassSummary" not in cloud.see()
+    assert cloud.update(TableClass="STANDARD")["TableStatus"] == "UPDATING"  # answered, and dropped
+    cloud.update(OnDemandThroughput={"MaxReadRequestUnits": 5})
+    cloud.lasts(3.8, lambda: (cloud.status(), cloud.see().get("TableClassSummary", {}).get("TableClass")), ("ACTIVE", None), ("ACTIVE", infrequent))
+    cloud.update(TableClass="STANDARD")  # the dropped one did not count
+    cloud.wait(4)
+    assert cloud.see()["TableClassSummary"]["TableClass"] == "STANDARD"
+    cloud.stop()
+
+
+def limits_are_taken_away():
+    cloud = Cloud()
+    cloud.create()
+    see = lambda: cloud.see().get("OnDemandThroughput")
+    assert cloud.update(OnDemandThroughput={"MaxReadRequestUnits": 1000, "MaxWriteRequestUnits": 500})["TableStatus"] == "ACTIVE"
+    assert see() == {"MaxReadRequestUnits": 1000, "MaxWriteRequestUnits": 500}
+    cloud.update(OnDemandThroughput={"MaxReadRequestUnits": -1})
+    cloud.lasts(1, see, {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 500}, {"MaxWriteRequestUnits": 500})
+    cloud.update(OnDemandThroughput={"MaxWriteRequestUnits": -1})
+    cloud.lasts(1, see, {"MaxWriteRequestUnits": -1}, None)
     cloud.stop()
 
 
@@ -393,6 +428,9 @@ def encryption_changes():
     text = ("Subscriber limit exceeded: Encryption mode changes are limited in the 24h window ending at 2030-11-06T10:00:20.000Z. After the first "
             "4 change, each subsequent change in the same window can be performed at most once every 21600 seconds. Number of updates today: 4. "
             "Last change at 2030-11-05T10:01:26.900Z. Next changes can be made at 2030-11-05T16:01:26.900Z.")
+    # what is so already is told first
+    with_key = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": see()["KMSMasterKeyArn"]}
+    raises("ValidationException", cloud.client.update_table, TableName="tab", SSESpecification=with_key)
     cloud.refused(6 * HOUR - 22.3, "LimitExceededException", text, cloud.client.update_table, TableName="tab", SSESpecification={"Enabled": False})
     cloud.update(SSESpecification={"Enabled": False})
     cloud.wait(22.3)
@@ -459,6 +497,8 @@ def an_index_is_built():
     assert "Can't change stream status when an index is being created" in raises(
         "ResourceInUseException", client.update_table, TableName="tab", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
     insights = {"TableName": "tab", "IndexName": "gsi", "ContributorInsightsAction": "ENABLE"}
+    assert raises("InternalServerError", client.update_table, TableName="tab", WarmThroughput={"ReadUnitsPerSecond": 13000}) == \
+        "Table is under system maintenance, please try again later"
     assert cloud.update(DeletionProtectionEnabled=True)["TableStatus"] == "UPDATING"
     cloud.refused(20, "ResourceNotFoundException", "Requested resource not found: Index: gsi not found for table: tab",
                   client.update_contributor_insights, **insights)
@@ -625,8 +665,8 @@ def budgets_end_with_the_table():
     client.delete_table(TableName="tab")
     cloud.wait(5.1)
     cloud.create(wait=False)
-    cloud.wait(6.1)
-    for change in spend:  # 11.2 s after the other table's last toggle
+    cloud.wait(6)
+    for change in spend:  # 11.1 s after the other table's last toggle
         cloud.update(**change)
         cloud.wait(0 if "DeletionProtectionEnabled" in change else 4)
     client.update_time_to_live(TableName="tab", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
@@ -734,7 +774,8 @@ def a_controllers_day():
 
 
 run("timing", [instant_is_the_default, a_table_is_created, back_ends_learn_of_a_new_table, a_table_is_deleted, units_change,
-               units_decrease_a_few_times_a_day, billing_switches, a_stream_is_switched, the_class_changes_twice_a_month, encryption_changes,
+               units_decrease_a_few_times_a_day, billing_switches, a_stream_is_switched, the_class_changes_twice_a_month,
+               encryption_hides_a_change_of_the_class, limits_are_taken_away, encryption_changes,
                warm_throughput_rises, protection_toggles, an_index_is_built, an_index_changes_its_units, tags_are_locked_and_late,
                a_policy_is_late_and_rests, time_to_live_rests, insights_and_destinations_settle, budgets_end_with_the_table, survives_a_restart,
                waiters_work, a_controllers_day])
