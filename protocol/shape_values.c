@@ -413,7 +413,7 @@ enum code shape_read_parameter(struct walk *walk, const struct json *json, struc
 	struct err own = err_in(walk->arena);
 
 	walk->value_err = &own;
-	enum code code = read_value(walk, json, 1, &out->value);
+	enum code code = shape_read_attribute(walk, json, &out->value);
 	out->code = own.code;
 	out->message = own.message;
 	walk->value_err = others;
