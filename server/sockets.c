@@ -16,12 +16,14 @@
 
 #define SOCKETS_MAX (1 << 17) /* above what connections_make_room() asks for; none beyond is entered */
 #define STATUS_AT 9           /* in "HTTP/1.1 431" */
+#define WASTE_MAX (16 * 1024 * 1024) /* bytes of a refused client that are thrown away at once */
 
 enum socket_state {
 	SOCKET_OTHER, /* not ours, or in the midst of an answer */
 	SOCKET_AWAITED,
 	SOCKET_QUEUED,
-	SOCKET_REFUSED,
+	SOCKET_REFUSED, /* and above: how often it was emptied since */
+	SOCKET_EMPTIED_MAX = 250,
 };
 
 static _Atomic unsigned char states[SOCKETS_MAX];
@@ -39,7 +41,7 @@ static void enter(int fd, enum socket_state state)
 
 void sockets_await(int fd)
 {
-	if (state_of(fd) != SOCKET_REFUSED)
+	if (state_of(fd) < SOCKET_REFUSED)
 		enter(fd, SOCKET_AWAITED);
 }
 
@@ -83,16 +85,23 @@ static bool is_page_about_head(struct str bytes)
 	return false;
 }
 
-/* Throws away what comes. True when no more will: then libmicrohttpd is told that it has sent its page, and closes. */
+/*
+ * Throws away what came. True where no more will, or the client sent more than it may: then libmicrohttpd is told that it has sent its page, and
+ * closes.
+ */
 static bool is_emptied(int fd)
 {
+	enum socket_state state = state_of(fd);
 	char waste[16384];
+	size_t all = 0;
 	ssize_t n;
 
+	enter(fd, state + 1);
 	do {
 		n = recv(fd, waste, sizeof(waste), MSG_DONTWAIT);
-	} while (n > 0);
-	return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+		all += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && all < WASTE_MAX);
+	return n >= 0 || state >= SOCKET_EMPTIED_MAX || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 /*
@@ -107,9 +116,9 @@ static bool is_swallowed(int fd, struct str bytes, size_t all, ssize_t *result)
 		return false;
 	if (state == SOCKET_AWAITED && is_page_about_head(bytes))
 		sockets_refuse(fd);
-	else if (state == SOCKET_QUEUED || !str_starts_with(bytes, STR("HTTP/1.1 100")))
-		enter(fd, state == SOCKET_REFUSED ? SOCKET_REFUSED : SOCKET_OTHER);
-	if (state_of(fd) != SOCKET_REFUSED)
+	else if (state == SOCKET_QUEUED || (state == SOCKET_AWAITED && !str_starts_with(bytes, STR("HTTP/1.1 100"))))
+		enter(fd, SOCKET_OTHER);
+	if (state_of(fd) < SOCKET_REFUSED)
 		return false;
 	*result = (ssize_t)all;
 	if (!is_emptied(fd)) {

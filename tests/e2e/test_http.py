@@ -141,6 +141,19 @@ def heads_that_are_too_large():
         assert statuses == ([200] if got else [400]), (n, statuses, got)
 
 
+def a_refused_flood_ends():
+    """Whoever goes on after the answer is heard for a while, and not for ever."""
+    for piece in (b"A" * 100_000, b"A" * 1000):
+        with raw.connect(server) as s:
+            sent = 0
+            try:
+                while sent < 500_000_000:
+                    sent += s.send(piece)
+            except ConnectionError:
+                pass
+            assert sent < 500_000_000, sent
+
+
 def bodies_in_other_codings():
     """AWS: ScyllaDB's Alternator tests (test_compressed_request), run against DynamoDB: what is broken is answered 500."""
     def put(key, body, *lines):
@@ -294,6 +307,6 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, bodies_in_other_codings,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_in_other_codings,
                                          answers_in_other_codings, targets, cross_origin, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])
