@@ -118,7 +118,7 @@ static enum code check_idle(const struct expression_request *request, struct err
 /* AWS: the newer layer does not tell writes which expression is missing. */
 static enum code values_without_expression(const struct call *call, const struct expression_request *request, struct err *err)
 {
-	if (request->is_write && !call->is_older)
+	if (!request->valued || (request->is_write && !call->is_older))
 		return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, "", "", "");
 	return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, ": ", request->valued, " null");
 }

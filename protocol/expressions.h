@@ -23,7 +23,7 @@ struct expression_request {
 	/* The texts; absent where not given or not a parameter of the operation. */
 	struct str update, projection, condition, filter, key_condition, search;
 	/* What MSG_VALUES_WITHOUT_EXPRESSION says is null, with its verb: "ConditionExpression is". */
-	const char *valued;
+	const char *valued; /* NULL: it does not say */
 	bool is_write; /* of a single item */
 	const struct expression_attribute_name_map *names; /* NULL: not a parameter */
 	const struct value *values;                        /* NULL: not given */

@@ -12,8 +12,9 @@
 #include "protocol/shapes.h"
 
 /*
- * Checks the members of the request, an object whose text is `body`. ERR_SERIALIZATION: "invalid type: null, expected a string at line 1
- * column 32"; ERR_VALIDATION where a required member is missing or an integer has more than 32 bits.
+ * Checks the members of the request, an object whose text is `body`, and the attribute values in them. ERR_SERIALIZATION: "invalid type: null,
+ * expected a string at line 1 column 32", without a message for a value that has not just one member; ERR_VALIDATION where a required member is
+ * missing, an integer has more than 32 bits or a value's type is unknown.
  */
 enum code serde_check(const struct shape *shape, const struct json *request, struct str body, struct err *err) WARN_UNUSED;
 

@@ -49,6 +49,8 @@
 /* SearchVectors: it is another service behind one name, whose messages do not show the value met */
 #define MSG_SEARCH_FIELD ERR_VALIDATION, "missing field `%s` at line %zu column %zu"
 #define MSG_SEARCH_READ_TYPE ERR_SERIALIZATION, "invalid type: " STR_FMT ", expected %s at line %zu column %zu"
+#define MSG_SEARCH_READ_UNIT ERR_SERIALIZATION, "invalid type: unit variant, expected newtype variant at line %zu column %zu"
+#define MSG_SEARCH_READ_VARIANT ERR_VALIDATION, "unknown variant `" STR_FMT "`, expected one of " STR_FMT " at line %zu column %zu"
 #define MSG_SEARCH_READ_VALUE ERR_VALIDATION, "invalid value: " STR_FMT ", expected %s at line %zu column %zu"
 #define SEARCH_VALUE "Value '" STR_FMT "' at '%s' failed to satisfy constraint: Member must "
 #define MSG_SEARCH_NAME_SHORT ERR_VALIDATION, SEARCH_VALUE "have length greater than or equal to 3"
@@ -67,6 +69,10 @@
 #define MSG_SEARCH_HASH ERR_VALIDATION, "SearchConditionExpression must be provided when SearchSchema has a HASH key"
 #define MSG_SEARCH_COMPARATOR \
 	ERR_VALIDATION, "Invalid SearchConditionExpression: Invalid comparator used in SearchConditionExpression"
+#define MSG_SEARCH_NESTED \
+	ERR_VALIDATION, "Invalid SearchConditionExpression: SearchConditionExpression cannot have conditions on nested attributes"
+#define MSG_SEARCH_TWICE \
+	ERR_VALIDATION, "Invalid SearchConditionExpression: SearchConditionExpression must only contain one condition per attribute"
 #define MSG_SEARCH_ATTRIBUTE                                                                                      \
 	ERR_VALIDATION, "SearchConditionExpression must not contain any attributes that is not in SearchSchema. " \
 			"Invalid attribute: " STR_FMT

@@ -99,13 +99,48 @@ static enum code read_vector(struct arena *arena, const struct search_vector_lis
 	return vector_of_list(&vector, out) ? OK : err_set(err, MSG_SEARCH_VECTOR);
 }
 
+/* The paths of a condition that is equalities. */
+struct conditions {
+	struct rules_seen seen;
+	bool is_nested, is_twice;
+};
+
+static bool count_path(void *context, const struct path *path)
+{
+	(void)path;
+	++*(size_t *)context;
+	return true;
+}
+
+static bool note_path(void *context, const struct path *path)
+{
+	struct conditions *conditions = context;
+
+	conditions->is_nested = conditions->is_nested || path->n > 1;
+	if (!rules_seen_add(&conditions->seen, path->steps[0].name))
+		conditions->is_twice = true;
+	return true;
+}
+
+static enum code check_paths(const struct call *call, const struct node *condition, struct err *err)
+{
+	struct conditions conditions = {.seen = {0}};
+	size_t count = 0;
+
+	node_walk_paths(condition, count_path, &count);
+	conditions.seen = rules_seen_new(call->arena, count);
+	node_walk_paths(condition, note_path, &conditions);
+	if (conditions.is_nested)
+		return err_set(err, MSG_SEARCH_NESTED);
+	return conditions.is_twice ? err_set(err, MSG_SEARCH_TWICE) : OK;
+}
+
 /* What the request alone tells. */
 static enum code parse(struct call *call, const struct search_vectors_input *input, float *query, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
 		.search = input->search_condition_expression,
-		.valued = "SearchConditionExpression is",
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
 	};
@@ -117,7 +152,7 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 		code = expressions_parse(call, &request, out, err);
 	if (code == OK && out->search && !is_equalities(out->search, 0))
 		return err_set(err, MSG_SEARCH_COMPARATOR);
-	return code;
+	return code == OK && out->search ? check_paths(call, out->search, err) : code;
 }
 
 static const struct search_element *element_of(const struct vector_spec *spec, struct str name)
@@ -139,8 +174,6 @@ static enum code check_equality(const struct vector_spec *spec, const struct nod
 
 	if (!element)
 		return err_set(err, MSG_SEARCH_ATTRIBUTE, STR_ARG(name));
-	if (path->n > 1)
-		return err_set(err, MSG_KEY_NOT_SCALAR, "IndexKey", STR_ARG(name));
 	if (value->type != element->attribute.type)
 		return err_set(err, MSG_SEARCH_TYPE, STR_ARG(name), type_name((enum type)value->type), type_name(element->attribute.type));
 	if (element->is_hash && value->n == 0)
