@@ -1,5 +1,11 @@
 #include "protocol/timing/internal.h"
 
+/* What the moment keeps at that place; empty where a damaged record lacks it. */
+static struct str text_of(const struct moment *moment, size_t i)
+{
+	return i < moment->before_count ? moment->before[i] : STR("");
+}
+
 static struct index *index_of(struct table *seen, struct str name)
 {
 	for (size_t i = 0; i < seen->index_count; i++) {
@@ -57,7 +63,7 @@ static void see_limits(const struct call *call, struct table *seen, const struct
 static void see_class(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->table_class = moment->before[0].n ? moment->before[0] : STR_ABSENT;
+	seen->table_class = text_of(moment, 0).n ? text_of(moment, 0) : STR_ABSENT;
 	seen->class_changed_ms = timing_number_of(moment, 1);
 }
 
@@ -67,7 +73,7 @@ static void see_encryption(const struct call *call, struct table *seen, const st
 	if (!timing_within(call, moment, TIMING_ENCRYPTION_KEY))
 		return;
 	seen->sse_enabled = timing_number_of(moment, 0) != 0;
-	seen->sse_key = moment->before[1];
+	seen->sse_key = text_of(moment, 1);
 }
 
 static void see_warm(const struct call *call, struct table *seen, const struct moment *moment)

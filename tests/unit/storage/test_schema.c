@@ -35,6 +35,12 @@ static struct table *full_table(void)
 	table->tag_count = 1;
 	table->tags = ARENA_ARRAY(table->arena, struct tag, 1);
 	table->tags[0] = (struct tag){STR("team"), STR("")};
+	table->moment_count = 2;
+	table->moments = ARENA_ARRAY(table->arena, struct moment, 2);
+	table->moments[0] = (struct moment){STR("TAGS"), STR(""), 14, 0, NULL};
+	table->moments[1] = (struct moment){STR("WARM"), STR("some"), 15, 2, ARENA_ARRAY(table->arena, struct str, 2)};
+	table->moments[1].before[0] = STR("12000");
+	table->moments[1].before[1] = STR("");
 	table->next_index = 9;
 	for (uint32_t i = 0; i < table->index_count; i++) {
 		table->indexes[i].number = i + 2;
@@ -79,6 +85,13 @@ static void check_full(struct arena *arena, const struct table *table)
 	CHECK_INT(table->destinations[0].precision, PRECISION_MICROSECOND);
 	CHECK_INT(table->destinations[0].settles_ms, 12);
 	CHECK_INT(table->indexes[SOME].insights.changed_ms, 13);
+	CHECK_INT(table->moment_count, 2);
+	CHECK_STR(table->moments[0].what, "TAGS");
+	CHECK_INT(table->moments[0].before_count, 0);
+	CHECK_STR(table->moments[1].subject, "some");
+	CHECK_INT(table->moments[1].at_ms, 15);
+	CHECK_STR(table->moments[1].before[0], "12000");
+	CHECK(table->moments[1].before_count == 2 && table->moments[1].before[1].n == 0);
 	CHECK_INT(table->tag_count, 1);
 	CHECK_STR(table->tags[0].key, "team");
 	CHECK(str_is_set(table->tags[0].value) && table->tags[0].value.n == 0);
