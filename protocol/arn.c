@@ -25,3 +25,12 @@ struct arn arn_split(struct str text)
 	arn.resource = text;
 	return arn;
 }
+
+struct str arn_table_part(struct str resource, struct str *name)
+{
+	struct str rest = {resource.p + 6, resource.n - 6};
+	const char *slash = rest.n ? memchr(rest.p, '/', rest.n) : NULL;
+
+	*name = (struct str){rest.p, slash ? (size_t)(slash - rest.p) : rest.n};
+	return (struct str){rest.p + name->n + (slash != NULL), rest.n - name->n - (slash != NULL)};
+}

@@ -19,18 +19,32 @@ bool call_is_name(struct str name)
 	return name.n >= NAME_MIN && name.n <= NAME_MAX_LENGTH;
 }
 
-/* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME */
-static enum code read_arn(struct str arn, struct ns *ns, struct str *name, struct err *err)
+bool call_owns(const struct call *call, struct str account, struct str region)
+{
+	return catalog_is_shared(call->service->catalog) || (str_eq(account, call->ns.account) && str_eq(region, call->ns.region));
+}
+
+/* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME of the caller's region and account. AWS: which part is wrong decides the text. */
+static enum code read_arn(const struct call *call, struct str arn, struct str *name, struct err *err)
 {
 	struct arn parts = arn_split(arn);
+	const char *slash = parts.resource.n ? memchr(parts.resource.p, '/', parts.resource.n) : NULL;
+	struct str type = {parts.resource.p, slash ? (size_t)(slash - parts.resource.p) : 0};
 
-	ns->region = parts.region;
-	ns->account = parts.account;
-	if (!str_starts_with(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) ||
-	    !str_starts_with(parts.resource, STR("table/")))
-		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
-	*name = (struct str){parts.resource.p + 6, parts.resource.n - 6};
-	return call_is_name(*name) ? OK : err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
+	if (!slash || parts.region.n == 0 || parts.account.n == 0 || !str_eq(parts.service, STR("dynamodb")))
+		return err_set(err, MSG_TABLE_ARN_FORM, STR_ARG(arn));
+	if (!str_eq(type, STR("table")))
+		return err_set(err, MSG_TABLE_ARN_TYPE, STR_ARG(arn));
+	*name = (struct str){slash + 1, parts.resource.n - type.n - 1};
+	if (name->n < NAME_MIN)
+		return err_set(err, MSG_TABLE_ARN_SHORT, STR_ARG(arn));
+	if (!call_is_name(*name)) /* an index's or a stream's too */
+		return err_set(err, MSG_TABLE_ARN_FORM, STR_ARG(arn));
+	if (!str_eq(parts.partition, STR("aws")))
+		return err_set(err, MSG_TABLE_ARN_PARTITION, STR_ARG(arn));
+	if (!call_owns(call, call->ns.account, parts.region))
+		return err_set(err, MSG_TABLE_ARN_REGION, STR_ARG(arn));
+	return call_owns(call, parts.account, parts.region) ? OK : err_set(err, MSG_DENIED);
 }
 
 enum code call_check_values(const struct call *call, struct err *err)
@@ -57,18 +71,9 @@ enum code call_check_late(const struct call *call, struct err *err)
 
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err)
 {
-	struct ns ns = call->ns;
-
 	*name = name_or_arn;
-	if (str_starts_with(name_or_arn, STR("arn:"))) {
-		enum code code = read_arn(name_or_arn, &ns, name, err);
-
-		if (code != OK)
-			return code;
-		if (!str_eq(ns.account, call->ns.account) || !str_eq(ns.region, call->ns.region))
-			return err_set(err, MSG_TABLE_ARN_FOREIGN);
-		return OK;
-	}
+	if (str_starts_with(name_or_arn, STR("arn:")))
+		return read_arn(call, name_or_arn, name, err);
 	return call_is_name(name_or_arn) ? OK : err_set(err, MSG_TABLE_NAME);
 }
 

@@ -71,6 +71,9 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 /* How the request names the table, by its name or an ARN; the first time where it does both. AWS: API Reference, ConsumedCapacity, TableName. */
 struct str call_named(const struct call *call, const struct table *table);
 
+/* The caller's own: with a shared namespace every account and region is. */
+bool call_owns(const struct call *call, struct str account, struct str region);
+
 /* The name alone, checked but not looked up: of a name or an ARN of this account and region. */
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err) WARN_UNUSED;
 

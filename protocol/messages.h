@@ -72,8 +72,17 @@
 			      "contain only the characters a-z, A-Z, 0-9, '_', '-', and '.'"
 #define MSG_TABLE_NAME_SHORT                                                                                                 \
 	ERR_VALIDATION, "%s", "TableName must be at least 3 characters long and at most 255 characters long"
-#define MSG_TABLE_ARN ERR_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input " STR_FMT
-#define MSG_TABLE_ARN_FOREIGN ERR_ACCESS_DENIED, "%s", "Access to the resource of another account or region is denied"
+#define TABLE_ARN_REFUSED "1 validation error detected: Value '" STR_FMT "' at 'tableName' failed to satisfy constraint: "
+#define MSG_TABLE_ARN_FORM                                                                                                                     \
+	ERR_VALIDATION, TABLE_ARN_REFUSED                                                                                                      \
+		"Valid ARN format is 'arn:<awsPartition>:<vendor>:<region>:<subscriber>:resourceType/resourceName', where Resource name must " \
+		"have length less than or equal to 255, Resource name must have length greater than or equal to 3, Resource name must "        \
+		"satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
+#define MSG_TABLE_ARN_TYPE ERR_VALIDATION, TABLE_ARN_REFUSED "Invalid resource type"
+#define MSG_TABLE_ARN_SHORT ERR_VALIDATION, TABLE_ARN_REFUSED "Table name of ARN must have length greater than or equal to 3"
+#define MSG_TABLE_ARN_PARTITION ERR_VALIDATION, "1 validation error detected: Invalid AWS partition in '" STR_FMT "'"
+#define MSG_TABLE_ARN_REGION ERR_VALIDATION, "1 validation error detected: Invalid AWS region in '" STR_FMT "'"
+#define MSG_DENIED ERR_ACCESS_DENIED, "%s", "Access is denied"
 #define NOTE_TABLE_ELSEWHERE                                                                                              \
 	"table \"" STR_FMT "\" is not in namespace " STR_FMT "/" STR_FMT " but exists in " STR_FMT "/" STR_FMT ": check the " \
 	"access key and region, or start with --shared-db"

@@ -10,16 +10,6 @@
 #include "protocol/table_rules.h"
 #include "protocol/timing/timing.h"
 
-/* The part of the resource behind the table's name, and the name. */
-static struct str split_table(struct str resource, struct str *name)
-{
-	struct str rest = {resource.p + 6, resource.n - 6};
-	const char *slash = rest.n ? memchr(rest.p, '/', rest.n) : NULL;
-
-	*name = (struct str){rest.p, slash ? (size_t)(slash - rest.p) : rest.n};
-	return (struct str){rest.p + name->n + (slash != NULL), rest.n - name->n - (slash != NULL)};
-}
-
 /* Recorded: which part of the ARN is wrong decides the text. */
 static enum code check_arn(struct str arn, const struct arn *parts, struct str rest, struct err *err)
 {
@@ -39,7 +29,7 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 		return err_set(err, MSG_POLICY_ARN_PREFIX, STR_ARG(arn));
 	if (!str_eq(parts.service, STR("dynamodb")) || !str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_POLICY_ARN_KIND, STR_ARG(arn));
-	rest = split_table(parts.resource, &name);
+	rest = arn_table_part(parts.resource, &name);
 	enum code code = check_arn(arn, &parts, rest, err);
 	if (code != OK)
 		return code;

@@ -4,6 +4,7 @@
 
 #include "core/base64.h"
 #include "core/crc32.h"
+#include "protocol/arn.h"
 #include "protocol/stream_messages.h"
 
 #define SHARD_PREFIX "shardId-"
@@ -28,22 +29,25 @@ struct str streams_arn(struct arena *arena, const struct table *table, const str
 	return str_printf(arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(arena, table)), STR_ARG(stream->label));
 }
 
-/* The table name in "...:table/NAME/stream/LABEL"; absent where the ARN is something else. */
-static struct str table_name(struct str arn)
+/* arn:PARTITION:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL */
+static bool read_arn(struct str arn, struct str *name)
 {
-	static const struct str before = STR_INIT(":table/"), behind = STR_INIT("/stream/");
+	struct arn parts;
 
-	for (size_t i = 0; i + before.n <= arn.n; i++) {
-		struct str rest = {arn.p + i, arn.n - i};
+	if (!str_starts_with(arn, STR("arn:")))
+		return false;
+	parts = arn_split(arn);
+	if (!str_eq(parts.service, STR("dynamodb")) || !str_starts_with(parts.resource, STR("table/")))
+		return false;
+	struct str part = arn_table_part(parts.resource, name), before = STR("stream/");
+	return call_is_name(*name) && str_starts_with(part, before) && part.n > before.n;
+}
 
-		if (!str_starts_with(rest, before))
-			continue;
-		struct str name = {rest.p + before.n, 0};
-		while (name.p + name.n < arn.p + arn.n && name.p[name.n] != '/')
-			name.n++;
-		return str_starts_with((struct str){name.p + name.n, (size_t)(arn.p + arn.n - name.p) - name.n}, behind) ? name : STR_ABSENT;
-	}
-	return STR_ABSENT;
+enum code streams_check_arn(struct str arn, struct err *err)
+{
+	struct str name;
+
+	return read_arn(arn, &name) ? OK : err_set(err, MSG_STREAM_ARN);
 }
 
 static const struct stream *stream_of_arn(struct call *call, const struct table *table, struct str arn)
@@ -59,11 +63,14 @@ static const struct stream *stream_of_arn(struct call *call, const struct table 
 
 enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err)
 {
-	struct str name = table_name(arn);
 	struct table **tables;
-	size_t n = str_is_set(name) ? catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables) : 0;
+	struct str name;
+	size_t n;
 
 	*stream = NULL;
+	if (!read_arn(arn, &name))
+		return err_set(err, MSG_STREAM_ARN);
+	n = catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables);
 	for (size_t i = 0; i < n; i++) {
 		call_hold(call, tables[i]);
 		if (!*stream && (*stream = stream_of_arn(call, tables[i], arn)) != NULL)

@@ -14,9 +14,12 @@ struct str streams_arn(struct arena *arena, const struct table *table, const str
 
 /*
  * The stream of that ARN in the caller's namespace, enabled or disabled for less than 24 hours, and its table, which may have been deleted;
- * held until the call ends. ERR_RESOURCE_NOT_FOUND.
+ * held until the call ends. ERR_RESOURCE_NOT_FOUND; ERR_VALIDATION where it is no stream's ARN.
  */
 enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err) WARN_UNUSED;
+
+/* Whether it can be a stream's ARN at all. */
+enum code streams_check_arn(struct str arn, struct err *err) WARN_UNUSED;
 
 /* "shardId-00000001700000000123-89abcdef": the stamp in 20 digits, then what tells shards of different tables apart. */
 struct str streams_shard_id(struct arena *arena, const struct table *table, uint64_t stamp);

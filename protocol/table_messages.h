@@ -178,10 +178,13 @@
 #define MSG_TAG_RESERVED ERR_VALIDATION, "Tag Key cannot be prefixed with aws:, Key: " STR_FMT
 #define MSG_TAG_TWICE ERR_VALIDATION, "Duplicate Tag Keys provided as input: Duplicate Tag Key found " STR_FMT
 #define MSG_TAG_MANY ERR_VALIDATION, "%s", "Number of Tags exceed the current limit for the provided ResourceArn"
-#define MSG_TAG_DENIED ERR_ACCESS_DENIED, "%s", "Access is denied"
+#define MSG_TAG_SIZE ERR_VALIDATION, "Tag set size %zu bytes is above max size limit of %zu bytes"
 #define MSG_TAG_ARN_MISSING ERR_VALIDATION, "%s", "Invalid TableArn"
 #define MSG_TAG_ARN_PREFIX ERR_VALIDATION, INVALID "ARNs must start with 'arn:': " STR_FMT
 #define MSG_TAG_ARN_KIND ERR_VALIDATION, INVALID "Provided Arn is not a DynamoDB resource arn: " STR_FMT
+#define MSG_TAG_ARN_PART \
+	ERR_VALIDATION, INVALID "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: " STR_FMT
+#define MSG_TAG_ARN ERR_VALIDATION, "Invalid TableArn: Invalid ResourceArn provided as input " STR_FMT
 #define MSG_TAG_ARN_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: ResourceArn: " STR_FMT " not found"
 
 #endif

@@ -526,6 +526,7 @@ static void add_stream(struct table *table, enum stream_view view, int64_t now_m
 	table->stream_count = kept;
 	table->stream_view = view;
 	table->stream_label = added.label;
+	table->stream_policy = (struct policy){.text = STR_ABSENT}; /* the last one's */
 }
 
 enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
@@ -632,9 +633,9 @@ static void read_rest(const struct create_table_input *input, struct table *tabl
 	table->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
 	if (str_is_set(input->table_class))
 		table->table_class = str_copy(table->arena, input->table_class);
-	table->tags = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
+	table->tags.v = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
 	for (size_t i = 0; i < input->tags.n; i++)
-		table->tags[table->tag_count++] =
+		table->tags.v[table->tags.n++] =
 			(struct tag){str_copy(table->arena, input->tags.v[i].key), str_copy(table->arena, input->tags.v[i].value)};
 }
 

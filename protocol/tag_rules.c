@@ -10,6 +10,7 @@
 
 #define KEY_LENGTH_MAX 128 /* characters. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
 #define VALUE_LENGTH_MAX 256
+#define SIZE_MAX_BYTES ((size_t)10240) /* of all keys and values */
 
 /* The next character of valid UTF-8. */
 static uint32_t next_character(struct str s, size_t *at)
@@ -108,55 +109,74 @@ enum code tag_rules_check_keys(const struct tag_key_list *keys, struct err *err)
 	return code;
 }
 
-/* AWS gives account 000000000000 to nobody: an ARN of it that names no table is another account's. Recorded by the conformance suite. */
-static enum code refuse_absent(struct str arn, struct str account, struct err *err)
+enum code tag_rules_check_set(const struct tag_set *tags, struct err *err)
 {
-	if (str_eq(account, STR("000000000000")))
-		return err_set(err, MSG_TAG_DENIED);
-	return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
+	size_t size = 0;
+
+	if (tags->n > TAGS_MAX)
+		return err_set(err, MSG_TAG_MANY);
+	for (size_t i = 0; i < tags->n; i++)
+		size += tags->v[i].key.n + tags->v[i].value.n;
+	return size <= SIZE_MAX_BYTES ? OK : err_set(err, MSG_TAG_SIZE, size, SIZE_MAX_BYTES);
 }
 
-/* Which part of the ARN is wrong decides the error. */
-static enum code read_arn(struct call *call, struct str arn, struct str *account, struct str *region, struct str *name, struct err *err)
+/* Which part of the ARN is wrong decides the error. `part` is what stands behind the table's name. */
+static enum code read_arn(struct str arn, struct arn *parts, struct str *name, struct str *part, struct err *err)
 {
-	struct arn parts;
-
 	if (!str_is_set(arn))
 		return err_set(err, MSG_TAG_ARN_MISSING);
 	if (!str_starts_with(arn, STR("arn:")))
 		return err_set(err, MSG_TAG_ARN_PREFIX, STR_ARG(arn));
-	parts = arn_split(arn);
-	*region = parts.region;
-	*account = parts.account;
-	if (!str_starts_with(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")))
-		return err_set(err, MSG_TAG_DENIED);
-	if (!str_starts_with(parts.resource, STR("table/")))
+	*parts = arn_split(arn);
+	if (!str_starts_with(parts->partition, STR("aws")) || !str_eq(parts->service, STR("dynamodb")))
+		return err_set(err, MSG_DENIED);
+	if (!str_starts_with(parts->resource, STR("table/")))
 		return err_set(err, MSG_TAG_ARN_KIND, STR_ARG(arn));
-	struct str table = {parts.resource.p + 6, parts.resource.n - 6};
-	if (call_table_name(call, table, name, err) != OK)
-		return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
-	return OK;
+	*part = arn_table_part(parts->resource, name);
+	if (str_starts_with(*part, STR("index/")))
+		return err_set(err, MSG_TAG_ARN_PART, STR_ARG(arn));
+	if (part->n > 0 && !str_starts_with(*part, STR("stream/")))
+		return err_set(err, MSG_TAG_ARN_KIND, STR_ARG(arn));
+	return call_is_name(*name) ? OK : err_set(err, MSG_TAG_ARN, STR_ARG(arn));
 }
 
-enum code tag_rules_table(struct call *call, struct str arn, bool is_change, struct table **out, struct err *err)
+static bool find_stream(const struct call *call, struct str label, struct tagged *tagged)
 {
-	struct str account = STR_ABSENT, region = STR_ABSENT, name;
-	enum code code = read_arn(call, arn, &account, &region, &name, err);
+	const struct table *table = tagged->table;
 
-	if (code != OK)
-		return code;
-	code = call_table(call, name, ABSENT_TABLE, out, err);
-	if (code == OK && !timing_tags_know(call, *out, is_change))
+	for (size_t i = 0; i < table->stream_count; i++) {
+		if (str_eq(table->streams[i].label, label) && !stream_is_gone(&table->streams[i], call->now_ms)) {
+			tagged->stream = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err)
+{
+	struct str name, part;
+	struct arn parts;
+	enum code code = read_arn(arn, &parts, &name, &part, err);
+
+	*out = (struct tagged){.table = NULL};
+	if (code == OK && !call_owns(call, parts.account, call->ns.region))
+		return err_set(err, MSG_DENIED);
+	if (code == OK && !call_owns(call, parts.account, parts.region))
+		return err_set(err, MSG_TAG_ARN, STR_ARG(arn));
+	if (code == OK)
+		code = call_table(call, name, ABSENT_TABLE, &out->table, err);
+	if (code == OK && !timing_tags_know(call, out->table, is_change))
 		code = ERR_RESOURCE_NOT_FOUND;
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
-	/* the found table's own ARN: with a shared namespace it may be another account's */
-	if (code != OK || !str_eq(table_arn(call->arena, *out), arn)) {
-		if (!str_eq(account, call->ns.account))
-			return err_set(err, MSG_TAG_DENIED);
-		if (!str_eq(region, call->ns.region))
-			return err_set(err, MSG_TABLE_ARN, STR_ARG(arn));
-		return refuse_absent(arn, account, err);
-	}
-	return is_change ? table_rules_changeable(*out, err) : OK;
+	out->is_stream = part.n > 0;
+	if (code != OK || (out->is_stream && !find_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
+		return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
+	return is_change ? table_rules_changeable(out->table, err) : OK;
+}
+
+struct tag_set *tag_rules_of(const struct tagged *tagged, struct table *table)
+{
+	return tagged->is_stream ? &table->streams[tagged->stream].tags : &table->tags;
 }

@@ -52,6 +52,11 @@ uint64_t catalog_drop_max(const struct catalog *catalog)
 	return catalog->options.drop_max ? catalog->options.drop_max : DROP_ROWS_MAX;
 }
 
+bool catalog_is_shared(const struct catalog *catalog)
+{
+	return catalog->options.is_shared;
+}
+
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
 {
 	return &catalog->options.rotation;

@@ -129,6 +129,7 @@ size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str
 /* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
+bool catalog_is_shared(const struct catalog *catalog);
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
 
 /* A random UUID, version 4, in small letters. */

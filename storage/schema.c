@@ -167,6 +167,15 @@ static void copy_index(struct arena *arena, struct index *index)
 		index->vector = copy_vector(arena, index->vector);
 }
 
+struct tag_set tag_set_copy(struct arena *arena, const struct tag_set *tags, size_t more)
+{
+	struct tag_set copy = {tags->n, ARENA_ARRAY(arena, struct tag, tags->n + more)};
+
+	for (size_t i = 0; i < tags->n; i++)
+		copy.v[i] = (struct tag){str_copy(arena, tags->v[i].key), str_copy(arena, tags->v[i].value)};
+	return copy;
+}
+
 struct table *table_clone(const struct table *table)
 {
 	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
@@ -191,14 +200,13 @@ struct table *table_clone(const struct table *table)
 	for (size_t i = 0; i < table->stream_count; i++) {
 		copy->streams[i] = table->streams[i];
 		copy->streams[i].label = str_copy(arena, table->streams[i].label);
+		copy->streams[i].tags = tag_set_copy(arena, &table->streams[i].tags, 0);
 	}
 	stream_state_ref(copy->stream_state);
 	copy->definitions = ARENA_ARRAY(arena, struct key_attribute, table->definition_count);
 	for (size_t i = 0; i < table->definition_count; i++)
 		copy->definitions[i] = (struct key_attribute){str_copy(arena, table->definitions[i].name), table->definitions[i].type};
-	copy->tags = ARENA_ARRAY(arena, struct tag, table->tag_count);
-	for (size_t i = 0; i < table->tag_count; i++)
-		copy->tags[i] = (struct tag){str_copy(arena, table->tags[i].key), str_copy(arena, table->tags[i].value)};
+	copy->tags = tag_set_copy(arena, &table->tags, 0);
 	copy->destinations = ARENA_ARRAY(arena, struct destination, table->destination_count);
 	for (size_t i = 0; i < table->destination_count; i++) {
 		copy->destinations[i] = table->destinations[i];
@@ -418,6 +426,18 @@ static struct value string_list(struct arena *arena, const struct str *strings, 
 	return (struct value){.type = TYPE_L, .n = (uint32_t)n, .elements = elements};
 }
 
+/* Key, value, key, value, ... */
+static struct value tag_list(struct arena *arena, const struct tag_set *tags)
+{
+	struct str *strings = ARENA_ARRAY(arena, struct str, 2 * tags->n);
+
+	for (size_t i = 0; i < tags->n; i++) {
+		strings[2 * i] = tags->v[i].key;
+		strings[2 * i + 1] = tags->v[i].value;
+	}
+	return string_list(arena, strings, 2 * tags->n);
+}
+
 /* Name, type, name, type, ... */
 static struct value attribute_list(struct arena *arena, const struct key_attribute *attributes, size_t n)
 {
@@ -503,7 +523,6 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	struct builder builder = start(arena, table_fields, COUNT(table_fields), table);
 	struct value *indexes = ARENA_ARRAY(arena, struct value, table->index_count);
 	struct value *streams = ARENA_ARRAY(arena, struct value, table->stream_count);
-	struct str *tags = ARENA_ARRAY(arena, struct str, 2 * table->tag_count);
 	struct buf buf = buf_in(arena);
 
 	for (size_t i = 0; i < table->index_count; i++)
@@ -511,11 +530,9 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	for (size_t i = 0; i < table->stream_count; i++) {
 		struct builder stream = start(arena, stream_fields, COUNT(stream_fields), &table->streams[i]);
 
+		if (table->streams[i].tags.n > 0)
+			add_member(&stream, "tags", tag_list(arena, &table->streams[i].tags));
 		streams[i] = finish(&stream);
-	}
-	for (size_t i = 0; i < table->tag_count; i++) {
-		tags[2 * i] = table->tags[i].key;
-		tags[2 * i + 1] = table->tags[i].value;
 	}
 	add_keys_member(&builder, &table->keys);
 	add_member(&builder, "version", int_value(arena, record_version(table)));
@@ -532,7 +549,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	add_member(&builder, "destinations", destination_list(arena, table));
 	if (table->moment_count)
 		add_member(&builder, "moments", moment_list(arena, table));
-	add_member(&builder, "tags", string_list(arena, tags, 2 * table->tag_count));
+	add_member(&builder, "tags", tag_list(arena, &table->tags));
 	struct value record = finish(&builder);
 	image_encode(&record, &buf);
 	return buf_str(&buf);
@@ -597,6 +614,17 @@ static struct str *read_strings(struct arena *arena, const struct value *map, co
 	}
 	*n = *ok ? list->n : 0;
 	return strings;
+}
+
+static struct tag_set read_tags(struct arena *arena, const struct value *map, bool *ok)
+{
+	size_t n;
+	struct str *strings = read_strings(arena, map, "tags", &n, ok);
+	struct tag_set tags = {n / 2, ARENA_ARRAY(arena, struct tag, n / 2)};
+
+	for (size_t i = 0; i < tags.n; i++)
+		tags.v[i] = (struct tag){strings[2 * i], strings[2 * i + 1]};
+	return tags;
 }
 
 static size_t read_attributes(struct arena *arena, const struct value *map, const char *name, struct key_attribute **out, bool *ok)
@@ -696,6 +724,8 @@ static void read_streams(struct table *table, const struct value *record, bool *
 		*ok = list->elements[i].type == TYPE_M;
 		if (*ok)
 			read_fields(table->arena, stream_fields, COUNT(stream_fields), &list->elements[i], &table->streams[i], ok);
+		if (*ok && value_member(&list->elements[i], STR("tags")))
+			table->streams[i].tags = read_tags(table->arena, &list->elements[i], ok);
 		table->stream_count++;
 	}
 }
@@ -741,7 +771,6 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 	struct table *table = table_new();
 	struct arena *scratch = arena_new(0);
 	struct value map;
-	size_t tag_strings;
 	bool ok = image_decode(scratch, record, &map);
 
 	if (ok && read_int(&map, "version", &ok) > RECORD_VERSION_HASH)
@@ -750,11 +779,7 @@ enum code table_decode(struct str record, struct table **out, struct err *err)
 		read_fields(table->arena, table_fields, COUNT(table_fields), &map, table, &ok);
 		read_keys(table->arena, &map, &table->keys, &ok);
 		table->definition_count = read_attributes(table->arena, &map, "definitions", &table->definitions, &ok);
-		struct str *tags = read_strings(table->arena, &map, "tags", &tag_strings, &ok);
-		table->tag_count = tag_strings / 2;
-		table->tags = ARENA_ARRAY(table->arena, struct tag, table->tag_count);
-		for (size_t i = 0; i < table->tag_count; i++)
-			table->tags[i] = (struct tag){tags[2 * i], tags[2 * i + 1]};
+		table->tags = read_tags(table->arena, &map, &ok);
 		table->indexes = read_indexes(table, &map, "indexes", &table->index_count, &ok);
 		table->vectors = read_indexes(table, &map, "vectors", &table->vector_count, &ok);
 		read_streams(table, &map, &ok);

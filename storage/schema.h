@@ -62,6 +62,15 @@ enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
 enum table_status { STATUS_ACTIVE, STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING };
 enum stream_view { STREAM_OFF, STREAM_KEYS_ONLY, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES };
 
+struct tag {
+	struct str key, value;
+};
+
+struct tag_set {
+	size_t n;
+	struct tag *v;
+};
+
 /* One period in which a table's stream is or was enabled. */
 struct stream {
 	struct str label;    /* the time of creation; ends its ARN */
@@ -69,6 +78,7 @@ struct stream {
 	enum stream_view view;
 	int64_t created_ms;
 	int64_t disabled_ms; /* 0: enabled */
+	struct tag_set tags; /* its own, not the table's */
 };
 
 #define ON_DEMAND_PENDING (-1)
@@ -110,10 +120,6 @@ struct vector_spec {
 	enum vector_distance distance;
 	size_t schema_count;
 	struct search_element *schema; /* as given */
-};
-
-struct tag {
-	struct str key, value;
 };
 
 /* A resource-based policy, of a table or of its stream. */
@@ -222,8 +228,7 @@ struct table {
 	bool sse_enabled;
 	struct str sse_key;         /* KMSMasterKeyArn, or absent */
 	bool is_sse_updating;       /* encryption was changed and still is as it was; not kept in the store */
-	size_t tag_count;
-	struct tag *tags;
+	struct tag_set tags;
 	struct policy policy, stream_policy;
 	struct insights insights;
 	int64_t recovery_days;      /* point-in-time recovery: RecoveryPeriodInDays; 0: off */
@@ -243,6 +248,8 @@ struct table {
 struct table *table_new(void);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
+/* A deep copy with room for `more` tags. */
+struct tag_set tag_set_copy(struct arena *arena, const struct tag_set *tags, size_t more);
 struct size_counter *size_counter_new(void);
 void size_counter_unref(struct size_counter *counter);
 /*

@@ -47,6 +47,8 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);
 	if (code == OK)
 		code = tag_rules_check(&input->tags, err);
+	if (code == OK)
+		code = tag_rules_check_set(&table->tags, err);
 	if (code == OK && str_is_set(input->resource_policy))
 		code = add_policy(call, input->resource_policy, table, err);
 	if (code == OK)

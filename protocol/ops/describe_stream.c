@@ -16,14 +16,18 @@ static enum code check(const struct describe_stream_input *input, struct err *er
 		return OK;
 	if (!input->shard_filter->type)
 		return err_set(err, MSG_STREAM_FILTER_TYPE);
+	if (!str_is_set(input->shard_filter->shard_id))
+		return err_set(err, MSG_STREAM_FILTER_SHARD);
 	return str_is_set(input->exclusive_start_shard_id) ? err_set(err, MSG_STREAM_FILTER_START) : OK;
 }
 
-static bool is_asked_for(const struct describe_stream_input *input, const struct stream_shard *shard)
+/* AWS: shards start behind ExclusiveStartShardId in the order of their names, also where it is the name of none. */
+static bool is_asked_for(struct call *call, const struct describe_stream_input *input, const struct table *table, const struct stream_shard *shard)
 {
 	if (input->shard_filter)
 		return shard->parent && shard->parent == streams_shard_stamp(input->shard_filter->shard_id);
-	return !str_is_set(input->exclusive_start_shard_id) || shard->stamp > streams_shard_stamp(input->exclusive_start_shard_id);
+	return !str_is_set(input->exclusive_start_shard_id) ||
+	       str_cmp(streams_shard_id(call->arena, table, shard->stamp), input->exclusive_start_shard_id) > 0;
 }
 
 static void write_shard(struct call *call, const struct table *table, const struct stream_shard *shard)
@@ -53,7 +57,7 @@ static void write_shards(struct call *call, const struct describe_stream_input *
 	json_out_name(&call->out, STR("Shards"));
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < n && !is_cut; i++) {
-		if (!is_asked_for(input, &shards[i]))
+		if (!is_asked_for(call, input, table, &shards[i]))
 			continue;
 		is_cut = written == limit;
 		if (is_cut)

@@ -46,6 +46,12 @@ enum code op_list_streams(struct call *call, const struct list_streams_input *in
 
 	if (limit > LIMIT_MAX)
 		return err_set(err, MSG_STREAM_LIST_LIMIT, LIMIT_MAX);
+	if (str_is_set(input->exclusive_start_stream_arn)) {
+		enum code code = streams_check_arn(input->exclusive_start_stream_arn, err);
+
+		if (code != OK)
+			return code;
+	}
 	size_t n = collect(call, input->table_name, &listed);
 	while (str_is_set(input->exclusive_start_stream_arn) && first < n && str_cmp(listed[first].arn, input->exclusive_start_stream_arn) <= 0)
 		first++;

@@ -2,21 +2,23 @@
 #include "protocol/tag_rules.h"
 #include "protocol/timing/timing.h"
 
-/* Puts a tag in place of the one with its key, or behind the others. */
-static void put_tag(struct table *table, struct str key, struct str value)
+/* Puts a tag in place of the one with its key, or behind the others: there is room. */
+static void put_tag(struct arena *arena, struct tag_set *tags, struct str key, struct str value)
 {
 	size_t at = 0;
 
-	while (at < table->tag_count && !str_eq(table->tags[at].key, key))
+	while (at < tags->n && !str_eq(tags->v[at].key, key))
 		at++;
-	table->tag_count += at == table->tag_count;
-	table->tags[at] = (struct tag){str_copy(table->arena, key), str_copy(table->arena, value)};
+	tags->n += at == tags->n;
+	tags->v[at] = (struct tag){str_copy(arena, key), str_copy(arena, value)};
 }
 
 enum code op_tag_resource(struct call *call, const struct tag_resource_input *input, struct err *err)
 {
 	const struct tag_list *tags = &input->tags;
-	struct table *table, *next;
+	struct tag_set *changed;
+	struct tagged tagged;
+	struct table *next;
 	enum code code = OK;
 
 	if (str_is_set(input->resource_arn) && !tags->v)
@@ -25,21 +27,22 @@ enum code op_tag_resource(struct call *call, const struct tag_resource_input *in
 		return err_set(err, MSG_TAGS_NONE, "Tag");
 	code = tag_rules_check(tags, err);
 	if (code == OK)
-		code = tag_rules_table(call, input->resource_arn, true, &table, err);
-	if (code == OK)
-		code = timing_tags_admit(call, table, tags, err);
+		code = tag_rules_find(call, input->resource_arn, true, &tagged, err);
+	if (code == OK && !tagged.is_stream)
+		code = timing_tags_admit(call, tagged.table, tags, err);
 	if (code != OK)
 		return code;
-	next = table_clone(table);
-	next->tags = ARENA_ARRAY(next->arena, struct tag, table->tag_count + tags->n);
-	for (size_t i = 0; i < table->tag_count; i++)
-		next->tags[i] = (struct tag){str_copy(next->arena, table->tags[i].key), str_copy(next->arena, table->tags[i].value)};
+	next = table_clone(tagged.table);
+	changed = tag_rules_of(&tagged, next);
+	*changed = tag_set_copy(next->arena, changed, tags->n);
 	for (size_t i = 0; i < tags->n; i++)
-		put_tag(next, tags->v[i].key, tags->v[i].value);
-	if (next->tag_count > TAGS_MAX) {
+		put_tag(next->arena, changed, tags->v[i].key, tags->v[i].value);
+	code = tag_rules_check_set(changed, err);
+	if (code != OK) {
 		table_unref(next);
-		return err_set(err, MSG_TAG_MANY);
+		return code;
 	}
-	timing_tags_changed(call, table, next);
-	return catalog_replace(call->service->catalog, table, next, err);
+	if (!tagged.is_stream)
+		timing_tags_changed(call, tagged.table, next);
+	return catalog_replace(call->service->catalog, tagged.table, next, err);
 }

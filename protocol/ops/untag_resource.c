@@ -15,7 +15,9 @@ static bool has_key(const struct tag_key_list *keys, struct str key)
 enum code op_untag_resource(struct call *call, const struct untag_resource_input *input, struct err *err)
 {
 	const struct tag_key_list *keys = &input->tag_keys;
-	struct table *table, *next;
+	struct tag_set *changed;
+	struct tagged tagged;
+	struct table *next;
 	enum code code = OK;
 	size_t kept = 0;
 
@@ -25,21 +27,23 @@ enum code op_untag_resource(struct call *call, const struct untag_resource_input
 		return err_set(err, MSG_TAGS_NONE, "Tag Key");
 	code = tag_rules_check_keys(keys, err);
 	if (code == OK)
-		code = tag_rules_table(call, input->resource_arn, false, &table, err);
-	if (code == OK && table->status == STATUS_CREATING) /* AWS: there are no tags yet */
+		code = tag_rules_find(call, input->resource_arn, false, &tagged, err);
+	if (code == OK && tagged.table->status == STATUS_CREATING) /* AWS: there are no tags yet */
 		return OK;
 	if (code == OK)
-		code = table_rules_changeable(table, err);
-	if (code == OK)
-		code = timing_tags_admit(call, table, NULL, err);
+		code = table_rules_changeable(tagged.table, err);
+	if (code == OK && !tagged.is_stream)
+		code = timing_tags_admit(call, tagged.table, NULL, err);
 	if (code != OK)
 		return code;
-	next = table_clone(table);
-	for (size_t i = 0; i < next->tag_count; i++) {
-		if (!has_key(keys, next->tags[i].key))
-			next->tags[kept++] = next->tags[i];
+	next = table_clone(tagged.table);
+	changed = tag_rules_of(&tagged, next);
+	for (size_t i = 0; i < changed->n; i++) {
+		if (!has_key(keys, changed->v[i].key))
+			changed->v[kept++] = changed->v[i];
 	}
-	next->tag_count = kept;
-	timing_tags_changed(call, table, next);
-	return catalog_replace(call->service->catalog, table, next, err);
+	changed->n = kept;
+	if (!tagged.is_stream)
+		timing_tags_changed(call, tagged.table, next);
+	return catalog_replace(call->service->catalog, tagged.table, next, err);
 }

@@ -272,9 +272,9 @@ static bool contains_change(const struct table *table, const struct moment *chan
 	size_t n = change->before_count / 2, found = 0;
 
 	for (size_t i = 0; i < n; i++)
-		found += tag_of(table->tags, table->tag_count, change->before[2 * i]) != NULL;
-	for (size_t i = 0; i < table->tag_count; i++) {
-		const struct tag *tag = &table->tags[i];
+		found += tag_of(table->tags.v, table->tags.n, change->before[2 * i]) != NULL;
+	for (size_t i = 0; i < table->tags.n; i++) {
+		const struct tag *tag = &table->tags.v[i];
 		bool is_old = false, is_wanted = false;
 
 		for (size_t k = 0; k < n; k++)

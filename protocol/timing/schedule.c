@@ -214,17 +214,17 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 /* Key, value, key, ...: the tags as they were. */
 void timing_tags_changed(const struct call *call, const struct table *table, struct table *next)
 {
-	struct str *before = ARENA_ARRAY(call->arena, struct str, 2 * table->tag_count + 1);
-	bool is_same = table->tag_count == next->tag_count;
+	struct str *before = ARENA_ARRAY(call->arena, struct str, 2 * table->tags.n + 1);
+	bool is_same = table->tags.n == next->tags.n;
 
-	for (size_t i = 0; i < table->tag_count; i++) {
-		before[2 * i] = table->tags[i].key;
-		before[2 * i + 1] = table->tags[i].value;
-		is_same = is_same && str_eq(table->tags[i].key, next->tags[i].key) && str_eq(table->tags[i].value, next->tags[i].value);
+	for (size_t i = 0; i < table->tags.n; i++) {
+		before[2 * i] = table->tags.v[i].key;
+		before[2 * i + 1] = table->tags.v[i].value;
+		is_same = is_same && str_eq(table->tags.v[i].key, next->tags.v[i].key) && str_eq(table->tags.v[i].value, next->tags.v[i].value);
 	}
 	/* AWS: what changes nothing holds no lock */
 	if (!is_same)
-		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * table->tag_count);
+		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * table->tags.n);
 }
 
 void timing_policy_changed(const struct call *call, const struct table *table, struct table *next, bool is_stream)

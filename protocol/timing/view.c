@@ -93,10 +93,10 @@ static void see_warm(const struct call *call, struct table *seen, const struct m
 static void see_tags(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->tag_count = moment->before_count / 2;
-	seen->tags = ARENA_ARRAY(seen->arena, struct tag, seen->tag_count);
-	for (size_t i = 0; i < seen->tag_count; i++)
-		seen->tags[i] = (struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
+	seen->tags.n = moment->before_count / 2;
+	seen->tags.v = ARENA_ARRAY(seen->arena, struct tag, seen->tags.n);
+	for (size_t i = 0; i < seen->tags.n; i++)
+		seen->tags.v[i] = (struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
 }
 
 static void see_policy(const struct call *call, struct table *seen, const struct moment *moment)

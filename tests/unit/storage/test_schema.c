@@ -19,6 +19,11 @@ static struct table *full_table(void)
 	table->warm = (struct throughput_pair){true, 12000, 4000};
 	table->stream_view = STREAM_NEW_AND_OLD_IMAGES;
 	table->stream_label = STR("2026-01-01T00:00:00.000");
+	table->stream_count = 2;
+	table->streams = ARENA_ARRAY(table->arena, struct stream, 2);
+	table->streams[0] = (struct stream){.label = STR("a"), .number = 1, .disabled_ms = 14};
+	table->streams[1] = (struct stream){.label = STR("b"), .number = 2, .tags = {1, ARENA_ARRAY(table->arena, struct tag, 1)}};
+	table->streams[1].tags.v[0] = (struct tag){STR("k"), STR("v")};
 	table->table_class = STR("STANDARD_INFREQUENT_ACCESS");
 	table->is_deletion_protected = true;
 	table->sse_enabled = true;
@@ -32,15 +37,14 @@ static struct table *full_table(void)
 	table->destinations = ARENA_ARRAY(table->arena, struct destination, 2);
 	table->destinations[0] = (struct destination){STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12};
 	table->destinations[1] = (struct destination){STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0};
-	table->tag_count = 1;
-	table->tags = ARENA_ARRAY(table->arena, struct tag, 1);
-	table->tags[0] = (struct tag){STR("team"), STR("")};
 	table->moment_count = 2;
 	table->moments = ARENA_ARRAY(table->arena, struct moment, 2);
 	table->moments[0] = (struct moment){STR("TAGS"), STR(""), 14, 0, NULL};
 	table->moments[1] = (struct moment){STR("WARM"), STR("some"), 15, 2, ARENA_ARRAY(table->arena, struct str, 2)};
 	table->moments[1].before[0] = STR("12000");
 	table->moments[1].before[1] = STR("");
+	table->tags = (struct tag_set){1, ARENA_ARRAY(table->arena, struct tag, 1)};
+	table->tags.v[0] = (struct tag){STR("team"), STR("")};
 	table->next_index = 9;
 	for (uint32_t i = 0; i < table->index_count; i++) {
 		table->indexes[i].number = i + 2;
@@ -74,6 +78,12 @@ static void check_full(struct arena *arena, const struct table *table)
 	CHECK(table->is_deletion_protected && table->sse_enabled);
 	CHECK_STR(table->policy.text, "{}");
 	CHECK_INT(table->policy.revision, 1700000000456);
+	CHECK_INT(table->stream_count, 2);
+	CHECK_INT(table->streams[0].disabled_ms, 14);
+	CHECK_INT(table->streams[0].tags.n, 0);
+	CHECK_INT(table->streams[1].tags.n, 1);
+	CHECK_STR(table->streams[1].tags.v[0].key, "k");
+	CHECK_STR(table->streams[1].tags.v[0].value, "v");
 	CHECK(!str_is_set(table->stream_policy.text));
 	CHECK_INT(table->stream_policy.revision, 7);
 	CHECK(table->insights.is_enabled && table->insights.is_throttled_only && table->insights.settles_ms == 10);
@@ -92,9 +102,9 @@ static void check_full(struct arena *arena, const struct table *table)
 	CHECK_INT(table->moments[1].at_ms, 15);
 	CHECK_STR(table->moments[1].before[0], "12000");
 	CHECK(table->moments[1].before_count == 2 && table->moments[1].before[1].n == 0);
-	CHECK_INT(table->tag_count, 1);
-	CHECK_STR(table->tags[0].key, "team");
-	CHECK(str_is_set(table->tags[0].value) && table->tags[0].value.n == 0);
+	CHECK_INT(table->tags.n, 1);
+	CHECK_STR(table->tags.v[0].key, "team");
+	CHECK(str_is_set(table->tags.v[0].value) && table->tags.v[0].value.n == 0);
 	CHECK_INT(table->definition_count, 5);
 	CHECK_STR(table->definitions[4].name, "h");
 	CHECK_INT(table->keys.range_count, 1);
