@@ -249,7 +249,7 @@ struct table *table_new(void);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
 /* A deep copy with room for `more` tags. */
-struct tag_set tag_set_copy(struct arena *arena, const struct tag_set *tags, size_t more);
+struct tag_set table_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more);
 struct size_counter *size_counter_new(void);
 void size_counter_unref(struct size_counter *counter);
 /*
