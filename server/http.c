@@ -41,7 +41,7 @@ struct exchange {
 	struct arena *arena;
 	struct connection *connection;
 	struct str uri;
-	bool is_started, is_answered;
+	bool is_started, is_answered, is_early;
 	enum http_problem problem;
 	char *body;
 	size_t body_n, body_cap;
@@ -233,7 +233,7 @@ static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Conne
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
 	if (is_last(exchange))
 		MHD_add_response_header(response, "Connection", "close");
-	sockets_answer(connection_fd(exchange->connection));
+	sockets_answer(connection_fd(exchange->connection), exchange->is_early);
 	enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->is_answered = true;
@@ -326,7 +326,8 @@ static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *
 	split_uri(exchange->uri, &request);
 	options->handler(options->context, &request, &reply);
 	enum MHD_Result result = send_response(exchange, connection, &reply);
-	connection_enter(exchange->connection, CONNECTION_SENDING);
+	/* behind an early answer what counts is whether the client still says something */
+	connection_enter(exchange->connection, exchange->is_early ? CONNECTION_RECEIVING : CONNECTION_SENDING);
 	crash_request(NULL);
 	return result;
 }
@@ -417,7 +418,8 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	if (exchange->problem == HTTP_FINE && n > exchange->http->options.body_limit)
 		exchange->problem = HTTP_TOO_LARGE;
 	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
-	if (exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE)
+	exchange->is_early = exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE;
+	if (exchange->is_early)
 		return answer(exchange, connection, method);
 	exchange->claimed = (size_t)n;
 	if (exchange->problem != HTTP_FINE || !framing.lengths || n >= BODY_AT_ONCE)

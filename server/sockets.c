@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,17 +17,18 @@
 
 #define SOCKETS_MAX (1 << 17) /* above what connections_make_room() asks for; none beyond is entered */
 #define STATUS_AT 9           /* in "HTTP/1.1 431" */
-#define WASTE_MAX (16 * 1024 * 1024) /* bytes of a refused client that are thrown away at once */
+#define WASTE_MAX (64 * 1024 * 1024) /* bytes that are thrown away behind an answer; who sends more does not listen */
 
 enum socket_state {
-	SOCKET_OTHER, /* not ours, or in the midst of an answer */
+	SOCKET_OTHER,   /* not ours, or in the midst of an answer */
 	SOCKET_AWAITED,
 	SOCKET_QUEUED,
-	SOCKET_REFUSED, /* and above: how often it was emptied since */
-	SOCKET_EMPTIED_MAX = 250,
+	SOCKET_EARLY,   /* queued, and the last */
+	SOCKET_CLOSING, /* all is sent: what comes is thrown away */
 };
 
 static _Atomic unsigned char states[SOCKETS_MAX];
+static _Atomic uint32_t wasted[SOCKETS_MAX]; /* bytes */
 
 static enum socket_state state_of(int fd)
 {
@@ -41,13 +43,13 @@ static void enter(int fd, enum socket_state state)
 
 void sockets_await(int fd)
 {
-	if (state_of(fd) < SOCKET_REFUSED)
+	if (state_of(fd) != SOCKET_CLOSING)
 		enter(fd, SOCKET_AWAITED);
 }
 
-void sockets_answer(int fd)
+void sockets_answer(int fd, bool is_early)
 {
-	enter(fd, SOCKET_QUEUED);
+	enter(fd, is_early ? SOCKET_EARLY : SOCKET_QUEUED);
 }
 
 void sockets_forget(int fd)
@@ -55,21 +57,29 @@ void sockets_forget(int fd)
 	enter(fd, SOCKET_OTHER);
 }
 
+/* Nothing more is sent. */
+static void begin_closing(int fd)
+{
+	enter(fd, SOCKET_CLOSING);
+	atomic_store_explicit(&wasted[fd], 0, memory_order_relaxed);
+	shutdown(fd, SHUT_WR);
+}
+
 /* The client may be gone, or take nothing: then it hears nothing. */
 void sockets_refuse(int fd)
 {
 	static const char body[] = HEAD_REFUSAL;
+	enum socket_state state = state_of(fd);
 	char text[1024];
 
-	if (state_of(fd) != SOCKET_AWAITED && state_of(fd) != SOCKET_QUEUED)
+	if (state == SOCKET_OTHER || state == SOCKET_CLOSING)
 		return;
 	int n = snprintf(text, sizeof(text),
 			 "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
 			 "x-amz-crc32: %u\r\n\r\n%s",
 			 sizeof(body) - 1, crc32_of(body, sizeof(body) - 1), body);
-	enter(fd, SOCKET_REFUSED);
 	(void)!sendto(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
-	shutdown(fd, SHUT_WR);
+	begin_closing(fd);
 }
 
 /* Whether these bytes begin a page of libmicrohttpd about a head that was too much for it. */
@@ -85,65 +95,67 @@ static bool is_page_about_head(struct str bytes)
 	return false;
 }
 
-/*
- * Throws away what came. True where no more will, or the client sent more than it may: then libmicrohttpd is told that it has sent its page, and
- * closes.
- */
+/* Throws away what came. True where no more will, or the client sent too much. */
 static bool is_emptied(int fd)
 {
-	enum socket_state state = state_of(fd);
+	uint32_t all = atomic_load_explicit(&wasted[fd], memory_order_relaxed);
 	char waste[16384];
-	size_t all = 0;
 	ssize_t n;
 
-	enter(fd, state + 1);
 	do {
 		n = recv(fd, waste, sizeof(waste), MSG_DONTWAIT);
-		all += n > 0 ? (size_t)n : 0;
+		all += n > 0 ? (uint32_t)n : 0;
 	} while (n > 0 && all < WASTE_MAX);
-	return n >= 0 || state >= SOCKET_EMPTIED_MAX || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+	atomic_store_explicit(&wasted[fd], all, memory_order_relaxed);
+	return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/*
- * Called before bytes are sent. Whether they are swallowed; then *result and errno are what the call returns. While a refused client still
- * sends, the socket seems full: libmicrohttpd comes back when something happens on it.
- */
-static bool is_swallowed(int fd, struct str bytes, size_t all, ssize_t *result)
+/* What a call is told behind the end: the socket seems full while the client still sends, and libmicrohttpd comes back when something happens on it. */
+static ssize_t empty(int fd, size_t all)
+{
+	if (is_emptied(fd))
+		return (ssize_t)all;
+	errno = EAGAIN;
+	return -1;
+}
+
+/* Called before bytes are sent: what is known of the socket then. */
+static enum socket_state about_to_send(int fd, struct str bytes)
 {
 	enum socket_state state = state_of(fd);
 
-	if (state == SOCKET_OTHER)
-		return false;
 	if (state == SOCKET_AWAITED && is_page_about_head(bytes))
 		sockets_refuse(fd);
 	else if (state == SOCKET_QUEUED || (state == SOCKET_AWAITED && !str_starts_with(bytes, STR("HTTP/1.1 100"))))
 		enter(fd, SOCKET_OTHER);
-	if (state_of(fd) < SOCKET_REFUSED)
-		return false;
-	*result = (ssize_t)all;
-	if (!is_emptied(fd)) {
-		*result = -1;
-		errno = EAGAIN;
-	}
-	return true;
+	return state_of(fd);
 }
 
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
 {
-	ssize_t result;
-
-	return is_swallowed(fd, (struct str){bytes, n}, n, &result) ? result : sendto(fd, bytes, n, flags, NULL, 0);
+	return about_to_send(fd, (struct str){bytes, n}) == SOCKET_CLOSING ? empty(fd, n) : sendto(fd, bytes, n, flags, NULL, 0);
 }
 
+/* libmicrohttpd sends by it the head and the body of an answer together. */
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	struct str first = message->msg_iovlen > 0 ? (struct str){message->msg_iov[0].iov_base, message->msg_iov[0].iov_len} : STR("");
+	enum socket_state state = about_to_send(fd, first);
 	size_t all = 0;
-	ssize_t result;
 
 	for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
 		all += message->msg_iov[i].iov_len;
-	return is_swallowed(fd, first, all, &result) ? result : (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
+	if (state == SOCKET_CLOSING)
+		return empty(fd, all);
+	ssize_t sent = (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
+	if (state != SOCKET_EARLY)
+		return sent;
+	if (sent != (ssize_t)all || message->msg_iovlen < 2) { /* it goes on by itself */
+		enter(fd, SOCKET_OTHER);
+		return sent;
+	}
+	begin_closing(fd);
+	return empty(fd, all);
 }
 
 /*

@@ -2,19 +2,23 @@
  * sockets - three calls of the C library as libmicrohttpd makes them, and what is mended beneath it.
  *
  * libmicrohttpd 0.9.75 answers heads that its memory does not hold by pages of its own (414, 431, 500), or closes without any answer where the
- * answer's head does not fit beside the request's. Here all of these are one answer of status 400. Behind it the socket is read and
- * emptied until the client has heard it: a close that finds bytes unread makes the kernel throw the answer away.
+ * answer's head does not fit beside the request's. Here all of these are one answer of status 400.
+ *
+ * It also closes behind an answer whatever is still coming in, and then the kernel tells the client of a broken connection, often before it has
+ * read the answer. So behind an answer that leaves some of the request unread, what comes is read and thrown away, until the client closes.
  *
  * Nothing is known of sockets that were not entered: calls on these are the C library's.
  */
 #ifndef DYNALITH_SERVER_SOCKETS_H
 #define DYNALITH_SERVER_SOCKETS_H
 
+#include <stdbool.h>
+
 /* The connection waits for a request: what libmicrohttpd sends before sockets_answer() is its own. */
 void sockets_await(int fd);
 
-/* Our answer is about to be queued. */
-void sockets_answer(int fd);
+/* Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. */
+void sockets_answer(int fd, bool is_early);
 
 /* libmicrohttpd gave the request up: refuses it, unless an answer or a part of one was sent. */
 void sockets_refuse(int fd);

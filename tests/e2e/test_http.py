@@ -154,6 +154,21 @@ def a_refused_flood_ends():
             assert sent < 500_000_000, sent
 
 
+def bodies_that_are_too_large():
+    """The answer comes before the body is there; who sends on is heard, reads it, and meets no broken connection."""
+    for lines in ((b"Content-Length: 30000000",), (b"Content-Length: 30000000", b"Expect: 100-continue")):
+        with raw.connect(server) as s:
+            s.sendall(framed(*lines))
+            for _ in range(300):
+                s.sendall(b" " * 100_000)
+            reply = raw.read_reply(s)
+            assert reply and reply.status == 413 and raw.read_reply(s) is None, reply
+    for size in (16 * 1024 * 1024 + 1, 40_000_000):
+        with raw.connect(server) as s:
+            s.sendall(framed(b"Content-Length: %d" % size) + b" " * size)
+            assert raw.read_reply(s).status == 413
+
+
 def bodies_in_other_codings():
     """AWS: ScyllaDB's Alternator tests (test_compressed_request), run against DynamoDB: what is broken is answered 500."""
     def put(key, body, *lines):
@@ -307,6 +322,6 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_in_other_codings,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
                                          answers_in_other_codings, targets, cross_origin, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])

@@ -103,11 +103,7 @@ def hostile_input():
     for op, body in cases:
         status, _, reply = post(shared.url, op, body)
         assert status == 400 and b"__type" in reply, (op, body[:80], status, reply[:200])
-    try:
-        status, _, reply = post(shared.url, "PutItem", big)
-        assert status == 413, status
-    except (ConnectionError, urllib.error.URLError):
-        pass  # closed while we were still sending
+    assert post(shared.url, "PutItem", big)[0] == 413
     for data in (b"\x00\x01\x02\r\n\r\n", b"GET", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
                  b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"A" * 100_000, b"\r\n" * 1000):
         raw(data)

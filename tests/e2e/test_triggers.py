@@ -200,6 +200,23 @@ def filters_drop_records():
     server.stop()
 
 
+def a_filter_for_expired_items():
+    """AWS: DynamoDB Developer Guide, "DynamoDB Streams and Time to Live": what most filters are for."""
+    function = Function()
+    expired = {"Filters": [{"Pattern": json.dumps({"userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}})}]}
+    server = Server("--trigger", f"app={function.url()}", "--trigger-filter", json.dumps(expired))
+    client = table(server)
+    client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+    put(client, 1)
+    client.put_item(TableName="app", Item={"PK": {"S": "a"}, "SK": {"S": "ttl"}, "ttl": {"N": str(int(time.time()) + 86400)}})
+    client.delete_item(TableName="app", Key={"PK": {"S": "a"}, "SK": {"S": "0001"}})
+    urllib.request.urlopen(f"{server.url}/_dynalith/clock", json.dumps({"advance": "2d"}).encode()).read()
+    until(lambda: function.posts, "the expired item")
+    time.sleep(0.3)
+    assert function.keys() == ["ttl"], function.keys()
+    server.stop()
+
+
 def filters_are_read_from_a_file_and_checked_at_the_start():
     function = Function()
     good, bad = json.dumps({"Filters": [{"Pattern": '{"eventName":["MODIFY"]}'}]}), json.dumps({"Filters": [{"Pattern": "single-string"}]})
@@ -354,7 +371,7 @@ def a_stream_that_vanishes():
 
 if __name__ == "__main__":
     run("triggers", [in_order_and_in_batches, failures_are_tried_again_and_cut_down, what_is_left_behind_is_told_as_to_a_destination,
-                     a_name_of_none_fails_the_batch, filters_drop_records, filters_are_read_from_a_file_and_checked_at_the_start, a_function_tells_which_records_failed,
+                     a_name_of_none_fails_the_batch, filters_drop_records, a_filter_for_expired_items, filters_are_read_from_a_file_and_checked_at_the_start, a_function_tells_which_records_failed,
                      a_name_that_only_begins_like_a_record_is_none,
                      where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, a_region_is_told_whole,
                      nothing_is_pushed_by_default])
