@@ -190,6 +190,17 @@ static bool has_index_at_work(const struct table *table)
 	return is_allocating(table);
 }
 
+static enum code check_updates(const struct call *call, const struct table *table, const struct update_table_input *input, struct err *err)
+{
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
+		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
+
+		if (update && timing_running(call, table, TIMING_INDEX_UPDATE, update->index_name))
+			return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->name), STR_ARG(update->index_name));
+	}
+	return OK;
+}
+
 enum code timing_admits(const struct call *call, const struct table *table, const struct update_table_input *input, struct err *err)
 {
 	struct jobs jobs;
@@ -200,7 +211,8 @@ enum code timing_admits(const struct call *call, const struct table *table, cons
 	if (!timing_is_on(call))
 		return table->status == STATUS_UPDATING ? index_rules_while_updating(table, input, err) : OK;
 	jobs = jobs_of(call, table);
-	if (has_index_at_work(table))
+	code = check_updates(call, table, input, err);
+	if (code == OK && has_index_at_work(table))
 		code = index_rules_while_updating(table, input, err);
 	if (code == OK && (input->provisioned_throughput || input->billing_mode))
 		code = check_units(table, &jobs, input, err);
@@ -246,6 +258,8 @@ enum code timing_deletable(const struct call *call, const struct table *table, s
 
 	if (!timing_is_on(call))
 		return OK;
+	if (timing_running(call, table, TIMING_INDEX_UPDATE, STR_ABSENT))
+		return err_set(err, MSG_TABLE_INDEXES_IN_USE);
 	if (runs(call, table, TIMING_STREAM))
 		return err_set(err, MSG_TIMING_DELETE_STREAM);
 	if (tags && timing_within(call, tags, TIMING_TAGS_LOCK))

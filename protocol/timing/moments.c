@@ -34,14 +34,14 @@ enum timing timing_row(const struct moment *moment)
 }
 
 /* Whether somebody may still ask for it beside a new one of `what` and `subject`. */
-static bool is_kept(const struct moment *moment, int64_t now_ms, enum timing what, struct str subject)
+static bool is_kept(const struct table *table, const struct moment *moment, int64_t now_ms, enum timing what, struct str subject)
 {
 	enum timing own = timing_row(moment);
 
 	if (own == TIMING_COUNT)
 		return false;
-	if (rows[own].kept_ms == KEPT_ALWAYS)
-		return own != what || !str_eq(moment->subject, subject);
+	if (rows[own].kept_ms == KEPT_ALWAYS) /* but for an index that is gone */
+		return (own != what || !str_eq(moment->subject, subject)) && (moment->subject.n == 0 || table_index(table, moment->subject));
 	return now_ms < moment->at_ms + rows[own].kept_ms;
 }
 
@@ -54,7 +54,7 @@ void timing_add(const struct call *call, struct table *next, enum timing what, s
 		return;
 	moments = ARENA_ARRAY(next->arena, struct moment, next->moment_count + 1);
 	for (size_t i = 0; i < next->moment_count; i++) {
-		if (is_kept(&next->moments[i], call->now_ms, what, subject))
+		if (is_kept(next, &next->moments[i], call->now_ms, what, subject))
 			moments[n++] = next->moments[i];
 	}
 	moments[n] = (struct moment){rows[what].name, str_copy(next->arena, str_is_set(subject) ? subject : STR("")), call->now_ms, before_count,

@@ -159,9 +159,9 @@ static void change_index(const struct change *change, struct index *index)
 		index->settles_ms = now_ms + timing_ms(TIMING_INDEX_DELETE);
 		occupy(change, TIMING_INDEX_DELETE);
 	} else if (index->status == STATUS_UPDATING && old->status != STATUS_UPDATING) {
+		/* the moment alone tells of it: the table may be UPDATING for longer */
 		note_units(change, TIMING_INDEX_UPDATE, old);
-		if (change->next->settles_ms < now_ms + timing_ms(TIMING_INDEX_UPDATE))
-			change->next->settles_ms = now_ms + timing_ms(TIMING_INDEX_UPDATE);
+		index->status = STATUS_ACTIVE;
 	}
 }
 

@@ -42,6 +42,7 @@ static void see_index_update(const struct call *call, struct table *seen, const 
 	(void)call;
 	if (!index)
 		return;
+	index->status = index->status == STATUS_ACTIVE ? STATUS_UPDATING : index->status;
 	index->warm = warm_of(moment);
 	show_units(&index->throughput, moment);
 }

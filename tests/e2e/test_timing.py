@@ -526,7 +526,14 @@ def an_index_changes_its_units():
     assert answer["GlobalSecondaryIndexes"][0]["IndexStatus"] == "UPDATING" and shown_units(answer["GlobalSecondaryIndexes"][0]) == (10, 10)
     assert raises("ResourceInUseException", cloud.client.update_table, TableName="tab", GlobalSecondaryIndexUpdates=[
         {"Update": {"IndexName": "gsi", "ProvisionedThroughput": units(13, 13)}}]) == IN_USE + "Index is being updated. Table: tab Index: gsi"
+    assert raises("ResourceInUseException", cloud.client.delete_table, TableName="tab") == \
+        IN_USE + "Cannot delete table while indexes are being created, updated, or deleted."
     cloud.lasts(2, lambda: (cloud.status(), index()["IndexStatus"], *shown_units(index())), ("ACTIVE", "UPDATING", 10, 10), ("ACTIVE", "ACTIVE", 12, 12))
+    # beside a longer change of the table
+    cloud.update(AttributeDefinitions=[{"AttributeName": "new", "AttributeType": "S"}], GlobalSecondaryIndexUpdates=[{"Create": {
+        "IndexName": "new", "KeySchema": key("new"), "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(1, 1)}}])
+    cloud.update(GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": "gsi", "ProvisionedThroughput": units(13, 13)}}])
+    cloud.lasts(2, lambda: (cloud.status(), index()["IndexStatus"]), ("UPDATING", "UPDATING"), ("UPDATING", "ACTIVE"))
     cloud.stop()
 
 
