@@ -105,7 +105,8 @@ struct expr_env {
 	struct expr_name *names;
 	size_t value_count;
 	struct expr_value *values;
-	bool is_older; /* AWS's older layer reads the expressions: of a condition or filter that is too long it tells the size */
+	/* AWS's older layer reads the expressions: it tells the size of a condition or filter that is too long, and names DELETE's operands itself. */
+	bool is_older;
 };
 
 /*

@@ -79,15 +79,28 @@ static enum code parse_sections(struct parser *parser, struct raw_update *update
 	return OK;
 }
 
-/* The long type names that AWS uses for ADD and DELETE only. */
-static const char *long_type_name(enum type type)
+/* The long type names that AWS uses for ADD and DELETE only. No set is a wrong operand. */
+static const char *long_type_name(enum type type, bool is_older)
 {
 	static const char *const names[TYPE_COUNT] = {
-		[TYPE_S] = "STRING", [TYPE_N] = "NUMBER", [TYPE_B] = "BINARY", [TYPE_SS] = "STRING_SET", [TYPE_NS] = "NUMBER_SET",
-		[TYPE_BS] = "BINARY_SET", [TYPE_M] = "MAP", [TYPE_L] = "LIST", [TYPE_NULL] = "NULL", [TYPE_BOOL] = "BOOLEAN",
+		[TYPE_S] = "STRING", [TYPE_N] = "NUMBER", [TYPE_M] = "MAP", [TYPE_L] = "LIST", [TYPE_NULL] = "NULL", [TYPE_SS] = "",
+		[TYPE_NS] = "", [TYPE_BS] = "", [TYPE_B] = "", [TYPE_BOOL] = "",
 	};
 
+	if (type == TYPE_B)
+		return is_older ? "BINARY" : "Binary";
+	if (type == TYPE_BOOL)
+		return is_older ? "BOOLEAN" : "BOOL";
 	return names[type];
+}
+
+/* AWS: the newer layer names the set of ADD's operands for DELETE too. */
+static enum code refuse_operand(struct parser *parser, enum update_verb verb, enum type type)
+{
+	bool is_older = parser->env->is_older;
+
+	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[verb].name, long_type_name(type, is_older),
+		       verbs[is_older ? verb : UPDATE_ADD].name);
 }
 
 static enum code check_action_usage(struct parser *parser, const struct raw_action *raw)
@@ -113,8 +126,7 @@ static enum code check_operand(struct parser *parser, const struct raw_action *r
 	*out = node;
 	if (type_is_set((enum type)node->value.type) || (raw->verb == UPDATE_ADD && node->value.type == TYPE_N))
 		return OK;
-	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[raw->verb].name,
-		       long_type_name((enum type)node->value.type), verbs[raw->verb].name);
+	return refuse_operand(parser, raw->verb, (enum type)node->value.type);
 }
 
 static enum code check_update(struct parser *parser, const struct raw_update *raw, struct update *update)

@@ -54,7 +54,8 @@ static enum code check_arguments(const struct comparison *comparison, const stru
 {
 	if (n < comparison->min || n > comparison->max)
 		return err_set(err, MSG_COMPARISON_COUNT, comparison->name);
-	for (size_t i = 0; i < n; i++)
+	/* AWS: IN names the first of its values that it does not take, the others look at their first only */
+	for (size_t i = 0; i < (comparison->kind == NODE_IN ? n : n > 0); i++)
 		if (!(comparison->types & 1u << values[i].type))
 			return err_set(err, MSG_COMPARISON_TYPE, comparison->name, type_name((enum type)values[i].type));
 	for (size_t i = 1; i < n; i++)
