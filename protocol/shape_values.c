@@ -415,6 +415,7 @@ enum code shape_read_parameter(struct walk *walk, const struct json *json, struc
 	walk->value_err = &own;
 	enum code code = shape_read_attribute(walk, json, &out->value);
 	out->code = own.code;
+	out->is_deep = own.code != OK && walk->is_deep && !walk->is_weak;
 	out->message = own.message;
 	walk->value_err = others;
 	return code;

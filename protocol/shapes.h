@@ -37,6 +37,7 @@ struct opt_bool {
 struct parameter {
 	struct value value;
 	enum code code;      /* OK, or ERR_VALIDATION with the message */
+	bool is_deep;        /* it is nested too deeply */
 	struct str message;
 };
 

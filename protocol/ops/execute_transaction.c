@@ -31,6 +31,21 @@ static enum code in_statement(struct transaction *transaction, size_t i, const s
 	return err_set(err, MSG_PARTIQL_TRANSACTION_STATEMENT, i, STR_ARG(own->message));
 }
 
+/* A parameter that is nested too deeply comes after the errors of the statements before it, and before its own statement's. */
+static enum code check_depth(struct transaction *transaction, size_t i, struct err *err)
+{
+	struct err own = err_in(transaction->call->arena);
+
+	if (partiql_check_parameters(&transaction->input->transact_statements.v[i].parameters, true, &own) == OK)
+		return OK;
+	for (size_t k = 0; k < i; k++) {
+		if (transaction->reasons[k].code)
+			return in_statement(transaction, k, &transaction->reasons[k], err);
+	}
+	*err = own;
+	return own.code;
+}
+
 /* Parses all statements; the error of each stays its own until its turn comes, but for what is no statement at all. */
 static enum code parse_all(struct transaction *transaction, struct err *err)
 {
@@ -39,12 +54,17 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 	enum code code = OK;
 
 	for (size_t i = 0; i < transaction->n && !code; i++)
-		code = partiql_parameters(arena, &requests[i].parameters, &transaction->parameters[i], err);
+		code = partiql_check_parameters(&requests[i].parameters, false, err);
 	for (size_t i = 0; i < transaction->n && !code; i++) {
 		struct err *own = &transaction->reasons[i];
 		struct partiql_statement *statement = &transaction->statements[i];
 
 		*own = err_in(arena);
+		code = check_depth(transaction, i, err);
+		if (!code)
+			code = partiql_parameters(arena, &requests[i].parameters, &transaction->parameters[i], err);
+		if (code)
+			break;
 		own->code = partiql_parse(transaction->call, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
 		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
 			return in_statement(transaction, i, own, err);

@@ -17,6 +17,15 @@ enum code partiql_parameters(struct arena *arena, const struct parameter_list *l
 	return OK;
 }
 
+enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].code != OK && list->v[i].is_deep == is_deep)
+			return err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
+	}
+	return OK;
+}
+
 static const struct node *both(struct arena *arena, enum node_kind kind, const struct node *a, const struct node *b)
 {
 	return a && b ? node_new(arena, kind, 2, (const struct node *const[]){a, b}) : a ? a : b;
