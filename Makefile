@@ -4,7 +4,8 @@ is_silent := $(findstring s,$(filter-out ---%,$(firstword -$(MAKEFLAGS))))
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 ifeq ($(or $(filter-out all core storage protocol server programs build/%,$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,build)),)
 # Goals that only build. The others may install what is missing first, and run what prints while it runs: they start these.
-ifeq ($(findstring jobserver,$(MAKEFLAGS)),)
+# Not where -j was given, here or to the make that started this one: its flags are in the environment while this file is read.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS")),)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 endif
 MAKEFLAGS += $(if $(filter output-sync,$(.FEATURES)),-Oline)
