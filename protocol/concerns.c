@@ -33,6 +33,7 @@ unsigned concerns_of(const struct update_table_input *input)
 		enum concern concern;
 	} of_parameters[] = {
 		{input->replica_updates.n > 0, CONCERN_REPLICAS},
+		{input->global_table_settings_replication_mode, CONCERN_REPLICATION_MODE},
 		{input->sse_specification, CONCERN_ENCRYPTION},
 		{str_is_set(input->table_class), CONCERN_CLASS},
 		{input->deletion_protection_enabled.is_set, CONCERN_PROTECTION},

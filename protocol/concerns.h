@@ -21,6 +21,7 @@ enum concern {
 	CONCERN_INDEX_DELETE = 1 << 11,
 	CONCERN_INDEX_UPDATE = 1 << 12,
 	CONCERN_ALL = (1 << 13) - 1,
+	CONCERN_REPLICATION_MODE = 1 << 13, /* GlobalTableSettingsReplicationMode; refused beside none that is known */
 };
 
 /* The set of them. A structure of throughput without a member is none: AWS drops it. */

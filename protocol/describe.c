@@ -281,6 +281,8 @@ static void write_settings(struct json_out *out, const struct table *table, enum
 		}
 		json_out_close(out, '}');
 	}
+	if (str_is_set(table->replication_mode))
+		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->replication_mode);
 	json_out_field_boolean(out, "DeletionProtectionEnabled", table->is_deletion_protected);
 	write_on_demand(out, &table->on_demand);
 	if (status == STATUS_CREATING ? table->warm.is_set : status != STATUS_DELETING)

@@ -60,6 +60,7 @@
 #define MSG_CONSTRAINTS ERR_VALIDATION, "%u validation error%s detected: " STR_FMT
 #define MSG_CONSTRAINT_BARE ERR_VALIDATION, STR_FMT
 #define TEXT_PARAMETER_REQUIRED "The parameter '" STR_FMT "' is required but was not present in the request"
+#define TEXT_INDEX_NAME_LENGTH "IndexName must be at least 3 characters long and at most 255 characters long"
 #define TEXT_RETURN_VALUES /* so spelled by AWS */                                                                      \
 	"Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 #define TEXT_RETURN_VALUES_OLD "ReturnValues can only be ALL_OLD or NONE"

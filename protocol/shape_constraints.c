@@ -212,6 +212,11 @@ static bool is_of_items(const struct walk *walk)
 	return false;
 }
 
+static bool is_insights(const struct walk *walk)
+{
+	return walk->input == &shape_update_contributor_insights_input || walk->input == &shape_describe_contributor_insights_input;
+}
+
 /* AWS: of the names of tables and indexes the operations on tables, and transactions, tell the length before the letters, an empty one too. */
 static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
 {
@@ -246,6 +251,12 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 {
 	if (shape->pattern && strncmp(shape->pattern, ARN_OR, sizeof(ARN_OR) - 1) == 0) {
 		check_table(walk, shape, place, text);
+		return;
+	}
+	if (is_insights(walk) && strcmp(shape->name, "IndexName") == 0 && utf8_utf16_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
+		static const struct rule rule = {.stage = STAGE_FIRST, .wording = WORDS_BARE};
+
+		tell(walk, &rule, STR(TEXT_INDEX_NAME_LENGTH));
 		return;
 	}
 	if (walk->is_older && strcmp(shape->name, "IndexName") == 0) {

@@ -124,6 +124,26 @@
 #define MSG_STREAM_ON ERR_VALIDATION, "Table already has an enabled stream: TableName: " STR_FMT
 #define MSG_STREAM_OFF ERR_VALIDATION, "Table has no stream to disable: TableName: " STR_FMT
 #define MSG_FEATURE_ABSENT ERR_VALIDATION, "%s is not supported by this server"
+#define MSG_REPLICA_NO_ACTION ERR_VALIDATION, "%s", "There are no actions specified in the Replica Update Action of the request."
+#define MSG_REPLICA_KINDS ERR_VALIDATION, "%s", "Update table operation with more than one type of replica actions not allowed."
+#define MSG_REPLICA_MANY ERR_VALIDATION, "%s", "Update table operation with more than one create or delete replica actions not allowed"
+#define MSG_REPLICA_REGION_ABSENT ERR_VALIDATION, "%s", "One or more parameter values were invalid"
+#define MSG_REPLICA_LOCAL                                                                                              \
+	ERR_VALIDATION, "%s", "Cannot add or delete the local region through ReplicaUpdates. Use CreateTable, DeleteTable, " \
+			      "or UpdateTable as required."
+#define MSG_REPLICA_REGION                                                                                                \
+	ERR_VALIDATION, "Region " STR_FMT " is not supported. The latest version of global tables are only supported in the " \
+			"following regions: %s"
+#define MSG_REPLICA_ABSENT                                                                                                          \
+	ERR_VALIDATION, "Update global table operation failed because one or more replicas were not part of the global table. Please " \
+			"retry the request without these replicas: [" STR_FMT "]."
+#define MSG_REPLICA_WITNESS \
+	ERR_VALIDATION, "%s", "MultiRegionConsistency must be set as STRONG when GlobalTableWitnessUpdates parameter is present."
+#define MSG_REPLICA_CONSISTENCY \
+	ERR_VALIDATION, "%s", "Only Replica Create actions are supported when MultiRegionConsistency parameter is provided."
+#define MSG_REPLICA_MODE                                                                                                       \
+	ERR_VALIDATION, "%s", "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: " \
+			      "Only ENABLED and DISABLED settings replication are supported for a Regional Table."
 #define MSG_UPDATE_NOTHING                                                                                                    \
 	ERR_VALIDATION, "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                           \
 			"GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, "     \

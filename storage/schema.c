@@ -186,6 +186,7 @@ struct table *table_clone(const struct table *table)
 	copy->stream_label = str_copy(arena, table->stream_label);
 	copy->table_class = str_copy(arena, table->table_class);
 	copy->sse_key = str_copy(arena, table->sse_key);
+	copy->replication_mode = str_copy(arena, table->replication_mode);
 	copy->policy.text = str_copy(arena, table->policy.text);
 	copy->stream_policy.text = str_copy(arena, table->stream_policy.text);
 	copy->ttl_attribute = str_copy(arena, table->ttl_attribute);

@@ -224,6 +224,7 @@ struct table {
 	struct stream_state *stream_state;
 	struct str table_class;     /* "STANDARD", "STANDARD_INFREQUENT_ACCESS"; absent: not asked for */
 	int64_t class_changed_ms;   /* when UpdateTable last changed it; 0: never */
+	struct str replication_mode; /* GlobalTableSettingsReplicationMode; absent: not asked for */
 	bool is_deletion_protected;
 	bool sse_enabled;
 	struct str sse_key;         /* KMSMasterKeyArn, or absent */

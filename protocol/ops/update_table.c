@@ -2,6 +2,7 @@
 #include "protocol/describe.h"
 #include "protocol/encryption_rules.h"
 #include "protocol/index_rules.h"
+#include "protocol/replica_rules.h"
 #include "protocol/table_messages.h"
 #include "protocol/table_rules.h"
 #include "protocol/throughput_rules.h"
@@ -17,11 +18,9 @@
 	 CONCERN_INDEX_DELETE)
 
 /* The request alone, before the table is looked up. */
-static enum code check_request(const struct update_table_input *input, unsigned concerns, struct err *err)
+static enum code check_request(const struct ns *ns, const struct update_table_input *input, unsigned concerns, struct err *err)
 {
-	bool is_global = input->replica_updates.v || input->global_table_witness_updates.v || input->global_table_settings_replication_mode;
-
-	if (!concerns && !is_global && !input->warm_throughput && !input->on_demand_throughput && !input->vector_index_updates.v)
+	if (!concerns && !input->warm_throughput && !input->on_demand_throughput && !input->vector_index_updates.v)
 		return err_set(err, MSG_UPDATE_NOTHING, input->multi_region_consistency ? "" : "MultiRegionConsistency, ");
 	enum code code = index_rules_request(input, err);
 	if (code == OK)
@@ -30,9 +29,7 @@ static enum code check_request(const struct update_table_input *input, unsigned 
 		code = encryption_rules_check(input->sse_specification, err);
 	if (code == OK)
 		code = table_rules_class(input->table_class, err);
-	if (code == OK && (is_global || input->multi_region_consistency))
-		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
-	return code;
+	return code == OK ? replica_rules_check(ns, input, err) : code;
 }
 
 static enum code change_billing(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
@@ -99,6 +96,8 @@ static enum code change(struct table *table, const struct update_table_input *in
 	change_class(table, input->table_class, now_ms);
 	if (input->deletion_protection_enabled.is_set)
 		table->is_deletion_protected = input->deletion_protection_enabled.value;
+	if (input->global_table_settings_replication_mode)
+		table->replication_mode = replica_rules_mode(input->global_table_settings_replication_mode);
 	table_rules_prune(table);
 	return OK;
 }
@@ -193,12 +192,14 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 {
 	const unsigned concerns = concerns_of(input);
 	struct table *table, *next;
-	enum code code = check_request(input, concerns, err);
+	enum code code = check_request(&call->ns, input, concerns, err);
 
 	if (code == OK)
 		code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
 	if (code == OK && !concerns)
 		return err_set(err, MSG_UPDATE_FAILURE); /* throughput without members is all there is */
+	if (code == OK)
+		code = replica_rules_table(input, err);
 	if (code == OK)
 		code = index_rules_state(table, input, err);
 	if (code == OK)

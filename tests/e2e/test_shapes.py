@@ -21,6 +21,7 @@ MEANT = {
     ("CreateTableInput.KeySchema", "required"): "the same",
     ("CreateTableInput.TableThroughputMode", "unknown"): "measured over raw signed JSON on 21 August 2026, newer than the model",
     ("UpdateTableInput.TableThroughputMode", "unknown"): "the same",
+    ("CreateReplicationGroupMemberAction.RegionName", "required"): RULE,
     ("KMSMasterKeyId", "limits"): "recorded answer of 9 October 2026: at least one character",
     ("TableClass", "enum"): RULE,
     ("KeyList", "limits"): RULE,

@@ -25,6 +25,7 @@ static struct table *full_table(void)
 	table->streams[1] = (struct stream){.label = STR("b"), .number = 2, .tags = {1, ARENA_ARRAY(table->arena, struct tag, 1)}};
 	table->streams[1].tags.v[0] = (struct tag){STR("k"), STR("v")};
 	table->table_class = STR("STANDARD_INFREQUENT_ACCESS");
+	table->replication_mode = STR("ENABLED");
 	table->is_deletion_protected = true;
 	table->sse_enabled = true;
 	table->sse_key = STR("arn:aws:kms:x");
@@ -78,6 +79,7 @@ static void check_full(struct arena *arena, const struct table *table)
 	CHECK(table->is_deletion_protected && table->sse_enabled);
 	CHECK_STR(table->policy.text, "{}");
 	CHECK_INT(table->policy.revision, 1700000000456);
+	CHECK_STR(table->replication_mode, "ENABLED");
 	CHECK_INT(table->stream_count, 2);
 	CHECK_INT(table->streams[0].disabled_ms, 14);
 	CHECK_INT(table->streams[0].tags.n, 0);
