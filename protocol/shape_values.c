@@ -185,14 +185,15 @@ static size_t sort_read(struct walk *walk, enum type type, struct member *member
 	return repeat;
 }
 
-static void add_element(struct walk *walk, struct buf *list, enum type type, struct str element)
+static void add_element(const struct walk *walk, struct json_out *list, enum type type, struct str element)
 {
-	struct json_out quoted = json_out_in(walk->arena);
-
-	if (list->n > 0)
-		buf_add_str(list, type == TYPE_BS && !walk->is_older ? STR(",") : STR(", "));
-	json_out_string(&quoted, element);
-	buf_add_str(list, walk->is_older ? element : json_out_str(&quoted));
+	if (list->buf.n > 0)
+		buf_add_str(&list->buf, type == TYPE_BS && !walk->is_older ? STR(",") : STR(", "));
+	list->needs_comma = false;
+	if (walk->is_older)
+		buf_add_str(&list->buf, element);
+	else
+		json_out_string(list, element);
 }
 
 /*
@@ -204,7 +205,7 @@ static struct str duplicates_list(struct walk *walk, enum type type, const struc
 	size_t n = 0, first = 0;
 	struct str *texts = ARENA_ARRAY(walk->arena, struct str, json_count(json));
 	struct member *members = ARENA_ARRAY(walk->arena, struct member, json_count(json));
-	struct buf list = buf_in(walk->arena);
+	struct json_out list = json_out_in(walk->arena);
 
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		if (json_type(child) == JSON_STRING)
@@ -218,7 +219,7 @@ static struct str duplicates_list(struct walk *walk, enum type type, const struc
 	}
 	for (size_t i = first; i < n; i++)
 		add_element(walk, &list, type, texts[i]);
-	return buf_str(&list);
+	return json_out_str(&list);
 }
 
 static void duplicates_error(struct walk *walk, enum type type, const struct json *json)
