@@ -1,6 +1,7 @@
 #include "protocol/expressions.h"
 
 #include "protocol/item_messages.h"
+#include "protocol/legacy.h"
 
 #define PLACEHOLDER_SIZE_MAX 255
 
@@ -146,6 +147,8 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		code = check_names(request->names, err);
 	if (!code && request->values)
 		code = check_values(request->values, err);
+	if (!code && !call->is_older)
+		code = legacy_operator(request->conditional_operator, request->condition_count, err);
 	if (!code)
 		code = request->action ? call_check_action(request->action, false, err) : call_check_values(call, err);
 	return code;

@@ -29,6 +29,9 @@ struct expression_request {
 	const struct value *values;                        /* NULL: not given */
 	/* In the order that AWS lists them; the first without a name ends the list. */
 	struct legacy_parameter legacy[EXPRESSION_LEGACY_MAX];
+	/* ConditionalOperator as given, and how many conditions it joins: the newer layer looks at it before it looks at values. */
+	int conditional_operator;
+	size_t condition_count;
 	/*
 	 * Of a transaction's action: the errors of its values, told in place of the call's. Its names and values may come without any expression;
 	 * nobody looks at them then. AWS: us-east-1 as recorded in October 2026.

@@ -19,7 +19,7 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 enum code legacy_filter(struct arena *arena, const struct filter_condition_map *filter, int conditional_operator,
 			const struct node **out, struct err *err) WARN_UNUSED;
 
-/* Whether ConditionalOperator, as given, joins so many conditions: a Query asks before it looks at them. */
+/* Whether ConditionalOperator, as given, joins so many conditions. */
 enum code legacy_operator(int conditional_operator, size_t conditions, struct err *err) WARN_UNUSED;
 
 enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out,

@@ -15,6 +15,8 @@ static enum code parse(struct call *call, const struct put_item_input *input, st
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
 		.legacy = {{"Expected", input->expected.v != NULL}, {"ConditionalOperator", input->conditional_operator != 0}},
+		.conditional_operator = input->conditional_operator,
+		.condition_count = input->expected.n,
 	};
 	const struct node *expected = NULL;
 	enum code code = rules_return_values(input->return_values, err);

@@ -22,11 +22,11 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 			   {"ConditionalOperator", input->conditional_operator != 0},
 			   /* AWS lets KeyConditions stand beside a FilterExpression. */
 			   {"KeyConditions", input->key_conditions.v && str_is_set(input->key_condition_expression)}},
+		.conditional_operator = input->conditional_operator,
+		.condition_count = input->query_filter.n,
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
-		code = legacy_operator(input->conditional_operator, input->query_filter.n, err);
 	if (!code)
 		code = call_check_late(call, err);
 	if (!code)

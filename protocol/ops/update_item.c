@@ -21,6 +21,8 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 		.legacy = {{"AttributeUpdates", input->attribute_updates.v != NULL},
 			   {"Expected", input->expected.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0}},
+		.conditional_operator = input->conditional_operator,
+		.condition_count = input->expected.n,
 	};
 	const struct node *expected = NULL;
 	struct update *updates = NULL;
