@@ -1,4 +1,6 @@
 #include "protocol/policy_rules.h"
+#include "protocol/table_rules.h"
+#include "protocol/timing/timing.h"
 
 /* AWS: the same policy again, however it is written, changes nothing and has the same revision. */
 enum code op_put_resource_policy(struct call *call, const struct put_resource_policy_input *input, struct err *err)
@@ -18,6 +20,8 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 	int64_t revision = policy_rules_of(table, is_stream)->revision;
 	if (!str_is_set(policy_rules_of(table, is_stream)->text) || !str_eq(policy_rules_of(table, is_stream)->text, text))
 		code = policy_rules_change(call, table, is_stream, text, &revision, err);
+	else if (!timing_policy_repeats(call, table))
+		code = table_rules_changeable(table, err);
 	json_out_open(out, '{');
 	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)revision));
 	json_out_close(out, '}');

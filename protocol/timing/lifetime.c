@@ -63,6 +63,24 @@ bool timing_accepts_still(const struct call *call, const struct table *table)
 	return timing_is_on(call) && table->status == STATUS_DELETING && !is_past_deletion(call, table, TIMING_DELETE_ACCEPTS);
 }
 
+bool timing_tags_repeat(const struct call *call, const struct table *table, const struct tag_list *tags)
+{
+	size_t found = 0;
+
+	if (!timing_is_on(call) || table->status != STATUS_DELETING || is_past_deletion(call, table, TIMING_TAGS_LEAVE))
+		return false;
+	for (size_t i = 0; i < tags->n; i++) {
+		for (size_t k = 0; k < table->tags.n; k++)
+			found += str_eq(tags->v[i].key, table->tags.v[k].key) && str_eq(tags->v[i].value, table->tags.v[k].value);
+	}
+	return found == tags->n;
+}
+
+bool timing_policy_repeats(const struct call *call, const struct table *table)
+{
+	return !timing_is_on(call) || !is_past_deletion(call, table, TIMING_POLICY_CLOSE);
+}
+
 bool timing_knows_index(const struct call *call, const struct table *table, struct str index_name)
 {
 	const struct moment *moment = timing_is_on(call) && str_is_set(index_name) ? timing_last(table, TIMING_INDEX_CREATE, index_name) : NULL;

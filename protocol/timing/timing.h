@@ -36,6 +36,9 @@ enum code timing_table(struct call *call, struct str name_or_arn, enum timing_ba
 bool timing_tags_know(const struct call *call, const struct table *table, bool is_change);
 /* Whether a table that is being deleted still takes settings, which have no effect. */
 bool timing_accepts_still(const struct call *call, const struct table *table);
+/* Whether a table that is being deleted still takes tags that it has, or the policy that it has. */
+bool timing_tags_repeat(const struct call *call, const struct table *table, const struct tag_list *tags);
+bool timing_policy_repeats(const struct call *call, const struct table *table);
 /* Whether insights know the index: not so just after UpdateTable created it. */
 bool timing_knows_index(const struct call *call, const struct table *table, struct str index_name);
 /* Whether recovery can be switched on, and whether backups are shown as ENABLED. */

@@ -187,6 +187,10 @@ def a_table_is_deleted():
     client, arn, old = cloud.client, cloud.arn(), None
     cloud.create(Tags=[{"Key": "a", "Value": "b"}])
     old = cloud.see()["TableId"]
+    policy = lambda effect: {"ResourceArn": arn, "Policy": json.dumps({"Version": "2012-10-17", "Statement": [
+        {"Effect": effect, "Principal": {"AWS": ACCOUNT}, "Action": "dynamodb:GetItem", "Resource": arn}]})}
+    client.put_resource_policy(**policy("Allow"))
+    cloud.wait(15)
     assert client.delete_table(TableName="tab")["TableDescription"]["TableStatus"] == "DELETING"
     deleted = IN_USE + "Table is being deleted: tab"
     for call, more in ((client.delete_table, {}), (client.update_table, {"BillingMode": "PAY_PER_REQUEST"})):
@@ -198,6 +202,9 @@ def a_table_is_deleted():
         "Cannot describe time to live while table is in DELETING state: Current table state is DELETING"
     tag = {"ResourceArn": arn, "Tags": [{"Key": "k", "Value": "v"}]}
     assert raises("ResourceInUseException", client.tag_resource, **tag) == deleted
+    client.tag_resource(ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}])  # what is there already
+    assert raises("ResourceInUseException", client.put_resource_policy, **policy("Deny")) == deleted
+    client.put_resource_policy(**policy("Allow"))
     assert len(client.list_tags_of_resource(ResourceArn=arn)["Tags"]) == 1
     recovery = {"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
     client.update_continuous_backups(**recovery)
@@ -212,6 +219,7 @@ def a_table_is_deleted():
     raises("ResourceNotFoundException", client.list_tags_of_resource, ResourceArn=arn)
     cloud.refused(0.4, "ResourceInUseException", deleted, client.tag_resource, **tag)
     raises("ResourceNotFoundException", client.tag_resource, **tag)
+    assert raises("ResourceInUseException", client.put_resource_policy, **policy("Allow")) == deleted
     cloud.lasts(3.5, cloud.status, "DELETING", None)
     assert client.list_tables()["TableNames"] == []
     cloud.create()
