@@ -104,7 +104,7 @@ enum code partiql_write_error(const struct partiql_statement *statement, struct 
 
 /* The values of Parameters; the first that cannot be read gives its error. */
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err) WARN_UNUSED;
-/* The first of them that is nested too deeply, or that has any other error: AWS tells a transaction's in two steps. */
+/* The error of the first of them that has one, if that is its depth, or if it is any other: AWS tells a transaction's in two steps. */
 enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err) WARN_UNUSED;
 
 #endif

@@ -20,8 +20,8 @@ enum code partiql_parameters(struct arena *arena, const struct parameter_list *l
 enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i].code != OK && list->v[i].is_deep == is_deep)
-			return err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
+		if (list->v[i].code != OK)
+			return list->v[i].is_deep == is_deep ? err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message)) : OK;
 	}
 	return OK;
 }
