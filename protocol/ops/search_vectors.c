@@ -146,6 +146,8 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 	};
 	enum code code = read_vector(call->arena, &input->search_vector, query, err);
 
+	if (code == OK) /* AWS: before whether an expression uses them */
+		code = call_check_values(call, err);
 	if (code == OK)
 		code = expressions_check(call, &request, err);
 	if (code == OK)
