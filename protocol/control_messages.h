@@ -20,6 +20,7 @@
 #define KINESIS_STATE "Table is not in a valid state to enable Kinesis Streaming Destination: "
 #define MSG_KINESIS_ENABLED \
 	ERR_VALIDATION, "%s", KINESIS_STATE "EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED to perform ENABLE operation."
+#define MSG_KINESIS_DISABLE_WITH ERR_VALIDATION, "%s", "Stream cannot be disabled using EnableKinesisStreamingConfiguration parameters"
 #define MSG_KINESIS_DISABLED ERR_VALIDATION, "%s", KINESIS_STATE "KinesisStreamingDestination must be ACTIVE to perform DISABLE operation."
 #define MSG_KINESIS_ABSENT \
 	ERR_VALIDATION, KINESIS_STATE "No streaming destination with streamArn: " STR_FMT " found for table with tableName: " STR_FMT
@@ -55,6 +56,9 @@
 #define MSG_POLICY_STREAM ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Stream: " STR_FMT " not found for Table: " STR_FMT
 #define MSG_POLICY_SIZE ERR_VALIDATION, POLICY_INVALID "Maximum policy size of %d bytes exceeded"
 #define MSG_POLICY_DOCUMENT ERR_VALIDATION, POLICY_INVALID "Invalid policy document: %s"
+#define MSG_POLICY_ACTIONS ERR_VALIDATION, POLICY_INVALID "Invalid policy document: The following action names are invalid: " STR_FMT
+#define MSG_POLICY_RESOURCE \
+	ERR_VALIDATION, POLICY_INVALID "Invalid policy document: The relative-id \"" STR_FMT "\" is invalid for ARN \"" STR_FMT "\""
 #define MSG_POLICY_SYNTAX ERR_VALIDATION, POLICY_INVALID "Invalid policy document: Syntax error at position (1,%zu)"
 #define MSG_POLICY_PRINCIPAL ERR_VALIDATION, "%s", POLICY_INVALID "Invalid principal in policy document."
 #define MSG_POLICY_UNBOUNDED                                                                                                        \

@@ -7,6 +7,7 @@
 #include "protocol/control_messages.h"
 #include "protocol/json.h"
 #include "protocol/messages.h"
+#include "protocol/policy_scope.h"
 #include "protocol/table_rules.h"
 #include "protocol/timing/timing.h"
 
@@ -205,7 +206,7 @@ static bool has_action(struct arena *arena, const struct json *actions, const ch
 	return false;
 }
 
-static enum code check_statement(struct call *call, const struct json *statement, size_t length, bool may_lock_out, struct err *err)
+static enum code check_statement(struct call *call, const struct json *statement, size_t length, const struct policy_terms *terms, struct err *err)
 {
 	const struct json *principal;
 
@@ -224,10 +225,13 @@ static enum code check_statement(struct call *call, const struct json *statement
 		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Action");
 	if (!json_member(statement, "Resource") && !json_member(statement, "NotResource"))
 		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Resource");
+	enum code code = policy_scope_check(call->arena, statement, terms->is_stream, err);
+	if (code != OK)
+		return code;
 	bool is_for_all = is_everyone(call->arena, principal) && !json_member(statement, "Condition");
 	if (is_for_all && is_effect(call->arena, statement, "Allow"))
 		return err_set(err, MSG_POLICY_UNBOUNDED);
-	if (is_for_all && !may_lock_out && has_action(call->arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
+	if (is_for_all && !terms->may_lock_out && has_action(call->arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
 		return err_set(err, MSG_POLICY_LOCKOUT);
 	return OK;
 }
@@ -248,18 +252,19 @@ static enum code check_ids(struct arena *arena, const struct json *statements, s
 }
 
 /* The statements, of which one may stand without a list. */
-static enum code check_statements(struct call *call, const struct json *statements, size_t length, bool may_lock_out, struct err *err)
+static enum code check_statements(struct call *call, const struct json *statements, size_t length, const struct policy_terms *terms,
+			      struct err *err)
 {
 	enum code code = OK;
 
 	if (!statements || (json_type(statements) != JSON_ARRAY && json_type(statements) != JSON_OBJECT))
 		return err_set(err, MSG_POLICY_SYNTAX, length + 1);
 	if (json_type(statements) == JSON_OBJECT)
-		return check_statement(call, statements, length, may_lock_out, err);
+		return check_statement(call, statements, length, terms, err);
 	if (json_count(statements) == 0)
 		return err_set(err, MSG_POLICY_DOCUMENT, "Could not parse the policy: Statement is empty!");
 	for (const struct json *one = json_first(statements); one && code == OK; one = json_next(one))
-		code = check_statement(call, one, length, may_lock_out, err);
+		code = check_statement(call, one, length, terms, err);
 	return code == OK ? check_ids(call->arena, statements, err) : code;
 }
 
@@ -280,7 +285,8 @@ static enum code parse(struct call *call, struct str text, const struct json **r
 	return json_type(*root) == JSON_OBJECT ? OK : err_set(err, MSG_POLICY_DOCUMENT, "This policy contains invalid Json");
 }
 
-enum code policy_rules_document(struct call *call, struct str text, bool may_lock_out, struct str *canonical, struct err *err)
+enum code policy_rules_document(struct call *call, struct str text, const struct policy_terms *terms, struct str *canonical,
+				struct err *err)
 {
 	struct json_out out = json_out_in(call->arena);
 	const struct json *root, *statements, *head;
@@ -289,7 +295,7 @@ enum code policy_rules_document(struct call *call, struct str text, bool may_loc
 	if (code != OK)
 		return code;
 	statements = json_member(root, "Statement");
-	code = check_statements(call, statements, text.n, may_lock_out, err);
+	code = check_statements(call, statements, text.n, terms, err);
 	if (code != OK)
 		return code;
 	json_out_open(&out, '{');

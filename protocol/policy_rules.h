@@ -16,12 +16,17 @@
  */
 enum code policy_rules_table(struct call *call, struct str arn, struct table **table, bool *is_stream, struct err *err) WARN_UNUSED;
 
+struct policy_terms {
+	bool is_stream;    /* it is a stream's, not a table's */
+	bool may_lock_out; /* it may deny its own change to everyone */
+};
+
 /*
  * Checks the document and gives its canonical form (in the call's arena): no white space, members in a fixed order, lists of one as the
- * one, accounts as the ARNs of their roots. Two documents with one form are the same policy. `may_lock_out` allows one that denies its
- * own change to everyone.
+ * one, accounts as the ARNs of their roots. Two documents with one form are the same policy.
  */
-enum code policy_rules_document(struct call *call, struct str text, bool may_lock_out, struct str *canonical, struct err *err) WARN_UNUSED;
+enum code policy_rules_document(struct call *call, struct str text, const struct policy_terms *terms, struct str *canonical,
+				struct err *err) WARN_UNUSED;
 
 /* Whether the policy has the revision that a request expects ("NO_POLICY": that there is none; absent: any). */
 enum code policy_rules_revision(const struct table *table, const struct policy *policy, struct str expected, struct err *err) WARN_UNUSED;

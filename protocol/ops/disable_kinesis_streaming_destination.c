@@ -10,6 +10,8 @@ enum code op_disable_kinesis_streaming_destination(struct call *call, const stru
 	struct table *table;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 
+	if (code == OK && input->enable_kinesis_streaming_configuration)
+		return err_set(err, MSG_KINESIS_DISABLE_WITH);
 	if (code != OK)
 		return code;
 	current = destination_find(table, input->stream_arn);

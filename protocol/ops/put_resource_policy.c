@@ -8,11 +8,12 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 	struct json_out *out = &call->out;
 	struct table *table;
 	struct str text;
-	bool is_stream;
+	bool is_stream = false;
 	enum code code = policy_rules_table(call, input->resource_arn, &table, &is_stream, err);
 
+	struct policy_terms terms = {.is_stream = is_stream, .may_lock_out = opt_is_true(input->confirm_remove_self_resource_access)};
 	if (code == OK)
-		code = policy_rules_document(call, input->policy, opt_is_true(input->confirm_remove_self_resource_access), &text, err);
+		code = policy_rules_document(call, input->policy, &terms, &text, err);
 	if (code == OK)
 		code = policy_rules_revision(table, policy_rules_of(table, is_stream), input->expected_revision_id, err);
 	if (code != OK)
