@@ -231,6 +231,18 @@ struct str item_key_in_index(struct arena *arena, const struct table *table, con
 	return is_in_index(index, item) ? item_key_of_row(arena, table, index, item) : STR_ABSENT;
 }
 
+bool item_key_is_kept(const struct index *index, const struct value *before, const struct value *after)
+{
+	for (unsigned i = 0; i < key_schema_count(&index->keys); i++) {
+		const struct value *one = value_member(before, index->keys.attributes[i].name);
+		const struct value *other = value_member(after, index->keys.attributes[i].name);
+
+		if (!one || !other || !value_equal(one, other))
+			return false;
+	}
+	return true;
+}
+
 struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image)
 {
 	struct buf buf = buf_in(arena);

@@ -36,6 +36,9 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
  */
 struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
 
+/* Whether two versions of an item that is in the index have one row key there: the index's key attributes have the same values. */
+bool item_key_is_kept(const struct index *index, const struct value *before, const struct value *after);
+
 /* The image stored in an index: the projected attributes; for PROJECT_ALL the item's own image. */
 struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image);
 
