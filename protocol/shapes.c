@@ -93,15 +93,18 @@ static enum code bind_integer(struct walk *walk, const struct shape *shape, cons
 	return OK;
 }
 
-/* Unix time in seconds with a fraction, kept in milliseconds. */
+/*
+ * Unix time in seconds with a fraction, kept in whole milliseconds: what a microsecond's clock tells as now must not be later than this
+ * one's. A thousandth of one is what the fraction may have lost on its way.
+ */
 static enum code bind_timestamp(struct walk *walk, const struct json *json, struct opt_int *out)
 {
 	double bound = 9007199254740992.0;
 
 	if (json_type(json) != JSON_NUMBER)
 		return shape_scalar_error(walk, json, "Date");
-	double ms = json_number(json) * 1000;
-	*out = (struct opt_int){true, ms > bound ? (int64_t)bound : ms < -bound ? (int64_t)-bound : (int64_t)(ms + (ms < 0 ? -0.5 : 0.5))};
+	double ms = json_number(json) * 1000 + 0.001;
+	*out = (struct opt_int){true, ms > bound ? (int64_t)bound : ms < -bound ? (int64_t)-bound : (int64_t)ms - (ms < (double)(int64_t)ms)};
 	return OK;
 }
 

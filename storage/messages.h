@@ -60,6 +60,8 @@
 	ERR_VALIDATION, "One or more parameter values were invalid: Condition parameter type does not match schema type"
 
 #define MSG_START_KEY_INVALID ERR_VALIDATION, "The provided starting key is invalid"
+#define MSG_START_KEY_SCHEMA \
+	ERR_VALIDATION, "The provided starting key is invalid: The provided key element does not match the schema"
 #define MSG_START_KEY_ALONE ERR_VALIDATION, "The provided exclusive start key is invalid"
 #define MSG_START_KEY_ONE_ROW ERR_VALIDATION, "The query can return at most one row and cannot be restarted"
 #define MSG_START_KEY_EMPTY                                                                                                     \

@@ -225,52 +225,66 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	return OK;
 }
 
-/* Exactly the key attributes of the table and the index, of their types. */
-static bool is_start_key_shape(const struct table *table, const struct index *index, const struct value *start_key)
+static bool is_key_of(const struct key_schema *keys, struct str name)
 {
-	struct str seen[2 * KEY_ATTRIBUTES_MAX];
-	const struct key_schema *schemas[] = {&table->keys, index ? &index->keys : &table->keys};
-	size_t n = 0;
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		if (str_eq(keys->attributes[i].name, name))
+			return true;
+	return false;
+}
 
-	for (unsigned s = 0; s < (index ? 2u : 1u); s++) {
-		for (unsigned i = 0; i < key_schema_count(schemas[s]); i++) {
-			const struct key_attribute *attribute = &schemas[s]->attributes[i];
-			const struct value *value = value_member(start_key, attribute->name);
-			bool is_known = false;
+/* How many attributes a start key has: the keys of the table, and those of the index that are not among them. */
+static unsigned start_key_count(const struct table *table, const struct index *index)
+{
+	unsigned n = key_schema_count(&table->keys);
 
-			if (!value || value->type != attribute->type)
-				return false;
-			for (size_t k = 0; k < n && !is_known; k++)
-				is_known = str_eq(seen[k], attribute->name);
-			if (!is_known)
-				seen[n++] = attribute->name;
-		}
+	for (unsigned i = 0; index && i < key_schema_count(&index->keys); i++)
+		n += !is_key_of(&table->keys, index->keys.attributes[i].name);
+	return n;
+}
+
+/* Whether the start key has the keys, of their types. */
+static bool has_keys(const struct key_schema *keys, const struct value *start_key)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		const struct value *value = value_member(start_key, keys->attributes[i].name);
+
+		if (!value || value->type != keys->attributes[i].type)
+			return false;
 	}
-	return start_key->n == n;
+	return true;
 }
 
-/* The index that AWS tells of where a Scan's start key is of a wrong type: the one scanned, or else the first global one, or the first. */
-static const struct index *index_told(const struct table *table, const struct index *index)
+enum code read_check_index_keys(const struct read_page *page, const struct value *start_key, struct err *err)
 {
-	for (size_t i = 0; !index && i < table->index_count; i++)
-		index = table->indexes[i].is_local ? NULL : &table->indexes[i];
-	return index || table->index_count == 0 ? index : &table->indexes[0];
-}
+	const struct index *index = page->index;
 
-/* A Scan of a table with indexes looks at every attribute that is defined, whether a key of what is scanned or not. */
-static enum code check_start_types(const struct read_page *page, const struct value *start_key, struct err *err)
-{
-	const struct index *told = page->keys ? NULL : index_told(page->table, page->index);
+	if (start_key->n != start_key_count(page->table, index))
+		return index ? err_set(err, MSG_START_KEY_INVALID) : err_set(err, MSG_START_KEY_SCHEMA);
+	for (unsigned i = 0; index && i < key_schema_count(&index->keys); i++) {
+		const struct value *value = value_member(start_key, index->keys.attributes[i].name);
 
-	for (size_t i = 0; told && i < page->table->definition_count; i++) {
-		const struct key_attribute *attribute = &page->table->definitions[i];
-		const struct value *value = value_member(start_key, attribute->name);
-
-		if (value && value->type != attribute->type)
-			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type), type_name(value->type),
-				       STR_ARG(told->name));
+		if (!value)
+			return err_set(err, MSG_START_KEY_INVALID);
+		if (value->type != index->keys.attributes[i].type)
+			return err_set(err, MSG_KEY_SCHEMA);
 	}
 	return OK;
+}
+
+/* Exactly the key attributes of the table and the index, of their types. */
+static enum code check_start_keys(const struct read_page *page, const struct value *start_key, struct err *err)
+{
+	const struct table *table = page->table;
+	const struct index *index = page->index;
+
+	if (page->keys) {
+		bool is_right = start_key->n == start_key_count(table, index) && has_keys(&table->keys, start_key);
+
+		return is_right && (!index || has_keys(&index->keys, start_key)) ? OK : err_set(err, MSG_START_KEY_INVALID);
+	}
+	enum code code = read_check_index_keys(page, start_key, err);
+	return code != OK || has_keys(&table->keys, start_key) ? code : err_set(err, MSG_START_KEY_SCHEMA);
 }
 
 /* As for the keys of items, none may be empty. */
@@ -285,12 +299,9 @@ static enum code check_start_values(const struct read_page *page, const struct v
 
 		if (member->value.n > 0)
 			continue;
-		for (unsigned k = 0; k < key_schema_count(&table->keys); k++) {
-			if (str_eq(table->keys.attributes[k].name, member->name) && page->keys)
-				return err_set(err, MSG_KEY_EMPTY, kind, STR_ARG(member->name));
-			if (str_eq(table->keys.attributes[k].name, member->name))
-				return err_set(err, MSG_START_KEY_EMPTY, kind, STR_ARG(member->name));
-		}
+		if (is_key_of(&table->keys, member->name))
+			return page->keys ? err_set(err, MSG_KEY_EMPTY, kind, STR_ARG(member->name))
+					  : err_set(err, MSG_START_KEY_EMPTY, kind, STR_ARG(member->name));
 		return err_set(err, MSG_START_KEY_INDEX_EMPTY, kind, STR_ARG(index->name), STR_ARG(member->name));
 	}
 	return OK;
@@ -328,25 +339,26 @@ static enum code outside_error(struct arena *arena, const struct read_page *page
 		return err_set(err, MSG_START_KEY_RANGE);
 	if (!str_eq(page->keys->range.low, partition) || !str_eq(page->keys->range.high, key_after_prefix(arena, partition)))
 		return err_set(err, MSG_START_KEY_ONE_ROW);
-	return key_schema_count(&page->table->keys) == 1 && !page->index ? err_set(err, MSG_START_KEY_ALONE)
-									 : err_set(err, MSG_START_KEY_OUTSIDE);
+	return read_is_single(page) ? err_set(err, MSG_START_KEY_ALONE) : err_set(err, MSG_START_KEY_OUTSIDE);
+}
+
+bool read_is_single(const struct read_page *page)
+{
+	return page->keys && !page->index && key_schema_count(&page->table->keys) == 1;
 }
 
 enum code read_start_key(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str *row_key,
 			 struct err *err)
 {
 	struct store_range range = whole_range(arena, page);
+	enum code code = check_start_keys(page, start_key, err);
 
-	enum code code = check_start_types(page, start_key, err);
-
-	if (code == OK && !is_start_key_shape(page->table, page->index, start_key))
-		return err_set(err, MSG_START_KEY_INVALID);
 	if (code == OK)
 		code = check_start_values(page, start_key, err);
 	if (code != OK)
 		return code;
 	*row_key = item_key_of_row(arena, page->table, page->index, start_key);
-	if (is_within(&range, *row_key))
+	if (is_within(&range, *row_key) && !read_is_single(page))
 		return OK;
 	if (!page->keys)
 		return err_set(err, MSG_START_KEY_SEGMENT, page->segments, page->segment);

@@ -65,6 +65,12 @@ struct read_page {
 
 enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err) WARN_UNUSED;
 
+/* A Query of a table without sort key: it has one item at most, so there is nothing to go on with; any start key is refused. */
+bool read_is_single(const struct read_page *page);
+
+/* What AWS looks at in a Scan's start key before it does at Select: the number of its attributes and the keys of the index. */
+enum code read_check_index_keys(const struct read_page *page, const struct value *start_key, struct err *err) WARN_UNUSED;
+
 /*
  * The row key of an ExclusiveStartKey: exactly the key attributes of the table and of the index, of the right types, within the
  * partition asked for and the segment. ERR_VALIDATION with AWS's texts.

@@ -51,14 +51,16 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 		code = rules_not_vector(page.table, input->index_name, input->consistent_read, true, err);
 	if (!code)
 		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
-	if (!code)
-		code = rules_key_paths(page.table, &expressions, err);
+	if (!code && input->exclusive_start_key)
+		code = read_check_index_keys(&page, input->exclusive_start_key, err);
 	if (!code)
 		code = rules_select(input->select, page.index != NULL, page.projection, input->attributes_to_get.v != NULL, &page.select, err);
 	if (!code)
 		code = rules_select_index(call->arena, page.index, page.select, page.projection, err);
 	if (!code && input->exclusive_start_key)
 		code = read_start_key(call->arena, &page, input->exclusive_start_key, &page.start_after, err);
+	if (!code)
+		code = rules_key_paths(page.table, &expressions, err);
 	if (code)
 		return code;
 	return respond_page(call, &page, input->return_consumed_capacity, err);

@@ -57,12 +57,13 @@ static struct str column_name(struct arena *arena, const struct path *path)
 }
 
 /* A column is a document path: what else stands there is pointed at. */
-static enum code check_column(struct pq_lowering *lowering, const struct pq_expr *column)
+static enum code check_column(struct pq_lowering *lowering, const struct pq_expr *column, struct partiql_statement *out)
 {
 	if (column->kind == PQ_EXPR_PATH && column->args[column->n - 1]->kind == PQ_EXPR_STAR)
 		return err_set(lowering->err, MSG_PARTIQL_HIERARCHY);
 	if (partiql_is_path(column))
 		return OK;
+	out->is_column_wrong = true;
 	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT, STR_ARG(partiql_position(lowering->arena, column->at)));
 }
 
@@ -77,7 +78,7 @@ static enum code lower_columns(struct pq_lowering *lowering, const struct pq_sta
 	columns->paths = (struct projection){.n = n, .paths = ARENA_ARRAY(lowering->arena, const struct path *, n)};
 	columns->names = ARENA_ARRAY(lowering->arena, struct str, n);
 	for (size_t i = 0; i < n; i++) {
-		enum code code = check_column(lowering, in->columns.v[i]);
+		enum code code = check_column(lowering, in->columns.v[i], out);
 
 		if (code == OK)
 			code = partiql_lower_path(lowering, in->columns.v[i], &columns->paths.paths[i]);
@@ -254,8 +255,10 @@ enum code partiql_parse(struct call *call, struct str text, const struct value *
 	if (tree.parameters > parameter_count)
 		return err_set(err, MSG_PARTIQL_PARAMETERS);
 	const struct pq_expr *expr = tree.expr;
-	if (expr->kind == PQ_EXPR_STATEMENT)
-		return lower_statement(&lowering, expr->statement, out);
+	if (expr->kind == PQ_EXPR_STATEMENT) {
+		code = lower_statement(&lowering, expr->statement, out);
+		return out->is_column_wrong && str_is_set(out->index) && !is_transaction ? partiql_column_error(call, out, err) : code;
+	}
 	const struct pq_statement *exists = exists_of(expr);
 	if (!exists || !is_transaction) {
 		out->kind = PARTIQL_OTHER;

@@ -47,6 +47,7 @@ struct partiql_statement {
 	enum partiql_returning returning;
 	unsigned returning_count;             /* elements of RETURNING; more than one is an error */
 	bool returns_columns;                 /* one that is not *: an error too */
+	bool is_column_wrong;                 /* SELECT: lowered up to a column that is no path */
 };
 
 /* Gives back a tree that a call holds. */
@@ -74,6 +75,9 @@ enum code partiql_plan_point(struct call *call, const struct partiql_statement *
 
 /* Whether PartiQL reads the index at all: there is one of that name, and neither of its keys has several attributes. */
 enum code partiql_check_index(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
+
+/* What is told of a SELECT with a wrong column, which *err has: that PartiQL does not read its index comes first. */
+enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
 /* Whether an EXISTS names one item by its key, with a further condition. */
 bool partiql_is_item_check(struct call *call, const struct partiql_statement *statement, const struct table *table);

@@ -426,6 +426,11 @@ enum code partiql_plan_order(struct call *call, const struct partiql_statement *
 	return OK;
 }
 
+static bool is_multi_key(const struct index *index)
+{
+	return index->keys.hash_count > 1 || index->keys.range_count > 1;
+}
+
 static enum code plan_source(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan, struct err *err)
 {
 	enum code code = call_table(call, statement->table, ABSENT_RESOURCE, &plan->table, err);
@@ -441,7 +446,7 @@ static enum code plan_source(struct call *call, const struct partiql_statement *
 		return err_set(err, MSG_PARTIQL_INDEX_UNKNOWN);
 	if (plan->index->is_backfilling)
 		return err_set(err, MSG_INDEX_BACKFILLING, STR_ARG(plan->index->name));
-	if (plan->index->keys.hash_count > 1 || plan->index->keys.range_count > 1)
+	if (is_multi_key(plan->index))
 		return err_set(err, MSG_PARTIQL_MULTI_KEY);
 	return OK;
 }
@@ -451,6 +456,16 @@ enum code partiql_check_index(struct call *call, const struct partiql_statement 
 	struct partiql_plan plan = {0};
 
 	return plan_source(call, statement, &plan, err);
+}
+
+enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err)
+{
+	struct partiql_plan plan = {0};
+	struct err own = err_in(call->arena);
+
+	if (plan_source(call, statement, &plan, &own) == ERR_VALIDATION && plan.index && is_multi_key(plan.index))
+		*err = own;
+	return ERR_VALIDATION;
 }
 
 enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out, struct err *err)

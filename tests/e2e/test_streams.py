@@ -358,6 +358,22 @@ def time_passes_for_readers():
     server.stop()
 
 
+def now_is_never_the_future():
+    """botocore cuts a Timestamp to seconds; other clients send what their clock shows, by the microsecond."""
+    server = Server()
+    arn = create(server)
+    shard = streams(server).describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    scope = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+    for _ in range(100):
+        body = {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "AT_TIMESTAMP", "Timestamp": time.time()}
+        request = urllib.request.Request(server.url, data=json.dumps(body).encode(), headers={
+            "X-Amz-Target": "DynamoDBStreams_20120810.GetShardIterator", "Content-Type": "application/x-amz-json-1.0",
+            "Authorization": scope, "X-Amz-Date": "20260101T000000Z"})
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            assert "ShardIterator" in json.load(reply)
+    server.stop()
+
+
 def days_go_by_without_growth():
     server = Server("--stream-rotate-seconds", "14400", disk=True)
     create(server)
@@ -405,4 +421,4 @@ def forged_iterators():
 if __name__ == "__main__":
     run("streams", [replay_gives_the_table, replay_survives_kill, closed_shards_have_children, rotation_is_asked_for_right,
                     streams_belong_to_a_namespace, a_stream_outlives_its_table, expiry_is_the_services_doing, time_passes_for_readers,
-                    days_go_by_without_growth, forged_iterators])
+                    now_is_never_the_future, days_go_by_without_growth, forged_iterators])

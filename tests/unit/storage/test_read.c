@@ -213,6 +213,7 @@ TEST(a_start_key_belongs_to_the_page)
 	struct key_condition keys;
 	struct seen seen;
 	struct read_page page = query(&d, NULL, &keys, &seen), scan = {.table = d.table};
+	const char *of_schema = "The provided starting key is invalid: The provided key element does not match the schema";
 
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N99", NULL), NULL);
 	start(&d, &page, data_item(&d, "pk", "Sa", NULL), "The provided starting key is invalid");
@@ -223,9 +224,13 @@ TEST(a_start_key_belongs_to_the_page)
 	start(&d, &page, data_item(&d, "pk", "S", "sk", "N1", NULL),
 	      "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk");
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", NULL), NULL);
-	start(&d, &scan, data_item(&d, "pk", "Sb", NULL), "The provided starting key is invalid");
-	start(&d, &scan, data_item(&d, "pk", "N1", NULL),
-	      "One or more parameter values were invalid: Type mismatch for Index Key pk Expected: S Actual: N IndexName: all");
+	start(&d, &scan, data_item(&d, "pk", "Sb", NULL), of_schema);
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "S1", NULL), of_schema);
+	scan.index = &d.table->indexes[ALL];
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", NULL), "The provided starting key is invalid");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", "x", "S1", NULL), "The provided starting key is invalid");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "N1", "h", "S1", NULL), "The provided key element does not match the schema");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "S1", "g", "Sx", "h", "S1", NULL), of_schema);
 	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "pk = :p AND sk > :s", ":p", "Sa", ":s", "N3", NULL);
 	CHECK_INT(key_condition_resolve(d.arena, d.table, NULL, node, &keys, &d.err), OK);
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL), "The provided starting key does not match the range key predicate");
