@@ -410,6 +410,8 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		if (!set(&options[i], config, arena, options[i].key, options[i].otherwise))
 			return CONFIG_FAILED;
 	}
+	if (config->is_dropin)
+		config->cors = "*";
 	if ((file && !read_file(arena, file, config)) || !read_environment(arena, config))
 		return CONFIG_FAILED;
 	if (dropin_is_given(argc, argv)) /* its command line alone says where the data goes */

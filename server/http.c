@@ -41,7 +41,7 @@ struct exchange {
 	struct arena *arena;
 	struct connection *connection;
 	struct str uri;
-	bool is_started, is_answered, is_early;
+	bool is_started, is_answered, is_early, is_from_browser;
 	enum http_problem problem;
 	char *body;
 	size_t body_n, body_cap;
@@ -314,7 +314,8 @@ static void take_body(struct exchange *exchange, struct http_request *request)
 
 static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
 {
-	struct http_request request = {.arena = exchange->arena, .method = str_of(method), .connection = connection};
+	struct http_request request = {.arena = exchange->arena, .method = str_of(method), .is_from_browser = exchange->is_from_browser,
+				       .connection = connection};
 	const struct http_options *options = &exchange->http->options;
 	struct http_response reply = {.status = 500};
 
@@ -332,10 +333,10 @@ static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *
 	return result;
 }
 
-/* What a request's head says about where its body ends, and whom it is for. */
+/* What a request's head says about where its body ends, whom it is for, and whether a browser sent it. */
 struct framing {
 	unsigned lengths, encodings, hosts;
-	bool is_bad;
+	bool is_bad, is_from_browser;
 	size_t records; /* bytes */
 	const char *length;
 };
@@ -365,6 +366,16 @@ static bool is_visible(const char *value, size_t n)
 	return true;
 }
 
+/* Whether only browsers send a header of that name. */
+static bool is_browsers(struct str name)
+{
+	static const struct str fetch = STR_INIT("Sec-Fetch-");
+
+	if (name.n == 6)
+		return strcasecmp(name.p, "Origin") == 0;
+	return name.n > fetch.n && (name.p[0] | 0x20) == 's' && strncasecmp(name.p, fetch.p, fetch.n) == 0;
+}
+
 static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
 {
 	struct framing *framing = context;
@@ -388,6 +399,8 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 		framing->records += value_n;
 		for (size_t i = 0; i < value_n; i++)
 			framing->records += value[i] == ';' ? HEAD_RECORD : 0;
+	} else if (is_browsers(header)) {
+		framing->is_from_browser = true;
 	}
 	return MHD_YES;
 }
@@ -410,6 +423,7 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
 	if (is_head_too_large(connection, &framing))
 		return MHD_NO;
+	exchange->is_from_browser = framing.is_from_browser;
 	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1 || framing.hosts < hosts_min)
 		exchange->problem = HTTP_BAD_FRAMING;
 	else if (connection_is_over(exchange->connection))

@@ -41,6 +41,7 @@ struct http_request {
 	struct str wire_body;  /* as it was sent: what a signature covers */
 	enum http_problem problem;
 	struct str id;         /* as the client will read it; ends with a NUL that does not count */
+	bool is_from_browser;  /* there is an Origin or Sec-Fetch-*; see origin.h */
 	const void *connection;
 };
 

@@ -47,6 +47,10 @@
 #define MSG_CLOCK_MANY ERR_VALIDATION, "%d namespaces have a clock of their own already; give some back with {\"release\": true}"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_ORIGIN                                                                                                         \
+	ERR_ORIGIN_DENIED, "Pages of the origin '" STR_FMT "' may not call this server from a browser; the option --cors names those that may"
+#define MSG_ORIGIN_UNKNOWN                                                                                                 \
+	ERR_ORIGIN_DENIED, "Pages of other sites may not call host '" STR_FMT "' from a browser; the option --cors names the origins that may"
 #define MSG_HTTP_FRAMING ERR_SERIALIZATION, "%s", "The length or the host of the request is not told, or told in two ways"
 #define MSG_BODY_ENCODING ERR_INTERNAL, "%s", "The request body is not what its Content-Encoding says"
 /* The body of an answer that is sent beneath libmicrohttpd; see sockets.h. */

@@ -3,6 +3,7 @@
 #include "protocol/json_out.h"
 #include "server/log.h"
 #include "server/messages.h"
+#include "server/origin.h"
 #include "server/rotate.h"
 #include "server/version.h"
 #include "storage/monotonic.h"
@@ -59,18 +60,11 @@ static void refuse(const struct http_request *request, struct http_response *res
 }
 
 /* What a browser is told of its page's origin: that it may read the answer, or nothing. */
-static struct str allowed_origin(const struct routes *routes, struct str origin)
+static struct str allowed_origin(const struct routes *routes, const struct http_request *request, struct str origin)
 {
-	if (strcmp(routes->cors, "*") == 0)
+	if (strcmp(routes->cors, "*") == 0 && !is_ours(request))
 		return STR("*");
-	for (const char *at = routes->cors; *at; at += *at == ',') {
-		struct str one = {at, strcspn(at, ",")};
-
-		if (str_eq(one, origin))
-			return origin;
-		at += one.n;
-	}
-	return STR_ABSENT;
+	return origin_is_listed(routes->cors, is_ours(request), origin) ? origin : STR_ABSENT;
 }
 
 /*
@@ -79,8 +73,8 @@ static struct str allowed_origin(const struct routes *routes, struct str origin)
  */
 static void add_cors(const struct routes *routes, const struct http_request *request, bool is_preflight, struct http_response *response)
 {
-	struct str origin = http_header(request->connection, "Origin");
-	struct str allowed = str_is_set(origin) ? allowed_origin(routes, origin) : STR_ABSENT;
+	struct str origin = request->is_from_browser ? http_header(request->connection, "Origin") : STR_ABSENT;
+	struct str allowed = str_is_set(origin) ? allowed_origin(routes, request, origin) : STR_ABSENT;
 
 	if (!str_is_set(allowed))
 		return;
@@ -387,6 +381,33 @@ static void refuse_problem(struct routes *routes, const struct http_request *req
 	refuse_as(routes, request, response, &err);
 }
 
+/* Whether a browser may have this done for the page that asks; else *err tells it. Browsers mark all but a GET. */
+static enum code check_origin(const struct routes *routes, const struct http_request *request, bool is_get, struct err *err)
+{
+	if (!request->is_from_browser && !is_get)
+		return OK;
+	const struct origin_signs signs = {
+		.origin = http_header(request->connection, "Origin"),
+		.site = http_header(request->connection, "Sec-Fetch-Site"),
+		.mode = http_header(request->connection, "Sec-Fetch-Mode"),
+		.dest = http_header(request->connection, "Sec-Fetch-Dest"),
+		.user = http_header(request->connection, "Sec-Fetch-User"),
+		.host = http_header(request->connection, "Host"),
+		.language = http_header(request->connection, "Accept-Language"),
+		.is_get = is_get,
+	};
+
+	if (origin_may_call(routes->cors, is_ours(request), &signs))
+		return OK;
+	return str_is_set(signs.origin) ? err_set(err, MSG_ORIGIN, STR_ARG(signs.origin)) : err_set(err, MSG_ORIGIN_UNKNOWN, STR_ARG(signs.host));
+}
+
+/* Health shows nothing of anybody's, and a preflight asks what may be asked. */
+static bool is_for_every_page(const struct page *page, bool is_preflight)
+{
+	return is_preflight || (page && page->show == show_health);
+}
+
 static bool is_for_operators(const struct http_request *request, const struct page *page)
 {
 	return request->problem == HTTP_OVERLOADED && page && page->is_vital;
@@ -403,6 +424,8 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 	add_cors(routes, request, is_preflight, response);
 	if (request->problem != HTTP_FINE && !is_for_operators(request, page)) {
 		refuse_problem(routes, request, response);
+	} else if (!is_for_every_page(page, is_preflight) && check_origin(routes, request, is_get, &err) != OK) {
+		refuse_as(routes, request, response, &err);
 	} else if (str_eq(request->method, STR("POST")) && !is_ours(request)) {
 		call_api(routes, request, response);
 	} else if (is_preflight) {

@@ -22,7 +22,7 @@ struct routes {
 	uint64_t slow_ns;  /* requests that take longer are logged; 0: none */
 	atomic_ullong shed;         /* requests answered ServiceUnavailable */
 	_Atomic int64_t shed_noted; /* the second in which that was last logged */
-	const char *cors;  /* origins that may call, separated by commas; "*": all */
+	const char *cors;  /* origins that may call; see origin.h */
 	int root_status;   /* of GET / and HEAD /: 400 as DynamoDB Local, or 200 */
 };
 

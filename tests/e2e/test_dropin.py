@@ -107,7 +107,13 @@ def every_flag_of_dynamodb_local():
         assert java.client().describe_table(TableName="app")["Table"]["TableStatus"] == "CREATING"
         assert (java.folder / "dynalith.db").exists()
         assert status(java.port, headers={"Origin": "http://b"})[1]["Access-Control-Allow-Origin"] == "http://b"
-        assert status(java.port, headers={"Origin": "http://c"})[1]["Access-Control-Allow-Origin"] is None
+        code, headers = status(java.port, headers={"Origin": "http://c"})[:2]
+        assert code == 403 and headers["Access-Control-Allow-Origin"] is None
+    with Java("-inMemory", "-port", "PORT") as java:
+        java.wait_for_line(BANNER)
+        assert status(java.port, headers={"Origin": "http://c"})[1]["Access-Control-Allow-Origin"] == "*"
+        assert status(java.port, path="/_dynalith/clock", headers={"Origin": "http://c"})[0] == 403
+        assert status(java.port, path="/_dynalith/clock", headers={"Origin": "http://localhost:3000"})[0] == 200
 
 
 def the_classes_name_in_place_of_the_jar():

@@ -11,7 +11,7 @@ import zlib
 import raw
 from harness import Server, run
 
-server = Server("--threads", "2")
+server = Server("--threads", "2", "--cors", "*")
 # For clients that leave in the middle: libmicrohttpd can miss it, and then they are there until they are idle too long.
 rough = Server("--threads", "2", "--idle-timeout", "3", "--request-timeout", "3")
 server.client().create_table(TableName="heads", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],

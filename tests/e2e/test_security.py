@@ -112,6 +112,74 @@ def a_preflight_tells_nothing():
     server.stop()
 
 
+# As Chromium sends them; a page whose name was turned to this machine is at a name, and gets no Sec-Fetch-* over plain HTTP.
+EVIL = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "empty", "Accept-Language": "en-US"}
+PLAIN = {"Content-Type": "text/plain;charset=UTF-8"}
+REBOUND = "evil.example:%d"
+API = {**TARGET, "Authorization": "AWS4-HMAC-SHA256 Credential=page/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0", "X-Amz-Date": "20260101T000000Z"}
+TABLE = json.dumps({"TableName": "made", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+                    "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}]}).encode()
+
+
+def denied(reply):
+    return reply.status == 403 and json.loads(reply.body)["__type"].endswith("#AccessDeniedException") and "access-control-allow-origin" not in reply.headers
+
+
+def pages_of_other_sites():
+    """Nothing is done for them: no table is made, no clock is turned, nothing is shown. Clients that are no browsers name the host as they like."""
+    for flags in ((), ("--cors", "http://app.example"), ("--cors", "*"), ("--auth", "off")):
+        server = Server(*flags)
+        own, rebound = f"127.0.0.1:{server.port}", REBOUND % server.port
+        create = {**API, "X-Amz-Target": "DynamoDB_20120810.CreateTable"}
+        # the API, by a simple request, after a preflight, and same-origin from a name that was turned to us
+        for headers in ({"Host": own, **EVIL, **create}, {"Host": own, "Origin": "null", **create},
+                        {"Host": rebound, "Origin": f"http://{rebound}", **create},
+                        {"Host": rebound, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", **create}):
+            reply = call(server, "POST", "/", headers, TABLE)
+            assert "*" in flags or denied(reply), (flags, headers, reply.status, reply.body)
+        # our own pages, "*" or not
+        for headers in (EVIL, {"Origin": "null"}, {"Origin": f"http://{rebound}", "Host": rebound}):
+            for path, body in (("/_dynalith/clock", b'{"advance":"30d"}'), ("/_dynalith/streams/rotate?table=made", b"")):
+                assert denied(call(server, "POST", path, {"Host": own, **PLAIN, **headers}, body)), (flags, path, headers)
+        navigation = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Accept-Language": "en-US"}
+        for path in ("/_dynalith/clock", "/_dynalith/metrics"):
+            for headers in ({"Host": own, **EVIL}, {"Host": own, **navigation}, {"Host": rebound, "Accept-Language": "en-US,en;q=0.9"},
+                            {"Host": rebound, "Sec-Fetch-Site": "same-origin"}):
+                assert denied(call(server, "GET", path, headers)), (flags, path, headers)
+        assert call(server, "GET", "/_dynalith/health", {"Host": own, **EVIL}).status == 200
+        # no browsers
+        for host in (own, rebound, "dynalith:8000", "search.db.svc.cluster.local"):
+            assert call(server, "GET", "/_dynalith/metrics", {"Host": host}).status == 200
+            seen = call(server, "POST", "/", {"Host": host, **API}, b"{}")
+            assert seen.status == 200 and json.loads(seen.body)["TableNames"] == (["made"] if "*" in flags else []), (flags, seen.body)
+        # Node.js' fetch
+        assert call(server, "POST", "/", {"Host": "dynalith:8000", "Sec-Fetch-Mode": "cors", "Accept-Language": "*", **API}, b"{}").status == 200
+        now = json.loads(call(server, "GET", "/_dynalith/clock", {"Host": "dynalith:8000"}).body)
+        assert abs(now["offset"]) < 60, now
+        server.stop()
+
+
+def pages_of_this_machine():
+    """What an application on a local port sends to the server beside it, as Chromium does, and what it may read."""
+    for flags, allow in (((), "http://localhost:3000"), (("--cors", "*"), "*"), (("--cors", "http://app.example, http://localhost:3000"), "http://localhost:3000")):
+        server = Server(*flags)
+        page = {"Host": f"localhost:{server.port}", "Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty",
+                "Accept-Language": "en-US"}
+        ask = {**page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,x-amz-date,x-amz-target"}
+        reply = call(server, "OPTIONS", "/", ask)
+        assert reply.status == 200 and reply.headers["access-control-allow-origin"] == allow, reply.headers
+        assert reply.headers["access-control-allow-headers"] == ask["Access-Control-Request-Headers"]
+        reply = call(server, "POST", "/", {**page, **API}, b"{}")
+        assert reply.status == 200 and reply.headers["access-control-allow-origin"] == allow, reply.headers
+        reply = call(server, "POST", "/_dynalith/clock", {**page, **PLAIN}, b'{"advance":"1d"}')
+        assert reply.status == 200 and reply.headers["access-control-allow-origin"] == "http://localhost:3000", reply.headers
+        own = {**page, "Origin": f"http://localhost:{server.port}", "Sec-Fetch-Site": "same-origin"}
+        assert call(server, "POST", "/", {**own, **API}, b"{}").status == 200
+        typed = {"Host": f"localhost:{server.port}", "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-User": "?1", "Accept-Language": "en-US"}
+        assert call(server, "GET", "/_dynalith/clock", typed).status == 200
+        server.stop()
+
+
 def overload_opens_nothing():
     server = verifying("--connection-limit", "1")
     inside = raw.connect(server)
@@ -271,5 +339,5 @@ def no_path_leads_to_a_file():
     server.stop()
 
 
-run("security", [verify_mode_opens_nothing_but_health, signatures_as_aws_takes_them, a_preflight_tells_nothing, overload_opens_nothing, requests_that_hide_others,
+run("security", [verify_mode_opens_nothing_but_health, signatures_as_aws_takes_them, a_preflight_tells_nothing, pages_of_other_sites, pages_of_this_machine, overload_opens_nothing, requests_that_hide_others,
                  pipelined_requests_keep_their_order, listens_on_loopback_only, no_path_leads_to_a_file])

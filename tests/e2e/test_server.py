@@ -159,8 +159,8 @@ def other_paths_and_methods():
         assert ask(method, path)[0] == 400, (method, path)
     assert ask("GET", "/_dynalith/health")[0] == 200
     assert b"dynalith_requests_total" in ask("GET", "/_dynalith/metrics")[2]
-    status, headers, _ = ask("OPTIONS", "/", **{"Origin": "http://app", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-amz-target"})
-    assert status == 200 and headers["Access-Control-Allow-Origin"] == "*" and headers["Access-Control-Allow-Headers"] == "x-amz-target"
+    status, headers, _ = ask("OPTIONS", "/", **{"Origin": "http://app.localhost:3000", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-amz-target"})
+    assert status == 200 and headers["Access-Control-Allow-Origin"] == "http://app.localhost:3000" and headers["Access-Control-Allow-Headers"] == "x-amz-target"
 
 
 def command_line():
