@@ -1,9 +1,9 @@
 /*
  * messages - texts of errors about JSON, types and constraints; see core/err.h for how they are raised.
  *
- * The code of a macro is the message's class. ERR_REQUEST: the request alone shows the mistake, so PutItem, UpdateItem and DeleteItem tell it in
- * the envelope "1 validation error detected: ". ERR_SELECT: Query does. ERR_VALIDATION: bare everywhere. surface.h has the whole rule; a new
- * message only takes the right class.
+ * The code of a macro is the message's class. ERR_REQUEST: the request alone shows the mistake; PutItem, UpdateItem and DeleteItem wrap it in the
+ * envelope "1 validation error detected: ". ERR_SELECT: Query wraps it. ERR_VALIDATION: no operation wraps it. A new message only needs the right
+ * class. surface.h has the whole rule.
  *
  * Source: recorded answers of AWS.
  */

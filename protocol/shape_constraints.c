@@ -27,8 +27,8 @@ enum {
 };
 
 /*
- * Where the newer layer differs from "all members at once, in the order of the shape". UpdateItem stops at the first of its enumerations. The first
- * row that fits counts.
+ * The newer layer lists the broken constraints of all members in the order of the shape. These rows are its exceptions; the first row that fits
+ * counts. UpdateItem stops at its first enumeration.
  */
 static const struct rule {
 	const struct shape *input; /* NULL: any */

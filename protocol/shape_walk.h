@@ -5,8 +5,8 @@
  *   shape_values.c       attribute values, with the errors inside them
  *   shape_constraints.c  constraints: how each is told, and which of them
  *
- * One walk finds three kinds of errors. The first of types ends it. Broken constraints are collected. Of the errors inside attribute values the
- * first is kept for the operation, which tells it after its own rules.
+ * One walk finds three kinds of errors. A type error ends it. Broken constraints are collected. The first error inside an attribute value is kept
+ * for the operation, which reports it after its own rules.
  */
 #ifndef DYNALITH_PROTOCOL_SHAPE_WALK_H
 #define DYNALITH_PROTOCOL_SHAPE_WALK_H
@@ -22,11 +22,11 @@ struct place {
 	bool is_member;       /* "tableName"; a map key and a list element are followed by ".member" */
 };
 
-/* What of the broken constraints is told. */
+/* The broken constraints that the answer lists. */
 struct constraints {
 	struct str text;
 	unsigned count;
-	unsigned stage; /* of the newer layer: those of the first stage that has any are told */
+	unsigned stage; /* the lowest stage that has a broken constraint; later stages are not listed */
 	bool is_bare;   /* without the envelope */
 };
 
@@ -36,14 +36,14 @@ struct walk {
 	const struct shape *input;
 	struct constraints constraints;
 	struct err *value_err;
-	bool is_reading;      /* value_err is one that a start key does not turn into its own */
-	bool is_settled;      /* value_err comes from before the item that is read now */
-	bool is_weak;         /* value_err is one that a value's depth precedes */
+	bool is_reading;      /* a start key reports value_err without its prefix */
+	bool is_settled;      /* value_err comes from an earlier item */
+	bool is_weak;         /* the error of a value nested too deep replaces value_err */
 	bool is_deep;         /* value_err is one of struct action_err's */
 	struct action_err *actions; /* of a transaction */
 	struct str attribute; /* the top-level one that value_err is in */
 	bool is_older;        /* the older layer checks the request: surface.h */
-	bool is_unread;       /* the newer layer met what it cannot read */
+	bool is_unread;       /* the newer layer cannot read the request */
 	unsigned depth_max;   /* of the values that are read now */
 };
 
@@ -75,7 +75,7 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 void shape_check_integer(struct walk *walk, const struct shape *shape, const struct place *place, int64_t value);
 /* The text is none of the enumeration's. */
 void shape_check_enum(struct walk *walk, const struct shape *shape, const struct place *place, struct str text);
-/* A bound structure's constraints among its members; then *err is all that is told now, *late_err what the operation tells after its own rules. */
+/* Checks constraints among members. The listed constraints go to *err, or to *late_err where the operation reports them after its own rules. */
 enum code shape_check_all(struct walk *walk, const void *input, struct err *late_err) WARN_UNUSED;
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * surface - how an operation tells that a request is not valid.
+ * surface - which validation layer of AWS checks an operation's requests, and which of its errors get an envelope.
  *
- * AWS checks requests in one of two layers. The older one knows every operation: it lists all broken constraints ("2 validation errors
- * detected: ..."), and tells any other error bare, of an expression's value with the value's name. The newer one knows the reads and writes of
- * single items, Query and BatchGetItem: its constraints come in stages, it names no values, and writes and Query put the errors of their surface's
- * class into the envelope "1 validation error detected: ".
+ * AWS has two layers. The older layer checks every operation: it lists all broken constraints ("2 validation errors detected: ..."), sends every
+ * other error bare, and names the expression value that an error is in. The newer layer checks PutItem, UpdateItem, DeleteItem, GetItem,
+ * BatchGetItem and Query: it reports constraints in stages and names no values. For writes and Query it wraps one class of errors in the envelope
+ * "1 validation error detected: ".
  *
- * What the newer layer cannot read it leaves to the older one, which then checks the whole request: a required member that is missing, a value of
- * no type or of several, a boolean that is text, a value nested from 63 levels on, a number that had to be cut.
+ * The newer layer hands a request that it cannot read to the older one. It cannot read a missing required member, a value of no type or of several
+ * types, a boolean written as text, a value nested 63 levels or more, or an integer with a fraction or out of range.
  *
- * A message's class is the code of its macro: ERR_REQUEST, ERR_SELECT, or ERR_VALIDATION for what is bare everywhere. A row of ops.def names the
- * operation's surface. op.c adds the envelope when the handler has failed; nothing else knows of it.
+ * The code of a message's macro is its class: ERR_REQUEST, ERR_SELECT, or ERR_VALIDATION, which is bare everywhere. A row of ops.def gives the
+ * operation its surface. op.c adds the envelope after the handler failed; no other code knows about it.
  *
  * Source: recorded answers of AWS, October 2026 (us-east-1); tests/golden/data/layer.json.
  */
