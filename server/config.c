@@ -30,6 +30,7 @@ static const struct option {
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 #define FILE_MAX (1024 * 1024)
+#define ACCOUNT_SIZE 12
 #define HOLDS_ZERO "holds U+0000, which would end it early"
 #define ENVIRONMENT "DYNALITH_" /* with which the names of options in the environment begin */
 #define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
@@ -190,6 +191,30 @@ static const char *scalar_text(struct arena *arena, const struct json *value)
 	}
 }
 
+/* AWS: the number of an account has 12 digits. */
+static bool read_account(struct arena *arena, const struct json *member, struct credential *credential, const char *file)
+{
+	struct str account = json_type(member) == JSON_STRING ? json_string(arena, member) : STR("");
+
+	if (account.n != ACCOUNT_SIZE || strspn(str_copy(arena, account).p, "0123456789") != ACCOUNT_SIZE)
+		return fail(file, "the account of a credential wants 12 digits in quotes", NULL);
+	credential->account = account;
+	return true;
+}
+
+/* What is not needed to check a signature. */
+static bool read_rights(struct arena *arena, const struct json *entry, struct credential *credential, const char *file)
+{
+	const struct json *account = json_member(entry, "account"), *control = json_member(entry, "control");
+
+	if (control && json_type(control) != JSON_BOOLEAN)
+		return fail(file, "the control of a credential wants true or false", NULL);
+	credential->has_control = control != NULL;
+	credential->may_control = control && json_boolean(control);
+	credential->account = STR_ABSENT;
+	return !account || read_account(arena, account, credential, file);
+}
+
 static bool read_credential(struct arena *arena, const struct json *entry, struct credential *credential, const char *file)
 {
 	static const char *const names[] = {"access_key_id", "secret_access_key", "session_token"};
@@ -207,7 +232,7 @@ static bool read_credential(struct arena *arena, const struct json *entry, struc
 			return fail(str_printf(arena, "%s: %s", file, names[i]).p, HOLDS_ZERO, NULL);
 		*texts[i] = json_string(arena, member);
 	}
-	return true;
+	return read_rights(arena, entry, credential, file);
 }
 
 static bool read_credentials(struct arena *arena, const struct json *list, struct config *config, const char *file)

@@ -2,7 +2,8 @@
  * config - the options, from the command line, the environment and a configuration file, in that order of precedence.
  *
  * All come from options.def. The configuration file is JSON, named by --config or DYNALITH_CONFIG; besides the options it may hold
- * "credentials": [{"access_key_id": ..., "secret_access_key": ..., "session_token": optional}] for --auth verify.
+ * "credentials": [{"access_key_id": ..., "secret_access_key": ..., "session_token": optional, "account": optional, "control": optional}] for
+ * --auth verify. Once an entry says "control": true or false, only keys with true may turn the clock and rotate streams.
  */
 #ifndef DYNALITH_SERVER_CONFIG_H
 #define DYNALITH_SERVER_CONFIG_H
@@ -23,6 +24,8 @@ struct credential {
 	struct str access_key;
 	struct str secret;
 	struct str token; /* or absent */
+	struct str account; /* of 12 digits, whose tables the key uses; absent: see sigv4.h */
+	bool has_control, may_control; /* whether it is said that the key may turn the clock and rotate streams, and what */
 };
 
 struct config {

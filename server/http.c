@@ -168,6 +168,28 @@ struct str http_headers(struct arena *arena, const void *connection, const char 
 	return join.lines == 0 ? STR_ABSENT : join.lines == 1 ? join.last : buf_str(&join.value);
 }
 
+/* Who is told of each line. */
+struct visitor {
+	void (*visit)(void *context, struct str name);
+	void *context;
+};
+
+static enum MHD_Result visit_line(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct visitor *visitor = context;
+
+	(void)kind, (void)value;
+	visitor->visit(visitor->context, str_of(name));
+	return MHD_YES;
+}
+
+void http_each_header(const void *connection, void (*visit)(void *context, struct str name), void *context)
+{
+	struct visitor visitor = {visit, context};
+
+	MHD_get_connection_values((struct MHD_Connection *)(uintptr_t)connection, MHD_HEADER_KIND, visit_line, &visitor);
+}
+
 /* Behind some answers the connection ends. */
 static bool is_last(const struct exchange *exchange)
 {

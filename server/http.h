@@ -64,6 +64,9 @@ struct str http_header(const void *connection, const char *name);
 /* The same with the values of all its lines, joined by commas (RFC 9110, 5.3); slower. */
 struct str http_headers(struct arena *arena, const void *connection, const char *name);
 
+/* Calls `visit` with the name of each header line. */
+void http_each_header(const void *connection, void (*visit)(void *context, struct str name), void *context);
+
 typedef void http_handler(void *context, const struct http_request *request, struct http_response *response);
 
 /* How things are now; written here, read by whoever likes. */

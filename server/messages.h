@@ -34,6 +34,9 @@
 #define MSG_AUTH_EARLY ERR_INVALID_SIGNATURE, "Signature not yet current: " STR_FMT " is still later than " STR_FMT " (" STR_FMT " + 15 min.)"
 #define MSG_AUTH_HEADERS \
 	ERR_INVALID_SIGNATURE, "%s", "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
+#define MSG_AUTH_HEADER_UNSIGNED ERR_INVALID_SIGNATURE, "'" STR_FMT "' must be a 'SignedHeader' in the AWS Authorization."
+#define MSG_AUTH_CONTROL                                                                                                       \
+	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' may not change the clock or the streams; \"control\": true in its entry of credentials allows it"
 #define MSG_AUTH_MISMATCH                                                                                                            \
 	ERR_INVALID_SIGNATURE, "The request signature we calculated does not match the signature you provided. Check your AWS Secret "  \
 			       "Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String " \

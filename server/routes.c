@@ -27,7 +27,8 @@ static enum code authenticate(void *context, struct ns *ns, struct err *err)
 	const struct http_request *request = caller->request;
 	struct sigv4_request signed_request = {
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
-		.header = http_header, .headers = http_headers, .context = request->connection, .is_at_any_path = !is_ours(request),
+		.header = http_header, .headers = http_headers, .each_header = http_each_header, .context = request->connection,
+		.is_control = is_ours(request) && str_eq(request->method, STR("POST")), .is_at_any_path = !is_ours(request),
 	};
 
 	return sigv4_check(caller->routes->sigv4, request->arena, &signed_request, caller->now_s, ns, err);

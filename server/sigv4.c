@@ -28,6 +28,7 @@ struct sigv4 {
 	enum auth_mode mode;
 	const struct credential *credentials;
 	size_t credential_count;
+	bool is_control_limited; /* to the credentials that may */
 	EVP_MD *sha256;
 	EVP_MAC *hmac;
 	pthread_mutex_t mutex; /* of the cache */
@@ -51,6 +52,8 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 	sigv4->mode = mode;
 	sigv4->credentials = credentials;
 	sigv4->credential_count = n;
+	for (size_t i = 0; i < n; i++)
+		sigv4->is_control_limited = sigv4->is_control_limited || credentials[i].has_control;
 	pthread_mutex_init(&sigv4->mutex, NULL);
 	if (mode == AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
 		/* the machine's openssl.cnf has no say: it may name modules of another libcrypto than the one that is linked */
@@ -125,6 +128,15 @@ static struct str percent_decode(struct arena *arena, struct str s)
 		i += is_escape ? 2 : 0;
 	}
 	return (struct str){out, n};
+}
+
+static struct str in_small_letters(struct arena *arena, struct str s)
+{
+	char *out = arena_bytes(arena, s.n);
+
+	for (size_t i = 0; i < s.n; i++)
+		out[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] | 0x20 : s.p[i]);
+	return (struct str){out, s.n};
 }
 
 /* RFC 3986: all but unreserved characters are escaped; '/' stays in paths. */
@@ -254,13 +266,25 @@ static bool split_credential(struct signature *s)
 	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n && !memchr(s->terminator.p, '/', s->terminator.n);
 }
 
-static void set_namespace(struct arena *arena, const struct signature *s, struct ns *ns)
+static const struct credential *find_credential(const struct sigv4 *sigv4, struct str access_key)
 {
+	for (size_t i = 0; i < sigv4->credential_count; i++) {
+		if (str_eq(sigv4->credentials[i].access_key, access_key))
+			return &sigv4->credentials[i];
+	}
+	return NULL;
+}
+
+static void set_namespace(const struct sigv4 *sigv4, struct arena *arena, const struct signature *s, struct ns *ns)
+{
+	const struct credential *credential = find_credential(sigv4, s->access_key);
 	bool is_account = s->access_key.n == 12;
 
 	for (size_t i = 0; i < s->access_key.n && is_account; i++)
 		is_account = s->access_key.p[i] >= '0' && s->access_key.p[i] <= '9';
 	ns->account = is_account ? str_copy(arena, s->access_key) : STR("000000000000");
+	if (credential && str_is_set(credential->account))
+		ns->account = credential->account;
 	ns->region = s->region.n ? str_copy(arena, s->region) : STR("us-east-1");
 }
 
@@ -483,6 +507,41 @@ static enum code check_signed_host(const struct signature *s, struct err *err)
 	return err_set(err, MSG_AUTH_HEADERS);
 }
 
+/* The first header that should be signed and is not. */
+struct unsigned_header {
+	struct str signed_names, name;
+};
+
+static bool is_among(struct str names, struct str wanted)
+{
+	while (names.n) {
+		if (str_eq_nocase(str_cut(&names, ';'), wanted))
+			return true;
+	}
+	return false;
+}
+
+static void look_for_unsigned(void *visitor, struct str name)
+{
+	static const struct str prefix = STR_INIT("x-amz-");
+	struct unsigned_header *found = visitor;
+
+	if (!str_is_set(found->name) && name.n > prefix.n && str_eq_nocase((struct str){name.p, prefix.n}, prefix) && !is_among(found->signed_names, name))
+		found->name = name;
+}
+
+/*
+ * AWS: IAM User Guide, "Create a signed API request": the signed headers must hold host and each x-amz-* header of the request. Without it a URL
+ * that was signed for one operation would be good for all.
+ */
+static enum code check_signed_headers(struct arena *arena, const struct sigv4_request *request, const struct signature *s, struct err *err)
+{
+	struct unsigned_header found = {s->headers, STR_ABSENT};
+
+	request->each_header(request->context, look_for_unsigned, &found);
+	return str_is_set(found.name) ? err_set(err, MSG_AUTH_HEADER_UNSIGNED, STR_ARG(in_small_letters(arena, found.name))) : OK;
+}
+
 /* All that is wrong with the scope. Any region is one of ours. */
 static enum code check_scope(struct arena *arena, const struct signature *s, struct err *err)
 {
@@ -496,15 +555,6 @@ static enum code check_scope(struct arena *arena, const struct signature *s, str
 	if (!str_eq(s->day, day))
 		buf_printf(&wrong, AUTH_SCOPE_DATE, STR_ARG(s->day), STR_ARG(day), STR_ARG(s->date));
 	return wrong.n ? err_set(err, MSG_AUTH_SCOPE_WRONG, STR_ARG(buf_str(&wrong))) : OK;
-}
-
-static const struct credential *find_credential(const struct sigv4 *sigv4, struct str access_key)
-{
-	for (size_t i = 0; i < sigv4->credential_count; i++) {
-		if (str_eq(sigv4->credentials[i].access_key, access_key))
-			return &sigv4->credentials[i];
-	}
-	return NULL;
 }
 
 /* What can be told without the key. */
@@ -529,14 +579,20 @@ static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct s
 
 	if (!credential)
 		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
-	enum code code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
+	enum code code = check_signed_headers(arena, request, s, err);
+	if (code != OK)
+		return code;
+	code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
 	if (code != OK && request->is_at_any_path && !str_eq(request->path, STR("/")))
 		code = check_signature(sigv4, arena, request, STR("/"), s, credential->secret, err);
 	if (code != OK)
 		return code;
 	bool is_token_wrong = str_is_set(credential->token) &&
 			      (s->token.n != credential->token.n || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) != 0);
-	return is_token_wrong ? err_default(err, ERR_UNRECOGNIZED_CLIENT) : OK;
+	if (is_token_wrong)
+		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
+	bool is_denied = request->is_control && sigv4->is_control_limited && !credential->may_control;
+	return is_denied ? err_set(err, MSG_AUTH_CONTROL, STR_ARG(s->access_key)) : OK;
 }
 
 enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns, struct err *err)
@@ -558,7 +614,7 @@ enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sig
 		return sigv4->mode == AUTH_OFF ? OK : err_default(err, ERR_MISSING_AUTH_TOKEN);
 	bool is_split = split_credential(&s);
 	if (is_split)
-		set_namespace(arena, &s, ns);
+		set_namespace(sigv4, arena, &s, ns);
 	if (sigv4->mode == AUTH_OFF)
 		return OK;
 	if (code == OK)

@@ -32,7 +32,10 @@ struct sigv4_request {
 	struct str (*header)(const void *context, const char *name);
 	/* the same with all lines joined by commas */
 	struct str (*headers)(struct arena *arena, const void *context, const char *name);
+	/* tells the name of each header line */
+	void (*each_header)(const void *context, void (*visit)(void *visitor, struct str name), void *visitor);
 	const void *context;
+	bool is_control;     /* changes the clock or the streams: only for keys that may */
 	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
 };
 
@@ -43,11 +46,11 @@ void sigv4_free(struct sigv4 *sigv4);
 
 /*
  * AWS: what is checked in which order, and the texts, are as dynalite's source notes them of DynamoDB: parts, date and expiry, signed host, algorithm,
- * credential, scope, key, signature, token.
+ * credential, scope, key, signature, token. Other signed headers are checked behind the key.
  *
- * Checks the request at Unix time `now_s` and sets the namespace: a 12-digit access key is the account, anything else is
- * 000000000000; the region comes from the credential scope, us-east-1 where there is none. Thread-safe.
- * Errors: ERR_MISSING_AUTH_TOKEN, ERR_INCOMPLETE_SIGNATURE, ERR_UNRECOGNIZED_CLIENT, ERR_INVALID_SIGNATURE.
+ * Checks the request at Unix time `now_s` and sets the namespace: the account is that of the credential, where it has one, else a 12-digit access key
+ * is the account and anything else is 000000000000; the region comes from the credential scope, us-east-1 where there is none. Thread-safe.
+ * Errors: ERR_MISSING_AUTH_TOKEN, ERR_INCOMPLETE_SIGNATURE, ERR_UNRECOGNIZED_CLIENT, ERR_INVALID_SIGNATURE, ERR_ACCESS_DENIED.
  */
 enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns,
 		      struct err *err) WARN_UNUSED;

@@ -5,7 +5,7 @@ import pathlib
 import re
 import tempfile
 
-from botocore.auth import SigV4Auth
+from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
@@ -15,9 +15,10 @@ from harness import Server, create_app, run
 CREDENTIALS = Credentials("alice", "s3cret")
 
 
-def verifying(*flags):
+def verifying(*flags, others=(), **more):
+    """alice's entry has `more` in it; `others` are further entries."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as config:
-        json.dump({"auth": "verify", "credentials": [{"access_key_id": "alice", "secret_access_key": "s3cret"}]}, config)
+        json.dump({"auth": "verify", "credentials": [{"access_key_id": "alice", "secret_access_key": "s3cret", **more}, *others]}, config)
         config.flush()
         return Server("--config", config.name, *flags)
 
@@ -27,10 +28,17 @@ def call(server, method, path, headers=(), body=b""):
     return raw.ask(server, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
 
 
-def signed(server, method, path, body=b"", headers=None):
+def signed(server, method, path, body=b"", headers=None, credentials=CREDENTIALS):
     request = AWSRequest(method, server.url + path, data=body, headers={"Host": f"127.0.0.1:{server.port}", **(headers or {})})
-    SigV4Auth(CREDENTIALS, "dynamodb", "us-east-1").add_auth(request)
+    SigV4Auth(credentials, "dynamodb", "us-east-1").add_auth(request)
     return dict(request.headers)
+
+
+def presigned(server, headers):
+    """The path of a URL that is good for a POST with these headers and any body."""
+    request = AWSRequest("POST", server.url + "/", headers={"Host": f"127.0.0.1:{server.port}", "X-Amz-Content-Sha256": "UNSIGNED-PAYLOAD", **headers})
+    SigV4QueryAuth(CREDENTIALS, "dynamodb", "us-east-1", expires=60).add_auth(request)
+    return request.url[len(server.url):]
 
 
 # Everything there is besides health: method, path, headers, body.
@@ -109,6 +117,43 @@ def a_preflight_tells_nothing():
         reply = call(server, "OPTIONS", path, {"Host": "x", "Origin": "http://evil.example", "Access-Control-Request-Method": "POST"})
         assert "access-control-allow-origin" not in reply.headers
     assert call(server, "OPTIONS", "/", {"Host": "x"}).status == 400
+    server.stop()
+
+
+def a_signature_is_good_for_one_operation():
+    """A URL whose signature leaves out X-Amz-Target would be good for every operation, the body unsigned too."""
+    server = verifying()
+    host = {"Host": f"127.0.0.1:{server.port}", "X-Amz-Content-Sha256": "UNSIGNED-PAYLOAD"}
+    target = lambda name: {"X-Amz-Target": f"DynamoDB_20120810.{name}", "Content-Type": "application/x-amz-json-1.0"}
+    assert call(server, "POST", presigned(server, target("ListTables")), {**host, **target("ListTables")}, b"{}").status == 200
+    bare = presigned(server, {"Content-Type": "application/x-amz-json-1.0"})
+    for path, name in ((presigned(server, target("ListTables")), "CreateTable"), (bare, "ListTables"), (bare, "CreateTable")):
+        reply = call(server, "POST", path, {**host, **target(name)}, TABLE if name == "CreateTable" else b"{}")
+        assert reply.status == 400 and b"InvalidSignature" in reply.body, (path, name, reply.body)
+        assert path is not bare or b"'x-amz-target' must be a 'SignedHeader'" in reply.body, reply.body
+    # the same by header: what was added behind the signature
+    good = signed(server, "POST", "/", b"{}", TARGET)
+    late = {**signed(server, "POST", "/", b"{}", {"Content-Type": TARGET["Content-Type"]}), "X-Amz-Target": TARGET["X-Amz-Target"]}
+    assert call(server, "POST", "/", good, b"{}").status == 200
+    assert call(server, "POST", "/", {**good, "X-Amz-Meta": "x"}, b"{}").status == 400 and call(server, "POST", "/", late, b"{}").status == 400
+    assert call(server, "POST", "/", {**good, "X-Amzn-Trace-Id": "Root=1"}, b"{}").status == 200
+    assert json.loads(call(server, "POST", "/", good, b"{}").body)["TableNames"] == []
+    server.stop()
+
+
+def keys_with_an_account_and_with_control():
+    bob, carol = Credentials("bob", "hush"), Credentials("carol", "hush")
+    server = verifying(others=[{"access_key_id": "bob", "secret_access_key": "hush", "account": "111122223333", "control": True},
+                               {"access_key_id": "carol", "secret_access_key": "hush", "account": "111122223333", "control": False}])
+    create_app(server.client("bob", "hush"))
+    assert server.client("carol", "hush").list_tables()["TableNames"] == ["app"] and server.client("alice", "s3cret").list_tables()["TableNames"] == []
+    assert ":111122223333:table/app" in server.client("carol", "hush").describe_table(TableName="app")["Table"]["TableArn"]
+    for who, status in ((bob, 200), (carol, 400), (CREDENTIALS, 400)):
+        for path, body in (("/_dynalith/clock", b'{"advance":"1d"}'), ("/_dynalith/streams/rotate?table=app", b"")):
+            reply = call(server, "POST", path, signed(server, "POST", path, body, credentials=who), body)
+            assert (reply.status == status or "rotate" in path) and (b"AccessDenied" in reply.body) == (status == 400), (who, path, reply.body)
+        assert call(server, "GET", "/_dynalith/clock", signed(server, "GET", "/_dynalith/clock", credentials=who)).status == 200
+        assert call(server, "GET", "/_dynalith/metrics", signed(server, "GET", "/_dynalith/metrics", credentials=who)).status == 200
     server.stop()
 
 
@@ -339,5 +384,5 @@ def no_path_leads_to_a_file():
     server.stop()
 
 
-run("security", [verify_mode_opens_nothing_but_health, signatures_as_aws_takes_them, a_preflight_tells_nothing, pages_of_other_sites, pages_of_this_machine, overload_opens_nothing, requests_that_hide_others,
+run("security", [verify_mode_opens_nothing_but_health, signatures_as_aws_takes_them, a_preflight_tells_nothing, a_signature_is_good_for_one_operation, keys_with_an_account_and_with_control, pages_of_other_sites, pages_of_this_machine, overload_opens_nothing, requests_that_hide_others,
                  pipelined_requests_keep_their_order, listens_on_loopback_only, no_path_leads_to_a_file])

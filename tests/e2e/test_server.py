@@ -184,6 +184,9 @@ def configuration_of_wrong_types():
     for text, word in (('{"db_path": {}}', "wants a text"), ('{"db_path": null}', "wants a text"), ('{"host": 1.5}', "wants a text"),
                        ('{"port": [1]}', "wants a number"), ('{"port": 1e300}', "wants a number"), ('{"in_memory": "maybe"}', "wants true or false"),
                        ('{"auth": null}', "wants open|verify|off"), ('{"credentials": {}}', "must be a list"), ('{"credentials": [null]}', "needs"),
+                       ('{"credentials": [{"access_key_id": "a", "secret_access_key": "b", "account": "12345678901"}]}', "12 digits"),
+                       ('{"credentials": [{"access_key_id": "a", "secret_access_key": "b", "account": 123456789012}]}', "12 digits"),
+                       ('{"credentials": [{"access_key_id": "a", "secret_access_key": "b", "control": "yes"}]}', "wants true or false"),
                        ('{"nope": 1}', "unknown option"), ('[]', "is not a JSON object"), ('', "is not a JSON object"), ('{"port":', "is not a JSON object")):
         with open(path, "w") as file:
             file.write(text)

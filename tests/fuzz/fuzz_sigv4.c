@@ -45,6 +45,14 @@ static struct str find_headers(struct arena *arena, const void *context, const c
 	return all;
 }
 
+static void each_header(const void *context, void (*visit)(void *visitor, struct str name), void *visitor)
+{
+	const struct message *message = context;
+
+	for (size_t i = 0; i < message->count; i++)
+		visit(visitor, message->names[i]);
+}
+
 /* As a server takes them from the wire: a copy that ends at a NUL. */
 static struct str text(struct arena *arena, struct str s)
 {
@@ -157,14 +165,14 @@ static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct credential credentials[] = {{STR_INIT("AKIDEXAMPLE"), STR_INIT(VECTOR_SECRET), {NULL, 0}},
-							{STR_INIT("WITHTOKEN"), STR_INIT(VECTOR_SECRET), STR_INIT("token")}};
+	static const struct credential credentials[] = {{.access_key = STR_INIT("AKIDEXAMPLE"), .secret = STR_INIT(VECTOR_SECRET)},
+							{.access_key = STR_INIT("WITHTOKEN"), .secret = STR_INIT(VECTOR_SECRET), .token = STR_INIT("token")}};
 	static struct sigv4 *sigv4[3];
 	struct str input = {(const char *)data, size < INPUT_MAX ? size : INPUT_MAX};
 	struct arena *arena = fuzz_arena();
 	struct message message = {.count = 0};
 	unsigned head = fuzz_byte(&input);
-	struct sigv4_request request = {.header = find_header, .headers = find_headers, .context = &message, .is_at_any_path = head & 1};
+	struct sigv4_request request = {.header = find_header, .headers = find_headers, .each_header = each_header, .context = &message, .is_at_any_path = head & 1};
 	struct err err;
 
 	for (int mode = AUTH_OPEN; mode <= AUTH_OFF && !sigv4[mode]; mode++)

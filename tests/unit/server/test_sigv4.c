@@ -35,12 +35,20 @@ static struct str vector_headers(struct arena *in, const void *context, const ch
 	return all;
 }
 
+static void each_vector_header(const void *context, void (*visit)(void *visitor, struct str name), void *visitor)
+{
+	const struct vector *vector = context;
+
+	for (size_t i = 0; i < sizeof(vector->headers) / sizeof(vector->headers[0]) && vector->headers[i][0]; i++)
+		visit(visitor, str_of(vector->headers[i][0]));
+}
+
 static enum code check_vector(const struct vector *vector, enum auth_mode mode, int64_t now_s, const char *secret, struct ns *ns, struct err *err)
 {
-	struct credential credentials[] = {{STR("AKIDEXAMPLE"), str_of(secret), STR_ABSENT}};
+	struct credential credentials[] = {{.access_key = STR("AKIDEXAMPLE"), .secret = str_of(secret)}};
 	struct sigv4 *sigv4 = sigv4_new(mode, credentials, 1);
 	struct sigv4_request request = {str_of(vector->method), str_of(vector->path), str_of(vector->query), str_of(vector->body),
-					vector_header, vector_headers, vector, is_api};
+					vector_header, vector_headers, each_vector_header, vector, false, is_api};
 
 	*err = err_in(arena);
 	enum code code = sigv4_check(sigv4, arena, &request, now_s, ns, err);
@@ -195,6 +203,63 @@ TEST(repeated_lines_are_joined)
 	CHECK_INT(check_vector(&twice, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), ERR_INVALID_SIGNATURE);
 }
 
+/* A URL that was signed for one operation: its X-Amz-Target is not among the signed headers, so it is good for none. */
+TEST(each_amz_header_must_be_signed)
+{
+	struct vector url = {.method = "GET", .path = "/", .body = ""}, posted = vectors[0];
+	struct err err;
+	struct ns ns;
+
+	for (size_t i = 0; i < VECTORS; i++) {
+		if (strcmp(vectors[i].name, "presigned") == 0)
+			url = vectors[i];
+	}
+	CHECK_INT(check_vector(&url, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), OK);
+	url.headers[1][0] = "X-Amzn-Trace-Id";
+	url.headers[1][1] = "Root=1";
+	CHECK_INT(check_vector(&url, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), OK);
+	url.headers[1][0] = "X-Amz-Target";
+	url.headers[1][1] = "DynamoDB_20120810.DeleteItem";
+	CHECK_INT(check_vector(&url, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), ERR_INVALID_SIGNATURE);
+	CHECK_STR(err.message, "'x-amz-target' must be a 'SignedHeader' in the AWS Authorization.");
+	posted.headers[5][0] = "x-AMZ-Meta";
+	posted.headers[5][1] = "m";
+	CHECK_INT(check_vector(&posted, AUTH_VERIFY, VECTOR_TIME, VECTOR_SECRET, &ns, &err), ERR_INVALID_SIGNATURE);
+	CHECK_STR(err.message, "'x-amz-meta' must be a 'SignedHeader' in the AWS Authorization.");
+}
+
+/* Clock and streams: for every key until one entry says who may. */
+TEST(keys_may_be_bound_and_limited)
+{
+	static const struct {
+		struct credential credential;
+		const char *account;
+		enum code code;
+	} rows[] = {
+		{{.may_control = false}, "000000000000", OK},
+		{{.account = STR_INIT("111122223333")}, "111122223333", OK},
+		{{.has_control = true, .may_control = true}, "000000000000", OK},
+		{{.has_control = true, .may_control = false}, "000000000000", ERR_ACCESS_DENIED},
+	};
+	struct err err = err_in(arena);
+	struct ns ns;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct credential credential = rows[i].credential;
+		struct sigv4_request request = {str_of(vectors[0].method), str_of(vectors[0].path), str_of(vectors[0].query), str_of(vectors[0].body),
+						vector_header, vector_headers, each_vector_header, &vectors[0], false, false};
+
+		credential.access_key = STR("AKIDEXAMPLE");
+		credential.secret = STR(VECTOR_SECRET);
+		struct sigv4 *sigv4 = sigv4_new(AUTH_VERIFY, &credential, 1);
+		CHECK_INT(sigv4_check(sigv4, arena, &request, VECTOR_TIME, &ns, &err), OK);
+		CHECK_STR(ns.account, rows[i].account);
+		request.is_control = true;
+		CHECK_INT(sigv4_check(sigv4, arena, &request, VECTOR_TIME, &ns, &err), rows[i].code);
+		sigv4_free(sigv4);
+	}
+}
+
 TEST(the_api_takes_a_signature_for_the_root_at_any_path)
 {
 	struct vector vector = with_meta(SIGNED_WITH_META("cbb014a9e67b9de520bf1ef0d7ee22852ac5d88b453f866230b35c8659072758"), "m", NULL);
@@ -307,7 +372,8 @@ int main(void)
 	static const struct test_case cases[] = {
 		TEST_CASE(signatures_of_botocore_hold), TEST_CASE(wrong_signatures_do_not), TEST_CASE(presigned_urls_are_good_for_a_week), TEST_CASE(what_is_missing_is_named),
 		TEST_CASE(open_takes_any_key_and_names_the_account), TEST_CASE(a_region_that_is_no_text_is_refused),
-		TEST_CASE(repeated_lines_are_joined), TEST_CASE(the_api_takes_a_signature_for_the_root_at_any_path),
+		TEST_CASE(repeated_lines_are_joined), TEST_CASE(each_amz_header_must_be_signed),
+	  TEST_CASE(keys_may_be_bound_and_limited), TEST_CASE(the_api_takes_a_signature_for_the_root_at_any_path),
 		TEST_CASE(authorizations_and_their_answers), TEST_CASE(parts_of_a_query_that_are_missing),
 	};
 
