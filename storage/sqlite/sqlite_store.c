@@ -355,7 +355,7 @@ static enum code check_file(struct sqlite_store *store, const char *path, char *
 	struct stat status;
 
 	assert(path);
-	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite gives the log the mode of the file */
 	if (store->lock_fd < 0 || !realpath(path, absolute))
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (fstat(store->lock_fd, &status) != 0 || !S_ISREG(status.st_mode))

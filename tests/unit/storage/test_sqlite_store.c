@@ -89,6 +89,32 @@ TEST(rows_survive_closing)
 	}
 }
 
+/* Whoever shares the machine does not read the data. A file that is there keeps the mode that its owner gave it. */
+TEST(a_new_file_is_for_its_owner_alone)
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	struct fixture fixture = fixture_new(false);
+	mode_t before = umask(0);
+	struct stat status;
+	char name[80];
+
+	for (mode_t mode = 0600; mode <= 0640; mode += 0040) {
+		struct store *store = fixture_open(&fixture);
+		if (mode == 0600)
+			fixture_create(&fixture, store, ITEMS);
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
+		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+			snprintf(name, sizeof(name), "%s%s", fixture.path, suffixes[i]);
+			CHECK_INT(stat(name, &status), 0);
+			CHECK_INT(status.st_mode & 0777, mode);
+		}
+		store_close(store);
+		CHECK_INT(chmod(fixture.path, 0640), 0);
+	}
+	umask(before);
+	fixture_free(&fixture);
+}
+
 TEST(stores_in_memory_are_apart)
 {
 	struct fixture fixture = fixture_new(true);
@@ -255,6 +281,29 @@ TEST(a_second_process_is_kept_out)
 	CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
 	store_close(store);
 	CHECK_INT(open_in_child(&fixture), 0);
+	fixture_free(&fixture);
+}
+
+/* The lock belongs to the file, not to its name. */
+TEST(a_second_process_is_kept_out_by_any_name)
+{
+	struct fixture fixture = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+	char hard[80], symbolic[80];
+
+	snprintf(hard, sizeof(hard), "%s/hard.db", fixture.directory);
+	snprintf(symbolic, sizeof(symbolic), "%s/symbolic.db", fixture.directory);
+	CHECK_INT(link(fixture.path, hard), 0);
+	CHECK_INT(symlink(fixture.path, symbolic), 0);
+	fixture.options.path = hard;
+	CHECK_INT(open_in_child(&fixture), 7);
+	fixture.options.path = symbolic;
+	CHECK_INT(open_in_child(&fixture), 7);
+	fixture.options.path = fixture.path;
+	CHECK_INT(fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")), OK);
+	store_close(store);
+	CHECK_INT(unlink(hard), 0);
+	CHECK_INT(unlink(symbolic), 0);
 	fixture_free(&fixture);
 }
 
@@ -754,10 +803,11 @@ TEST(the_library_has_a_version)
 	CHECK(sqlite3_libversion_number() >= 3044006 || sqlite_store_library_note());
 }
 
-TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
+TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner_alone),
+	  TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
 	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused), TEST_CASE(a_newer_format_in_the_log_is_refused),
 	  TEST_CASE(foreign_files_are_refused), TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),
-	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(what_is_committed_survives_a_kill),
+	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(a_second_process_is_kept_out_by_any_name), TEST_CASE(what_is_committed_survives_a_kill),
 	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill), TEST_CASE(creation_may_be_cut_short),
 	  TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
