@@ -3,6 +3,7 @@
 #include "protocol/arn.h"
 #include "protocol/messages.h"
 #include "protocol/rules.h"
+#include "storage/monotonic.h"
 
 #define NAME_MIN 3
 #define NAME_MAX_LENGTH 255
@@ -80,12 +81,16 @@ enum code call_table_name(struct call *call, struct str name_or_arn, struct str 
 static void note_elsewhere(struct call *call, struct str name)
 {
 	struct ns where;
+	unsigned left_out;
 
 	if (!call->service->note || !catalog_elsewhere(call->service->catalog, call->ns, name, call->arena, &where))
 		return;
+	if (!note_gate_opens(&call->service->notes, monotonic_ms(), &left_out))
+		return;
+	struct str rest = left_out > 0 ? str_printf(call->arena, NOTE_LEFT_OUT, left_out) : STR("");
 	call->service->note(call->service->note_context,
 			    str_printf(call->arena, NOTE_TABLE_ELSEWHERE, STR_ARG(name), STR_ARG(call->ns.account), STR_ARG(call->ns.region),
-				       STR_ARG(where.account), STR_ARG(where.region)));
+				       STR_ARG(where.account), STR_ARG(where.region), STR_ARG(rest)));
 }
 
 static void hold(struct call *call, struct table *table, struct str arn)

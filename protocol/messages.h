@@ -86,6 +86,7 @@
 #define MSG_DENIED ERR_ACCESS_DENIED, "%s", "Access is denied"
 #define NOTE_TABLE_ELSEWHERE                                                                                              \
 	"table \"" STR_FMT "\" is not in namespace " STR_FMT "/" STR_FMT " but exists in " STR_FMT "/" STR_FMT ": check the " \
-	"access key and region, or start with --shared-db"
+	"access key and region, or start with --shared-db" STR_FMT
+#define NOTE_LEFT_OUT " (%u like it left out)"
 
 #endif

@@ -16,6 +16,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "core/str.h"
+#include "protocol/note_gate.h"
 #include "storage/catalog.h"
 #include "storage/cost.h"
 
@@ -28,6 +29,7 @@ struct service {
 	/* One line for the log at level "info" (a table missing here that exists in another namespace, ...); may be NULL. */
 	void (*note)(void *context, struct str line);
 	void *note_context;
+	struct note_gate notes;
 	/* Tells the upkeep that there is work in the background now; may be NULL. */
 	void (*wake)(void *context);
 	void *wake_context;

@@ -6,6 +6,7 @@
 
 #include "storage/expiry.h"
 #include "storage/messages.h"
+#include "storage/name_index.h"
 #include "storage/retired.h"
 
 /* The snapshots, in byte order of their keys: account NUL region NUL name. */
@@ -21,6 +22,7 @@ struct catalog {
 	pthread_rwlock_t lock;
 	size_t n, capacity;
 	struct entry *entries;
+	struct name_index by_name;
 	struct retired retired; /* deleted tables whose streams are kept */
 };
 
@@ -113,10 +115,12 @@ static void insert(struct catalog *catalog, struct str key, struct table *table)
 	memmove(&catalog->entries[at + 1], &catalog->entries[at], (catalog->n - at) * sizeof(*catalog->entries));
 	catalog->entries[at] = (struct entry){{copy, key.n}, table};
 	catalog->n++;
+	name_index_add(&catalog->by_name, catalog->entries[at].key);
 }
 
 static void remove_at(struct catalog *catalog, size_t at)
 {
+	name_index_remove(&catalog->by_name, catalog->entries[at].key);
 	free((void *)(uintptr_t)catalog->entries[at].key.p);
 	table_unref(catalog->entries[at].table);
 	catalog->n--;
@@ -185,6 +189,7 @@ void catalog_close(struct catalog *catalog)
 	while (catalog->n > 0)
 		remove_at(catalog, catalog->n - 1);
 	free(catalog->entries);
+	name_index_free(&catalog->by_name);
 	retired_clear(&catalog->retired);
 	vector_cache_memory_free(catalog->vector_memory);
 	pthread_rwlock_destroy(&catalog->lock);
@@ -755,18 +760,33 @@ size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms)
 	return n;
 }
 
+struct elsewhere {
+	const struct catalog *catalog;
+	struct ns ns;
+	const struct table *found;
+};
+
+static bool is_here_or_goes(void *context, struct str key)
+{
+	struct elsewhere *look = context;
+	bool found;
+	size_t at = position(look->catalog, key, &found);
+	const struct table *table = look->catalog->entries[at].table;
+
+	if (table->status == STATUS_DELETING || (str_eq(table->account, look->ns.account) && str_eq(table->region, look->ns.region)))
+		return true;
+	look->found = table;
+	return false;
+}
+
 bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where)
 {
-	bool found = false;
+	struct elsewhere look = {.catalog = catalog, .ns = ns};
 
 	pthread_rwlock_rdlock(&catalog->lock);
-	for (size_t i = 0; i < catalog->n && !found; i++) {
-		const struct table *table = catalog->entries[i].table;
-
-		found = table->status != STATUS_DELETING && str_eq(table->name, name) && (!str_eq(table->account, ns.account) || !str_eq(table->region, ns.region));
-		if (found)
-			*where = (struct ns){str_copy(arena, table->account), str_copy(arena, table->region)};
-	}
+	name_index_walk(&catalog->by_name, name, is_here_or_goes, &look);
+	if (look.found)
+		*where = (struct ns){str_copy(arena, look.found->account), str_copy(arena, look.found->region)};
 	pthread_rwlock_unlock(&catalog->lock);
-	return found;
+	return look.found != NULL;
 }
