@@ -20,6 +20,7 @@
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
 #define TRIM_MS 60000
+#define STORE_MS 500      /* between two looks whether the data file is still in its place */
 
 struct upkeep {
 	struct upkeep_options options;
@@ -30,9 +31,25 @@ struct upkeep {
 	pthread_mutex_t mutex;  /* of the thread's sleep */
 	pthread_cond_t wake;
 	bool is_woken;          /* there is new work on indexes */
+	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
+	atomic_bool is_told;    /* that the store may not be written to any more */
 };
 
 #define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
+
+/* A store that lost its file is told of once; its writes are refused from then on. */
+static void look_at_store(struct upkeep *upkeep)
+{
+	if (monotonic_ms() < atomic_load(&upkeep->store_due))
+		return;
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+
+	atomic_store(&upkeep->store_due, monotonic_ms() + STORE_MS);
+	if (store_check(catalog_store(upkeep->options.catalog), &err) != OK && !atomic_exchange(&upkeep->is_told, true))
+		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
+	arena_free(arena);
+}
 
 /* Steps are short, so that neither requests nor the end wait for a long backlog. */
 static enum code expire_items(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
@@ -42,6 +59,7 @@ static enum code expire_items(struct upkeep *upkeep, const struct times *times, 
 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
 		code = ttl_sweep(upkeep->options.catalog, times, upkeep->options.ttl_delay_ms, expired, &more, err);
+		look_at_store(upkeep);
 		if (more && code == OK)
 			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
 	}
@@ -146,7 +164,8 @@ static void *work(void *context)
 
 	crash_request(NULL);
 	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
-	while (sleep_until(upkeep, first_of(trim_due, first_of(index_due, expiry_due)))) {
+	while (sleep_until(upkeep, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due)))) {
+		look_at_store(upkeep);
 		index_due = monotonic_ms() + keep_indexes(upkeep, arena);
 		if (monotonic_ms() >= expiry_due) {
 			keep_times(upkeep, arena);

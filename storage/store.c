@@ -6,6 +6,11 @@ void store_close(struct store *store)
 		store->ops->close(store);
 }
 
+enum code store_check(struct store *store, struct err *err)
+{
+	return store->ops->check(store, err);
+}
+
 enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	return store->ops->begin(store, mode, txn, err);

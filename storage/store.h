@@ -76,6 +76,7 @@ struct store_stat {
 
 struct store_ops {
 	void (*close)(struct store *store);
+	enum code (*check)(struct store *store, struct err *err);
 	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err);
 	enum code (*commit)(struct store_txn *txn, struct err *err);
 	void (*abort)(struct store_txn *txn);
@@ -105,6 +106,11 @@ struct store_txn {
 
 /* The calls, by their ops. */
 void store_close(struct store *store);
+/*
+ * Whether the store still is where it was opened; for a call each second. ERR_INTERNAL once it is not: nothing is written from then on,
+ * until the store is opened again.
+ */
+enum code store_check(struct store *store, struct err *err) WARN_UNUSED;
 enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err) WARN_UNUSED;
 enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
 void store_abort(struct store_txn *txn);

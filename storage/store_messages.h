@@ -10,6 +10,8 @@
 #define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
 #define MSG_STORE_DAMAGED ERR_INTERNAL, "the data file is damaged: page %u fails its checksum"
 #define MSG_STORE_UNSYNCED ERR_INTERNAL, "the store failed: a sync of the write-ahead log did; nothing is written until a restart"
+#define MSG_STORE_MOVED \
+	ERR_INTERNAL, "the data file was removed, or another was put in its place; nothing is written until a restart: %s"
 #define MSG_STORE_NO_WRITE ERR_INTERNAL, "the store failed: no write transaction is open"
 #define MSG_STORE_NO_WAL ERR_INTERNAL, "cannot open %s: its file system has no shared memory for the write-ahead log"
 #define MSG_STORE_OPEN ERR_INTERNAL, "cannot open %s: %s"

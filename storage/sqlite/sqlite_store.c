@@ -33,6 +33,7 @@ struct sqlite_store {
 	struct connection writer;
 	pthread_rwlock_t memory_lock; /* in memory: held by readers, and by the writer alone, while their transactions last */
 	struct wal wal;               /* on disk */
+	char *path;                   /* absolute; NULL in memory */
 	pthread_mutex_t pool_mutex;
 	pthread_cond_t pool_cond;
 	struct connection *free_readers;
@@ -314,11 +315,35 @@ static void sqlite_close(struct store *base)
 	pthread_cond_destroy(&store->pool_cond);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
+	free(store->path);
 	free(store);
 }
 
+/* Whether another file, or none, is at the path. What cannot be told, as where a folder may not be read any more, is no answer. */
+static bool is_moved_away(const struct sqlite_store *store)
+{
+	struct stat own, found;
+
+	if (fstat(store->lock_fd, &own) != 0)
+		return false;
+	if (stat(store->path, &found) != 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return own.st_dev != found.st_dev || own.st_ino != found.st_ino;
+}
+
+static enum code sqlite_check(struct store *base, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+
+	if (store->is_memory)
+		return OK;
+	if (!atomic_load(&store->wal.is_moved_away) && is_moved_away(store))
+		wal_move_away(&store->wal, &store->writer);
+	return wal_check(&store->wal, err);
+}
+
 static const struct store_ops sqlite_ops = {
-	.close = sqlite_close, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort, .create = sqlite_create,
+	.close = sqlite_close, .check = sqlite_check, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort, .create = sqlite_create,
 	.drop = sqlite_drop, .stat = sqlite_stat, .get = sqlite_get, .put = sqlite_put, .del = sqlite_del, .scan = sqlite_scan,
 };
 
@@ -514,10 +539,13 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	snprintf(setup, sizeof(setup),
 		 "PRAGMA page_size=%d; PRAGMA synchronous=OFF; PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA journal_size_limit=%d",
 		 STORE_PAGE, options->cache_bytes / 1024, MMAP_SIZE, LOG_KEPT);
+	store->path = strdup(path);
+	if (!store->path)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	if (is_cut_short(path))
 		code = undo_creation(path, setup, err);
 	if (code == OK)
-		code = open_writer(store, path, options->durability, setup, err);
+		code = open_writer(store, store->path, options->durability, setup, err);
 	if (code == OK)
 		code = limit_size(store, options->max_bytes, err);
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);

@@ -125,6 +125,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	sqlite3_file *log = NULL;
 
 	wal->writer_mutex = writer_mutex;
+	wal->path = path;
 	wal->is_synced = durability == DURABILITY_FULL;
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
@@ -161,8 +162,18 @@ void wal_end(struct wal *wal, struct connection *writer)
 	int pages;
 
 	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
-	if (atomic_load(&wal->is_broken))
+	if (atomic_load(&wal->is_broken) || atomic_load(&wal->is_moved_away))
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
+void wal_move_away(struct wal *wal, struct connection *writer)
+{
+	int pages;
+
+	pthread_mutex_lock(wal->writer_mutex);
+	atomic_store(&wal->is_moved_away, true);
+	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+	pthread_mutex_unlock(wal->writer_mutex);
 }
 
 uint64_t wal_commit_number(const struct wal *wal)
@@ -199,5 +210,7 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 
 enum code wal_check(const struct wal *wal, struct err *err)
 {
+	if (atomic_load(&wal->is_moved_away))
+		return err_set(err, MSG_STORE_MOVED, wal->path);
 	return atomic_load(&wal->is_broken) ? err_set(err, MSG_STORE_UNSYNCED) : OK;
 }

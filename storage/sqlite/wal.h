@@ -30,6 +30,8 @@ struct wal {
 	struct connection checkpointer;
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
+	const char *path;              /* of the data file, absolute; outlives the log */
+	atomic_bool is_moved_away;     /* the data file is no longer at its path: nothing is written */
 	atomic_bool is_broken;         /* a sync failed: what is on the disk is unknown; nothing is written, nor moved out of the log */
 
 	pthread_mutex_t mutex;         /* of all that follows */
@@ -63,7 +65,13 @@ uint64_t wal_commit_number(const struct wal *wal);
 /* Waits until that commit is safe. ERR_INTERNAL where a sync failed: from then on nothing is written any more (wal_check). */
 enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSED;
 
-/* ERR_INTERNAL after a failed sync: the system may have dropped what it could not write, so only a restart tells what is there. */
+/*
+ * The data file is no longer at its path: nothing is written any more (wal_check). What was committed goes into the file, wherever it is
+ * now, and the log, which another server could take for that of another file, is emptied. It is not deleted by its name.
+ */
+void wal_move_away(struct wal *wal, struct connection *writer);
+
+/* ERR_INTERNAL after wal_move_away, and after a failed sync: the system may have dropped what it could not write, so only a restart tells what is there. */
 enum code wal_check(const struct wal *wal, struct err *err) WARN_UNUSED;
 
 #endif

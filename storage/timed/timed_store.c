@@ -6,7 +6,7 @@
 
 struct timed_store {
 	struct store base;
-	struct store_ops ops; /* of the store and of its writing transactions: the backend's own, but for three */
+	struct store_ops ops; /* of the store and of its writing transactions: the backend's own, but for four */
 	struct store *inner;
 	timed_observe *observe;
 	void *context;
@@ -18,6 +18,11 @@ static void timed_close(struct store *base)
 
 	store_close(store->inner);
 	free(store);
+}
+
+static enum code timed_check(struct store *base, struct err *err)
+{
+	return store_check(((struct timed_store *)base)->inner, err);
 }
 
 static enum code timed_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
@@ -51,6 +56,7 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 
 	*store = (struct timed_store){.ops = *inner->ops, .inner = inner, .observe = observe, .context = context};
 	store->ops.close = timed_close;
+	store->ops.check = timed_check;
 	store->ops.begin = timed_begin;
 	store->ops.commit = timed_commit;
 	store->base.ops = &store->ops;

@@ -94,6 +94,11 @@ static void trace_close(struct store *base)
 	free(store);
 }
 
+static enum code trace_check(struct store *base, struct err *err)
+{
+	return store_check(((struct trace_store *)base)->inner, err);
+}
+
 static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
 {
 	struct trace_store *store = (struct trace_store *)base;
@@ -220,7 +225,7 @@ static enum code trace_scan(struct store_txn *base, struct keyspace keyspace, co
 struct store *trace_store_new(struct store *inner)
 {
 	static const struct store_ops ops = {
-		trace_close, trace_begin, trace_commit, trace_abort, trace_create, trace_drop, trace_stat, trace_get, trace_put, trace_del,
+		trace_close, trace_check, trace_begin, trace_commit, trace_abort, trace_create, trace_drop, trace_stat, trace_get, trace_put, trace_del,
 		trace_scan,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));

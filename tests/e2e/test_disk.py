@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
-from harness import Server, copy_of_file, key, run
+from harness import BINARY, Server, copy_of_file, key, run
 from wire import Client, Refused
 
 FULL = ("InternalServerError", 500)
@@ -163,4 +164,48 @@ def no_room_to_start():
     server.stop()
 
 
-run("disk", [a_small_file_system, a_limit_of_the_file_size, no_room_to_start])
+def a_file_that_is_taken_away():
+    """A data file that is removed or replaced under the server: one line in the log, no write is acknowledged any more."""
+    def replace(path):
+        with open(path + ".new", "wb") as other:
+            other.write(b"another file")
+        os.rename(path + ".new", path)
+
+    for take in (os.unlink, replace):
+        server = Server("--ttl-period", "0", disk=True)
+        client = Client(server.port)
+        create(client)
+        client("PutItem", TableName="disk", Item=item("one", 10))
+        take(f"{server.folder}/data.db")
+        time.sleep(1)
+        for _ in range(3):
+            try:
+                client("PutItem", TableName="disk", Item=item("two", 10))
+                raise AssertionError("a write without a file was acknowledged")
+            except Refused as refused:
+                assert (refused.name, refused.status) == FULL, refused
+        check(client, {"one": 10})
+        time.sleep(1)
+        client.close()
+        server.process.terminate()
+        assert server.process.wait(20) == 0
+        told = [line for line in server.process.stderr.read().decode().splitlines() if "upkeep: the data file was removed" in line]
+        assert len(told) == 1 and f"{server.folder}/data.db" in told[0], told
+        if take is replace:
+            with open(f"{server.folder}/data.db", "rb") as other:
+                assert other.read() == b"another file"
+
+
+def one_server_a_file():
+    """By whatever name: the lock is on the file."""
+    server = Server(disk=True)
+    path = f"{server.folder}/data.db"
+    os.link(path, f"{server.folder}/hard.db")
+    os.symlink(path, f"{server.folder}/symbolic.db")
+    for name in ("data.db", "hard.db", "symbolic.db"):
+        second = subprocess.run([BINARY, "--port", "0", "--db-path", f"{server.folder}/{name}"], capture_output=True, timeout=20)
+        assert second.returncode == 1 and b"in use by another process" in second.stderr, (name, second)
+    server.stop()
+
+
+run("disk", [a_small_file_system, a_limit_of_the_file_size, no_room_to_start, a_file_that_is_taken_away, one_server_a_file])

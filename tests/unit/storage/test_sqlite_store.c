@@ -307,6 +307,56 @@ TEST(a_second_process_is_kept_out_by_any_name)
 	fixture_free(&fixture);
 }
 
+/* What was acknowledged before is in the file, wherever that is now, and no log is left for the file that took its name. */
+TEST(a_file_that_was_taken_away_is_not_written_to)
+{
+	for (int is_replaced = 0; is_replaced < 2; is_replaced++) {
+		struct fixture fixture = fixture_new(false);
+		struct store *store = fixture_open(&fixture);
+		char away[80], log[80];
+		struct stat status;
+
+		fixture_create(&fixture, store, ITEMS);
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
+		CHECK_INT(store_check(store, &fixture.err), OK);
+		snprintf(away, sizeof(away), "%s/away.db", fixture.directory);
+		snprintf(log, sizeof(log), "%s-wal", fixture.path);
+		CHECK_INT(rename(fixture.path, away), 0);
+		if (is_replaced)
+			write_bytes(fixture.path, STR("another"));
+
+		CHECK_INT(store_check(store, &fixture.err), ERR_INTERNAL);
+		CHECK(contains(fixture.err.message, "nothing is written until a restart") && contains(fixture.err.message, fixture.path));
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("later")), ERR_INTERNAL);
+		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
+		CHECK(stat(log, &status) == 0 && status.st_size == 0);
+		/* also where the file comes back: nobody knows what was done to it */
+		if (!is_replaced)
+			CHECK_INT(rename(away, fixture.path), 0);
+		CHECK_INT(store_check(store, &fixture.err), ERR_INTERNAL);
+		store_close(store);
+
+		if (is_replaced) {
+			CHECK_STR(read_bytes(fixture.arena, fixture.path), "another");
+			CHECK_INT(rename(away, fixture.path), 0);
+		}
+		store = fixture_open(&fixture);
+		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
+		store_close(store);
+		fixture_free(&fixture);
+	}
+}
+
+TEST(a_store_in_memory_is_always_in_its_place)
+{
+	struct fixture fixture = fixture_new(true);
+	struct store *store = fixture_open(&fixture);
+
+	CHECK_INT(store_check(store, &fixture.err), OK);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
 /* Counts up in a row until it is killed, telling each number once it is committed. */
 static void count_up(struct fixture *fixture, int told)
 {
@@ -807,7 +857,8 @@ TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner
 	  TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
 	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused), TEST_CASE(a_newer_format_in_the_log_is_refused),
 	  TEST_CASE(foreign_files_are_refused), TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),
-	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(a_second_process_is_kept_out_by_any_name), TEST_CASE(what_is_committed_survives_a_kill),
+	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(a_second_process_is_kept_out_by_any_name),
+	  TEST_CASE(a_file_that_was_taken_away_is_not_written_to), TEST_CASE(a_store_in_memory_is_always_in_its_place), TEST_CASE(what_is_committed_survives_a_kill),
 	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill), TEST_CASE(creation_may_be_cut_short),
 	  TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
