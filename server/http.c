@@ -41,6 +41,7 @@ struct exchange {
 	struct arena *arena;
 	struct connection *connection;
 	struct str uri;
+	const char *uri_end; /* in libmicrohttpd's buffer */
 	bool is_started, is_answered, is_early, is_from_browser;
 	enum http_problem problem;
 	char *body;
@@ -361,6 +362,8 @@ struct framing {
 	bool is_bad, is_from_browser;
 	size_t records; /* bytes */
 	const char *length;
+	const char *end;    /* of the line before, in libmicrohttpd's buffer */
+	uintptr_t line_end; /* bytes that ended it; 0: none was seen yet */
 };
 
 /* Whether the name is the wanted one, in small letters; libmicrohttpd 0.9.75 adds a line that was folded to the name of its header. */
@@ -398,6 +401,29 @@ static bool is_browsers(struct str name)
 	return name.n > fetch.n && (name.p[0] | 0x20) == 's' && strncasecmp(name.p, fetch.p, fetch.n) == 0;
 }
 
+/*
+ * libmicrohttpd 0.9.75 writes NULs over the ends of lines, and takes each text up to its first NUL. A NUL that was sent in a line makes its end longer than
+ * the others. Whether the next line, or what ends the head, begins where the line ended.
+ */
+static bool is_line_whole(struct framing *framing, const char *next, unsigned ends)
+{
+	uintptr_t gap = (uintptr_t)next - (uintptr_t)framing->end;
+
+	if (framing->line_end == 0)
+		framing->line_end = gap / ends;
+	return gap == framing->line_end * ends && (framing->line_end == 1 || framing->line_end == 2);
+}
+
+/* The same for the request line, whose parts a space parted. */
+static bool is_request_line_whole(const struct exchange *exchange, const char *method, const char *url, const char *version)
+{
+	const char *end = method + strlen(method) + 1;
+
+	while (end < url && *end == ' ')
+		end++;
+	return end == url && exchange->uri_end + 1 == version;
+}
+
 static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
 {
 	struct framing *framing = context;
@@ -405,6 +431,8 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 
 	(void)kind;
 	framing->records += HEAD_RECORD;
+	framing->is_bad = framing->is_bad || !value || !is_line_whole(framing, name, 1);
+	framing->end = value + (value ? value_n : 0);
 	if (!value || is_doubtful(name, name_n, value, value_n)) {
 		framing->is_bad = true;
 	} else if (is_name(header, STR("content-length"), &framing->is_bad)) {
@@ -428,25 +456,31 @@ static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, cons
 }
 
 /* Whether the answer's head may find no room beside the request's: then nothing may be carried out. */
-static bool is_head_too_large(struct MHD_Connection *connection, const struct framing *framing)
+static bool is_head_too_large(size_t n, const struct framing *framing)
 {
-	size_t n = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
-
 	return n > HEAD_MAX || n + framing->records > CONNECTION_MEMORY - ANSWER_HEAD_MAX;
 }
 
-/* The first call of a request: its head is there. What refuses it as too large is on_completed(). */
-static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *method, const char *version)
+/* RFC 9112, 6.1: HTTP/1.0 knows no Transfer-Encoding; 3.2: HTTP/1.1 wants one Host. */
+static bool is_badly_framed(const struct framing *framing, bool is_1_1)
 {
-	struct framing framing = {0};
-	unsigned hosts_min = strcmp(version, "HTTP/1.1") == 0;
+	return framing->is_bad || framing->lengths + framing->encodings > 1 || (framing->encodings > 0 && !is_1_1) || framing->hosts > 1 ||
+	       (framing->hosts < 1 && is_1_1);
+}
+
+/* The first call of a request: its head is there. What refuses it as too large is on_completed(). */
+static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *url, const char *method, const char *version)
+{
+	struct framing framing = {.end = version + strlen(version)};
+	size_t size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 
 	exchange->is_started = true;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
-	if (is_head_too_large(connection, &framing))
+	if (is_head_too_large(size, &framing))
 		return MHD_NO;
+	framing.is_bad = framing.is_bad || !is_line_whole(&framing, method + size, 2) || !is_request_line_whole(exchange, method, url, version);
 	exchange->is_from_browser = framing.is_from_browser;
-	if (framing.is_bad || framing.lengths + framing.encodings > 1 || framing.hosts > 1 || framing.hosts < hosts_min)
+	if (is_badly_framed(&framing, strcmp(version, "HTTP/1.1") == 0))
 		exchange->problem = HTTP_BAD_FRAMING;
 	else if (connection_is_over(exchange->connection))
 		exchange->problem = HTTP_OVERLOADED;
@@ -503,11 +537,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
 	struct exchange *exchange = *state;
 
-	(void)context, (void)url;
+	(void)context;
 	if (!exchange)
 		return MHD_NO;
 	if (!exchange->is_started)
-		return begin(exchange, connection, method, version);
+		return begin(exchange, connection, url, method, version);
 	if (*data_size > 0) {
 		if (!exchange->is_answered)
 			collect(exchange, data, *data_size);
@@ -537,6 +571,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 	exchange->connection = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 	connection_enter(exchange->connection, CONNECTION_RECEIVING);
 	exchange->uri = str_copy(exchange->arena, str_of(uri));
+	exchange->uri_end = uri + exchange->uri.n;
 	hide_query(uri);
 	return exchange;
 }

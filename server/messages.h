@@ -56,7 +56,10 @@
 	ERR_ORIGIN_DENIED, "Pages of other sites may not call host '" STR_FMT "' from a browser; the option --cors names the origins that may"
 #define MSG_HTTP_FRAMING ERR_SERIALIZATION, "%s", "The length or the host of the request is not told, or told in two ways"
 #define MSG_BODY_ENCODING ERR_INTERNAL, "%s", "The request body is not what its Content-Encoding says"
-/* The body of an answer that is sent beneath libmicrohttpd; see sockets.h. */
+/* The bodies of answers that are sent beneath libmicrohttpd; see sockets.h. */
+#define FRAMING_REFUSAL                                                                                                      \
+	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The request is no HTTP/1.1 that the server understands\"}"
+#define SIZE_REFUSAL "{\"__type\":\"com.amazon.coral.service#RequestEntityTooLargeException\"}"
 #define HEAD_REFUSAL                                                                                                  \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \
 	"the server takes: 16 KB with all header lines\"}"

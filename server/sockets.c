@@ -65,34 +65,49 @@ static void begin_closing(int fd)
 	shutdown(fd, SHUT_WR);
 }
 
-/* The client may be gone, or take nothing: then it hears nothing. */
-void sockets_refuse(int fd)
+/* What a page of libmicrohttpd's own becomes, by its status. */
+static const struct refusal {
+	struct str status; /* its */
+	const char *line;  /* ours */
+	struct str body;
+} refusals[] = {
+	{STR_INIT("414"), "400 Bad Request", STR_INIT(HEAD_REFUSAL)}, {STR_INIT("431"), "400 Bad Request", STR_INIT(HEAD_REFUSAL)},
+	{STR_INIT("500"), "400 Bad Request", STR_INIT(HEAD_REFUSAL)}, {STR_INIT("400"), "400 Bad Request", STR_INIT(FRAMING_REFUSAL)},
+	{STR_INIT("413"), "413 Content Too Large", STR_INIT(SIZE_REFUSAL)},
+	{STR_INIT("505"), "505 HTTP Version Not Supported", STR_INIT(FRAMING_REFUSAL)},
+};
+
+/* The row of the page that these bytes begin; NULL where they begin none. */
+static const struct refusal *find_refusal(struct str bytes)
 {
-	static const char body[] = HEAD_REFUSAL;
+	struct str status = {bytes.p + STATUS_AT, bytes.n - STATUS_AT};
+
+	for (size_t i = 0; bytes.n > STATUS_AT && i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (str_starts_with(status, refusals[i].status))
+			return &refusals[i];
+	}
+	return NULL;
+}
+
+/* Once and whole, and the last. The client may be gone, or take nothing: then it hears nothing. */
+static void refuse(int fd, const struct refusal *refusal)
+{
 	enum socket_state state = state_of(fd);
 	char text[1024];
 
 	if (state == SOCKET_OTHER || state == SOCKET_CLOSING)
 		return;
 	int n = snprintf(text, sizeof(text),
-			 "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
-			 "x-amz-crc32: %u\r\n\r\n%s",
-			 sizeof(body) - 1, crc32_of(body, sizeof(body) - 1), body);
+			 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
+			 "x-amz-crc32: %u\r\n\r\n" STR_FMT,
+			 refusal->line, refusal->body.n, crc32_of(refusal->body.p, refusal->body.n), STR_ARG(refusal->body));
 	(void)!sendto(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
 	begin_closing(fd);
 }
 
-/* Whether these bytes begin a page of libmicrohttpd about a head that was too much for it. */
-static bool is_page_about_head(struct str bytes)
+void sockets_refuse(int fd)
 {
-	static const struct str statuses[] = {STR_INIT("414"), STR_INIT("431"), STR_INIT("500")};
-	struct str status = {bytes.p + STATUS_AT, bytes.n - STATUS_AT};
-
-	for (size_t i = 0; bytes.n > STATUS_AT && i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-		if (str_starts_with(status, statuses[i]))
-			return true;
-	}
-	return false;
+	refuse(fd, &refusals[0]);
 }
 
 /* Throws away what came. True where no more will, or the client sent too much. */
@@ -123,9 +138,10 @@ static ssize_t empty(int fd, size_t all)
 static enum socket_state about_to_send(int fd, struct str bytes)
 {
 	enum socket_state state = state_of(fd);
+	const struct refusal *refusal = state == SOCKET_AWAITED ? find_refusal(bytes) : NULL;
 
-	if (state == SOCKET_AWAITED && is_page_about_head(bytes))
-		sockets_refuse(fd);
+	if (refusal)
+		refuse(fd, refusal);
 	else if (state == SOCKET_QUEUED || (state == SOCKET_AWAITED && !str_starts_with(bytes, STR("HTTP/1.1 100"))))
 		enter(fd, SOCKET_OTHER);
 	return state_of(fd);

@@ -2,7 +2,8 @@
  * sockets - three calls of the C library as libmicrohttpd makes them, and what is mended beneath it.
  *
  * libmicrohttpd 0.9.75 answers heads that its memory does not hold by pages of its own (414, 431, 500), or closes without any answer where the
- * answer's head does not fit beside the request's. Here all of these are one answer of status 400.
+ * answer's head does not fit beside the request's. Here all of these are one answer of status 400. Its pages about framing (400, 413, 505), of
+ * which it sends some twice, become one answer too, in AWS's form.
  *
  * It also closes behind an answer whatever is still coming in, and then the kernel tells the client of a broken connection, often before it has
  * read the answer. So behind an answer that leaves some of the request unread, what comes is read and thrown away, until the client closes.
