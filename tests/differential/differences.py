@@ -149,7 +149,7 @@ def reasons(operation, body, ours, theirs):
 
 
 ENVELOPE = "1 validation error detected: "
-CONSTRAINT = r"Value |Failed to satisfy|Map "
+CONSTRAINT = r"Value |Failed to satisfy|Map "  # of the API's model
 
 
 def envelope(operation, body, ours, theirs):
@@ -386,6 +386,19 @@ PAIRS = [
          ("CreateTable",)),
     Pair(TABLES, "CreateTable checks TableClass and SSESpecification before it looks whether the table exists", CAPTURED,
          r"ValidationException: (Invalid table-class|One or more parameter values were invalid: (SSE|KMS))", r"ResourceInUseException: |200", ("CreateTable",)),
+    Pair(KEYS, "a Query of a table without sort key takes no starting key", CAPTURED, r"ValidationException: The provided exclusive start key is invalid", r"200", ("Query",)),
+    Pair(ORDERS, "a starting key's values, before names and values that are unused", UNKNOWN, r"ValidationException: The provided starting key is invalid: Supplied",
+         r"ValidationException: Value provided in ExpressionAttribute"),
+    Pair(ORDERS, "attributes that an index lacks, before paths into keys", UNKNOWN, r"ValidationException: One or more parameter values were invalid: Global secondary index \w+ does not project",
+         r"ValidationException: Key attributes must be scalars"),
+    Pair(LEGACY, "an unknown Action of AttributeUpdates has AWS's error", CAPTURED, r"ValidationException: Member must satisfy enum value set: \[ADD, DELETE, PUT\]' for Action",
+         r"ValidationException: Member must satisfy enum value set"),
+    Pair(ORDERS, "legacy conditions: bounds of two types, before types that BETWEEN does not take", UNKNOWN,
+         r"ValidationException: One or more parameter values were invalid: AttributeValues inside", r"ValidationException: One or more parameter values were invalid: ComparisonOperator"),
+    Pair(ORDERS, "in one update: a missing attribute, before the digits of a result", UNKNOWN, r"ValidationException: The provided expression refers to an attribute",
+         r"ValidationException: DynamoDB only supports precision"),
+    Pair(ORDERS, "legacy key conditions, before the index", UNKNOWN, r"ValidationException: Conditions must be", r"ValidationException: The table does not have", ("Query",)),
+    Pair(TABLES, "CreateTable checks TableClass and SSESpecification before its stream", UNKNOWN, r"ValidationException: (Invalid table-class|One or more parameter values were invalid: (SSE|KMS))", r"ValidationException: .*[Ss]tream", ("CreateTable",)),
     Pair(BATCHES, "empty batches have AWS's errors", RECORDED, r"ValidationException: (The requestItems parameter is required for BatchWriteItem|1 validation error detected: Value at 'RequestItems')",
          r"ValidationException: Batch(Get|Write)Item (must|cannot) have"),
     Pair(LEGACY, "a name twice in AttributesToGet has AWS's error", RECORDED, r"ValidationException: One or more parameter values were invalid: Duplicate value in attribute name",
