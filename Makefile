@@ -259,7 +259,7 @@ image-test: ## both targets of docker/Dockerfile, built by buildah and used as p
 	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
 	@tests/package/run
-admin-test: deps ## dynamodb-admin clicked through in Chromium, where Chromium and Node.js are
+admin-test: deps ## the SDK in pages of Chromium, and dynamodb-admin clicked through, where Chromium and Node.js are
 	@$(MAKE) FLAVOUR=debug all
 	@tests/admin/run
 clean: ## removes build/, but for the downloaded packages
