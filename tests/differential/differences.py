@@ -397,6 +397,7 @@ PAIRS = [
          r"ValidationException: One or more parameter values were invalid: AttributeValues inside", r"ValidationException: One or more parameter values were invalid: ComparisonOperator"),
     Pair(ORDERS, "in one update: a missing attribute, before the digits of a result", UNKNOWN, r"ValidationException: The provided expression refers to an attribute",
          r"ValidationException: DynamoDB only supports precision"),
+    Pair(KEYS, "the error for an empty name inside a starting key says where it is", UNKNOWN, r"ValidationException: The provided starting key is invalid: Empty", r"ValidationException: Empty attribute name"),
     Pair(ORDERS, "legacy key conditions, before the index", UNKNOWN, r"ValidationException: Conditions must be", r"ValidationException: The table does not have", ("Query",)),
     Pair(TABLES, "CreateTable checks TableClass and SSESpecification before its stream", UNKNOWN, r"ValidationException: (Invalid table-class|One or more parameter values were invalid: (SSE|KMS))", r"ValidationException: .*[Ss]tream", ("CreateTable",)),
     Pair(BATCHES, "empty batches have AWS's errors", RECORDED, r"ValidationException: (The requestItems parameter is required for BatchWriteItem|1 validation error detected: Value at 'RequestItems')",
