@@ -72,10 +72,10 @@ void key_add_partition(struct buf *out, enum key_hash hash, const struct value *
 {
 	size_t at = out->n;
 
-	buf_add_be32(out, hash == KEY_HASH_MD5 ? md5_of(values, n) : 0);
+	buf_add_be32(out, hash == KEY_HASH_MD5 && n > 0 ? md5_of(values, n) : 0);
 	for (unsigned i = 0; i < n; i++)
 		key_add(out, values[i]);
-	if (hash == KEY_HASH_FNV) {
+	if (hash == KEY_HASH_FNV && n > 0) {
 		uint32_t h = fnv_of((struct str){out->p + at + KEY_HASH_SIZE, out->n - at - KEY_HASH_SIZE});
 
 		for (int i = 0; i < KEY_HASH_SIZE; i++)

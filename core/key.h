@@ -44,7 +44,7 @@ enum key_hash {
 	KEY_HASH_MD5,
 };
 
-/* Appends the hash of the partition key elements, and the elements. */
+/* Appends the hash of the partition key elements, and the elements. Where there are none (`n` 0) the hash is zero. */
 void key_add_partition(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n);
 
 /* Appends what orders rows of a global index that are equal in its keys: the hash of the table's key elements, if there is one. */

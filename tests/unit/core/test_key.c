@@ -66,6 +66,18 @@ static uint32_t hash_of(enum type type, const char *text)
 	return (uint32_t)str_be(key.p, KEY_HASH_SIZE);
 }
 
+/* As version 0.1.0 wrote the rows of vector indexes without a HASH. */
+TEST(no_elements_have_no_hash)
+{
+	for (enum key_hash hash = KEY_HASH_FNV; hash <= KEY_HASH_MD5; hash++) {
+		struct buf key = buf_in(arena);
+
+		key_add_partition(&key, hash, NULL, 0);
+		CHECK_INT(key.n, KEY_HASH_SIZE);
+		CHECK_INT(str_be(key.p, KEY_HASH_SIZE), 0);
+	}
+}
+
 static struct str packed(const char *text)
 {
 	struct value value = value_of(TYPE_N, text);
@@ -136,7 +148,7 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(md5_of_the_standard), TEST_CASE(md5_of_every_length), TEST_CASE(packed_numbers), TEST_CASE(segments_of_aws),
-		TEST_CASE(bounds_of_segments),
+		TEST_CASE(bounds_of_segments), TEST_CASE(no_elements_have_no_hash),
 	};
 
 	arena = arena_new(1 << 20);
