@@ -129,7 +129,9 @@ static bool set(const struct option *option, struct config *config, struct arena
 static void print_help(void)
 {
 	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n"
-	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers\n\n");
+	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers\n"
+	       "       dynalith check FILE                        look for damage in a data file that no server has open\n"
+	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};

@@ -14,6 +14,7 @@
 #include "server/health.h"
 #include "server/http.h"
 #include "server/log.h"
+#include "server/maintain.h"
 #include "server/routes.h"
 #include "server/sigv4.h"
 #include "server/trigger.h"
@@ -277,6 +278,11 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a full disk, no end */
 	crash_install();
+	if (maintain_is_asked(argc, argv)) {
+		status = maintain_run(arena, argc, argv);
+		arena_free(arena);
+		return status;
+	}
 	switch (config_read(arena, argc, argv, &config)) {
 	case CONFIG_DONE:
 		status = EXIT_SUCCESS;

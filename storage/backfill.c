@@ -38,21 +38,6 @@ struct job {
 	struct size_change size;
 };
 
-/* The item's row, in an index of any kind; no key where it has none. */
-static struct vector_row row_of(const struct job *job, const struct value *item, struct str image)
-{
-	struct arena *arena = job->piece->arena;
-	struct vector_row row = {STR_ABSENT, STR_ABSENT, 0};
-
-	if (job->index->vector)
-		return vector_row_of(arena, job->table, job->index, item);
-	row.key = item_key_in_index(arena, job->table, job->index, item);
-	if (str_is_set(row.key))
-		row.value = item_index_image(arena, job->index, item, image);
-	row.size = image_item_size(row.value);
-	return row;
-}
-
 static enum code add_row(struct job *job, struct str image, struct err *err)
 {
 	struct arena *arena = job->piece->arena;
@@ -62,7 +47,7 @@ static enum code add_row(struct job *job, struct str image, struct err *err)
 
 	if (!image_decode(arena, image, &item))
 		return err_set(err, MSG_ROW_MALFORMED);
-	struct vector_row row = row_of(job, &item, image);
+	struct vector_row row = vector_row_of_index(arena, job->table, job->index, &item, image);
 	if (!str_is_set(row.key))
 		return OK;
 	/* a write since the index exists may have put it */

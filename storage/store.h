@@ -69,6 +69,9 @@ struct store_range {
 /* Called per row in order; key and value are valid during the call only. Return false to stop. */
 typedef bool store_visit(void *context, struct str key, struct str value);
 
+/* Called with one line for the operator, without its end. */
+typedef void store_tell(void *context, struct str line);
+
 struct store_stat {
 	uint64_t rows;
 	uint64_t bytes; /* of keys and values */

@@ -18,6 +18,10 @@
 #define MSG_STORE_FOREIGN ERR_INTERNAL, "%s is not a data file of this server; it was left alone"
 #define MSG_STORE_NEWER \
 	ERR_INTERNAL, "%s has data format %u, newer than the %u that this version reads; it was left alone"
+#define MSG_STORE_UNMOVED ERR_INTERNAL, "the write-ahead log of %s cannot be moved into it"
+#define MSG_STORE_LOG_LEFT ERR_INTERNAL, "cannot open %s: a log of an earlier file, %s, lies beside it"
+#define STORE_PAGE_DAMAGED "page %u fails its checksum"
+#define STORE_PAGE_CUT "page %u is cut short"
 #define MSG_STORE_LOCKED ERR_INTERNAL, "%s is in use by another process"
 
 #endif

@@ -18,6 +18,11 @@ static struct str key_of(struct arena *arena, int kind, uint64_t number)
 	return buf_str(&buf);
 }
 
+struct str stream_shard_key(struct arena *arena, uint64_t stamp)
+{
+	return key_of(arena, KIND_SHARD, stamp);
+}
+
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence)
 {
 	return key_of(arena, KIND_RECORD, sequence);

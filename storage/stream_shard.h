@@ -33,6 +33,9 @@ enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const str
 			   struct err *err) WARN_UNUSED;
 enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err) WARN_UNUSED;
 
+/* The key of a shard. */
+struct str stream_shard_key(struct arena *arena, uint64_t stamp);
+
 /* The key of a record, and the sequence number in one. */
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence);
 uint64_t stream_shard_sequence(struct str record_key);

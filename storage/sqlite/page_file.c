@@ -37,6 +37,14 @@ static bool is_hole(const unsigned char *page)
 	return page[0] == 0 && memcmp(page, page + 1, STORE_PAGE - 1) == 0;
 }
 
+bool page_file_is_whole(const unsigned char *page, uint32_t number)
+{
+	uint32_t stored;
+
+	memcpy(&stored, page + STORE_PAGE - PAGE_CHECK_BYTES, PAGE_CHECK_BYTES);
+	return stored == checksum(page, number) || is_hole(page);
+}
+
 static bool is_whole_page(int n, sqlite3_int64 at)
 {
 	return n == STORE_PAGE && at % STORE_PAGE == 0;
@@ -68,12 +76,11 @@ static void note_passed(struct page_file *file, uint32_t number)
 
 static int check(struct page_file *file, const unsigned char *page, sqlite3_int64 at)
 {
-	uint32_t number = (uint32_t)(at / STORE_PAGE + 1), stored;
+	uint32_t number = (uint32_t)(at / STORE_PAGE + 1);
 
 	if (has_passed(file, number))
 		return SQLITE_OK;
-	memcpy(&stored, page + STORE_PAGE - PAGE_CHECK_BYTES, PAGE_CHECK_BYTES);
-	if (stored != checksum(page, number) && !is_hole(page)) {
+	if (!page_file_is_whole(page, number)) {
 		file->damaged = number;
 		return SQLITE_IOERR_DATA;
 	}

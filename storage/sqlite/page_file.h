@@ -12,6 +12,7 @@
 #define DYNALITH_STORAGE_SQLITE_PAGE_FILE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define STORE_PAGE 4096    /* bytes of a page */
@@ -25,5 +26,8 @@ int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int
 
 /* The number of the page, from 1, that failed its check last; 0 where none did or the file is none of these. */
 uint32_t page_file_damaged(sqlite3_file *file);
+
+/* Whether a page as it lies in a file with checksums is what was written there. Pages are counted from 1. */
+bool page_file_is_whole(const unsigned char *page, uint32_t number);
 
 #endif

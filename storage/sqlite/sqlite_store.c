@@ -14,6 +14,7 @@
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/memory_file.h"
 #include "storage/sqlite/page_file.h"
+#include "storage/sqlite/verify.h"
 #include "storage/sqlite/wal.h"
 #include "storage/store_messages.h"
 
@@ -549,6 +550,44 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	if (code == OK)
 		code = limit_size(store, options->max_bytes, err);
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
+}
+
+enum code sqlite_store_is_there(const char *path, struct err *err)
+{
+	struct stat status;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+	bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	close(fd);
+	if (!is_file)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	return is_free ? OK : err_set(err, MSG_STORE_LOCKED, path);
+}
+
+enum code sqlite_store_verify(struct store *base, store_tell *tell, void *context, uint64_t *findings, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+
+	if (!wal_move_all(&store->wal, &store->writer))
+		return err_set(err, MSG_STORE_UNMOVED, store->path);
+	enum code code = verify_pages(&verify, err);
+	if (code == OK)
+		verify_structure(&verify, &store->writer, err);
+	*findings += verify.findings;
+	return code;
+}
+
+enum code sqlite_store_copy(struct store *base, const char *target, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+
+	if (!wal_move_all(&store->wal, &store->writer))
+		return err_set(err, MSG_STORE_UNMOVED, store->path);
+	return verify_copy(store->lock_fd, store->path, target, err);
 }
 
 const char *sqlite_store_library_version(void)

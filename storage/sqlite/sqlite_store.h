@@ -39,6 +39,24 @@ struct sqlite_store_options {
  */
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err) WARN_UNUSED;
 
+/*
+ * Whether a file that is no empty one is there and no other process has it open: sqlite_store_open would create one. ERR_INTERNAL with
+ * one line for the operator.
+ */
+enum code sqlite_store_is_there(const char *path, struct err *err) WARN_UNUSED;
+
+/*
+ * Looks at every page of a store on disk that nobody else uses: its checksum, those of free pages too, and SQLite's own check of the
+ * structure. Tells a line per finding and counts them. ERR_INTERNAL where the file cannot be read at all.
+ */
+enum code sqlite_store_verify(struct store *store, store_tell *tell, void *context, uint64_t *findings, struct err *err) WARN_UNUSED;
+
+/*
+ * Writes a copy of a store on disk that nobody else uses: its pages as they are, with their checksums, safe on the disk when this returns.
+ * ERR_INTERNAL: `target` or a log of that name exists, a page is damaged, no room; then there is no copy.
+ */
+enum code sqlite_store_copy(struct store *store, const char *target, struct err *err) WARN_UNUSED;
+
 /* The SQLite in use, such as "3.40.1": for the log and for diagnosis. */
 const char *sqlite_store_library_version(void);
 

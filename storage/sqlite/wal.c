@@ -166,14 +166,20 @@ void wal_end(struct wal *wal, struct connection *writer)
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
-void wal_move_away(struct wal *wal, struct connection *writer)
+bool wal_move_all(struct wal *wal, struct connection *writer)
 {
 	int pages;
 
 	pthread_mutex_lock(wal->writer_mutex);
-	atomic_store(&wal->is_moved_away, true);
-	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+	bool is_whole = checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
 	pthread_mutex_unlock(wal->writer_mutex);
+	return is_whole;
+}
+
+void wal_move_away(struct wal *wal, struct connection *writer)
+{
+	atomic_store(&wal->is_moved_away, true);
+	(void)wal_move_all(wal, writer);
 }
 
 uint64_t wal_commit_number(const struct wal *wal)

@@ -59,6 +59,9 @@ void wal_stop(struct wal *wal);
  */
 void wal_end(struct wal *wal, struct connection *writer);
 
+/* Moves the whole log into the file while nobody writes, so that the file is complete by itself; false where that fails. */
+bool wal_move_all(struct wal *wal, struct connection *writer);
+
 /* The number of the writer's latest commit; with writer_mutex held. */
 uint64_t wal_commit_number(const struct wal *wal);
 

@@ -1,0 +1,28 @@
+/*
+ * check - whether the rows of a store agree with each other: each item with its key and its image, each index with the items, the queue of
+ * time to live with the items, each stream's records with its shards.
+ *
+ * It goes by the functions that the write path goes by (item_key.h, vector_row.h, expiry.h), in one read transaction, and changes nothing. What
+ * cannot be read is a finding like any other, and the rest is still looked at. Not looked at: the pages of the file (sqlite_store_verify),
+ * idempotency tokens, and how far the filling of an index came.
+ */
+#ifndef DYNALITH_STORAGE_CHECK_H
+#define DYNALITH_STORAGE_CHECK_H
+
+#include "core/err.h"
+#include "storage/store.h"
+
+struct check_report {
+	store_tell *tell;   /* called per finding: one line */
+	void *context;
+	uint64_t findings;
+	uint64_t tables, items, index_rows, expiry_rows, records; /* that were looked at */
+};
+
+/*
+ * Looks at all tables. `now_ms` is the present: an item whose time was long past when it was written has no row in the queue (expiry.h). An
+ * index that is being filled may lack rows. ERR_INTERNAL only where no transaction can be had.
+ */
+enum code check_store(struct store *store, int64_t now_ms, struct check_report *report, struct err *err) WARN_UNUSED;
+
+#endif

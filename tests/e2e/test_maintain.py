@@ -1,0 +1,125 @@
+"""The commands for a data file that no server has open: check and backup."""
+import os
+import shutil
+import subprocess
+
+from harness import BINARY, ROOT, Server, create_app, run
+from wire import Client
+
+
+def dynalith(*words):
+    done = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def a_file_of_everything(server):
+    """Indexes of all kinds, a stream, time to live, values from 1 byte to pages of their own."""
+    client = server.client()
+    create_app(client)
+    client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "end"})
+    client.update_table(TableName="app", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    for i in range(200):
+        item = {"PK": {"S": f"p{i % 20}"}, "SK": {"S": f"s{i}"}, "GSI1PK": {"S": "g"}, "GSI1SK": {"S": str(i)}, "at": {"S": str(i)},
+                "total": {"N": f"{i}.50"}, "pad": {"S": "x" * (i * i % 9000)}, "set": {"NS": [str(i), "-1", "1e20"]}}
+        if i % 2:
+            item |= {"GSI2PK": {"S": f"h{i % 7}"}, "end": {"N": str(4_000_000_000 + i)}}
+        client.put_item(TableName="app", Item=item)
+    for i in range(0, 200, 3):
+        client.delete_item(TableName="app", Key={"PK": {"S": f"p{i % 20}"}, "SK": {"S": f"s{i}"}})
+    client.create_table(TableName="gone", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+                        AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}],
+                        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    client.put_item(TableName="gone", Item={"a": {"S": "1"}})
+    client.delete_table(TableName="gone")
+
+
+def path_of(server):
+    return f"{server.folder}/data.db"
+
+
+def a_sound_file():
+    server = Server(disk=True)
+    a_file_of_everything(server)
+    status, lines, problem = dynalith("check", path_of(server))
+    assert status == 2 and "in use by another process" in problem and not lines, (status, lines, problem)
+    server.kill()  # what is left in the log counts
+    status, lines, problem = dynalith("check", path_of(server))
+    assert status == 0 and len(lines) == 1 and " is sound: 2 tables, 133 items" in lines[0] and not problem, (status, lines, problem)
+    server.start()
+    assert len(list(Client(server.port).all("Scan", TableName="app"))) == 133
+    server.stop()
+
+
+def flipped_bytes():
+    server = Server(disk=True)
+    a_file_of_everything(server)
+    server.process.terminate()
+    server.process.wait(20)
+    path = path_of(server)
+    size = os.path.getsize(path)
+    for i in range(40):
+        at = i * size // 40 + i * 7 % 97
+        with open(path, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 1 << i % 8]))
+        status, lines, _ = dynalith("check", path)
+        assert status == 1 and len(lines) > 1 and lines[-1].endswith(" findings"), (at, status, lines)
+        with open(path, "r+b") as file:
+            file.seek(at)
+            file.write(bytes([byte]))
+    assert dynalith("check", path)[0] == 0
+    with open(path, "r+b") as file:
+        file.seek(9 * 4096 + 5)
+        file.write(b"damage")
+    status, lines, problem = dynalith("backup", path, path + ".copy")
+    assert status == 1 and "page 10 fails its checksum" in problem and not os.path.exists(path + ".copy"), (status, lines, problem)
+
+
+def a_backup():
+    server = Server(disk=True)
+    a_file_of_everything(server)
+    path, copy = path_of(server), f"{server.folder}/copy.db"
+    assert dynalith("backup", path, copy)[0] == 2 and not os.path.exists(copy)
+    server.kill()
+    status, lines, problem = dynalith("backup", path, copy)
+    assert status == 0 and len(lines) == 1 and "copy.db is sound: 2 tables, 133 items" in lines[0] and not problem, (status, lines, problem)
+    assert os.stat(copy).st_mode & 0o777 == 0o600
+    with open(copy, "rb") as file:
+        before = file.read()
+    status, lines, problem = dynalith("backup", path, copy)
+    assert status == 1 and "File exists" in problem and not lines, (status, lines, problem)
+    with open(copy, "rb") as file:
+        assert file.read() == before
+    with open(f"{server.folder}/other.db-wal", "wb") as file:
+        file.write(b"a log")
+    status, _, problem = dynalith("backup", path, f"{server.folder}/other.db")
+    assert status == 1 and "other.db-wal" in problem and not os.path.exists(f"{server.folder}/other.db"), problem
+    shutil.move(copy, path)
+    server.start()
+    assert len(list(Client(server.port).all("Scan", TableName="app", IndexName="GSI1"))) == 133
+    server.stop()
+
+
+def files_of_older_versions():
+    server = Server()
+    for name in ("0.1.0-all", "0.1.0-first"):
+        path = f"{server.folder}/{name}.db"
+        subprocess.run(f"gunzip < {ROOT}/tests/e2e/data/{name}.db.gz > {path}", shell=True, check=True)
+        status, lines, problem = dynalith("check", path)
+        assert status == 0 and len(lines) == 1, (status, lines, problem)
+    server.stop()
+
+
+def misuse():
+    server = Server()
+    path = f"{server.folder}/none.db"
+    for words in (["check"], ["check", path, "more"], ["backup", path], ["check", path], ["backup", path, path + ".copy"], ["check", server.folder]):
+        status, lines, problem = dynalith(*words)
+        assert status == 2 and not lines and problem.startswith("dynalith: ") and problem.count("\n") == 1, (words, status, lines, problem)
+    assert not os.path.exists(path) and not os.path.exists(path + ".copy")
+    server.stop()
+
+
+run("maintain", [a_sound_file, flipped_bytes, a_backup, files_of_older_versions, misuse])
