@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-from harness import Server, copy_of_file, key, run
+from harness import BINARY, Server, copy_of_file, key, run
 from wire import Client, Gone
 
 KILLS = int(os.environ.get("CRASH_KILLS", "10"))
@@ -341,6 +341,9 @@ def check_indexes(client, table):
 def check_file(path, table=None):
     """The file as the killed process left it; with `table` also its queue of expiring items."""
     with copy_of_file(path) as db:
+        copy = db.execute("PRAGMA database_list").fetchone()[2]
+        sound = subprocess.run([BINARY, "check", copy], capture_output=True, text=True)
+        assert sound.returncode == 0, sound.stdout + sound.stderr
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         if table is None:
             return
