@@ -18,8 +18,8 @@ import (
 
 const (
 	clients     = 16
-	slots       = 4    // groups of keys in use at once
-	groupLength = 1000 // operations of a group; then new keys take its place, so that porcupine stays fast
+	slots       = 4   // groups of keys in use at once
+	groupLength = 500 // operations of a group; then new keys take its place, so that porcupine stays fast
 	patience    = 60 * time.Second
 )
 
