@@ -48,6 +48,12 @@ struct arena {
 	struct arena_budget *budget; /* or NULL */
 	size_t held;                 /* of it */
 	bool is_over, is_pardoned;
+	struct {
+		uint64_t (*clock)(void); /* or NULL */
+		uint64_t limit, end;     /* end 0: not looked at yet */
+		size_t steps;            /* since the last look */
+		bool is_up;
+	} time;
 };
 
 static void out_of_memory(size_t size)
@@ -123,6 +129,35 @@ static void arena_charge(struct arena *arena, size_t size)
 	arena->is_over = arena->is_over || before > arena->budget->limit || arena->budget->limit - before < size;
 }
 
+void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit)
+{
+	arena->time.clock = clock;
+	arena->time.limit = limit;
+	arena->time.end = 0;
+	arena->time.steps = 0;
+	arena->time.is_up = false;
+}
+
+static void arena_look(struct arena *arena)
+{
+	arena->time.steps = 0;
+	if (!arena->time.clock)
+		return;
+	uint64_t now = arena->time.clock();
+
+	if (arena->time.end == 0)
+		arena->time.end = now + arena->time.limit;
+	arena->time.is_up = arena->time.is_up || now >= arena->time.end;
+}
+
+bool arena_works(struct arena *arena, size_t steps)
+{
+	arena->time.steps += steps;
+	if (arena->time.steps >= ARENA_LOOK)
+		arena_look(arena);
+	return !arena_is_over(arena);
+}
+
 /* When the memory is free already: what the budget has again can be had. */
 static void arena_discharge(struct arena *arena)
 {
@@ -130,6 +165,7 @@ static void arena_discharge(struct arena *arena)
 		atomic_fetch_sub_explicit(&arena->budget->held, arena->held, memory_order_relaxed);
 	arena->held = 0;
 	arena->is_over = arena->is_pardoned = false;
+	arena_limit_time(arena, NULL, 0);
 }
 
 void arena_free(struct arena *arena)
@@ -197,6 +233,7 @@ static void arena_next_chunk(struct arena *arena, size_t size)
 		current->next = chunk;
 	}
 	arena_charge(arena, current->next->size);
+	arena_look(arena);
 	arena_enter(arena, current->next);
 }
 
@@ -272,7 +309,7 @@ size_t arena_held(const struct arena *arena)
 
 bool arena_is_over(const struct arena *arena)
 {
-	return arena->is_over && !arena->is_pardoned;
+	return (arena->is_over || arena->time.is_up) && !arena->is_pardoned;
 }
 
 void arena_pardon(struct arena *arena)

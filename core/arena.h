@@ -11,6 +11,9 @@
  * two steps, and gives the request up while nothing of it is written. So
  * nothing here is ever NULL, and the budget is exceeded by one step at most.
  *
+ * A request can have a limit of time likewise, by a clock that the caller lends. The arena reads it each time that it goes on to another chunk,
+ * and once per ARENA_LOOK steps of loops that allocate little (arena_works). Beyond the limit it is over, too.
+ *
  * Running out of memory ends the process with one line on stderr: with a
  * budget this is the machine's failure, not the request's. An arena belongs to
  * one thread at a time.
@@ -23,6 +26,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena;
 
@@ -68,13 +72,24 @@ void *arena_room(struct arena *arena, void *array, size_t n, size_t size) __attr
  */
 void *arena_checked(void *p) __attribute__((returns_nonnull));
 
+#define ARENA_LOOK 4096 /* steps of work between two looks at the clock */
+
+/*
+ * From now until the reset, or until it is called without a clock, the arena is over once `clock` has gone on by `limit` since the first look.
+ * Small requests never look. Without a clock it is not over any more, unless for its memory.
+ */
+void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
+
+/* Counts steps of a loop, each of some 10 ns. False where the arena is over: the loop may end, its result counts for nothing. */
+bool arena_works(struct arena *arena, size_t steps);
+
 /* Bytes handed out since the last reset. */
 size_t arena_used(const struct arena *arena);
 
 /* Bytes of its budget that it holds now; 0 without one. */
 size_t arena_held(const struct arena *arena);
 
-/* Whether it took more than its budget had, since the last reset. Never without a budget, nor once it is pardoned. */
+/* Whether it took more than its budget or its time had, since the last reset. Never without either, nor once it is pardoned. */
 bool arena_is_over(const struct arena *arena);
 
 /* What the arena is for cannot be given up any more: until the reset it is not over, however much it takes. */

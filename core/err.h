@@ -76,7 +76,7 @@ enum code err_set(struct err *err, enum code code, const char *format, ...) __at
 /* The same with the error's default text. */
 enum code err_default(struct err *err, enum code code);
 
-/* ERR_SERVICE_UNAVAILABLE where the arena took more than its budget had, else OK: to be asked before anything is written. */
+/* ERR_SERVICE_UNAVAILABLE where the arena took more than its budget or its time had, else OK: to be asked before anything is written. */
 enum code err_if_over(const struct arena *arena, struct err *err);
 
 /* For `make tidy` and `make analyze`, which see one file at a time: what is returned is the code that was given, never OK. */

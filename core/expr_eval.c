@@ -88,12 +88,19 @@ static bool contains(const struct value *a, const struct value *b)
 	return false;
 }
 
+/* What a comparison with the value takes, in steps of the arena. Nobody knows what a list or map holds without a walk: each is worth a look. */
+static size_t steps_of(const struct value *value)
+{
+	return value->type == TYPE_L || value->type == TYPE_M ? ARENA_LOOK : 1 + value->n / 8;
+}
+
 static bool is_in(const struct node *node, const struct subject *subject)
 {
 	struct room room, other;
 	const struct value *value = operand(node->args[0], subject, &room);
+	size_t steps = value ? steps_of(value) : 1;
 
-	for (unsigned i = 1; value && i < node->arg_count; i++) {
+	for (unsigned i = 1; value && i < node->arg_count && arena_works(subject->arena, steps); i++) {
 		const struct value *candidate = operand(node->args[i], subject, &other);
 
 		if (candidate && value_equal(value, candidate))
@@ -132,6 +139,8 @@ static bool is_true_of_two(const struct node *node, const struct subject *subjec
 	struct room left, right;
 	const struct value *a = operand(node->args[0], subject, &left), *b = operand(node->args[1], subject, &right);
 
+	if (a && !arena_works(subject->arena, steps_of(a)))
+		return false;
 	if (node->kind == NODE_BEGINS_WITH)
 		return begins_with(a, b);
 	return node->kind == NODE_CONTAINS ? contains(a, b) : compare(node->kind, a, b);

@@ -13,7 +13,7 @@ struct change {
 	const struct value *old;
 	struct err *err;
 	size_t step_count;
-	size_t element_count; /* of the lists that the values of SET are so far; the new item will hold them all */
+	size_t size; /* of the lists, maps and sets that the values are so far; the new item will hold them all */
 	bool is_too_large;
 	bool has_tombstones;
 	void **own; /* contents that were copied already, and may be written to */
@@ -51,7 +51,7 @@ static enum code append_lists(struct change *change, const struct value *a, cons
 		return err_set(change->err, MSG_UPDATE_OPERAND);
 	/* each element is billed: what is refused in the end anyway is not built, since an expression can ask for a thousandfold of its item */
 	*out = *a;
-	change->is_too_large = change->is_too_large || change->element_count + a->n + b->n > ITEM_SIZE_MAX;
+	change->is_too_large = change->is_too_large || change->size + a->n + b->n > ITEM_SIZE_MAX;
 	if (change->is_too_large)
 		return OK;
 	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)a->n + b->n);
@@ -273,6 +273,18 @@ static bool is_valid_path(const struct change *change, const struct path *path)
 	return container && container->type == (str_is_set(path->steps[path->n - 1].name) ? TYPE_M : TYPE_L);
 }
 
+/* What is refused in the end anyway is not measured further: an expression can name a large list a thousand times. */
+static enum code charge(struct change *change, const struct value *value)
+{
+	bool is_container = value->type == TYPE_L || value->type == TYPE_M || type_is_set((enum type)value->type);
+
+	if (is_container && !change->is_too_large) {
+		change->size += value_size(value);
+		change->is_too_large = change->size > ITEM_SIZE_MAX;
+	}
+	return arena_works(change->arena, 1) ? OK : err_default(change->err, ERR_SERVICE_UNAVAILABLE);
+}
+
 /*
  * The value of every action from the old item. AWS: operands of ADD and DELETE that do not fit come before any path, and
  * paths before the values of SET.
@@ -285,6 +297,8 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 		steps[i].path = update->actions[i].path;
 		if (update->actions[i].verb != UPDATE_SET)
 			code = action_value(change, &update->actions[i], &steps[i].value);
+		if (code == OK && update->actions[i].verb != UPDATE_SET)
+			code = charge(change, &steps[i].value);
 	}
 	for (size_t i = 0; i < update->n && code == OK; i++) {
 		if (!is_valid_path(change, steps[i].path))
@@ -294,8 +308,8 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 		if (update->actions[i].verb != UPDATE_SET)
 			continue;
 		code = action_value(change, &update->actions[i], &steps[i].value);
-		if (code == OK && steps[i].value.type == TYPE_L)
-			change->element_count += steps[i].value.n;
+		if (code == OK)
+			code = charge(change, &steps[i].value);
 	}
 	return code;
 }
@@ -342,11 +356,15 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	for (size_t i = 0; i < update->n && is_deeper; i++) {
 		struct value next;
 
-		code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);
+		code = err_if_over(arena, err);
+		if (code == OK)
+			code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);
 		if (code != OK)
 			return code;
 		*new_item = next;
 	}
+	if (change.is_too_large)
+		return err_set(err, MSG_UPDATE_SIZE);
 	if (change.has_tombstones)
 		*new_item = without_tombstones(arena, new_item);
 	for (size_t i = 0; i < update->n; i++) {
@@ -357,7 +375,7 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 		if (touched && value_depth(touched) >= VALUE_DEPTH_MAX)
 			return err_set(err, MSG_UPDATE_DEPTH);
 	}
-	return change.is_too_large ? err_set(err, MSG_UPDATE_SIZE) : OK;
+	return OK;
 }
 
 bool update_only_takes(const struct update *update)

@@ -285,8 +285,11 @@ void op_run(struct service *service, const struct op_request *request, struct op
 	struct err err = err_in(request->arena);
 	enum code code = OK;
 
+	if (service->cpu_ns)
+		arena_limit_time(request->arena, service->cpu_ns, service->cpu_limit_ns);
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](&passage, &err);
+	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
 	release(&passage.call);
 	response->op = passage.op;
 	if (code != OK) {

@@ -5,8 +5,8 @@
  * JSON, types, constraints, rules - and, when all let it pass, calls the operation's handler; whichever gate refuses, the response is
  * the error it gave. So the precedence of errors is the order of the gates.
  *
- * A request whose arena goes over its budget is ERR_SERVICE_UNAVAILABLE, and nothing of it is written; or, once the first of it is, it is let
- * through (arena_pardon).
+ * A request whose arena goes over its budget, or that takes more CPU time than it may, is ERR_SERVICE_UNAVAILABLE, and nothing of it is written;
+ * or, once the first of it is, it is let through (arena_pardon).
  */
 #ifndef DYNALITH_PROTOCOL_OP_H
 #define DYNALITH_PROTOCOL_OP_H
@@ -33,6 +33,9 @@ struct service {
 	/* Tells the upkeep that there is work in the background now; may be NULL. */
 	void (*wake)(void *context);
 	void *wake_context;
+	/* The CPU time of this thread in nanoseconds, and how much of it a request may take; NULL: any. */
+	uint64_t (*cpu_ns)(void);
+	uint64_t cpu_limit_ns;
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };

@@ -3,6 +3,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "protocol/timing/timing.h"
@@ -158,6 +159,14 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 	return EXIT_SUCCESS;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static bool is_timed(const struct config *config)
 {
 	return strcmp(config->timing, "aws") == 0;
@@ -167,7 +176,8 @@ static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
-				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new(), .is_timed = is_timed(config)};
+				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+				  .cpu_ns = config->request_cpu_ms ? cpu_ns : NULL, .cpu_limit_ns = (uint64_t)config->request_cpu_ms * 1000000};
 	struct http_stats stats = {0};
 	struct routes routes = {
 		.service = &service,

@@ -351,7 +351,7 @@ enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *ta
 		table_unref(table);
 		return code;
 	}
-	code = store_commit(txn, err);
+	code = store_commit_for_good(txn, err);
 	if (code != OK) {
 		table_unref(table);
 		return code;
@@ -492,7 +492,7 @@ static enum code commit_over(struct catalog *catalog, struct store_txn *txn, str
 	}
 	/* before the commit ends the wait of other writers: they see it when their transaction begins */
 	atomic_store(&current->supersession->is_set, !is_alike);
-	enum code code = store_commit(txn, err);
+	enum code code = store_commit_for_good(txn, err);
 	if (code != OK)
 		atomic_store(&current->supersession->is_set, false);
 	else if (is_alike)
@@ -641,7 +641,7 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 		code = store_del(txn, tables_keyspace, key, err);
 	table_unref(known);
 	if (code == OK)
-		code = store_commit(txn, err);
+		code = store_commit_for_good(txn, err);
 	else
 		store_abort(txn);
 	pthread_rwlock_wrlock(&catalog->lock);

@@ -210,8 +210,13 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	code = store_commit(visit.txn, err);
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < visit.n; i++)
+	for (size_t i = 0; i < visit.n && code == OK; i++) {
 		deliver(&visit, &visit.rows[i]);
+		if (!arena_works(arena, 8))
+			code = err_if_over(arena, err);
+	}
+	if (code != OK)
+		return code;
 	double units = capacity_read(visit.bytes, visit.mode);
 	page->bytes = visit.bytes;
 	if (page->index) {

@@ -21,6 +21,15 @@ enum code store_commit(struct store_txn *txn, struct err *err)
 	return txn->ops->commit(txn, err);
 }
 
+enum code store_commit_for_good(struct store_txn *txn, struct err *err)
+{
+	enum code code = store_commit(txn, err);
+
+	if (code == OK)
+		arena_pardon(err->arena);
+	return code;
+}
+
 void store_abort(struct store_txn *txn)
 {
 	txn->ops->abort(txn);

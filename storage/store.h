@@ -116,6 +116,8 @@ void store_close(struct store *store);
 enum code store_check(struct store *store, struct err *err) WARN_UNUSED;
 enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err) WARN_UNUSED;
 enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
+/* The same for what must then be answered as done, whatever else the request takes: pardons the arena of `err`. */
+enum code store_commit_for_good(struct store_txn *txn, struct err *err) WARN_UNUSED;
 void store_abort(struct store_txn *txn);
 enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 enum code store_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;

@@ -84,9 +84,13 @@ static enum code check_condition(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 	struct subject subject = {step->arena, value_is_set(&write->old_item) ? &write->old_item : NULL, write->old_image};
 
-	if (!write->condition || expr_eval(write->condition, &subject))
+	if (!write->condition)
 		return OK;
-	enum code code = err_default(err, ERR_CONDITIONAL_CHECK_FAILED);
+	bool holds = expr_eval(write->condition, &subject);
+	enum code code = err_if_over(step->arena, err);
+	if (holds || code != OK)
+		return code;
+	code = err_default(err, ERR_CONDITIONAL_CHECK_FAILED);
 	if (write->wants_item_on_failure)
 		err->item = write->old_image;
 	return code;

@@ -426,6 +426,30 @@ def many_of_everything():
     server.stop()
 
 
+def cpu_time():
+    """Scans that compare each row with 1,300 operands: refused beyond the limit of CPU time, whole without one; writes are all done or not at all."""
+    rows, lists = 6_000, 13
+    condition = " OR ".join(f"n IN ({','.join([':v'] * 100)})" for _ in range(lists))
+    scan = json.dumps({"TableName": "app", "FilterExpression": condition, "ExpressionAttributeValues": {":v": {"S": ""}}}).encode()
+    large = json.dumps({"TableName": "app", "Item": {"PK": {"S": "large"}, "SK": {"S": "1"}, "l": {"L": [{"NULL": True}] * 150_000}}}).encode()
+    for limit in (10, 0):
+        server = Server("--request-cpu-ms", str(limit))
+        client = server.client()
+        create_app(client)
+        puts = [{"PutRequest": {"Item": {"PK": {"S": str(i)}, "SK": {"S": "1"}, "n": {"N": "1"}}}} for i in range(rows)]
+        for i in range(0, rows, 25):
+            client.batch_write_item(RequestItems={"app": puts[i:i + 25]})
+        reply = raw.ask(server, raw.request("Scan", body=scan))
+        assert reply.status == (503 if limit else 200), reply.body
+        assert not limit or json.loads(reply.body)["__type"].endswith("#ServiceUnavailable"), reply.body
+        assert limit or json.loads(reply.body)["ScannedCount"] == rows, reply.body
+        reply = raw.ask(server, raw.request("PutItem", body=large))
+        assert reply.status == (503 if limit else 200), reply.body
+        assert ("Item" in client.get_item(TableName="app", Key={"PK": {"S": "large"}, "SK": {"S": "1"}})) == (limit == 0)
+        assert (raw.figures(server)["dynalith_requests_shed_total"] >= 2) == (limit > 0)
+        server.stop()
+
+
 def few_files():
     """Where the hard limit of open files is low, there is room for fewer connections, and the log says so."""
     server = Server(before="ulimit -n 700")
@@ -438,4 +462,4 @@ def few_files():
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
                what_is_made_of_a_body_counts, large_requests_share_the_memory, an_answer_alone_is_held_until_it_is_sent, who_has_the_answer_finds_room,
                slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout,
-               busy_for_longer_than_the_request_timeout, as_many_at_once_as_libmicrohttpd_takes, body_limit, many_of_everything, few_files])
+               busy_for_longer_than_the_request_timeout, as_many_at_once_as_libmicrohttpd_takes, body_limit, many_of_everything, cpu_time, few_files])

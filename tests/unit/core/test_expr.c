@@ -272,7 +272,7 @@ TEST(many_appended_lists_are_refused_before_they_are_made)
 	for (unsigned i = 0; i < STEPS; i++)
 		buf_printf(&text, "%sa%u = list_append(l, l)", i ? "," : "SET ", i);
 	struct value l = {.type = TYPE_L, .n = ELEMENTS, .elements = elements}, item = MAP_OF(M("l", l), M("pk", s("a")));
-	CHECK(expr_parse_update(&e, STR("SET a = list_append(l, l), b = l"), &update, &err) == OK);
+	CHECK(expr_parse_update(&e, STR("SET a = list_append(l, l)"), &update, &err) == OK);
 	CHECK(expr_update(update, arena, &item, &after, &err) == OK);
 	CHECK_INT(after.members[0].value.n, 2 * ELEMENTS);
 	CHECK(expr_parse_update(&e, buf_str(&text), &update, &err) == OK);
@@ -280,6 +280,10 @@ TEST(many_appended_lists_are_refused_before_they_are_made)
 	CHECK(expr_update(update, arena, &item, &after, &err) == ERR_VALIDATION);
 	CHECK_STR(err.message, "Item size to update has exceeded the maximum allowed size");
 	CHECK(arena_used(arena) - before < 16 * 1024 * 1024);
+	/* the same of plain paths */
+	CHECK(expr_parse_update(&e, STR("SET a = l, b = l, c = l"), &update, &err) == OK);
+	CHECK(expr_update(update, arena, &item, &after, &err) == ERR_VALIDATION);
+	CHECK_STR(err.message, "Item size to update has exceeded the maximum allowed size");
 	/* an operand that is no list still comes before the size */
 	buf_add_lit(&text, ", z = list_append(l, pk)");
 	CHECK(expr_parse_update(&e, buf_str(&text), &update, &err) == OK);

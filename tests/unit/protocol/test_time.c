@@ -1,0 +1,156 @@
+/*
+ * A limit of CPU time, by a clock that counts how often it is read: requests of many steps are stopped wherever they read it. The answer is
+ * ServiceUnavailable and nothing changed, or the right answer and all of it is done.
+ */
+#include "tests/unit/protocol/world.h"
+
+#define NO_LIMIT ((uint64_t)1 << 40)
+#define BATCHES 40
+#define OPERANDS 90
+#define ELEMENTS 20000
+
+static uint64_t looks;
+
+static uint64_t count_looks(void)
+{
+	return ++looks;
+}
+
+static struct arena *texts;
+
+static const char *ended(struct buf *buf)
+{
+	buf_add_byte(buf, 0);
+	return buf->p;
+}
+
+/* `n` times: text, number, text. */
+static const char *times(int n, const char *separator, const char *before, const char *after)
+{
+	struct buf buf = buf_in(texts);
+
+	for (int i = 0; i < n; i++)
+		buf_printf(&buf, "%s%s%d%s", i ? separator : "", before, i, after);
+	return ended(&buf);
+}
+
+static struct world_request request(const char *op, const char *before, const char *content, const char *after)
+{
+	struct buf buf = buf_in(texts);
+
+	buf_printf(&buf, "%s%s%s", before, content, after);
+	return (struct world_request){op, ended(&buf)};
+}
+
+/* Many small items, and one with a large list. */
+static struct world world_in_time(void)
+{
+	struct world world = world_new(NULL);
+
+	world.service.cpu_ns = count_looks;
+	world.service.cpu_limit_ns = NO_LIMIT;
+	for (int i = 0; i < BATCHES; i++) {
+		struct buf before = buf_in(texts);
+
+		buf_printf(&before, "{'PutRequest':{'Item':{'pk':{'S':'p%d'},'sk':{'N':'", i);
+		CHECK_INT(world_call(&world, request("BatchWriteItem", "{'RequestItems':{'tab':[", times(25, ",", ended(&before), "'},'n':{'N':'1'}}}}"), "]}}"))
+				  .status, 200);
+	}
+	CHECK_INT(world_call(&world, request("PutItem", "{'TableName':'tab','Item':{'pk':{'S':'big'},'sk':{'N':'1'},'l':{'N':'1'},'els':{'L':[",
+					     times(ELEMENTS, ",", "{'N':'", "'}"), "]}}}")).status, 200);
+	return world;
+}
+
+/* Refuses the request with ever longer limits until it is carried out. How often it was refused. */
+static int stop_everywhere(struct world_request request, int status)
+{
+	struct arena *scratch = arena_new(0);
+	struct world right = world_in_time(), world = world_in_time();
+	struct op_response response = world_call(&right, request);
+	struct str answer = str_copy(right.arena, response.body), after = world_bytes_but_streams(&right, right.arena);
+	struct str before = world_bytes(&world, world.arena);
+	int refused = 0;
+
+	if (response.status != status) {
+		fprintf(stderr, "%s: %d " STR_FMT "\n", request.op, response.status, STR_ARG(response.body));
+		test_failures++;
+	}
+	for (uint64_t limit = 0; test_failures == 0; limit += 1 + limit / 4) {
+		arena_reset(scratch);
+		world.service.cpu_limit_ns = limit;
+		response = world_call(&world, request);
+		if (response.code != ERR_SERVICE_UNAVAILABLE)
+			break;
+		refused++;
+		CHECK_INT(response.status, 503);
+		CHECK(str_eq(world_bytes(&world, scratch), before));
+	}
+	if (!str_eq(response.body, answer) || !str_eq(world_bytes_but_streams(&world, scratch), after)) {
+		fprintf(stderr, "%s, after %d refusals: " STR_FMT "\n", request.op, refused, STR_ARG(response.body));
+		test_failures++;
+	}
+	world_free(&right);
+	world_free(&world);
+	arena_free(scratch);
+	return refused;
+}
+
+static void check(struct world_request request, int status, int least)
+{
+	CHECK(stop_everywhere(request, status) >= least);
+}
+
+static void begin(void)
+{
+	texts = arena_new(0);
+}
+
+static void end(void)
+{
+	arena_free(texts);
+}
+
+TEST(a_read_stops_among_the_rows_that_it_filters)
+{
+	begin();
+	struct buf values = buf_in(texts);
+	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}", times(OPERANDS, ",", "':v", "':{'S':''}"));
+	check(request("Scan", "{'TableName':'tab','FilterExpression':'n IN (", times(OPERANDS, ",", ":v", ""), ended(&values)), 200, 5);
+	check(request("Scan", "{'TableName':'tab','Select':'COUNT','FilterExpression':'n IN (", times(OPERANDS, ",", ":v", ""), ended(&values)), 200, 5);
+	check(request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), 200, 3);
+	check(request("ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE n IN [", times(OPERANDS, ",", "", "000"), "]'}"), 200, 5);
+	end();
+}
+
+TEST(a_write_that_takes_too_long_changes_nothing)
+{
+	begin();
+	struct buf values = buf_in(texts);
+	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}", times(OPERANDS, ",", "':v", "':{'S':''}"));
+	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ", times(3, ",", "a", "=els"), "'}"), 200, 1);
+	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ", times(300, ",", "a", "=els"), "'}"),
+	      400, 1);
+	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET x=n','ConditionExpression':'els IN (",
+		      times(OPERANDS, ",", ":v", ""), ended(&values)), 400, 1);
+	check(request("TransactWriteItems", "{'TransactItems':[", times(50, ",", "{'Put':{'TableName':'tab','Item':{'pk':{'S':'new'},'sk':{'N':'",
+									    "'},'x':{'L':[{'S':''},{'S':''}]}}}}"), "]}"), 200, 1);
+	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", times(25, ",", "{'PutRequest':{'Item':{'pk':{'S':'new'},'sk':{'N':'", "'},'n':{'N':'1'}}}}"),
+		      "]}}"), 200, 1);
+	end();
+}
+
+TEST(a_small_request_does_not_read_the_clock)
+{
+	begin();
+	struct world world = world_new(NULL);
+	world.service.cpu_ns = count_looks;
+	world.service.cpu_limit_ns = 0;
+	looks = 0;
+	CHECK_INT(world_call(&world, (struct world_request){"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"}).status, 200);
+	CHECK_INT(looks, 0);
+	world_free(&world);
+	end();
+}
+
+TEST_MAIN(TEST_CASE(a_read_stops_among_the_rows_that_it_filters), TEST_CASE(a_write_that_takes_too_long_changes_nothing),
+	  TEST_CASE(a_small_request_does_not_read_the_clock))
