@@ -234,22 +234,30 @@ static void duplicates_error(struct walk *walk, enum type type, const struct jso
 		reading_error(walk, MSG_SET_DUPLICATES_BINARY, STR_ARG(duplicates_list(walk, type, json)));
 }
 
+/* Room for the elements of a set or list, which must be an array. */
+static enum code make_elements(struct walk *walk, const struct json *json, struct value **elements)
+{
+	if (json_type(json) != JSON_ARRAY)
+		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
+	*elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
+	return arena_is_over(walk->arena) ? err_default(walk->err, ERR_SERVICE_UNAVAILABLE) : OK;
+}
+
 static enum code read_set(struct walk *walk, const struct json *json, enum type type, struct value *out)
 {
 	const char *kind = type == TYPE_SS ? "string" : type == TYPE_NS ? "number" : "binary";
+	struct value *elements;
 	size_t n = 0;
+	enum code code = make_elements(walk, json, &elements);
 
-	if (json_type(json) != JSON_ARRAY)
-		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
-	struct value *elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
-	if (arena_is_over(walk->arena))
-		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
+	if (code != OK)
+		return code;
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		if (json_type(child) == JSON_NULL) {
 			value_error(walk, MSG_SET_NULL, kind);
 			continue;
 		}
-		enum code code = read_scalar(walk, child, type_element(type), &elements[n++]);
+		code = read_scalar(walk, child, type_element(type), &elements[n++]);
 		if (code != OK)
 			return code;
 	}
@@ -265,16 +273,14 @@ static enum code read_set(struct walk *walk, const struct json *json, enum type 
 
 static enum code read_list(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
+	struct value *elements;
 	size_t n = 0;
+	enum code code = make_elements(walk, json, &elements);
 
-	if (json_type(json) != JSON_ARRAY)
-		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
-	struct value *elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
-	if (arena_is_over(walk->arena))
-		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
+	if (code != OK)
+		return code;
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		enum code code = read_value(walk, child, depth, &elements[n++]);
-
+		code = read_value(walk, child, depth, &elements[n++]);
 		if (code != OK)
 			return code;
 	}
