@@ -217,7 +217,7 @@ static enum code settle(const signed char *places, int n, struct decimal *d, str
 		d->exponent = 0;
 	if (d->exponent > EXPONENT_MAX)
 		return err_set(err, MSG_NUMBER_OVERFLOW);
-	if (d->n > NUMBER_DIGITS) /* AWS: told as an overflow; only digits that a request gives are told as too many */
+	if (d->n > NUMBER_DIGITS) /* AWS: an overflow; only a request's own digits are "too many" */
 		return err_set(err, MSG_NUMBER_OVERFLOW);
 	for (int i = 0; i < d->n; i++)
 		d->digits[i] = (unsigned char)places[first + i];

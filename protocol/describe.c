@@ -253,7 +253,7 @@ static void write_stream(struct call *call, const struct table *table)
 	}
 }
 
-/* AWS: while a table without encryption gets some, nothing but that is told. */
+/* AWS: while a table without encryption gets some, the answer shows nothing else. */
 static void write_encryption(struct json_out *out, const struct table *table)
 {
 	if (!table->sse_enabled && !table->is_sse_updating)

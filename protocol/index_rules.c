@@ -334,7 +334,7 @@ static bool is_updated(const struct update_table_input *input, struct str name)
 	return false;
 }
 
-/* AWS: every index of a table that becomes PROVISIONED is given its units in the same request; all that are not are told. */
+/* AWS: a request that makes a table PROVISIONED gives every index its units; the error names all indexes without. */
 static enum code check_all_updated(const struct table *table, const struct update_table_input *input, struct err *err)
 {
 	struct buf missing = buf_in(err->arena);

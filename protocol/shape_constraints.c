@@ -21,7 +21,7 @@ enum wording {
 };
 
 enum {
-	RULE_BEFORE = 1,  /* told before those of its stage that are told already */
+	RULE_BEFORE = 1,  /* listed before the breaches that its stage has already */
 	RULE_NESTED = 2,  /* the member stands in a structure of the input's */
 	RULE_MISSING = 4, /* the member that is not given */
 };
@@ -119,7 +119,7 @@ static void write_place(const struct place *place, bool is_raw, struct buf *out)
 		buf_add_lit(out, ".member");
 }
 
-/* Adds a breach to those that are told. */
+/* Adds a breach to the list of the error. */
 static void tell(struct walk *walk, const struct rule *rule, struct str text)
 {
 	struct constraints *told = &walk->constraints;

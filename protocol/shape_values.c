@@ -440,7 +440,7 @@ static enum code read_action_values(struct walk *walk, const struct json *json, 
 	enum code code = read_map(walk, json, 1, item);
 	if (walk->value_err->code == OK && is_deep) {
 		*walk->value_err = kept;
-		walk->is_settled = true; /* its place is told */
+		walk->is_settled = true; /* the error names its place */
 	} else if (!walk->is_settled) {
 		walk->is_deep = false;
 	}

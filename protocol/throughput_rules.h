@@ -28,7 +28,7 @@ enum code throughput_rules_units(struct table *table, struct index *index, const
 /* The units of a table that becomes PAY_PER_REQUEST, and of its indexes. */
 void throughput_rules_drop_units(struct table *table, int64_t now_ms);
 
-/* NumberOfDecreasesToday. AWS: it begins anew at 00:00 UTC. */
+/* NumberOfDecreasesToday. AWS: it starts again at 0 at 00:00 UTC. */
 int64_t throughput_rules_decreases(const struct throughput *throughput, int64_t now_ms);
 
 /* Limits of on-demand throughput beside those that stand. THROUGHPUT_UPDATE: -1 takes one away. */

@@ -169,7 +169,7 @@ struct str http_headers(struct arena *arena, const void *connection, const char 
 	return join.lines == 0 ? STR_ABSENT : join.lines == 1 ? join.last : buf_str(&join.value);
 }
 
-/* Who is told of each line. */
+/* Called with each line. */
 struct visitor {
 	void (*visit)(void *context, struct str name);
 	void *context;

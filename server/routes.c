@@ -158,7 +158,7 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 	return OK;
 }
 
-/* For those who ask whether anything is there, as AWS answers; DynamoDB Local refuses, and scripts wait for that. */
+/* The answer of AWS, for health checks. DynamoDB Local refuses them, and scripts wait for its refusal. */
 static enum code greet(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
 	(void)routes, (void)request, (void)err;

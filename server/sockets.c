@@ -17,7 +17,7 @@
 
 #define SOCKETS_MAX (1 << 17) /* above what connections_make_room() asks for; none beyond is entered */
 #define STATUS_AT 9           /* in "HTTP/1.1 431" */
-#define WASTE_MAX (64 * 1024 * 1024) /* bytes that are thrown away behind an answer; who sends more does not listen */
+#define WASTE_MAX (64 * 1024 * 1024) /* bytes discarded behind an answer; a client that sends more does not listen */
 
 enum socket_state {
 	SOCKET_OTHER,   /* not ours, or in the midst of an answer */
@@ -125,7 +125,7 @@ static bool is_emptied(int fd)
 	return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* What a call is told behind the end: the socket seems full while the client still sends, and libmicrohttpd comes back when something happens on it. */
+/* The result of a send behind the last answer: the socket seems full while the client still sends, so that libmicrohttpd calls again later. */
 static ssize_t empty(int fd, size_t all)
 {
 	if (is_emptied(fd))

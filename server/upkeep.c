@@ -37,7 +37,7 @@ struct upkeep {
 
 #define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
 
-/* A store that lost its file is told of once; its writes are refused from then on. */
+/* The log has one line about a store that lost its file; the store refuses writes from then on. */
 static void look_at_store(struct upkeep *upkeep)
 {
 	if (monotonic_ms() < atomic_load(&upkeep->store_due))

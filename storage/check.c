@@ -100,7 +100,7 @@ static void check_index(struct check *check, size_t i, struct str key, const str
 		tell_unreadable(check, index, &err);
 	} else if (!str_is_set(found) && !index->is_backfilling) {
 		tell(check, index, key, CHECK_INDEX_MISSING);
-	} else if (str_is_set(found) && !str_eq(found, row.value) && str_is_set(item_of_row(check, index, found))) { /* else it is told with the rows */
+	} else if (str_is_set(found) && !str_eq(found, row.value) && str_is_set(item_of_row(check, index, found))) { /* else the check of rows reports it */
 		tell(check, index, key, CHECK_INDEX_DIFFERENT);
 	}
 }

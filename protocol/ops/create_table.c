@@ -16,7 +16,7 @@ static enum code add_policy(struct call *call, struct str document, struct table
 	return code;
 }
 
-/* AWS: a table that is being created is told so, one that is being deleted is not. */
+/* AWS: the error says that a table is being created, not that it is being deleted. */
 static enum code refuse_existing(struct call *call, struct str name, struct err *err)
 {
 	struct err ignored = err_in(call->arena);

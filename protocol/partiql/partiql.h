@@ -76,7 +76,7 @@ enum code partiql_plan_point(struct call *call, const struct partiql_statement *
 /* Whether PartiQL reads the index at all: there is one of that name, and neither of its keys has several attributes. */
 enum code partiql_check_index(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
-/* What is told of a SELECT with a wrong column, which *err has: that PartiQL does not read its index comes first. */
+/* The error of a SELECT with a wrong column, which *err has. That PartiQL does not read its index comes first. */
 enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
 /* Whether an EXISTS names one item by its key, with a further condition. */

@@ -132,7 +132,7 @@ static enum code check_encryption(const struct call *call, const struct table *t
 		return err_set(err, MSG_TIMING_ENCRYPTION);
 	if (n < ENCRYPTION_CHANGES_MAX || !timing_within(call, last, TIMING_ENCRYPTION_NEXT))
 		return OK;
-	/* AWS: what changes nothing is told so first */
+	/* AWS: the error that nothing would change comes first */
 	enum code code = encryption_rules_news(table, input, err);
 	if (code != OK)
 		return code;
@@ -141,7 +141,7 @@ static enum code check_encryption(const struct call *call, const struct table *t
 		       STR_ARG(timing_iso(err->arena, next_ms < ends_ms ? next_ms : ends_ms)));
 }
 
-/* Four decreases in a UTC day, then one an hour after the last; the next day begins anew. */
+/* Four decreases in a UTC day, then one an hour after the last; the next UTC day starts again at 0. */
 static enum code check_decrease(const struct call *call, const struct throughput *current, const struct provisioned_throughput *wanted,
 				struct err *err)
 {

@@ -228,7 +228,7 @@ TEST(each_amz_header_must_be_signed)
 	CHECK_STR(err.message, "'x-amz-meta' must be a 'SignedHeader' in the AWS Authorization.");
 }
 
-/* Clock and streams: for every key until one entry says who may. */
+/* Clock and streams: open to every key until an entry grants control. */
 TEST(keys_may_be_bound_and_limited)
 {
 	static const struct {
