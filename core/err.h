@@ -47,7 +47,7 @@ struct err {
 	enum code code;
 	struct str message;
 	struct str item;       /* image of the item that failed a condition, where ALL_OLD asked for it; else absent */
-	bool is_capital;       /* told as "Message", not "message"; errors of some kinds are anyway */
+	bool is_capital;       /* sent as "Message", not "message"; some kinds of errors always are */
 	struct err *reasons;   /* ERR_TRANSACTION_CANCELED: one per action, code OK for "None" */
 	size_t reason_count;
 };

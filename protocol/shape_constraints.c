@@ -53,8 +53,8 @@ static const struct rule {
 };
 
 /*
- * The same of the older layer. The names of a transaction's tables are told when each item is known to be one action, an ill-formed name in a request
- * about items after all other members.
+ * The same of the older layer. It checks the names of a transaction's tables once it knows that each item is one action. In a request about items
+ * it lists an ill-formed name behind all other members.
  */
 static const struct rule older_rules[] = {
 	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING},

@@ -102,9 +102,14 @@ static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	return result == SQLITE_OK && page_file->is_checked && is_whole_page(n, at) ? check(page_file, out, at) : result;
 }
 
+bool page_file_has_checksums(const unsigned char *head)
+{
+	return head[RESERVED_AT] == PAGE_CHECK_BYTES;
+}
+
 static void look_at_head(struct page_file *file, const unsigned char *head)
 {
-	file->is_checked = memcmp(head, "SQLite format 3", 16) == 0 && head[RESERVED_AT] == PAGE_CHECK_BYTES;
+	file->is_checked = memcmp(head, "SQLite format 3", 16) == 0 && page_file_has_checksums(head);
 }
 
 /* The room for the checksum in SQLite's own buffer is ours: SQLite neither reads nor writes it. */

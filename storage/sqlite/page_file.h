@@ -18,6 +18,9 @@
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
 
+/* Whether the head of a SQLite file, of at least 21 bytes, leaves room for a checksum at the end of each page. */
+bool page_file_has_checksums(const unsigned char *head);
+
 /* What SQLite must allocate for a file above one of `under` bytes. */
 int page_file_size(int under);
 

@@ -20,7 +20,6 @@
 
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
 #define HEADER_SIZE 100           /* of a SQLite file */
-#define RESERVED_AT 20            /* in it: bytes reserved at the end of each page */
 #define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 #define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
@@ -396,7 +395,7 @@ static enum code check_file(struct sqlite_store *store, const char *path, char *
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), (unsigned)SQLITE_STORE_FORMAT);
-	if (be32(header + 60) == SQLITE_STORE_FORMAT && header[RESERVED_AT] != PAGE_CHECK_BYTES)
+	if (be32(header + 60) == SQLITE_STORE_FORMAT && !page_file_has_checksums(header))
 		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
 	return OK;
 }

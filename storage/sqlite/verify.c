@@ -9,8 +9,6 @@
 #include "storage/sqlite/page_file.h"
 #include "storage/store_messages.h"
 
-#define RESERVED_AT 20 /* in the file's head: bytes reserved at the end of each page */
-
 static void tell(struct verify *verify, struct str line)
 {
 	verify->findings++;
@@ -30,7 +28,7 @@ enum code verify_pages(struct verify *verify, struct err *err)
 
 	for (uint32_t number = 1; (n = pread(verify->fd, page, sizeof(page), place_of(number))) > 0; number++) {
 		if (number == 1)
-			has_checksums = page[RESERVED_AT] == PAGE_CHECK_BYTES;
+			has_checksums = page_file_has_checksums(page);
 		if (n < STORE_PAGE)
 			tell(verify, str_printf(err->arena, STORE_PAGE_CUT, (unsigned)number));
 		else if (has_checksums && !page_file_is_whole(page, number))
@@ -65,7 +63,7 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 
 	for (uint32_t number = 1; (n = pread(fd, page, sizeof(page), place_of(number))) > 0; number++) {
 		if (number == 1)
-			has_checksums = page[RESERVED_AT] == PAGE_CHECK_BYTES;
+			has_checksums = page_file_has_checksums(page);
 		if (n < STORE_PAGE || (has_checksums && !page_file_is_whole(page, number)))
 			return err_set(err, MSG_STORE_DAMAGED, (unsigned)number);
 		errno = ENOSPC; /* a short write sets none */
