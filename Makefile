@@ -59,8 +59,8 @@ $(sqlite.object): $(SQLITE)/sqlite3.c
 endif
 
 core.src     := $(wildcard core/*.c)
-storage.src  := $(wildcard storage/*.c storage/*/*.c)
-protocol.src := $(wildcard protocol/*.c protocol/*/*.c)
+storage.src  := $(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c))
+protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 

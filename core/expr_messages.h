@@ -1,6 +1,6 @@
 /*
  * expr_messages - texts of the expression language's errors. The first argument names the parameter, "Invalid ConditionExpression: ";
- * it is empty where there is no parameter to name (PartiQL). ERR_REQUEST: the text alone shows the mistake; see protocol/messages.h.
+ * it is empty where there is no parameter to name (PartiQL). ERR_REQUEST: the text alone shows the mistake; see protocol/wire/messages.h.
  * Source: recorded answers of AWS; those the record lacks, DynamoDB Local.
  */
 #ifndef DYNALITH_CORE_EXPR_MESSAGES_H

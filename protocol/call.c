@@ -1,7 +1,7 @@
 #include "protocol/handler.h"
 
-#include "protocol/arn.h"
-#include "protocol/messages.h"
+#include "protocol/tables/arn.h"
+#include "protocol/wire/messages.h"
 #include "protocol/rules.h"
 #include "storage/monotonic.h"
 

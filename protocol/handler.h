@@ -11,11 +11,11 @@
 #define DYNALITH_PROTOCOL_HANDLER_H
 
 #include "core/err.h"
-#include "protocol/json_out.h"
+#include "protocol/wire/json_out.h"
 #include "protocol/op.h"
-#include "protocol/shapes.h"
-#include "storage/catalog.h"
-#include "storage/write.h"
+#include "protocol/wire/shapes.h"
+#include "storage/catalog/catalog.h"
+#include "storage/write/write.h"
 
 struct held_table {
 	struct table *table;

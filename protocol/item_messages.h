@@ -5,7 +5,7 @@
 #ifndef DYNALITH_PROTOCOL_ITEM_MESSAGES_H
 #define DYNALITH_PROTOCOL_ITEM_MESSAGES_H
 
-#include "protocol/messages.h"
+#include "protocol/wire/messages.h"
 
 #define INVALID_VALUES "One or more parameter values were invalid: "
 

@@ -11,7 +11,7 @@
 #define DYNALITH_PROTOCOL_LEGACY_H
 
 #include "core/expr.h"
-#include "protocol/shapes.h"
+#include "protocol/wire/shapes.h"
 
 /* `conditional_operator` is a CONDITIONAL_OPERATOR constant, 0 where not given. */
 enum code legacy_expected(struct arena *arena, const struct expected_attribute_map *expected, int conditional_operator,

@@ -3,10 +3,10 @@
 #include "core/image.h"
 #include "core/utf8.h"
 #include "protocol/handler.h"
-#include "protocol/messages.h"
+#include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
-#include "protocol/serde.h"
-#include "storage/write.h"
+#include "protocol/wire/serde.h"
+#include "storage/write/write.h"
 
 #define CONFLICTS_MAX 10 /* times an operation is run again */
 

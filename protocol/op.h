@@ -17,7 +17,7 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "protocol/note_gate.h"
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 #include "storage/cost.h"
 
 /* What the server lends to every request. */

@@ -7,7 +7,7 @@
 #include "protocol/handler.h"
 #include "storage/cost.h"
 #include "storage/read.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 /* How a ConsumedCapacity splits its units: transactions and writes name read and write units apart, as AWS does. */
 enum capacity_form {

@@ -8,7 +8,7 @@
 
 #include "protocol/expressions.h"
 #include "storage/read.h"
-#include "storage/schema.h"
+#include "storage/schema/schema.h"
 
 /* PutItem and DeleteItem know NONE and ALL_OLD only. */
 enum code rules_return_values(int return_values, struct err *err) WARN_UNUSED;

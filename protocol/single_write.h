@@ -6,7 +6,7 @@
 
 #include "protocol/expressions.h"
 #include "protocol/handler.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 /*
  * Takes the condition and update of `expressions` into the write, looks its table up, checks keys, and runs it alone. On failure nothing

@@ -4,7 +4,7 @@
 
 #include "core/base64.h"
 #include "core/crc32.h"
-#include "protocol/arn.h"
+#include "protocol/tables/arn.h"
 #include "protocol/stream_messages.h"
 
 #define SHARD_PREFIX "shardId-"

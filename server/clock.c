@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "protocol/json.h"
-#include "protocol/json_out.h"
+#include "protocol/wire/json.h"
+#include "protocol/wire/json_out.h"
 #include "server/messages.h"
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "storage/times.h"
+#include "storage/catalog/times.h"
 
 #define CLOCKS_MAX 4096 /* namespaces that have a clock of their own */
 

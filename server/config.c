@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "protocol/json.h"
+#include "protocol/wire/json.h"
 #include "server/dropin.h"
 #include "server/log.h"
 #include "server/suggest.h"
 #include "server/trigger.h"
 #include "server/version.h"
-#include "storage/sqlite/sqlite_store.h"
+#include "storage/store/sqlite/sqlite_store.h"
 
 enum option_kind { KIND_TEXT, KIND_NUMBER, KIND_SWITCH, KIND_CHOICE };
 

@@ -2,8 +2,8 @@
 
 #include <time.h>
 
-#include "protocol/json_out.h"
-#include "storage/catalog.h"
+#include "protocol/wire/json_out.h"
+#include "storage/catalog/catalog.h"
 
 /* 2019-11-14T00:13:49 */
 static struct str iso(struct arena *arena, int64_t seconds, const char *rest)

@@ -16,7 +16,7 @@
 #define DYNALITH_SERVER_FILTER_H
 
 #include "core/arena.h"
-#include "protocol/json.h"
+#include "protocol/wire/json.h"
 
 struct filter {
 	size_t n; /* 0: every record passes */

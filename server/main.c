@@ -21,8 +21,8 @@
 #include "server/trigger.h"
 #include "server/upkeep.h"
 #include "server/version.h"
-#include "storage/sqlite/sqlite_store.h"
-#include "storage/timed/timed_store.h"
+#include "storage/store/sqlite/sqlite_store.h"
+#include "storage/store/timed/timed_store.h"
 
 #define DRAIN_MS 5000             /* how long requests under way may take when the server is told to end */
 #define THREADS_MAX_DEFAULT 4

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "storage/check.h"
-#include "storage/sqlite/sqlite_store.h"
+#include "storage/store/sqlite/sqlite_store.h"
 
 enum { SOUND = 0, FINDINGS = 1, MISUSE = 2 };
 

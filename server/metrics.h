@@ -7,7 +7,7 @@
 #define DYNALITH_SERVER_METRICS_H
 
 #include "protocol/op.h"
-#include "storage/timed/timed_store.h"
+#include "storage/store/timed/timed_store.h"
 
 struct metrics;
 

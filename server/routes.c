@@ -1,6 +1,6 @@
 #include "server/routes.h"
 
-#include "protocol/json_out.h"
+#include "protocol/wire/json_out.h"
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/origin.h"

@@ -11,7 +11,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "server/config.h"
-#include "storage/schema.h"
+#include "storage/schema/schema.h"
 
 enum auth_mode {
 	AUTH_OPEN,   /* the parts of a signature must be there; it is not checked; any access key works */

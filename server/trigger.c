@@ -8,14 +8,14 @@
 #include <time.h>
 
 #include "core/buf.h"
-#include "protocol/json.h"
-#include "protocol/json_out.h"
+#include "protocol/wire/json.h"
+#include "protocol/wire/json_out.h"
 #include "server/client.h"
 #include "server/crash.h"
 #include "server/failure.h"
 #include "server/filter.h"
 #include "server/log.h"
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 
 #define POLL_MS 100            /* between two looks for records */
 #define REPLY_WAIT_MS 60000

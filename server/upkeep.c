@@ -12,7 +12,7 @@
 #include "server/log.h"
 #include "storage/backfill.h"
 #include "storage/monotonic.h"
-#include "storage/stream_sweep.h"
+#include "storage/stream/stream_sweep.h"
 #include "storage/ttl.h"
 
 #define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */

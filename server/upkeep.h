@@ -7,7 +7,7 @@
 #define DYNALITH_SERVER_UPKEEP_H
 
 #include "server/clock.h"
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 
 struct upkeep_options {
 	struct catalog *catalog;

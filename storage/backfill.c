@@ -3,7 +3,7 @@
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
-#include "storage/vector_row.h"
+#include "storage/vector/vector_row.h"
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
 

@@ -10,7 +10,7 @@
 #ifndef DYNALITH_STORAGE_BACKFILL_H
 #define DYNALITH_STORAGE_BACKFILL_H
 
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 
 #define BACKFILL_STEP_ROWS 500             /* a few milliseconds: other writers wait for it */
 #define BACKFILL_STEP_BYTES (1024 * 1024)  /* of items by their stored size */

@@ -4,9 +4,9 @@
 #include "storage/check_messages.h"
 #include "storage/expiry.h"
 #include "storage/item_key.h"
-#include "storage/retired.h"
-#include "storage/stream_record.h"
-#include "storage/vector_row.h"
+#include "storage/catalog/retired.h"
+#include "storage/stream/stream_record.h"
+#include "storage/vector/vector_row.h"
 
 #define KEY_SHOWN 48 /* bytes of a row's key that a finding shows */
 #define PARTS_MAX (INDEXES_MAX + VECTOR_INDEXES_MAX)

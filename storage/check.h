@@ -10,7 +10,7 @@
 #define DYNALITH_STORAGE_CHECK_H
 
 #include "core/err.h"
-#include "storage/store.h"
+#include "storage/store/store.h"
 
 struct check_report {
 	store_tell *tell;   /* called per finding: one line */

@@ -4,7 +4,7 @@
 #ifndef DYNALITH_STORAGE_COST_H
 #define DYNALITH_STORAGE_COST_H
 
-#include "storage/schema.h"
+#include "storage/schema/schema.h"
 
 struct units {
 	double read;

@@ -11,7 +11,7 @@
 #ifndef DYNALITH_STORAGE_EXPIRY_H
 #define DYNALITH_STORAGE_EXPIRY_H
 
-#include "storage/schema.h"
+#include "storage/schema/schema.h"
 
 #define EXPIRY_PAST_MAX_S (INT64_C(5) * 365 * 86400) /* seconds */
 

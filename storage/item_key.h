@@ -6,7 +6,7 @@
 
 #include "core/err.h"
 #include "core/value.h"
-#include "storage/schema.h"
+#include "storage/schema/schema.h"
 
 /*
  * The row key of a Key parameter: exactly the table's key attributes, of the right types, not empty, within size limits.

@@ -6,8 +6,8 @@
 
 #include "core/err.h"
 #include "core/expr.h"
-#include "storage/schema.h"
-#include "storage/store.h"
+#include "storage/schema/schema.h"
+#include "storage/store/store.h"
 
 struct key_condition {
 	struct str partition;       /* hash and encoded partition key elements */

@@ -10,7 +10,7 @@
 #include "core/capacity.h"
 #include "core/err.h"
 #include "core/expr.h"
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 #include "storage/cost.h"
 #include "storage/key_condition.h"
 

@@ -1,7 +1,7 @@
 #include "storage/ttl.h"
 
 #include "storage/expiry.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 #define ROWS_PER_BATCH 64 /* deleted in one transaction: other writers wait that long */
 

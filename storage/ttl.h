@@ -7,7 +7,7 @@
 #ifndef DYNALITH_STORAGE_TTL_H
 #define DYNALITH_STORAGE_TTL_H
 
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 
 /*
  * Deletes up to a few dozen expired items of every table; an item is due `delay_ms` after its time, by the clock of its namespace. Adds their number

@@ -3,7 +3,7 @@
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 #define REQUESTS_MAX 25
 

@@ -1,9 +1,9 @@
-#include "protocol/describe.h"
-#include "protocol/policy_rules.h"
-#include "protocol/table_messages.h"
-#include "protocol/table_rules.h"
-#include "protocol/tag_rules.h"
-#include "protocol/throughput_rules.h"
+#include "protocol/tables/describe.h"
+#include "protocol/tables/policy_rules.h"
+#include "protocol/tables/table_messages.h"
+#include "protocol/tables/table_rules.h"
+#include "protocol/tables/tag_rules.h"
+#include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
 
 static enum code add_policy(struct call *call, struct str document, struct table *table, struct err *err)

@@ -1,4 +1,4 @@
-#include "protocol/policy_rules.h"
+#include "protocol/tables/policy_rules.h"
 
 /* AWS: idempotent; answers with the revision that was deleted, later with that of the deletion, and with none where there never was one. */
 enum code op_delete_resource_policy(struct call *call, const struct delete_resource_policy_input *input, struct err *err)

@@ -1,6 +1,6 @@
-#include "protocol/describe.h"
-#include "protocol/table_messages.h"
-#include "protocol/table_rules.h"
+#include "protocol/tables/describe.h"
+#include "protocol/tables/table_messages.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
 enum code op_delete_table(struct call *call, const struct delete_table_input *input, struct err *err)

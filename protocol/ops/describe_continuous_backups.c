@@ -1,4 +1,4 @@
-#include "protocol/recovery.h"
+#include "protocol/tables/recovery.h"
 #include "protocol/timing/timing.h"
 
 enum code op_describe_continuous_backups(struct call *call, const struct describe_continuous_backups_input *input, struct err *err)

@@ -1,4 +1,4 @@
-#include "protocol/insights.h"
+#include "protocol/tables/insights.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: Developer Guide, "CloudWatch Contributor Insights for DynamoDB: How it works": P and S for the keys, C for access, T for throttling. */

@@ -1,4 +1,4 @@
-#include "protocol/destinations.h"
+#include "protocol/tables/destinations.h"
 #include "protocol/timing/timing.h"
 
 enum code op_describe_kinesis_streaming_destination(struct call *call, const struct describe_kinesis_streaming_destination_input *input,

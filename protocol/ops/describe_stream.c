@@ -1,10 +1,10 @@
 #include <assert.h>
 
-#include "protocol/describe.h"
+#include "protocol/tables/describe.h"
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
 #include "protocol/timing/timing.h"
-#include "storage/stream_read.h"
+#include "storage/stream/stream_read.h"
 
 #define LIMIT_MAX 100 /* shards per page, also where none is asked for. AWS: API Reference, DescribeStream */
 

@@ -1,4 +1,4 @@
-#include "protocol/describe.h"
+#include "protocol/tables/describe.h"
 
 enum code op_describe_table(struct call *call, const struct describe_table_input *input, struct err *err)
 {

@@ -1,4 +1,4 @@
-#include "protocol/control_messages.h"
+#include "protocol/tables/control_messages.h"
 #include "protocol/handler.h"
 
 /* AWS: a table of one region is answered as one that does not exist, and there are no others here. */

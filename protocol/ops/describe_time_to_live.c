@@ -1,5 +1,5 @@
 #include "protocol/handler.h"
-#include "protocol/table_messages.h"
+#include "protocol/tables/table_messages.h"
 
 /* AWS: the attribute is shown until TTL is disabled, and forgotten then. */
 enum code op_describe_time_to_live(struct call *call, const struct describe_time_to_live_input *input, struct err *err)

@@ -1,6 +1,6 @@
-#include "protocol/control_messages.h"
-#include "protocol/destinations.h"
-#include "protocol/table_rules.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/destinations.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: a stream that was never enabled is answered as one that is not active. */

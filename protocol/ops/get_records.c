@@ -1,6 +1,6 @@
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
-#include "storage/stream_read.h"
+#include "storage/stream/stream_read.h"
 
 #define LIMIT_MAX 1000                      /* records per page, also where none is asked for. AWS: API Reference, GetRecords */
 #define ITERATOR_LIFE_MS (15 * 60 * 1000LL) /* AWS: API Reference, GetShardIterator */

@@ -1,5 +1,5 @@
-#include "protocol/control_messages.h"
-#include "protocol/policy_rules.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/policy_rules.h"
 #include "protocol/timing/timing.h"
 
 /* A document without a version is one of 2008, and is shown so. AWS: IAM User Guide, "Version"; recorded. */

@@ -1,6 +1,6 @@
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
-#include "storage/stream_read.h"
+#include "storage/stream/stream_read.h"
 
 static const enum stream_start starts[] = {
 	[SHARD_ITERATOR_TYPE_TRIM_HORIZON] = STREAM_START_TRIM_HORIZON,

@@ -1,4 +1,4 @@
-#include "protocol/insights.h"
+#include "protocol/tables/insights.h"
 #include "protocol/timing/timing.h"
 
 #define PAGE_MAX 100

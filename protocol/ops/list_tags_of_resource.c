@@ -1,4 +1,4 @@
-#include "protocol/tag_rules.h"
+#include "protocol/tables/tag_rules.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: all tags in one page, whatever NextToken says: a resource has 50 at most. */

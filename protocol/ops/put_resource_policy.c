@@ -1,5 +1,5 @@
-#include "protocol/policy_rules.h"
-#include "protocol/table_rules.h"
+#include "protocol/tables/policy_rules.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: the same policy again, however it is written, changes nothing and has the same revision. */

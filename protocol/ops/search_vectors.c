@@ -8,7 +8,7 @@
 #include "protocol/rules.h"
 #include "protocol/vector_messages.h"
 #include "storage/messages.h"
-#include "storage/vector.h"
+#include "storage/vector/vector.h"
 
 #define NAME_MIN 3
 #define NAME_MAX_LENGTH 255

@@ -1,5 +1,5 @@
-#include "protocol/table_messages.h"
-#include "protocol/tag_rules.h"
+#include "protocol/tables/table_messages.h"
+#include "protocol/tables/tag_rules.h"
 #include "protocol/timing/timing.h"
 
 /* Puts a tag in place of the one with its key, or behind the others: there is room. */

@@ -5,7 +5,7 @@
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 #define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items and keys by DynamoDB's rules */
 

@@ -1,6 +1,6 @@
-#include "protocol/table_messages.h"
-#include "protocol/table_rules.h"
-#include "protocol/tag_rules.h"
+#include "protocol/tables/table_messages.h"
+#include "protocol/tables/table_rules.h"
+#include "protocol/tables/tag_rules.h"
 #include "protocol/timing/timing.h"
 
 static bool has_key(const struct tag_key_list *keys, struct str key)

@@ -1,6 +1,6 @@
-#include "protocol/control_messages.h"
-#include "protocol/messages.h"
-#include "protocol/recovery.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/wire/messages.h"
+#include "protocol/tables/recovery.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: at once and idempotent; the period falls back to its default whenever recovery is switched on without one. */

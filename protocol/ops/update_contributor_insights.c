@@ -1,6 +1,6 @@
-#include "protocol/control_messages.h"
-#include "protocol/insights.h"
-#include "protocol/table_rules.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/insights.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: whatever is asked for, while the table or index is not there yet. */

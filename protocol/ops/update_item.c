@@ -6,7 +6,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/single_write.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 /* What the request alone tells. */
 static enum code parse(struct call *call, const struct update_item_input *input, struct expressions *out, struct err *err)

@@ -1,6 +1,6 @@
-#include "protocol/control_messages.h"
-#include "protocol/destinations.h"
-#include "protocol/table_rules.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/destinations.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
 static enum code check(const struct table *table, const struct destination *current, struct str stream_arn, enum time_precision wanted,

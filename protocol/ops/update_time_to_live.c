@@ -1,6 +1,6 @@
 #include "protocol/handler.h"
-#include "protocol/table_messages.h"
-#include "protocol/table_rules.h"
+#include "protocol/tables/table_messages.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
 /* AWS: what is asked for is checked before how soon after the last change it is asked. */

@@ -12,7 +12,7 @@
 #include "core/expr.h"
 #include "protocol/handler.h"
 #include "storage/read.h"
-#include "storage/write.h"
+#include "storage/write/write.h"
 
 #define PARTIQL_RANGES_MAX 50 /* partitions that one SELECT reads. AWS: Developer Guide, "PartiQL operators", IN */
 

@@ -1,10 +1,10 @@
 #include "protocol/timing/internal.h"
 
-#include "protocol/concerns.h"
-#include "protocol/control_messages.h"
-#include "protocol/encryption_rules.h"
-#include "protocol/index_rules.h"
-#include "protocol/throughput_rules.h"
+#include "protocol/tables/concerns.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/encryption_rules.h"
+#include "protocol/tables/index_rules.h"
+#include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/messages.h"
 
 #define CLASS_CHANGES_MAX 2

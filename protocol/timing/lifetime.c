@@ -1,6 +1,6 @@
 #include "protocol/timing/internal.h"
 
-#include "protocol/messages.h"
+#include "protocol/wire/messages.h"
 
 /* What a back end is late by after CreateTable, and early by after DeleteTable (TIMING_COUNT: it is not). */
 static const struct {

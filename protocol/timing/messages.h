@@ -5,7 +5,7 @@
 #define DYNALITH_PROTOCOL_TIMING_MESSAGES_H
 
 #include "core/err.h"
-#include "protocol/table_messages.h"
+#include "protocol/tables/table_messages.h"
 
 #define SUBSCRIBER_LIMIT "Subscriber limit exceeded: "
 

@@ -1,4 +1,4 @@
-#include "protocol/throughput_rules.h"
+#include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/internal.h"
 
 /* A change of a table on its way. */

@@ -45,7 +45,7 @@ MEANT = {
 
 def table():
     """The rows of shapes.def by model name."""
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / "protocol/shapes.def").read_text(), flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "protocol/wire/shapes.def").read_text(), flags=re.S)
     number = {"NO_MIN": None, "NO_MAX": None}
     shapes, names = {}, {"attribute_value": "AttributeValue", "parameter": "AttributeValue"}
     for row in re.split(r"^(?=[A-Z_]+\()", text, flags=re.M)[1:]:

@@ -5,7 +5,7 @@
  */
 #include "core/image.h"
 #include "core/number.h"
-#include "protocol/json_out.h"
+#include "protocol/wire/json_out.h"
 #include "tests/fuzz/fuzz.h"
 
 #define IMAGE_VERSION 1

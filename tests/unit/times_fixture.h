@@ -2,7 +2,7 @@
 #ifndef DYNALITH_TEST_TIMES_FIXTURE_H
 #define DYNALITH_TEST_TIMES_FIXTURE_H
 
-#include "storage/times.h"
+#include "storage/catalog/times.h"
 
 static inline bool times_tell_one(void *context, struct ns ns, int64_t *now_ms)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "protocol/op.h"
-#include "storage/sqlite/sqlite_store.h"
+#include "storage/store/sqlite/sqlite_store.h"
 
 #define SERVICE_FIXTURE_NOW_MS 1700000000000 /* 2023-11-14T22:13:20Z */
 

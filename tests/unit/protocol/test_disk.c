@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-#include "storage/sqlite/log_file.h"
+#include "storage/store/sqlite/log_file.h"
 #include "tests/unit/protocol/world.h"
 #include "tests/unit/storage/fault_vfs.h"
 

@@ -2,7 +2,7 @@
  * Faults of the store: for requests of every kind, each call that they make of the store fails once. The answer is InternalServerError
  * or the right one; what the store holds is what it held before or what it should hold afterwards, and what is in memory agrees with it.
  */
-#include "storage/stream_sweep.h"
+#include "storage/stream/stream_sweep.h"
 #include "storage/ttl.h"
 #include "tests/unit/protocol/world.h"
 

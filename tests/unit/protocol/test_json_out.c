@@ -1,4 +1,4 @@
-#include "protocol/json_out.h"
+#include "protocol/wire/json_out.h"
 
 #include "tests/unit/test.h"
 

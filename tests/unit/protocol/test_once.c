@@ -1,6 +1,6 @@
 /* A request is parsed once and each of its expressions once: the parsers' calls are counted by wrapping them in the linker. */
 #include "core/expr.h"
-#include "protocol/json.h"
+#include "protocol/wire/json.h"
 #include "protocol/partiql/partiql.h"
 #include "tests/unit/protocol/service_fixture.h"
 #include "tests/unit/test.h"

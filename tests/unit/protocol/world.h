@@ -12,8 +12,8 @@
 #include "core/buf.h"
 #include "protocol/op.h"
 #include "storage/backfill.h"
-#include "storage/sqlite/sqlite_store.h"
-#include "storage/trace/trace_store.h"
+#include "storage/store/sqlite/sqlite_store.h"
+#include "storage/store/trace/trace_store.h"
 #include "tests/unit/test.h"
 #include "tests/unit/times_fixture.h"
 

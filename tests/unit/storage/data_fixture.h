@@ -10,12 +10,12 @@
 
 #include "core/image.h"
 #include "core/number.h"
-#include "storage/catalog.h"
+#include "storage/catalog/catalog.h"
 #include "storage/item_key.h"
 #include "storage/read.h"
-#include "storage/sqlite/sqlite_store.h"
-#include "storage/trace/trace_store.h"
-#include "storage/write.h"
+#include "storage/store/sqlite/sqlite_store.h"
+#include "storage/store/trace/trace_store.h"
+#include "storage/write/write.h"
 #include "tests/unit/test.h"
 #include "tests/unit/times_fixture.h"
 

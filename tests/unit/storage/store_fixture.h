@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "core/arena.h"
-#include "storage/sqlite/sqlite_store.h"
-#include "storage/store.h"
-#include "storage/trace/trace_store.h"
+#include "storage/store/sqlite/sqlite_store.h"
+#include "storage/store/store.h"
+#include "storage/store/trace/trace_store.h"
 #include "tests/unit/test.h"
 
 #define KEYSPACE(table, part) ((struct keyspace){table, part})

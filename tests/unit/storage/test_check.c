@@ -8,7 +8,7 @@
 
 #include "storage/check.h"
 #include "storage/expiry.h"
-#include "storage/stream_shard.h"
+#include "storage/stream/stream_shard.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define LINES_MAX 64

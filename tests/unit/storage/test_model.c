@@ -8,9 +8,9 @@
 #include "core/number.h"
 #include "storage/item_key.h"
 #include "storage/read.h"
-#include "storage/sqlite/sqlite_store.h"
-#include "storage/trace/trace_store.h"
-#include "storage/write.h"
+#include "storage/store/sqlite/sqlite_store.h"
+#include "storage/store/trace/trace_store.h"
+#include "storage/write/write.h"
 #include "tests/unit/test.h"
 
 #define PARTITIONS 8

@@ -1,4 +1,4 @@
-#include "storage/name_index.h"
+#include "storage/catalog/name_index.h"
 
 #include "core/arena.h"
 #include "tests/unit/test.h"

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "storage/sqlite/log_file.h"
+#include "storage/store/sqlite/log_file.h"
 #include "tests/unit/storage/fault_vfs.h"
 #include "tests/unit/storage/store_fixture.h"
 

@@ -1,5 +1,5 @@
-#include "storage/stream_read.h"
-#include "storage/stream_sweep.h"
+#include "storage/stream/stream_read.h"
+#include "storage/stream/stream_sweep.h"
 #include "storage/ttl.h"
 #include "tests/unit/storage/data_fixture.h"
 

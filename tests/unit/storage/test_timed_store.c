@@ -1,4 +1,4 @@
-#include "storage/timed/timed_store.h"
+#include "storage/store/timed/timed_store.h"
 
 #include "tests/unit/storage/store_fixture.h"
 

@@ -1,10 +1,10 @@
-#include "storage/vector.h"
+#include "storage/vector/vector.h"
 
 #include <pthread.h>
 
 #include "storage/backfill.h"
-#include "storage/vector_cache.h"
-#include "storage/vector_row.h"
+#include "storage/vector/vector_cache.h"
+#include "storage/vector/vector_row.h"
 #include "tests/unit/storage/data_fixture.h"
 #include "tests/unit/storage/store_fixture.h"
 

@@ -1,0 +1,332 @@
+#include "protocol/tables/describe.h"
+
+#include <stdlib.h>
+
+#include "protocol/streams.h"
+#include "protocol/tables/throughput_rules.h"
+#include "protocol/timing/timing.h"
+
+static const char *const statuses[] = {
+	[STATUS_ACTIVE] = "ACTIVE", [STATUS_CREATING] = "CREATING", [STATUS_UPDATING] = "UPDATING", [STATUS_DELETING] = "DELETING",
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return str_cmp(((const struct key_attribute *)a)->name, ((const struct key_attribute *)b)->name);
+}
+
+/* AWS: attribute definitions and projected attributes come sorted by name, whatever order they were given in. */
+static void write_definitions(struct call *call, const struct table *table)
+{
+	struct json_out *out = &call->out;
+	struct key_attribute *definitions = ARENA_ARRAY(call->arena, struct key_attribute, table->definition_count);
+
+	memcpy(definitions, table->definitions, table->definition_count * sizeof(*definitions));
+	qsort(definitions, table->definition_count, sizeof(*definitions), by_name);
+	json_out_name(out, STR("AttributeDefinitions"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < table->definition_count; i++) {
+		json_out_open(out, '{');
+		json_out_field_string(out, "AttributeName", definitions[i].name);
+		json_out_field_string(out, "AttributeType", str_of(type_name(definitions[i].type)));
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+}
+
+void describe_keys(struct json_out *out, const struct key_schema *keys)
+{
+	json_out_name(out, STR("KeySchema"));
+	json_out_open(out, '[');
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		json_out_open(out, '{');
+		json_out_field_string(out, "AttributeName", keys->attributes[i].name);
+		json_out_field_string(out, "KeyType", i < keys->hash_count ? STR("HASH") : STR("RANGE"));
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+}
+
+static void write_throughput(struct call *call, const struct throughput *throughput)
+{
+	struct json_out *out = &call->out;
+
+	json_out_name(out, STR("ProvisionedThroughput"));
+	json_out_open(out, '{');
+	if (throughput->last_increase_ms) {
+		json_out_name(out, STR("LastIncreaseDateTime"));
+		json_out_time_ms(out, throughput->last_increase_ms);
+	}
+	if (throughput->last_decrease_ms) {
+		json_out_name(out, STR("LastDecreaseDateTime"));
+		json_out_time_ms(out, throughput->last_decrease_ms);
+	}
+	json_out_field_integer(out, "NumberOfDecreasesToday", throughput_rules_decreases(throughput, call->now_ms));
+	json_out_field_integer(out, "ReadCapacityUnits", throughput->read);
+	json_out_field_integer(out, "WriteCapacityUnits", throughput->write);
+	json_out_close(out, '}');
+}
+
+static void write_on_demand(struct json_out *out, const struct throughput_pair *pair)
+{
+	if (!pair->is_set)
+		return;
+	json_out_name(out, STR("OnDemandThroughput"));
+	json_out_open(out, '{');
+	if (pair->read)
+		json_out_field_integer(out, "MaxReadRequestUnits", pair->read);
+	if (pair->write)
+		json_out_field_integer(out, "MaxWriteRequestUnits", pair->write);
+	json_out_close(out, '}');
+}
+
+/* Tools wait for its status. */
+static void write_warm(struct json_out *out, const struct table *table, const struct index *index, bool is_updating)
+{
+	struct throughput_pair pair = index ? index->warm : table->warm;
+
+	if (!pair.is_set)
+		pair = throughput_rules_warm_now(table, index);
+	json_out_name(out, STR("WarmThroughput"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "ReadUnitsPerSecond", pair.read);
+	json_out_field_integer(out, "WriteUnitsPerSecond", pair.write);
+	json_out_field_string(out, "Status", is_updating ? STR("UPDATING") : STR("ACTIVE"));
+	json_out_close(out, '}');
+}
+
+static void write_projection(struct call *call, const struct index *index)
+{
+	struct json_out *out = &call->out;
+	struct str *included = ARENA_ARRAY(call->arena, struct str, index->included_count);
+	static const char *const types[] = {[PROJECT_ALL] = "ALL", [PROJECT_KEYS_ONLY] = "KEYS_ONLY", [PROJECT_INCLUDE] = "INCLUDE"};
+
+	json_out_name(out, STR("Projection"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "ProjectionType", str_of(types[index->projection]));
+	if (index->projection == PROJECT_INCLUDE) {
+		json_out_name(out, STR("NonKeyAttributes"));
+		json_out_open(out, '[');
+		memcpy(included, index->included, index->included_count * sizeof(*included));
+		qsort(included, index->included_count, sizeof(*included), str_order);
+		for (size_t i = 0; i < index->included_count; i++)
+			json_out_string(out, included[i]);
+		json_out_close(out, ']');
+	}
+	json_out_close(out, '}');
+}
+
+static void write_vector(struct json_out *out, const struct vector_spec *spec)
+{
+	static const char *const distances[] = {
+		[DISTANCE_COSINE] = "COSINE", [DISTANCE_EUCLIDEAN] = "EUCLIDEAN", [DISTANCE_DOT_PRODUCT] = "DOT_PRODUCT",
+	};
+
+	if (spec->schema_count) {
+		json_out_name(out, STR("SearchSchema"));
+		json_out_open(out, '[');
+		for (size_t i = 0; i < spec->schema_count; i++) {
+			json_out_open(out, '{');
+			json_out_field_string(out, "AttributeName", spec->schema[i].attribute.name);
+			json_out_field_string(out, "SearchSchemaElementType", spec->schema[i].is_hash ? STR("HASH") : STR("INLINE_FILTER"));
+			json_out_close(out, '}');
+		}
+		json_out_close(out, ']');
+	}
+	json_out_name(out, STR("VectorAttribute"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "AttributeName", spec->attribute);
+	json_out_close(out, '}');
+	json_out_field_integer(out, "Dimensions", spec->dimensions);
+	json_out_field_string(out, "DistanceFunction", str_of(distances[spec->distance]));
+}
+
+static enum code write_index(struct call *call, struct table *table, const struct index *index, enum table_status status, struct err *err)
+{
+	struct json_out *out = &call->out;
+	uint64_t items, bytes;
+	enum code code = catalog_size(call->service->catalog, table, index, &items, &bytes, err);
+
+	if (code != OK)
+		return code;
+	json_out_open(out, '{');
+	json_out_field_string(out, "IndexName", index->name);
+	if (index->vector)
+		write_vector(out, index->vector);
+	else
+		describe_keys(out, &index->keys);
+	write_projection(call, index);
+	if (!index->is_local) {
+		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
+		/* AWS: false while resources are allocated, then true; absent of an index that came with its table */
+		if (index->is_backfilling)
+			json_out_field_boolean(out, "Backfilling", table->status != STATUS_UPDATING);
+		if (!index->vector)
+			write_throughput(call, &index->throughput);
+	}
+	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
+	json_out_field_integer(out, "ItemCount", (int64_t)items);
+	json_out_field_string(out, "IndexArn",
+			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
+	if (!index->is_local && !index->vector) {
+		write_on_demand(out, &index->on_demand);
+		if (status != STATUS_CREATING)
+			write_warm(out, table, index, index->is_warm_updating);
+	}
+	json_out_close(out, '}');
+	return OK;
+}
+
+static enum code write_indexes(struct call *call, struct table *table, bool is_local, enum table_status status, struct err *err)
+{
+	bool is_open = false;
+	enum code code = OK;
+
+	for (size_t i = 0; i < table->index_count && code == OK; i++) {
+		if (table->indexes[i].is_local != is_local)
+			continue;
+		if (!is_open) {
+			json_out_name(&call->out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
+			json_out_open(&call->out, '[');
+			is_open = true;
+		}
+		/* a table's own update does not show on its indexes */
+		code = write_index(call, table, &table->indexes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+	}
+	if (is_open)
+		json_out_close(&call->out, ']');
+	return code;
+}
+
+static enum code write_vectors(struct call *call, struct table *table, enum table_status status, struct err *err)
+{
+	enum code code = OK;
+
+	if (!table->vector_count)
+		return OK;
+	json_out_name(&call->out, STR("VectorIndexes"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < table->vector_count && code == OK; i++)
+		code = write_index(call, table, &table->vectors[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+	json_out_close(&call->out, ']');
+	return code;
+}
+
+/* AWS: twice, under the parameter's old name and under its new one; the time is not there while a change goes on, as a table is created too. */
+static void write_billing(struct json_out *out, const struct table *table, enum table_status status)
+{
+	static const char *const summaries[][2] = {
+		{"BillingModeSummary", "BillingMode"}, {"TableThroughputModeSummary", "TableThroughputMode"},
+	};
+	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+
+	if (!is_on_demand && !table->on_demand_since_ms)
+		return;
+	for (size_t i = 0; i < sizeof(summaries) / sizeof(summaries[0]); i++) {
+		json_out_name(out, str_of(summaries[i][0]));
+		json_out_open(out, '{');
+		json_out_name(out, str_of(summaries[i][1]));
+		json_out_string(out, is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+		if (status != STATUS_CREATING && table->on_demand_since_ms != ON_DEMAND_PENDING) {
+			json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
+			json_out_time_ms(out, table->on_demand_since_ms ? table->on_demand_since_ms : table->created_ms);
+		}
+		json_out_close(out, '}');
+	}
+}
+
+static void write_stream(struct call *call, const struct table *table)
+{
+	struct json_out *out = &call->out;
+
+	if (table->stream_view != STREAM_OFF) {
+		json_out_name(out, STR("StreamSpecification"));
+		json_out_open(out, '{');
+		json_out_field_boolean(out, "StreamEnabled", true);
+		json_out_field_string(out, "StreamViewType", streams_view_name(table->stream_view));
+		json_out_close(out, '}');
+	}
+	if (table->stream_count > 0) {
+		json_out_field_string(out, "LatestStreamLabel", table->stream_label);
+		json_out_field_string(out, "LatestStreamArn",
+				      streams_arn(call->arena, table, &table->streams[table->stream_count - 1]));
+	}
+}
+
+/* AWS: while a table without encryption gets some, the answer shows nothing else. */
+static void write_encryption(struct json_out *out, const struct table *table)
+{
+	if (!table->sse_enabled && !table->is_sse_updating)
+		return;
+	json_out_name(out, STR("SSEDescription"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "Status", table->is_sse_updating ? STR("UPDATING") : STR("ENABLED"));
+	if (table->sse_enabled) {
+		json_out_field_string(out, "SSEType", STR("KMS"));
+		json_out_field_string(out, "KMSMasterKeyArn", table->sse_key);
+	}
+	json_out_close(out, '}');
+}
+
+static void write_settings(struct json_out *out, const struct table *table, enum table_status status)
+{
+	write_encryption(out, table);
+	if (str_is_set(table->table_class)) {
+		json_out_name(out, STR("TableClassSummary"));
+		json_out_open(out, '{');
+		json_out_field_string(out, "TableClass", table->table_class);
+		if (table->class_changed_ms) {
+			json_out_name(out, STR("LastUpdateDateTime"));
+			json_out_time_ms(out, table->class_changed_ms);
+		}
+		json_out_close(out, '}');
+	}
+	if (str_is_set(table->replication_mode))
+		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->replication_mode);
+	json_out_field_boolean(out, "DeletionProtectionEnabled", table->is_deletion_protected);
+	write_on_demand(out, &table->on_demand);
+	if (status == STATUS_CREATING ? table->warm.is_set : status != STATUS_DELETING)
+		write_warm(out, table, NULL, table->is_warm_updating || status == STATUS_CREATING);
+}
+
+/* What DeleteTable's answer does not tell. */
+static enum code write_structure(struct call *call, struct table *table, enum table_status status, struct err *err)
+{
+	write_definitions(call, table);
+	describe_keys(&call->out, &table->keys);
+	json_out_name(&call->out, STR("CreationDateTime"));
+	json_out_time_ms(&call->out, table->created_ms);
+	enum code code = write_indexes(call, table, true, status, err);
+	if (code == OK)
+		code = write_indexes(call, table, false, status, err);
+	return code == OK ? write_vectors(call, table, status, err) : code;
+}
+
+enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err)
+{
+	struct json_out *out = &call->out;
+	uint64_t items, bytes;
+	enum code code = catalog_size(call->service->catalog, table, NULL, &items, &bytes, err);
+
+	if (code != OK)
+		return code;
+	table = timing_seen(call, table);
+	json_out_open(out, '{');
+	json_out_name(out, name);
+	json_out_open(out, '{');
+	json_out_field_string(out, "TableName", table->name);
+	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));
+	if (status != STATUS_DELETING)
+		code = write_structure(call, table, status, err);
+	write_throughput(call, &table->throughput);
+	json_out_field_integer(out, "TableSizeBytes", (int64_t)bytes);
+	json_out_field_integer(out, "ItemCount", (int64_t)items);
+	json_out_field_string(out, "TableArn", table_arn(call->arena, table));
+	json_out_field_string(out, "TableId", table->id);
+	write_billing(out, table, status);
+	write_stream(call, table);
+	write_settings(out, table, status);
+	json_out_close(out, '}');
+	json_out_close(out, '}');
+	return code;
+}

@@ -1,0 +1,87 @@
+#include "protocol/tables/encryption_rules.h"
+
+#include "protocol/tables/arn.h"
+#include "protocol/rules.h"
+#include "protocol/tables/table_messages.h"
+
+#define MANAGED_ALIAS "alias/aws/dynamodb" /* AWS's own key, which every account has */
+
+static bool is_enabled(const struct sse_specification *input)
+{
+	return input->enabled.is_set ? input->enabled.value : input->sse_type == SSE_TYPE_KMS;
+}
+
+enum code encryption_rules_check(const struct sse_specification *input, struct err *err)
+{
+	bool is_off = input->enabled.is_set && !input->enabled.value;
+
+	if (is_off && input->sse_type)
+		return err_set(err, MSG_SSE_OFF, "SSEType");
+	if (is_off && str_is_set(input->kms_master_key_id))
+		return err_set(err, MSG_SSE_OFF, "KMSMasterKeyId");
+	if (input->sse_type == SSE_TYPE_AES256)
+		return err_set(err, MSG_SSE_AES);
+	if (str_is_set(input->kms_master_key_id) && input->sse_type != SSE_TYPE_KMS)
+		return err_set(err, MSG_SSE_TYPE);
+	return OK;
+}
+
+static struct str key_arn(const struct table *table, struct str id)
+{
+	return str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/" STR_FMT, STR_ARG(table->region), STR_ARG(table->account),
+			  STR_ARG(id));
+}
+
+static struct str uuid_of(const struct table *table, struct str text)
+{
+	struct str seed = str_printf(table->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(table->account), STR_ARG(table->region), STR_ARG(text));
+	unsigned long long high = rules_hash(seed, 1), low = rules_hash(seed, 2);
+
+	return str_printf(table->arena, "%08llx-%04llx-4%03llx-%04llx-%012llx", high >> 32, high >> 16 & 0xFFFF, high & 0xFFF,
+			  (low >> 48 & 0x3FFF) | 0x8000, low & 0xFFFFFFFFFFFF);
+}
+
+/* A key's id, its ARN, an alias or an alias's ARN: the ARN of the key. */
+static enum code resolve(struct table *table, struct str key, struct str *out, struct err *err)
+{
+	struct arn parts = {.region = table->region, .resource = key};
+
+	if (str_starts_with(key, STR("arn:")))
+		parts = arn_split(key);
+	if (!str_eq(parts.region, table->region))
+		return err_set(err, MSG_KMS_REGION, STR_ARG(parts.region), STR_ARG(uuid_of(table, key)));
+	/* There is no key service here: an alias means the key whose id follows from its name, the same one in an account and region always */
+	if (str_starts_with(parts.resource, STR("alias/")))
+		*out = key_arn(table, uuid_of(table, parts.resource));
+	else
+		*out = str_starts_with(key, STR("arn:")) ? str_copy(table->arena, key) : key_arn(table, key);
+	return OK;
+}
+
+enum code encryption_rules_news(const struct table *table, const struct sse_specification *input, struct err *err)
+{
+	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS);
+
+	if (!is_enabled(input))
+		return table->sse_enabled ? OK : err_set(err, MSG_SSE_DEFAULT);
+	/* AWS: only the ARN of the key is taken for the key that it is; an alias or an id encrypts anew */
+	return table->sse_enabled && str_eq(asked, table->sse_key) ? err_set(err, MSG_SSE_SAME) : OK;
+}
+
+enum code encryption_rules_apply(struct table *table, const struct sse_specification *input, bool is_new, struct err *err)
+{
+	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS), key = STR_ABSENT;
+	enum code code = is_new ? OK : encryption_rules_news(table, input, err);
+
+	if (code != OK)
+		return code;
+	if (!is_enabled(input)) {
+		table->sse_enabled = false;
+		table->sse_key = STR_ABSENT;
+		return OK;
+	}
+	code = resolve(table, asked, &key, err);
+	table->sse_enabled = true;
+	table->sse_key = key;
+	return code;
+}

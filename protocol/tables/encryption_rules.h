@@ -1,0 +1,22 @@
+/*
+ * encryption_rules - SSESpecification: what may be asked for, and the key that it means. AWS: recorded answers, October 2026.
+ */
+#ifndef DYNALITH_PROTOCOL_ENCRYPTION_RULES_H
+#define DYNALITH_PROTOCOL_ENCRYPTION_RULES_H
+
+#include "protocol/wire/shapes.h"
+#include "storage/schema/schema.h"
+
+/* Which members go together. Without Enabled, SSEType=KMS is as good as Enabled=true. */
+enum code encryption_rules_check(const struct sse_specification *input, struct err *err) WARN_UNUSED;
+
+/* ERR_VALIDATION for the ARN of the key that the table has, and for no encryption where it has none. */
+enum code encryption_rules_news(const struct table *table, const struct sse_specification *input, struct err *err) WARN_UNUSED;
+
+/*
+ * Gives the table, whose account and region are known, its key. ERR_VALIDATION for a key of another region and, of a table that exists, for
+ * what is no news to it.
+ */
+enum code encryption_rules_apply(struct table *table, const struct sse_specification *input, bool is_new, struct err *err) WARN_UNUSED;
+
+#endif

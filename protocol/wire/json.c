@@ -1,0 +1,192 @@
+#include "protocol/wire/json.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "core/utf8.h"
+#include "protocol/wire/messages.h"
+
+/*
+ * cJSON's allocation hooks are global to the process. They are pointed once at the arena of the parse that is under way on this
+ * thread, so trees live in arenas and are never freed.
+ */
+static _Thread_local struct arena *parse_arena;
+static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
+
+/* cJSON ends where it gets nothing. */
+static void *hook_malloc(size_t size)
+{
+	return arena_is_over(parse_arena) ? NULL : arena_alloc(parse_arena, size);
+}
+
+static void hook_free(void *p)
+{
+	(void)p;
+}
+
+static void install_hooks(void)
+{
+	cJSON_Hooks hooks = {hook_malloc, hook_free};
+
+	cJSON_InitHooks(&hooks);
+}
+
+/*
+ * cJSON ends strings at U+0000. The escape becomes the bytes C0 80, which valid UTF-8 cannot hold, and json_string() turns them
+ * back. Returns the text itself where there is nothing to rewrite.
+ */
+static struct str hide_zeros(struct arena *arena, struct str text)
+{
+	if (!memchr(text.p, '\\', text.n) || !str_contains(text, STR("\\u0000")))
+		return text;
+	char *out = arena_bytes(arena, text.n);
+	size_t n = 0;
+	for (size_t i = 0; i < text.n;) {
+		if (text.p[i] == '\\' && i + 6 <= text.n && memcmp(text.p + i, "\\u0000", 6) == 0) {
+			out[n++] = (char)0xC0;
+			out[n++] = (char)0x80;
+			i += 6;
+		} else if (text.p[i] == '\\' && i + 1 < text.n) {
+			out[n++] = text.p[i++];
+			out[n++] = text.p[i++];
+		} else {
+			out[n++] = text.p[i++];
+		}
+	}
+	return (struct str){out, n};
+}
+
+static struct str show_zeros(struct arena *arena, const char *text)
+{
+	struct str s = str_of(text);
+
+	if (!memchr(s.p, 0xC0, s.n))
+		return s;
+	char *out = arena_bytes(arena, s.n);
+	size_t n = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		bool is_zero = (unsigned char)s.p[i] == 0xC0;
+
+		out[n++] = is_zero ? '\0' : s.p[i];
+		i += is_zero;
+	}
+	return (struct str){out, n};
+}
+
+static bool is_blank(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+		p++;
+	return p == end;
+}
+
+enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
+{
+	const char *end = NULL;
+
+	if (text.n == 0 || !utf8_is_valid(text) || str_has_zero(text))
+		return err_set(err, MSG_JSON_MALFORMED);
+	text = hide_zeros(arena, text);
+	pthread_once(&hooks_once, install_hooks);
+	parse_arena = arena;
+	*root = (const struct json *)cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
+	parse_arena = NULL;
+	enum code code = err_if_over(arena, err);
+	if (code != OK)
+		return code;
+	if (!*root || !is_blank(end, text.p + text.n))
+		return err_set(err, MSG_JSON_MALFORMED);
+	return OK;
+}
+
+static const cJSON *node(const struct json *value)
+{
+	return (const cJSON *)value;
+}
+
+enum json_type json_type(const struct json *value)
+{
+	switch (node(value)->type & 0xFF) {
+	case cJSON_True:
+	case cJSON_False:
+		return JSON_BOOLEAN;
+	case cJSON_Number:
+		return JSON_NUMBER;
+	case cJSON_String:
+		return JSON_STRING;
+	case cJSON_Array:
+		return JSON_ARRAY;
+	case cJSON_Object:
+		return JSON_OBJECT;
+	default:
+		return JSON_NULL;
+	}
+}
+
+bool json_boolean(const struct json *value)
+{
+	return (node(value)->type & 0xFF) == cJSON_True;
+}
+
+double json_number(const struct json *value)
+{
+	return node(value)->valuedouble;
+}
+
+bool json_integer(const struct json *value, int64_t *out)
+{
+	double number = json_number(value);
+
+	if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0) || trunc(number) != number)
+		return false;
+	*out = (int64_t)number;
+	return true;
+}
+
+struct str json_string(struct arena *arena, const struct json *value)
+{
+	return show_zeros(arena, node(value)->valuestring);
+}
+
+const char *json_c_string(struct arena *arena, const struct json *value)
+{
+	struct str s = json_string(arena, value);
+
+	return str_has_zero(s) ? NULL : str_copy(arena, s).p;
+}
+
+const struct json *json_first(const struct json *container)
+{
+	return (const struct json *)node(container)->child;
+}
+
+const struct json *json_next(const struct json *child)
+{
+	return (const struct json *)node(child)->next;
+}
+
+size_t json_count(const struct json *container)
+{
+	size_t n = 0;
+
+	for (const struct json *child = json_first(container); child; child = json_next(child))
+		n++;
+	return n;
+}
+
+struct str json_name(struct arena *arena, const struct json *member)
+{
+	return show_zeros(arena, node(member)->string);
+}
+
+const struct json *json_member(const struct json *object, const char *name)
+{
+	const struct json *found = NULL;
+
+	for (const struct json *child = json_first(object); child; child = json_next(child)) {
+		if (strcmp(node(child)->string, name) == 0)
+			found = child;
+	}
+	return found;
+}

@@ -1,0 +1,345 @@
+#include "protocol/wire/json_out.h"
+
+#include <inttypes.h>
+
+#include "core/base64.h"
+#include "core/image.h"
+#include "core/number.h"
+
+struct json_out json_out_in(struct arena *arena)
+{
+	struct json_out out = {.buf = buf_in(arena)};
+
+	buf_reserve(&out.buf, 512);
+	return out;
+}
+
+static void separate(struct json_out *out)
+{
+	if (out->needs_comma)
+		buf_add_byte(&out->buf, ',');
+	out->needs_comma = true;
+}
+
+void json_out_open(struct json_out *out, char bracket)
+{
+	separate(out);
+	buf_add_byte(&out->buf, bracket);
+	out->needs_comma = false;
+}
+
+void json_out_close(struct json_out *out, char bracket)
+{
+	buf_add_byte(&out->buf, bracket);
+	out->needs_comma = true;
+}
+
+/* Bytes that JSON strings cannot hold as they are: the escape's letter, or 'u' for the long form; 0 for the others. */
+static const char escapes[256] = {
+	['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
+	[0] = 'u', [1] = 'u', [2] = 'u', [3] = 'u', [4] = 'u', [5] = 'u', [6] = 'u', [7] = 'u', [11] = 'u', [14] = 'u', [15] = 'u', [16] = 'u',
+	[17] = 'u', [18] = 'u', [19] = 'u', [20] = 'u', [21] = 'u', [22] = 'u', [23] = 'u', [24] = 'u', [25] = 'u', [26] = 'u', [27] = 'u',
+	[28] = 'u', [29] = 'u', [30] = 'u', [31] = 'u',
+};
+
+/* Not 0 where one of eight bytes is a quote, a backslash or below a blank. */
+static uint64_t needs_escape(uint64_t eight)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+
+	return (((eight - ones * ' ') & ~eight) | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & ones * 0x80;
+}
+
+static char *put_escaped(char *to, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (!escapes[c]) {
+			*to++ = (char)c;
+			continue;
+		}
+		*to++ = '\\';
+		*to++ = escapes[c];
+		if (escapes[c] == 'u') {
+			memcpy(to, c < 16 ? "000" : "001", 3);
+			to[3] = "0123456789abcdef"[c & 15];
+			to += 4;
+		}
+	}
+	return to;
+}
+
+static uint64_t load(const char *p, size_t n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, n);
+	return v;
+}
+
+/*
+ * Copies with escapes, eight bytes a step where none is needed; the last step of a text, and both of a short one, overlap the
+ * step before. `to` has room for ESCAPED_MAX(n) bytes.
+ */
+#define ESCAPED_MAX(n) ((n) * 6)
+static char *put_text(char *to, struct str s)
+{
+	const char *p = s.p, *end = s.p + s.n;
+
+	if (s.n >= 4 && s.n < 8 && !needs_escape(load(p, 4) | load(end - 4, 4) << 32)) {
+		memcpy(to, p, 4);
+		memcpy(to + s.n - 4, end - 4, 4);
+		return to + s.n;
+	}
+	bool is_plain = false; /* the step before was */
+	for (; end - p >= 8; p += 8) {
+		is_plain = !needs_escape(load(p, 8));
+		if (is_plain)
+			memcpy(to, p, 8);
+		to = is_plain ? to + 8 : put_escaped(to, p, 8);
+	}
+	if (is_plain && !needs_escape(load(end - 8, 8))) {
+		memcpy(to + (end - p) - 8, end - 8, 8);
+		return to + (end - p);
+	}
+	return put_escaped(to, p, (size_t)(end - p));
+}
+
+static void add_string(struct buf *buf, struct str s)
+{
+	char *start = buf_reserve(buf, ESCAPED_MAX(s.n) + 2), *to = start;
+
+	*to++ = '"';
+	to = put_text(to, s);
+	*to++ = '"';
+	buf->n += (size_t)(to - start);
+}
+
+/* "name": */
+static void add_name(struct buf *buf, struct str name)
+{
+	add_string(buf, name);
+	buf_add_byte(buf, ':');
+}
+
+void json_out_name(struct json_out *out, struct str name)
+{
+	separate(out);
+	add_name(&out->buf, name);
+	out->needs_comma = false;
+}
+
+void json_out_string(struct json_out *out, struct str s)
+{
+	separate(out);
+	add_string(&out->buf, s);
+}
+
+void json_out_integer(struct json_out *out, int64_t value)
+{
+	separate(out);
+	buf_printf(&out->buf, "%" PRId64, value);
+}
+
+void json_out_units(struct json_out *out, double value)
+{
+	separate(out);
+	buf_printf(&out->buf, "%.1f", value); /* units are multiples of one half */
+}
+
+void json_out_double(struct json_out *out, double value)
+{
+	char text[40];
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	separate(out);
+	buf_add_str(&out->buf, str_of(text));
+	if (!strpbrk(text, ".e"))
+		buf_add_lit(&out->buf, ".0");
+}
+
+void json_out_time_ms(struct json_out *out, int64_t ms)
+{
+	separate(out);
+	buf_printf(&out->buf, "%" PRId64 ".%03d", ms / 1000, (int)(ms % 1000));
+}
+
+void json_out_boolean(struct json_out *out, bool value)
+{
+	separate(out);
+	if (value)
+		buf_add_lit(&out->buf, "true");
+	else
+		buf_add_lit(&out->buf, "false");
+}
+
+void json_out_null(struct json_out *out)
+{
+	separate(out);
+	buf_add_lit(&out->buf, "null");
+}
+
+/* {"S": by type; what follows it is closed by one more brace. */
+static const struct str openings[TYPE_COUNT] = {
+	[TYPE_S] = STR_INIT("{\"S\":"), [TYPE_N] = STR_INIT("{\"N\":"), [TYPE_B] = STR_INIT("{\"B\":"),
+	[TYPE_BOOL] = STR_INIT("{\"BOOL\":"), [TYPE_NULL] = STR_INIT("{\"NULL\":"), [TYPE_M] = STR_INIT("{\"M\":"),
+	[TYPE_L] = STR_INIT("{\"L\":"), [TYPE_SS] = STR_INIT("{\"SS\":"), [TYPE_NS] = STR_INIT("{\"NS\":"),
+	[TYPE_BS] = STR_INIT("{\"BS\":"),
+};
+
+/* The bare form of an S, N or B: a JSON string. */
+static void add_scalar(struct buf *buf, enum type type, struct str bytes)
+{
+	if (type == TYPE_S) {
+		add_string(buf, bytes);
+		return;
+	}
+	buf_add_byte(buf, '"');
+	if (type == TYPE_N)
+		number_format(bytes, buf);
+	else
+		base64_encode(bytes, buf);
+	buf_add_byte(buf, '"');
+}
+
+static void add_value(struct buf *buf, const struct value *value);
+
+static void add_members(struct buf *buf, const struct value *map)
+{
+	buf_add_byte(buf, '{');
+	for (uint32_t i = 0; i < map->n; i++) {
+		if (i > 0)
+			buf_add_byte(buf, ',');
+		add_name(buf, map->members[i].name);
+		add_value(buf, &map->members[i].value);
+	}
+	buf_add_byte(buf, '}');
+}
+
+/* As deep as the value, VALUE_DEPTH_MAX. */
+static void add_value(struct buf *buf, const struct value *value)
+{
+	enum type type = (enum type)value->type, element = type_element(type);
+
+	buf_add_str(buf, openings[type]);
+	if (type_is_scalar_key(type)) {
+		add_scalar(buf, type, value_str(value));
+	} else if (type == TYPE_M) {
+		add_members(buf, value);
+	} else if (type == TYPE_L || element != TYPE_NONE) {
+		buf_add_byte(buf, '[');
+		for (uint32_t i = 0; i < value->n; i++) {
+			if (i > 0)
+				buf_add_byte(buf, ',');
+			if (type == TYPE_L)
+				add_value(buf, &value->elements[i]);
+			else
+				add_scalar(buf, element, value_str(&value->elements[i]));
+		}
+		buf_add_byte(buf, ']');
+	} else if (type == TYPE_BOOL && !value->boolean) {
+		buf_add_lit(buf, "false");
+	} else {
+		buf_add_lit(buf, "true");
+	}
+	buf_add_byte(buf, '}');
+}
+
+void json_out_value(struct json_out *out, const struct value *value)
+{
+	separate(out);
+	add_value(&out->buf, value);
+}
+
+static bool has_no_room(struct json_out *out)
+{
+	out->is_cut = out->is_cut || arena_is_over(out->buf.arena);
+	return out->is_cut;
+}
+
+void json_out_item(struct json_out *out, const struct value *item)
+{
+	if (has_no_room(out))
+		return;
+	separate(out);
+	add_members(&out->buf, item);
+}
+
+static void add_encoded(struct buf *buf, const struct image_value *value, unsigned depth);
+
+static void add_encoded_members(struct buf *buf, struct image_cursor *cursor, unsigned depth)
+{
+	struct image_value value;
+	struct str name;
+	bool is_first = true;
+
+	buf_add_byte(buf, '{');
+	while (image_next_member(cursor, &name, &value)) {
+		if (!is_first)
+			buf_add_byte(buf, ',');
+		is_first = false;
+		add_name(buf, name);
+		add_encoded(buf, &value, depth);
+	}
+	buf_add_byte(buf, '}');
+}
+
+static void add_encoded_elements(struct buf *buf, struct image_cursor *cursor, enum type element, unsigned depth)
+{
+	struct image_value value;
+	bool is_first = true;
+
+	buf_add_byte(buf, '[');
+	while (image_next_element(cursor, &value)) {
+		if (!is_first)
+			buf_add_byte(buf, ',');
+		is_first = false;
+		if (element == TYPE_NONE)
+			add_encoded(buf, &value, depth);
+		else
+			add_scalar(buf, element, value.payload);
+	}
+	buf_add_byte(buf, ']');
+}
+
+/* The same as add_value, from the stored bytes. */
+static void add_encoded(struct buf *buf, const struct image_value *value, unsigned depth)
+{
+	struct image_cursor cursor;
+
+	buf_add_str(buf, openings[value->type]);
+	if (type_is_scalar_key(value->type)) {
+		add_scalar(buf, value->type, value->payload);
+	} else if (depth > 0 && image_enter(value, &cursor)) {
+		if (value->type == TYPE_M)
+			add_encoded_members(buf, &cursor, depth - 1);
+		else
+			add_encoded_elements(buf, &cursor, type_element(value->type), depth - 1);
+	} else if (value->type == TYPE_BOOL && value->payload.p[0] == 0) {
+		buf_add_lit(buf, "false");
+	} else {
+		buf_add_lit(buf, "true");
+	}
+	buf_add_byte(buf, '}');
+}
+
+void json_out_image(struct json_out *out, struct str image)
+{
+	struct image_cursor cursor;
+
+	if (has_no_room(out))
+		return;
+	separate(out);
+	if (image_open(image, &cursor)) {
+		buf_reserve(&out->buf, image.n * 2);
+		add_encoded_members(&out->buf, &cursor, VALUE_DEPTH_MAX + 2);
+	} else {
+		buf_add_lit(&out->buf, "{}");
+	}
+}

@@ -1,0 +1,21 @@
+/*
+ * serde - what SearchVectors says of members of a wrong type. AWS runs it as a service of its own, whose reader of JSON is Rust's serde: it
+ * stops at the first member that it cannot take, in the order of the text, and quotes what it met and where.
+ * Source: recorded answers of eu-west-2 and us-east-1, 9 and 23 October 2026.
+ */
+#ifndef DYNALITH_PROTOCOL_SERDE_H
+#define DYNALITH_PROTOCOL_SERDE_H
+
+#include "core/err.h"
+#include "core/str.h"
+#include "protocol/wire/json.h"
+#include "protocol/wire/shapes.h"
+
+/*
+ * Checks the members of the request, an object whose text is `body`, and the attribute values in them. ERR_SERIALIZATION: "invalid type: null,
+ * expected a string at line 1 column 32", without a message for a value that has not just one member; ERR_VALIDATION where a required member is
+ * missing, an integer has more than 32 bits or a value's type is unknown.
+ */
+enum code serde_check(const struct shape *shape, const struct json *request, struct str body, struct err *err) WARN_UNUSED;
+
+#endif

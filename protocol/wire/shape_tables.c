@@ -1,0 +1,46 @@
+#include "protocol/wire/shape_tables.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define REQUIRED true
+#define OPTIONAL false
+
+static const struct shape shape_attribute_value = {.kind = SHAPE_VALUE, .name = "AttributeValue"};
+static const struct shape shape_parameter = {.kind = SHAPE_PARAMETER, .name = "AttributeValue"};
+
+#define STRING(id, model, low, high, regex) \
+	static const struct shape shape_##id = {.kind = SHAPE_STRING, .name = model, .min = low, .max = high, .pattern = regex};
+#define INTEGER(id, model, low, high) \
+	static const struct shape shape_##id = {.kind = SHAPE_INTEGER, .name = model, .min = low, .max = high};
+#define LONG(id, model, low, high) static const struct shape shape_##id = {.kind = SHAPE_LONG, .name = model, .min = low, .max = high};
+#define BOOLEAN(id, model) static const struct shape shape_##id = {.kind = SHAPE_BOOLEAN, .name = model};
+#define TIMESTAMP(id, model) static const struct shape shape_##id = {.kind = SHAPE_TIMESTAMP, .name = model};
+#define ITEM_MAP(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model};
+#define EXPRESSION_VALUES(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model, .is_expression = true};
+#define ENUMERATOR(id, constant, text) text,
+#define ENUMERATION(id, model, ...)                                 \
+	static const char *const texts_##id[] = {__VA_ARGS__};      \
+	static const struct shape shape_##id = {                    \
+		.kind = SHAPE_ENUM, .name = model, .texts = texts_##id, .count = COUNT(texts_##id)};
+#define LIST(id, model, type, element_shape, low, high) \
+	static const struct shape shape_##id = {        \
+		.kind = SHAPE_LIST, .name = model, .min = low, .max = high, .element = &shape_##element_shape, .size = sizeof(type)};
+#define MAP(id, model, type, key_shape, value_shape, low, high) \
+	static const struct shape shape_##id = {.kind = SHAPE_MAP, .name = model, .min = low, .max = high, \
+		.element = &shape_##value_shape, .key = &shape_##key_shape, .size = sizeof(struct id##_entry), \
+		.value_offset = offsetof(struct id##_entry, value)};
+#define MEMBER(id, wire, field, type, shape, need) {wire, &shape_##shape, offsetof(struct id, field), need},
+#define STRUCTURE(id, model, ...)                                                  \
+	static const struct shape_member members_##id[] = {__VA_ARGS__};           \
+	const struct shape shape_##id = {.kind = SHAPE_STRUCTURE, .name = model, .members = members_##id, \
+		.count = COUNT(members_##id), .size = sizeof(struct id)};
+#include "protocol/wire/shapes.def"
+
+size_t shape_size(const struct shape *shape)
+{
+	return shape->size;
+}
+
+struct str shape_enum_text(const struct shape *shape, int constant)
+{
+	return constant > 0 && (size_t)constant <= shape->count ? str_of(shape->texts[constant - 1]) : STR_ABSENT;
+}

@@ -1,0 +1,81 @@
+/*
+ * shape_walk - what the parts of the walker share; not for others.
+ *
+ *   shapes.c             structures, lists, maps and scalars
+ *   shape_values.c       attribute values, with the errors inside them
+ *   shape_constraints.c  constraints: how each is told, and which of them
+ *
+ * One walk finds three kinds of errors. A type error ends it. Broken constraints are collected. The first error inside an attribute value is kept
+ * for the operation, which reports it after its own rules.
+ */
+#ifndef DYNALITH_PROTOCOL_SHAPE_WALK_H
+#define DYNALITH_PROTOCOL_SHAPE_WALK_H
+
+#include "core/buf.h"
+#include "protocol/wire/shape_tables.h"
+
+/* Where in the request the walker is; written out only for messages. */
+struct place {
+	const struct place *parent;
+	struct str name;      /* a member or map key; absent for a list element */
+	size_t element;       /* from 1 */
+	bool is_member;       /* "tableName"; a map key and a list element are followed by ".member" */
+};
+
+/* The broken constraints that the answer lists. */
+struct constraints {
+	struct str text;
+	unsigned count;
+	unsigned stage; /* the lowest stage that has a broken constraint; later stages are not listed */
+	bool is_bare;   /* without the envelope */
+};
+
+struct walk {
+	struct arena *arena;
+	struct err *err;
+	const struct shape *input;
+	struct constraints constraints;
+	struct err *value_err;
+	bool is_reading;      /* a start key reports value_err without its prefix */
+	bool is_settled;      /* value_err comes from an earlier item */
+	bool is_weak;         /* the error of a value nested too deep replaces value_err */
+	bool is_deep;         /* value_err is one of struct action_err's */
+	struct action_err *actions; /* of a transaction */
+	struct str attribute; /* the top-level one that value_err is in */
+	bool is_older;        /* the older layer checks the request: surface.h */
+	bool is_unread;       /* the newer layer cannot read the request */
+	unsigned depth_max;   /* of the values that are read now */
+};
+
+/* The error of a scalar of `type` ("String", "Integer", ...) that is something else. */
+enum code shape_scalar_error(struct walk *walk, const struct json *json, const char *type) WARN_UNUSED;
+
+/* A boolean; the words that AWS takes for one count where `takes_text`. */
+enum code shape_read_boolean(struct walk *walk, const struct json *json, bool takes_text, struct opt_bool *out) WARN_UNUSED;
+
+enum code shape_read_attribute(struct walk *walk, const struct json *json, struct value *out) WARN_UNUSED;
+enum code shape_read_parameter(struct walk *walk, const struct json *json, struct parameter *out) WARN_UNUSED;
+enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
+			  const struct value **out) WARN_UNUSED;
+
+/* Notes "Value 'x' at 'path' failed to satisfy constraint: ..."; an absent value is "Value null". */
+void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* A string's, list's or map's length. */
+void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place, struct str shown, size_t length);
+/* Whether a map's key, the name or ARN of a table, is one. */
+bool shape_is_key(const struct shape *shape, struct str key);
+/* Keys, or values that are lists, which break their constraints: each is told once for the whole map, of which AWS shows all. */
+struct broken {
+	bool key, value;
+};
+void shape_check_map(struct walk *walk, const struct shape *shape, const struct place *place, const struct json *json, struct broken broken);
+/* A string's pattern and length, or that it may be an ARN. */
+void shape_check_text(struct walk *walk, const struct shape *shape, const struct place *place, struct str text);
+void shape_check_integer(struct walk *walk, const struct shape *shape, const struct place *place, int64_t value);
+/* The text is none of the enumeration's. */
+void shape_check_enum(struct walk *walk, const struct shape *shape, const struct place *place, struct str text);
+/* Checks constraints among members. The listed constraints go to *err, or to *late_err where the operation reports them after its own rules. */
+enum code shape_check_all(struct walk *walk, const void *input, struct err *late_err) WARN_UNUSED;
+
+#endif

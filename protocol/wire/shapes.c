@@ -1,0 +1,364 @@
+#include "protocol/wire/shapes.h"
+
+#include "core/utf8.h"
+#include "protocol/wire/echo.h"
+#include "protocol/wire/messages.h"
+#include "protocol/wire/shape_walk.h"
+
+static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out);
+
+/* How type errors name what was met. */
+static const char *token_name(const struct json *json)
+{
+	double number;
+
+	switch (json_type(json)) {
+	case JSON_BOOLEAN:
+		return json_boolean(json) ? "TRUE_VALUE" : "FALSE_VALUE";
+	case JSON_STRING:
+		return "STRING_VALUE";
+	default:
+		number = json_number(json);
+		if (number < -9e15 || number > 9e15) /* too large for a fraction, and perhaps for the cast */
+			return "NUMBER_VALUE";
+		return number == (double)(int64_t)number ? "NUMBER_VALUE" : "DECIMAL_VALUE";
+	}
+}
+
+/* The error of a scalar of `type` ("String", "Integer", ...) that is something else. */
+enum code shape_scalar_error(struct walk *walk, const struct json *json, const char *type)
+{
+	enum json_type met = json_type(json);
+
+	if (met == JSON_ARRAY)
+		return err_set(walk->err, MSG_TYPE_COLLECTION, str_printf(walk->arena, "java.lang.%s", type).p);
+	if (met == JSON_OBJECT)
+		return err_set(walk->err, MSG_TYPE_STRUCTURE);
+	return err_set(walk->err, MSG_TYPE_TOKEN, token_name(json), type);
+}
+
+static enum code bind_string(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, struct str *out)
+{
+	if (json_type(json) != JSON_STRING)
+		return shape_scalar_error(walk, json, "String");
+	*out = json_string(walk->arena, json);
+	shape_check_text(walk, shape, place, *out);
+	return OK;
+}
+
+/* Enumerations of the legacy parameters: the newer layer does not check them with the constraints. legacy.c refuses the constant id_count. */
+static bool is_checked_later(const struct walk *walk, const struct shape *shape)
+{
+	static const char *const names[] = {"ComparisonOperator", "ConditionalOperator", "AttributeAction"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !walk->is_older; i++) {
+		if (strcmp(shape->name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum code bind_enum(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, int *out)
+{
+	if (json_type(json) != JSON_STRING)
+		return shape_scalar_error(walk, json, "String");
+	struct str text = json_string(walk->arena, json);
+	for (size_t i = 0; i < shape->count; i++) {
+		if (str_eq(text, str_of(shape->texts[i]))) {
+			*out = (int)i + 1;
+			return OK;
+		}
+	}
+	if (is_checked_later(walk, shape)) {
+		*out = (int)shape->count + 1;
+		return OK;
+	}
+	shape_check_enum(walk, shape, place, text);
+	return OK;
+}
+
+static enum code bind_integer(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
+			      struct opt_int *out)
+{
+	if (json_type(json) != JSON_NUMBER)
+		return shape_scalar_error(walk, json, shape->kind == SHAPE_INTEGER ? "Integer" : "Long");
+	double number = json_number(json);
+	double bound = shape->kind == SHAPE_INTEGER ? 2147483647.0 : 9007199254740992.0; /* AWS saturates, fractions are cut */
+	double low = shape->kind == SHAPE_INTEGER ? -2147483648.0 : -bound;
+	out->is_set = true;
+	out->value = number > bound ? (int64_t)bound : number < low ? (int64_t)low : (int64_t)number;
+	if ((double)out->value != number)
+		walk->is_unread = true;
+	shape_check_integer(walk, shape, place, out->value);
+	return OK;
+}
+
+/*
+ * Unix time in seconds with a fraction, kept in whole milliseconds: what a microsecond's clock tells as now must not be later than this
+ * one's. A thousandth of one is what the fraction may have lost on its way.
+ */
+static enum code bind_timestamp(struct walk *walk, const struct json *json, struct opt_int *out)
+{
+	double bound = 9007199254740992.0;
+
+	if (json_type(json) != JSON_NUMBER)
+		return shape_scalar_error(walk, json, "Date");
+	double ms = json_number(json) * 1000 + 0.001;
+	*out = (struct opt_int){true, ms > bound ? (int64_t)bound : ms < -bound ? (int64_t)-bound : (int64_t)ms - (ms < (double)(int64_t)ms)};
+	return OK;
+}
+
+/* The booleans of item requests: ConsistentRead, ScanIndexForward, Exists. */
+static bool is_item_option(const struct shape *shape)
+{
+	return strcmp(shape->name, "ConsistentRead") == 0 || strcmp(shape->name, "BooleanObject") == 0;
+}
+
+static void refuse_null(struct walk *walk, const struct place *place)
+{
+	walk->is_unread = true;
+	shape_breach(walk, place, STR_ABSENT, "Member must not be null");
+}
+
+static enum code bind_structure(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, char *object)
+{
+	if (json_type(json) == JSON_ARRAY)
+		return err_set(walk->err, MSG_TYPE_COLLECTION, str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->name).p);
+	if (json_type(json) != JSON_OBJECT)
+		return err_set(walk->err, MSG_TYPE_PAYLOAD);
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
+	for (size_t i = 0; i < shape->count; i++) {
+		const struct shape_member *member = &shape->members[i];
+		struct place here = {place, str_of(member->name), 0, true};
+		const struct json *child = json_member(json, member->name);
+
+		if (!child || json_type(child) == JSON_NULL) {
+			if (member->is_required)
+				refuse_null(walk, &here);
+			continue;
+		}
+		void *out = object + member->offset;
+		if (member->shape->kind == SHAPE_STRUCTURE) {
+			void *inner = arena_calloc(walk->arena, 1, member->shape->size);
+
+			memcpy(out, &inner, sizeof(inner));
+			out = inner;
+		}
+		enum code code = bind(walk, member->shape, child, &here, out);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+/* The C types of all lists and of all maps begin alike. */
+struct any_list {
+	size_t n;
+	char *v;
+};
+
+static bool is_map_value(const struct place *place)
+{
+	return !place->is_member && str_is_set(place->name);
+}
+
+static bool has_right_count(const struct shape *shape, size_t n)
+{
+	return (shape->max == NO_MAX || n <= (size_t)shape->max) && (shape->min == NO_MIN || n >= (size_t)shape->min);
+}
+
+/* Of a list or map with too many elements AWS shows all. */
+static void check_count(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, size_t n)
+{
+	if (has_right_count(shape, n))
+		return;
+	struct str empty = shape->kind == SHAPE_LIST ? STR("[]") : STR("{}");
+
+	shape_check_length(walk, shape, place, n ? echo_java(walk->arena, shape, json) : empty, n);
+}
+
+/* The list of a transaction's actions. One that is too long is refused before any of them. */
+static bool is_of_actions(const struct walk *walk, const struct shape *shape, const struct place *place, size_t n)
+{
+	bool is_transaction = walk->input == &shape_transact_write_items_input || walk->input == &shape_transact_get_items_input;
+
+	return is_transaction && !place->parent && n > 0 && has_right_count(shape, n);
+}
+
+/* An element, with errors of values of its own where it is an action. */
+static enum code bind_element(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+{
+	struct err *others = walk->value_err;
+
+	if (!walk->actions || place->parent->parent)
+		return bind(walk, shape, json, place, out);
+	struct action_err *action = &walk->actions[place->element - 1];
+
+	action->err = err_in(walk->arena);
+	walk->value_err = &action->err;
+	walk->is_weak = walk->is_deep = false;
+	enum code code = bind(walk, shape, json, place, out);
+	action->is_deep = walk->is_deep;
+	walk->value_err = others;
+	return code;
+}
+
+static enum code bind_list(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+{
+	struct any_list list = {0, NULL};
+	size_t n = 0;
+
+	if (json_type(json) != JSON_ARRAY)
+		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
+	list.n = json_count(json);
+	list.v = arena_calloc(walk->arena, list.n ? list.n : 1, shape->size);
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
+	if (!is_map_value(place)) /* bind_map tells of those */
+		check_count(walk, shape, json, place, list.n);
+	if (is_of_actions(walk, shape, place, list.n))
+		walk->actions = ARENA_ARRAY(walk->arena, struct action_err, list.n);
+	for (const struct json *child = json_first(json); child; child = json_next(child), n++) {
+		struct place here = {place, STR_ABSENT, n + 1, false};
+
+		if (json_type(child) == JSON_NULL && shape->element->kind != SHAPE_VALUE &&
+		    shape->element->kind != SHAPE_PARAMETER) {
+			refuse_null(walk, &here);
+			continue;
+		}
+		enum code code = bind_element(walk, shape->element, child, &here, list.v + n * shape->size);
+		if (code != OK)
+			return code;
+	}
+	memcpy(out, &list, sizeof(list));
+	return OK;
+}
+
+/* Of a key given twice the last counts, as for every JSON object. The entries keep their order where there is none. */
+static void keep_last(struct walk *walk, const struct shape *shape, struct any_list *map)
+{
+	struct member *members = ARENA_ARRAY(walk->arena, struct member, map->n);
+	char *entries = map->v;
+
+	for (size_t i = 0; i < map->n; i++) {
+		memcpy(&members[i].name, entries + i * shape->size, sizeof(members[i].name));
+		members[i].value.n = (uint32_t)i; /* where it stood */
+	}
+	size_t n = value_sort_last(members, map->n);
+	if (n == map->n)
+		return;
+	*map = (struct any_list){n, arena_calloc(walk->arena, n, shape->size)};
+	for (size_t i = 0; i < n; i++)
+		memcpy(map->v + i * shape->size, entries + members[i].value.n * shape->size, shape->size);
+}
+
+static enum code bind_map(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+{
+	struct any_list map = {0, NULL};
+	struct broken broken = {false, false};
+
+	if (json_type(json) == JSON_ARRAY)
+		return err_set(walk->err, MSG_TYPE_COLLECTION_MAP,
+			       str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->element->name).p);
+	if (json_type(json) != JSON_OBJECT)
+		return err_set(walk->err, MSG_TYPE_FIELD);
+	map.v = arena_calloc(walk->arena, json_count(json) + 1, shape->size);
+	if (arena_is_over(walk->arena))
+		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
+	for (const struct json *child = json_first(json); child; child = json_next(child)) {
+		struct str key = json_name(walk->arena, child);
+		struct place here = {place, key, 0, false};
+		char *entry = map.v + map.n * shape->size;
+
+		if (json_type(child) == JSON_NULL)
+			continue;
+		memcpy(entry, &key, sizeof(key));
+		if (shape->key->pattern)
+			broken.key = broken.key || !shape_is_key(shape->key, key);
+		else
+			shape_check_length(walk, shape->key, place, key, utf8_utf16_length(key));
+		enum code code = bind(walk, shape->element, child, &here, entry + shape->value_offset);
+		if (code != OK)
+			return code;
+		if (shape->element->kind == SHAPE_LIST)
+			broken.value = broken.value || !has_right_count(shape->element, json_count(child));
+		map.n++;
+	}
+	keep_last(walk, shape, &map);
+	check_count(walk, shape, json, place, map.n);
+	shape_check_map(walk, shape, place, json, broken);
+	memcpy(out, &map, sizeof(map));
+	return OK;
+}
+
+/* As deep as the shapes, or as values may nest. */
+static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+{
+	switch (shape->kind) {
+	case SHAPE_STRING:
+		return bind_string(walk, shape, json, place, out);
+	case SHAPE_ENUM:
+		return bind_enum(walk, shape, json, place, out);
+	case SHAPE_INTEGER:
+	case SHAPE_LONG:
+		return bind_integer(walk, shape, json, place, out);
+	case SHAPE_TIMESTAMP:
+		return bind_timestamp(walk, json, out);
+	case SHAPE_BOOLEAN:
+		return shape_read_boolean(walk, json, is_item_option(shape), out);
+	case SHAPE_VALUE:
+		return shape_read_attribute(walk, json, out);
+	case SHAPE_PARAMETER:
+		return shape_read_parameter(walk, json, out);
+	case SHAPE_ITEM:
+		return shape_read_item(walk, shape, json, place, out);
+	case SHAPE_STRUCTURE:
+		return bind_structure(walk, shape, json, place, out);
+	case SHAPE_LIST:
+		return bind_list(walk, shape, json, place, out);
+	default:
+		return bind_map(walk, shape, json, place, out);
+	}
+}
+
+static enum code walk_request(struct arena *arena, const struct shape *shape, const struct json *json, struct shape_bound *out, bool *is_unread,
+			      struct err *err)
+{
+	struct walk walk = {
+		.arena = arena, .err = err, .input = shape, .value_err = &out->value_err,
+		.is_older = out->is_older, .depth_max = VALUE_DEPTH_MAX,
+	};
+
+	out->input = arena_calloc(arena, 1, shape->size);
+	enum code code = bind_structure(&walk, shape, json, NULL, out->input);
+	*is_unread = walk.is_unread;
+	out->actions = walk.actions;
+	return code == OK && (out->is_older || !walk.is_unread) ? shape_check_all(&walk, out->input, &out->late_err) : code;
+}
+
+enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface, const struct json *json, struct shape_bound *out,
+		     struct err *err)
+{
+	bool is_unread;
+
+	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = surface == SURFACE_OLDER};
+	enum code code = walk_request(arena, shape, json, out, &is_unread, err);
+	if (code != OK || out->is_older || !is_unread || surface == SURFACE_SEARCH)
+		return code;
+	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
+	return walk_request(arena, shape, json, out, &is_unread, err);
+}
+
+enum code shape_read_value(struct arena *arena, const struct json *json, struct value *out, struct err *err)
+{
+	struct err value_err = err_in(arena);
+	struct walk walk = {
+		.arena = arena, .err = err, .value_err = &value_err, .depth_max = VALUE_DEPTH_MAX,
+	};
+	enum code code = shape_read_attribute(&walk, json, out);
+
+	if (code == OK && value_err.code != OK)
+		*err = value_err;
+	return code != OK ? code : value_err.code;
+}

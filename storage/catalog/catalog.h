@@ -1,0 +1,144 @@
+/*
+ * catalog - the tables of a store: look-up, life cycle, listing.
+ *
+ * The catalog holds the current snapshot of every table in memory, loaded when
+ * it is opened; changes go to the store first and are then published. Thread-safe.
+ *
+ * The shelf storage/catalog/ holds what goes through all tables or finds one: look-up, life cycle, item counts, names, deleted tables, clocks.
+ */
+#ifndef DYNALITH_STORAGE_CATALOG_H
+#define DYNALITH_STORAGE_CATALOG_H
+
+#include "core/err.h"
+#include "storage/schema/schema.h"
+#include "storage/store/store.h"
+#include "storage/stream/stream.h"
+#include "storage/catalog/times.h"
+#include "storage/vector/vector_cache.h"
+
+/* Bytes of an item collection of a table with local indexes. AWS: Developer Guide, "Item collection size limit" */
+#define COLLECTION_SIZE_MAX (10ull * 1024 * 1024 * 1024)
+
+/*
+ * Rows of an index that are dropped with their keyspace, in one transaction. That touches a page once, where deleting row by row touches
+ * one or two for each row: measured with 1,000,000 small rows on disk, about 1 s against 120 s on a busy machine of 2 cores.
+ */
+#define DROP_ROWS_MAX 2000000
+
+struct catalog;
+
+struct catalog_options {
+	bool is_shared;               /* --shared-db: every namespace is one */
+	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
+	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
+	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
+	struct stream_rotation rotation;
+	size_t vector_memory_bytes;   /* for vector indexes held in memory; 0: none are */
+	unsigned search_threads;      /* that a large vector search may use; 0: one */
+};
+
+enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
+void catalog_close(struct catalog *catalog);
+
+/*
+ * The current snapshot, with a reference for the caller. ERR_RESOURCE_NOT_FOUND (default text; the caller gives the
+ * operation's own) where there is none. A table whose transient status is over at `now_ms` is seen settled.
+ */
+enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out,
+		      struct err *err) WARN_UNUSED;
+
+/*
+ * Creates the table described by `table` (name, keys, indexes, settings; account and region are set from ns), gives it its
+ * number, TableId and creation time, creates its keyspaces, and takes over the caller's reference; *out gets another one. It is CREATING
+ * until its settles_ms where the caller set that, else as long as catalog_options.transient_status_ms says.
+ * ERR_RESOURCE_IN_USE where the name exists.
+ */
+enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out,
+			 struct err *err) WARN_UNUSED;
+
+/*
+ * Gives the transient statuses that `next` has and `current` has not their time: none by default, so that UPDATING is ACTIVE at once and
+ * the work on indexes may begin, else catalog_options.transient_status_ms. AWS: Developer Guide, "Managing Global Secondary
+ * Indexes": an index's creation or deletion begins with the table UPDATING; then the table is ACTIVE while the index goes on.
+ */
+void catalog_schedule(const struct catalog *catalog, const struct table *current, struct table *next, int64_t now_ms);
+
+/*
+ * Publishes `next` in place of `current`, taking over the caller's reference to next. Indexes (by number) that only next has are created
+ * empty and become CREATING and backfilling: storage/backfill.h fills them. Those that only current has are dropped. So is the expiry
+ * keyspace, as TTL is enabled (then it is filled) and disabled. All in one transaction. Writers that hold `current` get ERR_CONFLICT from
+ * write_run and look the table up again, unless the two are alike to them. ERR_CONFLICT when `current` is not current any more.
+ */
+enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
+
+/*
+ * A table that has an index to be filled or dropped now, or is deleted and to be buried, behind `skipped` others, with a reference for the
+ * caller, or NULL. *now_ms is the table's time then; else *wait_ms is how long it takes until there is one by itself, INT64_MAX for never.
+ */
+struct table *catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, int64_t *now_ms, int64_t *wait_ms);
+
+/* Where in the counters' keyspace stands how far the filling of an index came. */
+struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index);
+
+/*
+ * Drops the table and its keyspaces; a stream that it has is disabled and kept, with a record of the table, until catalog_forget. AWS: API
+ * Reference, DeleteTable: "the stream is automatically deleted after 24 hours". Who still holds the snapshot gets
+ * ERR_CONFLICT from write_run, and reads ERR_RESOURCE_NOT_FOUND.
+ */
+enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Drops what is left of a deleted table whose status is over. Nothing where another table took its name. */
+enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
+
+/* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
+size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
+		    struct str **names, bool *more);
+
+/* The current snapshots, of all namespaces, of tables whose TTL is on; each with a reference for the caller, the array in the arena. */
+size_t catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table ***tables);
+
+/* How long a transient status lasts, in milliseconds; 0: they settle at once. */
+int64_t catalog_transient_ms(const struct catalog *catalog);
+
+/* Tables that exist in the namespace (quota checks). */
+size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms);
+
+/* Another namespace that has a table of this name, for the log; false where there is none. */
+bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where);
+
+/*
+ * Item count and bytes (by DynamoDB's size rules) of a table (index NULL) or an index; exact. Counted once, then kept by the write path.
+ * AWS: an attribute that a vector index reads counts as it is billed in a write, 4 bytes a dimension.
+ */
+enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes,
+		       struct err *err) WARN_UNUSED;
+
+/* Counts the same within a write transaction that changed nothing of it yet. */
+enum code catalog_size_in(struct store_txn *txn, struct table *table, const struct index *index, struct err *err) WARN_UNUSED;
+
+/* A table's vector indexes tell how its items are sized: where `next`, which is not published yet, has others, its items are counted again. */
+void catalog_size_follow(const struct table *current, struct table *next);
+
+struct store *catalog_store(struct catalog *catalog);
+uint64_t catalog_collection_max(const struct catalog *catalog);
+uint64_t catalog_drop_max(const struct catalog *catalog);
+/*
+ * The tables that have or had a stream, those deleted whose stream is kept behind the others: in the namespace (NULL: in all) and of the
+ * name (absent: of any). The array is the arena's, the references are the caller's.
+ */
+size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table ***tables);
+
+/* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
+enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
+
+bool catalog_is_shared(const struct catalog *catalog);
+const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
+
+/* A random UUID, version 4, in small letters. */
+struct str catalog_uuid(struct arena *arena);
+
+/* What vector searches share. */
+struct vector_memory *catalog_vector_memory(struct catalog *catalog);
+unsigned catalog_search_threads(const struct catalog *catalog);
+
+#endif

@@ -1,0 +1,300 @@
+#include "storage/schema/schema.h"
+
+#include <stdlib.h>
+
+#include "storage/stream/stream_state.h"
+
+#define TABLE_ARENA_KEEP 0
+
+struct size_counter *size_counter_new(void)
+{
+	struct size_counter *counter = arena_checked(calloc(1, sizeof(*counter)));
+
+	atomic_init(&counter->refs, 1);
+	return counter;
+}
+
+static struct size_counter *counter_ref(struct size_counter *counter)
+{
+	atomic_fetch_add(&counter->refs, 1);
+	return counter;
+}
+
+void size_counter_unref(struct size_counter *counter)
+{
+	if (counter && atomic_fetch_sub(&counter->refs, 1) == 1)
+		free(counter);
+}
+
+void size_counter_add(struct size_counter *counter, struct size_change *change)
+{
+	if (!atomic_load(&counter->is_counted))
+		*change = (struct size_change){0, 0};
+	if (change->items)
+		atomic_fetch_add(&counter->items, change->items);
+	if (change->bytes)
+		atomic_fetch_add(&counter->bytes, change->bytes);
+}
+
+void size_counter_take_back(struct size_counter *counter, const struct size_change *change)
+{
+	atomic_fetch_sub(&counter->items, change->items);
+	atomic_fetch_sub(&counter->bytes, change->bytes);
+}
+
+static struct supersession *supersession_new(void)
+{
+	struct supersession *supersession = arena_checked(calloc(1, sizeof(*supersession)));
+
+	atomic_init(&supersession->refs, 1);
+	return supersession;
+}
+
+static void supersession_unref(struct supersession *supersession)
+{
+	if (atomic_fetch_sub(&supersession->refs, 1) == 1)
+		free(supersession);
+}
+
+void table_join(struct table *next, const struct table *table)
+{
+	supersession_unref(next->supersession);
+	atomic_fetch_add(&table->supersession->refs, 1);
+	next->supersession = table->supersession;
+}
+
+bool table_is_alike(const struct table *a, const struct table *b)
+{
+	bool is_alike = a->index_count == b->index_count && a->vector_count == b->vector_count && a->stream_view == b->stream_view &&
+			a->is_ttl_enabled == b->is_ttl_enabled && str_eq(a->ttl_attribute, b->ttl_attribute);
+
+	for (size_t i = 0; i < table_index_total(a) && is_alike; i++) {
+		const struct index *own = table_index_at(a, i), *other = table_index_at(b, i);
+
+		is_alike = own->number == other->number && index_is_kept(own) == index_is_kept(other) &&
+			   own->is_backfilling == other->is_backfilling;
+	}
+	return is_alike;
+}
+
+struct table *table_new(void)
+{
+	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
+	struct table *table = ARENA_NEW(arena, struct table);
+
+	atomic_init(&table->refs, 1);
+	table->arena = arena;
+	table->supersession = supersession_new();
+	table->size = size_counter_new();
+	table->stream_state = stream_state_new();
+	return table;
+}
+
+struct table *table_ref(struct table *table)
+{
+	atomic_fetch_add_explicit(&table->refs, 1, memory_order_relaxed);
+	return table;
+}
+
+void table_unref(struct table *table)
+{
+	if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; i < table_index_total(table); i++)
+		size_counter_unref(table_index_at(table, i)->size);
+	size_counter_unref(table->size);
+	stream_state_unref(table->stream_state);
+	supersession_unref(table->supersession);
+	arena_free(table->arena);
+}
+
+static struct str *copy_strings(struct arena *arena, const struct str *strings, size_t n)
+{
+	struct str *copy = ARENA_ARRAY(arena, struct str, n);
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = str_copy(arena, strings[i]);
+	return copy;
+}
+
+static void copy_keys(struct arena *arena, struct key_schema *keys)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		keys->attributes[i].name = str_copy(arena, keys->attributes[i].name);
+}
+
+static struct vector_spec *copy_vector(struct arena *arena, const struct vector_spec *spec)
+{
+	struct vector_spec *copy = ARENA_NEW(arena, struct vector_spec);
+
+	*copy = *spec;
+	copy->attribute = str_copy(arena, spec->attribute);
+	copy->schema = ARENA_ARRAY(arena, struct search_element, spec->schema_count);
+	for (size_t i = 0; i < spec->schema_count; i++) {
+		copy->schema[i] = spec->schema[i];
+		copy->schema[i].attribute.name = str_copy(arena, spec->schema[i].attribute.name);
+	}
+	return copy;
+}
+
+static struct moment *copy_moments(struct arena *arena, const struct moment *moments, size_t n)
+{
+	struct moment *copy = ARENA_ARRAY(arena, struct moment, n);
+
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = moments[i];
+		copy[i].what = str_copy(arena, moments[i].what);
+		copy[i].subject = str_copy(arena, moments[i].subject);
+		copy[i].before = copy_strings(arena, moments[i].before, moments[i].before_count);
+	}
+	return copy;
+}
+
+static void copy_index(struct arena *arena, struct index *index)
+{
+	index->name = str_copy(arena, index->name);
+	copy_keys(arena, &index->keys);
+	index->included = copy_strings(arena, index->included, index->included_count);
+	index->projected = copy_strings(arena, index->projected, index->projected_count);
+	index->size = counter_ref(index->size);
+	if (index->vector)
+		index->vector = copy_vector(arena, index->vector);
+}
+
+struct tag_set table_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more)
+{
+	struct tag_set copy = {tags->n, ARENA_ARRAY(arena, struct tag, tags->n + more)};
+
+	for (size_t i = 0; i < tags->n; i++)
+		copy.v[i] = (struct tag){str_copy(arena, tags->v[i].key), str_copy(arena, tags->v[i].value)};
+	return copy;
+}
+
+struct table *table_clone(const struct table *table)
+{
+	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
+	struct table *copy = ARENA_NEW(arena, struct table);
+
+	memcpy((void *)copy, (const void *)table, sizeof(*copy));
+	atomic_init(&copy->refs, 1);
+	copy->supersession = supersession_new();
+	copy->arena = arena;
+	copy->account = str_copy(arena, table->account);
+	copy->region = str_copy(arena, table->region);
+	copy->name = str_copy(arena, table->name);
+	copy->id = str_copy(arena, table->id);
+	copy->stream_label = str_copy(arena, table->stream_label);
+	copy->table_class = str_copy(arena, table->table_class);
+	copy->sse_key = str_copy(arena, table->sse_key);
+	copy->replication_mode = str_copy(arena, table->replication_mode);
+	copy->policy.text = str_copy(arena, table->policy.text);
+	copy->stream_policy.text = str_copy(arena, table->stream_policy.text);
+	copy->ttl_attribute = str_copy(arena, table->ttl_attribute);
+	copy_keys(arena, &copy->keys);
+	copy->streams = ARENA_ARRAY(arena, struct stream, table->stream_count);
+	for (size_t i = 0; i < table->stream_count; i++) {
+		copy->streams[i] = table->streams[i];
+		copy->streams[i].label = str_copy(arena, table->streams[i].label);
+		copy->streams[i].tags = table_copy_tags(arena, &table->streams[i].tags, 0);
+	}
+	stream_state_ref(copy->stream_state);
+	copy->definitions = ARENA_ARRAY(arena, struct key_attribute, table->definition_count);
+	for (size_t i = 0; i < table->definition_count; i++)
+		copy->definitions[i] = (struct key_attribute){str_copy(arena, table->definitions[i].name), table->definitions[i].type};
+	copy->tags = table_copy_tags(arena, &table->tags, 0);
+	copy->destinations = ARENA_ARRAY(arena, struct destination, table->destination_count);
+	for (size_t i = 0; i < table->destination_count; i++) {
+		copy->destinations[i] = table->destinations[i];
+		copy->destinations[i].stream_arn = str_copy(arena, table->destinations[i].stream_arn);
+	}
+	copy->indexes = ARENA_ARRAY(arena, struct index, table->index_count);
+	for (size_t i = 0; i < table->index_count; i++) {
+		copy->indexes[i] = table->indexes[i];
+		copy_index(arena, &copy->indexes[i]);
+	}
+	copy->vectors = ARENA_ARRAY(arena, struct index, table->vector_count);
+	for (size_t i = 0; i < table->vector_count; i++) {
+		copy->vectors[i] = table->vectors[i];
+		copy_index(arena, &copy->vectors[i]);
+	}
+	copy->moments = copy_moments(arena, table->moments, table->moment_count);
+	copy->size = counter_ref(table->size);
+	return copy;
+}
+
+const struct index *table_index(const struct table *table, struct str name)
+{
+	for (size_t i = 0; i < table->index_count; i++) {
+		if (str_eq(table->indexes[i].name, name))
+			return &table->indexes[i];
+	}
+	return NULL;
+}
+
+const struct index *table_vector(const struct table *table, struct str name)
+{
+	for (size_t i = 0; i < table->vector_count; i++) {
+		if (str_eq(table->vectors[i].name, name))
+			return &table->vectors[i];
+	}
+	return NULL;
+}
+
+const struct index *table_index_numbered(const struct table *table, uint32_t number)
+{
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		if (table_index_at(table, i)->number == number)
+			return table_index_at(table, i);
+	}
+	return NULL;
+}
+
+static void add_keys(const struct key_schema *keys, struct str *names, size_t *n)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++)
+		names[(*n)++] = keys->attributes[i].name;
+}
+
+/* A vector index's partition key is its HASH element. */
+static void settle_vector_keys(struct index *index)
+{
+	index->keys = (struct key_schema){0};
+	for (size_t i = 0; i < index->vector->schema_count; i++) {
+		if (index->vector->schema[i].is_hash)
+			index->keys.attributes[index->keys.hash_count++] = index->vector->schema[i].attribute;
+	}
+}
+
+void table_index_settle(struct table *table, struct index *index)
+{
+	size_t schema_count = index->vector ? index->vector->schema_count : 0;
+	struct str *names = ARENA_ARRAY(table->arena, struct str, index->included_count + schema_count + 2 * KEY_ATTRIBUTES_MAX);
+	size_t n = 0, unique = 0;
+
+	if (index->vector)
+		settle_vector_keys(index);
+	for (size_t i = 0; i < schema_count; i++)
+		names[n++] = index->vector->schema[i].attribute.name;
+	add_keys(&table->keys, names, &n);
+	add_keys(&index->keys, names, &n);
+	for (size_t i = 0; i < index->included_count; i++)
+		names[n++] = index->included[i];
+	qsort(names, n, sizeof(*names), str_order);
+	for (size_t i = 0; i < n; i++) {
+		if (unique == 0 || !str_eq(names[unique - 1], names[i]))
+			names[unique++] = names[i];
+	}
+	index->projected = names;
+	index->projected_count = unique;
+}
+
+struct str table_arn(struct arena *arena, const struct table *table)
+{
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(table->region), STR_ARG(table->account),
+			  STR_ARG(table->name));
+}
+
+bool index_projects(const struct index *index, struct str attribute)
+{
+	return index->projection == PROJECT_ALL || bsearch(&attribute, index->projected, index->projected_count, sizeof(attribute), str_order);
+}

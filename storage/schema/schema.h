@@ -1,0 +1,336 @@
+/*
+ * schema - what a table is: its keys, indexes and settings.
+ *
+ * A struct table is an immutable, reference-counted snapshot. A change makes a
+ * new snapshot (table_clone, change, catalog_replace); requests that hold the
+ * old one finish with it. Everything in it lives in its own arena.
+ *
+ * The shelf storage/schema/ holds what describes one table: its struct and the row that the struct is stored as.
+ */
+#ifndef DYNALITH_STORAGE_SCHEMA_H
+#define DYNALITH_STORAGE_SCHEMA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/key.h"
+#include "core/str.h"
+#include "core/value.h"
+#include "core/vector.h"
+#include "storage/store/store.h"
+
+#define KEY_HASH_ATTRIBUTES_MAX 4  /* of a GSI; a table and an LSI have one. AWS: "multi-attribute keys" */
+#define KEY_RANGE_ATTRIBUTES_MAX 4
+#define KEY_ATTRIBUTES_MAX 8
+#define PARTITION_KEY_SIZE_MAX 2048 /* bytes. AWS: Quotas */
+#define SORT_KEY_SIZE_MAX 1024      /* bytes. AWS: Quotas */
+#define LOCAL_INDEXES_MAX 5
+#define GLOBAL_INDEXES_MAX 20
+#define INDEXES_MAX (LOCAL_INDEXES_MAX + GLOBAL_INDEXES_MAX)
+#define VECTOR_INDEXES_MAX 5 /* AWS: Quotas, "Vector indexes"; the next too */
+#define VECTOR_FILTERS_MAX 18
+#define INCLUDED_PER_INDEX_MAX 20
+#define INCLUDED_TOTAL_MAX 100
+
+/* Where table names live. With --shared-db there is one namespace for all. */
+struct ns {
+	struct str account; /* 12 digits */
+	struct str region;
+};
+
+struct key_attribute {
+	struct str name;
+	enum type type; /* TYPE_S, TYPE_N, TYPE_B */
+};
+
+/* Partition key attributes first, then sort key attributes. */
+struct key_schema {
+	unsigned hash_count;
+	unsigned range_count;
+	struct key_attribute attributes[KEY_ATTRIBUTES_MAX];
+};
+
+static inline unsigned key_schema_count(const struct key_schema *keys)
+{
+	return keys->hash_count + keys->range_count;
+}
+
+enum projection_type { PROJECT_ALL, PROJECT_KEYS_ONLY, PROJECT_INCLUDE };
+enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
+enum table_status { STATUS_ACTIVE, STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING };
+enum stream_view { STREAM_OFF, STREAM_KEYS_ONLY, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES };
+
+struct tag {
+	struct str key, value;
+};
+
+struct tag_set {
+	size_t n;
+	struct tag *v;
+};
+
+/* One period in which a table's stream is or was enabled. */
+struct stream {
+	struct str label;    /* the time of creation; ends its ARN */
+	uint64_t number;     /* within the table, rising */
+	enum stream_view view;
+	int64_t created_ms;
+	int64_t disabled_ms; /* 0: enabled */
+	struct tag_set tags; /* its own, not the table's */
+};
+
+#define ON_DEMAND_PENDING (-1)
+
+struct throughput {
+	int64_t read, write;        /* units per second; 0 on demand */
+	int64_t decreases_today;
+	int64_t last_increase_ms, last_decrease_ms; /* 0: never */
+};
+
+/* OnDemandThroughput (a member of 0: none) and WarmThroughput. */
+struct throughput_pair {
+	bool is_set;
+	int64_t read, write;
+};
+
+/* Item count and bytes, kept by the write path once they were counted. Shared by all snapshots of a table; atomic. */
+struct size_counter {
+	atomic_uint refs;
+	atomic_bool is_counted;
+	atomic_llong items, bytes;
+};
+
+/* What a transaction changes in one. */
+struct size_change {
+	long long items, bytes;
+};
+
+/* An element of a vector index's SearchSchema. */
+struct search_element {
+	struct key_attribute attribute;
+	bool is_hash;               /* HASH, else INLINE_FILTER */
+};
+
+/* What makes an index a vector index. */
+struct vector_spec {
+	struct str attribute;       /* the list of numbers */
+	uint32_t dimensions;
+	enum vector_distance distance;
+	size_t schema_count;
+	struct search_element *schema; /* as given */
+};
+
+/* A resource-based policy, of a table or of its stream. */
+struct policy {
+	struct str text;            /* as policy_rules makes it; absent: there is none */
+	int64_t revision;           /* Unix ms of the last change, a deletion too: its RevisionId; 0: never had one */
+};
+
+/* Contributor Insights, of a table or a global index. */
+struct insights {
+	bool is_enabled;
+	bool is_throttled_only;     /* mode THROTTLED_KEYS; else ACCESSED_AND_THROTTLED_KEYS */
+	int64_t since_ms;           /* when it was enabled: the rules are named by it */
+	int64_t changed_ms;         /* 0: never configured */
+	int64_t settles_ms;         /* until then shown as ENABLING or DISABLING */
+};
+
+enum time_precision { PRECISION_ABSENT, PRECISION_MILLISECOND, PRECISION_MICROSECOND };
+
+/* A Kinesis data stream that the table was told to send its changes to. */
+struct destination {
+	struct str stream_arn;
+	bool is_enabled;
+	bool is_updated;            /* the last change was one of the precision */
+	enum time_precision precision;
+	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
+};
+
+/*
+ * A change that shows later than it is made, or that limits the next one: what protocol/timing keeps with the table, in its own words. Those
+ * who do not ask for AWS's timing keep none.
+ */
+struct moment {
+	struct str what;            /* "STREAM" */
+	struct str subject;         /* an index's name, a tag's key; empty: the table itself */
+	int64_t at_ms;              /* when the change was made */
+	size_t before_count;
+	struct str *before;         /* what is shown until it is over */
+};
+
+struct index {
+	struct str name;
+	bool is_local;
+	uint32_t number;            /* its keyspace is PART_INDEX + number; never used twice in a table */
+	struct key_schema keys;
+	enum projection_type projection;
+	size_t included_count;
+	struct str *included;       /* PROJECT_INCLUDE: NonKeyAttributes as given */
+	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and index among them, sorted */
+	struct str *projected;
+	enum table_status status;
+	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/backfill.h */
+	int64_t settles_ms;         /* CREATING and DELETING of a live table's index: not before this time; 0: as soon as its work is done */
+	struct throughput throughput; /* global only */
+	struct throughput_pair on_demand;
+	struct throughput_pair warm;
+	bool is_warm_updating;        /* more of it was asked for and is not there yet; not kept in the store */
+	struct insights insights;     /* global only */
+	struct size_counter *size;
+	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
+};
+
+/* Shared by the snapshots of a table that are alike to writers; set when none of them is current any more. */
+struct supersession {
+	atomic_uint refs;
+	atomic_bool is_set;
+};
+
+struct table {
+	atomic_uint refs;
+	struct supersession *supersession;
+	struct arena *arena;
+
+	struct str account, region, name;
+	uint64_t number;            /* names its keyspaces; never used twice */
+	struct str id;              /* TableId: a UUID */
+	int64_t created_ms;         /* Unix time */
+	enum table_status status;
+	int64_t settles_ms;         /* when a transient status ends; 0: settled */
+
+	size_t definition_count;    /* AttributeDefinitions as given */
+	struct key_attribute *definitions;
+	struct key_schema keys;
+	enum key_hash hash;         /* of the rows of the table and of all its indexes */
+	uint32_t next_index;        /* number of the next index to be created */
+	size_t index_count;
+	struct index *indexes;      /* local first, each kind in the order of creation */
+	size_t vector_count;
+	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
+
+	enum billing_mode billing;
+	int64_t on_demand_since_ms; /* LastUpdateToPayPerRequestDateTime; 0: since it was created, or never; ON_DEMAND_PENDING: not shown yet */
+	struct throughput throughput;
+	struct throughput_pair on_demand;
+	struct throughput_pair warm; /* the highest that it was ever given */
+	bool is_warm_updating;      /* more of it was asked for and is not there yet; not kept in the store */
+
+	enum stream_view stream_view;
+	struct str stream_label;    /* LatestStreamLabel; absent: never had one */
+	size_t stream_count;        /* streams that may still be readable, oldest first; the last one is kept for ever */
+	struct stream *streams;
+	struct stream_state *stream_state;
+	struct str table_class;     /* "STANDARD", "STANDARD_INFREQUENT_ACCESS"; absent: not asked for */
+	int64_t class_changed_ms;   /* when UpdateTable last changed it; 0: never */
+	struct str replication_mode; /* GlobalTableSettingsReplicationMode; absent: not asked for */
+	bool is_deletion_protected;
+	bool sse_enabled;
+	struct str sse_key;         /* KMSMasterKeyArn, or absent */
+	bool is_sse_updating;       /* encryption was changed and still is as it was; not kept in the store */
+	struct tag_set tags;
+	struct policy policy, stream_policy;
+	struct insights insights;
+	int64_t recovery_days;      /* point-in-time recovery: RecoveryPeriodInDays; 0: off */
+	int64_t recovery_since_ms;  /* when it was switched on */
+	size_t destination_count;   /* the newest first */
+	struct destination *destinations;
+	bool is_ttl_enabled;        /* there is an expiry keyspace */
+	struct str ttl_attribute;   /* also while TTL is being disabled; absent: never had it */
+	int64_t ttl_changed_ms;     /* when TTL was last enabled or disabled */
+	int64_t ttl_settles_ms;     /* until then it is shown as ENABLING or DISABLING */
+	size_t moment_count;        /* the oldest first */
+	struct moment *moments;
+	struct size_counter *size;
+};
+
+/* A new snapshot with one reference and an empty arena of its own. */
+struct table *table_new(void);
+/* A deep copy in an arena of its own, one reference. */
+struct table *table_clone(const struct table *table);
+/* A deep copy with room for `more` tags. */
+struct tag_set table_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more);
+struct size_counter *size_counter_new(void);
+void size_counter_unref(struct size_counter *counter);
+/*
+ * For a writing transaction before its commit, while it keeps counting and other writers out. What is not counted yet takes no part: it is
+ * counted with its rows, maybe as soon as the commit has failed and before the change is taken back. *change is what was added, and is to
+ * be taken from the counter when the commit fails.
+ */
+void size_counter_add(struct size_counter *counter, struct size_change *change);
+void size_counter_take_back(struct size_counter *counter, const struct size_change *change);
+struct table *table_ref(struct table *table);
+void table_unref(struct table *table);
+
+/* Whether the table was changed or deleted since the snapshot, so that writes through it would miss indexes, expiry or stream records. */
+static inline bool table_is_superseded(const struct table *table)
+{
+	return atomic_load(&table->supersession->is_set);
+}
+
+/* Whether writes through either snapshot do the same: not so where an index came or went, or time to live or the stream changed. */
+bool table_is_alike(const struct table *a, const struct table *b);
+/* What supersedes `table` supersedes `next` too, which is alike and not published yet. */
+void table_join(struct table *next, const struct table *table);
+
+/* The index of that name, or NULL; a vector index is found by the second only. */
+const struct index *table_index(const struct table *table, struct str name);
+const struct index *table_vector(const struct table *table, struct str name);
+/* The index of that number, of any kind, or NULL. */
+const struct index *table_index_numbered(const struct table *table, uint32_t number);
+
+/* Indexes of all kinds: the vector ones are counted after the others. */
+static inline size_t table_index_total(const struct table *table)
+{
+	return table->index_count + table->vector_count;
+}
+
+static inline struct index *table_index_at(const struct table *table, size_t i)
+{
+	return i < table->index_count ? &table->indexes[i] : &table->vectors[i - table->index_count];
+}
+
+/* Whether writes keep the index and readers may name it: what is being deleted is as good as gone. */
+static inline bool index_is_kept(const struct index *index)
+{
+	return index->status != STATUS_DELETING;
+}
+
+/* Fills index->projected from projection, included, both key schemas and a SearchSchema; of a vector index, its keys too. */
+void table_index_settle(struct table *table, struct index *index);
+
+static inline struct keyspace table_items(const struct table *table)
+{
+	return (struct keyspace){table->number, PART_ITEMS};
+}
+
+static inline struct keyspace table_expiry(const struct table *table)
+{
+	return (struct keyspace){table->number, PART_EXPIRY};
+}
+
+static inline struct keyspace index_keyspace(const struct table *table, const struct index *index)
+{
+	return (struct keyspace){table->number, PART_INDEX + index->number};
+}
+
+/* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */
+struct str table_arn(struct arena *arena, const struct table *table);
+
+/* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed record is ERR_INTERNAL. */
+struct str table_encode(struct arena *arena, const struct table *table);
+enum code table_decode(struct str record, struct table **out, struct err *err) WARN_UNUSED;
+
+/* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
+static inline bool table_has_collections(const struct table *table)
+{
+	return table->index_count > 0 && table->indexes[0].is_local;
+}
+
+/* Whether the index's rows hold the attribute. */
+bool index_projects(const struct index *index, struct str attribute);
+
+#endif

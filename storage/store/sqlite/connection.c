@@ -1,0 +1,206 @@
+#include "storage/store/sqlite/connection.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
+#include "storage/store/store_messages.h"
+
+static const char *const statement_sql[STATEMENT_COUNT] = {
+	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE k = ?1",
+	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1",
+	[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k",
+	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k",
+	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",
+	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC",
+};
+
+static const char *const control_sql[CONTROL_COUNT] = {
+	[CONTROL_BEGIN_READ] = "BEGIN",
+	[CONTROL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[CONTROL_COMMIT] = "COMMIT",
+	[CONTROL_ROLLBACK] = "ROLLBACK",
+};
+
+void keyspace_name(struct keyspace keyspace, char *name)
+{
+	static const char *const parts[PART_INDEX] = {[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
+	static const char *const systems[SYSTEM_PART_COUNT] = {
+		[SYSTEM_TABLES] = "tables", [SYSTEM_COUNTERS] = "counters", [SYSTEM_TOKENS] = "tokens", [SYSTEM_TOKEN_EXPIRY] = "token_expiry",
+	};
+
+	if (keyspace.table == 0 && keyspace.part < SYSTEM_PART_COUNT)
+		snprintf(name, KEYSPACE_NAME_MAX, "system_%s", systems[keyspace.part]);
+	else if (keyspace.part >= PART_INDEX)
+		snprintf(name, KEYSPACE_NAME_MAX, "index_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part - PART_INDEX);
+	else if (parts[keyspace.part])
+		snprintf(name, KEYSPACE_NAME_MAX, "%s_%" PRIu64, parts[keyspace.part], keyspace.table);
+	else
+		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part);
+}
+
+static unsigned damaged_page(sqlite3 *db)
+{
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods)
+		return 0;
+	return page_file_damaged(file);
+}
+
+enum code connection_error(struct connection *connection, struct err *err)
+{
+	const char *text = connection->db ? sqlite3_errmsg(connection->db) : "out of memory";
+	int code = connection->db ? sqlite3_errcode(connection->db) & 0xFF : SQLITE_NOMEM;
+
+	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	if (code == SQLITE_FULL)
+		return err_set(err, MSG_STORE_FULL);
+	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)
+		return err_set(err, MSG_STORE_DAMAGED, damaged_page(connection->db));
+	return err_set(err, MSG_STORE_FAILED, text);
+}
+
+enum code connection_run(struct connection *connection, const char *sql, struct err *err)
+{
+	if (sqlite3_exec(connection->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	return OK;
+}
+
+enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err)
+{
+	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : log_file_system();
+
+	connection->slots = calloc(SLOT_SETS * SLOTS_PER_SET, sizeof(*connection->slots));
+	if (!connection->slots || sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
+		return connection_error(connection, err);
+	sqlite3_busy_timeout(connection->db, 5000);
+	enum code code = connection_run(connection, setup, err);
+	if (code != OK)
+		return code;
+	for (int i = 0; i < CONTROL_COUNT; i++) {
+		if (sqlite3_prepare_v3(connection->db, control_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &connection->controls[i], NULL) !=
+		    SQLITE_OK)
+			return connection_error(connection, err);
+	}
+	return OK;
+}
+
+static void slot_clear(struct slot *slot)
+{
+	for (int i = 0; i < STATEMENT_COUNT; i++)
+		sqlite3_finalize(slot->statements[i]);
+	*slot = (struct slot){.is_taken = false};
+}
+
+void connection_forget_all(struct connection *connection)
+{
+	for (int i = 0; connection->slots && i < SLOT_SETS * SLOTS_PER_SET; i++)
+		slot_clear(&connection->slots[i]);
+}
+
+void connection_close(struct connection *connection)
+{
+	connection_forget_all(connection);
+	for (int i = 0; i < CONTROL_COUNT; i++)
+		sqlite3_finalize(connection->controls[i]);
+	sqlite3_close(connection->db);
+	free(connection->slots);
+	connection->slots = NULL;
+	connection->db = NULL;
+}
+
+enum code connection_control(struct connection *connection, enum control control, struct err *err)
+{
+	sqlite3_stmt *statement = connection->controls[control];
+	int result = sqlite3_step(statement);
+	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
+
+	sqlite3_reset(statement);
+	return code;
+}
+
+void connection_rollback(struct connection *connection)
+{
+	if (sqlite3_get_autocommit(connection->db))
+		return;
+	sqlite3_step(connection->controls[CONTROL_ROLLBACK]);
+	sqlite3_reset(connection->controls[CONTROL_ROLLBACK]);
+}
+
+enum code connection_number(struct connection *connection, const char *sql, int64_t *number, struct err *err)
+{
+	sqlite3_stmt *statement;
+
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	*number = code == OK ? sqlite3_column_int64(statement, 0) : 0;
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)
+{
+	uint64_t hash = (keyspace.table * 31 + keyspace.part) * 0x9E3779B97F4A7C15u;
+
+	return &connection->slots[(hash >> 58) % SLOT_SETS * SLOTS_PER_SET];
+}
+
+static bool slot_holds(const struct slot *slot, struct keyspace keyspace)
+{
+	return slot->is_taken && slot->keyspace.table == keyspace.table && slot->keyspace.part == keyspace.part;
+}
+
+/* The keyspace's slot; the least recently used one of its set is emptied where none is free. */
+static struct slot *slot_find(struct connection *connection, struct keyspace keyspace)
+{
+	struct slot *set = slot_set(connection, keyspace), *oldest = NULL;
+
+	for (int i = 0; i < SLOTS_PER_SET; i++) {
+		struct slot *slot = &set[i];
+
+		if (slot_holds(slot, keyspace))
+			return slot;
+		if (!slot->busy && (!oldest || slot->used_at < oldest->used_at))
+			oldest = slot;
+	}
+	assert(oldest); /* a scan keeps one slot busy, and scans do not nest: there is always another */
+	slot_clear(oldest);
+	oldest->keyspace = keyspace;
+	oldest->is_taken = true;
+	return oldest;
+}
+
+void connection_forget(struct connection *connection, struct keyspace keyspace)
+{
+	struct slot *set = slot_set(connection, keyspace);
+
+	for (int i = 0; i < SLOTS_PER_SET; i++) {
+		if (slot_holds(&set[i], keyspace))
+			slot_clear(&set[i]);
+	}
+}
+
+enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot_out,
+			       sqlite3_stmt **out, struct err *err)
+{
+	struct slot *slot = slot_find(connection, keyspace);
+
+	slot->used_at = ++connection->clock;
+	*slot_out = slot;
+	if (!slot->statements[kind]) {
+		char name[KEYSPACE_NAME_MAX], sql[256];
+
+		keyspace_name(keyspace, name);
+		sqlite3_snprintf(sizeof(sql), sql, statement_sql[kind], name);
+		if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
+			return connection_error(connection, err);
+	}
+	*out = slot->statements[kind];
+	return OK;
+}

@@ -1,0 +1,217 @@
+#include "storage/store/sqlite/log_file.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/store/sqlite/page_file.h"
+
+#define FRAME_HEAD 24           /* bytes in front of a page. SQLite: File Format, "The Write-Ahead Log" */
+#define BUFFER_SIZE (124 << 10) /* SQLite writes less than 128 KB at once */
+
+/* The underlying file follows it. */
+struct log_file {
+	sqlite3_file base;
+	unsigned char *buffer;
+	int n;               /* bytes kept */
+	sqlite3_int64 at;    /* where they go */
+	sqlite3_int64 end;   /* behind the last page written: a head that is not there is one written again, and no page follows it */
+	bool is_last;        /* the page to come ends its transaction */
+};
+
+static struct log_system {
+	pthread_once_t once;
+	sqlite3_vfs vfs;
+	sqlite3_vfs *under;
+} log_system = {.once = PTHREAD_ONCE_INIT};
+
+sqlite3_file *log_file_disk(sqlite3_file *log)
+{
+	return (sqlite3_file *)((struct log_file *)log + 1);
+}
+
+static int flush(struct log_file *log)
+{
+	sqlite3_file *disk = log_file_disk(&log->base);
+	int n = log->n;
+
+	log->n = 0;
+	log->is_last = false;
+	return n > 0 ? disk->pMethods->xWrite(disk, log->buffer, n, log->at) : SQLITE_OK;
+}
+
+static int log_close(sqlite3_file *file)
+{
+	struct log_file *log = (struct log_file *)file;
+	int result = flush(log), closed = log_file_disk(file)->pMethods->xClose(log_file_disk(file));
+
+	free(log->buffer);
+	return result != SQLITE_OK ? result : closed;
+}
+
+static int log_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
+{
+	int result = flush((struct log_file *)file);
+
+	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xRead(log_file_disk(file), out, n, at);
+}
+
+/* In a frame's head, bytes 4 to 7 are not 0 where it ends a transaction. */
+static bool is_end(const void *head)
+{
+	static const unsigned char zero[4];
+
+	return memcmp((const unsigned char *)head + 4, zero, sizeof(zero)) != 0;
+}
+
+static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+{
+	struct log_file *log = (struct log_file *)file;
+	bool is_head = n == FRAME_HEAD && at == log->end, follows = log->n > 0 && at == log->at + log->n;
+
+	if (!log->buffer)
+		log->buffer = malloc(BUFFER_SIZE);
+	if (log->n > 0 && (!follows || log->n + n > BUFFER_SIZE)) {
+		int result = flush(log);
+
+		if (result != SQLITE_OK)
+			return result;
+	}
+	if (n != FRAME_HEAD)
+		log->end = at + n;
+	/* only a new frame's head begins what is kept: the log's own head and whatever else there is goes straight on */
+	if (!log->buffer || (log->n == 0 && !is_head) || n > BUFFER_SIZE)
+		return log_file_disk(file)->pMethods->xWrite(log_file_disk(file), bytes, n, at);
+	log->at = log->n > 0 ? log->at : at;
+	memcpy(log->buffer + log->n, bytes, (size_t)n);
+	log->n += n;
+	if (is_head) {
+		log->is_last = is_end(bytes);
+		return SQLITE_OK;
+	}
+	return log->is_last ? flush(log) : SQLITE_OK;
+}
+
+static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	int result = flush((struct log_file *)file);
+
+	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xTruncate(log_file_disk(file), size);
+}
+
+static int log_sync(sqlite3_file *file, int flags)
+{
+	int result = flush((struct log_file *)file);
+
+	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xSync(log_file_disk(file), flags);
+}
+
+static int log_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+	int result = flush((struct log_file *)file);
+
+	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xFileSize(log_file_disk(file), size);
+}
+
+static int log_lock(sqlite3_file *file, int kind)
+{
+	return log_file_disk(file)->pMethods->xLock(log_file_disk(file), kind);
+}
+
+static int log_unlock(sqlite3_file *file, int kind)
+{
+	return log_file_disk(file)->pMethods->xUnlock(log_file_disk(file), kind);
+}
+
+static int log_check_lock(sqlite3_file *file, int *is_locked)
+{
+	return log_file_disk(file)->pMethods->xCheckReservedLock(log_file_disk(file), is_locked);
+}
+
+static int log_control(sqlite3_file *file, int op, void *argument)
+{
+	return log_file_disk(file)->pMethods->xFileControl(log_file_disk(file), op, argument);
+}
+
+static int log_sector_size(sqlite3_file *file)
+{
+	return log_file_disk(file)->pMethods->xSectorSize(log_file_disk(file));
+}
+
+static int log_characteristics(sqlite3_file *file)
+{
+	return log_file_disk(file)->pMethods->xDeviceCharacteristics(log_file_disk(file));
+}
+
+static const sqlite3_io_methods log_methods = {
+	.iVersion = 1, .xClose = log_close, .xRead = log_read, .xWrite = log_write, .xTruncate = log_truncate, .xSync = log_sync,
+	.xFileSize = log_size, .xLock = log_lock, .xUnlock = log_unlock, .xCheckReservedLock = log_check_lock,
+	.xFileControl = log_control, .xSectorSize = log_sector_size, .xDeviceCharacteristics = log_characteristics,
+};
+
+static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
+{
+	struct log_file *log = (struct log_file *)file;
+
+	(void)vfs;
+	if (flags & SQLITE_OPEN_MAIN_DB)
+		return page_file_open(log_system.under, name, file, flags, flags_out);
+	if (!(flags & SQLITE_OPEN_WAL))
+		return log_system.under->xOpen(log_system.under, name, file, flags, flags_out);
+	*log = (struct log_file){.n = 0};
+	int result = log_system.under->xOpen(log_system.under, name, log_file_disk(file), flags, flags_out);
+	if (result == SQLITE_OK)
+		log->base.pMethods = &log_methods;
+	return result;
+}
+
+static int system_delete(sqlite3_vfs *vfs, const char *name, int is_synced)
+{
+	(void)vfs;
+	return log_system.under->xDelete(log_system.under, name, is_synced);
+}
+
+static int system_access(sqlite3_vfs *vfs, const char *name, int flags, int *answer)
+{
+	(void)vfs;
+	return log_system.under->xAccess(log_system.under, name, flags, answer);
+}
+
+static int system_full_path(sqlite3_vfs *vfs, const char *name, int n, char *out)
+{
+	(void)vfs;
+	return log_system.under->xFullPathname(log_system.under, name, n, out);
+}
+
+/*
+ * Above "unix-excl" where the default is "unix": data files are for one process alone, so what processes would tell each other by a
+ * shared file and by the system's locks, its connections tell each other in memory; two system calls less per transaction.
+ */
+static void make_system(void)
+{
+	sqlite3_vfs *usual = sqlite3_vfs_find(NULL), *alone = sqlite3_vfs_find("unix-excl");
+
+	log_system.under = usual && alone && strcmp(usual->zName, "unix") == 0 ? alone : usual;
+	if (!log_system.under)
+		return;
+	log_system.vfs = *log_system.under;
+	log_system.vfs.pNext = NULL;
+	log_system.vfs.zName = "dynalith";
+	log_system.vfs.szOsFile = page_file_size(log_system.under->szOsFile);
+	if (log_system.vfs.szOsFile < (int)sizeof(struct log_file) + log_system.under->szOsFile)
+		log_system.vfs.szOsFile = (int)sizeof(struct log_file) + log_system.under->szOsFile;
+	log_system.vfs.xOpen = system_open;
+	log_system.vfs.xDelete = system_delete;
+	log_system.vfs.xAccess = system_access;
+	log_system.vfs.xFullPathname = system_full_path;
+	if (sqlite3_vfs_register(&log_system.vfs, 0) != SQLITE_OK)
+		log_system.under = NULL;
+}
+
+const char *log_file_system(void)
+{
+	pthread_once(&log_system.once, make_system);
+	return log_system.under ? log_system.vfs.zName : NULL;
+}

@@ -1,0 +1,257 @@
+#include "storage/store/sqlite/page_file.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/crc32.h"
+
+#define RESERVED_AT 20               /* in the file's head: bytes reserved at the end of each page */
+#define HEAD_SIZE 100
+#define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
+#define PAGE_SALT 0x9E3779B1u
+
+/* The underlying file follows it. */
+struct page_file {
+	sqlite3_file base;
+	bool is_checked;       /* the file has checksums */
+	unsigned char *passed; /* a bit per page that passed since the last round; pages past its end are checked at each read */
+	size_t passed_size;    /* in bytes */
+	uint32_t reads;
+	uint32_t damaged;
+};
+
+static sqlite3_file *under_of(sqlite3_file *file)
+{
+	return (sqlite3_file *)((struct page_file *)file + 1);
+}
+
+static uint32_t checksum(const unsigned char *page, uint32_t number)
+{
+	return crc32_of(page, STORE_PAGE - PAGE_CHECK_BYTES) ^ number * PAGE_SALT;
+}
+
+/* A page that was allocated and never written is a hole of the file. */
+static bool is_hole(const unsigned char *page)
+{
+	return page[0] == 0 && memcmp(page, page + 1, STORE_PAGE - 1) == 0;
+}
+
+bool page_file_is_whole(const unsigned char *page, uint32_t number)
+{
+	uint32_t stored;
+
+	memcpy(&stored, page + STORE_PAGE - PAGE_CHECK_BYTES, PAGE_CHECK_BYTES);
+	return stored == checksum(page, number) || is_hole(page);
+}
+
+static bool is_whole_page(int n, sqlite3_int64 at)
+{
+	return n == STORE_PAGE && at % STORE_PAGE == 0;
+}
+
+static bool has_passed(struct page_file *file, uint32_t number)
+{
+	if (++file->reads >= RECHECK_READS && file->passed) {
+		memset(file->passed, 0, file->passed_size);
+		file->reads = 0;
+	}
+	return number / 8 < file->passed_size && (file->passed[number / 8] >> number % 8 & 1);
+}
+
+static void note_passed(struct page_file *file, uint32_t number)
+{
+	if (number / 8 >= file->passed_size) {
+		size_t size = (number / 8 + 4096) * 2;
+		unsigned char *grown = realloc(file->passed, size);
+
+		if (!grown)
+			return;
+		memset(grown + file->passed_size, 0, size - file->passed_size);
+		file->passed = grown;
+		file->passed_size = size;
+	}
+	file->passed[number / 8] |= (unsigned char)(1 << number % 8);
+}
+
+static int check(struct page_file *file, const unsigned char *page, sqlite3_int64 at)
+{
+	uint32_t number = (uint32_t)(at / STORE_PAGE + 1);
+
+	if (has_passed(file, number))
+		return SQLITE_OK;
+	if (!page_file_is_whole(page, number)) {
+		file->damaged = number;
+		return SQLITE_IOERR_DATA;
+	}
+	note_passed(file, number);
+	return SQLITE_OK;
+}
+
+static int page_close(sqlite3_file *file)
+{
+	free(((struct page_file *)file)->passed);
+	return under_of(file)->pMethods->xClose(under_of(file));
+}
+
+static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
+{
+	struct page_file *page_file = (struct page_file *)file;
+	int result = under_of(file)->pMethods->xRead(under_of(file), out, n, at);
+
+	return result == SQLITE_OK && page_file->is_checked && is_whole_page(n, at) ? check(page_file, out, at) : result;
+}
+
+bool page_file_has_checksums(const unsigned char *head)
+{
+	return head[RESERVED_AT] == PAGE_CHECK_BYTES;
+}
+
+static void look_at_head(struct page_file *file, const unsigned char *head)
+{
+	file->is_checked = memcmp(head, "SQLite format 3", 16) == 0 && page_file_has_checksums(head);
+}
+
+/* The room for the checksum in SQLite's own buffer is ours: SQLite neither reads nor writes it. */
+static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+{
+	struct page_file *page_file = (struct page_file *)file;
+
+	if (at == 0 && n >= HEAD_SIZE)
+		look_at_head(page_file, bytes);
+	if (page_file->is_checked && is_whole_page(n, at)) {
+		unsigned char *page = (unsigned char *)(uintptr_t)bytes;
+		uint32_t sum = checksum(page, (uint32_t)(at / STORE_PAGE + 1));
+
+		memcpy(page + STORE_PAGE - PAGE_CHECK_BYTES, &sum, PAGE_CHECK_BYTES);
+	}
+	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
+}
+
+static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
+{
+	struct page_file *page_file = (struct page_file *)file;
+	sqlite3_file *under = under_of(file);
+	int result = under->pMethods->xFetch(under, at, n, out);
+
+	if (result != SQLITE_OK || !*out || !page_file->is_checked || !is_whole_page(n, at))
+		return result;
+	result = check(page_file, *out, at);
+	if (result != SQLITE_OK) {
+		under->pMethods->xUnfetch(under, at, *out);
+		*out = NULL;
+	}
+	return result;
+}
+
+static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
+{
+	return under_of(file)->pMethods->xUnfetch(under_of(file), at, page);
+}
+
+static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	return under_of(file)->pMethods->xTruncate(under_of(file), size);
+}
+
+static int page_sync(sqlite3_file *file, int flags)
+{
+	return under_of(file)->pMethods->xSync(under_of(file), flags);
+}
+
+static int page_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+	return under_of(file)->pMethods->xFileSize(under_of(file), size);
+}
+
+static int page_lock(sqlite3_file *file, int kind)
+{
+	return under_of(file)->pMethods->xLock(under_of(file), kind);
+}
+
+static int page_unlock(sqlite3_file *file, int kind)
+{
+	return under_of(file)->pMethods->xUnlock(under_of(file), kind);
+}
+
+static int page_check_lock(sqlite3_file *file, int *is_locked)
+{
+	return under_of(file)->pMethods->xCheckReservedLock(under_of(file), is_locked);
+}
+
+static int page_control(sqlite3_file *file, int op, void *argument)
+{
+	return under_of(file)->pMethods->xFileControl(under_of(file), op, argument);
+}
+
+static int page_sector_size(sqlite3_file *file)
+{
+	return under_of(file)->pMethods->xSectorSize(under_of(file));
+}
+
+static int page_characteristics(sqlite3_file *file)
+{
+	return under_of(file)->pMethods->xDeviceCharacteristics(under_of(file));
+}
+
+static int page_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **out)
+{
+	return under_of(file)->pMethods->xShmMap(under_of(file), region, size, extend, out);
+}
+
+static int page_shm_lock(sqlite3_file *file, int offset, int n, int flags)
+{
+	return under_of(file)->pMethods->xShmLock(under_of(file), offset, n, flags);
+}
+
+static void page_shm_barrier(sqlite3_file *file)
+{
+	under_of(file)->pMethods->xShmBarrier(under_of(file));
+}
+
+static int page_shm_unmap(sqlite3_file *file, int is_deleted)
+{
+	return under_of(file)->pMethods->xShmUnmap(under_of(file), is_deleted);
+}
+
+/* Of each version of SQLite's interface: a file may have no more calls than the one beneath. */
+#define METHODS_1                                                                                                          \
+	.xClose = page_close, .xRead = page_read, .xWrite = page_write, .xTruncate = page_truncate, .xSync = page_sync,         \
+	.xFileSize = page_size, .xLock = page_lock, .xUnlock = page_unlock, .xCheckReservedLock = page_check_lock,              \
+	.xFileControl = page_control, .xSectorSize = page_sector_size, .xDeviceCharacteristics = page_characteristics
+#define METHODS_2 \
+	METHODS_1, .xShmMap = page_shm_map, .xShmLock = page_shm_lock, .xShmBarrier = page_shm_barrier, .xShmUnmap = page_shm_unmap
+
+static const sqlite3_io_methods methods[] = {
+	{.iVersion = 1, METHODS_1},
+	{.iVersion = 2, METHODS_2},
+	{.iVersion = 3, METHODS_2, .xFetch = page_fetch, .xUnfetch = page_unfetch},
+};
+
+int page_file_size(int under)
+{
+	return (int)sizeof(struct page_file) + under;
+}
+
+int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags, int *flags_out)
+{
+	struct page_file *page_file = (struct page_file *)file;
+	unsigned char head[HEAD_SIZE];
+
+	*page_file = (struct page_file){.is_checked = false};
+	int result = under->xOpen(under, name, under_of(file), flags, flags_out);
+	if (result != SQLITE_OK)
+		return result;
+	int version = under_of(file)->pMethods->iVersion;
+	page_file->base.pMethods = &methods[version < 1 ? 0 : version > 3 ? 2 : version - 1];
+	if (under_of(file)->pMethods->xRead(under_of(file), head, sizeof(head), 0) == SQLITE_OK)
+		look_at_head(page_file, head);
+	return SQLITE_OK;
+}
+
+uint32_t page_file_damaged(sqlite3_file *file)
+{
+	bool is_ours = file->pMethods >= methods && file->pMethods < methods + sizeof(methods) / sizeof(methods[0]);
+
+	return is_ours ? ((struct page_file *)file)->damaged : 0;
+}

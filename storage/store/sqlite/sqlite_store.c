@@ -1,0 +1,659 @@
+#include "storage/store/sqlite/sqlite_store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/store/sqlite/connection.h"
+#include "storage/store/sqlite/memory_file.h"
+#include "storage/store/sqlite/page_file.h"
+#include "storage/store/sqlite/verify.h"
+#include "storage/store/sqlite/wal.h"
+#include "storage/store/store_messages.h"
+
+#define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
+#define HEADER_SIZE 100           /* of a SQLite file */
+#define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
+#define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
+#define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
+
+struct sqlite_store {
+	struct store base;
+	bool is_memory;
+	bool is_open;                 /* opening came to its end */
+	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
+	pthread_mutex_t writer_mutex;
+	struct connection writer;
+	pthread_rwlock_t memory_lock; /* in memory: held by readers, and by the writer alone, while their transactions last */
+	struct wal wal;               /* on disk */
+	char *path;                   /* absolute; NULL in memory */
+	pthread_mutex_t pool_mutex;
+	pthread_cond_t pool_cond;
+	struct connection *free_readers;
+	unsigned reader_count;
+	struct connection *readers;
+	uint64_t drops;               /* committed transactions that dropped keyspaces; under pool_mutex */
+};
+
+static void sqlite_configure(void)
+{
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static struct connection *acquire_writer(struct sqlite_store *store)
+{
+	pthread_mutex_lock(&store->writer_mutex);
+	if (store->is_memory)
+		pthread_rwlock_wrlock(&store->memory_lock);
+	return &store->writer;
+}
+
+static struct connection *acquire_reader(struct sqlite_store *store)
+{
+	struct connection *connection;
+
+	pthread_mutex_lock(&store->pool_mutex);
+	while (!store->free_readers)
+		pthread_cond_wait(&store->pool_cond, &store->pool_mutex);
+	connection = store->free_readers;
+	store->free_readers = connection->next_free;
+	bool has_missed_drop = connection->drops_seen != store->drops;
+	connection->drops_seen = store->drops;
+	pthread_mutex_unlock(&store->pool_mutex);
+	/* a changed schema has every statement prepared anew in any case, so all may go with the dropped ones */
+	if (has_missed_drop)
+		connection_forget_all(connection);
+	if (store->is_memory)
+		pthread_rwlock_rdlock(&store->memory_lock);
+	return connection;
+}
+
+static void release(struct connection *connection)
+{
+	struct sqlite_store *store = connection->store;
+
+	if (store->is_memory)
+		pthread_rwlock_unlock(&store->memory_lock);
+	if (connection == &store->writer) {
+		if (connection->has_dropped) {
+			pthread_mutex_lock(&store->pool_mutex);
+			store->drops++;
+			pthread_mutex_unlock(&store->pool_mutex);
+			connection->has_dropped = false;
+		}
+		pthread_mutex_unlock(&store->writer_mutex);
+		return;
+	}
+	pthread_mutex_lock(&store->pool_mutex);
+	connection->next_free = store->free_readers;
+	store->free_readers = connection;
+	pthread_cond_signal(&store->pool_cond);
+	pthread_mutex_unlock(&store->pool_mutex);
+}
+
+/* In memory the lock alone gives a reader its snapshot. */
+static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct connection *connection = mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
+	enum code code = OK;
+
+	connection->txn = (struct store_txn){base->ops, mode};
+	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
+	if (mode == STORE_WRITE)
+		code = wal_check(&store->wal, err);
+	if (code == OK && connection->is_in_transaction)
+		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
+	if (code != OK) {
+		release(connection);
+		return code;
+	}
+	*txn = &connection->txn;
+	return OK;
+}
+
+static void sqlite_abort(struct store_txn *txn)
+{
+	struct connection *connection = (struct connection *)txn;
+
+	connection_rollback(connection);
+	release(connection);
+}
+
+static enum code sqlite_commit(struct store_txn *txn, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct sqlite_store *store = connection->store;
+	enum code code = connection->is_in_transaction ? connection_control(connection, CONTROL_COMMIT, err) : OK;
+
+	if (code != OK) {
+		sqlite_abort(txn);
+		return code;
+	}
+	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
+	release(connection);
+	return wal_sync(&store->wal, commit, err);
+}
+
+/*
+ * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
+ * committed row by row. So nothing is.
+ */
+static enum code check_writing(struct connection *connection, struct err *err)
+{
+	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
+		return err_set(err, MSG_STORE_NO_WRITE);
+	return OK;
+}
+
+static enum code create_keyspace(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	char name[KEYSPACE_NAME_MAX], sql[256];
+
+	keyspace_name(keyspace, name);
+	sqlite3_snprintf(sizeof(sql), sql, "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)", name);
+	return connection_run(connection, sql, err);
+}
+
+static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	enum code code = check_writing(connection, err);
+
+	return code != OK ? code : create_keyspace(connection, keyspace, err);
+}
+
+static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	char name[KEYSPACE_NAME_MAX], sql[256];
+	enum code code = check_writing(connection, err);
+
+	if (code != OK)
+		return code;
+	connection_forget(connection, keyspace);
+	connection->has_dropped = true;
+	keyspace_name(keyspace, name);
+	sqlite3_snprintf(sizeof(sql), sql, "DROP TABLE \"%s\"", name);
+	return connection_run(connection, sql, err);
+}
+
+static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	char name[KEYSPACE_NAME_MAX], sql[256];
+	sqlite3_stmt *statement;
+
+	keyspace_name(keyspace, name);
+	sqlite3_snprintf(sizeof(sql), sql, "SELECT count(*), total(length(k) + length(v)) FROM \"%s\"", name);
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	if (code == OK) {
+		stat->rows = (uint64_t)sqlite3_column_int64(statement, 0);
+		stat->bytes = (uint64_t)sqlite3_column_double(statement, 1);
+	}
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static void bind(sqlite3_stmt *statement, int position, struct str bytes)
+{
+	sqlite3_bind_blob64(statement, position, bytes.p ? bytes.p : "", bytes.n, SQLITE_STATIC);
+}
+
+static struct str column(sqlite3_stmt *statement, int position)
+{
+	const char *p = sqlite3_column_blob(statement, position);
+
+	return (struct str){p ? p : "", (size_t)sqlite3_column_bytes(statement, position)};
+}
+
+static enum code sqlite_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
+			    struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+
+	if (code != OK)
+		return code;
+	bind(statement, 1, key);
+	*value = STR_ABSENT;
+	int result = sqlite3_step(statement);
+	if (result == SQLITE_ROW)
+		*value = str_copy(arena, column(statement, 0));
+	else if (result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+/* Runs put or del to its end. */
+static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
+			struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = check_writing(connection, err);
+
+	if (code == OK)
+		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, key);
+	if (kind == STATEMENT_PUT)
+		bind(statement, 2, value);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+static enum code sqlite_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
+}
+
+static enum code sqlite_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)
+{
+	return change(txn, keyspace, STATEMENT_DEL, key, STR_ABSENT, err);
+}
+
+static enum code sqlite_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
+			     void *context, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	bool is_open = !str_is_set(range->high);
+	enum statement kind = range->is_reverse ? (is_open ? STATEMENT_REVERSE_OPEN : STATEMENT_REVERSE)
+						: (is_open ? STATEMENT_FORWARD_OPEN : STATEMENT_FORWARD);
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	int result;
+	enum code code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+
+	if (code != OK)
+		return code;
+	bind(statement, 1, range->low);
+	if (!is_open)
+		bind(statement, 2, range->high);
+	slot->busy++;
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		if (!visit(context, column(statement, 0), column(statement, 1)))
+			break;
+	}
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	slot->busy--;
+	return code;
+}
+
+static void sqlite_close(struct store *base)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+
+	for (unsigned i = 0; i < store->reader_count; i++)
+		connection_close(&store->readers[i]);
+	free(store->readers);
+	wal_stop(&store->wal);
+	if (store->is_open && !store->is_memory)
+		wal_end(&store->wal, &store->writer);
+	connection_close(&store->writer);
+	pthread_mutex_destroy(&store->writer_mutex);
+	pthread_rwlock_destroy(&store->memory_lock);
+	pthread_mutex_destroy(&store->pool_mutex);
+	pthread_cond_destroy(&store->pool_cond);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	free(store->path);
+	free(store);
+}
+
+/* Whether another file, or none, is at the path. What cannot be told, as where a folder may not be read any more, is no answer. */
+static bool is_moved_away(const struct sqlite_store *store)
+{
+	struct stat own, found;
+
+	if (fstat(store->lock_fd, &own) != 0)
+		return false;
+	if (stat(store->path, &found) != 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return own.st_dev != found.st_dev || own.st_ino != found.st_ino;
+}
+
+static enum code sqlite_check(struct store *base, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+
+	if (store->is_memory)
+		return OK;
+	if (!atomic_load(&store->wal.is_moved_away) && is_moved_away(store))
+		wal_move_away(&store->wal, &store->writer);
+	return wal_check(&store->wal, err);
+}
+
+static const struct store_ops sqlite_ops = {
+	.close = sqlite_close, .check = sqlite_check, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort, .create = sqlite_create,
+	.drop = sqlite_drop, .stat = sqlite_stat, .get = sqlite_get, .put = sqlite_put, .del = sqlite_del, .scan = sqlite_scan,
+};
+
+static uint32_t be32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/*
+ * A creation that was cut short, by a kill or a power cut, has anything in the file and beside it a journal that says that the file was
+ * empty; SQLite makes it that again.
+ */
+static bool is_cut_short(const char *absolute)
+{
+	static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+	unsigned char header[JOURNAL_PAGES_AT + 4];
+	char name[PATH_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s-journal", absolute);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
+	if (fd >= 0)
+		close(fd);
+	return is_read && memcmp(header, magic, sizeof(magic)) == 0 && be32(header + JOURNAL_PAGES_AT) == 0;
+}
+
+/*
+ * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
+ * or newer stays as it is. *absolute has room for PATH_MAX: SQLite gives names such as ":memory:" a meaning of their own.
+ */
+static enum code check_file(struct sqlite_store *store, const char *path, char *absolute, struct err *err)
+{
+	unsigned char header[HEADER_SIZE];
+	struct stat status;
+
+	assert(path);
+	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite gives the log the mode of the file */
+	if (store->lock_fd < 0 || !realpath(path, absolute))
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (fstat(store->lock_fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (status.st_size == 0 || is_cut_short(absolute))
+		return OK;
+	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != APPLICATION_ID)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (be32(header + 60) > SQLITE_STORE_FORMAT)
+		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), (unsigned)SQLITE_STORE_FORMAT);
+	if (be32(header + 60) == SQLITE_STORE_FORMAT && !page_file_has_checksums(header))
+		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
+	return OK;
+}
+
+/* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
+static enum code create_store(struct sqlite_store *store, struct err *err)
+{
+	char mark[128];
+
+	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID,
+		 SQLITE_STORE_FORMAT);
+	enum code code = connection_run(&store->writer, mark, err);
+	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
+		code = create_keyspace(&store->writer, (struct keyspace){0, part}, err);
+	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
+}
+
+static enum code limit_size(struct sqlite_store *store, uint64_t max_bytes, struct err *err)
+{
+	char sql[64];
+
+	if (max_bytes == 0)
+		return OK;
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%" PRIu64, max_bytes / STORE_PAGE + 1);
+	return connection_run(&store->writer, sql, err);
+}
+
+static enum code open_readers(struct sqlite_store *store, const char *path, int flags, unsigned n, const char *setup, struct err *err)
+{
+	store->readers = calloc(n, sizeof(*store->readers));
+	if (!store->readers)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	for (unsigned i = 0; i < n; i++) {
+		struct connection *reader = &store->readers[store->reader_count++];
+		enum code code = connection_open(reader, path, flags, setup, err);
+
+		if (code != OK)
+			return code;
+		reader->store = store;
+		reader->next_free = store->free_readers;
+		store->free_readers = reader;
+	}
+	return OK;
+}
+
+/*
+ * The journal stays where it is and is written over by the next transaction. Readers see the pages where they lie; the writer has copies
+ * until it commits.
+ */
+static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+	char uri[96], setup[256];
+
+	if (!memory_file_install())
+		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
+	/* the store's address makes the name unique in this process */
+	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
+	snprintf(setup, sizeof(setup), "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_mode=PERSIST; PRAGMA synchronous=OFF", STORE_PAGE,
+		 options->cache_bytes / 1024);
+	enum code code = connection_open(&store->writer, uri, flags, setup, err);
+	if (code == OK)
+		code = create_store(store, err);
+	if (code == OK)
+		code = limit_size(store, options->max_bytes, err);
+	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
+	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
+}
+
+/* New files get room for checksums at the end of each page. For a file that exists its own head decides. */
+static enum code reserve_checksums(struct connection *connection, struct err *err)
+{
+	int reserved = PAGE_CHECK_BYTES;
+
+	if (sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK)
+		return connection_error(connection, err);
+	return OK;
+}
+
+/*
+ * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
+ * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
+ * cut short. Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
+ */
+static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup,
+			     struct err *err)
+{
+	static const char *const synchronous[] = {
+		[DURABILITY_OFF] = "PRAGMA synchronous=OFF",
+		[DURABILITY_NORMAL] = "PRAGMA synchronous=NORMAL",
+		[DURABILITY_FULL] = "PRAGMA synchronous=FULL",
+	};
+	enum durability later = durability == DURABILITY_FULL ? DURABILITY_NORMAL : durability; /* wal_sync waits instead */
+	int64_t format = 0, is_wal = 0;
+	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, setup, err);
+
+	if (code == OK)
+		code = reserve_checksums(&store->writer, err);
+	if (code == OK && durability != DURABILITY_OFF)
+		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
+	if (code == OK)
+		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
+	if (code == OK && format > SQLITE_STORE_FORMAT)
+		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format, (unsigned)SQLITE_STORE_FORMAT);
+	if (code == OK && format == 0)
+		code = create_store(store, err);
+	if (code == OK)
+		code = connection_run(&store->writer, "PRAGMA journal_mode=WAL", err);
+	if (code == OK)
+		code = connection_number(&store->writer, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_wal, err);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
+	if (!is_wal)
+		return err_set(err, MSG_STORE_NO_WAL, path);
+	code = connection_run(&store->writer, synchronous[later], err);
+	return code != OK ? code : wal_start(&store->wal, &store->writer, &store->writer_mutex, path, setup, durability, err);
+}
+
+/* A connection takes the room for checksums from the head that it meets, also from one that is then undone: so that one is closed again. */
+static enum code undo_creation(const char *path, const char *setup, struct err *err)
+{
+	struct connection connection = {.db = NULL};
+	int64_t format;
+	enum code code = connection_open(&connection, path, SQLITE_OPEN_READWRITE, setup, err);
+
+	if (code == OK)
+		code = connection_run(&connection, "PRAGMA synchronous=FULL", err);
+	if (code == OK)
+		code = connection_number(&connection, "PRAGMA user_version", &format, err);
+	connection_close(&connection);
+	return code == OK ? OK : err_set(err, MSG_STORE_OPEN, path, err->message.p);
+}
+
+static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+{
+	char path[PATH_MAX], setup[256];
+	enum code code = check_file(store, options->path, path, err);
+
+	if (code != OK)
+		return code;
+	snprintf(setup, sizeof(setup),
+		 "PRAGMA page_size=%d; PRAGMA synchronous=OFF; PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA journal_size_limit=%d",
+		 STORE_PAGE, options->cache_bytes / 1024, MMAP_SIZE, LOG_KEPT);
+	store->path = strdup(path);
+	if (!store->path)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	if (is_cut_short(path))
+		code = undo_creation(path, setup, err);
+	if (code == OK)
+		code = open_writer(store, store->path, options->durability, setup, err);
+	if (code == OK)
+		code = limit_size(store, options->max_bytes, err);
+	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
+}
+
+enum code sqlite_store_is_there(const char *path, struct err *err)
+{
+	struct stat status;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+	bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	close(fd);
+	if (!is_file)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	return is_free ? OK : err_set(err, MSG_STORE_LOCKED, path);
+}
+
+enum code sqlite_store_verify(struct store *base, store_tell *tell, void *context, uint64_t *findings, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+
+	if (!wal_move_all(&store->wal, &store->writer))
+		return err_set(err, MSG_STORE_UNMOVED, store->path);
+	enum code code = verify_pages(&verify, err);
+	if (code == OK)
+		verify_structure(&verify, &store->writer, err);
+	*findings += verify.findings;
+	return code;
+}
+
+enum code sqlite_store_copy(struct store *base, const char *target, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+
+	if (!wal_move_all(&store->wal, &store->writer))
+		return err_set(err, MSG_STORE_UNMOVED, store->path);
+	return verify_copy(store->lock_fd, store->path, target, err);
+}
+
+const char *sqlite_store_library_version(void)
+{
+	return sqlite3_libversion();
+}
+
+/* SQLite: "Write-Ahead Logging", The WAL-Reset Bug: mended in 3.51.3, and in 3.50.7 and 3.44.6 of older lines. */
+const char *sqlite_store_library_note(void)
+{
+	int version = sqlite3_libversion_number();
+	bool is_mended = version >= 3051003 || (version >= 3050007 && version < 3051000) || (version >= 3044006 && version < 3045000);
+
+	return is_mended ? NULL : "has the WAL-reset bug, which this server's order of checkpoints avoids; SQLite 3.51.3 and later are free of it";
+}
+
+/* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few times before that. */
+static void init_adaptive(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(mutex, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
+/* A writer that waits lets no new reader pass it, or readers that never rest would keep it out. */
+static void init_fair(pthread_rwlock_t *lock)
+{
+	pthread_rwlockattr_t attributes;
+
+	pthread_rwlockattr_init(&attributes);
+#ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+	pthread_rwlock_init(lock, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
+}
+
+enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err)
+{
+	static pthread_once_t configured = PTHREAD_ONCE_INIT;
+	struct sqlite_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	pthread_once(&configured, sqlite_configure);
+	store->base.ops = &sqlite_ops;
+	store->is_memory = options->path == NULL;
+	store->lock_fd = -1;
+	store->writer.store = store;
+	init_adaptive(&store->writer_mutex);
+	init_fair(&store->memory_lock);
+	pthread_mutex_init(&store->pool_mutex, NULL);
+	pthread_cond_init(&store->pool_cond, NULL);
+	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
+	if (code != OK) {
+		/* a log that a refused file has is not for us to move into it */
+		if (store->writer.db)
+			sqlite3_db_config(store->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		sqlite_close(&store->base);
+		return code;
+	}
+	store->is_open = true;
+	*out = &store->base;
+	return OK;
+}

@@ -1,0 +1,66 @@
+/*
+ * sqlite_store - the embedded backend: one generated SQLite table per keyspace.
+ *
+ * On disk: one WAL-mode file, one writer connection under a mutex, a pool of reader connections that each see a snapshot. In memory: the
+ * same over a file system of blocks (memory_file.h), without a log; readers, side by side, and the writer, alone, take turns.
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_STORE_H
+#define DYNALITH_STORAGE_SQLITE_STORE_H
+
+#include "core/err.h"
+#include "storage/store/store.h"
+
+/*
+ * Format of the data file; a file with a newer one is refused and left alone. A file keeps the format that it was created with.
+ * 1: 0.1.0. 2: pages have checksums (page_file.h).
+ */
+#define SQLITE_STORE_FORMAT 2
+
+enum durability {
+	DURABILITY_OFF,    /* survives the end of the process, not of the machine; no fsync at all */
+	DURABILITY_NORMAL, /* the same; the file stays consistent after power loss, the last commits may be lost */
+	DURABILITY_FULL,   /* every acknowledged commit survives power loss */
+};
+
+struct sqlite_store_options {
+	const char *path;           /* data file, created where missing; NULL for memory */
+	enum durability durability;
+	unsigned readers;           /* reader connections on disk, at least 1 */
+	size_t cache_bytes;         /* page cache per connection */
+	uint64_t max_bytes;         /* of the database, beyond which writes get ERR_STORE_FULL; 0: none of its own */
+};
+
+/*
+ * Opens or creates a store; the four system keyspaces exist in it. One process at a time: others are kept out by a lock on the
+ * file, which the kernel lets go of however this process ends. A store that was not opened needs no close.
+ *
+ * ERR_INTERNAL with one clear line for the operator: cannot open, not a Dynalith file, newer format, locked by another
+ * process. A file that is refused keeps its bytes.
+ */
+enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err) WARN_UNUSED;
+
+/*
+ * Whether a file that is no empty one is there and no other process has it open: sqlite_store_open would create one. ERR_INTERNAL with
+ * one line for the operator.
+ */
+enum code sqlite_store_is_there(const char *path, struct err *err) WARN_UNUSED;
+
+/*
+ * Looks at every page of a store on disk that nobody else uses: its checksum, those of free pages too, and SQLite's own check of the
+ * structure. Tells a line per finding and counts them. ERR_INTERNAL where the file cannot be read at all.
+ */
+enum code sqlite_store_verify(struct store *store, store_tell *tell, void *context, uint64_t *findings, struct err *err) WARN_UNUSED;
+
+/*
+ * Writes a copy of a store on disk that nobody else uses: its pages as they are, with their checksums, safe on the disk when this returns.
+ * ERR_INTERNAL: `target` or a log of that name exists, a page is damaged, no room; then there is no copy.
+ */
+enum code sqlite_store_copy(struct store *store, const char *target, struct err *err) WARN_UNUSED;
+
+/* The SQLite in use, such as "3.40.1": for the log and for diagnosis. */
+const char *sqlite_store_library_version(void);
+
+/* What the operator should know of that version: NULL, or one line without a full stop. */
+const char *sqlite_store_library_note(void);
+
+#endif

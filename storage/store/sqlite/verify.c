@@ -1,0 +1,120 @@
+#include "storage/store/sqlite/verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "storage/store/sqlite/page_file.h"
+#include "storage/store/store_messages.h"
+
+static void tell(struct verify *verify, struct str line)
+{
+	verify->findings++;
+	verify->tell(verify->context, line);
+}
+
+static off_t place_of(uint32_t number)
+{
+	return (off_t)(number - 1) * STORE_PAGE;
+}
+
+enum code verify_pages(struct verify *verify, struct err *err)
+{
+	unsigned char page[STORE_PAGE];
+	bool has_checksums = true;
+	ssize_t n;
+
+	for (uint32_t number = 1; (n = pread(verify->fd, page, sizeof(page), place_of(number))) > 0; number++) {
+		if (number == 1)
+			has_checksums = page_file_has_checksums(page);
+		if (n < STORE_PAGE)
+			tell(verify, str_printf(err->arena, STORE_PAGE_CUT, (unsigned)number));
+		else if (has_checksums && !page_file_is_whole(page, number))
+			tell(verify, str_printf(err->arena, STORE_PAGE_DAMAGED, (unsigned)number));
+	}
+	return n < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno)) : OK;
+}
+
+void verify_structure(struct verify *verify, struct connection *connection, struct err *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int result = sqlite3_prepare_v2(connection->db, "PRAGMA integrity_check(1000)", -1, &statement, NULL);
+
+	while (result == SQLITE_OK || result == SQLITE_ROW) {
+		result = sqlite3_step(statement);
+		if (result != SQLITE_ROW)
+			break;
+		struct str line = str_of((const char *)sqlite3_column_text(statement, 0));
+		if (!str_eq(line, STR("ok")))
+			tell(verify, line);
+	}
+	if (result != SQLITE_DONE && connection_error(connection, err) != OK)
+		tell(verify, err->message);
+	sqlite3_finalize(statement);
+}
+
+static enum code copy_pages(int fd, const char *path, int to, const char *target, struct err *err)
+{
+	unsigned char page[STORE_PAGE];
+	bool has_checksums = true;
+	ssize_t n;
+
+	for (uint32_t number = 1; (n = pread(fd, page, sizeof(page), place_of(number))) > 0; number++) {
+		if (number == 1)
+			has_checksums = page_file_has_checksums(page);
+		if (n < STORE_PAGE || (has_checksums && !page_file_is_whole(page, number)))
+			return err_set(err, MSG_STORE_DAMAGED, (unsigned)number);
+		errno = ENOSPC; /* a short write sets none */
+		if (pwrite(to, page, sizeof(page), place_of(number)) != STORE_PAGE)
+			return err_set(err, MSG_STORE_OPEN, target, strerror(errno));
+	}
+	if (n < 0)
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	return fsync(to) == 0 ? OK : err_set(err, MSG_STORE_OPEN, target, strerror(errno));
+}
+
+/* A log that is left of an earlier file of this name would be moved into the copy. */
+static enum code check_no_log(const char *target, struct err *err)
+{
+	static const char *const suffixes[] = {"-wal", "-journal"};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		const char *name = str_printf(err->arena, "%s%s", target, suffixes[i]).p;
+
+		if (access(name, F_OK) == 0)
+			return err_set(err, MSG_STORE_LOG_LEFT, target, name);
+	}
+	return OK;
+}
+
+/* The name of a new file is safe when its folder is. */
+static bool sync_folder(struct arena *arena, const char *target)
+{
+	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_safe = fd >= 0 && fsync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_safe;
+}
+
+enum code verify_copy(int fd, const char *path, const char *target, struct err *err)
+{
+	enum code code = check_no_log(target, err);
+
+	if (code != OK)
+		return code;
+	int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (to < 0)
+		return err_set(err, MSG_STORE_OPEN, target, strerror(errno));
+	code = copy_pages(fd, path, to, target, err);
+	if (close(to) != 0 && code == OK)
+		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
+	if (code == OK && !sync_folder(err->arena, target))
+		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
+	if (code != OK)
+		unlink(target);
+	return code;
+}

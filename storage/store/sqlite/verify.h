@@ -1,0 +1,28 @@
+/*
+ * verify - the pages of a data file without SQLite's cache: whether each is whole, and a copy of them; internal to storage/sqlite.
+ *
+ * The file's log is empty, and nobody writes meanwhile.
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_VERIFY_H
+#define DYNALITH_STORAGE_SQLITE_VERIFY_H
+
+#include "storage/store/sqlite/connection.h"
+
+struct verify {
+	int fd;             /* of the file; not closed, since the locks of a process end with any close */
+	const char *path;
+	store_tell *tell;
+	void *context;
+	uint64_t findings;
+};
+
+/* Reads every page of the file. A file without checksums is only read. ERR_INTERNAL where it cannot be read. */
+enum code verify_pages(struct verify *verify, struct err *err) WARN_UNUSED;
+
+/* SQLite's own check, over its own file. What it cannot read is a finding. */
+void verify_structure(struct verify *verify, struct connection *connection, struct err *err);
+
+/* Copies the file to one that is not there yet, and waits for the disk. On an error there is no copy. */
+enum code verify_copy(int fd, const char *path, const char *target, struct err *err) WARN_UNUSED;
+
+#endif

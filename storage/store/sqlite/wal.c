@@ -1,0 +1,222 @@
+#include "storage/store/sqlite/wal.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "storage/store/sqlite/log_file.h"
+#include "storage/store/store_messages.h"
+
+#define CHECKPOINT_PAGES 1000 /* SQLite's own default */
+#define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
+#define QUIET_MS 100
+
+/* Called by SQLite behind each commit that changed something. */
+static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
+{
+	struct wal *wal = context;
+
+	(void)db, (void)name;
+	atomic_fetch_add(&wal->commits, 1);
+	pthread_mutex_lock(&wal->mutex);
+	if (pages < wal->pages) /* it started over */
+		wal->due_pages = CHECKPOINT_PAGES;
+	wal->pages = pages;
+	bool is_due = pages >= wal->due_pages;
+	if ((is_due && !wal->is_due) || wal->is_moved)
+		pthread_cond_signal(&wal->checkpoint_cond);
+	wal->is_due = wal->is_due || is_due;
+	wal->is_moved = false;
+	pthread_mutex_unlock(&wal->mutex);
+	return SQLITE_OK;
+}
+
+/*
+ * Whether all is moved. A failure, such as a full disk, is met again by the next round and by the writer itself. Not so that of a sync:
+ * another would succeed without what the system dropped, and a power cut while pages are moved could then be undone by nothing.
+ */
+static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
+{
+	int moved = 0;
+
+	if (atomic_load(&wal->is_broken))
+		return false;
+	int result = sqlite3_wal_checkpoint_v2(db, NULL, mode, pages, &moved);
+	if (result != SQLITE_OK && sqlite3_extended_errcode(db) == SQLITE_IOERR_FSYNC)
+		atomic_store(&wal->is_broken, true);
+	return result == SQLITE_OK && moved == *pages;
+}
+
+/* The same while the writer is held. */
+static bool checkpoint_alone(struct wal *wal, int *pages)
+{
+	pthread_mutex_lock(wal->writer_mutex);
+	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+	pthread_mutex_unlock(wal->writer_mutex);
+	return is_whole;
+}
+
+static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages)
+{
+	bool is_whole = !is_alone && checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+
+	return is_whole || (!is_alone && *pages < LOG_PAGES_MAX) ? is_whole : checkpoint_alone(wal, pages);
+}
+
+/*
+ * What is known of the log after a checkpoint that began with `before` commits and saw a log of `pages`. Commits that came meanwhile are in
+ * that checkpoint or not: a log of another size has pages left to move, one of the same size may have none. No commit is under way here.
+ */
+static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int pages)
+{
+	pthread_mutex_lock(wal->writer_mutex);
+	pthread_mutex_lock(&wal->mutex);
+	bool is_same = before == atomic_load(&wal->commits);
+	wal->is_due = false;
+	wal->is_moved = is_whole && is_same;
+	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
+	wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
+	pthread_mutex_unlock(&wal->mutex);
+	pthread_mutex_unlock(wal->writer_mutex);
+}
+
+/* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end. */
+static bool wait_until_due(struct wal *wal)
+{
+	while (!wal->is_due && !wal->is_stopping) {
+		uint64_t before = atomic_load(&wal->commits);
+		struct timespec until;
+
+		if (wal->is_moved) {
+			pthread_cond_wait(&wal->checkpoint_cond, &wal->mutex);
+			continue;
+		}
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += QUIET_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		if (pthread_cond_timedwait(&wal->checkpoint_cond, &wal->mutex, &until) == ETIMEDOUT && before == atomic_load(&wal->commits))
+			break;
+	}
+	return !wal->is_stopping;
+}
+
+static void *run(void *context)
+{
+	struct wal *wal = context;
+
+	pthread_mutex_lock(&wal->mutex);
+	while (wait_until_due(wal)) {
+		uint64_t before = atomic_load(&wal->commits);
+		bool is_alone = wal->is_uncertain;
+		int pages = 0;
+
+		pthread_mutex_unlock(&wal->mutex);
+		bool is_whole = checkpoint_all(wal, is_alone, &pages);
+		note_moved(wal, before, is_whole, pages);
+		pthread_mutex_lock(&wal->mutex);
+	}
+	pthread_mutex_unlock(&wal->mutex);
+	return NULL;
+}
+
+enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const char *path, const char *setup,
+		    enum durability durability, struct err *err)
+{
+	sqlite3_file *log = NULL;
+
+	wal->writer_mutex = writer_mutex;
+	wal->path = path;
+	wal->is_synced = durability == DURABILITY_FULL;
+	wal->due_pages = CHECKPOINT_PAGES;
+	wal->is_moved = true;
+	enum code code = connection_open(&wal->checkpointer, path, SQLITE_OPEN_READWRITE, setup, err);
+	if (code == OK)
+		code = connection_run(&wal->checkpointer, durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
+	if (code != OK)
+		return code;
+	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK || !log || !log->pMethods)
+		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
+	wal->disk = log_file_disk(log);
+	pthread_mutex_init(&wal->mutex, NULL);
+	pthread_cond_init(&wal->synced_cond, NULL);
+	pthread_cond_init(&wal->checkpoint_cond, NULL);
+	sqlite3_wal_hook(writer->db, on_commit, wal);
+	wal->is_started = pthread_create(&wal->thread, NULL, run, wal) == 0;
+	return wal->is_started ? OK : err_set(err, MSG_STORE_FAILED, "no thread for checkpoints");
+}
+
+void wal_stop(struct wal *wal)
+{
+	if (wal->is_started) {
+		pthread_mutex_lock(&wal->mutex);
+		wal->is_stopping = true;
+		pthread_cond_signal(&wal->checkpoint_cond);
+		pthread_mutex_unlock(&wal->mutex);
+		pthread_join(wal->thread, NULL);
+	}
+	connection_close(&wal->checkpointer);
+}
+
+void wal_end(struct wal *wal, struct connection *writer)
+{
+	int pages;
+
+	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+	if (atomic_load(&wal->is_broken) || atomic_load(&wal->is_moved_away))
+		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
+bool wal_move_all(struct wal *wal, struct connection *writer)
+{
+	int pages;
+
+	pthread_mutex_lock(wal->writer_mutex);
+	bool is_whole = checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+	pthread_mutex_unlock(wal->writer_mutex);
+	return is_whole;
+}
+
+void wal_move_away(struct wal *wal, struct connection *writer)
+{
+	atomic_store(&wal->is_moved_away, true);
+	(void)wal_move_all(wal, writer);
+}
+
+uint64_t wal_commit_number(const struct wal *wal)
+{
+	return atomic_load(&wal->commits);
+}
+
+enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
+{
+	if (!wal->is_synced)
+		return OK;
+	pthread_mutex_lock(&wal->mutex);
+	while (wal->synced < commit && !atomic_load(&wal->is_broken)) {
+		if (wal->is_syncing) {
+			pthread_cond_wait(&wal->synced_cond, &wal->mutex);
+			continue;
+		}
+		wal->is_syncing = true;
+		pthread_mutex_unlock(&wal->mutex);
+		uint64_t reached = atomic_load(&wal->commits);
+		bool is_safe = wal->disk->pMethods->xSync(wal->disk, SQLITE_SYNC_NORMAL) == SQLITE_OK;
+		pthread_mutex_lock(&wal->mutex);
+		wal->is_syncing = false;
+		if (is_safe)
+			wal->synced = reached;
+		else
+			atomic_store(&wal->is_broken, true);
+		pthread_cond_broadcast(&wal->synced_cond);
+	}
+	bool is_safe = wal->synced >= commit;
+	pthread_mutex_unlock(&wal->mutex);
+	return is_safe ? OK : wal_check(wal, err);
+}
+
+enum code wal_check(const struct wal *wal, struct err *err)
+{
+	if (atomic_load(&wal->is_moved_away))
+		return err_set(err, MSG_STORE_MOVED, wal->path);
+	return atomic_load(&wal->is_broken) ? err_set(err, MSG_STORE_UNSYNCED) : OK;
+}

@@ -1,0 +1,80 @@
+/*
+ * wal - the write-ahead log of a store on disk: commits share their syncs, and checkpoints keep off the path of requests;
+ * internal to storage/sqlite.
+ *
+ * The writer commits to the log without waiting for the disk. Where every commit must survive power loss, it then waits, the
+ * writer's lock let go, until a sync that began after the commit has ended: one commit's thread syncs for all that
+ * came meanwhile (group commit). Other transactions may see a commit a moment before it is safe, but never depend on one
+ * that could be lost alone: the log is kept in order, and its checksums cut it at the first gap.
+ *
+ * A thread of its own, with a connection of its own, moves the log's pages into the file when the log has grown by
+ * CHECKPOINT_PAGES, or when nothing was written for QUIET_MS: readers need not look into a log that is moved. It starts over when
+ * nothing in it is left to move; a writer that never rests is held for that once the log has LOG_PAGES_MAX.
+ *
+ * A checkpoint never begins on a log that is moved already, unless the writer is held: before 3.44.6, 3.50.7 and 3.51.3 SQLite could then
+ * miss that a commit started the log over, and lose pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_WAL_H
+#define DYNALITH_STORAGE_SQLITE_WAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "storage/store/sqlite/connection.h"
+
+struct wal {
+	bool is_started;
+	bool is_synced;                /* commits wait for the disk */
+	pthread_mutex_t *writer_mutex;
+	sqlite3_file *disk;            /* the log's file as the writer has it open: for its syncs */
+	struct connection checkpointer;
+	pthread_t thread;
+	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
+	const char *path;              /* of the data file, absolute; outlives the log */
+	atomic_bool is_moved_away;     /* the data file is no longer at its path: nothing is written */
+	atomic_bool is_broken;         /* a sync failed: what is on the disk is unknown; nothing is written, nor moved out of the log */
+
+	pthread_mutex_t mutex;         /* of all that follows */
+	pthread_cond_t synced_cond;
+	uint64_t synced;               /* commits known to be safe */
+	bool is_syncing;
+	pthread_cond_t checkpoint_cond;
+	bool is_due, is_stopping;
+	bool is_moved;                 /* all of the log is in the file */
+	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
+	int due_pages;                 /* a checkpoint is due when the log has so many; written under writer_mutex too */
+	int pages;                     /* of the log */
+};
+
+/* Takes the log over from SQLite's own checkpoints; `writer` is open, its log too. *wal is usable by wal_stop in any case. */
+enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const char *path, const char *setup,
+		    enum durability durability, struct err *err) WARN_UNUSED;
+
+/* Ends the thread; the log stays for the last connection to move. */
+void wal_stop(struct wal *wal);
+
+/*
+ * Moves the whole log into the file, when the thread has ended and no other connection but the writer is left. Where a sync failed, the
+ * log stays as it is: the next start finds out how much of it is whole.
+ */
+void wal_end(struct wal *wal, struct connection *writer);
+
+/* Moves the whole log into the file while nobody writes, so that the file is complete by itself; false where that fails. */
+bool wal_move_all(struct wal *wal, struct connection *writer);
+
+/* The number of the writer's latest commit; with writer_mutex held. */
+uint64_t wal_commit_number(const struct wal *wal);
+
+/* Waits until that commit is safe. ERR_INTERNAL where a sync failed: from then on nothing is written any more (wal_check). */
+enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSED;
+
+/*
+ * The data file is no longer at its path: nothing is written any more (wal_check). What was committed goes into the file, wherever it is
+ * now, and the log, which another server could take for that of another file, is emptied. It is not deleted by its name.
+ */
+void wal_move_away(struct wal *wal, struct connection *writer);
+
+/* ERR_INTERNAL after wal_move_away, and after a failed sync: the system may have dropped what it could not write, so only a restart tells what is there. */
+enum code wal_check(const struct wal *wal, struct err *err) WARN_UNUSED;
+
+#endif

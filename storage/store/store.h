@@ -1,0 +1,135 @@
+/*
+ * store - the backend: ordered keyspaces of bytes under transactions.
+ *
+ * It speaks no SQL, no JSON and no DynamoDB. A keyspace is an ordered map from
+ * byte strings to byte strings, in memcmp order. Everything above - items,
+ * indexes, table records, tokens, streams - is rows in keyspaces. A
+ * backend may live in this process (sqlite/) or elsewhere; nothing above may
+ * assume which.
+ *
+ * Transactions: begin(READ) sees one consistent snapshot until its end;
+ * begin(WRITE) sees its own writes and is serialised with all other writers.
+ * commit may answer ERR_CONFLICT: nothing was written, run it again. Every
+ * transaction ends with commit or abort, after which it is gone. A committed
+ * transaction survives the end of the process; whether it survives the end
+ * of the machine is the backend's durability option.
+ *
+ * Threads: a store may be used from any thread, a transaction only from the thread that began it, one transaction per
+ * thread at a time.
+ *
+ * Errors: ERR_INTERNAL (I/O, corruption), ERR_STORE_FULL, ERR_CONFLICT (commit only), ERR_RESOURCE_NOT_FOUND (a
+ * keyspace that does not exist).
+ *
+ * The shelf storage/store/ holds this seam, the backends behind it and the decorators around them. Nothing here knows a table.
+ */
+#ifndef DYNALITH_STORAGE_STORE_H
+#define DYNALITH_STORAGE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/str.h"
+
+/* Names a keyspace: table 0 is the system's. */
+struct keyspace {
+	uint64_t table; /* internal table number, never used twice in a store */
+	uint32_t part;  /* enum part */
+};
+
+/* Parts of a table. Indexes have PART_INDEX + index number. */
+enum part {
+	PART_ITEMS = 0,
+	PART_STREAM = 1,
+	PART_EXPIRY = 2,
+	PART_INDEX = 16,
+};
+
+/* Parts of table 0; these exist in every store. */
+enum system_part {
+	SYSTEM_TABLES = 0,       /* table records */
+	SYSTEM_COUNTERS = 1,     /* sequences, and how far the filling of indexes came */
+	SYSTEM_TOKENS = 2,       /* idempotency tokens */
+	SYSTEM_TOKEN_EXPIRY = 3, /* the same, by time */
+	SYSTEM_PART_COUNT
+};
+
+enum store_mode { STORE_READ, STORE_WRITE };
+
+struct store;
+struct store_txn;
+
+/* A half-open range of keys; an absent bound is open-ended. */
+struct store_range {
+	struct str low;     /* inclusive */
+	struct str high;    /* exclusive */
+	bool is_reverse;    /* from high to low */
+};
+
+/* Called per row in order; key and value are valid during the call only. Return false to stop. */
+typedef bool store_visit(void *context, struct str key, struct str value);
+
+/* Called with one line for the operator, without its end. */
+typedef void store_tell(void *context, struct str line);
+
+struct store_stat {
+	uint64_t rows;
+	uint64_t bytes; /* of keys and values */
+};
+
+struct store_ops {
+	void (*close)(struct store *store);
+	enum code (*check)(struct store *store, struct err *err);
+	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err);
+	enum code (*commit)(struct store_txn *txn, struct err *err);
+	void (*abort)(struct store_txn *txn);
+	enum code (*create)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
+	enum code (*drop)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
+	enum code (*stat)(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err);
+	/* The value, copied into the arena; absent where there is no row. */
+	enum code (*get)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena,
+			 struct str *value, struct err *err);
+	enum code (*put)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err);
+	/* Deleting what is not there succeeds. */
+	enum code (*del)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err);
+	/* Visits the rows of a range; the visitor may call get on the same transaction, nothing else. */
+	enum code (*scan)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
+			  store_visit *visit, void *context, struct err *err);
+};
+
+/* The first member of every backend's store and transaction. */
+struct store {
+	const struct store_ops *ops;
+};
+
+struct store_txn {
+	const struct store_ops *ops;
+	enum store_mode mode;
+};
+
+/* The calls, by their ops. */
+void store_close(struct store *store);
+/*
+ * Whether the store still is where it was opened; for a call each second. ERR_INTERNAL once it is not: nothing is written from then on,
+ * until the store is opened again.
+ */
+enum code store_check(struct store *store, struct err *err) WARN_UNUSED;
+enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err) WARN_UNUSED;
+enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
+/* The same for what must then be answered as done, whatever else the request takes: pardons the arena of `err`. */
+enum code store_commit_for_good(struct store_txn *txn, struct err *err) WARN_UNUSED;
+void store_abort(struct store_txn *txn);
+enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+enum code store_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+enum code store_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err) WARN_UNUSED;
+enum code store_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena,
+		    struct str *value, struct err *err) WARN_UNUSED;
+enum code store_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value,
+		    struct err *err) WARN_UNUSED;
+enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err) WARN_UNUSED;
+enum code store_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
+		     store_visit *visit, void *context, struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,64 @@
+#include "storage/store/timed/timed_store.h"
+
+#include <stdlib.h>
+
+#include "storage/monotonic.h"
+
+struct timed_store {
+	struct store base;
+	struct store_ops ops; /* of the store and of its writing transactions: the backend's own, but for four */
+	struct store *inner;
+	timed_observe *observe;
+	void *context;
+};
+
+static void timed_close(struct store *base)
+{
+	struct timed_store *store = (struct timed_store *)base;
+
+	store_close(store->inner);
+	free(store);
+}
+
+static enum code timed_check(struct store *base, struct err *err)
+{
+	return store_check(((struct timed_store *)base)->inner, err);
+}
+
+static enum code timed_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
+{
+	struct timed_store *store = (struct timed_store *)base;
+
+	if (mode == STORE_READ)
+		return store_begin(store->inner, mode, txn, err);
+	uint64_t start = monotonic_ns();
+	enum code code = store_begin(store->inner, mode, txn, err);
+	store->observe(store->context, TIMED_BEGIN, monotonic_ns() - start);
+	if (code == OK)
+		(*txn)->ops = &store->ops;
+	return code;
+}
+
+/* The transaction is the backend's own; its table of calls lies in our store. */
+static enum code timed_commit(struct store_txn *txn, struct err *err)
+{
+	const struct timed_store *store = (const struct timed_store *)((const char *)txn->ops - offsetof(struct timed_store, ops));
+	uint64_t start = monotonic_ns();
+	enum code code = store->inner->ops->commit(txn, err);
+
+	store->observe(store->context, TIMED_COMMIT, monotonic_ns() - start);
+	return code;
+}
+
+struct store *timed_store_new(struct store *inner, timed_observe *observe, void *context)
+{
+	struct timed_store *store = arena_checked(calloc(1, sizeof(*store)));
+
+	*store = (struct timed_store){.ops = *inner->ops, .inner = inner, .observe = observe, .context = context};
+	store->ops.close = timed_close;
+	store->ops.check = timed_check;
+	store->ops.begin = timed_begin;
+	store->ops.commit = timed_commit;
+	store->base.ops = &store->ops;
+	return &store->base;
+}

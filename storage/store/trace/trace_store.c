@@ -1,0 +1,304 @@
+#include "storage/store/trace/trace_store.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "storage/store/store_messages.h"
+
+#define KEYSPACES_MAX 256 /* counted one by one; further ones only in the totals */
+
+struct keyspace_count {
+	struct keyspace keyspace;
+	uint64_t calls[TRACE_CALL_COUNT];
+};
+
+struct trace_store {
+	struct store base;
+	struct store *inner;
+	pthread_mutex_t mutex;
+	uint64_t calls[TRACE_CALL_COUNT];
+	size_t keyspace_count;
+	struct keyspace_count keyspaces[KEYSPACES_MAX];
+	uint64_t fail_in;
+	enum code fail_code;
+	enum trace_call hook_call;
+	trace_hook *hook; /* NULL: none */
+	void *hook_context;
+	FILE *log;
+};
+
+struct trace_txn {
+	struct store_txn base;
+	struct trace_store *store;
+	struct store_txn *inner;
+};
+
+static const char *const names[TRACE_CALL_COUNT] = {
+	"begin", "commit", "abort", "create", "drop", "stat", "get", "put", "del", "scan", "row",
+};
+
+static struct keyspace_count *count_of(struct trace_store *store, struct keyspace keyspace)
+{
+	for (size_t i = 0; i < store->keyspace_count; i++) {
+		struct keyspace *known = &store->keyspaces[i].keyspace;
+
+		if (known->table == keyspace.table && known->part == keyspace.part)
+			return &store->keyspaces[i];
+	}
+	if (store->keyspace_count == KEYSPACES_MAX)
+		return NULL;
+	store->keyspaces[store->keyspace_count].keyspace = keyspace;
+	return &store->keyspaces[store->keyspace_count++];
+}
+
+/* Counts and logs a call; a call that shall fail does so here. */
+static enum code trace(struct trace_store *store, enum trace_call call, const struct keyspace *keyspace, struct err *err)
+{
+	enum code code = OK;
+
+	pthread_mutex_lock(&store->mutex);
+	store->calls[call]++;
+	struct keyspace_count *count = keyspace ? count_of(store, *keyspace) : NULL;
+	if (count)
+		count->calls[call]++;
+	if (call != TRACE_ROW && call != TRACE_ABORT && store->fail_in > 0 && --store->fail_in == 0)
+		code = store->fail_code;
+	if (store->log && keyspace)
+		fprintf(store->log, "%s %" PRIu64 "/%" PRIu32 "%s\n", names[call], keyspace->table, keyspace->part, code ? " fails" : "");
+	else if (store->log)
+		fprintf(store->log, "%s%s\n", names[call], code ? " fails" : "");
+	pthread_mutex_unlock(&store->mutex);
+	return code == OK ? OK : err_set(err, code, "%s", "a fault was injected");
+}
+
+/* What comes behind a call; gives back how it ended. */
+static enum code done(struct trace_store *store, enum trace_call call, enum code code)
+{
+	pthread_mutex_lock(&store->mutex);
+	trace_hook *hook = store->hook_call == call ? store->hook : NULL;
+	void *context = store->hook_context;
+	if (hook)
+		store->hook = NULL;
+	pthread_mutex_unlock(&store->mutex);
+	if (hook)
+		hook(context);
+	return code;
+}
+
+static void trace_close(struct store *base)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	store_close(store->inner);
+	pthread_mutex_destroy(&store->mutex);
+	free(store);
+}
+
+static enum code trace_check(struct store *base, struct err *err)
+{
+	return store_check(((struct trace_store *)base)->inner, err);
+}
+
+static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
+{
+	struct trace_store *store = (struct trace_store *)base;
+	struct store_txn *inner;
+	enum code code = trace(store, TRACE_BEGIN, NULL, err);
+
+	if (code == OK)
+		code = store_begin(store->inner, mode, &inner, err);
+	if (code != OK)
+		return done(store, TRACE_BEGIN, code);
+	struct trace_txn *txn = calloc(1, sizeof(*txn));
+	if (!txn) {
+		store_abort(inner);
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	}
+	*txn = (struct trace_txn){{base->ops, mode}, store, inner};
+	*out = &txn->base;
+	return done(store, TRACE_BEGIN, OK);
+}
+
+static void trace_abort(struct store_txn *base)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	struct trace_store *store = txn->store;
+	struct err ignored = {.arena = NULL};
+	enum code code = trace(store, TRACE_ABORT, NULL, &ignored); /* never fails */
+
+	store_abort(txn->inner);
+	free(txn);
+	code = done(store, TRACE_ABORT, code);
+	(void)code;
+}
+
+static enum code trace_commit(struct store_txn *base, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	struct trace_store *store = txn->store;
+	enum code code = trace(store, TRACE_COMMIT, NULL, err);
+
+	if (code == OK)
+		code = store_commit(txn->inner, err);
+	else
+		store_abort(txn->inner);
+	free(txn);
+	return done(store, TRACE_COMMIT, code);
+}
+
+static enum code trace_create(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_CREATE, &keyspace, err);
+
+	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create(txn->inner, keyspace, err));
+}
+
+static enum code trace_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_DROP, &keyspace, err);
+
+	return done(txn->store, TRACE_DROP, code != OK ? code : store_drop(txn->inner, keyspace, err));
+}
+
+static enum code trace_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_STAT, &keyspace, err);
+
+	return done(txn->store, TRACE_STAT, code != OK ? code : store_stat(txn->inner, keyspace, stat, err));
+}
+
+static enum code trace_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
+			   struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_GET, &keyspace, err);
+
+	return done(txn->store, TRACE_GET, code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err));
+}
+
+static enum code trace_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_PUT, &keyspace, err);
+
+	return done(txn->store, TRACE_PUT, code != OK ? code : store_put(txn->inner, keyspace, key, value, err));
+}
+
+static enum code trace_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_DEL, &keyspace, err);
+
+	return done(txn->store, TRACE_DEL, code != OK ? code : store_del(txn->inner, keyspace, key, err));
+}
+
+struct trace_visit {
+	struct trace_store *store;
+	struct keyspace keyspace;
+	store_visit *visit;
+	void *context;
+};
+
+static bool visit_row(void *context, struct str key, struct str value)
+{
+	struct trace_visit *visit = context;
+	struct err ignored = {.arena = NULL};
+	enum code code = trace(visit->store, TRACE_ROW, &visit->keyspace, &ignored); /* never fails */
+
+	(void)code;
+	return visit->visit(visit->context, key, value);
+}
+
+static enum code trace_scan(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
+			    void *context, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	struct trace_visit rows = {txn->store, keyspace, visit, context};
+	enum code code = trace(txn->store, TRACE_SCAN, &keyspace, err);
+
+	return done(txn->store, TRACE_SCAN, code != OK ? code : store_scan(txn->inner, keyspace, range, visit_row, &rows, err));
+}
+
+struct store *trace_store_new(struct store *inner)
+{
+	static const struct store_ops ops = {
+		trace_close, trace_check, trace_begin, trace_commit, trace_abort, trace_create, trace_drop, trace_stat, trace_get, trace_put, trace_del,
+		trace_scan,
+	};
+	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
+
+	store->base.ops = &ops;
+	store->inner = inner;
+	pthread_mutex_init(&store->mutex, NULL);
+	return &store->base;
+}
+
+uint64_t trace_store_count(const struct store *base, enum trace_call call)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	uint64_t count = store->calls[call];
+	pthread_mutex_unlock(&store->mutex);
+	return count;
+}
+
+uint64_t trace_store_count_in(const struct store *base, enum trace_call call, struct keyspace keyspace)
+{
+	struct trace_store *store = (struct trace_store *)base;
+	uint64_t count = 0;
+
+	pthread_mutex_lock(&store->mutex);
+	for (size_t i = 0; i < store->keyspace_count; i++) {
+		const struct keyspace *known = &store->keyspaces[i].keyspace;
+
+		if (known->table == keyspace.table && known->part == keyspace.part)
+			count = store->keyspaces[i].calls[call];
+	}
+	pthread_mutex_unlock(&store->mutex);
+	return count;
+}
+
+void trace_store_reset(struct store *base)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	memset(store->calls, 0, sizeof(store->calls));
+	store->keyspace_count = 0;
+	memset(store->keyspaces, 0, sizeof(store->keyspaces));
+	pthread_mutex_unlock(&store->mutex);
+}
+
+void trace_store_fail(struct store *base, uint64_t n, enum code code)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	store->fail_in = n;
+	store->fail_code = code;
+	pthread_mutex_unlock(&store->mutex);
+}
+
+void trace_store_after(struct store *base, enum trace_call call, trace_hook *hook, void *context)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	store->hook_call = call;
+	store->hook = hook;
+	store->hook_context = context;
+	pthread_mutex_unlock(&store->mutex);
+}
+
+void trace_store_log(struct store *base, FILE *file)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	store->log = file;
+	pthread_mutex_unlock(&store->mutex);
+}

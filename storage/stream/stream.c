@@ -1,0 +1,242 @@
+#include "storage/stream/stream.h"
+
+#include "storage/messages.h"
+
+#define TRIM_SLACK_MS (5 * 60 * 1000LL) /* writers trim now and then, not with every write */
+#define TRIM_PER_WRITE 256              /* records that one write deletes at most: more than it adds */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static enum code load(struct store_txn *txn, const struct table *table, struct stream_state *state, struct err *err)
+{
+	struct stream_peek first = {.is_found = false}, last = {.is_found = false};
+	enum code code = stream_shard_last(txn, table, &state->last, err);
+
+	if (code == OK)
+		code = stream_record_peek(txn, table, 0, 0, false, &first, err);
+	if (code == OK)
+		code = stream_record_peek(txn, table, 0, 0, true, &last, err);
+	if (code != OK)
+		return code;
+	state->next = larger(larger(state->last.start + 1, state->last.end), state->last.trimmed);
+	if (last.is_found)
+		state->next = larger(state->next, last.sequence + 1);
+	state->is_empty = !first.is_found;
+	state->oldest_ms = first.created_ms;
+	state->is_loaded = true;
+	return OK;
+}
+
+/* Opens a shard behind state->last and makes it that. */
+static enum code open_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_state *state, uint64_t stream,
+			    uint64_t parent, int64_t now_ms, struct err *err)
+{
+	uint64_t now = now_ms > 0 ? (uint64_t)now_ms : 1;
+
+	state->last = (struct stream_shard){
+		.stamp = larger(now, state->last.stamp + 1), .parent = parent, .stream = stream, .start = state->next++, .created_ms = now_ms,
+	};
+	return stream_shard_put(txn, arena, table, &state->last, err);
+}
+
+static enum code close_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_state *state, int64_t now_ms,
+			     struct err *err)
+{
+	state->last.end = state->next;
+	state->last.closed_ms = now_ms;
+	return stream_shard_put(txn, arena, table, &state->last, err);
+}
+
+static enum code rotate(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_state *state, int64_t now_ms,
+			struct err *err)
+{
+	struct stream_shard closed;
+	enum code code = close_shard(txn, arena, table, state, now_ms, err);
+
+	closed = state->last;
+	return code != OK ? code : open_shard(txn, arena, table, state, closed.stream, closed.stamp, now_ms, err);
+}
+
+static bool is_due(const struct stream_state *state, const struct stream_rotation *rotation, int64_t now_ms)
+{
+	/* the shard's own start is a number too */
+	return (rotation->records > 0 && state->next - state->last.start > rotation->records) ||
+	       (rotation->ms > 0 && now_ms - state->last.created_ms >= rotation->ms);
+}
+
+static bool is_change(const struct stream_change *change)
+{
+	bool had = str_is_set(change->old_image), has = str_is_set(change->new_image);
+
+	return had != has || (had && !str_eq(change->old_image, change->new_image));
+}
+
+/* What is to be done now and then before a record is appended. */
+static enum code tend(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_rotation *rotation,
+		      int64_t now_ms, struct err *err)
+{
+	struct stream_state *state = table->stream_state;
+	enum code code = state->is_loaded ? OK : load(txn, table, state, err);
+	bool is_done;
+
+	if (code == OK && !state->is_empty && now_ms - state->oldest_ms > STREAM_RETENTION_MS + TRIM_SLACK_MS) {
+		state->is_dirty = true;
+		code = stream_trim(txn, arena, table, TRIM_PER_WRITE, now_ms, &is_done, err);
+		if (code == OK)
+			code = load(txn, table, state, err);
+	}
+	if (code == OK && (state->last.stamp == 0 || state->last.end != 0))
+		return err_set(err, MSG_STREAM_NO_SHARD);
+	if (code == OK && is_due(state, rotation, now_ms)) {
+		state->is_dirty = true;
+		code = rotate(txn, arena, table, state, now_ms, err);
+	}
+	return code;
+}
+
+enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
+			const struct stream_rotation *rotation, int64_t now_ms, struct err *err)
+{
+	struct stream_state *state = table->stream_state;
+
+	if (table->stream_view == STREAM_OFF || !is_change(change))
+		return OK;
+	enum code code = tend(txn, arena, table, rotation, now_ms, err);
+	if (code != OK)
+		return code;
+	struct stream_record record = stream_record_of(arena, table, change, now_ms);
+	if (state->is_empty) {
+		state->is_empty = false;
+		state->oldest_ms = now_ms;
+	}
+	return store_put(txn, stream_keyspace(table), stream_shard_record_key(arena, state->next++), stream_record_encode(arena, &record), err);
+}
+
+void stream_settle(const struct table *table)
+{
+	if (!table->stream_state->is_dirty)
+		return;
+	table->stream_state->is_dirty = false;
+	table->stream_state->is_loaded = false;
+}
+
+enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
+			      struct err *err)
+{
+	const struct stream *latest = next->stream_count ? &next->streams[next->stream_count - 1] : NULL;
+	bool was_on = current && current->stream_view != STREAM_OFF, is_on = next->stream_view != STREAM_OFF;
+	struct stream_state state = {.is_loaded = false};
+	enum code code = OK;
+
+	if (!latest || was_on == is_on)
+		return OK;
+	next->stream_state->is_loaded = false;
+	if (!current || current->stream_count == 0)
+		code = store_create(txn, stream_keyspace(next), err);
+	if (code == OK)
+		code = load(txn, next, &state, err);
+	if (code != OK)
+		return code;
+	return is_on ? open_shard(txn, arena, next, &state, latest->number, 0, latest->created_ms, err)
+		     : close_shard(txn, arena, next, &state, latest->disabled_ms, err);
+}
+
+enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err)
+{
+	struct stream_state state = {.is_loaded = false};
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	if (table_is_superseded(table))
+		code = err_default(err, ERR_CONFLICT);
+	else if (table->stream_view == STREAM_OFF)
+		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
+	else
+		code = load(txn, table, &state, err);
+	if (code == OK && state.last.end != 0) /* the table is being deleted: its stream is kept, closed */
+		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
+	if (code == OK)
+		code = rotate(txn, err->arena, table, &state, now_ms, err);
+	if (code != OK) {
+		store_abort(txn);
+		return code;
+	}
+	table->stream_state->is_loaded = false;
+	return store_commit(txn, err);
+}
+
+struct old {
+	struct arena *arena;
+	int64_t before_ms;
+	size_t n, budget;
+	bool is_done, is_malformed;
+	uint64_t first_kept; /* sequence number of the first record that stays; 0: none does */
+	struct str *keys;
+};
+
+static bool collect_old(void *context, struct str key, struct str row)
+{
+	struct old *old = context;
+	struct stream_record record;
+
+	if (old->n == old->budget) {
+		old->is_done = false;
+		return false;
+	}
+	old->is_malformed = !stream_record_decode(key, row, &record);
+	if (old->is_malformed)
+		return false;
+	if (record.created_ms >= old->before_ms) {
+		old->first_kept = record.sequence;
+		return false;
+	}
+	old->keys[old->n++] = str_copy(old->arena, key);
+	return true;
+}
+
+/* Notes in the shards what was deleted, and deletes those that are over. The latest one stays: it knows the numbers that were used. */
+static enum code trim_shards(struct store_txn *txn, struct arena *arena, const struct table *table, const struct old *old, struct err *err)
+{
+	uint64_t trimmed = old->n ? stream_shard_sequence(old->keys[old->n - 1]) + 1 : 0;
+	struct stream_shard *shards;
+	size_t n;
+	enum code code = stream_shard_list(txn, arena, table, 0, &shards, &n, err);
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct stream_shard *shard = &shards[i];
+		bool has_records = !old->is_done || (old->first_kept > 0 && shard->end > old->first_kept);
+		uint64_t own = shard->end && trimmed > shard->end ? shard->end : trimmed;
+
+		if (shard->closed_ms > 0 && shard->closed_ms < old->before_ms && !has_records && i + 1 < n) {
+			code = stream_shard_del(txn, arena, table, shard->stamp, err);
+		} else if (own > shard->start && own > shard->trimmed) {
+			shard->trimmed = own;
+			code = stream_shard_put(txn, arena, table, shard, err);
+		}
+	}
+	return code;
+}
+
+enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,
+		      struct err *err)
+{
+	struct old old = {
+		.arena = arena, .before_ms = now_ms - STREAM_RETENTION_MS, .budget = budget, .is_done = true,
+		.keys = ARENA_ARRAY(arena, struct str, budget),
+	};
+	struct store_range range = stream_shard_range(arena, 0, 0);
+	enum code code = store_scan(txn, stream_keyspace(table), &range, collect_old, &old, err);
+
+	if (code == OK && old.is_malformed)
+		return err_set(err, MSG_ROW_MALFORMED);
+	for (size_t i = 0; i < old.n && code == OK; i++)
+		code = store_del(txn, stream_keyspace(table), old.keys[i], err);
+	*is_done = old.is_done;
+	table->stream_state->is_loaded = false;
+	return code == OK ? trim_shards(txn, arena, table, &old, err) : code;
+}

@@ -1,0 +1,64 @@
+/*
+ * stream - the change records of a table: written by the one write path in the transaction of the change itself.
+ *
+ * A table's streams share its PART_STREAM keyspace, which holds two kinds of rows:
+ *
+ *   01 stamp(8)      a shard: a range of sequence numbers that one stream used, see stream_shard.h
+ *   02 sequence(8)   a record, in the order in which changes were committed
+ *
+ * Sequence numbers rise strictly over all streams that a table ever had, so a record needs no word of its shard. The numbers of
+ * transactions that were aborted may be missing. A table whose stream was never enabled has no such keyspace.
+ *
+ * Records are readable for 24 hours and then trimmed. AWS: Developer Guide, "Change data capture for DynamoDB Streams".
+ *
+ * The shelf storage/stream/ holds all that reads or writes a table's PART_STREAM keyspace.
+ */
+#ifndef DYNALITH_STORAGE_STREAM_H
+#define DYNALITH_STORAGE_STREAM_H
+
+#include "core/err.h"
+#include "storage/stream/stream_record.h"
+
+#define STREAM_RETENTION_MS (24 * 60 * 60 * 1000LL)
+
+/* When an open shard is closed and followed by a child; 0: never by itself. */
+struct stream_rotation {
+	uint64_t records; /* after so many */
+	int64_t ms;       /* by the first record that is so much younger than the shard */
+};
+
+/*
+ * Appends the record of a change within the transaction that made it; nothing where the stream is off or the images are equal.
+ * Closes and follows the open shard as `rotation` says, and trims some of what is older than the retention.
+ */
+enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
+			const struct stream_rotation *rotation, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Before a transaction with appends ends, however it ends: forgets what was learned within it and may not come true. */
+void stream_settle(const struct table *table);
+
+/*
+ * Brings shards from what `current` (NULL: a new table) says of the table's streams to what `next` (NULL: the table is deleted) says:
+ * creates the keyspace, opens the first shard of an enabled stream, closes the last one of a disabled stream. The times come
+ * from the streams themselves.
+ */
+enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
+			      struct err *err) WARN_UNUSED;
+
+/* Closes the open shard and opens a child. ERR_RESOURCE_NOT_FOUND where the table's stream is off. */
+enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/*
+ * Deletes up to `budget` records that are older than the retention, or of no shard any more, and shards that were closed longer ago.
+ * *is_done tells that none is left. The transaction must be ended by the caller.
+ */
+enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,
+		      struct err *err) WARN_UNUSED;
+
+/* Whether a stream was disabled so long ago that nothing of it can be read. */
+static inline bool stream_is_gone(const struct stream *stream, int64_t now_ms)
+{
+	return stream->disabled_ms > 0 && now_ms - stream->disabled_ms > STREAM_RETENTION_MS;
+}
+
+#endif

@@ -1,0 +1,211 @@
+#include "storage/stream/stream_read.h"
+
+#include "storage/messages.h"
+#include "storage/stream/stream.h"
+
+static int64_t horizon_ms(int64_t now_ms)
+{
+	return now_ms - STREAM_RETENTION_MS;
+}
+
+static bool is_readable(const struct stream_shard *shard, const struct stream *stream, int64_t now_ms)
+{
+	return shard->stamp && shard->stream == stream->number && (shard->closed_ms == 0 || shard->closed_ms >= horizon_ms(now_ms));
+}
+
+enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+			     struct stream_shard **shards, size_t *n, struct err *err)
+{
+	struct store_txn *txn;
+	size_t all, kept = 0;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = stream_shard_list(txn, arena, table, 0, shards, &all, err);
+	store_abort(txn);
+	for (size_t i = 0; i < all && code == OK; i++) {
+		if (is_readable(&(*shards)[i], stream, now_ms))
+			(*shards)[kept++] = (*shards)[i];
+	}
+	*n = kept;
+	return code;
+}
+
+/* Finds the shard that the cursor names. */
+static enum code find_shard(struct store_txn *txn, struct arena *arena, const struct stream_cursor *cursor, struct stream_shard *shard,
+			    struct err *err)
+{
+	enum code code = stream_shard_get(txn, arena, cursor->table, cursor->shard, shard, err);
+
+	if (code == OK && !is_readable(shard, cursor->stream, cursor->now_ms))
+		return err_set(err, MSG_SHARD_ABSENT);
+	return code;
+}
+
+/* The position behind the newest record that the shard has or had. */
+static enum code find_latest(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
+			     uint64_t *position, struct err *err)
+{
+	struct stream_peek last;
+	enum code code = stream_record_peek(txn, table, shard->start, shard->end, true, &last, err);
+
+	*position = shard->trimmed > shard->start ? shard->trimmed : shard->start + 1;
+	if (code == OK && last.is_found)
+		*position = last.sequence + 1;
+	return code;
+}
+
+/* The first record not older than `from_ms`, by halving: times rise with sequence numbers. Behind the last where all are older. */
+static enum code find_time(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
+			   int64_t from_ms, uint64_t *position, struct err *err)
+{
+	uint64_t low = shard->trimmed > shard->start ? shard->trimmed : shard->start, high;
+	enum code code = find_latest(txn, table, shard, &high, err);
+	struct stream_peek peek;
+
+	/* records below low are older, those from high on are not */
+	while (code == OK && low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		code = stream_record_peek(txn, table, middle, shard->end, false, &peek, err);
+		if (code != OK)
+			return code;
+		if (peek.is_found && peek.created_ms < from_ms)
+			low = peek.sequence + 1;
+		else
+			high = middle;
+	}
+	*position = low;
+	return code;
+}
+
+/* Refuses a position whose next record is older than the retention. */
+static enum code check_trimmed(struct store_txn *txn, const struct stream_cursor *cursor, const struct stream_shard *shard,
+			       uint64_t position, struct err *err)
+{
+	struct stream_peek peek;
+
+	if (position < shard->trimmed)
+		return err_default(err, ERR_TRIMMED_DATA);
+	enum code code = stream_record_peek(txn, cursor->table, position, shard->end, false, &peek, err);
+	if (code == OK && peek.is_found && peek.created_ms < horizon_ms(cursor->now_ms))
+		return err_default(err, ERR_TRIMMED_DATA);
+	return code;
+}
+
+static enum code find_sequence(struct store_txn *txn, struct stream_cursor *cursor, const struct stream_shard *shard,
+			       uint64_t sequence, bool is_after, struct err *err)
+{
+	uint64_t latest;
+	enum code code = find_latest(txn, cursor->table, shard, &latest, err);
+
+	if (code != OK)
+		return code;
+	if (sequence < shard->start || sequence + is_after > latest)
+		return err_set(err, MSG_SEQUENCE_OUTSIDE);
+	cursor->position = sequence + is_after;
+	return check_trimmed(txn, cursor, shard, cursor->position, err);
+}
+
+static enum code find_start(struct store_txn *txn, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
+			    int64_t time_ms, struct err *err)
+{
+	int64_t from_ms = horizon_ms(cursor->now_ms);
+	struct stream_shard shard;
+	enum code code = find_shard(txn, arena, cursor, &shard, err);
+
+	if (code != OK)
+		return code;
+	switch (start) {
+	case STREAM_START_LATEST:
+		return find_latest(txn, cursor->table, &shard, &cursor->position, err);
+	case STREAM_START_AT_SEQUENCE:
+	case STREAM_START_AFTER_SEQUENCE:
+		return find_sequence(txn, cursor, &shard, sequence, start == STREAM_START_AFTER_SEQUENCE, err);
+	case STREAM_START_AT_TIME:
+		from_ms = time_ms > from_ms ? time_ms : from_ms;
+		break;
+	case STREAM_START_TRIM_HORIZON:
+		break;
+	}
+	return find_time(txn, cursor->table, &shard, from_ms, &cursor->position, err);
+}
+
+enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
+			    int64_t time_ms, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = find_start(txn, arena, cursor, start, sequence, time_ms, err);
+	store_abort(txn);
+	return code;
+}
+
+struct page {
+	struct arena *arena;
+	struct stream_cursor *cursor;
+	size_t limit, n, bytes;
+	bool is_cut, is_malformed, is_trimmed;
+	stream_sink *sink;
+	void *context;
+};
+
+static bool add_record(void *context, struct str key, struct str row)
+{
+	struct page *page = context;
+	struct stream_record record;
+	struct value keys;
+
+	if (!stream_record_decode(key, row, &record) || !stream_record_keys(page->arena, page->cursor->table, &record, &keys)) {
+		page->is_malformed = true;
+		return false;
+	}
+	size_t size = stream_record_size(&record, &keys);
+	page->is_trimmed = page->n == 0 && record.created_ms < horizon_ms(page->cursor->now_ms);
+	page->is_cut = page->n == page->limit || (page->n > 0 && page->bytes + size > STREAM_PAGE_SIZE_MAX);
+	if (page->is_trimmed || page->is_cut)
+		return false;
+	page->n++;
+	page->bytes += size;
+	page->cursor->position = record.sequence + 1;
+	page->sink(page->context, &record, &keys, size);
+	return true;
+}
+
+static enum code read_page(struct store_txn *txn, struct page *page, struct err *err)
+{
+	struct stream_cursor *cursor = page->cursor;
+	struct stream_shard shard;
+	enum code code = find_shard(txn, page->arena, cursor, &shard, err);
+
+	if (code != OK)
+		return code;
+	if (cursor->position < shard.trimmed)
+		return err_default(err, ERR_TRIMMED_DATA);
+	struct store_range range = stream_shard_range(page->arena, cursor->position, shard.end);
+	code = store_scan(txn, stream_keyspace(cursor->table), &range, add_record, page, err);
+	if (code == OK && page->is_malformed)
+		return err_set(err, MSG_ROW_MALFORMED);
+	if (code == OK && page->is_trimmed)
+		return err_default(err, ERR_TRIMMED_DATA);
+	cursor->is_at_end = shard.end > 0 && !page->is_cut;
+	return code;
+}
+
+enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, stream_sink *sink,
+			   void *context, struct err *err)
+{
+	struct page page = {.arena = arena, .cursor = cursor, .limit = limit, .sink = sink, .context = context};
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = read_page(txn, &page, err);
+	store_abort(txn);
+	return code;
+}

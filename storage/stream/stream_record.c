@@ -1,0 +1,119 @@
+#include "storage/stream/stream_record.h"
+
+#include "core/image.h"
+#include "storage/item_key.h"
+#include "storage/messages.h"
+
+#define VERSION 1
+#define HEAD_SIZE 24
+#define FLAG_SERVICE_DELETE 0x01
+#define FLAG_KEYS 0x02 /* which parts are there: an absent one and one of no bytes are not the same */
+#define FLAG_OLD 0x04
+#define FLAG_NEW 0x08
+
+struct stream_record stream_record_of(struct arena *arena, const struct table *table, const struct stream_change *change, int64_t now_ms)
+{
+	bool had = str_is_set(change->old_image), has = str_is_set(change->new_image);
+	bool wants_old = table->stream_view == STREAM_OLD_IMAGE || table->stream_view == STREAM_NEW_AND_OLD_IMAGES;
+	bool wants_new = table->stream_view == STREAM_NEW_IMAGE || table->stream_view == STREAM_NEW_AND_OLD_IMAGES;
+	struct stream_record record = {
+		.event = !had ? STREAM_INSERT : has ? STREAM_MODIFY : STREAM_REMOVE,
+		.is_service_delete = change->is_service_delete && had && !has,
+		.created_ms = now_ms,
+		.keys_image = STR_ABSENT,
+		.old_image = wants_old ? change->old_image : STR_ABSENT,
+		.new_image = wants_new ? change->new_image : STR_ABSENT,
+	};
+
+	if (!str_is_set(record.old_image) && !str_is_set(record.new_image)) {
+		struct value keys = item_key_attributes(arena, table, NULL, has ? change->new_image : change->old_image);
+		struct buf buf = buf_in(arena);
+
+		image_encode(&keys, &buf);
+		record.keys_image = buf_str(&buf);
+	}
+	return record;
+}
+
+struct str stream_record_encode(struct arena *arena, const struct stream_record *record)
+{
+	struct buf buf = buf_in(arena);
+	int flags = (record->is_service_delete ? FLAG_SERVICE_DELETE : 0) | (str_is_set(record->keys_image) ? FLAG_KEYS : 0) |
+		    (str_is_set(record->old_image) ? FLAG_OLD : 0) | (str_is_set(record->new_image) ? FLAG_NEW : 0);
+
+	buf_reserve(&buf, HEAD_SIZE + record->keys_image.n + record->old_image.n + record->new_image.n);
+	buf_add_byte(&buf, VERSION);
+	buf_add_byte(&buf, (int)record->event);
+	buf_add_byte(&buf, flags);
+	buf_add_byte(&buf, 0);
+	buf_add_be64(&buf, (uint64_t)record->created_ms);
+	buf_add_be32(&buf, (uint32_t)record->keys_image.n);
+	buf_add_be32(&buf, (uint32_t)record->old_image.n);
+	buf_add_be32(&buf, (uint32_t)record->new_image.n);
+	buf_add_str(&buf, record->keys_image);
+	buf_add_str(&buf, record->old_image);
+	buf_add_str(&buf, record->new_image);
+	return buf_str(&buf);
+}
+
+bool stream_record_decode(struct str key, struct str row, struct stream_record *record)
+{
+	if (row.n < HEAD_SIZE || row.p[0] != VERSION || row.p[1] < STREAM_INSERT || row.p[1] > STREAM_REMOVE)
+		return false;
+	int flags = (unsigned char)row.p[2];
+	size_t keys = (size_t)str_be(row.p + 12, 4), old = (size_t)str_be(row.p + 16, 4), new = (size_t)str_be(row.p + 20, 4);
+	const char *body = row.p + HEAD_SIZE;
+	if (row.n != HEAD_SIZE + keys + old + new)
+		return false;
+	*record = (struct stream_record){
+		.sequence = stream_shard_sequence(key),
+		.event = (enum stream_event)row.p[1],
+		.is_service_delete = flags & FLAG_SERVICE_DELETE,
+		.created_ms = (int64_t)str_be(row.p + 4, 8),
+		.keys_image = flags & FLAG_KEYS ? (struct str){body, keys} : STR_ABSENT,
+		.old_image = flags & FLAG_OLD ? (struct str){body + keys, old} : STR_ABSENT,
+		.new_image = flags & FLAG_NEW ? (struct str){body + keys + old, new} : STR_ABSENT,
+	};
+	return true;
+}
+
+bool stream_record_keys(struct arena *arena, const struct table *table, const struct stream_record *record, struct value *keys)
+{
+	if (str_is_set(record->keys_image))
+		return image_decode(arena, record->keys_image, keys);
+	*keys = item_key_attributes(arena, table, NULL, str_is_set(record->new_image) ? record->new_image : record->old_image);
+	return keys->n == key_schema_count(&table->keys);
+}
+
+size_t stream_record_size(const struct stream_record *record, const struct value *keys)
+{
+	return item_size(keys) + image_item_size(record->old_image) + image_item_size(record->new_image);
+}
+
+struct visit {
+	struct stream_peek *peek;
+	bool is_malformed;
+};
+
+static bool visit_first(void *context, struct str key, struct str row)
+{
+	struct visit *visit = context;
+	struct stream_record record;
+
+	visit->is_malformed = !stream_record_decode(key, row, &record);
+	if (!visit->is_malformed)
+		*visit->peek = (struct stream_peek){true, record.sequence, record.created_ms};
+	return false;
+}
+
+enum code stream_record_peek(struct store_txn *txn, const struct table *table, uint64_t from, uint64_t to, bool is_last,
+			     struct stream_peek *peek, struct err *err)
+{
+	struct store_range range = stream_shard_range(err->arena, from, to);
+	struct visit visit = {.peek = peek};
+
+	*peek = (struct stream_peek){.is_found = false};
+	range.is_reverse = is_last;
+	enum code code = store_scan(txn, stream_keyspace(table), &range, visit_first, &visit, err);
+	return code == OK && visit.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+}

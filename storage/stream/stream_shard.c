@@ -1,0 +1,130 @@
+#include "storage/stream/stream_shard.h"
+
+#include "storage/messages.h"
+
+#define KIND_SHARD 0x01
+#define KIND_RECORD 0x02
+#define KIND_END 0x03
+#define KEY_SIZE 9
+#define ROW_FIELDS 7 /* of 8 bytes */
+
+static struct str key_of(struct arena *arena, int kind, uint64_t number)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_reserve(&buf, KEY_SIZE);
+	buf_add_byte(&buf, kind);
+	buf_add_be64(&buf, number);
+	return buf_str(&buf);
+}
+
+struct str stream_shard_key(struct arena *arena, uint64_t stamp)
+{
+	return key_of(arena, KIND_SHARD, stamp);
+}
+
+struct str stream_shard_record_key(struct arena *arena, uint64_t sequence)
+{
+	return key_of(arena, KIND_RECORD, sequence);
+}
+
+uint64_t stream_shard_sequence(struct str record_key)
+{
+	return record_key.n == KEY_SIZE ? str_be(record_key.p + 1, 8) : 0;
+}
+
+struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high)
+{
+	return (struct store_range){
+		.low = key_of(arena, KIND_RECORD, low),
+		.high = high ? key_of(arena, KIND_RECORD, high) : key_of(arena, KIND_END, 0),
+	};
+}
+
+static bool decode(struct str key, struct str row, struct stream_shard *shard)
+{
+	if (key.n != KEY_SIZE || row.n != ROW_FIELDS * 8)
+		return false;
+	*shard = (struct stream_shard){
+		.stamp = str_be(key.p + 1, 8), .parent = str_be(row.p, 8), .stream = str_be(row.p + 8, 8), .start = str_be(row.p + 16, 8),
+		.end = str_be(row.p + 24, 8), .trimmed = str_be(row.p + 32, 8), .created_ms = (int64_t)str_be(row.p + 40, 8),
+		.closed_ms = (int64_t)str_be(row.p + 48, 8),
+	};
+	return true;
+}
+
+enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
+			   struct err *err)
+{
+	const uint64_t fields[ROW_FIELDS] = {
+		shard->parent, shard->stream, shard->start, shard->end, shard->trimmed, (uint64_t)shard->created_ms, (uint64_t)shard->closed_ms,
+	};
+	struct buf row = buf_in(arena);
+
+	for (size_t i = 0; i < ROW_FIELDS; i++)
+		buf_add_be64(&row, fields[i]);
+	return store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), buf_str(&row), err);
+}
+
+enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err)
+{
+	return store_del(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, stamp), err);
+}
+
+enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,
+			   struct stream_shard *shard, struct err *err)
+{
+	struct str key = key_of(arena, KIND_SHARD, stamp), row;
+	enum code code = store_get(txn, stream_keyspace(table), key, arena, &row, err);
+
+	*shard = (struct stream_shard){0};
+	if (code != OK || !str_is_set(row))
+		return code;
+	return decode(key, row, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
+}
+
+struct list {
+	struct arena *arena;
+	size_t n;
+	struct stream_shard *shards;
+	bool is_malformed;
+	size_t limit; /* 0: none */
+};
+
+static bool add(void *context, struct str key, struct str row)
+{
+	struct list *list = context;
+
+	list->shards = arena_room(list->arena, list->shards, list->n, sizeof(*list->shards));
+	list->is_malformed = !decode(key, row, &list->shards[list->n]);
+	list->n += !list->is_malformed;
+	return !list->is_malformed && list->n != list->limit;
+}
+
+static enum code scan(struct store_txn *txn, const struct table *table, bool is_reverse, struct list *list, struct err *err)
+{
+	struct store_range range = {key_of(list->arena, KIND_SHARD, 0), key_of(list->arena, KIND_RECORD, 0), is_reverse};
+	enum code code = store_scan(txn, stream_keyspace(table), &range, add, list, err);
+
+	return code == OK && list->is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+}
+
+enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err)
+{
+	struct list list = {.arena = err->arena, .limit = 1};
+	enum code code = scan(txn, table, true, &list, err);
+
+	*shard = list.n ? list.shards[0] : (struct stream_shard){0};
+	return code;
+}
+
+enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, size_t limit, struct stream_shard **shards,
+			    size_t *n, struct err *err)
+{
+	struct list list = {.arena = arena, .limit = limit};
+	enum code code = scan(txn, table, false, &list, err);
+
+	*shards = list.shards;
+	*n = list.n;
+	return code;
+}

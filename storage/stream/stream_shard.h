@@ -1,0 +1,46 @@
+/*
+ * stream_shard - the shards of a table's streams: rows of its PART_STREAM keyspace.
+ *
+ * A stream has one open shard while it is enabled. A closed shard has a child, unless its stream was disabled with it. A shard is named
+ * by its stamp: the time of its creation in milliseconds, made unique and rising within the table.
+ */
+#ifndef DYNALITH_STORAGE_STREAM_SHARD_H
+#define DYNALITH_STORAGE_STREAM_SHARD_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "storage/schema/schema.h"
+#include "storage/store/store.h"
+#include "storage/stream/stream_state.h"
+
+static inline struct keyspace stream_keyspace(const struct table *table)
+{
+	return (struct keyspace){table->number, PART_STREAM};
+}
+
+/* The row of a shard by its stamp; stamp 0 where there is none. */
+enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,
+			   struct stream_shard *shard, struct err *err) WARN_UNUSED;
+
+/* The latest shard of the table; stamp 0 where there is none. */
+enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err) WARN_UNUSED;
+
+/* The shards of the table, oldest first, in the arena; up to `limit` of them (0: all). */
+enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, size_t limit, struct stream_shard **shards,
+			    size_t *n, struct err *err) WARN_UNUSED;
+
+enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
+			   struct err *err) WARN_UNUSED;
+enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err) WARN_UNUSED;
+
+/* The key of a shard. */
+struct str stream_shard_key(struct arena *arena, uint64_t stamp);
+
+/* The key of a record, and the sequence number in one. */
+struct str stream_shard_record_key(struct arena *arena, uint64_t sequence);
+uint64_t stream_shard_sequence(struct str record_key);
+
+/* The range of the keys of records from sequence number `low` to below `high` (0: to the last). */
+struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high);
+
+#endif

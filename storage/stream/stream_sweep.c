@@ -1,0 +1,88 @@
+#include "storage/stream/stream_sweep.h"
+
+#include "storage/messages.h"
+#include "storage/stream/stream_record.h"
+#include "storage/stream/stream_shard.h"
+
+#define TRIM_PER_TRANSACTION 1000 /* so that writers do not wait long */
+
+static bool is_old(void *context, struct str key, struct str row)
+{
+	int64_t *before_ms = context;
+	struct stream_record record;
+
+	/* 0 tells: yes. A malformed record is left for stream_trim to complain about */
+	if (!stream_record_decode(key, row, &record) || record.created_ms < *before_ms)
+		*before_ms = 0;
+	return false;
+}
+
+/* Whether the oldest record, or the oldest of several shards, is to go. */
+static enum code is_due(struct store *store, struct arena *arena, const struct table *table, int64_t before_ms, bool *due, struct err *err)
+{
+	struct store_range range = stream_shard_range(arena, 0, 0);
+	struct stream_shard *shards;
+	struct store_txn *txn;
+	int64_t oldest = before_ms;
+	size_t n;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = store_scan(txn, stream_keyspace(table), &range, is_old, &oldest, err);
+	if (code == OK)
+		code = stream_shard_list(txn, arena, table, 2, &shards, &n, err);
+	store_abort(txn);
+	*due = code == OK && (oldest == 0 || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms));
+	return code;
+}
+
+static enum code trim_some(struct store *store, struct arena *arena, const struct table *table, int64_t now_ms, bool *is_done, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = stream_trim(txn, arena, table, TRIM_PER_TRANSACTION, now_ms, is_done, err);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+static enum code sweep_table(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+{
+	struct store *store = catalog_store(catalog);
+	struct arena *scratch = arena_new(0);
+	bool is_retired = table->status == STATUS_DELETING, due = false, is_done = false;
+	enum code code = OK;
+
+	if (is_retired && stream_is_gone(&table->streams[table->stream_count - 1], now_ms)) {
+		arena_free(scratch);
+		return catalog_forget(catalog, table, err);
+	}
+	code = is_due(store, scratch, table, now_ms - STREAM_RETENTION_MS, &due, err);
+	while (due && !is_done && code == OK) {
+		arena_reset(scratch);
+		code = trim_some(store, scratch, table, now_ms, &is_done, err);
+	}
+	arena_free(scratch);
+	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+}
+
+enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)
+{
+	struct table **tables;
+	size_t n = catalog_streamed(catalog, NULL, STR_ABSENT, err->arena, &tables);
+	enum code code = OK;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t now_ms;
+
+		if (code == OK && times_tell(times, tables[i], &now_ms))
+			code = sweep_table(catalog, tables[i], now_ms, err);
+		table_unref(tables[i]);
+	}
+	return code;
+}

@@ -1,0 +1,249 @@
+#include "storage/vector/vector.h"
+
+#include <pthread.h>
+
+#include "core/image.h"
+#include "storage/messages.h"
+#include "storage/vector/vector_cache.h"
+#include "storage/vector/vector_row.h"
+
+#define SNAPSHOTS_MAX 3              /* read transactions begun before a search does without the matrix in memory */
+#define FLOATS_PER_THREAD (1u << 21) /* less work than this is not worth a thread of its own */
+#define THREADS_MAX 16
+
+/* A row that may be among the best: `rank` is lower for better ones; equal ranks are in the order of keys. */
+struct candidate {
+	float rank;
+	size_t position;
+	struct str key;
+};
+
+/* One thread's share of a search. */
+struct share {
+	const struct vector_search *search;
+	const double *query;
+	double query_square;
+	const struct vector_view *view;
+	size_t from, to;         /* positions */
+	struct arena *scratch;   /* for the condition */
+	size_t bytes;
+	size_t n;
+	struct candidate best[VECTOR_TOP_MAX]; /* sorted */
+};
+
+static bool is_before(const struct candidate *a, const struct candidate *b)
+{
+	return a->rank != b->rank ? a->rank < b->rank : a->position < b->position;
+}
+
+static float rank_of(const struct share *share, const float *floats, double square)
+{
+	const struct vector_spec *spec = share->search->index->vector;
+	float score = vector_score(spec->distance, floats, square, share->query, share->query_square, spec->dimensions);
+
+	return vector_higher_is_better(spec->distance) ? -score : score;
+}
+
+/* Keeps the candidate if it is among the best so far; false where it is not. */
+static bool keep(struct share *share, const struct candidate *candidate)
+{
+	size_t at = share->n;
+
+	if (share->n == share->search->top) {
+		if (!is_before(candidate, &share->best[share->n - 1]))
+			return false;
+		at--;
+	} else {
+		share->n++;
+	}
+	for (; at > 0 && is_before(candidate, &share->best[at - 1]); at--)
+		share->best[at] = share->best[at - 1];
+	share->best[at] = *candidate;
+	return true;
+}
+
+static bool is_wanted(struct share *share, struct str filter)
+{
+	struct subject subject = {share->scratch, NULL, filter};
+
+	if (!share->search->condition)
+		return true;
+	bool wanted = expr_eval(share->search->condition, &subject);
+	arena_reset(share->scratch);
+	return wanted;
+}
+
+static void *run_share(void *context)
+{
+	struct share *share = context;
+	const struct vector_view *view = share->view;
+
+	for (size_t i = share->from; i < share->to; i++) {
+		const struct vector_slot *slot = &view->slots[view->order[i]];
+
+		share->bytes += slot->size;
+		if (!is_wanted(share, slot->filter))
+			continue;
+		struct candidate candidate = {rank_of(share, view->matrix + view->order[i] * view->dimensions, slot->square), i, slot->key};
+		keep(share, &candidate);
+	}
+	return NULL;
+}
+
+static unsigned thread_count(const struct catalog *catalog, const struct vector_view *view, size_t rows)
+{
+	size_t wanted = rows * view->dimensions / FLOATS_PER_THREAD, limit = catalog_search_threads(catalog);
+
+	limit = limit > THREADS_MAX ? THREADS_MAX : limit;
+	return wanted < 2 || limit < 2 ? 1 : (unsigned)(wanted < limit ? wanted : limit);
+}
+
+/* Scores the rows from..to of the matrix; `whole` gets the best of them. */
+static void search_matrix(const struct catalog *catalog, struct arena *arena, const struct vector_view *view, size_t from, size_t to,
+			  struct share *whole)
+{
+	unsigned n = thread_count(catalog, view, to - from);
+	struct share *shares = ARENA_ARRAY(arena, struct share, n);
+	pthread_t threads[THREADS_MAX];
+	bool is_running[THREADS_MAX] = {false};
+
+	for (unsigned i = n; i-- > 0;) {
+		shares[i] = (struct share){.search = whole->search, .query = whole->query, .query_square = whole->query_square, .view = view};
+		shares[i].from = from + (to - from) * i / n;
+		shares[i].to = from + (to - from) * (i + 1) / n;
+		shares[i].scratch = arena_new(1 << 16);
+		if (i > 0)
+			is_running[i] = pthread_create(&threads[i], NULL, run_share, &shares[i]) == 0;
+		if (!is_running[i])
+			run_share(&shares[i]);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (is_running[i])
+			pthread_join(threads[i], NULL);
+		whole->bytes += shares[i].bytes;
+		for (size_t k = 0; k < shares[i].n; k++)
+			keep(whole, &shares[i].best[k]);
+		arena_free(shares[i].scratch);
+	}
+	for (size_t i = 0; i < whole->n; i++)
+		whole->best[i].key = str_copy(arena, whole->best[i].key);
+}
+
+/* A search that reads the rows from the store. */
+struct reading {
+	struct share *share;
+	struct arena *arena;
+	float *floats;
+	size_t position;
+	bool is_malformed;
+};
+
+static bool visit_row(void *context, struct str key, struct str value)
+{
+	struct reading *reading = context;
+	struct share *share = reading->share;
+	const struct index *index = share->search->index;
+	struct str image = vector_row_image(index, value);
+
+	reading->is_malformed = !str_is_set(image);
+	if (reading->is_malformed)
+		return false;
+	share->bytes += vector_row_size(index, image);
+	reading->position++;
+	if (!is_wanted(share, image))
+		return true;
+	vector_row_floats(index, value, reading->floats);
+	struct candidate candidate = {rank_of(share, reading->floats, vector_square(reading->floats, index->vector->dimensions)), reading->position,
+				      key};
+	if (share->n == share->search->top && !is_before(&candidate, &share->best[share->n - 1]))
+		return true;
+	candidate.key = str_copy(reading->arena, key);
+	keep(share, &candidate);
+	return true;
+}
+
+static enum code search_store(struct store_txn *txn, struct arena *arena, const struct store_range *range, struct share *whole, struct err *err)
+{
+	const struct vector_search *search = whole->search;
+	struct reading reading = {whole, arena, arena_alloc(arena, search->index->vector->dimensions * sizeof(float)), 0, false};
+
+	whole->scratch = arena_new(1 << 16);
+	enum code code = store_scan(txn, index_keyspace(search->table, search->index), range, visit_row, &reading, err);
+	arena_free(whole->scratch);
+	return code == OK && reading.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+}
+
+/* The rows of the candidates. */
+static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector_search *search, const struct share *whole, struct err *err)
+{
+	size_t dimensions = search->index->vector->dimensions;
+
+	search->hits = ARENA_ARRAY(arena, struct vector_hit, whole->n);
+	for (size_t i = 0; i < whole->n; i++) {
+		float *floats = arena_alloc(arena, dimensions * sizeof(float)), rank = whole->best[i].rank;
+		struct str row;
+		enum code code = store_get(txn, index_keyspace(search->table, search->index), whole->best[i].key, arena, &row, err);
+
+		if (code != OK)
+			return code;
+		struct str image = str_is_set(row) ? vector_row_image(search->index, row) : STR_ABSENT;
+		if (!str_is_set(image))
+			return err_set(err, MSG_ROW_MALFORMED);
+		vector_row_floats(search->index, row, floats);
+		search->hits[search->n++] = (struct vector_hit){vector_higher_is_better(search->index->vector->distance) ? 0 - rank : rank, image, floats};
+	}
+	return OK;
+}
+
+/* Within one read transaction. With `is_last` it does not give up when the matrix is ahead of the transaction. */
+static enum code run(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct share *whole, bool is_last, bool *is_done,
+		     struct err *err)
+{
+	const struct vector_search *search = whole->search;
+	struct keyspace keyspace = index_keyspace(search->table, search->index);
+	struct store_range range = search->hash ? vector_row_partition(arena, search->table, search->hash) : vector_row_range();
+	struct vector_view view;
+	uint64_t version;
+	enum code code = vector_row_version(txn, arena, keyspace, &version, err);
+
+	if (code == OK)
+		code = vector_cache_open(catalog_vector_memory(catalog), txn, arena, search->table, search->index, version, &view, err);
+	if (code != OK)
+		return code;
+	*is_done = view.cache || is_last || !view.is_ahead;
+	if (view.cache) {
+		size_t to = str_is_set(range.high) ? vector_cache_position(&view, range.high) : view.n;
+
+		search_matrix(catalog, arena, &view, vector_cache_position(&view, range.low), to, whole);
+		vector_cache_close(&view);
+	} else if (*is_done) {
+		code = search_store(txn, arena, &range, whole, err);
+	}
+	return code;
+}
+
+enum code vector_search(struct catalog *catalog, struct arena *arena, struct vector_search *search, struct err *err)
+{
+	size_t dimensions = search->index->vector->dimensions;
+	double *query = ARENA_ARRAY(arena, double, dimensions);
+	struct share *whole = ARENA_NEW(arena, struct share);
+	enum code code = OK;
+	bool is_done = false;
+
+	*whole = (struct share){.search = search, .query = query};
+	whole->query_square = vector_widen(search->query, dimensions, query);
+	search->n = 0;
+	for (int i = 1; !is_done && code == OK; i++) {
+		struct store_txn *txn;
+
+		code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+		if (code != OK)
+			return code;
+		code = run(catalog, txn, arena, whole, i == SNAPSHOTS_MAX, &is_done, err);
+		if (code == OK && is_done)
+			code = fetch(txn, arena, search, whole, err);
+		store_abort(txn);
+	}
+	search->bytes = whole->bytes;
+	return code;
+}

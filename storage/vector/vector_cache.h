@@ -1,0 +1,64 @@
+/*
+ * vector_cache - the rows of vector indexes held in memory as matrices, so that a search need not read them from the store.
+ *
+ * One matrix per index, filled by its first search and brought up to date by later ones: the write path notes which rows each version
+ * of the index changed, and a search whose snapshot is some versions on reads just these. Whoever opens a view names the version that
+ * its transaction sees, and gets exactly that or nothing; so what is in memory is never an answer by itself, and an aborted
+ * transaction needs no undoing.
+ *
+ * Memory is bounded: an index that does not fit is not held, and the index least recently searched makes room. Thread-safe.
+ */
+#ifndef DYNALITH_STORAGE_VECTOR_CACHE_H
+#define DYNALITH_STORAGE_VECTOR_CACHE_H
+
+#include "core/err.h"
+#include "storage/schema/schema.h"
+#include "storage/store/store.h"
+
+struct vector_memory; /* the matrices of all indexes */
+struct vector_cache;  /* the matrix of one */
+
+struct vector_memory *vector_cache_memory_new(size_t bytes_max);
+void vector_cache_memory_free(struct vector_memory *memory);
+
+/* Bytes held now. */
+size_t vector_cache_memory_used(struct vector_memory *memory);
+
+/* A version of an index is about to be committed by the (one) writer: which row it puts or deletes. */
+void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, uint64_t version, struct str key);
+
+/* The index is gone, and the snapshots that had it are superseded. */
+void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace);
+
+/* What is kept of a row beside its vector. */
+struct vector_slot {
+	struct str key;
+	struct str filter;  /* an image of the SearchSchema's attributes */
+	double square;      /* vector_square() */
+	size_t size;        /* vector_row_size() */
+};
+
+/* All rows of an index, held still while the view is open. */
+struct vector_view {
+	struct vector_cache *cache;      /* NULL: not held in memory; the rows must be read from the store, */
+	bool is_ahead;                   /* unless the matrix is at a later version: a new transaction would see it */
+	size_t n;
+	size_t dimensions;
+	const uint32_t *order;           /* slots in the order of their keys */
+	const struct vector_slot *slots;
+	const float *matrix;             /* slot i from i * dimensions */
+};
+
+/*
+ * The rows that the read transaction sees, at `version` of the index. Fills or updates the matrix where needed. Where memory does not
+ * suffice, others have moved the matrix on to a later version than the transaction sees, or nothing is held yet
+ * and the table's snapshot is superseded, view->cache is NULL.
+ */
+enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, const struct table *table,
+			    const struct index *index, uint64_t version, struct vector_view *view, struct err *err) WARN_UNUSED;
+void vector_cache_close(struct vector_view *view);
+
+/* The first position in view->order whose key is not below `key`. */
+size_t vector_cache_position(const struct vector_view *view, struct str key);
+
+#endif

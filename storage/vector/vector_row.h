@@ -1,0 +1,65 @@
+/*
+ * vector_row - an item's row in a vector index.
+ *
+ * The key is that of any index row: hash | HASH element | table's key elements, with a zero hash where the SearchSchema has no HASH, so
+ * that a partition is one range. The value is the image of the projected attributes without the vector attribute, and behind it the
+ * vector as packed float32.
+ *
+ * Beside its rows the keyspace holds a version, which grows by one with each row put or deleted, in the same transaction. By it
+ * a reader knows whether what it keeps in memory is what its snapshot holds (see vector_cache.h).
+ */
+#ifndef DYNALITH_STORAGE_VECTOR_ROW_H
+#define DYNALITH_STORAGE_VECTOR_ROW_H
+
+#include "core/err.h"
+#include "storage/schema/schema.h"
+#include "storage/store/store.h"
+
+struct vector_row {
+	struct str key;   /* absent: the item is not in the index */
+	struct str value;
+	size_t size;      /* bytes by DynamoDB's rules; 0 where it is absent */
+};
+
+/*
+ * The row of an item; none where it lacks the vector or the HASH attribute, or, of an item older than the index, where an attribute is
+ * not what the index demands. `item` may be VALUE_NONE.
+ */
+struct vector_row vector_row_of(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
+
+/*
+ * Whether an item to be written fits the table's vector indexes: the vector attribute a list of so many numbers within the range of
+ * float32, the attributes of the SearchSchema of their types, the HASH not empty. An attribute that an update leaves as `old` (NULL:
+ * there is none, or the item is put) has it is not judged again. ERR_VALIDATION.
+ */
+enum code vector_row_check(const struct table *table, const struct value *item, const struct value *old, bool is_update,
+			   struct err *err) WARN_UNUSED;
+
+/* The item's row in an index of any kind; no key where it has none. `image` is the item's. */
+struct vector_row vector_row_of_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item,
+				      struct str image);
+
+/* The parts of a row's value. The image is absent where the value is malformed. */
+struct str vector_row_image(const struct index *index, struct str value);
+void vector_row_floats(const struct index *index, struct str value, float *out);
+
+/* Bytes by DynamoDB's rules of a row with this image: four per dimension, the vector attribute's name, the other attributes. */
+size_t vector_row_size(const struct index *index, struct str image);
+
+/*
+ * The bytes that a write of the item is billed for, and that the table's size counts; `size` is its size. A vector that an index reads counts
+ * four bytes per dimension, whatever its numbers. Source: recorded answers of AWS (reads and the limit of 400 KB count the numbers).
+ */
+size_t vector_row_billed_size(const struct table *table, const struct value *item, size_t size);
+
+/* All rows of a vector index's keyspace; the rows of one HASH value. */
+struct store_range vector_row_range(void);
+struct store_range vector_row_partition(struct arena *arena, const struct table *table, const struct value *hash);
+
+/* The keyspace's version as the transaction sees it; the next one, set in the transaction. */
+enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version,
+			     struct err *err) WARN_UNUSED;
+enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version,
+				  struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,356 @@
+#include "storage/write/write.h"
+
+#include "core/capacity.h"
+#include "core/expr_messages.h"
+#include "core/image.h"
+#include "storage/item_key.h"
+#include "storage/messages.h"
+#include "storage/stream/stream.h"
+#include "storage/vector/vector_row.h"
+#include "storage/write/write_internal.h"
+
+#define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
+#define IMAGE_USUAL 1024  /* bytes set aside for an image; more are found as they are needed */
+
+/* A too large item has none: nothing bounds how large an update's would be. */
+static bool image_of(struct arena *arena, const struct value *item, struct str *image)
+{
+	size_t size = item_size(item);
+	struct buf buf = buf_in(arena);
+
+	if (size > ITEM_SIZE_MAX)
+		return false;
+	buf_reserve(&buf, IMAGE_USUAL);
+	image_encode_sized(item, size, &buf);
+	*image = buf_str(&buf);
+	return true;
+}
+
+enum code write_prepare(struct arena *arena, struct write *write, struct err *err)
+{
+	if (write->kind != WRITE_PUT)
+		return item_key_of_key(arena, write->table, write->key, &write->row_key, err);
+	struct item_words words = {write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, write->is_global_first};
+	enum code code = item_key_of_item(arena, write->table, write->item, words, &write->row_key, err);
+	if (code == OK)
+		code = vector_row_check(write->table, write->item, NULL, false, err);
+	if (code != OK)
+		return code;
+	return image_of(arena, write->item, &write->item_image) ? OK : err_set(err, MSG_ITEM_SIZE);
+}
+
+const char *write_reason(enum code code)
+{
+	switch (code) {
+	case OK:
+		return "None";
+	case ERR_CONDITIONAL_CHECK_FAILED:
+		return "ConditionalCheckFailed";
+	case ERR_DUPLICATE_ITEM:
+		return "DuplicateItem";
+	case ERR_ITEM_COLLECTION_SIZE:
+		return "ItemCollectionSizeLimitExceeded";
+	case ERR_TRANSACTION_CONFLICT:
+		return "TransactionConflict";
+	case ERR_THROUGHPUT_EXCEEDED:
+		return "ProvisionedThroughputExceeded";
+	default:
+		return "ValidationError";
+	}
+}
+
+static bool is_old_needed(const struct write *write)
+{
+	return write->kind == WRITE_UPDATE || table_index_total(write->table) > 0;
+}
+
+static enum code load_old(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = store_get(step->txn, table_items(write->table), write->row_key, step->arena, &write->old_image, err);
+
+	write->old_item = VALUE_NONE;
+	write->new_item = VALUE_NONE;
+	write->new_image = STR_ABSENT;
+	write->cost = (struct cost){.table = write->table};
+	if (code == OK && str_is_set(write->old_image) && is_old_needed(write) &&
+	    !image_decode(step->arena, write->old_image, &write->old_item))
+		return err_set(err, MSG_ROW_MALFORMED);
+	return code;
+}
+
+static enum code check_condition(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	struct subject subject = {step->arena, value_is_set(&write->old_item) ? &write->old_item : NULL, write->old_image};
+
+	if (!write->condition)
+		return OK;
+	bool holds = expr_eval(write->condition, &subject);
+	enum code code = err_if_over(step->arena, err);
+	if (holds || code != OK)
+		return code;
+	code = err_default(err, ERR_CONDITIONAL_CHECK_FAILED);
+	if (write->wants_item_on_failure)
+		err->item = write->old_image;
+	return code;
+}
+
+/* The new item of an update: of the old one, or of the key alone. None where there is no old one and the update only takes away. */
+static enum code make_updated(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	const struct value *old = value_is_set(&write->old_item) ? &write->old_item : NULL;
+	const struct value *base = old ? old : write->key;
+	struct item_words words = {ITEM_UPDATE, write->is_global_first};
+	struct str row_key;
+	enum code code = OK;
+
+	if (!old && write->update && update_only_takes(write->update))
+		return OK;
+	write->new_item = *base;
+	if (write->update)
+		code = expr_update(write->update, step->arena, base, &write->new_item, err);
+	if (code == OK && write->update)
+		code = item_key_of_item(step->arena, write->table, &write->new_item, words, &row_key, err);
+	if (code == OK && write->update)
+		code = vector_row_check(write->table, &write->new_item, old, true, err);
+	if (code != OK)
+		return code;
+	return image_of(step->arena, &write->new_item, &write->new_image) ? OK : err_set(err, MSG_UPDATE_SIZE);
+}
+
+/* A pure function of the old item: fills new_item and new_image. */
+static enum code make_new(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = OK;
+
+	switch (write->kind) {
+	case WRITE_DELETE:
+		break;
+	case WRITE_CHECK:
+		write->new_item = write->old_item;
+		write->new_image = write->old_image;
+		break;
+	case WRITE_PUT:
+		write->new_item = *write->item;
+		write->new_image = write->item_image;
+		break;
+	case WRITE_UPDATE:
+		code = make_updated(step, err);
+		break;
+	}
+	return code;
+}
+
+/* Writes the item's own row, if it differs; `growth` is that of its billed size. */
+static enum code store_item(struct write_step *step, long long growth, struct err *err)
+{
+	struct write *write = step->write;
+	bool had = str_is_set(write->old_image), has = str_is_set(write->new_image);
+
+	if (had == has && (!had || str_eq(write->old_image, write->new_image)))
+		return OK;
+	step->sizes[0].items += has - had;
+	step->sizes[0].bytes += growth;
+	if (has)
+		return store_put(step->txn, table_items(write->table), write->row_key, write->new_image, err);
+	return store_del(step->txn, table_items(write->table), write->row_key, err);
+}
+
+static enum code append_to_stream(struct write_step *step, struct err *err)
+{
+	const struct write *write = step->write;
+	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row)};
+
+	return stream_append(step->txn, step->arena, write->table, &change, step->rotation, step->now_ms, err);
+}
+
+/* One write from its old image to its stream record. What it costs is known also when its condition failed. */
+static enum code run_one(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = load_old(step, err);
+
+	if (code != OK)
+		return code;
+	if (str_is_set(write->expiry_row) && !write_is_expired(step))
+		return write_forget_expiry(step, err);
+	code = check_condition(step, err);
+	if (code == OK)
+		code = make_new(step, err);
+	size_t old_size = vector_row_billed_size(write->table, &write->old_item, image_item_size(write->old_image));
+	size_t new_size = vector_row_billed_size(write->table, &write->new_item, image_item_size(write->new_image));
+	write->cost.base.write = capacity_write(old_size, new_size, step->is_transactional);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = store_item(step, (long long)new_size - (long long)old_size, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = write_indexes(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = write_expiry(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = write_check_collection(step, err);
+	if (code == OK && write->kind != WRITE_CHECK)
+		code = append_to_stream(step, err);
+	return code;
+}
+
+bool write_is_reason(enum code code)
+{
+	return err_is_validation(code) || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
+}
+
+static enum code canceled(struct arena *arena, struct err *reasons, size_t n, struct err *err)
+{
+	struct buf codes = buf_in(arena);
+
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&codes, "%s%s", i ? ", " : "", write_reason(reasons[i].code));
+	enum code code = err_set(err, MSG_TRANSACTION_CANCELED, STR_ARG(buf_str(&codes)));
+	err->reasons = reasons;
+	err->reason_count = n;
+	return code;
+}
+
+static void count_sizes(const struct write *write, struct size_change *sizes, bool has_failed)
+{
+	for (size_t i = 0; i <= table_index_total(write->table); i++) {
+		struct size_counter *counter = i == 0 ? write->table->size : table_index_at(write->table, i - 1)->size;
+
+		if (has_failed)
+			size_counter_take_back(counter, &sizes[i]);
+		else
+			size_counter_add(counter, &sizes[i]);
+	}
+}
+
+struct run {
+	struct store_txn *txn;
+	struct arena *arena;
+	struct write *writes;
+	size_t n;
+	enum write_mode mode;
+	struct size_change (*sizes)[SIZES_MAX];
+	const struct stream_rotation *rotation;
+	int64_t now_ms;
+	uint64_t collection_max;
+	struct vector_memory *vectors;
+};
+
+static enum code run_all(struct run *run, struct err *err)
+{
+	struct err *reasons = run->mode == WRITE_TRANSACTION ? ARENA_ARRAY(run->arena, struct err, run->n) : NULL;
+	bool has_failed = false;
+
+	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
+	for (size_t i = 0; i < run->n; i++) {
+		struct write_step step = {
+			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->rotation, run->now_ms,
+			run->collection_max, run->vectors,
+		};
+		struct err own = err_in(run->arena);
+		enum code code = run_one(&step, reasons ? &own : err);
+
+		if (code == OK)
+			code = err_if_over(run->arena, reasons ? &own : err);
+		if (code != OK && (!reasons || !write_is_reason(code))) {
+			if (reasons)
+				*err = own;
+			return code;
+		}
+		if (reasons)
+			reasons[i] = own;
+		has_failed = has_failed || code != OK;
+	}
+	return has_failed ? canceled(run->arena, reasons, run->n, err) : OK;
+}
+
+/* A repeated transaction writes nothing and costs the reading of its items. */
+static enum code read_costs(struct run *run, struct err *err)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		struct write *write = &run->writes[i];
+		struct str image;
+		enum code code = store_get(run->txn, table_items(write->table), write->row_key, run->arena, &image, err);
+
+		if (code != OK)
+			return code;
+		write->cost = (struct cost){.table = write->table};
+		write->cost.base.read = capacity_read(image_item_size(image), READ_TRANSACTIONAL);
+	}
+	return OK;
+}
+
+/* Runs the writes within a store transaction that is begun, and ends it. */
+static enum code run_and_commit(struct run *run, struct write_token *token, struct err *err)
+{
+	enum code code = OK;
+
+	if (token) {
+		token->was_done = false;
+		code = write_check_token(run->txn, run->arena, token, run->now_ms, err);
+	}
+	if (code == OK && token && token->was_done) {
+		code = read_costs(run, err);
+		if (code == OK) /* the answer says that it is done: it must be as safe as the first one's */
+			return store_commit(run->txn, err);
+		store_abort(run->txn);
+		return code;
+	}
+	for (size_t i = 0; i < run->n && code == OK; i++)
+		code = write_count_collections(run->txn, run->writes[i].table, err);
+	if (code == OK)
+		code = run_all(run, err);
+	for (size_t i = 0; i < run->n; i++)
+		stream_settle(run->writes[i].table);
+	if (code != OK) {
+		store_abort(run->txn);
+		return code;
+	}
+	/* before the commit, while other writers and the counting in catalog_size wait */
+	for (size_t i = 0; i < run->n; i++)
+		count_sizes(&run->writes[i], run->sizes[i], false);
+	code = store_commit(run->txn, err);
+	if (code == OK)
+		arena_pardon(run->arena);
+	for (size_t i = 0; i < run->n && code != OK; i++)
+		count_sizes(&run->writes[i], run->sizes[i], true);
+	return code;
+}
+
+/* Whether a table was changed since its snapshot was taken. */
+static bool is_superseded(const struct write *writes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (table_is_superseded(writes[i].table))
+			return true;
+	}
+	return false;
+}
+
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+		    struct write_token *token, int64_t now_ms, struct err *err)
+{
+	struct run run = {
+		.arena = arena, .writes = writes, .n = n, .mode = mode,
+		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)),
+		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
+		.vectors = catalog_vector_memory(catalog),
+	};
+	enum code code = OK;
+
+	for (int i = 0; i < CONFLICTS_MAX; i++) {
+		code = store_begin(catalog_store(catalog), STORE_WRITE, &run.txn, err);
+		if (code != OK)
+			return code;
+		if (is_superseded(writes, n)) {
+			store_abort(run.txn);
+			return err_default(err, ERR_CONFLICT);
+		}
+		code = run_and_commit(&run, token, err);
+		if (code != ERR_CONFLICT)
+			break;
+	}
+	return code;
+}

@@ -1,0 +1,88 @@
+/*
+ * write - the only path by which an item changes.
+ *
+ * Put, Update, Delete, ConditionCheck, alone, in a batch or in a transaction: old image -> condition -> new item, a pure
+ * function of the old one -> keys and size checked -> index rows that differ written -> stream record -> (expiry) -> commit. Capacity
+ * and collection metrics are tallied here, once. When the store answers CONFLICT all is run again.
+ *
+ * The shelf storage/write/ holds the parts of this path. Code elsewhere changes items only through write_run().
+ */
+#ifndef DYNALITH_STORAGE_WRITE_H
+#define DYNALITH_STORAGE_WRITE_H
+
+#include "core/err.h"
+#include "core/expr.h"
+#include "storage/catalog/catalog.h"
+#include "storage/cost.h"
+
+enum write_kind { WRITE_PUT, WRITE_UPDATE, WRITE_DELETE, WRITE_CHECK };
+
+struct write {
+	/* what to do; set by the caller */
+	struct table *table;
+	enum write_kind kind;
+	const struct value *item;      /* PUT: the item */
+	const struct value *key;       /* others: the Key parameter */
+	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created; one that only takes away creates none */
+	const struct node *condition;  /* or NULL */
+	bool is_batch;                 /* of BatchWriteItem, which has words of its own for a wrong key */
+	bool is_global_first;          /* of a batch or transaction: of an attribute's wrong value the global index tells before the local one */
+	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
+
+	/* set by write_prepare */
+	struct str row_key;
+	struct str item_image;         /* PUT: of the item; made before the transaction, since other writers wait while one is open */
+
+	/*
+	 * DELETE by the TTL sweep: the row of the expiry keyspace that asks for it; absent for everyone else. The sweep sets row_key itself
+	 * and no key. The item is deleted only if the row still is its own, else the row alone goes. Stream records of it name the service.
+	 */
+	struct str expiry_row;
+
+	/* what happened; valid after success, in the request's arena */
+	struct str old_image;          /* absent: there was no item */
+	struct str new_image;          /* absent: there is none now */
+	struct value old_item;         /* decoded where it was needed, else TYPE_NONE */
+	struct value new_item;
+	struct cost cost;              /* also set when the condition failed: failed writes are billed */
+};
+
+/* Checks the key (and for PUT the item) against the table and sets row_key and item_image; touches no data. */
+enum code write_prepare(struct arena *arena, struct write *write, struct err *err) WARN_UNUSED;
+
+enum write_mode {
+	WRITE_ALONE,       /* one write; its error is the error */
+	WRITE_BATCH,       /* unconditional writes, committed together */
+	WRITE_TRANSACTION, /* all or nothing; a failure is ERR_TRANSACTION_CANCELED with a reason per write; double capacity */
+};
+
+/* Makes a transaction idempotent for ten minutes. AWS: API Reference, TransactWriteItems, ClientRequestToken. */
+struct write_token {
+	struct str token;         /* "account/region/" and the client's token */
+	size_t space_size;        /* how much of it names the namespace, whose clock decides when it expires */
+	struct str fingerprint;   /* of the request: another one with the same token is ERR_IDEMPOTENT_MISMATCH */
+	int64_t expires_ms;
+	bool was_done;            /* out: the same request was applied before; nothing was written now, costs are reads */
+};
+
+/*
+ * Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION).
+ * ERR_CONFLICT: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
+ */
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Whether an error belongs to its action, to be told among the transaction's reasons; others are the request's or the store's. */
+bool write_is_reason(enum code code);
+
+/* How a transaction's cancellation reasons name an error: "ConditionalCheckFailed", "None", ... */
+const char *write_reason(enum code code);
+
+/*
+ * SizeEstimateRangeGB's lower bound in GB of the item collection that the write belongs to: collection size in bytes, items and
+ * local indexes together. Only for tables with local indexes.
+ */
+enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes,
+				struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,90 @@
+#include "core/image.h"
+#include "core/key.h"
+#include "storage/write/write_internal.h"
+
+/* What the writes of one transaction can add to a table at most and its counters do not know yet. */
+#define UNCOUNTED_MAX (100ull * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
+
+struct sum {
+	uint64_t bytes, enough; /* more than enough need not be counted */
+};
+
+static bool add_bytes(void *context, struct str key, struct str image)
+{
+	struct sum *sum = context;
+
+	(void)key;
+	sum->bytes += image_item_size(image);
+	return sum->bytes <= sum->enough;
+}
+
+/* The bytes of the write's collection, items and local index rows; counts no further than `enough`. */
+static enum code collection_bytes(struct store_txn *txn, struct arena *arena, const struct write *write, uint64_t enough, uint64_t *bytes,
+				  struct err *err)
+{
+	const struct table *table = write->table;
+	const struct value *key = value_member(write->kind == WRITE_PUT ? write->item : write->key, table->keys.attributes[0].name);
+	struct buf partition = buf_in(arena);
+	struct sum sum = {0, enough};
+
+	buf_add(&partition, write->row_key.p, KEY_HASH_SIZE);
+	key_add(&partition, key);
+	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
+	enum code code = store_scan(txn, table_items(table), &range, add_bytes, &sum, err);
+	for (size_t i = 0; i < table->index_count && code == OK && sum.bytes <= enough; i++) {
+		if (table->indexes[i].is_local)
+			code = store_scan(txn, index_keyspace(table, &table->indexes[i]), &range, add_bytes, &sum, err);
+	}
+	*bytes = sum.bytes;
+	return code;
+}
+
+enum code write_count_collections(struct store_txn *txn, struct table *table, struct err *err)
+{
+	enum code code = OK;
+
+	if (!table_has_collections(table))
+		return OK;
+	if (!atomic_load(&table->size->is_counted))
+		code = catalog_size_in(txn, table, NULL, err);
+	for (size_t i = 0; i < table->index_count && table->indexes[i].is_local && code == OK; i++) {
+		if (!atomic_load(&table->indexes[i].size->is_counted))
+			code = catalog_size_in(txn, table, &table->indexes[i], err);
+	}
+	return code;
+}
+
+enum code write_check_collection(struct write_step *step, struct err *err)
+{
+	const struct table *table = step->write->table;
+	long long total, growth;
+	uint64_t bytes;
+
+	if (!table_has_collections(table))
+		return OK;
+	total = atomic_load(&table->size->bytes);
+	growth = step->sizes[0].bytes;
+	for (size_t i = 0; i < table->index_count && table->indexes[i].is_local; i++) {
+		total += atomic_load(&table->indexes[i].size->bytes);
+		growth += step->sizes[1 + i].bytes;
+	}
+	/* AWS: what shrinks a collection is let through, also beyond the limit */
+	if (growth <= 0 || (uint64_t)total + UNCOUNTED_MAX <= step->collection_max)
+		return OK;
+	enum code code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes, err);
+	if (code == OK && bytes > step->collection_max)
+		return err_default(err, ERR_ITEM_COLLECTION_SIZE);
+	return code;
+}
+
+enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = collection_bytes(txn, arena, write, UINT64_MAX, bytes, err);
+	store_abort(txn);
+	return code;
+}

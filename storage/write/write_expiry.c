@@ -1,0 +1,35 @@
+#include "storage/expiry.h"
+#include "storage/write/write_internal.h"
+
+enum code write_expiry(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = OK;
+
+	if (!write->table->is_ttl_enabled)
+		return OK;
+	struct str before = expiry_row(step->arena, write->table, write->row_key, write->old_image);
+	struct str after = expiry_row(step->arena, write->table, write->row_key, write->new_image);
+	if (str_is_set(before) == str_is_set(after) && str_eq(before, after))
+		return OK;
+	if (str_is_set(before))
+		code = store_del(step->txn, table_expiry(write->table), before, err);
+	if (code == OK && str_is_set(after) && !expiry_is_too_old(after, step->now_ms))
+		code = store_put(step->txn, table_expiry(write->table), after, STR("-"), err);
+	return code;
+}
+
+bool write_is_expired(const struct write_step *step)
+{
+	const struct write *write = step->write;
+
+	return str_eq(expiry_row(step->arena, write->table, write->row_key, write->old_image), write->expiry_row);
+}
+
+enum code write_forget_expiry(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+
+	write->new_image = write->old_image;
+	return store_del(step->txn, table_expiry(write->table), write->expiry_row, err);
+}

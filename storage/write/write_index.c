@@ -1,0 +1,153 @@
+#include "core/capacity.h"
+#include "core/image.h"
+#include "storage/item_key.h"
+#include "storage/vector/vector_row.h"
+#include "storage/write/write_internal.h"
+
+#define VECTOR_BYTES_MIN 1024 /* billed for a row of a vector index at least. Source: recorded answers of AWS */
+
+/* An item's row in an index; key absent where it has none. */
+struct row {
+	struct str key;
+	struct str image;
+};
+
+static struct row row_of(struct write_step *step, const struct index *index, const struct value *item, struct str image)
+{
+	struct row row = {STR_ABSENT, STR_ABSENT};
+
+	if (!str_is_set(image))
+		return row;
+	row.key = item_key_in_index(step->arena, step->write->table, index, item);
+	if (str_is_set(row.key))
+		row.image = item_index_image(step->arena, index, item, image);
+	return row;
+}
+
+/* The row of the new item. Its key is hashed and encoded only where it differs from that of the old one. */
+static struct row row_after(struct write_step *step, const struct index *index, const struct row *before)
+{
+	struct write *write = step->write;
+
+	if (!str_is_set(before->key) || !str_is_set(write->new_image) || !item_key_is_kept(index, &write->old_item, &write->new_item))
+		return row_of(step, index, &write->new_item, write->new_image);
+	return (struct row){before->key, item_index_image(step->arena, index, &write->new_item, write->new_image)};
+}
+
+/* Put and delete are billed each, by the size of the index's row; AWS: once also in a transaction, whose factor is the table's alone. */
+static double units_of(size_t old_size, size_t new_size)
+{
+	return capacity_write(old_size, new_size, false);
+}
+
+/* The filling may not have come to an item yet; then there is nothing to take out of its index, nor out of the count. */
+static enum code is_filled(struct write_step *step, const struct index *index, struct str key, bool *is_there, struct err *err)
+{
+	struct str known;
+	enum code code = store_get(step->txn, index_keyspace(step->write->table, index), key, step->arena, &known, err);
+
+	*is_there = code == OK && str_is_set(known);
+	return code;
+}
+
+static enum code write_index(struct write_step *step, size_t i, struct err *err)
+{
+	struct write *write = step->write;
+	const struct index *index = &write->table->indexes[i];
+	struct keyspace keyspace = index_keyspace(write->table, index);
+	struct row before = row_of(step, index, &write->old_item, write->old_image);
+	struct row after = row_after(step, index, &before);
+	size_t old_size = str_is_set(before.key) ? image_item_size(before.image) : 0;
+	size_t new_size = str_is_set(after.key) ? image_item_size(after.image) : 0;
+	bool same_key = str_is_set(before.key) && str_is_set(after.key) && str_eq(before.key, after.key);
+	double units = 0;
+	enum code code = OK;
+
+	if (!index_is_kept(index) || (same_key && str_eq(before.image, after.image)))
+		return OK;
+	if (same_key) {
+		units = units_of(old_size, new_size);
+	} else {
+		units += str_is_set(before.key) ? units_of(old_size, 0) : 0;
+		units += str_is_set(after.key) ? units_of(0, new_size) : 0;
+	}
+	if (index->is_backfilling && str_is_set(before.key)) {
+		bool is_there;
+
+		code = is_filled(step, index, before.key, &is_there, err);
+		if (code != OK)
+			return code;
+		if (!is_there) {
+			before.key = STR_ABSENT;
+			old_size = 0;
+		}
+	}
+	if (str_is_set(before.key) && !same_key)
+		code = store_del(step->txn, keyspace, before.key, err);
+	if (code == OK && str_is_set(after.key))
+		code = store_put(step->txn, keyspace, after.key, after.image, err);
+	write->cost.index[i].write += units;
+	write->cost.index_is_touched[i] = units > 0;
+	step->sizes[1 + i].items += str_is_set(after.key) - str_is_set(before.key);
+	step->sizes[1 + i].bytes += (long long)new_size - (long long)old_size;
+	return code;
+}
+
+/* Puts (value given) or deletes a row of a vector index, under a version of its own. */
+static enum code change_vector(struct write_step *step, const struct index *index, struct str key, struct str value, struct err *err)
+{
+	struct keyspace keyspace = index_keyspace(step->write->table, index);
+	uint64_t version;
+	enum code code = vector_row_next_version(step->txn, step->arena, keyspace, &version, err);
+
+	if (code != OK)
+		return code;
+	vector_cache_note(step->vectors, keyspace, version, key);
+	return str_is_set(value) ? store_put(step->txn, keyspace, key, value, err) : store_del(step->txn, keyspace, key, err);
+}
+
+/* Vector indexes are billed in bytes, the larger of the row's two sizes; transactions are not billed twice. Source: recorded answers of AWS. */
+static double vector_bytes_of(size_t old_size, size_t new_size)
+{
+	size_t size = old_size > new_size ? old_size : new_size;
+
+	return size == 0 ? 0 : size < VECTOR_BYTES_MIN ? VECTOR_BYTES_MIN : (double)size;
+}
+
+static enum code write_vector(struct write_step *step, size_t i, struct err *err)
+{
+	struct write *write = step->write;
+	const struct index *index = &write->table->vectors[i];
+	struct vector_row before = vector_row_of(step->arena, write->table, index, &write->old_item);
+	struct vector_row after = vector_row_of(step->arena, write->table, index, &write->new_item);
+	bool had = str_is_set(before.key), has = str_is_set(after.key), same_key = had && has && str_eq(before.key, after.key);
+	struct size_change *sizes = &step->sizes[1 + write->table->index_count + i];
+	enum code code = OK;
+
+	if (!index_is_kept(index) || (!had && !has) || (same_key && str_eq(before.value, after.value)))
+		return OK;
+	write->cost.vector_bytes[i] += same_key ? vector_bytes_of(before.size, after.size)
+						: vector_bytes_of(before.size, 0) + vector_bytes_of(0, after.size);
+	if (index->is_backfilling && had) {
+		code = is_filled(step, index, before.key, &had, err);
+		before.size = had ? before.size : 0;
+	}
+	if (code == OK && had && !same_key)
+		code = change_vector(step, index, before.key, STR_ABSENT, err);
+	if (code == OK && has)
+		code = change_vector(step, index, after.key, after.value, err);
+	sizes->items += has - had;
+	sizes->bytes += (long long)after.size - (long long)before.size;
+	return code;
+}
+
+enum code write_indexes(struct write_step *step, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < step->write->table->index_count && code == OK; i++)
+		code = write_index(step, i, err);
+	for (size_t i = 0; i < step->write->table->vector_count && code == OK; i++)
+		code = write_vector(step, i, err);
+	return code;
+}

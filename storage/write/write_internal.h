@@ -1,0 +1,48 @@
+/*
+ * write_internal - what the parts of the write path share; not for others.
+ */
+#ifndef DYNALITH_STORAGE_WRITE_INTERNAL_H
+#define DYNALITH_STORAGE_WRITE_INTERNAL_H
+
+#include "storage/write/write.h"
+
+#define SIZES_MAX (1 + INDEXES_MAX + VECTOR_INDEXES_MAX)
+
+struct write_step {
+	struct store_txn *txn;
+	struct arena *arena;
+	struct write *write;
+	bool is_transactional;
+	struct size_change *sizes; /* SIZES_MAX of them: [0] the table's, [1 + i] of index i of table_index_at() */
+	const struct stream_rotation *rotation;
+	int64_t now_ms;
+	uint64_t collection_max;   /* bytes */
+	struct vector_memory *vectors;
+};
+
+/* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */
+enum code write_indexes(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/*
+ * After the rows of a write: ERR_ITEM_COLLECTION_SIZE where it made its item collection grow beyond the limit. Tables without local indexes
+ * have no limit; others are looked at closely only when all their collections together are beyond it.
+ */
+enum code write_check_collection(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* Before the first write of a transaction: sees to it that the sizes are known that write_check_collection goes by. */
+enum code write_count_collections(struct store_txn *txn, struct table *table, struct err *err) WARN_UNUSED;
+
+/* Brings the item's row in the expiry keyspace from the old image to the new one. */
+enum code write_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* Of a write with an expiry_row: whether the item that is there is still the one that the row is about. */
+bool write_is_expired(const struct write_step *step);
+
+/* Deletes the row of an item that is not; nothing else changes. */
+enum code write_forget_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* The transaction's token: whether the same request was applied before; if not, notes it in the transaction. */
+enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms,
+			    struct err *err) WARN_UNUSED;
+
+#endif
