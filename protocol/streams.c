@@ -126,6 +126,21 @@ uint64_t streams_shard_stamp(struct str id)
 	return read_digits((struct str){id.p + prefix.n, STAMP_DIGITS}, &stamp) ? stamp : 0;
 }
 
+uint64_t streams_shard_after(struct arena *arena, const struct table *table, struct str text)
+{
+	uint64_t low = 0, high = INT64_MAX;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (str_cmp(streams_shard_id(arena, table, middle), text) > 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 struct str streams_sequence(struct arena *arena, uint64_t sequence)
 {
 	return str_printf(arena, "1%020" PRIu64, sequence);

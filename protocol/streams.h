@@ -25,6 +25,8 @@ enum code streams_check_arn(struct str arn, struct err *err) WARN_UNUSED;
 struct str streams_shard_id(struct arena *arena, const struct table *table, uint64_t stamp);
 /* Its stamp; 0 where it is no shard's name. Whose it is does not count: names are to be compared by their stamps. */
 uint64_t streams_shard_stamp(struct str id);
+/* The lowest stamp of a shard whose name comes behind the text, which need not be a shard's name; INT64_MAX where there is none. */
+uint64_t streams_shard_after(struct arena *arena, const struct table *table, struct str text);
 
 /* 21 digits, the first of them a 1, so that texts and numbers have one order. */
 struct str streams_sequence(struct arena *arena, uint64_t sequence);

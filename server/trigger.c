@@ -261,6 +261,8 @@ static bool find_shard(struct trigger *trigger)
 		struct json_out body = body_of(trigger, last[0] ? "ExclusiveStartShardId" : NULL, last);
 		struct str text;
 
+		if (!wants_newest)
+			json_out_field_integer(&body, "Limit", 1);
 		json_out_close(&body, '}');
 		const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.DescribeStream", json_out_str(&body), &text);
 		const struct json *description = answer ? json_member(answer, "StreamDescription") : NULL;

@@ -281,7 +281,7 @@ static void check_stream(struct check *check)
 	struct stream_shard *shards;
 
 	arena_reset(check->arena);
-	if (stream_shard_list(check->txn, arena, check->table, 0, &shards, &check->shard_count, &err) != OK) {
+	if (stream_shard_list(check->txn, arena, check->table, 0, 0, &shards, &check->shard_count, &err) != OK) {
 		tell_unreadable(check, NULL, &err);
 	} else {
 		check->shards = shards;

@@ -1,5 +1,3 @@
-#include <assert.h>
-
 #include "protocol/tables/describe.h"
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
@@ -22,12 +20,25 @@ static enum code check(const struct describe_stream_input *input, struct err *er
 }
 
 /* AWS: shards start behind ExclusiveStartShardId in the order of their names, also where it is the name of none. */
-static bool is_asked_for(struct call *call, const struct describe_stream_input *input, const struct table *table, const struct stream_shard *shard)
+static enum code read_shards(struct call *call, const struct describe_stream_input *input, const struct table *table, const struct stream *stream,
+			     struct stream_shard_page *page, struct err *err)
 {
-	if (input->shard_filter)
-		return shard->parent && shard->parent == streams_shard_stamp(input->shard_filter->shard_id);
-	return !str_is_set(input->exclusive_start_shard_id) ||
-	       str_cmp(streams_shard_id(call->arena, table, shard->stamp), input->exclusive_start_shard_id) > 0;
+	uint64_t parent = input->shard_filter ? streams_shard_stamp(input->shard_filter->shard_id) : 0;
+
+	*page = (struct stream_shard_page){.limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX};
+	if (input->shard_filter) { /* a child is the next shard */
+		page->from = parent + 1;
+		page->limit = 1;
+	} else if (str_is_set(input->exclusive_start_shard_id)) {
+		page->from = streams_shard_after(call->arena, table, input->exclusive_start_shard_id);
+	}
+	enum code code = stream_read_shards(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, page, err);
+	if (code != OK || !input->shard_filter)
+		return code;
+	page->is_cut = false;
+	if (parent == 0 || (page->n > 0 && page->shards[0].parent != parent))
+		page->n = 0;
+	return OK;
 }
 
 static void write_shard(struct call *call, const struct table *table, const struct stream_shard *shard)
@@ -47,29 +58,15 @@ static void write_shard(struct call *call, const struct table *table, const stru
 	json_out_close(out, '}');
 }
 
-static void write_shards(struct call *call, const struct describe_stream_input *input, const struct table *table,
-			 const struct stream_shard *shards, size_t n)
+static void write_shards(struct call *call, const struct table *table, const struct stream_shard_page *page)
 {
-	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX, written = 0;
-	const struct stream_shard *last = NULL;
-	bool is_cut = false;
-
 	json_out_name(&call->out, STR("Shards"));
 	json_out_open(&call->out, '[');
-	for (size_t i = 0; i < n && !is_cut; i++) {
-		if (!is_asked_for(call, input, table, &shards[i]))
-			continue;
-		is_cut = written == limit;
-		if (is_cut)
-			break;
-		last = &shards[i];
-		write_shard(call, table, last);
-		written++;
-	}
+	for (size_t i = 0; i < page->n; i++)
+		write_shard(call, table, &page->shards[i]);
 	json_out_close(&call->out, ']');
-	assert(last || !is_cut);
-	if (is_cut)
-		json_out_field_string(&call->out, "LastEvaluatedShardId", streams_shard_id(call->arena, table, last->stamp));
+	if (page->is_cut)
+		json_out_field_string(&call->out, "LastEvaluatedShardId", streams_shard_id(call->arena, table, page->shards[page->n - 1].stamp));
 }
 
 static struct str status_of(const struct call *call, const struct table *table, const struct stream *stream)
@@ -85,16 +82,15 @@ static struct str status_of(const struct call *call, const struct table *table, 
 enum code op_describe_stream(struct call *call, const struct describe_stream_input *input, struct err *err)
 {
 	const struct stream *stream;
-	struct stream_shard *shards;
+	struct stream_shard_page page;
 	struct json_out *out = &call->out;
 	struct table *table;
-	size_t n;
 	enum code code = check(input, err);
 
 	if (code == OK)
 		code = streams_find(call, input->stream_arn, &table, &stream, err);
 	if (code == OK)
-		code = stream_read_shards(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, &shards, &n, err);
+		code = read_shards(call, input, table, stream, &page, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');
@@ -108,7 +104,7 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	json_out_time_ms(out, stream->created_ms);
 	json_out_field_string(out, "TableName", table->name);
 	describe_keys(out, &table->keys);
-	write_shards(call, input, table, shards, n);
+	write_shards(call, table, &page);
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 	return OK;

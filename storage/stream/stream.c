@@ -4,6 +4,7 @@
 
 #define TRIM_SLACK_MS (5 * 60 * 1000LL) /* writers trim now and then, not with every write */
 #define TRIM_PER_WRITE 256              /* records that one write deletes at most: more than it adds */
+#define TRIM_BYTES (4 * 1024 * 1024)    /* of records that one transaction deletes, but for the last */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -173,9 +174,9 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 struct old {
 	struct arena *arena;
 	int64_t before_ms;
-	size_t n, budget;
-	bool is_done, is_malformed;
-	uint64_t first_kept; /* sequence number of the first record that stays; 0: none does */
+	size_t n, budget, bytes;
+	bool is_cut, is_malformed;
+	uint64_t first_kept; /* sequence number of the first record that stays; UINT64_MAX: all of the range go */
 	struct str *keys;
 };
 
@@ -184,39 +185,57 @@ static bool collect_old(void *context, struct str key, struct str row)
 	struct old *old = context;
 	struct stream_record record;
 
-	if (old->n == old->budget) {
-		old->is_done = false;
-		return false;
-	}
 	old->is_malformed = !stream_record_decode(key, row, &record);
 	if (old->is_malformed)
 		return false;
-	if (record.created_ms >= old->before_ms) {
+	old->is_cut = old->n == old->budget || old->bytes >= TRIM_BYTES;
+	if (old->is_cut || record.created_ms >= old->before_ms) {
 		old->first_kept = record.sequence;
 		return false;
 	}
+	old->bytes += row.n;
 	old->keys[old->n++] = str_copy(old->arena, key);
 	return true;
 }
 
-/* Notes in the shards what was deleted, and deletes those that are over. The latest one stays: it knows the numbers that were used. */
-static enum code trim_shards(struct store_txn *txn, struct arena *arena, const struct table *table, const struct old *old, struct err *err)
+/* Deletes the oldest records of the range. */
+static enum code trim_records(struct store_txn *txn, const struct table *table, const struct store_range *range, struct old *old,
+			      struct err *err)
+{
+	enum code code = store_scan(txn, stream_keyspace(table), range, collect_old, old, err);
+
+	if (code == OK && old->is_malformed)
+		return err_set(err, MSG_ROW_MALFORMED);
+	for (size_t i = 0; i < old->n && code == OK; i++)
+		code = store_del(txn, stream_keyspace(table), old->keys[i], err);
+	return code;
+}
+
+/*
+ * Notes in the shards what was deleted, and deletes those that are over. `is_last` says that the last of them is the table's latest one,
+ * which stays: it knows the numbers that were used. Shards and records are in one order, so the first shard whose records all stay is the end.
+ */
+static enum code trim_shards(struct store_txn *txn, const struct table *table, struct stream_shard *shards, size_t n, bool is_last,
+			     const struct old *old, size_t *changes, struct err *err)
 {
 	uint64_t trimmed = old->n ? stream_shard_sequence(old->keys[old->n - 1]) + 1 : 0;
-	struct stream_shard *shards;
-	size_t n;
-	enum code code = stream_shard_list(txn, arena, table, 0, &shards, &n, err);
+	enum code code = OK;
 
+	*changes = 0;
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct stream_shard *shard = &shards[i];
-		bool has_records = !old->is_done || (old->first_kept > 0 && shard->end > old->first_kept);
 		uint64_t own = shard->end && trimmed > shard->end ? shard->end : trimmed;
+		bool is_over = shard->closed_ms > 0 && shard->closed_ms < old->before_ms && shard->end <= old->first_kept;
 
-		if (shard->closed_ms > 0 && shard->closed_ms < old->before_ms && !has_records && i + 1 < n) {
-			code = stream_shard_del(txn, arena, table, shard->stamp, err);
+		if (is_over && !(is_last && i + 1 == n)) {
+			code = stream_shard_del(txn, old->arena, table, shard->stamp, err);
+			++*changes;
 		} else if (own > shard->start && own > shard->trimmed) {
 			shard->trimmed = own;
-			code = stream_shard_put(txn, arena, table, shard, err);
+			code = stream_shard_put(txn, old->arena, table, shard, err);
+			++*changes;
+		} else if (shard->start >= trimmed) {
+			break;
 		}
 	}
 	return code;
@@ -226,17 +245,23 @@ enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct t
 		      struct err *err)
 {
 	struct old old = {
-		.arena = arena, .before_ms = now_ms - STREAM_RETENTION_MS, .budget = budget, .is_done = true,
+		.arena = arena, .before_ms = now_ms - STREAM_RETENTION_MS, .budget = budget, .first_kept = UINT64_MAX,
 		.keys = ARENA_ARRAY(arena, struct str, budget),
 	};
-	struct store_range range = stream_shard_range(arena, 0, 0);
-	enum code code = store_scan(txn, stream_keyspace(table), &range, collect_old, &old, err);
+	struct stream_shard *shards;
+	size_t n, changes;
+	enum code code = stream_shard_list(txn, arena, table, 0, budget + 1, &shards, &n, err);
 
-	if (code == OK && old.is_malformed)
-		return err_set(err, MSG_ROW_MALFORMED);
-	for (size_t i = 0; i < old.n && code == OK; i++)
-		code = store_del(txn, stream_keyspace(table), old.keys[i], err);
-	*is_done = old.is_done;
+	if (code != OK)
+		return code;
+	/* records of later shards are left for the next call, which then finds those shards */
+	bool is_page = n > budget;
+	n -= is_page;
+	struct store_range range = stream_shard_range(arena, 0, is_page ? shards[n - 1].end : 0);
+	code = trim_records(txn, table, &range, &old, err);
+	if (code == OK)
+		code = trim_shards(txn, table, shards, n, !is_page, &old, &changes, err);
 	table->stream_state->is_loaded = false;
-	return code == OK ? trim_shards(txn, arena, table, &old, err) : code;
+	*is_done = code == OK && !old.is_cut && !(is_page && changes > 0);
+	return code;
 }

@@ -49,8 +49,8 @@ enum code stream_change_table(struct store_txn *txn, struct arena *arena, const 
 enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 /*
- * Deletes up to `budget` records that are older than the retention, or of no shard any more, and shards that were closed longer ago.
- * *is_done tells that none is left. The transaction must be ended by the caller.
+ * Deletes records that are older than the retention, or of no shard any more, and shards that were closed longer ago: up to `budget` of
+ * each, in time linear in what it deletes. *is_done says that none is left. The caller ends the transaction.
  */
 enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,
 		      struct err *err) WARN_UNUSED;

@@ -13,22 +13,69 @@ static bool is_readable(const struct stream_shard *shard, const struct stream *s
 	return shard->stamp && shard->stream == stream->number && (shard->closed_ms == 0 || shard->closed_ms >= horizon_ms(now_ms));
 }
 
+/* Moves *from on to the stream's first shard from there on, by halving: the numbers of streams rise with stamps. */
+static enum code find_stream(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream *stream, uint64_t *from,
+			     struct err *err)
+{
+	struct stream_shard *shard, last;
+	size_t n;
+	enum code code = stream_shard_list(txn, arena, table, *from, 1, &shard, &n, err);
+
+	if (code != OK || n == 0 || shard->stream >= stream->number)
+		return code;
+	code = stream_shard_last(txn, table, &last, err);
+	/* shards below *from are of older streams, those from high on are not */
+	*from = shard->stamp + 1;
+	for (uint64_t high = last.stamp + 1; code == OK && *from < high;) {
+		uint64_t middle = *from + (high - *from) / 2;
+
+		code = stream_shard_list(txn, arena, table, middle, 1, &shard, &n, err);
+		if (code == OK && n > 0 && shard->stream < stream->number)
+			*from = shard->stamp + 1;
+		else
+			high = middle;
+	}
+	return code;
+}
+
+static enum code read_shards(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+			     struct stream_shard_page *page, struct err *err)
+{
+	uint64_t from = page->from;
+	enum code code = find_stream(txn, arena, table, stream, &from, err);
+
+	page->shards = ARENA_ARRAY(arena, struct stream_shard, page->limit + 1);
+	page->n = 0;
+	for (bool is_more = true; is_more && code == OK;) {
+		struct stream_shard *shards;
+		size_t n;
+
+		code = stream_shard_list(txn, arena, table, from, page->limit + 1, &shards, &n, err);
+		if (code != OK)
+			return code;
+		is_more = n > page->limit && shards[n - 1].stream == stream->number;
+		for (size_t i = 0; i < n && page->n <= page->limit; i++) {
+			if (is_readable(&shards[i], stream, now_ms))
+				page->shards[page->n++] = shards[i];
+			from = shards[i].stamp + 1;
+		}
+		is_more = is_more && page->n <= page->limit;
+	}
+	page->is_cut = page->n > page->limit;
+	page->n -= page->is_cut;
+	return code;
+}
+
 enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
-			     struct stream_shard **shards, size_t *n, struct err *err)
+			     struct stream_shard_page *page, struct err *err)
 {
 	struct store_txn *txn;
-	size_t all, kept = 0;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = stream_shard_list(txn, arena, table, 0, shards, &all, err);
+	code = read_shards(txn, arena, table, stream, now_ms, page, err);
 	store_abort(txn);
-	for (size_t i = 0; i < all && code == OK; i++) {
-		if (is_readable(&(*shards)[i], stream, now_ms))
-			(*shards)[kept++] = (*shards)[i];
-	}
-	*n = kept;
 	return code;
 }
 

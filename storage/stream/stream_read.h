@@ -13,9 +13,17 @@
 
 #define STREAM_PAGE_SIZE_MAX (1024 * 1024) /* bytes by SizeBytes. AWS: API Reference, GetRecords */
 
-/* The shards of a stream that can be read, oldest first, in the arena. */
+struct stream_shard_page {
+	uint64_t from;               /* in: the stamp of the first shard that counts */
+	size_t limit;                /* in: how many at most */
+	struct stream_shard *shards; /* out, in the arena */
+	size_t n;
+	bool is_cut;                 /* out: more shards follow */
+};
+
+/* The shards of a stream that can be read, oldest first, in time linear in the page. */
 enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
-			     struct stream_shard **shards, size_t *n, struct err *err) WARN_UNUSED;
+			     struct stream_shard_page *page, struct err *err) WARN_UNUSED;
 
 enum stream_start {
 	STREAM_START_TRIM_HORIZON,    /* the oldest record there is */

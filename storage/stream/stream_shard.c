@@ -101,9 +101,9 @@ static bool add(void *context, struct str key, struct str row)
 	return !list->is_malformed && list->n != list->limit;
 }
 
-static enum code scan(struct store_txn *txn, const struct table *table, bool is_reverse, struct list *list, struct err *err)
+static enum code scan(struct store_txn *txn, const struct table *table, uint64_t from, bool is_reverse, struct list *list, struct err *err)
 {
-	struct store_range range = {key_of(list->arena, KIND_SHARD, 0), key_of(list->arena, KIND_RECORD, 0), is_reverse};
+	struct store_range range = {key_of(list->arena, KIND_SHARD, from), key_of(list->arena, KIND_RECORD, 0), is_reverse};
 	enum code code = store_scan(txn, stream_keyspace(table), &range, add, list, err);
 
 	return code == OK && list->is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
@@ -112,17 +112,17 @@ static enum code scan(struct store_txn *txn, const struct table *table, bool is_
 enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err)
 {
 	struct list list = {.arena = err->arena, .limit = 1};
-	enum code code = scan(txn, table, true, &list, err);
+	enum code code = scan(txn, table, 0, true, &list, err);
 
 	*shard = list.n ? list.shards[0] : (struct stream_shard){0};
 	return code;
 }
 
-enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, size_t limit, struct stream_shard **shards,
-			    size_t *n, struct err *err)
+enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, size_t limit,
+			    struct stream_shard **shards, size_t *n, struct err *err)
 {
 	struct list list = {.arena = arena, .limit = limit};
-	enum code code = scan(txn, table, false, &list, err);
+	enum code code = scan(txn, table, from, false, &list, err);
 
 	*shards = list.shards;
 	*n = list.n;

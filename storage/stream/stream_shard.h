@@ -25,9 +25,9 @@ enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const str
 /* The latest shard of the table; stamp 0 where there is none. */
 enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err) WARN_UNUSED;
 
-/* The shards of the table, oldest first, in the arena; up to `limit` of them (0: all). */
-enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, size_t limit, struct stream_shard **shards,
-			    size_t *n, struct err *err) WARN_UNUSED;
+/* The shards of the table from stamp `from` on, oldest first, in the arena; up to `limit` of them (0: all). */
+enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, size_t limit,
+			    struct stream_shard **shards, size_t *n, struct err *err) WARN_UNUSED;
 
 enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
 			   struct err *err) WARN_UNUSED;

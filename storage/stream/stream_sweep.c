@@ -4,7 +4,7 @@
 #include "storage/stream/stream_record.h"
 #include "storage/stream/stream_shard.h"
 
-#define TRIM_PER_TRANSACTION 1000 /* so that writers do not wait long */
+#define TRIM_PER_TRANSACTION 500 /* records, and as many shards: so that writers do not wait long */
 
 static bool is_old(void *context, struct str key, struct str row)
 {
@@ -31,7 +31,7 @@ static enum code is_due(struct store *store, struct arena *arena, const struct t
 		return code;
 	code = store_scan(txn, stream_keyspace(table), &range, is_old, &oldest, err);
 	if (code == OK)
-		code = stream_shard_list(txn, arena, table, 2, &shards, &n, err);
+		code = stream_shard_list(txn, arena, table, 0, 2, &shards, &n, err);
 	store_abort(txn);
 	*due = code == OK && (oldest == 0 || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms));
 	return code;

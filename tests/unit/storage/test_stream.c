@@ -87,11 +87,13 @@ static void see(void *context, const struct stream_record *record, const struct 
 
 static struct stream_shard shard_at(struct data *d, size_t i, int64_t now_ms, size_t *n)
 {
-	struct stream_shard *shards;
+	struct stream_shard_page page = {.limit = 1000};
 	const struct stream *stream = &d->table->streams[d->table->stream_count - 1];
 
-	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, stream, now_ms, &shards, n, &d->err), OK);
-	return i < *n ? shards[i] : (struct stream_shard){0};
+	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, stream, now_ms, &page, &d->err), OK);
+	CHECK(!page.is_cut);
+	*n = page.n;
+	return i < page.n ? page.shards[i] : (struct stream_shard){0};
 }
 
 static struct stream_cursor cursor_of(struct data *d, size_t shard, int64_t now_ms)
@@ -469,6 +471,107 @@ TEST(a_sweep_with_nothing_to_do_writes_nothing)
 	data_free(&d);
 }
 
+/* The same with an arena of its own, so that many of them need little memory. */
+static void rotate_or_put(struct data *d, bool has_record, int i)
+{
+	struct arena *arena = d->arena;
+
+	d->arena = arena_new(0);
+	d->err = err_in(d->arena);
+	CHECK_INT(has_record ? put(d, i, "N1", 5000) : stream_rotate(d->store, d->table, 5000, &d->err), OK);
+	arena_free(d->arena);
+	d->arena = arena;
+	d->err = err_in(arena);
+}
+
+/* Rows that a scan shows, and the most rows that one transaction deletes. */
+TEST(trimming_many_shards_is_linear)
+{
+	const struct {
+		uint64_t per_shard; /* records; 0: none at all */
+		int n;              /* records, or shards */
+	} cases[] = {{0, 4000}, {1, 4000}, {3, 4000}, {1000, 4000}};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct catalog_options options = {.rotation = {.records = cases[c].per_shard}};
+		struct data d = data_streamed(STREAM_KEYS_ONLY, &options);
+
+		for (int i = 0; i < cases[c].n; i++)
+			rotate_or_put(&d, cases[c].per_shard > 0, i);
+		uint64_t before = rows(&d);
+		trace_store_reset(d.store);
+		CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000 + STREAM_RETENTION_MS), &d.err), OK);
+		CHECK_INT(rows(&d), 1);
+		CHECK_INT(trace_store_count(d.store, TRACE_DEL), before - 1);
+		CHECK(trace_store_count(d.store, TRACE_ROW) <= before + before / 2);
+		CHECK(trace_store_count(d.store, TRACE_PUT) <= 10 + before / 100);
+		CHECK(trace_store_count(d.store, TRACE_DEL) <= 1000 * trace_store_count(d.store, TRACE_COMMIT));
+		data_free(&d);
+	}
+}
+
+TEST(writers_trim_many_shards_in_time_linear_in_what_they_delete)
+{
+	struct catalog_options options = {.rotation = {.records = 1}};
+	struct data d = data_streamed(STREAM_KEYS_ONLY, &options);
+
+	for (int i = 0; i < 4000; i++)
+		rotate_or_put(&d, true, i);
+	uint64_t before = rows(&d);
+	trace_store_reset(d.store);
+	CHECK_INT(put(&d, 1, "N2", 5000 + STREAM_RETENTION_MS + HOUR_MS), OK);
+	uint64_t deleted = before + 3 - rows(&d);
+	CHECK(deleted >= 256);
+	CHECK(trace_store_count(d.store, TRACE_ROW) <= 2 * deleted);
+	data_free(&d);
+}
+
+TEST(a_page_of_shards_costs_what_it_returns)
+{
+	struct catalog_options options = {.rotation = {.records = 1}};
+	struct data d = data_streamed(STREAM_KEYS_ONLY, &options);
+	const struct stream *stream = &d.table->streams[0];
+	size_t seen = 0;
+	uint64_t last = 0;
+
+	for (int i = 0; i < 3000; i++)
+		rotate_or_put(&d, true, i);
+	for (bool is_more = true; is_more; seen += 100) {
+		struct stream_shard_page page = {.from = last + 1, .limit = 100};
+
+		trace_store_reset(d.store);
+		CHECK_INT(stream_read_shards(d.store, d.arena, d.table, stream, 6000, &page, &d.err), OK);
+		CHECK(trace_store_count(d.store, TRACE_ROW) <= 102);
+		CHECK_INT(page.n, 100);
+		for (size_t i = 0; i < page.n; i++) {
+			CHECK(page.shards[i].stamp > last);
+			last = page.shards[i].stamp;
+		}
+		is_more = page.is_cut;
+	}
+	CHECK_INT(seen, 3000);
+
+	/* a second stream's shards are found without a walk over the first one's */
+	struct table *off = table_clone(d.table);
+	off->stream_view = STREAM_OFF;
+	off->streams[0].disabled_ms = 6000;
+	update(&d, off);
+	struct table *on = table_clone(d.table);
+	add_stream(on, STREAM_KEYS_ONLY, "second", 7000);
+	update(&d, on);
+	struct stream_shard_page page = {.limit = 100};
+	trace_store_reset(d.store);
+	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams[1], 7000, &page, &d.err), OK);
+	CHECK_INT(page.n, 1);
+	CHECK(!page.is_cut);
+	CHECK(trace_store_count(d.store, TRACE_ROW) < 20);
+	page = (struct stream_shard_page){.from = last, .limit = 100};
+	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams[0], 7000, &page, &d.err), OK);
+	CHECK_INT(page.n, 1);
+	CHECK(!page.is_cut);
+	data_free(&d);
+}
+
 /* An hour at a time: what a day holds stays, and so does the store's size. */
 TEST(a_year_of_writes_does_not_grow)
 {
@@ -646,6 +749,8 @@ TEST_MAIN(TEST_CASE(a_change_is_an_insert_a_modify_or_a_remove), TEST_CASE(a_vie
 	  TEST_CASE(a_rotation_in_a_transaction_that_fails_did_not_happen), TEST_CASE(shards_rotate_by_age_and_on_demand),
 	  TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits), TEST_CASE(records_are_trimmed_after_a_day),
 	  TEST_CASE(a_sweep_with_nothing_to_do_writes_nothing), TEST_CASE(a_year_of_writes_does_not_grow),
+	  TEST_CASE(trimming_many_shards_is_linear), TEST_CASE(writers_trim_many_shards_in_time_linear_in_what_they_delete),
+	  TEST_CASE(a_page_of_shards_costs_what_it_returns),
 	  TEST_CASE(a_disabled_stream_is_readable_for_a_day), TEST_CASE(a_deleted_tables_stream_is_kept_for_a_day),
 	  TEST_CASE(the_stream_of_a_table_being_deleted_is_closed),
 	  TEST_CASE(a_failing_store_leaves_item_and_record_alike), TEST_CASE(malformed_records_are_refused))
