@@ -94,3 +94,18 @@ bool str_contains(struct str s, struct str needle)
 {
 	return needle.n == 0 || (s.n >= needle.n && memmem(s.p, s.n, needle.p, needle.n) != NULL);
 }
+
+uint64_t str_hash(struct str bytes, uint64_t seed)
+{
+	uint64_t hash = seed ^ (bytes.n * 0x9e3779b97f4a7c15u);
+
+	for (size_t i = 0; i < bytes.n; i += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, bytes.p + i, bytes.n - i < 8 ? bytes.n - i : 8);
+		hash = (hash ^ word) * 0xd6e8feb86659fd93u;
+		hash ^= hash >> 32;
+	}
+	hash *= 0xd6e8feb86659fd93u;
+	return hash ^ hash >> 32;
+}

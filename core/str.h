@@ -56,6 +56,9 @@ int str_cmp(struct str a, struct str b);
 /* The same for qsort and bsearch over struct str. */
 int str_order(const void *a, const void *b);
 
+/* 64 bits of a hash of the bytes, well mixed; not cryptographic. */
+uint64_t str_hash(struct str bytes, uint64_t seed);
+
 /* The big-endian number in the first `n` bytes at `p`, 8 at most: what buf_add_be32 and buf_add_be64 wrote. */
 static inline uint64_t str_be(const char *p, size_t n)
 {

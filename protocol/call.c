@@ -2,7 +2,6 @@
 
 #include "protocol/tables/arn.h"
 #include "protocol/wire/messages.h"
-#include "protocol/rules.h"
 #include "storage/monotonic.h"
 
 #define NAME_MIN 3
@@ -167,8 +166,8 @@ struct write_token call_token(struct call *call, struct str client_token, struct
 
 	if (!str_is_set(client_token))
 		return (struct write_token){.token = STR_ABSENT};
-	buf_add_be64(&fingerprint, rules_hash(sameness, 1));
-	buf_add_be64(&fingerprint, rules_hash(sameness, 2));
+	buf_add_be64(&fingerprint, str_hash(sameness, 1));
+	buf_add_be64(&fingerprint, str_hash(sameness, 2));
 	return (struct write_token){
 		.token = str_printf(call->arena, STR_FMT STR_FMT, STR_ARG(space), STR_ARG(client_token)), .space_size = space.n,
 		.fingerprint = buf_str(&fingerprint), .expires_ms = call->now_ms + TOKEN_LIFE_MS,

@@ -12,8 +12,8 @@
 
 #include "core/err.h"
 #include "protocol/wire/json_out.h"
-#include "protocol/op.h"
-#include "protocol/wire/shapes.h"
+#include "protocol/service.h"
+#include "protocol/wire/shape_bind.h"
 #include "storage/catalog/catalog.h"
 #include "storage/write/write.h"
 

@@ -98,7 +98,6 @@
 			"not less than TotalSegments: %lld"
 
 /* batches and transactions */
-#define TEXT_BATCH_EMPTY_WRITE "The requestItems parameter is required for BatchWriteItem"
 #define MSG_BATCH_KEYS_MANY                                                                                               \
 	ERR_VALIDATION, "1 validation error detected: Value at 'RequestItems." STR_FMT ".member.Keys' failed to satisfy " \
 			"constraint: Member must have length less than or equal to 100"

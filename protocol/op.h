@@ -16,33 +16,8 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "core/str.h"
-#include "protocol/note_gate.h"
-#include "storage/catalog/catalog.h"
+#include "protocol/service.h"
 #include "storage/cost.h"
-
-/* What the server lends to every request. */
-struct service {
-	struct catalog *catalog;
-	/* The namespace's Unix time in milliseconds: the injected clock. */
-	int64_t (*now_ms)(void *context, struct ns ns);
-	void *clock_context;
-	/* One line for the log at level "info" (a table missing here that exists in another namespace, ...); may be NULL. */
-	void (*note)(void *context, struct str line);
-	void *note_context;
-	struct note_gate notes;
-	/* Tells the upkeep that there is work in the background now; may be NULL. */
-	void (*wake)(void *context);
-	void *wake_context;
-	/* The CPU time of this thread in nanoseconds, and how much of it a request may take; NULL: any. */
-	uint64_t (*cpu_ns)(void);
-	uint64_t cpu_limit_ns;
-	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
-	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
-};
-
-/* The cache of PartiQL statements, for a service; freed after its last call. */
-struct partiql_cache *partiql_cache_new(void);
-void partiql_cache_free(struct partiql_cache *cache);
 
 struct op;
 

@@ -156,13 +156,13 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 		return code;
 	if (has_items)
 		json_out_close(&call->out, ']');
-	json_out_field_integer(&call->out, "Count", (int64_t)page->count);
-	json_out_field_integer(&call->out, "ScannedCount", (int64_t)page->scanned);
-	if (value_is_set(&page->last_key) && !read_is_single(page)) { /* what follows would be refused */
+	json_out_field_integer(&call->out, "Count", (int64_t)page->found.count);
+	json_out_field_integer(&call->out, "ScannedCount", (int64_t)page->found.scanned);
+	if (value_is_set(&page->found.last_key) && !read_is_single(page)) { /* what follows would be refused */
 		json_out_name(&call->out, STR("LastEvaluatedKey"));
-		json_out_item(&call->out, &page->last_key);
+		json_out_item(&call->out, &page->found.last_key);
 	}
-	respond_capacity(call, wanted, CAPACITY_READ, &page->cost);
+	respond_capacity(call, wanted, CAPACITY_READ, &page->found.cost);
 	json_out_close(&call->out, '}');
 	return OK;
 }

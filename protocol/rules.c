@@ -1,5 +1,7 @@
 #include "protocol/rules.h"
 
+#include "core/buf.h"
+#include "core/seen.h"
 #include "core/value.h"
 #include "protocol/item_messages.h"
 #include "protocol/vector_messages.h"
@@ -160,11 +162,11 @@ static bool add_missing(void *context, const struct path *path)
 /* As a list for a message, where a name stands once. */
 static struct str missing_list(const struct missing *missing)
 {
-	struct rules_seen seen = rules_seen_new(missing->arena, missing->n);
+	struct seen seen = seen_new(missing->arena, missing->n);
 	struct buf list = buf_in(missing->arena);
 
 	for (size_t i = 0; i < missing->n; i++) {
-		if (!rules_seen_add(&seen, missing->names[i]))
+		if (!seen_add(&seen, missing->names[i]))
 			continue;
 		if (i > 0)
 			buf_add_lit(&list, ", ");
@@ -237,41 +239,6 @@ enum code rules_select_index(struct arena *arena, const struct index *index, enu
 	if (select == READ_ALL_ATTRIBUTES && index && !index->is_local && index->projection != PROJECT_ALL)
 		return err_set(err, MSG_SELECT_ALL_ON_INDEX, STR_ARG(index->name));
 	return OK;
-}
-
-struct rules_seen rules_seen_new(struct arena *arena, size_t capacity)
-{
-	size_t size = 4;
-
-	while (size < capacity * 2)
-		size *= 2;
-	return (struct rules_seen){ARENA_ARRAY(arena, struct str, size), size - 1};
-}
-
-uint64_t rules_hash(struct str bytes, uint64_t seed)
-{
-	uint64_t hash = seed ^ (bytes.n * 0x9e3779b97f4a7c15u);
-
-	for (size_t i = 0; i < bytes.n; i += 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, bytes.p + i, bytes.n - i < 8 ? bytes.n - i : 8);
-		hash = (hash ^ word) * 0xd6e8feb86659fd93u;
-		hash ^= hash >> 32;
-	}
-	hash *= 0xd6e8feb86659fd93u;
-	return hash ^ hash >> 32;
-}
-
-bool rules_seen_add(struct rules_seen *seen, struct str bytes)
-{
-	size_t slot = (size_t)rules_hash(bytes, 0) & seen->mask;
-
-	for (; str_is_set(seen->slots[slot]); slot = (slot + 1) & seen->mask)
-		if (str_eq(seen->slots[slot], bytes))
-			return false;
-	seen->slots[slot] = bytes;
-	return true;
 }
 
 struct str rules_item_name(struct arena *arena, const struct table *table, struct str row_key)

@@ -52,18 +52,7 @@ enum code rules_select(int select, bool has_index, const struct projection *proj
 enum code rules_select_index(struct arena *arena, const struct index *index, enum read_select select, const struct projection *projection,
 			     struct err *err) WARN_UNUSED;
 
-/* A set of byte strings that finds the second of two equal ones: keys of batches and transactions. */
-struct rules_seen {
-	struct str *slots;
-	size_t mask;
-};
-
-struct rules_seen rules_seen_new(struct arena *arena, size_t capacity);
-/* False when it was there already. At most `capacity` may be added. */
-bool rules_seen_add(struct rules_seen *seen, struct str bytes);
 /* Bytes that name an item among those of all tables. */
 struct str rules_item_name(struct arena *arena, const struct table *table, struct str row_key);
-/* 64 bits of a hash of the bytes, well mixed; not cryptographic. */
-uint64_t rules_hash(struct str bytes, uint64_t seed);
 
 #endif

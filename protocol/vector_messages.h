@@ -47,11 +47,6 @@
 #define MSG_VECTOR_SCAN ERR_VALIDATION, "Scan operation not supported on this index type"
 
 /* SearchVectors: it is another service behind one name, whose messages do not show the value met */
-#define MSG_SEARCH_FIELD ERR_VALIDATION, "missing field `%s` at line %zu column %zu"
-#define MSG_SEARCH_READ_TYPE ERR_SERIALIZATION, "invalid type: " STR_FMT ", expected %s at line %zu column %zu"
-#define MSG_SEARCH_READ_UNIT ERR_SERIALIZATION, "invalid type: unit variant, expected newtype variant at line %zu column %zu"
-#define MSG_SEARCH_READ_VARIANT ERR_VALIDATION, "unknown variant `" STR_FMT "`, expected one of " STR_FMT " at line %zu column %zu"
-#define MSG_SEARCH_READ_VALUE ERR_VALIDATION, "invalid value: " STR_FMT ", expected %s at line %zu column %zu"
 #define SEARCH_VALUE "Value '" STR_FMT "' at '%s' failed to satisfy constraint: Member must "
 #define MSG_SEARCH_NAME_SHORT ERR_VALIDATION, SEARCH_VALUE "have length greater than or equal to 3"
 #define MSG_SEARCH_NAME_LONG ERR_VALIDATION, SEARCH_VALUE "have length less than or equal to 255"

@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "server/config.h"
 #include "server/log.h"
 #include "server/version.h"
 
@@ -112,15 +111,15 @@ void dropin_help(void)
 }
 
 /* Word for word, since test libraries wait for it; the version is our own. */
-void dropin_banner(FILE *out, const struct config *config, unsigned port)
+void dropin_banner(FILE *out, const struct dropin_banner *banner)
 {
 	static const char *const words[] = {"false", "true"};
 
 	fprintf(out, "Initializing DynamoDB Local with the following configuration:\n");
-	fprintf(out, "Port:\t%u\nInMemory:\t%s\nVersion:\t%s\nDbPath:\t%s\n", port, words[config->in_memory], DYNALITH_VERSION,
-		config->in_memory ? "null" : config->db_path);
-	fprintf(out, "SharedDb:\t%s\nshouldDelayTransientStatuses:\t%s\nCorsParams:\t%s\n\n", words[config->shared_db],
-		words[config->delay_transient_statuses], strcmp(config->cors, "*") == 0 ? "null" : config->cors);
+	fprintf(out, "Port:\t%u\nInMemory:\t%s\nVersion:\t%s\nDbPath:\t%s\n", banner->port, words[!banner->db_path], DYNALITH_VERSION,
+		banner->db_path ? banner->db_path : "null");
+	fprintf(out, "SharedDb:\t%s\nshouldDelayTransientStatuses:\t%s\nCorsParams:\t%s\n\n", words[banner->shared_db],
+		words[banner->delay_transient_statuses], strcmp(banner->cors, "*") == 0 ? "null" : banner->cors);
 	fflush(out);
 }
 
@@ -130,11 +129,11 @@ static bool is_its_data(const char *name)
 	return strcmp(name, "shared-local-instance.db") == 0 || fnmatch("*_[a-z]*-*[0-9].db", name, 0) == 0;
 }
 
-void dropin_warn_of_its_data(struct arena *arena, const struct config *config)
+void dropin_warn_of_its_data(struct arena *arena, const char *db_path)
 {
-	const char *slash = config->in_memory ? NULL : strrchr(config->db_path, '/');
-	const char *folder = slash ? str_copy(arena, (struct str){config->db_path, (size_t)(slash - config->db_path) + 1}).p : ".";
-	DIR *directory = config->in_memory ? NULL : opendir(folder);
+	const char *slash = strrchr(db_path, '/');
+	const char *folder = slash ? str_copy(arena, (struct str){db_path, (size_t)(slash - db_path) + 1}).p : ".";
+	DIR *directory = opendir(folder);
 
 	for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
 		if (is_its_data(entry->d_name))

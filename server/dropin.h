@@ -20,8 +20,6 @@ struct dropin {
 	const char *help;
 };
 
-struct config;
-
 /* The row of the flag, or NULL. */
 const struct dropin *dropin_find(struct str flag);
 
@@ -42,9 +40,18 @@ bool dropin_inform(const char *flag);
 void dropin_help(void);
 
 /* A warning for each data file of DynamoDB Local's that lies beside ours, since nobody would expect its tables to be gone. */
-void dropin_warn_of_its_data(struct arena *arena, const struct config *config);
+void dropin_warn_of_its_data(struct arena *arena, const char *db_path);
 
-/* What is printed when the server listens. */
-void dropin_banner(FILE *out, const struct config *config, unsigned port);
+/* What the banner shows of the options. */
+struct dropin_banner {
+	unsigned port;
+	const char *db_path; /* NULL: in memory */
+	bool shared_db;
+	bool delay_transient_statuses;
+	const char *cors;
+};
+
+/* The lines that DynamoDB Local prints once it listens. */
+void dropin_banner(FILE *out, const struct dropin_banner *banner);
 
 #endif

@@ -150,8 +150,12 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 		fprintf(stderr, "dynalith: cannot listen on %s:%ld: %s\n", config->host, config->port, problem);
 		return EXIT_FAILURE;
 	}
-	if (config->is_dropin)
-		dropin_banner(stdout, config, http_port(http));
+	if (config->is_dropin) {
+		dropin_banner(stdout, &(struct dropin_banner){
+			.port = http_port(http), .db_path = config->in_memory ? NULL : config->db_path, .shared_db = config->shared_db,
+			.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
+		});
+	}
 	say_ready(parts, http_port(http));
 	sigwait(parts->signals, &received);
 	log_line(LOG_INFO, "ends on signal %d", received);
@@ -306,8 +310,8 @@ int main(int argc, char **argv)
 		}
 		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);
 		config_warn_of_environment(environ);
-		if (config.is_dropin)
-			dropin_warn_of_its_data(arena, &config);
+		if (config.is_dropin && !config.in_memory)
+			dropin_warn_of_its_data(arena, config.db_path);
 		status = run(arena, &config, &signals);
 		break;
 	}

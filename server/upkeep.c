@@ -10,10 +10,10 @@
 
 #include "server/crash.h"
 #include "server/log.h"
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "storage/monotonic.h"
-#include "storage/stream/stream_sweep.h"
-#include "storage/ttl.h"
+#include "storage/upkeep/stream_sweep.h"
+#include "storage/upkeep/ttl.h"
 
 #define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */
 #define INDEX_RETRY_MS 1000

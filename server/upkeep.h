@@ -1,5 +1,5 @@
 /*
- * upkeep - what no request waits for, by a thread of its own: filling new indexes and emptying dropped ones (storage/backfill.h) as
+ * upkeep - what no request waits for, by a thread of its own: filling new indexes and emptying dropped ones (storage/upkeep/backfill.h) as
  * soon as there are any, from time to time deleting expired items and trimming streams, and twice a
  * second looking whether the data file is still in its place.
  */

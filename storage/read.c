@@ -91,7 +91,7 @@ static enum code fetch_base(struct visit *visit, struct str *image)
 		code = store_get(visit->txn, table_items(page->table), row_key, visit->arena, image, visit->err);
 	if (code == OK && !str_is_set(*image))
 		return err_set(visit->err, MSG_ROW_MALFORMED);
-	page->cost.base.read += capacity_read(image_item_size(*image), visit->mode);
+	page->found.cost.base.read += capacity_read(image_item_size(*image), visit->mode);
 	return code;
 }
 
@@ -103,7 +103,7 @@ static void deliver(struct visit *visit, const struct row *row)
 	if (page->filter && !expr_eval(page->filter, &subject))
 		return;
 	subject.image = row->image;
-	page->count++;
+	page->found.count++;
 	if (page->select == READ_COUNT)
 		return;
 	if (page->projection && !page->wants_image) {
@@ -123,9 +123,9 @@ static bool visit_row(void *context, struct str key, struct str bytes)
 	bool is_counted_only = page->select == READ_COUNT && !page->filter;
 
 	(void)key;
-	page->scanned++;
+	page->found.scanned++;
 	visit->bytes += image_item_size(bytes);
-	bool is_last = (page->limit && page->scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
+	bool is_last = (page->limit && page->found.scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
 	struct str own = is_counted_only && !is_last ? STR_ABSENT : str_copy(visit->arena, bytes), base = own;
 	if (visit->needs_base || visit->filters_base)
 		visit->code = fetch_base(visit, &base);
@@ -136,7 +136,7 @@ static bool visit_row(void *context, struct str key, struct str bytes)
 	visit->rows = arena_room(visit->arena, visit->rows, visit->n, sizeof(*visit->rows));
 	visit->rows[visit->n++] = (struct row){visit->needs_base ? base : own, visit->filters_base ? base : own};
 	if (is_last)
-		page->last_key = item_key_attributes(visit->arena, page->table, page->index, own);
+		page->found.last_key = item_key_attributes(visit->arena, page->table, page->index, own);
 	return !is_last;
 }
 
@@ -193,9 +193,9 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	};
 	enum code code;
 
-	page->count = page->scanned = 0;
-	page->last_key = VALUE_NONE;
-	page->cost = (struct cost){.table = page->table};
+	page->found.count = page->found.scanned = 0;
+	page->found.last_key = VALUE_NONE;
+	page->found.cost = (struct cost){.table = page->table};
 	code = store_begin(catalog_store(catalog), STORE_READ, &visit.txn, err);
 	if (code != OK)
 		return code;
@@ -218,14 +218,14 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	if (code != OK)
 		return code;
 	double units = capacity_read(visit.bytes, visit.mode);
-	page->bytes = visit.bytes;
+	page->found.bytes = visit.bytes;
 	if (page->index) {
 		size_t i = (size_t)(page->index - page->table->indexes);
 
-		page->cost.index[i].read = units;
-		page->cost.index_is_touched[i] = true;
+		page->found.cost.index[i].read = units;
+		page->found.cost.index_is_touched[i] = true;
 	} else {
-		page->cost.base.read = units;
+		page->found.cost.base.read = units;
 	}
 	return OK;
 }

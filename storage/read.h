@@ -37,6 +37,13 @@ enum read_select { READ_ALL_ATTRIBUTES, READ_PROJECTED_ATTRIBUTES, READ_SPECIFIC
 /* Given each item of the page that passed the filter: its image, or where there is a projection the projected item. Valid during the call. */
 typedef void read_sink(void *context, struct str image, const struct value *projected);
 
+struct read_found {
+	uint64_t count, scanned;
+	size_t bytes;                         /* of the rows examined */
+	struct value last_key;                /* LastEvaluatedKey, or TYPE_NONE */
+	struct cost cost;
+};
+
 struct read_page {
 	/* what to find */
 	struct table *table;
@@ -56,11 +63,7 @@ struct read_page {
 	read_sink *sink;
 	void *context;
 
-	/* what was found */
-	uint64_t count, scanned;
-	size_t bytes;                         /* of the rows examined */
-	struct value last_key;                /* LastEvaluatedKey, or TYPE_NONE */
-	struct cost cost;
+	struct read_found found;              /* out */
 };
 
 enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err) WARN_UNUSED;

@@ -1,5 +1,6 @@
 /* BatchExecuteStatement. AWS: API Reference, BatchExecuteStatement. */
 #include "protocol/handler.h"
+#include "core/seen.h"
 #include "protocol/item_messages.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/partiql.h"
@@ -55,7 +56,7 @@ static enum code plan(struct call *call, struct slot *slot)
 
 static enum code prepare(struct call *call, struct slot *slots, size_t n, struct err *err)
 {
-	struct rules_seen seen = rules_seen_new(call->arena, n);
+	struct seen seen = seen_new(call->arena, n);
 	int kind = -1;
 
 	for (size_t i = 0; i < n; i++) {
@@ -73,7 +74,7 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 		slot->err.code = plan(call, slot);
 		const struct table *table = is_read(slot) ? slot->read.table : slot->write.table;
 		struct str row_key = is_read(slot) ? slot->read.row_key : slot->write.row_key;
-		if (str_is_set(row_key) && !rules_seen_add(&seen, rules_item_name(call->arena, table, row_key)))
+		if (str_is_set(row_key) && !seen_add(&seen, rules_item_name(call->arena, table, row_key)))
 			return err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return OK;

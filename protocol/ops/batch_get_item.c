@@ -1,5 +1,6 @@
 /* BatchGetItem. AWS: API Reference, BatchGetItem. */
 #include "core/image.h"
+#include "core/seen.h"
 #include "protocol/expressions.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -22,14 +23,14 @@ struct share {
 
 static enum code check_duplicates(struct call *call, const struct key_list *keys, struct err *err)
 {
-	struct rules_seen seen = rules_seen_new(call->arena, keys->n);
+	struct seen seen = seen_new(call->arena, keys->n);
 
 	/* Images, because equal values have equal ones; the table is not known yet. */
 	for (size_t i = 0; i < keys->n; i++) {
 		struct buf image = buf_in(call->arena);
 
 		image_encode(keys->v[i], &image);
-		if (!rules_seen_add(&seen, buf_str(&image)))
+		if (!seen_add(&seen, buf_str(&image)))
 			return err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return OK;

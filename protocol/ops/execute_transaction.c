@@ -1,5 +1,6 @@
 /* ExecuteTransaction. AWS: API Reference, ExecuteTransaction. */
 #include "core/image.h"
+#include "core/seen.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/partiql/messages.h"
@@ -142,7 +143,7 @@ static enum code plan(struct transaction *transaction, size_t i, struct err *err
 static enum code plan_all(struct transaction *transaction, struct err *err)
 {
 	struct arena *arena = transaction->call->arena;
-	struct rules_seen seen = rules_seen_new(arena, transaction->n);
+	struct seen seen = seen_new(arena, transaction->n);
 	bool is_whole;
 
 	for (size_t i = 0; i < transaction->n; i++) {
@@ -158,7 +159,7 @@ static enum code plan_all(struct transaction *transaction, struct err *err)
 		const struct table *table = transaction->is_read ? transaction->reads[i].table : transaction->writes[i].table;
 		struct str row_key = transaction->is_read ? transaction->reads[i].row_key : transaction->writes[i].row_key;
 
-		if (!rules_seen_add(&seen, rules_item_name(arena, table, row_key)))
+		if (!seen_add(&seen, rules_item_name(arena, table, row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
 	return OK;

@@ -1,6 +1,7 @@
 /* SearchVectors. AWS: API Reference, SearchVectors; messages and their order as recorded. */
 #include "core/image.h"
 #include "core/number.h"
+#include "core/seen.h"
 #include "protocol/expressions.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -101,7 +102,7 @@ static enum code read_vector(struct arena *arena, const struct search_vector_lis
 
 /* The paths of a condition that is equalities. */
 struct conditions {
-	struct rules_seen seen;
+	struct seen seen;
 	bool is_nested, is_twice;
 };
 
@@ -117,7 +118,7 @@ static bool note_path(void *context, const struct path *path)
 	struct conditions *conditions = context;
 
 	conditions->is_nested = conditions->is_nested || path->n > 1;
-	if (!rules_seen_add(&conditions->seen, path->steps[0].name))
+	if (!seen_add(&conditions->seen, path->steps[0].name))
 		conditions->is_twice = true;
 	return true;
 }
@@ -128,7 +129,7 @@ static enum code check_paths(const struct call *call, const struct node *conditi
 	size_t count = 0;
 
 	node_walk_paths(condition, count_path, &count);
-	conditions.seen = rules_seen_new(call->arena, count);
+	conditions.seen = seen_new(call->arena, count);
 	node_walk_paths(condition, note_path, &conditions);
 	if (conditions.is_nested)
 		return err_set(err, MSG_SEARCH_NESTED);
@@ -337,7 +338,11 @@ static enum code respond(struct call *call, const struct vector_search *search, 
 enum code op_search_vectors(struct call *call, const struct search_vectors_input *input, struct err *err)
 {
 	float *query = ARENA_ARRAY(call->arena, float, input->search_vector.n);
-	struct vector_search search = {.query = query, .top = (unsigned)input->top_k.value};
+	struct catalog *catalog = call->service->catalog;
+	struct vector_search search = {
+		.store = catalog_store(catalog), .memory = catalog_vector_memory(catalog), .threads = catalog_search_threads(catalog),
+		.query = query, .top = (unsigned)input->top_k.value,
+	};
 	struct expressions expressions = {0};
 	enum code code = check_members(input, err);
 
@@ -346,7 +351,7 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 	if (code == OK)
 		code = resolve(call, input, &expressions, &search, err);
 	if (code == OK)
-		code = vector_search(call->service->catalog, call->arena, &search, err);
+		code = vector_search(call->arena, &search, err);
 	if (code != OK)
 		return code;
 	return respond(call, &search, expressions.projection, input->return_consumed_capacity, err);

@@ -1,5 +1,6 @@
 /* TransactGetItems. AWS: API Reference, TransactGetItems. */
 #include "core/image.h"
+#include "core/seen.h"
 #include "protocol/expressions.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -30,7 +31,7 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 			 struct read_item *reads, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, items->n);
-	struct rules_seen seen = rules_seen_new(call->arena, items->n);
+	struct seen seen = seen_new(call->arena, items->n);
 	bool is_refused = false;
 
 	for (size_t i = 0; i < items->n; i++) {
@@ -55,7 +56,7 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 			is_refused = true;
 			continue;
 		}
-		if (!rules_seen_add(&seen, rules_item_name(call->arena, reads[i].table, reads[i].row_key)))
+		if (!seen_add(&seen, rules_item_name(call->arena, reads[i].table, reads[i].row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
 	return is_refused ? respond_canceled(err, reasons, items->n) : OK;

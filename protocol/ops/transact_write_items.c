@@ -1,5 +1,6 @@
 /* TransactWriteItems. AWS: API Reference, TransactWriteItems. */
 #include "core/image.h"
+#include "core/seen.h"
 #include "protocol/expressions.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -115,7 +116,7 @@ static enum code prepare_one(struct call *call, struct write *write, struct err 
 static enum code prepare(struct call *call, const struct action *actions, struct write *writes, size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
-	struct rules_seen seen = rules_seen_new(call->arena, n);
+	struct seen seen = seen_new(call->arena, n);
 	bool is_refused = false;
 
 	for (size_t i = 0; i < n; i++) {
@@ -137,7 +138,7 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 			is_refused = true;
 			continue;
 		}
-		if (!rules_seen_add(&seen, rules_item_name(call->arena, writes[i].table, writes[i].row_key)))
+		if (!seen_add(&seen, rules_item_name(call->arena, writes[i].table, writes[i].row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
 	return is_refused ? respond_canceled(err, reasons, n) : OK;

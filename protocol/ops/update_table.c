@@ -8,7 +8,7 @@
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
 #include "protocol/vector_messages.h"
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 
 #define SETTLE_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
-#include "protocol/rules.h"
 
 struct partiql_kept {
 	atomic_uint refs;
@@ -48,7 +47,7 @@ void partiql_cache_free(struct partiql_cache *cache)
 
 static struct partiql_kept **place_of(struct partiql_cache *cache, struct str text)
 {
-	return &cache->places[rules_hash(text, 0) % PARTIQL_CACHE_PLACES];
+	return &cache->places[str_hash(text, 0) % PARTIQL_CACHE_PLACES];
 }
 
 /* The tree kept of the text with a reference for the caller, or NULL. */

@@ -43,7 +43,7 @@ static uint64_t token_check(const struct run *run, struct str rest)
 	buf_add_str(&buf, run->select->text);
 	image_encode(&item, &buf);
 	buf_add_str(&buf, rest);
-	return rules_hash(buf_str(&buf), TOKEN_VERSION);
+	return str_hash(buf_str(&buf), TOKEN_VERSION);
 }
 
 /* Where the next page begins: the range, and in it the row after which it goes on. */
@@ -90,8 +90,8 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 
 	json_out_name(&run->call->out, STR("Items"));
 	json_out_open(&run->call->out, '[');
-	page->last_key = VALUE_NONE;
-	for (; i < run->plan.n && !value_is_set(&page->last_key); i++) {
+	page->found.last_key = VALUE_NONE;
+	for (; i < run->plan.n && !value_is_set(&page->found.last_key); i++) {
 		page->keys = run->plan.is_keyed ? &run->plan.ranges[i].keys : NULL;
 		page->limit = left;
 		page->start_after = i == first ? start_after : STR_ABSENT;
@@ -99,14 +99,14 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 
 		if (code != OK)
 			return code;
-		cost_add(&run->cost, &page->cost);
-		page->bytes_before += page->bytes;
-		left -= run->select->limit ? page->scanned : 0;
+		cost_add(&run->cost, &page->found.cost);
+		page->bytes_before += page->found.bytes;
+		left -= run->select->limit ? page->found.scanned : 0;
 	}
 	json_out_close(&run->call->out, ']');
-	if (value_is_set(&page->last_key))
-		write_next(run, i - 1, &page->last_key,
-			   item_key_of_row(run->call->arena, run->plan.table, run->plan.index, &page->last_key));
+	if (value_is_set(&page->found.last_key))
+		write_next(run, i - 1, &page->found.last_key,
+			   item_key_of_row(run->call->arena, run->plan.table, run->plan.index, &page->found.last_key));
 	return OK;
 }
 

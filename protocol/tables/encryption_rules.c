@@ -1,7 +1,6 @@
 #include "protocol/tables/encryption_rules.h"
 
 #include "protocol/tables/arn.h"
-#include "protocol/rules.h"
 #include "protocol/tables/table_messages.h"
 
 #define MANAGED_ALIAS "alias/aws/dynamodb" /* AWS's own key, which every account has */
@@ -35,7 +34,7 @@ static struct str key_arn(const struct table *table, struct str id)
 static struct str uuid_of(const struct table *table, struct str text)
 {
 	struct str seed = str_printf(table->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(table->account), STR_ARG(table->region), STR_ARG(text));
-	unsigned long long high = rules_hash(seed, 1), low = rules_hash(seed, 2);
+	unsigned long long high = str_hash(seed, 1), low = str_hash(seed, 2);
 
 	return str_printf(table->arena, "%08llx-%04llx-4%03llx-%04llx-%012llx", high >> 32, high >> 16 & 0xFFFF, high & 0xFFF,
 			  (low >> 48 & 0x3FFF) | 0x8000, low & 0xFFFFFFFFFFFF);

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "core/buf.h"
+#include "core/seen.h"
 #include "protocol/wire/java_order.h"
-#include "protocol/rules.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/tables/throughput_rules.h"
@@ -30,11 +30,11 @@ static enum code check_entries(const struct global_secondary_index_update_list *
 			return err_set(err, MSG_UPDATE_INDEX_ACTIONS);
 		}
 	}
-	struct rules_seen seen = rules_seen_new(err->arena, updates->n);
+	struct seen seen = seen_new(err->arena, updates->n);
 	for (size_t i = 0; i < updates->n; i++) {
 		const struct update_global_secondary_index_action *update = updates->v[i].update;
 
-		if (!rules_seen_add(&seen, name_of(&updates->v[i])))
+		if (!seen_add(&seen, name_of(&updates->v[i])))
 			return err_set(err, MSG_UPDATE_INDEX_TWICE, STR_ARG(name_of(&updates->v[i])));
 		if (update && update->warm_throughput && !throughput_rules_has_warm(update->warm_throughput))
 			return err_set(err, MSG_WARM_EMPTY, STR_ARG(update->index_name));

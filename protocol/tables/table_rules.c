@@ -4,9 +4,9 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "core/seen.h"
 #include "protocol/tables/encryption_rules.h"
 #include "protocol/wire/java_order.h"
-#include "protocol/rules.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/throughput_rules.h"
 #include "storage/stream/stream.h"
@@ -37,7 +37,7 @@ struct value table_rules_types(struct arena *arena, const struct attribute_defin
 enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err)
 {
 	struct key_attribute *all = ARENA_ARRAY(table->arena, struct key_attribute, table->definition_count + definitions->n);
-	struct rules_seen seen = rules_seen_new(table->arena, definitions->n);
+	struct seen seen = seen_new(table->arena, definitions->n);
 	size_t count = table->definition_count;
 
 	if (count)
@@ -47,7 +47,7 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 
 		if (definition(table, input->attribute_name)) /* among those that it had */
 			continue;
-		if (!rules_seen_add(&seen, input->attribute_name))
+		if (!seen_add(&seen, input->attribute_name))
 			return err_set(err, MSG_DEFINITIONS_TWICE, STR_ARG(input->attribute_name));
 		all[count++] = (struct key_attribute){str_copy(table->arena, input->attribute_name), attribute_types[input->attribute_type]};
 	}
@@ -97,9 +97,9 @@ static enum code check_twice(const struct key_schema_input *input, struct err *e
 {
 	if (input->n == 2 && input->v[1].key_type == KEY_TYPE_RANGE && str_eq(input->v[0].attribute_name, input->v[1].attribute_name))
 		return err_set(err, MSG_KEYS_SAME);
-	struct rules_seen seen = rules_seen_new(err->arena, input->n);
+	struct seen seen = seen_new(err->arena, input->n);
 	for (size_t i = 0; i < input->n; i++) {
-		if (!rules_seen_add(&seen, input->v[i].attribute_name))
+		if (!seen_add(&seen, input->v[i].attribute_name))
 			return err_set(err, MSG_KEYS_TWICE);
 	}
 	return OK;
@@ -129,11 +129,11 @@ static enum code check_order(const struct key_schema_input *input, unsigned each
 
 static size_t count_distinct(struct arena *arena, const struct key_schema_input *input)
 {
-	struct rules_seen seen = rules_seen_new(arena, input->n);
+	struct seen seen = seen_new(arena, input->n);
 	size_t count = 0;
 
 	for (size_t i = 0; i < input->n; i++)
-		count += rules_seen_add(&seen, input->v[i].attribute_name);
+		count += seen_add(&seen, input->v[i].attribute_name);
 	return count;
 }
 
@@ -299,13 +299,13 @@ static enum code read_schema(const struct table *table, const struct search_sche
 			     struct vector_spec *spec, struct err *err)
 {
 	const struct value types = table_rules_types(err->arena, definitions);
-	struct rules_seen seen = rules_seen_new(err->arena, input->n);
+	struct seen seen = seen_new(err->arena, input->n);
 	size_t hashes = 0;
 
 	for (size_t i = 0; i < input->n; i++) {
 		if (!value_member(&types, input->v[i].attribute_name))
 			return err_set(err, MSG_VECTOR_SCHEMA_UNDEFINED);
-		if (!rules_seen_add(&seen, input->v[i].attribute_name))
+		if (!seen_add(&seen, input->v[i].attribute_name))
 			return err_set(err, MSG_VECTOR_SCHEMA_TWICE);
 		hashes += input->v[i].search_schema_element_type == SEARCH_SCHEMA_ELEMENT_TYPE_HASH;
 	}

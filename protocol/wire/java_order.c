@@ -1,7 +1,7 @@
 #include "protocol/wire/java_order.h"
 
 #include "core/buf.h"
-#include "protocol/rules.h"
+#include "core/seen.h"
 
 #define BUCKETS 16
 
@@ -36,12 +36,12 @@ static uint32_t hash(struct str name)
 
 static size_t unique(struct arena *arena, const struct str *names, size_t n, struct str **out)
 {
-	struct rules_seen seen = rules_seen_new(arena, n);
+	struct seen seen = seen_new(arena, n);
 	size_t count = 0;
 
 	*out = ARENA_ARRAY(arena, struct str, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		if (rules_seen_add(&seen, names[i]))
+		if (seen_add(&seen, names[i]))
 			(*out)[count++] = names[i];
 	}
 	return count;

@@ -60,10 +60,18 @@
 #define MSG_CONSTRAINTS ERR_VALIDATION, "%u validation error%s detected: " STR_FMT
 #define MSG_CONSTRAINT_BARE ERR_VALIDATION, STR_FMT
 #define TEXT_PARAMETER_REQUIRED "The parameter '" STR_FMT "' is required but was not present in the request"
+#define TEXT_BATCH_EMPTY_WRITE "The requestItems parameter is required for BatchWriteItem"
 #define TEXT_INDEX_NAME_LENGTH "IndexName must be at least 3 characters long and at most 255 characters long"
 #define TEXT_RETURN_VALUES /* so spelled by AWS */                                                                      \
 	"Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 #define TEXT_RETURN_VALUES_OLD "ReturnValues can only be ALL_OLD or NONE"
+
+/* SearchVectors' own reader of JSON: serde.h. */
+#define MSG_SEARCH_FIELD ERR_VALIDATION, "missing field `%s` at line %zu column %zu"
+#define MSG_SEARCH_READ_TYPE ERR_SERIALIZATION, "invalid type: " STR_FMT ", expected %s at line %zu column %zu"
+#define MSG_SEARCH_READ_UNIT ERR_SERIALIZATION, "invalid type: unit variant, expected newtype variant at line %zu column %zu"
+#define MSG_SEARCH_READ_VARIANT ERR_VALIDATION, "unknown variant `" STR_FMT "`, expected one of " STR_FMT " at line %zu column %zu"
+#define MSG_SEARCH_READ_VALUE ERR_VALIDATION, "invalid value: " STR_FMT ", expected %s at line %zu column %zu"
 
 /* Tables. */
 #define MSG_TABLE_NOT_FOUND ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Table: " STR_FMT " not found"

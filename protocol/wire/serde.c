@@ -5,7 +5,6 @@
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/messages.h"
 #include "protocol/wire/shape_tables.h"
-#include "protocol/vector_messages.h"
 
 #define INTEGER_MAX 2147483647LL
 

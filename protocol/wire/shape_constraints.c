@@ -2,7 +2,6 @@
 
 #include "core/utf8.h"
 #include "protocol/wire/echo.h"
-#include "protocol/item_messages.h"
 #include "protocol/wire/messages.h"
 
 #define ARN_OR "arn:|"     /* begins the pattern of what may be an ARN instead */
@@ -15,7 +14,7 @@ enum wording {
 	WORDS_USUAL,
 	WORDS_BARE,     /* without the envelope */
 	WORDS_SILENT,   /* the value is not told: "Value at 'Limit'" */
-	WORDS_FIXED,    /* MSG_RETURN_VALUES_ENUM, whatever the value */
+	WORDS_FIXED,    /* TEXT_RETURN_VALUES, whatever the value */
 	WORDS_ABSENT,   /* TEXT_PARAMETER_REQUIRED, bare */
 	WORDS_REQUIRED, /* TEXT_BATCH_EMPTY_WRITE, bare */
 };

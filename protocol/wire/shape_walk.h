@@ -1,7 +1,7 @@
 /*
  * shape_walk - what the parts of the walker share; not for others.
  *
- *   shapes.c             structures, lists, maps and scalars
+ *   shape_bind.c         structures, lists, maps and scalars
  *   shape_values.c       attribute values, with the errors inside them
  *   shape_constraints.c  constraints: how each is told, and which of them
  *
@@ -13,6 +13,8 @@
 
 #include "core/buf.h"
 #include "protocol/wire/shape_tables.h"
+
+struct action_err;
 
 /* Where in the request the walker is; written out only for messages. */
 struct place {

@@ -65,7 +65,7 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 
 /*
  * Publishes `next` in place of `current`, taking over the caller's reference to next. Indexes (by number) that only next has are created
- * empty and become CREATING and backfilling: storage/backfill.h fills them. Those that only current has are dropped. So is the expiry
+ * empty and become CREATING and backfilling: storage/upkeep/backfill.h fills them. Those that only current has are dropped. So is the expiry
  * keyspace, as TTL is enabled (then it is filled) and disabled. All in one transaction. Writers that hold `current` get ERR_CONFLICT from
  * write_run and look the table up again, unless the two are alike to them. ERR_CONFLICT when `current` is not current any more.
  */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "storage/stream/stream_state.h"
+#include "storage/schema/stream_state.h"
 
 #define TABLE_ARENA_KEEP 0
 

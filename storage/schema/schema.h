@@ -5,7 +5,8 @@
  * new snapshot (table_clone, change, catalog_replace); requests that hold the
  * old one finish with it. Everything in it lives in its own arena.
  *
- * The shelf storage/schema/ holds what describes one table: its struct and the row that the struct is stored as.
+ * The shelf storage/schema/ holds what describes one table: its struct, the row that the struct is stored as, and what its snapshots share in
+ * memory.
  */
 #ifndef DYNALITH_STORAGE_SCHEMA_H
 #define DYNALITH_STORAGE_SCHEMA_H
@@ -173,7 +174,7 @@ struct index {
 	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and index among them, sorted */
 	struct str *projected;
 	enum table_status status;
-	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/backfill.h */
+	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/upkeep/backfill.h */
 	int64_t settles_ms;         /* CREATING and DELETING of a live table's index: not before this time; 0: as soon as its work is done */
 	struct throughput throughput; /* global only */
 	struct throughput_pair on_demand;

@@ -56,6 +56,12 @@ enum system_part {
 	SYSTEM_PART_COUNT
 };
 
+enum durability {
+	DURABILITY_OFF,    /* survives the end of the process, not of the machine; no fsync at all */
+	DURABILITY_NORMAL, /* the same; the file stays consistent after power loss, the last commits may be lost */
+	DURABILITY_FULL,   /* every acknowledged commit survives power loss */
+};
+
 enum store_mode { STORE_READ, STORE_WRITE };
 
 struct store;

@@ -11,7 +11,7 @@
 #include "core/err.h"
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
-#include "storage/stream/stream_state.h"
+#include "storage/schema/stream_state.h"
 
 static inline struct keyspace stream_keyspace(const struct table *table)
 {

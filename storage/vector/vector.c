@@ -90,19 +90,18 @@ static void *run_share(void *context)
 	return NULL;
 }
 
-static unsigned thread_count(const struct catalog *catalog, const struct vector_view *view, size_t rows)
+static unsigned thread_count(const struct vector_search *search, const struct vector_view *view, size_t rows)
 {
-	size_t wanted = rows * view->dimensions / FLOATS_PER_THREAD, limit = catalog_search_threads(catalog);
+	size_t wanted = rows * view->dimensions / FLOATS_PER_THREAD, limit = search->threads;
 
 	limit = limit > THREADS_MAX ? THREADS_MAX : limit;
 	return wanted < 2 || limit < 2 ? 1 : (unsigned)(wanted < limit ? wanted : limit);
 }
 
 /* Scores the rows from..to of the matrix; `whole` gets the best of them. */
-static void search_matrix(const struct catalog *catalog, struct arena *arena, const struct vector_view *view, size_t from, size_t to,
-			  struct share *whole)
+static void search_matrix(struct arena *arena, const struct vector_view *view, size_t from, size_t to, struct share *whole)
 {
-	unsigned n = thread_count(catalog, view, to - from);
+	unsigned n = thread_count(whole->search, view, to - from);
 	struct share *shares = ARENA_ARRAY(arena, struct share, n);
 	pthread_t threads[THREADS_MAX];
 	bool is_running[THREADS_MAX] = {false};
@@ -196,8 +195,7 @@ static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector
 }
 
 /* Within one read transaction. With `is_last` it does not give up when the matrix is ahead of the transaction. */
-static enum code run(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct share *whole, bool is_last, bool *is_done,
-		     struct err *err)
+static enum code run(struct store_txn *txn, struct arena *arena, struct share *whole, bool is_last, bool *is_done, struct err *err)
 {
 	const struct vector_search *search = whole->search;
 	struct keyspace keyspace = index_keyspace(search->table, search->index);
@@ -207,14 +205,14 @@ static enum code run(struct catalog *catalog, struct store_txn *txn, struct aren
 	enum code code = vector_row_version(txn, arena, keyspace, &version, err);
 
 	if (code == OK)
-		code = vector_cache_open(catalog_vector_memory(catalog), txn, arena, search->table, search->index, version, &view, err);
+		code = vector_cache_open(search->memory, txn, arena, search->table, search->index, version, &view, err);
 	if (code != OK)
 		return code;
 	*is_done = view.cache || is_last || !view.is_ahead;
 	if (view.cache) {
 		size_t to = str_is_set(range.high) ? vector_cache_position(&view, range.high) : view.n;
 
-		search_matrix(catalog, arena, &view, vector_cache_position(&view, range.low), to, whole);
+		search_matrix(arena, &view, vector_cache_position(&view, range.low), to, whole);
 		vector_cache_close(&view);
 	} else if (*is_done) {
 		code = search_store(txn, arena, &range, whole, err);
@@ -222,7 +220,7 @@ static enum code run(struct catalog *catalog, struct store_txn *txn, struct aren
 	return code;
 }
 
-enum code vector_search(struct catalog *catalog, struct arena *arena, struct vector_search *search, struct err *err)
+enum code vector_search(struct arena *arena, struct vector_search *search, struct err *err)
 {
 	size_t dimensions = search->index->vector->dimensions;
 	double *query = ARENA_ARRAY(arena, double, dimensions);
@@ -236,10 +234,10 @@ enum code vector_search(struct catalog *catalog, struct arena *arena, struct vec
 	for (int i = 1; !is_done && code == OK; i++) {
 		struct store_txn *txn;
 
-		code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+		code = store_begin(search->store, STORE_READ, &txn, err);
 		if (code != OK)
 			return code;
-		code = run(catalog, txn, arena, whole, i == SNAPSHOTS_MAX, &is_done, err);
+		code = run(txn, arena, whole, i == SNAPSHOTS_MAX, &is_done, err);
 		if (code == OK && is_done)
 			code = fetch(txn, arena, search, whole, err);
 		store_abort(txn);

@@ -12,7 +12,7 @@
 
 #include "core/err.h"
 #include "core/expr.h"
-#include "storage/catalog/catalog.h"
+#include "storage/vector/vector_cache.h"
 
 #define VECTOR_TOP_MAX 100 /* AWS: API Reference, SearchVectors, TopK */
 
@@ -23,6 +23,11 @@ struct vector_hit {
 };
 
 struct vector_search {
+	/* where to look */
+	struct store *store;
+	struct vector_memory *memory;    /* for matrices */
+	unsigned threads;                /* that a large search may use; 0: one */
+
 	/* what to find */
 	struct table *table;
 	const struct index *index;       /* a vector index */
@@ -37,6 +42,6 @@ struct vector_search {
 	size_t bytes;                    /* of the rows examined, by DynamoDB's rules */
 };
 
-enum code vector_search(struct catalog *catalog, struct arena *arena, struct vector_search *search, struct err *err) WARN_UNUSED;
+enum code vector_search(struct arena *arena, struct vector_search *search, struct err *err) WARN_UNUSED;
 
 #endif

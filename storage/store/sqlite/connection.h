@@ -1,5 +1,5 @@
 /*
- * connection - one SQLite connection with its prepared statements; internal to storage/sqlite.
+ * connection - one SQLite connection with its prepared statements; internal to storage/store/sqlite.
  *
  * A connection is used by one thread at a time: whoever began the transaction that lives in it.
  */
@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "storage/store/sqlite/sqlite_store.h"
+#include "storage/store/store.h"
 
 /* Statements of a keyspace. */
 enum statement {

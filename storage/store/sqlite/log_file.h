@@ -1,5 +1,5 @@
 /*
- * log_file - a file system of SQLite's whose write-ahead logs take a transaction in one write; internal to storage/sqlite.
+ * log_file - a file system of SQLite's whose write-ahead logs take a transaction in one write; internal to storage/store/sqlite.
  *
  * SQLite appends two pieces per page, a frame's head and the page. They are kept until the frame that ends the transaction, or until
  * anything else is asked of the file, and go to the disk together: one system call for about ten. Nobody looks for a frame

@@ -1,5 +1,5 @@
 /*
- * memory_file - a file system of SQLite's in memory, for stores that are not kept; internal to storage/sqlite.
+ * memory_file - a file system of SQLite's in memory, for stores that are not kept; internal to storage/store/sqlite.
  *
  * A file is a list of blocks that never move, so a page is read where it lies (SQLite's "memory mapping"), growth copies nothing, and
  * there is no limit but memory. Connections that name the same file share it.

@@ -1,5 +1,5 @@
 /*
- * page_file - data files whose pages carry a checksum; internal to storage/sqlite.
+ * page_file - data files whose pages carry a checksum; internal to storage/store/sqlite.
  *
  * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A page gets it on its way into the data
  * file, and is checked when a connection reads it for the first time, and again from time to time. A page that fails the check is

@@ -16,12 +16,6 @@
  */
 #define SQLITE_STORE_FORMAT 2
 
-enum durability {
-	DURABILITY_OFF,    /* survives the end of the process, not of the machine; no fsync at all */
-	DURABILITY_NORMAL, /* the same; the file stays consistent after power loss, the last commits may be lost */
-	DURABILITY_FULL,   /* every acknowledged commit survives power loss */
-};
-
 struct sqlite_store_options {
 	const char *path;           /* data file, created where missing; NULL for memory */
 	enum durability durability;

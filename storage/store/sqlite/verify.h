@@ -1,5 +1,5 @@
 /*
- * verify - the pages of a data file without SQLite's cache: whether each is whole, and a copy of them; internal to storage/sqlite.
+ * verify - the pages of a data file without SQLite's cache: whether each is whole, and a copy of them; internal to storage/store/sqlite.
  *
  * The file's log is empty, and nobody writes meanwhile.
  */

@@ -138,7 +138,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log_file_disk(log);
 	pthread_mutex_init(&wal->mutex, NULL);
-	pthread_cond_init(&wal->synced_cond, NULL);
+	pthread_cond_init(&wal->syncs.cond, NULL);
 	pthread_cond_init(&wal->checkpoint_cond, NULL);
 	sqlite3_wal_hook(writer->db, on_commit, wal);
 	wal->is_started = pthread_create(&wal->thread, NULL, run, wal) == 0;
@@ -192,24 +192,24 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 	if (!wal->is_synced)
 		return OK;
 	pthread_mutex_lock(&wal->mutex);
-	while (wal->synced < commit && !atomic_load(&wal->is_broken)) {
-		if (wal->is_syncing) {
-			pthread_cond_wait(&wal->synced_cond, &wal->mutex);
+	while (wal->syncs.reached < commit && !atomic_load(&wal->is_broken)) {
+		if (wal->syncs.is_running) {
+			pthread_cond_wait(&wal->syncs.cond, &wal->mutex);
 			continue;
 		}
-		wal->is_syncing = true;
+		wal->syncs.is_running = true;
 		pthread_mutex_unlock(&wal->mutex);
 		uint64_t reached = atomic_load(&wal->commits);
 		bool is_safe = wal->disk->pMethods->xSync(wal->disk, SQLITE_SYNC_NORMAL) == SQLITE_OK;
 		pthread_mutex_lock(&wal->mutex);
-		wal->is_syncing = false;
+		wal->syncs.is_running = false;
 		if (is_safe)
-			wal->synced = reached;
+			wal->syncs.reached = reached;
 		else
 			atomic_store(&wal->is_broken, true);
-		pthread_cond_broadcast(&wal->synced_cond);
+		pthread_cond_broadcast(&wal->syncs.cond);
 	}
-	bool is_safe = wal->synced >= commit;
+	bool is_safe = wal->syncs.reached >= commit;
 	pthread_mutex_unlock(&wal->mutex);
 	return is_safe ? OK : wal_check(wal, err);
 }

@@ -1,6 +1,6 @@
 /*
  * wal - the write-ahead log of a store on disk: commits share their syncs, and checkpoints keep off the path of requests;
- * internal to storage/sqlite.
+ * internal to storage/store/sqlite.
  *
  * The writer commits to the log without waiting for the disk. Where every commit must survive power loss, it then waits, the
  * writer's lock let go, until a sync that began after the commit has ended: one commit's thread syncs for all that
@@ -22,6 +22,12 @@
 
 #include "storage/store/sqlite/connection.h"
 
+struct wal_syncs {
+	pthread_cond_t cond;           /* `reached` has risen, or the log is broken */
+	uint64_t reached;              /* commits known to be safe */
+	bool is_running;
+};
+
 struct wal {
 	bool is_started;
 	bool is_synced;                /* commits wait for the disk */
@@ -35,9 +41,7 @@ struct wal {
 	atomic_bool is_broken;         /* a sync failed: what is on the disk is unknown; nothing is written, nor moved out of the log */
 
 	pthread_mutex_t mutex;         /* of all that follows */
-	pthread_cond_t synced_cond;
-	uint64_t synced;               /* commits known to be safe */
-	bool is_syncing;
+	struct wal_syncs syncs;
 	pthread_cond_t checkpoint_cond;
 	bool is_due, is_stopping;
 	bool is_moved;                 /* all of the log is in the file */

@@ -2,8 +2,8 @@
  * Faults of the store: for requests of every kind, each call that they make of the store fails once. The answer is InternalServerError
  * or the right one; what the store holds is what it held before or what it should hold afterwards, and what is in memory agrees with it.
  */
-#include "storage/stream/stream_sweep.h"
-#include "storage/ttl.h"
+#include "storage/upkeep/stream_sweep.h"
+#include "storage/upkeep/ttl.h"
 #include "tests/unit/protocol/world.h"
 
 #define FAILURES_MAX 20 /* told before a test gives up */

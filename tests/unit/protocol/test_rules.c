@@ -1,5 +1,6 @@
 /* Cross-field rules: which parameters stand together, Select, filters, segments, duplicates. */
 #include "protocol/rules.h"
+#include "core/seen.h"
 #include "tests/unit/test.h"
 
 static struct arena *arena;
@@ -256,17 +257,17 @@ TEST(indexes_and_select)
 
 TEST(the_second_of_two_equal_keys_is_found)
 {
-	struct rules_seen seen = rules_seen_new(arena, 1000);
+	struct seen seen = seen_new(arena, 1000);
 	size_t found = 0;
 
 	for (int i = 0; i < 1000; i++)
-		if (!rules_seen_add(&seen, str_printf(arena, "key%d", i % 990)))
+		if (!seen_add(&seen, str_printf(arena, "key%d", i % 990)))
 			found++;
 	CHECK_INT(found, 10);
-	CHECK(rules_seen_add(&(struct rules_seen){ARENA_ARRAY(arena, struct str, 4), 3}, STR("")));
-	CHECK(rules_hash(STR("abc"), 1) != rules_hash(STR("abd"), 1));
-	CHECK(rules_hash(STR("abc"), 1) != rules_hash(STR("abc"), 2));
-	CHECK(rules_hash(STR("a"), 1) != rules_hash(STR("a\0"), 1));
+	CHECK(seen_add(&(struct seen){ARENA_ARRAY(arena, struct str, 4), 3}, STR("")));
+	CHECK(str_hash(STR("abc"), 1) != str_hash(STR("abd"), 1));
+	CHECK(str_hash(STR("abc"), 1) != str_hash(STR("abc"), 2));
+	CHECK(str_hash(STR("a"), 1) != str_hash(STR("a\0"), 1));
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 #include "core/buf.h"
 #include "protocol/op.h"
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/trace/trace_store.h"
 #include "tests/unit/test.h"

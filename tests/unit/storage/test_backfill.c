@@ -1,5 +1,5 @@
 /* Indexes of live tables: filled and emptied piece by piece, while items change, through failures and restarts. */
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define MANY (3 * BACKFILL_STEP_ROWS + 17)

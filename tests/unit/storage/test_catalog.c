@@ -1,6 +1,6 @@
 #include <pthread.h>
 
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 
 static const struct ns other_ns = {STR_INIT("111111111111"), STR_INIT("us-east-1")};

@@ -1,5 +1,5 @@
 /* How many items and bytes tables and indexes have: counted once after a restart, then kept by who writes. */
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define LATER 2 /* the place of data_with_index()'s */

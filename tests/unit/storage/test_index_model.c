@@ -3,7 +3,7 @@
  * projections, random writes, indexes added and dropped on the way. What each index answers - which items, in which order, with which
  * attributes, page by page, forward and backward, under random sort key conditions - must be what comparing the values themselves says.
  */
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define ATTRIBUTES 8 /* a0 .. a7 */
@@ -371,9 +371,9 @@ static void check_query(struct query *query, bool is_reverse)
 				 .select = READ_PROJECTED_ATTRIBUTES, .sink = add_answer, .context = answer};
 	do {
 		CHECK_INT(read_page(w->d.catalog, w->d.arena, &page, &w->d.err), OK);
-		if (value_is_set(&page.last_key))
-			CHECK_INT(read_start_key(w->d.arena, &page, &page.last_key, &page.start_after, &w->d.err), OK);
-	} while (value_is_set(&page.last_key));
+		if (value_is_set(&page.found.last_key))
+			CHECK_INT(read_start_key(w->d.arena, &page, &page.found.last_key, &page.start_after, &w->d.err), OK);
+	} while (value_is_set(&page.found.last_key));
 	CHECK_INT(answer->n, n);
 	for (size_t i = 0; i < n && i < answer->n; i++) {
 		struct value item = model_image(w, expected[is_reverse ? n - 1 - i : i], query->index);

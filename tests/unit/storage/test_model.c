@@ -194,9 +194,9 @@ static size_t read_all(struct catalog *catalog, struct table *table, const struc
 
 	while (more) {
 		CHECK_INT(read_page(catalog, arena, &page, &err), OK);
-		more = value_is_set(&page.last_key);
+		more = value_is_set(&page.found.last_key);
 		if (more)
-			CHECK_INT(read_start_key(arena, &page, &page.last_key, &page.start_after, &err), OK);
+			CHECK_INT(read_start_key(arena, &page, &page.found.last_key, &page.start_after, &err), OK);
 	}
 	return found.n;
 }

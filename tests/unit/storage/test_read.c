@@ -71,10 +71,10 @@ TEST(a_query_goes_both_ways)
 
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_STR(str_of(seen.text), "1 2 3 4 5 6 ");
-	CHECK_INT(page.count, 6);
-	CHECK_INT(page.scanned, 6);
-	CHECK(!value_is_set(&page.last_key));
-	CHECK(page.cost.base.read == 8); /* 6 * 5016 bytes, rounded up once */
+	CHECK_INT(page.found.count, 6);
+	CHECK_INT(page.found.scanned, 6);
+	CHECK(!value_is_set(&page.found.last_key));
+	CHECK(page.found.cost.base.read == 8); /* 6 * 5016 bytes, rounded up once */
 	page = query(&d, NULL, &keys, &seen);
 	page.is_reverse = true;
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
@@ -82,7 +82,7 @@ TEST(a_query_goes_both_ways)
 	page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
-	CHECK(page.cost.index[LOCAL].read == 1 && page.cost.base.read == 0);
+	CHECK(page.found.cost.index[LOCAL].read == 1 && page.found.cost.base.read == 0);
 	data_free(&d);
 }
 
@@ -97,9 +97,9 @@ TEST(a_limit_counts_before_the_filter)
 	page.limit = 4;
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_STR(str_of(seen.text), "1 3 ");
-	CHECK_INT(page.count, 2);
-	CHECK_INT(page.scanned, 4);
-	CHECK(value_equal(&page.last_key, data_item(&d, "pk", "Sa", "sk", "N4", NULL)));
+	CHECK_INT(page.found.count, 2);
+	CHECK_INT(page.found.scanned, 4);
+	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N4", NULL)));
 	data_free(&d);
 }
 
@@ -113,15 +113,15 @@ TEST(a_limit_that_is_just_reached_has_a_last_key)
 
 	page.limit = 6;
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-	CHECK(value_equal(&page.last_key, data_item(&d, "pk", "Sa", "sk", "N6", NULL)));
-	CHECK_INT(read_start_key(d.arena, &page, &page.last_key, &page.start_after, &d.err), OK);
+	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N6", NULL)));
+	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-	CHECK_INT(page.count, 0);
-	CHECK(!value_is_set(&page.last_key));
+	CHECK_INT(page.found.count, 0);
+	CHECK(!value_is_set(&page.found.last_key));
 	page.limit = 7;
 	page.start_after = STR_ABSENT;
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-	CHECK(!value_is_set(&page.last_key));
+	CHECK(!value_is_set(&page.found.last_key));
 	data_free(&d);
 }
 
@@ -135,12 +135,12 @@ TEST(a_page_ends_with_the_item_that_fills_1_MB)
 		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 60000), NULL)), OK);
 	struct read_page page = query(&d, NULL, &keys, &seen);
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-	CHECK_INT(page.count, 18); /* 17 * 60,008 is less than 1,048,576 */
+	CHECK_INT(page.found.count, 18); /* 17 * 60,008 is less than 1,048,576 */
 	CHECK_INT(seen.bytes, 18 * 60008);
-	CHECK_INT(read_start_key(d.arena, &page, &page.last_key, &page.start_after, &d.err), OK);
+	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-	CHECK_INT(page.count, 2);
-	CHECK(!value_is_set(&page.last_key));
+	CHECK_INT(page.found.count, 2);
+	CHECK(!value_is_set(&page.found.last_key));
 	data_free(&d);
 }
 
@@ -155,9 +155,9 @@ TEST(a_local_index_fetches_what_it_lacks)
 	page.limit = 2;
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_INT(seen.bytes, 5015 + 5016); /* a number 0 is one byte, another two */
-	CHECK(page.cost.index[LOCAL].read == 1);
-	CHECK(page.cost.base.read == 4); /* each item on its own: 2 units */
-	CHECK(value_equal(&page.last_key, data_item(&d, "pk", "Sa", "sk", "N5", "l", "N5", NULL)));
+	CHECK(page.found.cost.index[LOCAL].read == 1);
+	CHECK(page.found.cost.base.read == 4); /* each item on its own: 2 units */
+	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N5", "l", "N5", NULL)));
 	page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
 	page.select = READ_SPECIFIC_ATTRIBUTES;
 	page.projection = data_projection(&d, "l, v");
@@ -166,7 +166,7 @@ TEST(a_local_index_fetches_what_it_lacks)
 	CHECK(value_equal(&seen.projected, data_item(&d, "l", "N4", "v", "N0", NULL)));
 	page.projection = data_projection(&d, "l, pk");
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-	CHECK(page.cost.base.read == 0);
+	CHECK(page.found.cost.base.read == 0);
 	data_free(&d);
 }
 
@@ -186,11 +186,11 @@ TEST(segments_divide_the_table)
 
 			while (more) {
 				CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
-				total += page.count;
+				total += page.found.count;
 				memset(seen.text, 0, sizeof(seen.text));
-				more = value_is_set(&page.last_key);
+				more = value_is_set(&page.found.last_key);
 				if (more)
-					CHECK_INT(read_start_key(d.arena, &page, &page.last_key, &page.start_after, &d.err), OK);
+					CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
 			}
 		}
 		CHECK_INT(total, 60);

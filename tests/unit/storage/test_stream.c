@@ -1,6 +1,6 @@
 #include "storage/stream/stream_read.h"
-#include "storage/stream/stream_sweep.h"
-#include "storage/ttl.h"
+#include "storage/upkeep/stream_sweep.h"
+#include "storage/upkeep/ttl.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define HOUR_MS (60 * 60 * 1000LL)

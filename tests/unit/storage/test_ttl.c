@@ -1,5 +1,5 @@
 #include "storage/expiry.h"
-#include "storage/ttl.h"
+#include "storage/upkeep/ttl.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define NOW_S INT64_C(1800000000)

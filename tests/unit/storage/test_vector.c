@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 #include "storage/vector/vector_cache.h"
 #include "storage/vector/vector_row.h"
 #include "tests/unit/storage/data_fixture.h"
@@ -94,13 +94,16 @@ static enum code find(struct data *d, int index, const float *query, unsigned to
 {
 	static struct value hash;
 
-	*search = (struct vector_search){.table = d->table, .index = &d->table->vectors[index], .query = query, .top = top};
+	*search = (struct vector_search){
+		.store = catalog_store(d->catalog), .memory = catalog_vector_memory(d->catalog), .threads = catalog_search_threads(d->catalog),
+		.table = d->table, .index = &d->table->vectors[index], .query = query, .top = top,
+	};
 	if (t) {
 		hash = data_value(d, t);
 		search->hash = &hash;
 		search->condition = data_condition(d, EXPR_SEARCH, condition, ":t", t, f ? ":f" : NULL, f, NULL);
 	}
-	return vector_search(d->catalog, d->arena, search, &d->err);
+	return vector_search(d->arena, search, &d->err);
 }
 
 static struct str pk_of(struct data *d, const struct vector_hit *hit)

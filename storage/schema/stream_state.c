@@ -1,4 +1,4 @@
-#include "storage/stream/stream_state.h"
+#include "storage/schema/stream_state.h"
 
 #include <stdlib.h>
 

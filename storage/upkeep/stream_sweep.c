@@ -1,4 +1,4 @@
-#include "storage/stream/stream_sweep.h"
+#include "storage/upkeep/stream_sweep.h"
 
 #include "storage/messages.h"
 #include "storage/stream/stream_record.h"

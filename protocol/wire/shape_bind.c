@@ -1,4 +1,4 @@
-#include "protocol/wire/shapes.h"
+#include "protocol/wire/shape_bind.h"
 
 #include "core/utf8.h"
 #include "protocol/wire/echo.h"
@@ -348,17 +348,4 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, enum surfac
 		return code;
 	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
 	return walk_request(arena, shape, json, out, &is_unread, err);
-}
-
-enum code shape_read_value(struct arena *arena, const struct json *json, struct value *out, struct err *err)
-{
-	struct err value_err = err_in(arena);
-	struct walk walk = {
-		.arena = arena, .err = err, .value_err = &value_err, .depth_max = VALUE_DEPTH_MAX,
-	};
-	enum code code = shape_read_attribute(&walk, json, out);
-
-	if (code == OK && value_err.code != OK)
-		*err = value_err;
-	return code != OK ? code : value_err.code;
 }

@@ -1,4 +1,4 @@
-#include "storage/backfill.h"
+#include "storage/upkeep/backfill.h"
 
 #include "core/image.h"
 #include "storage/item_key.h"

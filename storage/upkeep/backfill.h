@@ -6,6 +6,8 @@
  * how far it came is in the store, so that it goes on after a restart. Since each piece reads and writes in one transaction, no write
  * is lost between them. An index that is deleted is not kept any more; of a very large one rows are deleted piece by piece before its
  * keyspace is dropped.
+ *
+ * The shelf storage/upkeep/ holds work without a request, in small transactions. It goes through the tables of the catalog.
  */
 #ifndef DYNALITH_STORAGE_BACKFILL_H
 #define DYNALITH_STORAGE_BACKFILL_H

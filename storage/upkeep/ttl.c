@@ -1,4 +1,4 @@
-#include "storage/ttl.h"
+#include "storage/upkeep/ttl.h"
 
 #include "storage/expiry.h"
 #include "storage/write/write.h"
