@@ -187,8 +187,8 @@ isolation-test: deps-test debug ## 16 clients against each other for SECONDS=N e
 linearizability: deps-test debug ## 16 clients on a server that is killed, and an order of operations that explains all answers: SECONDS=N SEED=N KILLS=N, ARGS="-memory"
 	@LINEARIZABILITY_SECONDS=$(or $(SECONDS),20) LINEARIZABILITY_SEED=$(or $(SEED),1) LINEARIZABILITY_KILLS=$(or $(KILLS),5) LINEARIZABILITY_ARGS="$(ARGS)" \
 		DYNALITH_E2E=linearizability tests/e2e/run
-lint: ## layers, library doors, prefixes, sizes, generated documents
-	@scripts/lint && scripts/generate-docs --check
+lint: ## layers, shelves, circles, library doors, prefixes, sizes, names in documents, generated documents
+	@tests/lint/run && scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 VALGRIND := valgrind -q --error-exitcode=9 --child-silent-after-fork=yes --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite

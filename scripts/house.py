@@ -1,0 +1,242 @@
+"""The arrangement of the house, for scripts/lint: arrows between shelves, circles of modules, how much lies flat, fields of structs, names of files.
+
+Each check takes {name: text} of the files and yields (name, line, what). tests/lint/run feeds them small invented trees.
+"""
+import fnmatch
+import re
+
+# What each shelf may use of its own room: shelves, or single modules. What lies flat in a room may use all of its shelves.
+SHELVES = {
+    "storage/store": ["storage/monotonic"],
+    "storage/store/sqlite": ["storage/store"],
+    "storage/store/timed": ["storage/store", "storage/monotonic"],
+    "storage/store/trace": ["storage/store"],
+    "storage/schema": ["storage/store", "storage/messages"],
+    "storage/stream": ["storage/store", "storage/schema", "storage/item_key", "storage/messages"],
+    "storage/vector": ["storage/store", "storage/schema", "storage/item_key", "storage/messages"],
+    "storage/catalog": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/expiry", "storage/messages"],
+    "storage/write": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/cost", "storage/expiry",
+                      "storage/item_key", "storage/messages"],
+    "storage/upkeep": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write", "storage/expiry",
+                       "storage/item_key", "storage/messages"],
+    "protocol/wire": [],
+    "protocol/tables": ["protocol/wire", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
+    "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
+    "protocol/partiql": ["protocol/wire", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
+    "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql"],
+}
+# What may use no shelf but these, though it lies flat: what shelves use.
+FLAT = {
+    "storage/messages": [],
+    "storage/monotonic": [],
+    "storage/cost": ["storage/schema"],
+    "storage/expiry": ["storage/schema"],
+    "storage/item_key": ["storage/schema", "storage/messages"],
+}
+FLAT_MAX = {"storage": 30, "protocol": 30}
+FIELDS_MAX = 20
+FIELDS_EXEMPT = {"table": 53}
+
+
+def blank(text, pattern):
+    """Matches become spaces; lines stay."""
+    return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match.group(0)), text, flags=re.S)
+
+
+COMMENT = r"/\*.*?\*/"
+STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
+
+
+def includes(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if match:
+            yield number, match.group(1)
+
+
+def folder(name):
+    return name.rsplit("/", 1)[0] if "/" in name else ""
+
+
+def module(name):
+    """"storage/read" of storage/read.c and storage/read.h; what is internal to a module belongs to it."""
+    stem = name.rsplit(".", 1)[0]
+    return stem[:-len("_internal")] if stem.endswith("_internal") else stem
+
+
+def is_allowed(allowed, target):
+    return any(target == a or folder(target) == a for a in allowed)
+
+
+def check_arrows(files):
+    for name, text in files.items():
+        own = folder(name)
+        room = own.split("/")[0]
+        rules = SHELVES.get(own) if own != room else FLAT.get(module(name))
+        if own != room and rules is None and any(shelf.startswith(room + "/") for shelf in SHELVES):
+            yield name, 1, f"{own}/ has no row in SHELVES of scripts/house.py: what may it use?"
+        if rules is None:
+            continue
+        for line, target in includes(text):
+            if target.split("/")[0] == room and folder(target) != own and not is_allowed(rules, module(target)):
+                yield name, line, f"{own if own != room else module(name)} must not use {target}"
+            elif own == room and folder(target) == own and module(target) != module(name) and not is_allowed(rules, module(target)):
+                yield name, line, f"{module(name)} must not use {target}"
+
+
+def circles(graph):
+    """Groups of nodes that reach each other (Tarjan), each sorted."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            group = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def check_circles(files):
+    """Modules, so a header that A's source needs of B and one that B's source needs of A are a circle too."""
+    graph = {}
+    for name, text in files.items():
+        graph.setdefault(module(name), set()).update(module(target) for _, target in includes(text) if module(target) != module(name))
+    for group in circles(graph):
+        name = next(name for name in sorted(files) if module(name) == group[0])
+        yield name, 1, "a circle of modules: " + ", ".join(group)
+
+
+def check_flat(files):
+    for room, most in FLAT_MAX.items():
+        flat = [name for name in files if folder(name) == room and name.endswith((".c", ".h"))]
+        if len(flat) > most:
+            yield room + "/", 1, f"{len(flat)} files lie flat, more than {most}: which shelf is missing?"
+
+
+def fields(body):
+    """How many fields the text between a struct's braces declares; those of a member without a name count too."""
+    count, at = 0, 0
+    body = blank(body, r"\[[^\]]*\]|__attribute__\s*\(\(.*?\)\)")
+    while at < len(body):
+        brace, semicolon = body.find("{", at), body.find(";", at)
+        if 0 <= brace < semicolon:
+            depth, end = 1, brace + 1
+            while depth and end < len(body):
+                depth += {"{": 1, "}": -1}.get(body[end], 0)
+                end += 1
+            semicolon = body.find(";", end)
+            if semicolon < 0:
+                break
+            declared = body[end:semicolon].strip()
+            is_record = re.search(r"\b(struct|union)\b", body[at:brace])
+            count += declared.count(",") + 1 if declared else fields(body[brace + 1:end - 1]) if is_record else 0
+        elif semicolon < 0:
+            break
+        else:
+            declaration = body[at:semicolon]
+            while re.search(r"\([^()]*\)", declaration):
+                declaration = re.sub(r"\([^()]*\)", "", declaration)
+            count += declaration.count(",") + 1
+        at = semicolon + 1
+    return count
+
+
+def check_fields(files):
+    """Structs that tables of data expand into have no body here."""
+    for name, text in files.items():
+        text = blank(blank(text, COMMENT), STRING)
+        text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.M)
+        for match in re.finditer(r"\bstruct\s+(\w+)\s*\{", text):
+            depth, end = 1, match.end()
+            while depth and end < len(text):
+                depth += {"{": 1, "}": -1}.get(text[end], 0)
+                end += 1
+            count = fields(text[match.end():end - 1])
+            if count > FIELDS_EXEMPT.get(match.group(1), FIELDS_MAX):
+                yield name, text.count("\n", 0, match.start()) + 1, f"struct {match.group(1)} has {count} fields, more than {FIELDS_MAX}"
+
+
+PLACES = r"(?:core|storage|protocol|server|tests|scripts|docs|packaging|docker|make)"
+
+
+def exists(names, path):
+    """A file, with or without its extension, a folder, or a pattern of some."""
+    path = path.rstrip("/")
+    if any(c in path for c in "*<"):
+        pattern = re.sub(r"<[^>]*>", "*", path)
+        return any(fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(name, pattern + ".?") for name in names)
+    return any(name == path or name.startswith((path + "/", path + ".")) for name in names)
+
+
+def mentioned(text, start=0):
+    """(offset, path) of what looks like a path from the root of the tree."""
+    for match in re.finditer(r"(?<![\w./$-])" + PLACES + r"/[\w./*<>-]*", text):
+        yield start + match.start(), match.group(0).rstrip(".-")
+
+
+def check_documents(documents, names):
+    """Paths in documents, and the modules that the tables of ARCHITECTURE.md list, are there."""
+    for name, text in documents.items():
+        for match in re.finditer(r"`([^`\n]+)`", text):
+            for offset, path in mentioned(match.group(1), match.start(1)):
+                if not exists(names, path):
+                    yield name, text.count("\n", 0, offset) + 1, f"{path} is not there"
+        if name.endswith("ARCHITECTURE.md"):
+            yield from check_modules(name, text, names)
+
+
+def check_modules(document, text, names):
+    """First columns: "`stream/stream_record`, `stream_shard`" below "### storage" are storage/stream/stream_record.* and stream_shard.* beside it."""
+    room = column = None
+    for number, line in enumerate(text.splitlines(), 1):
+        heading = re.match(r"#+ (\w+)", line)
+        if heading:
+            room, column = heading.group(1), None
+        cells = line.split("|")
+        if not line.startswith("|"):
+            column = None
+            continue
+        if column is None:
+            column = cells[1].strip()
+        if column not in ("module", "shelf", "folder") or room is None:
+            continue
+        beside = ""
+        for token in re.findall(r"`([^`]+)`", cells[1]):
+            places = [f"{room}/{token}", f"{room}/{beside}{token}", token]
+            if not any(exists(names, place) for place in places):
+                yield document, number, f"`{token}` is not there"
+            if "/" in token.rstrip("/"):
+                beside = folder(token) + "/"
+
+
+def check_comments(files, names):
+    """Files that comments name are there: paths from the root, and headers, sources and tables of data by their bare names."""
+    bare = {name.rsplit("/", 1)[-1] for name in names}
+    for name, text in files.items():
+        for comment in re.finditer(COMMENT, text, re.S):
+            for offset, path in mentioned(comment.group(0), comment.start()):
+                if not exists(names, path):
+                    yield name, text.count("\n", 0, offset) + 1, f"{path} is not there"
+            for match in re.finditer(r"(?<![\w./<])([a-z]\w*\.(?:c|h|def))\b(?!\.)", comment.group(0)):
+                if match.group(1) not in bare:
+                    yield name, text.count("\n", 0, comment.start() + match.start()) + 1, f"{match.group(1)} is not there"
+
+
+def check_doors(doors, names):
+    """Files that a rule of lint speaks of."""
+    for door, places in doors.items():
+        for place in places:
+            if not exists(names, place):
+                yield "scripts/lint", 1, f"{place}, a door of {door}, is not there"
