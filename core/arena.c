@@ -138,6 +138,20 @@ void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t lim
 	arena->time.is_up = false;
 }
 
+void arena_share_time(struct arena *arena, const struct arena *other, unsigned n)
+{
+	uint64_t left = other->time.limit;
+
+	if (!other->time.clock)
+		return;
+	if (other->time.end > 0) {
+		uint64_t now = other->time.clock();
+
+		left = now < other->time.end ? other->time.end - now : 0;
+	}
+	arena_limit_time(arena, other->time.clock, left / n);
+}
+
 static void arena_look(struct arena *arena)
 {
 	arena->time.steps = 0;
@@ -165,7 +179,6 @@ static void arena_discharge(struct arena *arena)
 		atomic_fetch_sub_explicit(&arena->budget->held, arena->held, memory_order_relaxed);
 	arena->held = 0;
 	arena->is_over = arena->is_pardoned = false;
-	arena_limit_time(arena, NULL, 0);
 }
 
 void arena_free(struct arena *arena)
@@ -187,7 +200,7 @@ static void arena_enter(struct arena *arena, struct chunk *chunk)
 	arena->end = chunk->data + chunk->size;
 }
 
-void arena_reset(struct arena *arena)
+void arena_rewind(struct arena *arena)
 {
 	struct chunk **link = &arena->first;
 	size_t kept = 0;
@@ -210,6 +223,12 @@ void arena_reset(struct arena *arena)
 	arena_discharge(arena);
 	if (arena->first)
 		arena_enter(arena, arena->first);
+}
+
+void arena_reset(struct arena *arena)
+{
+	arena_rewind(arena);
+	arena_limit_time(arena, NULL, 0);
 }
 
 /* The first is always small: it does not count, and must not let a large allocation go uncounted. */

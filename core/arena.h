@@ -45,6 +45,9 @@ void arena_free(struct arena *arena);
 /* Forgets every allocation. Pointers into the arena are dead afterwards. */
 void arena_reset(struct arena *arena);
 
+/* The same, but a limit of time goes on. */
+void arena_rewind(struct arena *arena);
+
 /* `size` bytes aligned for any object, contents undefined; never NULL. size 0 gives a valid pointer. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, returns_nonnull));
 
@@ -79,6 +82,12 @@ void *arena_checked(void *p) __attribute__((returns_nonnull));
  * Small requests never look. Without a clock it is not over any more, unless for its memory.
  */
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
+
+/*
+ * Gives `arena` an n-th of what the other has left of its time, by the same clock: for one of n threads that share a request's work. Nothing
+ * where the other has no limit.
+ */
+void arena_share_time(struct arena *arena, const struct arena *other, unsigned n);
 
 /* Counts steps of a loop, each of some 10 ns. False where the arena is over: the loop may end, its result counts for nothing. */
 bool arena_works(struct arena *arena, size_t steps);

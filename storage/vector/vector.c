@@ -10,6 +10,8 @@
 #define SNAPSHOTS_MAX 3              /* read transactions begun before a search does without the matrix in memory */
 #define FLOATS_PER_THREAD (1u << 21) /* less work than this is not worth a thread of its own */
 #define THREADS_MAX 16
+#define FLOATS_PER_STEP 32           /* of some 10 ns */
+#define ROWS_PER_LOOK 64             /* where no condition takes time */
 
 /* A row that may be among the best: `rank` is lower for better ones; equal ranks are in the order of keys. */
 struct candidate {
@@ -25,7 +27,8 @@ struct share {
 	double query_square;
 	const struct vector_view *view;
 	size_t from, to;         /* positions */
-	struct arena *scratch;   /* for the condition */
+	size_t steps;            /* of work that a row takes, as arena_works counts them */
+	struct arena *scratch;   /* for the condition; has this share's part of the request's time */
 	size_t bytes;
 	size_t n;
 	struct candidate best[VECTOR_TOP_MAX]; /* sorted */
@@ -69,16 +72,15 @@ static bool is_wanted(struct share *share, struct str filter)
 	if (!share->search->condition)
 		return true;
 	bool wanted = expr_eval(share->search->condition, &subject);
-	arena_reset(share->scratch);
+	arena_rewind(share->scratch);
 	return wanted;
 }
 
-static void *run_share(void *context)
+static void score_rows(struct share *share, size_t from, size_t to)
 {
-	struct share *share = context;
 	const struct vector_view *view = share->view;
 
-	for (size_t i = share->from; i < share->to; i++) {
+	for (size_t i = from; i < to; i++) {
 		const struct vector_slot *slot = &view->slots[view->order[i]];
 
 		share->bytes += slot->size;
@@ -86,6 +88,19 @@ static void *run_share(void *context)
 			continue;
 		struct candidate candidate = {rank_of(share, view->matrix + view->order[i] * view->dimensions, slot->square), i, slot->key};
 		keep(share, &candidate);
+	}
+}
+
+static void *run_share(void *context)
+{
+	struct share *share = context;
+	size_t stride = share->search->condition ? 1 : ROWS_PER_LOOK, next;
+
+	for (size_t i = share->from; i < share->to; i = next) {
+		next = share->to - i > stride ? i + stride : share->to;
+		if (!arena_works(share->scratch, (next - i) * share->steps))
+			break;
+		score_rows(share, i, next);
 	}
 	return NULL;
 }
@@ -99,18 +114,20 @@ static unsigned thread_count(const struct vector_search *search, const struct ve
 }
 
 /* Scores the rows from..to of the matrix; `whole` gets the best of them. */
-static void search_matrix(struct arena *arena, const struct vector_view *view, size_t from, size_t to, struct share *whole)
+static enum code search_matrix(struct arena *arena, const struct vector_view *view, size_t from, size_t to, struct share *whole, struct err *err)
 {
 	unsigned n = thread_count(whole->search, view, to - from);
 	struct share *shares = ARENA_ARRAY(arena, struct share, n);
 	pthread_t threads[THREADS_MAX];
 	bool is_running[THREADS_MAX] = {false};
+	enum code code = OK;
 
 	for (unsigned i = n; i-- > 0;) {
-		shares[i] = (struct share){.search = whole->search, .query = whole->query, .query_square = whole->query_square, .view = view};
-		shares[i].from = from + (to - from) * i / n;
-		shares[i].to = from + (to - from) * (i + 1) / n;
-		shares[i].scratch = arena_new(1 << 16);
+		shares[i] = (struct share){
+			.search = whole->search, .query = whole->query, .query_square = whole->query_square, .view = view, .steps = whole->steps,
+			.from = from + (to - from) * i / n, .to = from + (to - from) * (i + 1) / n, .scratch = arena_new(1 << 16),
+		};
+		arena_share_time(shares[i].scratch, arena, n);
 		if (i > 0)
 			is_running[i] = pthread_create(&threads[i], NULL, run_share, &shares[i]) == 0;
 		if (!is_running[i])
@@ -119,6 +136,8 @@ static void search_matrix(struct arena *arena, const struct vector_view *view, s
 	for (unsigned i = 0; i < n; i++) {
 		if (is_running[i])
 			pthread_join(threads[i], NULL);
+		if (code == OK)
+			code = err_if_over(shares[i].scratch, err);
 		whole->bytes += shares[i].bytes;
 		for (size_t k = 0; k < shares[i].n; k++)
 			keep(whole, &shares[i].best[k]);
@@ -126,6 +145,7 @@ static void search_matrix(struct arena *arena, const struct vector_view *view, s
 	}
 	for (size_t i = 0; i < whole->n; i++)
 		whole->best[i].key = str_copy(arena, whole->best[i].key);
+	return code;
 }
 
 /* A search that reads the rows from the store. */
@@ -147,6 +167,8 @@ static bool visit_row(void *context, struct str key, struct str value)
 	reading->is_malformed = !str_is_set(image);
 	if (reading->is_malformed)
 		return false;
+	if (!arena_works(share->scratch, share->steps))
+		return false;
 	share->bytes += vector_row_size(index, image);
 	reading->position++;
 	if (!is_wanted(share, image))
@@ -167,7 +189,10 @@ static enum code search_store(struct store_txn *txn, struct arena *arena, const 
 	struct reading reading = {whole, arena, arena_alloc(arena, search->index->vector->dimensions * sizeof(float)), 0, false};
 
 	whole->scratch = arena_new(1 << 16);
+	arena_share_time(whole->scratch, arena, 1);
 	enum code code = store_scan(txn, index_keyspace(search->table, search->index), range, visit_row, &reading, err);
+	if (code == OK)
+		code = err_if_over(whole->scratch, err);
 	arena_free(whole->scratch);
 	return code == OK && reading.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
 }
@@ -212,7 +237,7 @@ static enum code run(struct store_txn *txn, struct arena *arena, struct share *w
 	if (view.cache) {
 		size_t to = str_is_set(range.high) ? vector_cache_position(&view, range.high) : view.n;
 
-		search_matrix(arena, &view, vector_cache_position(&view, range.low), to, whole);
+		code = search_matrix(arena, &view, vector_cache_position(&view, range.low), to, whole, err);
 		vector_cache_close(&view);
 	} else if (*is_done) {
 		code = search_store(txn, arena, &range, whole, err);
@@ -228,7 +253,7 @@ enum code vector_search(struct arena *arena, struct vector_search *search, struc
 	enum code code = OK;
 	bool is_done = false;
 
-	*whole = (struct share){.search = search, .query = query};
+	*whole = (struct share){.search = search, .query = query, .steps = 1 + dimensions / FLOATS_PER_STEP};
 	whole->query_square = vector_widen(search->query, dimensions, query);
 	search->n = 0;
 	for (int i = 1; !is_done && code == OK; i++) {

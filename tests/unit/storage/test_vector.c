@@ -1,6 +1,7 @@
 #include "storage/vector/vector.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "storage/upkeep/backfill.h"
 #include "storage/vector/vector_cache.h"
@@ -429,6 +430,51 @@ TEST(large_searches_are_shared_among_threads)
 	data_free(&plain);
 }
 
+static uint64_t tick(void)
+{
+	static atomic_uint_least64_t now;
+
+	return atomic_fetch_add(&now, 1) + 1;
+}
+
+/* By matrices on one and three threads, and by rows from the store; with a condition that takes time and without one. */
+TEST(a_search_ends_where_its_time_does)
+{
+	enum { WIDE = 4096, ROWS = 1100 };
+	static const struct {
+		size_t memory;
+		unsigned threads;
+	} ways[] = {{64 << 20, 3}, {64 << 20, 1}, {0, 1}};
+	float *query;
+
+	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+		struct data d = vector_data(ways[w].memory, ways[w].threads, WIDE);
+		struct value *elements = ARENA_ARRAY(d.arena, struct value, WIDE);
+		struct value one = data_value(&d, "N1"), list = {.type = TYPE_L, .n = WIDE, .elements = elements};
+		struct vector_search search;
+		int refused = 0;
+
+		query = ARENA_ARRAY(d.arena, float, WIDE);
+		for (int i = 0; i < WIDE; i++)
+			elements[i] = one;
+		for (int row = 0; row < ROWS; row++)
+			CHECK_INT(data_put(&d, ITEM(&d, list, "pk", text(&d, "Sitem-", row), "t", "Sx")), OK);
+		for (uint64_t limit = 0; limit < 1000; limit += 1 + limit / 4) {
+			arena_limit_time(d.arena, tick, limit);
+			enum code code = find(&d, refused % 2 ? PARTED : PLAIN, query, 1, "t = :t", refused % 2 ? "Sx" : NULL, NULL, &search);
+			arena_limit_time(d.arena, NULL, 0);
+			CHECK(code == OK || code == ERR_SERVICE_UNAVAILABLE);
+			if (code == OK)
+				break;
+			refused++;
+		}
+		CHECK(refused > 5);
+		CHECK_INT(find(&d, PLAIN, query, 1, NULL, NULL, NULL, &search), OK);
+		CHECK_INT(search.n, 1);
+		data_free(&d);
+	}
+}
+
 /* The table's current snapshot in place of the one at hand. */
 static void reload(struct data *d)
 {
@@ -634,6 +680,6 @@ TEST_MAIN(TEST_CASE(rows_follow_their_items), TEST_CASE(an_index_is_written_only
 	  TEST_CASE(items_that_do_not_fit_are_refused), TEST_CASE(searches_of_the_store_agree_with_a_model),
 	  TEST_CASE(searches_in_memory_agree_with_a_model), TEST_CASE(memory_for_one_of_two_indexes_is_enough),
 	  TEST_CASE(failed_writes_leave_nothing_behind), TEST_CASE(ties_are_in_the_order_of_keys), TEST_CASE(a_matrix_far_behind_is_filled_anew),
-	  TEST_CASE(large_searches_are_shared_among_threads), TEST_CASE(indexes_come_and_go_on_a_table_with_items),
+	  TEST_CASE(large_searches_are_shared_among_threads), TEST_CASE(a_search_ends_where_its_time_does), TEST_CASE(indexes_come_and_go_on_a_table_with_items),
 	  TEST_CASE(tables_are_read_back_with_their_vector_indexes),
 	  TEST_CASE(a_search_that_outlives_its_index_leaves_nothing_in_memory), TEST_CASE(a_table_made_anew_does_not_see_the_rows_of_the_old_one))
