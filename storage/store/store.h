@@ -18,7 +18,7 @@
  * thread at a time.
  *
  * Errors: ERR_INTERNAL (I/O, corruption), ERR_STORE_FULL, ERR_CONFLICT (commit only), ERR_RESOURCE_NOT_FOUND (a
- * keyspace that does not exist).
+ * keyspace that does not exist), ERR_SERVICE_UNAVAILABLE (a READ transaction that kept writers waiting for too long).
  *
  * The shelf storage/store/ holds this seam, the backends behind it and the decorators around them. Nothing here knows a table.
  */

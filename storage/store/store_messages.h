@@ -7,6 +7,7 @@
 #include "core/err.h"
 
 #define MSG_STORE_FULL ERR_STORE_FULL, "the store is full"
+#define MSG_STORE_READ_ENDED ERR_SERVICE_UNAVAILABLE, "the read took too long while writers waited for it; try again"
 #define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
 #define MSG_STORE_DAMAGED ERR_INTERNAL, "the data file is damaged: page %u fails its checksum"
 #define MSG_STORE_UNSYNCED ERR_INTERNAL, "the store failed: a sync of the write-ahead log did; nothing is written until a restart"

@@ -57,6 +57,8 @@ enum code connection_error(struct connection *connection, struct err *err)
 
 	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	if (code == SQLITE_INTERRUPT)
+		return err_set(err, MSG_STORE_READ_ENDED);
 	if (code == SQLITE_FULL)
 		return err_set(err, MSG_STORE_FULL);
 	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)

@@ -7,6 +7,7 @@
 #define DYNALITH_STORAGE_SQLITE_CONNECTION_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 #include "storage/store/store.h"
 
@@ -34,6 +35,8 @@ struct slot {
 
 struct connection {
 	struct store_txn txn; /* first: the transaction that is under way */
+	atomic_uint turn;     /* of a reader: odd while a transaction is under way */
+	unsigned noted_turn;  /* under the writer's lock */
 	struct sqlite_store *store;
 	sqlite3 *db;
 	bool is_in_transaction;

@@ -21,8 +21,14 @@
 #define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
 #define HEADER_SIZE 100           /* of a SQLite file */
 #define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
+#define JOURNAL_KEPT ((size_t)1 << 20) /* in memory: a rollback journal that grew beyond this is cut */
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
-#define LOG_KEPT (64 << 20)       /* a write-ahead log that grew beyond this is cut when it starts over */
+
+/*
+ * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which puts each page of a dropped table into the
+ * log.
+ */
+#define SETUP_WRITER "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_size_limit=%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
 
 struct sqlite_store {
 	struct store base;
@@ -55,6 +61,32 @@ static struct connection *acquire_writer(struct sqlite_store *store)
 	return &store->writer;
 }
 
+/* Only the thread that holds the connection writes it. */
+static void next_turn(struct connection *connection)
+{
+	atomic_store_explicit(&connection->turn, atomic_load_explicit(&connection->turn, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+static void note_readers(void *context)
+{
+	struct sqlite_store *store = context;
+
+	for (unsigned i = 0; i < store->reader_count; i++)
+		store->readers[i].noted_turn = atomic_load(&store->readers[i].turn);
+}
+
+static void end_readers(void *context)
+{
+	struct sqlite_store *store = context;
+
+	for (unsigned i = 0; i < store->reader_count; i++) {
+		struct connection *reader = &store->readers[i];
+
+		if (reader->noted_turn % 2 == 1 && atomic_load(&reader->turn) == reader->noted_turn)
+			sqlite3_interrupt(reader->db);
+	}
+}
+
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
 	struct connection *connection;
@@ -72,6 +104,7 @@ static struct connection *acquire_reader(struct sqlite_store *store)
 		connection_forget_all(connection);
 	if (store->is_memory)
 		pthread_rwlock_rdlock(&store->memory_lock);
+	next_turn(connection);
 	return connection;
 }
 
@@ -91,6 +124,7 @@ static void release(struct connection *connection)
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
+	next_turn(connection);
 	pthread_mutex_lock(&store->pool_mutex);
 	connection->next_free = store->free_readers;
 	store->free_readers = connection;
@@ -108,7 +142,7 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	connection->txn = (struct store_txn){base->ops, mode};
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE)
-		code = wal_check(&store->wal, err);
+		code = wal_admit(&store->wal, err);
 	if (code == OK && connection->is_in_transaction)
 		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
 	if (code != OK) {
@@ -302,10 +336,10 @@ static void sqlite_close(struct store *base)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 
+	wal_stop(&store->wal); /* first: its thread interrupts readers */
 	for (unsigned i = 0; i < store->reader_count; i++)
 		connection_close(&store->readers[i]);
 	free(store->readers);
-	wal_stop(&store->wal);
 	if (store->is_open && !store->is_memory)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
@@ -448,14 +482,13 @@ static enum code open_readers(struct sqlite_store *store, const char *path, int 
 static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
-	char uri[96], setup[256];
+	char uri[96], setup[320];
 
 	if (!memory_file_install())
 		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
 	/* the store's address makes the name unique in this process */
 	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
-	snprintf(setup, sizeof(setup), "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_mode=PERSIST; PRAGMA synchronous=OFF", STORE_PAGE,
-		 options->cache_bytes / 1024);
+	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=PERSIST", STORE_PAGE, options->cache_bytes / 1024, JOURNAL_KEPT);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code == OK)
 		code = create_store(store, err);
@@ -480,21 +513,21 @@ static enum code reserve_checksums(struct connection *connection, struct err *er
  * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
  * cut short. Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
  */
-static enum code open_writer(struct sqlite_store *store, const char *path, enum durability durability, const char *setup,
-			     struct err *err)
+static enum code open_writer(struct sqlite_store *store, const struct wal_options *log, struct err *err)
 {
 	static const char *const synchronous[] = {
 		[DURABILITY_OFF] = "PRAGMA synchronous=OFF",
 		[DURABILITY_NORMAL] = "PRAGMA synchronous=NORMAL",
 		[DURABILITY_FULL] = "PRAGMA synchronous=FULL",
 	};
-	enum durability later = durability == DURABILITY_FULL ? DURABILITY_NORMAL : durability; /* wal_sync waits instead */
+	enum durability later = log->durability == DURABILITY_FULL ? DURABILITY_NORMAL : log->durability; /* wal_sync waits instead */
+	const char *path = log->path;
 	int64_t format = 0, is_wal = 0;
-	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, setup, err);
+	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
 
 	if (code == OK)
 		code = reserve_checksums(&store->writer, err);
-	if (code == OK && durability != DURABILITY_OFF)
+	if (code == OK && log->durability != DURABILITY_OFF)
 		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
 		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
@@ -511,7 +544,7 @@ static enum code open_writer(struct sqlite_store *store, const char *path, enum 
 	if (!is_wal)
 		return err_set(err, MSG_STORE_NO_WAL, path);
 	code = connection_run(&store->writer, synchronous[later], err);
-	return code != OK ? code : wal_start(&store->wal, &store->writer, &store->writer_mutex, path, setup, durability, err);
+	return code != OK ? code : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
 }
 
 /* A connection takes the room for checksums from the head that it meets, also from one that is then undone: so that one is closed again. */
@@ -531,21 +564,25 @@ static enum code undo_creation(const char *path, const char *setup, struct err *
 
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
-	char path[PATH_MAX], setup[256];
+	char path[PATH_MAX], setup[320];
+	struct wal_options log = {
+		.setup = setup, .durability = options->durability,
+		.log_bytes = options->log_bytes ? options->log_bytes : SQLITE_STORE_LOG_BYTES,
+		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
+		.readers = {store, note_readers, end_readers},
+	};
 	enum code code = check_file(store, options->path, path, err);
 
 	if (code != OK)
 		return code;
-	snprintf(setup, sizeof(setup),
-		 "PRAGMA page_size=%d; PRAGMA synchronous=OFF; PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA journal_size_limit=%d",
-		 STORE_PAGE, options->cache_bytes / 1024, MMAP_SIZE, LOG_KEPT);
-	store->path = strdup(path);
+	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA mmap_size=%d", STORE_PAGE, options->cache_bytes / 1024, log.log_bytes, MMAP_SIZE);
+	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	if (is_cut_short(path))
 		code = undo_creation(path, setup, err);
 	if (code == OK)
-		code = open_writer(store, store->path, options->durability, setup, err);
+		code = open_writer(store, &log, err);
 	if (code == OK)
 		code = limit_size(store, options->max_bytes, err);
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);

@@ -16,11 +16,16 @@
  */
 #define SQLITE_STORE_FORMAT 2
 
+#define SQLITE_STORE_LOG_BYTES (64 << 20)
+#define SQLITE_STORE_READER_MS 5000
+
 struct sqlite_store_options {
 	const char *path;           /* data file, created where missing; NULL for memory */
 	enum durability durability;
 	unsigned readers;           /* reader connections on disk, at least 1 */
 	size_t cache_bytes;         /* page cache per connection */
+	size_t log_bytes;           /* of the write-ahead log, beyond which writers wait; 0: SQLITE_STORE_LOG_BYTES */
+	unsigned reader_ms;         /* how long writers wait for a reader before it is interrupted; 0: SQLITE_STORE_READER_MS */
 	uint64_t max_bytes;         /* of the database, beyond which writes get ERR_STORE_FULL; 0: none of its own */
 };
 

@@ -1,14 +1,41 @@
 #include "storage/store/sqlite/wal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <time.h>
 
 #include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
 #define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
 #define QUIET_MS 100
+#define ROUNDS_MAX 4          /* of moving a long log beside writers */
+#define READERS_GROWTH 4      /* so many times its usual size the log may have while readers need it */
+#define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
+#define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
+#define FRAME_BYTES (STORE_PAGE + 24)
+
+/* Whether writers wait. */
+static bool is_over(const struct wal *wal)
+{
+	return wal->pages > wal->room.allowed;
+}
+
+/* A busy writer takes the lock again before a sleeping thread is awake, so writers stand back while `is_wanted`. */
+static void hold_writer(struct wal *wal)
+{
+	atomic_store(&wal->room.is_wanted, true);
+	pthread_mutex_lock(wal->writer_mutex);
+	atomic_store(&wal->room.is_wanted, false);
+}
+
+static void free_writer(struct wal *wal)
+{
+	pthread_cond_broadcast(&wal->room.cond);
+	pthread_mutex_unlock(wal->writer_mutex);
+}
 
 /* Called by SQLite behind each commit that changed something. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
@@ -21,7 +48,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	if (pages < wal->pages) /* it started over */
 		wal->due_pages = CHECKPOINT_PAGES;
 	wal->pages = pages;
-	bool is_due = pages >= wal->due_pages;
+	bool is_due = pages >= wal->due_pages || is_over(wal);
 	if ((is_due && !wal->is_due) || wal->is_moved)
 		pthread_cond_signal(&wal->checkpoint_cond);
 	wal->is_due = wal->is_due || is_due;
@@ -49,17 +76,82 @@ static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 /* The same while the writer is held. */
 static bool checkpoint_alone(struct wal *wal, int *pages)
 {
-	pthread_mutex_lock(wal->writer_mutex);
+	hold_writer(wal);
 	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-	pthread_mutex_unlock(wal->writer_mutex);
+	free_writer(wal);
 	return is_whole;
 }
 
+/* Readers need the log. It may grow to its limit for them; there writers wait, and in the end the readers are interrupted. */
+static void wait_for_readers(struct wal *wal)
+{
+	struct wal_room *room = &wal->room;
+
+	if (room->allowed < room->most) {
+		room->allowed += room->usual;
+	} else if (room->turn == room->turns) { /* no writer waits */
+		room->waits = 0;
+	} else if (room->waits++ == 0) {
+		room->readers.note(room->readers.context);
+	} else if (room->waits > room->waits_max) {
+		room->readers.end(room->readers.context);
+	}
+}
+
+/*
+ * Moves all of a large log while the writer is held, and waits a moment for the readers of older states: then the next commit starts it
+ * over. Where that fails, as on a full disk, the writer goes on and meets the fault itself.
+ */
+static void start_over(struct wal *wal)
+{
+	int pages = 0;
+
+	hold_writer(wal);
+	/* a large transaction leaves a file that is not worth keeping */
+	int mode = wal->pages > wal->room.usual * 2 ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART;
+	bool is_whole = checkpoint(wal, wal->checkpointer.db, mode, &pages);
+	bool is_busy = !is_whole && !atomic_load(&wal->is_broken) && sqlite3_errcode(wal->checkpointer.db) == SQLITE_BUSY;
+	pthread_mutex_lock(&wal->mutex);
+	wal->is_due = false;
+	if (is_whole) {
+		wal->pages = 0;
+		wal->due_pages = CHECKPOINT_PAGES;
+		wal->is_moved = true;
+		wal->is_uncertain = false;
+	}
+	if (is_busy) {
+		wait_for_readers(wal);
+	} else {
+		wal->room.allowed = wal->pages + wal->room.usual;
+		wal->room.waits = 0;
+	}
+	pthread_mutex_unlock(&wal->mutex);
+	free_writer(wal);
+	if (is_busy) /* for a writer that waits for the lock */
+		nanosleep(&(struct timespec){0, READERS_PAUSE_NS}, NULL);
+}
+
+/* What came since a checkpoint saw a log of `pages`. */
+static int pages_behind(struct wal *wal, int pages)
+{
+	pthread_mutex_lock(&wal->mutex);
+	int behind = wal->pages - pages;
+	pthread_mutex_unlock(&wal->mutex);
+	return behind;
+}
+
+/* A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over. */
 static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages)
 {
-	bool is_whole = !is_alone && checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+	for (int round = 0; round < ROUNDS_MAX && !is_alone; round++) {
+		bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+		int behind = pages_behind(wal, *pages);
 
-	return is_whole || (!is_alone && *pages < LOG_PAGES_MAX) ? is_whole : checkpoint_alone(wal, pages);
+		if (*pages < LOG_PAGES_MAX || (is_whole && behind == 0))
+			return is_whole;
+		is_alone = behind < CHECKPOINT_PAGES;
+	}
+	return checkpoint_alone(wal, pages);
 }
 
 /*
@@ -68,7 +160,7 @@ static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages)
  */
 static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int pages)
 {
-	pthread_mutex_lock(wal->writer_mutex);
+	hold_writer(wal);
 	pthread_mutex_lock(&wal->mutex);
 	bool is_same = before == atomic_load(&wal->commits);
 	wal->is_due = false;
@@ -76,13 +168,13 @@ static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int page
 	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
 	wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
 	pthread_mutex_unlock(&wal->mutex);
-	pthread_mutex_unlock(wal->writer_mutex);
+	free_writer(wal);
 }
 
 /* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end. */
 static bool wait_until_due(struct wal *wal)
 {
-	while (!wal->is_due && !wal->is_stopping) {
+	while (!wal->is_due && !is_over(wal) && !wal->is_stopping) {
 		uint64_t before = atomic_load(&wal->commits);
 		struct timespec until;
 
@@ -107,36 +199,65 @@ static void *run(void *context)
 	pthread_mutex_lock(&wal->mutex);
 	while (wait_until_due(wal)) {
 		uint64_t before = atomic_load(&wal->commits);
-		bool is_alone = wal->is_uncertain;
+		bool is_alone = wal->is_uncertain, is_start = is_over(wal);
 		int pages = 0;
 
 		pthread_mutex_unlock(&wal->mutex);
-		bool is_whole = checkpoint_all(wal, is_alone, &pages);
-		note_moved(wal, before, is_whole, pages);
+		if (is_start) {
+			start_over(wal);
+		} else {
+			bool is_whole = checkpoint_all(wal, is_alone, &pages);
+			note_moved(wal, before, is_whole, pages);
+		}
 		pthread_mutex_lock(&wal->mutex);
 	}
 	pthread_mutex_unlock(&wal->mutex);
 	return NULL;
 }
 
-enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const char *path, const char *setup,
-		    enum durability durability, struct err *err)
+static void make_room(struct wal_room *room, const struct wal_options *options)
 {
+	size_t pages = options->log_bytes / FRAME_BYTES;
+
+	room->usual = room->allowed = pages > INT_MAX / READERS_GROWTH / 2 ? INT_MAX / READERS_GROWTH / 2 : (int)pages;
+	room->most = room->usual * READERS_GROWTH;
+	room->waits_max = options->reader_ms / READERS_WAIT_MS;
+	room->readers = options->readers;
+	pthread_cond_init(&room->cond, NULL);
+}
+
+/* A log that an earlier process left too large. */
+static void shorten(struct wal *wal, struct connection *writer)
+{
+	sqlite3_int64 size = 0;
+	int pages;
+
+	if (wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK && size / FRAME_BYTES > wal->room.usual)
+		(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
+}
+
+enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const struct wal_options *options,
+		    struct err *err)
+{
+	bool is_lax = options->durability == DURABILITY_OFF;
 	sqlite3_file *log = NULL;
 
 	wal->writer_mutex = writer_mutex;
-	wal->path = path;
-	wal->is_synced = durability == DURABILITY_FULL;
+	wal->path = options->path;
+	wal->is_synced = options->durability == DURABILITY_FULL;
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
-	enum code code = connection_open(&wal->checkpointer, path, SQLITE_OPEN_READWRITE, setup, err);
+	make_room(&wal->room, options);
+	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE, options->setup, err);
 	if (code == OK)
-		code = connection_run(&wal->checkpointer, durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
+		code = connection_run(&wal->checkpointer, is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
 	if (code != OK)
 		return code;
+	sqlite3_busy_timeout(wal->checkpointer.db, READERS_WAIT_MS);
 	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK || !log || !log->pMethods)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log_file_disk(log);
+	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);
 	pthread_cond_init(&wal->checkpoint_cond, NULL);
@@ -180,6 +301,26 @@ void wal_move_away(struct wal *wal, struct connection *writer)
 {
 	atomic_store(&wal->is_moved_away, true);
 	(void)wal_move_all(wal, writer);
+}
+
+enum code wal_admit(struct wal *wal, struct err *err)
+{
+	struct wal_room *room = &wal->room;
+	enum code code = wal_check(wal, err);
+
+	if (!is_over(wal) && room->turn == room->turns && !atomic_load_explicit(&room->is_wanted, memory_order_relaxed))
+		return code;
+	uint64_t own = room->turns++;
+	while ((is_over(wal) || room->turn != own || atomic_load(&room->is_wanted)) && code == OK) {
+		pthread_mutex_lock(&wal->mutex);
+		pthread_cond_signal(&wal->checkpoint_cond);
+		pthread_mutex_unlock(&wal->mutex);
+		pthread_cond_wait(&room->cond, wal->writer_mutex);
+		code = wal_check(wal, err);
+	}
+	room->turn++;
+	pthread_cond_broadcast(&room->cond);
+	return code;
 }
 
 uint64_t wal_commit_number(const struct wal *wal)

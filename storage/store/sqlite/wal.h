@@ -11,6 +11,12 @@
  * CHECKPOINT_PAGES, or when nothing was written for QUIET_MS: readers need not look into a log that is moved. It starts over when
  * nothing in it is left to move; a writer that never rests is held for that once the log has LOG_PAGES_MAX.
  *
+ * The log is bounded. A commit starts it over only if all of it was in the file when the transaction began and no reader needs it, and
+ * under large transactions or many readers that moment may never come. So writers wait before they begin while the log is beyond
+ * `log_bytes`: until the thread has moved all of it and the readers of older states are done. A reader that takes longer than a moment
+ * lets the log grow, to READERS_GROWTH times that size; there writers wait for it, and after `reader_ms` it is interrupted. The log is
+ * thus never larger than these bytes and one transaction.
+ *
  * A checkpoint never begins on a log that is moved already, unless the writer is held: before 3.44.6, 3.50.7 and 3.51.3 SQLite could then
  * miss that a commit started the log over, and lose pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
  */
@@ -26,6 +32,35 @@ struct wal_syncs {
 	pthread_cond_t cond;           /* `reached` has risen, or the log is broken */
 	uint64_t reached;              /* commits known to be safe */
 	bool is_running;
+};
+
+/* The readers whose states keep the log from being started over. Both are called with the writer's lock held. */
+struct wal_readers {
+	void *context;
+	void (*note)(void *context); /* remembers those that have a state now */
+	void (*end)(void *context);  /* interrupts those of them that still have the same one */
+};
+
+struct wal_options {
+	const char *path;            /* of the data file, absolute; outlives the log */
+	const char *setup;           /* SQL for the checkpoints' connection */
+	enum durability durability;
+	size_t log_bytes;
+	unsigned reader_ms;
+	struct wal_readers readers;
+};
+
+/* How large the log may be: in pages, under the writer's lock and `mutex`. */
+struct wal_room {
+	int usual;                   /* beyond it the log is to be started over */
+	int allowed;                 /* beyond it writers wait */
+	int most;                    /* of `allowed` while readers need the log */
+	atomic_bool is_wanted;       /* the thread waits for the writer's lock */
+	uint64_t turn, turns;        /* of the writers that wait: whose it is, and how many were given; in the order in which they came */
+	unsigned waits;              /* of writers for readers, in a row */
+	unsigned waits_max;
+	pthread_cond_t cond;         /* of the writer's lock */
+	struct wal_readers readers;
 };
 
 struct wal {
@@ -48,11 +83,12 @@ struct wal {
 	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
 	int due_pages;                 /* a checkpoint is due when the log has so many; written under writer_mutex too */
 	int pages;                     /* of the log */
+	struct wal_room room;
 };
 
 /* Takes the log over from SQLite's own checkpoints; `writer` is open, its log too. *wal is usable by wal_stop in any case. */
-enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const char *path, const char *setup,
-		    enum durability durability, struct err *err) WARN_UNUSED;
+enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const struct wal_options *options,
+		    struct err *err) WARN_UNUSED;
 
 /* Ends the thread; the log stays for the last connection to move. */
 void wal_stop(struct wal *wal);
@@ -65,6 +101,12 @@ void wal_end(struct wal *wal, struct connection *writer);
 
 /* Moves the whole log into the file while nobody writes, so that the file is complete by itself; false where that fails. */
 bool wal_move_all(struct wal *wal, struct connection *writer);
+
+/*
+ * Before each writing transaction, with writer_mutex held: waits, the lock let go, while the log is beyond its size, and makes wal_check.
+ * A log of a store in memory is all zeros, and never waits.
+ */
+enum code wal_admit(struct wal *wal, struct err *err) WARN_UNUSED;
 
 /* The number of the writer's latest commit; with writer_mutex held. */
 uint64_t wal_commit_number(const struct wal *wal);
