@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,7 +23,13 @@ struct connection {
 	struct connections *all;
 	struct connection *previous, *next;
 	int fd;
-	bool is_over;
+	bool is_over, is_admitted;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} peer;
+	enum connection_kind kind;
 	atomic_int phase;
 	_Atomic int64_t until_ms;   /* when the phase ends */
 	_Atomic int64_t touched_ms; /* when its thread last came to it */
@@ -34,7 +42,9 @@ struct connections {
 	pthread_cond_t wake;
 	bool is_ending;
 	unsigned count;
+	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
 	struct connection *first;
+	struct connection *_Atomic by_file[CONNECTIONS_FILES_MAX];
 };
 
 /* A coarse clock is right for seconds, and costs a request nearly nothing. */
@@ -134,12 +144,23 @@ void connections_free(struct connections *connections)
 	free(connections);
 }
 
-struct connection *connections_add(struct connections *connections, int fd)
+static void set_peer(struct connection *connection, const struct sockaddr *peer)
+{
+	connection->peer.v4 = (struct sockaddr_in){.sin_family = AF_INET};
+	if (peer && peer->sa_family == AF_INET)
+		memcpy(&connection->peer.v4, peer, sizeof(connection->peer.v4));
+	if (peer && peer->sa_family == AF_INET6)
+		memcpy(&connection->peer.v6, peer, sizeof(connection->peer.v6));
+}
+
+struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer)
 {
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
 
+	set_peer(connection, peer);
 	connection->all = connections;
 	connection->fd = fd;
+	atomic_store(&connections->by_file[fd], connection);
 	pthread_mutex_lock(&connections->mutex);
 	connection->is_over = connections->count >= connections->options.limit;
 	connections->count += !connection->is_over; /* those beyond the limit do not keep others out */
@@ -151,7 +172,30 @@ struct connection *connections_add(struct connections *connections, int fd)
 		connection->next->previous = connection;
 	connections->first = connection;
 	pthread_mutex_unlock(&connections->mutex);
+	if (connections->options.stats) {
+		atomic_fetch_add(&connections->options.stats->open, 1);
+		atomic_fetch_add(&connections->options.stats->over, connection->is_over);
+	}
 	return connection;
+}
+
+struct connection *connections_find(const struct connections *connections, int fd)
+{
+	return atomic_load(&connections->by_file[fd]);
+}
+
+bool connection_admit(struct connection *connection, enum connection_kind kind)
+{
+	struct connections *connections = connection->all;
+
+	connection->kind = kind;
+	if (!connection->is_over)
+		return true;
+	pthread_mutex_lock(&connections->mutex);
+	connection->is_admitted = connections->over[kind] < CONNECTIONS_OVER / 4;
+	connections->over[kind] += connection->is_admitted;
+	pthread_mutex_unlock(&connections->mutex);
+	return connection->is_admitted;
 }
 
 void connections_remove(struct connection *connection)
@@ -160,6 +204,7 @@ void connections_remove(struct connection *connection)
 
 	pthread_mutex_lock(&connections->mutex);
 	connections->count -= !connection->is_over;
+	connections->over[connection->kind] -= connection->is_admitted;
 	if (connection->previous)
 		connection->previous->next = connection->next;
 	else
@@ -167,6 +212,8 @@ void connections_remove(struct connection *connection)
 	if (connection->next)
 		connection->next->previous = connection->previous;
 	pthread_mutex_unlock(&connections->mutex);
+	if (connections->options.stats)
+		atomic_fetch_sub(&connections->options.stats->open, 1);
 	free(connection);
 }
 
@@ -178,6 +225,12 @@ bool connection_is_over(const struct connection *connection)
 int connection_fd(const struct connection *connection)
 {
 	return connection->fd;
+}
+
+const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n)
+{
+	*n = connection->peer.any.sa_family == AF_INET6 ? sizeof(connection->peer.v6) : sizeof(connection->peer.v4);
+	return &connection->peer.any;
 }
 
 void connection_enter(struct connection *connection, enum connection_phase phase)

@@ -12,15 +12,25 @@
 #ifndef DYNALITH_SERVER_CONNECTIONS_H
 #define DYNALITH_SERVER_CONNECTIONS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
-#define CONNECTIONS_OVER 128 /* let in beyond the limit, to be told */
+#define CONNECTIONS_OVER 128 /* let in beyond the limit, to be refused by an answer, or to ask for health */
+#define CONNECTIONS_FILES_MAX (1 << 17) /* no socket of a higher number is taken in */
 #define CONNECTIONS_OVER_S 2 /* seconds that these have */
+
+/* Written here, read by whoever likes. */
+struct connections_stats {
+	atomic_uint open;
+	atomic_ullong over; /* since the start, that came beyond the limit */
+};
 
 struct connections_options {
 	unsigned limit;     /* connections that are served at once */
 	unsigned idle_s;    /* between two requests */
 	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
+	struct connections_stats *stats; /* or NULL */
 };
 
 enum connection_phase {
@@ -29,6 +39,9 @@ enum connection_phase {
 	CONNECTION_WORKING,   /* ours: no end */
 	CONNECTION_SENDING,
 };
+
+/* What asks for health and metrics is kept apart from the rest. */
+enum connection_kind { CONNECTION_ORDINARY, CONNECTION_VITAL, CONNECTION_KINDS };
 
 struct connections;
 struct connection;
@@ -39,15 +52,24 @@ struct connections *connections_new(const struct connections_options *options);
 /* No connection may be left. */
 void connections_free(struct connections *connections);
 
-/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. */
-struct connection *connections_add(struct connections *connections, int fd);
+/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer` may be of any family, or NULL. */
+struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer);
 void connections_remove(struct connection *connection);
+
+/* The connection of an entered socket. */
+struct connection *connections_find(const struct connections *connections, int fd);
+
+/* Its first bytes are there. Whether it may be served: of those beyond the limit half of CONNECTIONS_OVER are, a quarter of each kind. */
+bool connection_admit(struct connection *connection, enum connection_kind kind);
 
 /* Whether it came beyond the limit. */
 bool connection_is_over(const struct connection *connection);
 
 /* Its socket. */
 int connection_fd(const struct connection *connection);
+
+/* The client's address: of IPv4 or IPv6, where it has neither 0.0.0.0. */
+const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n);
 
 /* Begins a phase; cheap, by the connection's own thread. */
 void connection_enter(struct connection *connection, enum connection_phase phase);

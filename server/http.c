@@ -1,9 +1,6 @@
 #include "server/http.h"
 
-#include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +14,8 @@
 #include "core/crc32.h"
 #include "server/connections.h"
 #include "server/crash.h"
+#include "server/door.h"
+#include "server/framing.h"
 #include "server/gzip.h"
 #include "server/sockets.h"
 #include "storage/monotonic.h"
@@ -25,10 +24,8 @@
 #define EXCHANGES_KEPT 64            /* idle exchanges kept */
 #define CONNECTION_MEMORY (18 * 1024) /* of libmicrohttpd, which clears it for each request: heads of request and answer must fit */
 #define HEAD_MAX (16 * 1024)          /* bytes of a request's head */
-#define HEAD_RECORD 80                /* bytes that libmicrohttpd keeps of a header line, or a cookie, beside its text */
 #define ANSWER_HEAD_MAX 1024
 #define THREAD_STACK (2 * 1024 * 1024)
-#define LISTEN_BACKLOG 511
 #define BODY_AT_ONCE (64 * 1024)     /* bytes; a larger body gets its room as it comes, so that a mere claim costs nothing */
 #define LET_GO_FROM (8 * 1024 * 1024) /* bytes beside an answer that are not held until it is sent */
 #define COMPRESS_FROM 4096           /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
@@ -52,7 +49,9 @@ struct exchange {
 
 struct http {
 	struct http_options options;
-	struct MHD_Daemon *daemon;
+	struct MHD_Daemon *daemons[CONNECTION_KINDS];
+	struct door *door;
+	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping;
 	atomic_ullong request_ids;
@@ -356,102 +355,10 @@ static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *
 	return result;
 }
 
-/* What a request's head says about where its body ends, whom it is for, and whether a browser sent it. */
-struct framing {
-	unsigned lengths, encodings, hosts;
-	bool is_bad, is_from_browser;
-	size_t records; /* bytes */
-	const char *length;
-	const char *end;    /* of the line before, in libmicrohttpd's buffer */
-	uintptr_t line_end; /* bytes that ended it; 0: none was seen yet */
-};
-
-/* Whether the name is the wanted one, in small letters; libmicrohttpd 0.9.75 adds a line that was folded to the name of its header. */
-static bool is_name(struct str name, struct str wanted, bool *is_bad)
-{
-	if ((name.p[0] | 0x20) != wanted.p[0] || name.n < wanted.n || strncasecmp(name.p, wanted.p, wanted.n) != 0)
-		return false;
-	*is_bad = *is_bad || name.n > wanted.n;
-	return true;
-}
-
-/* What libmicrohttpd lets pass and others read as the end of a line, or as the header without the space. */
-static bool is_doubtful(const char *name, size_t name_n, const char *value, size_t value_n)
-{
-	return name_n == 0 || name[name_n - 1] == '\t' || memchr(name, ' ', name_n) || memchr(name, '\r', name_n) || memchr(value, '\r', value_n);
-}
-
-/* A host has no other characters, and stands in answers. */
-static bool is_visible(const char *value, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (value[i] <= ' ' || value[i] > '~')
-			return false;
-	}
-	return true;
-}
-
-/* Whether only browsers send a header of that name. */
-static bool is_browsers(struct str name)
-{
-	static const struct str fetch = STR_INIT("Sec-Fetch-");
-
-	if (name.n == 6)
-		return strcasecmp(name.p, "Origin") == 0;
-	return name.n > fetch.n && (name.p[0] | 0x20) == 's' && strncasecmp(name.p, fetch.p, fetch.n) == 0;
-}
-
-/*
- * libmicrohttpd 0.9.75 writes NULs over the ends of lines, and takes each text up to its first NUL. A NUL that was sent in a line makes its end longer than
- * the others. Whether the next line, or what ends the head, begins where the line ended.
- */
-static bool is_line_whole(struct framing *framing, const char *next, unsigned ends)
-{
-	uintptr_t gap = (uintptr_t)next - (uintptr_t)framing->end;
-
-	if (framing->line_end == 0)
-		framing->line_end = gap / ends;
-	return gap == framing->line_end * ends && (framing->line_end == 1 || framing->line_end == 2);
-}
-
-/* The same for the request line, whose parts a space parted. */
-static bool is_request_line_whole(const struct exchange *exchange, const char *method, const char *url, const char *version)
-{
-	const char *end = method + strlen(method) + 1;
-
-	while (end < url && *end == ' ')
-		end++;
-	return end == url && exchange->uri_end + 1 == version;
-}
-
 static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
 {
-	struct framing *framing = context;
-	struct str header = {name, name_n};
-
 	(void)kind;
-	framing->records += HEAD_RECORD;
-	framing->is_bad = framing->is_bad || !value || !is_line_whole(framing, name, 1);
-	framing->end = value + (value ? value_n : 0);
-	if (!value || is_doubtful(name, name_n, value, value_n)) {
-		framing->is_bad = true;
-	} else if (is_name(header, STR("content-length"), &framing->is_bad)) {
-		framing->lengths++;
-		framing->length = value;
-		framing->is_bad = framing->is_bad || value_n == 0 || strspn(value, "0123456789") != value_n;
-	} else if (is_name(header, STR("transfer-encoding"), &framing->is_bad)) {
-		framing->encodings++;
-		framing->is_bad = framing->is_bad || strcasecmp(value, "chunked") != 0;
-	} else if (name_n == 4 && strcasecmp(name, "Host") == 0) {
-		framing->hosts++;
-		framing->is_bad = framing->is_bad || !is_visible(value, value_n);
-	} else if (name_n == 6 && strcasecmp(name, "Cookie") == 0) { /* libmicrohttpd takes a copy apart */
-		framing->records += value_n;
-		for (size_t i = 0; i < value_n; i++)
-			framing->records += value[i] == ';' ? HEAD_RECORD : 0;
-	} else if (is_browsers(header)) {
-		framing->is_from_browser = true;
-	}
+	framing_add(context, (struct str){name, name_n}, value, value_n);
 	return MHD_YES;
 }
 
@@ -461,26 +368,18 @@ static bool is_head_too_large(size_t n, const struct framing *framing)
 	return n > HEAD_MAX || n + framing->records > CONNECTION_MEMORY - ANSWER_HEAD_MAX;
 }
 
-/* RFC 9112, 6.1: HTTP/1.0 knows no Transfer-Encoding; 3.2: HTTP/1.1 wants one Host. */
-static bool is_badly_framed(const struct framing *framing, bool is_1_1)
-{
-	return framing->is_bad || framing->lengths + framing->encodings > 1 || (framing->encodings > 0 && !is_1_1) || framing->hosts > 1 ||
-	       (framing->hosts < 1 && is_1_1);
-}
-
 /* The first call of a request: its head is there. What refuses it as too large is on_completed(). */
 static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *url, const char *method, const char *version)
 {
-	struct framing framing = {.end = version + strlen(version)};
+	struct framing framing = framing_begin(method, url, exchange->uri_end, version);
 	size_t size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 
 	exchange->is_started = true;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_framing, &framing);
 	if (is_head_too_large(size, &framing))
 		return MHD_NO;
-	framing.is_bad = framing.is_bad || !is_line_whole(&framing, method + size, 2) || !is_request_line_whole(exchange, method, url, version);
 	exchange->is_from_browser = framing.is_from_browser;
-	if (is_badly_framed(&framing, strcmp(version, "HTTP/1.1") == 0))
+	if (!framing_is_good(&framing, method + size, strcmp(version, "HTTP/1.1") == 0))
 		exchange->problem = HTTP_BAD_FRAMING;
 	else if (connection_is_over(exchange->connection))
 		exchange->problem = HTTP_OVERLOADED;
@@ -595,22 +494,15 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 static void on_connection(void *context, struct MHD_Connection *connection, void **state, enum MHD_ConnectionNotificationCode code)
 {
 	struct http *http = context;
-	struct http_stats *stats = http->options.stats;
-	int on = 1;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		sockets_forget(connection_fd(*state));
 		connections_remove(*state);
-		atomic_fetch_sub(&stats->connections, 1);
 		return;
 	}
 	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	*state = connections_add(http->connections, fd);
+	*state = connections_find(http->connections, fd);
 	sockets_await(fd);
-	atomic_fetch_add(&stats->connections, 1);
-	if (connection_is_over(*state))
-		atomic_fetch_add(&stats->connections_over, 1);
 }
 
 /* Signatures cover the path as it was sent. */
@@ -620,107 +512,91 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 	return strlen(text);
 }
 
-/* A socket that listens there, or -1 with errno set. "::" stands for every address, of IPv4 too. */
-static int listen_at(const struct addrinfo *address)
+/* libmicrohttpd closes what it cannot take. */
+static void enter(void *context, int fd, enum connection_kind kind)
 {
-	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0;
+	struct http *http = context;
+	struct connection *connection = connections_find(http->connections, fd);
+	socklen_t n;
+	const struct sockaddr *peer = connection_peer(connection, &n);
 
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (address->ai_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
-		return fd;
-	int error = errno;
-	close(fd);
-	errno = error;
-	return -1;
-}
-
-/* A listening socket, or -1 with *problem set. */
-static int listen_on(const char *host, unsigned short number, const char **problem)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
-	char port[8];
-
-	snprintf(port, sizeof(port), "%u", number);
-	int result = getaddrinfo(host, port, &hints, &found);
-	if (result != 0) {
-		*problem = gai_strerror(result);
-		return -1;
-	}
-	int fd = -1;
-	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
-		fd = listen_at(at);
-	if (fd < 0)
-		*problem = strerror(errno);
-	freeaddrinfo(found);
-	return fd;
+	if (MHD_add_connection(http->daemons[kind], fd, peer, n) != MHD_YES)
+		connections_remove(connection);
 }
 
 /* A pool of one is not a pool to libmicrohttpd; it divides its limit among the threads, one of which may get all connections. */
-static struct MHD_Daemon *start_daemon(struct http *http, int fd)
+static struct MHD_Daemon *start_daemon(struct http *http, unsigned threads)
 {
-	const struct http_options *options = &http->options;
-	enum MHD_OPTION pool = options->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
-	unsigned limit = (options->connection_limit + CONNECTIONS_OVER) * options->threads;
+	enum MHD_OPTION pool = threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
+	unsigned limit = (http->options.connection_limit + CONNECTIONS_OVER) * threads;
 
-	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
+	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, http,
 				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
 				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 				MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-				MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, pool, options->threads, MHD_OPTION_END);
+				MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, pool, threads, MHD_OPTION_END);
 }
 
 static void http_free(struct http *http)
 {
+	for (int kind = 0; kind < CONNECTION_KINDS; kind++) {
+		if (http->daemons[kind])
+			MHD_stop_daemon(http->daemons[kind]);
+	}
+	while (http->idle) {
+		struct exchange *exchange = http->idle;
+
+		http->idle = exchange->next;
+		exchange_free(exchange);
+	}
 	if (http->connections)
 		connections_free(http->connections);
 	pthread_mutex_destroy(&http->mutex);
 	free(http);
 }
 
+static bool start(struct http *http, int fd)
+{
+	const struct http_options *options = &http->options;
+	const struct connections_options limits = {options->connection_limit, options->idle_timeout_s, options->request_timeout_s,
+						   &options->stats->connections};
+	struct door_options door = {fd, NULL, enter, http};
+
+	http->connections = connections_new(&limits);
+	http->daemons[CONNECTION_ORDINARY] = start_daemon(http, options->threads);
+	http->daemons[CONNECTION_VITAL] = start_daemon(http, 1);
+	if (!http->connections || !http->daemons[CONNECTION_ORDINARY] || !http->daemons[CONNECTION_VITAL]) {
+		close(fd);
+		return false;
+	}
+	door.connections = http->connections;
+	http->door = door_open(&door);
+	return http->door != NULL;
+}
+
 struct http *http_start(const struct http_options *options, const char **problem)
 {
-	const struct connections_options limits = {options->connection_limit, options->idle_timeout_s, options->request_timeout_s};
-	struct http *http = calloc(1, sizeof(*http));
-	int fd = listen_on(options->host, options->port, problem);
+	int fd = door_listen(options->host, options->port, problem);
 
-	if (fd < 0 && strcmp(options->host, "::") == 0) /* a machine without IPv6 */
-		fd = listen_on("0.0.0.0", options->port, problem);
-	if (fd < 0 || !http) {
-		free(http);
+	if (fd < 0)
 		return NULL;
-	}
+	struct http *http = arena_checked(calloc(1, sizeof(*http)));
 	http->options = *options;
 	options->stats->memory.limit = options->memory_limit;
 	pthread_mutex_init(&http->mutex, NULL);
 	if (getrandom(&http->id_seed, sizeof(http->id_seed), 0) != sizeof(http->id_seed))
 		http->id_seed = (uint64_t)time(NULL);
-	http->connections = connections_new(&limits);
-	http->daemon = http->connections ? start_daemon(http, fd) : NULL;
-	if (!http->daemon) {
-		*problem = "libmicrohttpd did not start";
-		close(fd);
-		http_free(http);
-		return NULL;
-	}
-	return http;
+	http->port = door_port(fd);
+	if (start(http, fd))
+		return http;
+	*problem = "no threads or files are left";
+	http_free(http);
+	return NULL;
 }
 
 unsigned http_port(const struct http *http)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	const union MHD_DaemonInfo *listen = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_LISTEN_FD);
-	struct sockaddr_storage address;
-	socklen_t n = sizeof(address);
-	char port[8] = "0";
-
-	if (listen && getsockname(listen->listen_fd, (struct sockaddr *)&address, &n) == 0 &&
-	    getnameinfo((struct sockaddr *)&address, n, NULL, 0, port, sizeof(port), NI_NUMERICSERV) == 0)
-		return (unsigned)strtoul(port, NULL, 10);
-	return info ? info->port : http->options.port;
+	return http->port;
 }
 
 void http_stop(struct http *http, unsigned wait_ms)
@@ -728,17 +604,9 @@ void http_stop(struct http *http, unsigned wait_ms)
 	const struct timespec moment = {0, 1000000};
 	int64_t end_ms = monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
-	/* not by MHD_quiesce_daemon(): it removes the listening socket from the workers' epoll sets beneath them, and a worker
-	   that was about to remove it itself ends the process (libmicrohttpd 0.9.75) */
 	atomic_store(&http->is_stopping, true);
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
-	MHD_stop_daemon(http->daemon);
-	while (http->idle) {
-		struct exchange *exchange = http->idle;
-
-		http->idle = exchange->next;
-		exchange_free(exchange);
-	}
+	door_close(http->door);
 	http_free(http);
 }

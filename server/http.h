@@ -21,6 +21,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "core/str.h"
+#include "server/connections.h"
 
 #define HTTP_HEADERS_MAX 8
 
@@ -71,8 +72,7 @@ typedef void http_handler(void *context, const struct http_request *request, str
 
 /* How things are now; written here, read by whoever likes. */
 struct http_stats {
-	atomic_uint connections;
-	atomic_ullong connections_over; /* since the start, that came beyond the limit */
+	struct connections_stats connections;
 	atomic_uint requests;           /* under way */
 	struct arena_budget memory;     /* of these: bodies, all that is made of them, answers until they are sent */
 };

@@ -114,7 +114,7 @@ static void note_shed(struct routes *routes)
 
 	if (atomic_exchange(&routes->shed_noted, now) != now)
 		log_line(LOG_WARN, "over a limit: %llu requests so far were answered ServiceUnavailable; now %u connections, %zu MB held by requests",
-			 n, atomic_load(&stats->connections), atomic_load(&stats->memory.held) / (1024 * 1024));
+			 n, atomic_load(&stats->connections.open), atomic_load(&stats->memory.held) / (1024 * 1024));
 }
 
 static void account(struct routes *routes, const struct http_request *request, const struct op_response *answer, uint64_t ns)
@@ -171,8 +171,8 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 	const struct http_options *http = routes->http;
 	const struct metrics_gauges gauges = {
 		.version = STR(DYNALITH_VERSION), .store = routes->store,
-		.connections = atomic_load(&http->stats->connections), .connections_max = http->connection_limit,
-		.connections_over = atomic_load(&http->stats->connections_over),
+		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->connection_limit,
+		.connections_over = atomic_load(&http->stats->connections.over),
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 	};

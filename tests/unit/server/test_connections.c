@@ -15,7 +15,7 @@ static struct connection *add(struct connections *all, int *own, int *peer)
 		abort();
 	*own = pair[0];
 	*peer = pair[1];
-	return connections_add(all, pair[0]);
+	return connections_add(all, pair[0], NULL);
 }
 
 static void drop(struct connection *connection, int own, int peer)
@@ -27,7 +27,7 @@ static void drop(struct connection *connection, int own, int peer)
 
 TEST(beyond_the_limit_is_over)
 {
-	const struct connections_options options = {2, 100, 100};
+	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 100};
 	struct connections *all = connections_new(&options);
 	struct connection *v[4];
 	int own[4], peer[4];
@@ -46,10 +46,41 @@ TEST(beyond_the_limit_is_over)
 	connections_free(all);
 }
 
+TEST(few_beyond_the_limit_are_admitted)
+{
+	struct connections_stats stats = {0};
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .stats = &stats};
+	struct connections *all = connections_new(&options);
+	struct connection *inside, *v[CONNECTIONS_OVER];
+	int own[CONNECTIONS_OVER + 1], peer[CONNECTIONS_OVER + 1], admitted = 0;
+
+	inside = add(all, &own[CONNECTIONS_OVER], &peer[CONNECTIONS_OVER]);
+	CHECK(connection_admit(inside, CONNECTION_ORDINARY));
+	for (int i = 0; i < CONNECTIONS_OVER; i++) {
+		v[i] = add(all, &own[i], &peer[i]);
+		CHECK(connections_find(all, own[i]) == v[i]);
+		admitted += connection_admit(v[i], CONNECTION_ORDINARY);
+	}
+	CHECK_INT(admitted, CONNECTIONS_OVER / 4);
+	drop(v[0], own[0], peer[0]);
+	v[0] = add(all, &own[0], &peer[0]);
+	CHECK(connection_admit(v[0], CONNECTION_ORDINARY)); /* one left */
+	drop(v[1], own[1], peer[1]);
+	v[1] = add(all, &own[1], &peer[1]);
+	CHECK(connection_admit(v[1], CONNECTION_VITAL)); /* the others leave room for these */
+	CHECK_INT(atomic_load(&stats.open), CONNECTIONS_OVER + 1);
+	for (int i = 0; i < CONNECTIONS_OVER; i++)
+		drop(v[i], own[i], peer[i]);
+	drop(inside, own[CONNECTIONS_OVER], peer[CONNECTIONS_OVER]);
+	CHECK_INT(atomic_load(&stats.open), 0);
+	CHECK_INT(atomic_load(&stats.over), CONNECTIONS_OVER + 2);
+	connections_free(all);
+}
+
 /* recv() comes back when the thread shuts the socket down. */
 TEST(a_phase_ends)
 {
-	const struct connections_options options = {1, 100, 1};
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 1};
 	struct connections *all = connections_new(&options);
 	int own[3], peer[3];
 	struct connection *receiving = add(all, &own[0], &peer[0]), *over = add(all, &own[1], &peer[1]);
@@ -72,7 +103,7 @@ TEST(a_phase_ends)
 
 TEST(a_request_that_waits_for_us_is_not_late)
 {
-	const struct connections_options options = {1, 1, 1};
+	const struct connections_options options = {.limit = 1, .idle_s = 1, .request_s = 1};
 	struct connections *all = connections_new(&options);
 	int own, peer;
 	struct connection *waiting = add(all, &own, &peer);
@@ -97,7 +128,7 @@ static bool is_shut(int peer)
 
 TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 {
-	const struct connections_options options = {2, 100, 1};
+	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
 	struct connections *all = connections_new(&options);
 	int own[2], peer[2];
 	struct connection *unread = add(all, &own[0], &peer[0]), *endless = add(all, &own[1], &peer[1]);
@@ -119,7 +150,7 @@ TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 
 TEST(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is)
 {
-	const struct connections_options options = {2, 100, 1};
+	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
 	struct connections *all = connections_new(&options);
 	static char bytes[1 << 16];
 	int own[2], peer[2];
@@ -156,7 +187,8 @@ TEST(open_files_are_raised)
 	CHECK_INT(after.rlim_cur, 2000);
 }
 
-TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
+TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted),
+	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
 	  TEST_CASE(open_files_are_raised))

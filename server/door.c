@@ -1,0 +1,275 @@
+#include "server/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/str.h"
+
+#define LISTEN_BACKLOG 511
+#define EVENTS 128
+#define ACCEPTS_AT_ONCE 64  /* before those that wait are looked at */
+#define CROWD (CONNECTIONS_OVER / 2) /* connections beyond the limit that wait here */
+#define PAUSE_NS 10000000   /* where there are no files left */
+
+struct door {
+	struct door_options options;
+	pthread_t thread;
+	int epoll_fd, stop_fds[2];
+	pthread_mutex_t mutex; /* of all below */
+	int crowd[CROWD]; /* sockets beyond the limit, in a ring; -1: none */
+	size_t crowd_at;
+	unsigned char is_waiting[CONNECTIONS_FILES_MAX / 8]; /* a bit per socket that is here */
+};
+
+/* A socket that listens there, or -1 with errno set. */
+static int listen_at(const struct addrinfo *address)
+{
+	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (address->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
+		return fd;
+	int error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static int listen_on(const char *host, unsigned short number, const char **problem)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+	char port[8];
+
+	snprintf(port, sizeof(port), "%u", number);
+	int result = getaddrinfo(host, port, &hints, &found);
+	if (result != 0) {
+		*problem = gai_strerror(result);
+		return -1;
+	}
+	int fd = -1;
+	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+		fd = listen_at(at);
+	if (fd < 0)
+		*problem = strerror(errno);
+	freeaddrinfo(found);
+	return fd;
+}
+
+int door_listen(const char *host, unsigned short port, const char **problem)
+{
+	int fd = listen_on(host, port, problem);
+
+	if (fd < 0 && strcmp(host, "::") == 0) /* a machine without IPv6 */
+		fd = listen_on("0.0.0.0", port, problem);
+	return fd;
+}
+
+unsigned door_port(int listen_fd)
+{
+	struct sockaddr_storage address;
+	socklen_t n = sizeof(address);
+	char port[8] = "0";
+
+	if (getsockname(listen_fd, (struct sockaddr *)&address, &n) == 0)
+		getnameinfo((struct sockaddr *)&address, n, NULL, 0, port, sizeof(port), NI_NUMERICSERV);
+	return (unsigned)strtoul(port, NULL, 10);
+}
+
+static bool is_here(const struct door *door, int fd)
+{
+	return door->is_waiting[fd / 8] >> (fd % 8) & 1;
+}
+
+static void come(struct door *door, int fd)
+{
+	door->is_waiting[fd / 8] |= (unsigned char)(1 << (fd % 8));
+}
+
+static void go(struct door *door, int fd)
+{
+	door->is_waiting[fd / 8] &= (unsigned char)~(1 << (fd % 8));
+	for (size_t i = 0; i < CROWD; i++) {
+		if (door->crowd[i] == fd)
+			door->crowd[i] = -1;
+	}
+}
+
+static void turn_away(struct door *door, int fd)
+{
+	go(door, fd);
+	connections_remove(connections_find(door->options.connections, fd));
+	close(fd);
+}
+
+/* What the first bytes of a connection ask for. Few bytes that may become either are taken for the rarer one, whose thread can wait for more. */
+static enum connection_kind kind_of(struct str bytes)
+{
+	static const struct str vital[] = {
+		STR_INIT("GET /_dynalith/health"), STR_INIT("GET /_dynalith/metrics"), STR_INIT("HEAD /_dynalith/health"), STR_INIT("HEAD /_dynalith/metrics"),
+	};
+
+	for (size_t i = 0; i < sizeof(vital) / sizeof(vital[0]); i++) {
+		if (str_starts_with(bytes, vital[i]) || str_starts_with(vital[i], bytes))
+			return CONNECTION_VITAL;
+	}
+	return CONNECTION_ORDINARY;
+}
+
+/* Looks at what the socket has, and leaves it there. The connection's kind where it can go on; else -1. */
+static int look_at(struct door *door, int fd)
+{
+	char bytes[32];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return -1;
+	enum connection_kind kind = n > 0 ? kind_of((struct str){bytes, (size_t)n}) : CONNECTION_ORDINARY;
+	if (n <= 0 || !connection_admit(connections_find(door->options.connections, fd), kind)) {
+		turn_away(door, fd);
+		return -1;
+	}
+	epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	go(door, fd);
+	return (int)kind;
+}
+
+static void look(struct door *door, int fd)
+{
+	pthread_mutex_lock(&door->mutex);
+	int kind = is_here(door, fd) ? look_at(door, fd) : -1; /* it may have made room for another */
+	pthread_mutex_unlock(&door->mutex);
+	if (kind >= 0)
+		door->options.enter(door->options.context, fd, (enum connection_kind)kind);
+}
+
+/* One beyond the limit takes the place of the one that has waited longest. */
+static void join_crowd(struct door *door, int fd)
+{
+	int *place = &door->crowd[door->crowd_at++ % CROWD];
+
+	if (*place >= 0)
+		turn_away(door, *place);
+	*place = fd;
+}
+
+void door_take(struct door *door, int fd, const struct sockaddr *peer)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.fd = fd};
+	int on = 1;
+
+	if (fd >= CONNECTIONS_FILES_MAX) {
+		close(fd);
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	pthread_mutex_lock(&door->mutex);
+	if (connection_is_over(connections_add(door->options.connections, fd, peer)))
+		join_crowd(door, fd);
+	come(door, fd);
+	if (epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+		turn_away(door, fd);
+	pthread_mutex_unlock(&door->mutex);
+}
+
+static void accept_some(struct door *door)
+{
+	const struct timespec pause = {0, PAUSE_NS};
+
+	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+		struct sockaddr_storage peer = {0};
+		socklen_t n = sizeof(peer);
+		int fd = accept4(door->options.listen_fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			door_take(door, fd, (struct sockaddr *)&peer);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			nanosleep(&pause, NULL);
+		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}
+
+static void *keep(void *context)
+{
+	struct door *door = context;
+	struct epoll_event events[EVENTS];
+
+	for (;;) {
+		int n = epoll_wait(door->epoll_fd, events, EVENTS, -1);
+
+		for (int i = 0; i < n; i++) {
+			int fd = events[i].data.fd;
+
+			if (fd == door->stop_fds[0])
+				return NULL;
+			if (fd == door->options.listen_fd)
+				accept_some(door);
+			else
+				look(door, fd);
+		}
+	}
+}
+
+static void door_free(struct door *door)
+{
+	for (int fd = 0; fd < CONNECTIONS_FILES_MAX; fd++) {
+		if (is_here(door, fd))
+			turn_away(door, fd);
+	}
+	const int fds[] = {door->options.listen_fd, door->epoll_fd, door->stop_fds[0], door->stop_fds[1]};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	pthread_mutex_destroy(&door->mutex);
+	free(door);
+}
+
+static bool is_watched(struct door *door, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+struct door *door_open(const struct door_options *options)
+{
+	struct door *door = calloc(1, sizeof(*door));
+
+	if (!door) {
+		close(options->listen_fd);
+		return NULL;
+	}
+	pthread_mutex_init(&door->mutex, NULL);
+	door->options = *options;
+	door->stop_fds[0] = door->stop_fds[1] = -1;
+	for (size_t i = 0; i < CROWD; i++)
+		door->crowd[i] = -1;
+	door->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (door->epoll_fd >= 0 && pipe2(door->stop_fds, O_CLOEXEC) == 0 && is_watched(door, door->stop_fds[0]) &&
+	    (options->listen_fd < 0 || is_watched(door, options->listen_fd)) && pthread_create(&door->thread, NULL, keep, door) == 0)
+		return door;
+	door_free(door);
+	return NULL;
+}
+
+void door_close(struct door *door)
+{
+	(void)!write(door->stop_fds[1], "", 1);
+	pthread_join(door->thread, NULL);
+	door_free(door);
+}
