@@ -35,7 +35,7 @@ FLAT = {
 }
 FLAT_MAX = {"storage": 30, "protocol": 30}
 FIELDS_MAX = 20
-FIELDS_EXEMPT = {"table": 53}
+FIELDS_EXEMPT = {"table": 31}
 
 
 def blank(text, pattern):

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/tables/settings.h"
 #include "protocol/timing/timing.h"
 #include "server/clock.h"
 #include "server/config.h"
@@ -249,6 +250,7 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 {
 	const struct config *config = parts->config;
 	struct catalog_options options = {
+		.settings = &settings_records,
 		.is_shared = config->shared_db,
 		.transient_status_ms = is_timed(config) ? timing_deletion_ms() : config->delay_transient_statuses ? config->transient_status_ms : 0,
 		.collection_max = (uint64_t)config->collection_limit_mb * MB,

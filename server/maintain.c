@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "protocol/tables/settings.h"
 #include "storage/check.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
@@ -73,7 +74,7 @@ static int check(struct arena *arena, const char *path)
 	if (code == OK)
 		code = sqlite_store_verify(store, print_line, NULL, &report.findings, &err);
 	if (code == OK)
-		code = check_store(store, (int64_t)time(NULL) * 1000, &report, &err);
+		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report, &err);
 	if (code != OK) {
 		report.findings++;
 		print_line(NULL, err.message);

@@ -294,6 +294,7 @@ static void check_stream(struct check *check)
 /* The records of tables: read before the tables are gone through, since scans do not nest. */
 struct tables {
 	struct check_report *report;
+	const struct settings_records *records;
 	struct arena *arena;
 	size_t n;
 	struct table **tables;
@@ -307,7 +308,7 @@ static bool collect_table(void *context, struct str key, struct str record)
 
 	tables->tables = arena_room(tables->arena, tables->tables, tables->n, sizeof(*tables->tables));
 	tables->is_retired = arena_room(tables->arena, tables->is_retired, tables->n, sizeof(*tables->is_retired));
-	if (table_decode(record, &tables->tables[tables->n], &err) == OK) {
+	if (table_decode(record, tables->records, &tables->tables[tables->n], &err) == OK) {
 		tables->is_retired[tables->n++] = retired_is_key(key);
 	} else {
 		tables->report->findings++;
@@ -328,9 +329,9 @@ static void check_table(struct check *check, bool is_retired)
 		check_stream(check);
 }
 
-enum code check_store(struct store *store, int64_t now_ms, struct check_report *report, struct err *err)
+enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms, struct check_report *report, struct err *err)
 {
-	struct tables tables = {.report = report, .arena = err->arena};
+	struct tables tables = {.report = report, .records = records, .arena = err->arena};
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 

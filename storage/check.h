@@ -10,7 +10,7 @@
 #define DYNALITH_STORAGE_CHECK_H
 
 #include "core/err.h"
-#include "storage/store/store.h"
+#include "storage/schema/schema.h"
 
 struct check_report {
 	store_tell *tell;   /* called per finding: one line */
@@ -23,6 +23,7 @@ struct check_report {
  * Looks at all tables. `now_ms` is the present: an item whose time was long past when it was written has no row in the queue (expiry.h). An
  * index that is being filled may lack rows. ERR_INTERNAL only where no transaction can be had.
  */
-enum code check_store(struct store *store, int64_t now_ms, struct check_report *report, struct err *err) WARN_UNUSED;
+enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms, struct check_report *report,
+		      struct err *err) WARN_UNUSED;
 
 #endif

@@ -12,7 +12,7 @@ static enum code add_policy(struct call *call, struct str document, struct table
 	enum code code = policy_rules_document(call, document, &(struct policy_terms){.is_stream = false}, &text, err);
 
 	if (code == OK)
-		table->policy = (struct policy){str_copy(table->arena, text), call->now_ms};
+		table->settings->policy = (struct policy){str_copy(table->arena, text), call->now_ms};
 	return code;
 }
 
@@ -38,7 +38,7 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	enum code code = call_table_name(call, input->table_name, &name, err);
 	if (code != OK)
 		return code;
-	table = table_new();
+	table = table_new(&settings_records);
 	table->account = str_copy(table->arena, call->ns.account);
 	table->region = str_copy(table->arena, call->ns.region);
 	table->name = str_copy(table->arena, name);
@@ -48,7 +48,7 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	if (code == OK)
 		code = tag_rules_check(&input->tags, err);
 	if (code == OK)
-		code = tag_rules_check_set(&table->tags, err);
+		code = tag_rules_check_set(&table->settings->tags, err);
 	if (code == OK && str_is_set(input->resource_policy))
 		code = add_policy(call, input->resource_policy, table, err);
 	if (code == OK)

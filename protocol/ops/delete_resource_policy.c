@@ -10,13 +10,13 @@ enum code op_delete_resource_policy(struct call *call, const struct delete_resou
 	enum code code = policy_rules_table(call, input->resource_arn, &table, &is_stream, err);
 
 	if (code == OK)
-		code = policy_rules_revision(table, policy_rules_of(table, is_stream), input->expected_revision_id, err);
+		code = policy_rules_revision(table, is_stream, input->expected_revision_id, err);
 	if (code != OK)
 		return code;
-	const struct policy *policy = policy_rules_of(table, is_stream);
+	const struct policy policy = policy_rules_of(table, is_stream);
 	json_out_open(out, '{');
-	if (policy->revision)
-		json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)policy->revision));
+	if (policy.revision)
+		json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)policy.revision));
 	json_out_close(out, '}');
-	return str_is_set(policy->text) ? policy_rules_change(call, table, is_stream, STR_ABSENT, &unused, err) : OK;
+	return str_is_set(policy.text) ? policy_rules_change(call, table, is_stream, STR_ABSENT, &unused, err) : OK;
 }

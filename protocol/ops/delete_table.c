@@ -21,7 +21,7 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 		return code;
 	if (table->status == STATUS_UPDATING)
 		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->name));
-	if (table->is_deletion_protected)
+	if (table->settings->is_deletion_protected)
 		return err_set(err, MSG_TABLE_PROTECTED);
 	code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
 	if (code != OK)

@@ -14,8 +14,8 @@ enum code op_describe_kinesis_streaming_destination(struct call *call, const str
 	json_out_field_string(out, "TableName", table->name);
 	json_out_name(out, STR("KinesisDataStreamDestinations"));
 	json_out_open(out, '[');
-	for (size_t i = 0; i < table->destination_count; i++) {
-		const struct destination *destination = &table->destinations[i];
+	for (size_t i = 0; i < table->settings->destination_count; i++) {
+		const struct destination *destination = &table->settings->destinations[i];
 
 		json_out_open(out, '{');
 		json_out_field_string(out, "StreamArn", destination->stream_arn);

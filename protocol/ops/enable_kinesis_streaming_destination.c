@@ -13,8 +13,8 @@ enum code op_enable_kinesis_streaming_destination(struct call *call, const struc
 
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < table->destination_count; i++) {
-		if (table->destinations[i].is_enabled || table->destinations[i].settles_ms > call->now_ms)
+	for (size_t i = 0; i < table->settings->destination_count; i++) {
+		if (table->settings->destinations[i].is_enabled || table->settings->destinations[i].settles_ms > call->now_ms)
 			return err_set(err, MSG_KINESIS_ENABLED);
 	}
 	code = table_rules_changeable(table, err);

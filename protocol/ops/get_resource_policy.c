@@ -19,12 +19,12 @@ enum code op_get_resource_policy(struct call *call, const struct get_resource_po
 
 	if (code != OK)
 		return code;
-	const struct policy *policy = policy_rules_of(timing_seen(call, table), is_stream);
-	if (!str_is_set(policy->text))
+	const struct policy policy = policy_rules_of(timing_seen(call, table), is_stream);
+	if (!str_is_set(policy.text))
 		return err_set(err, MSG_POLICY_ABSENT, STR_ARG(input->resource_arn));
 	json_out_open(out, '{');
-	json_out_field_string(out, "Policy", with_version(call->arena, policy->text));
-	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)policy->revision));
+	json_out_field_string(out, "Policy", with_version(call->arena, policy.text));
+	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)policy.revision));
 	json_out_close(out, '}');
 	return OK;
 }

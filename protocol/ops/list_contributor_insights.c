@@ -38,10 +38,10 @@ static void list_entry(struct listing *listing, const struct table *table, const
 
 static void list_table(struct listing *listing, const struct table *table)
 {
-	list_entry(listing, table, NULL, &table->insights);
+	list_entry(listing, table, NULL, &table->settings->insights);
 	for (size_t i = 0; i < table->index_count; i++) {
 		if (!table->indexes[i].is_local)
-			list_entry(listing, table, &table->indexes[i], &table->indexes[i].insights);
+			list_entry(listing, table, &table->indexes[i], &table->indexes[i].settings->insights);
 	}
 	/* the index that the token names may be gone */
 	if (str_is_set(listing->after) && str_starts_with(listing->after, str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->name))))

@@ -15,11 +15,12 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 	if (code == OK)
 		code = policy_rules_document(call, input->policy, &terms, &text, err);
 	if (code == OK)
-		code = policy_rules_revision(table, policy_rules_of(table, is_stream), input->expected_revision_id, err);
+		code = policy_rules_revision(table, is_stream, input->expected_revision_id, err);
 	if (code != OK)
 		return code;
-	int64_t revision = policy_rules_of(table, is_stream)->revision;
-	if (!str_is_set(policy_rules_of(table, is_stream)->text) || !str_eq(policy_rules_of(table, is_stream)->text, text))
+	const struct policy current = policy_rules_of(table, is_stream);
+	int64_t revision = current.revision;
+	if (!str_is_set(current.text) || !str_eq(current.text, text))
 		code = policy_rules_change(call, table, is_stream, text, &revision, err);
 	else if (!timing_policy_repeats(call, table))
 		code = table_rules_changeable(table, err);

@@ -36,7 +36,7 @@ enum code op_tag_resource(struct call *call, const struct tag_resource_input *in
 		return code;
 	next = table_clone(tagged.table);
 	changed = tag_rules_of(&tagged, next);
-	*changed = table_copy_tags(next->arena, changed, tags->n);
+	*changed = settings_copy_tags(next->arena, changed, tags->n);
 	for (size_t i = 0; i < tags->n; i++)
 		put_tag(next->arena, changed, tags->v[i].key, tags->v[i].value);
 	code = tag_rules_check_set(changed, err);

@@ -20,14 +20,14 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 	if (code != OK)
 		return code;
 	next = table_clone(table);
-	if (is_enabled && !table->recovery_days)
-		next->recovery_since_ms = call->now_ms;
+	if (is_enabled && !table->settings->recovery_days)
+		next->settings->recovery_since_ms = call->now_ms;
 	if (!is_enabled)
-		next->recovery_days = 0;
+		next->settings->recovery_days = 0;
 	else if (wanted->recovery_period_in_days.is_set)
-		next->recovery_days = wanted->recovery_period_in_days.value;
-	else if (!table->recovery_days)
-		next->recovery_days = RECOVERY_DAYS_DEFAULT;
+		next->settings->recovery_days = wanted->recovery_period_in_days.value;
+	else if (!table->settings->recovery_days)
+		next->settings->recovery_days = RECOVERY_DAYS_DEFAULT;
 	recovery_describe(call, next);
 	if (table->status == STATUS_DELETING) {
 		table_unref(next);

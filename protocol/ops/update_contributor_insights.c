@@ -47,6 +47,6 @@ enum code op_update_contributor_insights(struct call *call, const struct update_
 		return OK;
 	changed.settles_ms = call->now_ms + timing_lasts(call, is_enabled ? TIMING_INSIGHTS_ENABLE : TIMING_INSIGHTS_DISABLE);
 	next = table_clone(table);
-	*(index < 0 ? &next->insights : &next->indexes[index].insights) = changed;
+	*(index < 0 ? &next->settings->insights : &next->indexes[index].settings->insights) = changed;
 	return catalog_replace(call->service->catalog, table, next, err);
 }

@@ -34,31 +34,31 @@ static enum code check_request(const struct ns *ns, const struct update_table_in
 
 static enum code change_billing(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
-	bool was_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+	bool was_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && !input->provisioned_throughput)
 		return err_set(err, MSG_UPDATE_UNITS_REQUIRED);
 	if (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST && !was_on_demand) {
-		table->billing = BILLING_PAY_PER_REQUEST;
-		table->on_demand_since_ms = now_ms;
+		table->settings->billing = BILLING_PAY_PER_REQUEST;
+		table->settings->on_demand_since_ms = now_ms;
 		throughput_rules_drop_units(table, now_ms);
 	}
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
 		if (table->vector_count)
 			return input->vector_index_updates.v ? err_set(err, MSG_VECTOR_BILLING_CHANGE) : err_set(err, MSG_VECTOR_BILLING);
 		/* AWS: the limits of on-demand go with it; the units are the first, not more or less than others */
-		table->on_demand.is_set = false;
+		table->settings->on_demand.is_set = false;
 		for (size_t i = 0; i < table->index_count; i++)
-			table->indexes[i].on_demand.is_set = false;
-		if (!table->on_demand_since_ms)
-			table->on_demand_since_ms = table->created_ms;
-		table->billing = BILLING_PROVISIONED;
-		throughput_rules_begin(&table->throughput, input->provisioned_throughput);
+			table->indexes[i].settings->on_demand.is_set = false;
+		if (!table->settings->on_demand_since_ms)
+			table->settings->on_demand_since_ms = table->created_ms;
+		table->settings->billing = BILLING_PROVISIONED;
+		throughput_rules_begin(&table->settings->throughput, input->provisioned_throughput);
 		return OK;
 	}
 	if (!input->provisioned_throughput)
 		return OK;
-	if (table->billing == BILLING_PAY_PER_REQUEST)
+	if (table->settings->billing == BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_UNITS_REFUSED);
 	return throughput_rules_units(table, NULL, input->provisioned_throughput, now_ms, err);
 }
@@ -66,17 +66,17 @@ static enum code change_billing(struct table *table, const struct update_table_i
 /* AWS: a table without a class is of the standard one, and stays without when it is given that one. */
 static void change_class(struct table *table, struct str name, int64_t now_ms)
 {
-	struct str now = str_is_set(table->table_class) ? table->table_class : STR("STANDARD");
+	struct str now = str_is_set(table->settings->table_class) ? table->settings->table_class : STR("STANDARD");
 
 	if (!str_is_set(name) || str_eq(name, now))
 		return;
-	table->table_class = str_copy(table->arena, name);
-	table->class_changed_ms = now_ms;
+	table->settings->table_class = str_copy(table->arena, name);
+	table->settings->class_changed_ms = now_ms;
 }
 
 static enum code change(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
-	bool becomes_provisioned = table->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
+	bool becomes_provisioned = table->settings->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
 
 	throughput_rules_keep_warm(table);
 	enum code code = change_billing(table, input, now_ms, err);
@@ -95,9 +95,9 @@ static enum code change(struct table *table, const struct update_table_input *in
 	throughput_rules_keep_warm(table);
 	change_class(table, input->table_class, now_ms);
 	if (input->deletion_protection_enabled.is_set)
-		table->is_deletion_protected = input->deletion_protection_enabled.value;
+		table->settings->is_deletion_protected = input->deletion_protection_enabled.value;
 	if (input->global_table_settings_replication_mode)
-		table->replication_mode = replica_rules_mode(input->global_table_settings_replication_mode);
+		table->settings->replication_mode = replica_rules_mode(input->global_table_settings_replication_mode);
 	table_rules_prune(table);
 	return OK;
 }
@@ -115,18 +115,18 @@ static void show_old_indexes(struct table *shown, const struct table *before, co
 	for (size_t i = 0; i < before->index_count; i++) {
 		struct index *index = &shown->indexes[i];
 
-		index->warm = throughput_rules_warm_now(before, &before->indexes[i]);
-		if (shown->billing == BILLING_PAY_PER_REQUEST && before->billing == BILLING_PROVISIONED)
-			index->throughput = (struct throughput){.decreases_today = before->indexes[i].throughput.decreases_today};
-		else if (shown->billing == before->billing && index->status == STATUS_UPDATING)
-			index->throughput = before->indexes[i].throughput;
+		index->settings->warm = throughput_rules_warm_now(before, &before->indexes[i]);
+		if (shown->settings->billing == BILLING_PAY_PER_REQUEST && before->settings->billing == BILLING_PROVISIONED)
+			index->settings->throughput = (struct throughput){.decreases_today = before->indexes[i].settings->throughput.decreases_today};
+		else if (shown->settings->billing == before->settings->billing && index->status == STATUS_UPDATING)
+			index->settings->throughput = before->indexes[i].settings->throughput;
 	}
 	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
 		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
 
 		for (size_t k = 0; update && k < shown->index_count; k++) {
 			if (str_eq(shown->indexes[k].name, update->index_name))
-				shown->indexes[k].is_warm_updating = update->warm_throughput != NULL;
+				shown->indexes[k].settings->is_warm_updating = update->warm_throughput != NULL;
 		}
 	}
 }
@@ -134,24 +134,24 @@ static void show_old_indexes(struct table *shown, const struct table *before, co
 /* AWS: the answer shows most of what is being changed as it was. */
 static void show_old(struct table *shown, const struct table *before, const struct update_table_input *input, int64_t now_ms)
 {
-	shown->warm = throughput_rules_warm_now(before, NULL);
-	shown->is_warm_updating = throughput_rules_has_warm(input->warm_throughput);
-	if (shown->billing == BILLING_PROVISIONED && before->billing == BILLING_PROVISIONED)
-		show_old_units(&shown->throughput, &before->throughput);
-	if (shown->billing == BILLING_PAY_PER_REQUEST && before->billing == BILLING_PROVISIONED) {
-		shown->throughput.last_decrease_ms = now_ms;
-		shown->on_demand_since_ms = before->on_demand_since_ms ? before->on_demand_since_ms : ON_DEMAND_PENDING;
+	shown->settings->warm = throughput_rules_warm_now(before, NULL);
+	shown->settings->is_warm_updating = throughput_rules_has_warm(input->warm_throughput);
+	if (shown->settings->billing == BILLING_PROVISIONED && before->settings->billing == BILLING_PROVISIONED)
+		show_old_units(&shown->settings->throughput, &before->settings->throughput);
+	if (shown->settings->billing == BILLING_PAY_PER_REQUEST && before->settings->billing == BILLING_PROVISIONED) {
+		shown->settings->throughput.last_decrease_ms = now_ms;
+		shown->settings->on_demand_since_ms = before->settings->on_demand_since_ms ? before->settings->on_demand_since_ms : ON_DEMAND_PENDING;
 	}
 	if (throughput_rules_has_on_demand(input->on_demand_throughput))
-		shown->on_demand = throughput_rules_echo(&before->on_demand, input->on_demand_throughput);
+		shown->settings->on_demand = throughput_rules_echo(&before->settings->on_demand, input->on_demand_throughput);
 	if (input->sse_specification) {
-		shown->sse_enabled = before->sse_enabled;
-		shown->sse_key = str_copy(shown->arena, before->sse_key);
-		shown->is_sse_updating = true;
+		shown->settings->sse_enabled = before->settings->sse_enabled;
+		shown->settings->sse_key = str_copy(shown->arena, before->settings->sse_key);
+		shown->settings->is_sse_updating = true;
 		shown->status = STATUS_ACTIVE; /* AWS: whatever else is under way */
 	}
-	shown->table_class = str_copy(shown->arena, before->table_class);
-	shown->class_changed_ms = before->class_changed_ms;
+	shown->settings->table_class = str_copy(shown->arena, before->settings->table_class);
+	shown->settings->class_changed_ms = before->settings->class_changed_ms;
 	show_old_indexes(shown, before, input);
 }
 
@@ -183,7 +183,8 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 /* AWS: the same billing mode or class again is shown as a change and is none. */
 static bool is_change(const struct table *before, const struct table *after, unsigned concerns)
 {
-	bool is_repeated = before->billing == after->billing && before->class_changed_ms == after->class_changed_ms;
+	bool is_repeated = before->settings->billing == after->settings->billing &&
+			   before->settings->class_changed_ms == after->settings->class_changed_ms;
 
 	return concerns & CONCERNS_SHOWN & ~(unsigned)(is_repeated ? CONCERN_TO_ON_DEMAND | CONCERN_CLASS : 0);
 }

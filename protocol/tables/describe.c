@@ -19,13 +19,13 @@ static int by_name(const void *a, const void *b)
 static void write_definitions(struct call *call, const struct table *table)
 {
 	struct json_out *out = &call->out;
-	struct key_attribute *definitions = ARENA_ARRAY(call->arena, struct key_attribute, table->definition_count);
+	struct key_attribute *definitions = ARENA_ARRAY(call->arena, struct key_attribute, table->settings->definition_count);
 
-	memcpy(definitions, table->definitions, table->definition_count * sizeof(*definitions));
-	qsort(definitions, table->definition_count, sizeof(*definitions), by_name);
+	memcpy(definitions, table->settings->definitions, table->settings->definition_count * sizeof(*definitions));
+	qsort(definitions, table->settings->definition_count, sizeof(*definitions), by_name);
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
-	for (size_t i = 0; i < table->definition_count; i++) {
+	for (size_t i = 0; i < table->settings->definition_count; i++) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "AttributeName", definitions[i].name);
 		json_out_field_string(out, "AttributeType", str_of(type_name(definitions[i].type)));
@@ -83,7 +83,7 @@ static void write_on_demand(struct json_out *out, const struct throughput_pair *
 /* Tools wait for its status. */
 static void write_warm(struct json_out *out, const struct table *table, const struct index *index, bool is_updating)
 {
-	struct throughput_pair pair = index ? index->warm : table->warm;
+	struct throughput_pair pair = index ? index->settings->warm : table->settings->warm;
 
 	if (!pair.is_set)
 		pair = throughput_rules_warm_now(table, index);
@@ -162,16 +162,16 @@ static enum code write_index(struct call *call, struct table *table, const struc
 		if (index->is_backfilling)
 			json_out_field_boolean(out, "Backfilling", table->status != STATUS_UPDATING);
 		if (!index->vector)
-			write_throughput(call, &index->throughput);
+			write_throughput(call, &index->settings->throughput);
 	}
 	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)items);
 	json_out_field_string(out, "IndexArn",
 			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
 	if (!index->is_local && !index->vector) {
-		write_on_demand(out, &index->on_demand);
+		write_on_demand(out, &index->settings->on_demand);
 		if (status != STATUS_CREATING)
-			write_warm(out, table, index, index->is_warm_updating);
+			write_warm(out, table, index, index->settings->is_warm_updating);
 	}
 	json_out_close(out, '}');
 	return OK;
@@ -218,18 +218,18 @@ static void write_billing(struct json_out *out, const struct table *table, enum 
 	static const char *const summaries[][2] = {
 		{"BillingModeSummary", "BillingMode"}, {"TableThroughputModeSummary", "TableThroughputMode"},
 	};
-	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+	bool is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 
-	if (!is_on_demand && !table->on_demand_since_ms)
+	if (!is_on_demand && !table->settings->on_demand_since_ms)
 		return;
 	for (size_t i = 0; i < sizeof(summaries) / sizeof(summaries[0]); i++) {
 		json_out_name(out, str_of(summaries[i][0]));
 		json_out_open(out, '{');
 		json_out_name(out, str_of(summaries[i][1]));
 		json_out_string(out, is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
-		if (status != STATUS_CREATING && table->on_demand_since_ms != ON_DEMAND_PENDING) {
+		if (status != STATUS_CREATING && table->settings->on_demand_since_ms != ON_DEMAND_PENDING) {
 			json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
-			json_out_time_ms(out, table->on_demand_since_ms ? table->on_demand_since_ms : table->created_ms);
+			json_out_time_ms(out, table->settings->on_demand_since_ms ? table->settings->on_demand_since_ms : table->created_ms);
 		}
 		json_out_close(out, '}');
 	}
@@ -256,14 +256,14 @@ static void write_stream(struct call *call, const struct table *table)
 /* AWS: while a table without encryption gets some, the answer shows nothing else. */
 static void write_encryption(struct json_out *out, const struct table *table)
 {
-	if (!table->sse_enabled && !table->is_sse_updating)
+	if (!table->settings->sse_enabled && !table->settings->is_sse_updating)
 		return;
 	json_out_name(out, STR("SSEDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "Status", table->is_sse_updating ? STR("UPDATING") : STR("ENABLED"));
-	if (table->sse_enabled) {
+	json_out_field_string(out, "Status", table->settings->is_sse_updating ? STR("UPDATING") : STR("ENABLED"));
+	if (table->settings->sse_enabled) {
 		json_out_field_string(out, "SSEType", STR("KMS"));
-		json_out_field_string(out, "KMSMasterKeyArn", table->sse_key);
+		json_out_field_string(out, "KMSMasterKeyArn", table->settings->sse_key);
 	}
 	json_out_close(out, '}');
 }
@@ -271,22 +271,22 @@ static void write_encryption(struct json_out *out, const struct table *table)
 static void write_settings(struct json_out *out, const struct table *table, enum table_status status)
 {
 	write_encryption(out, table);
-	if (str_is_set(table->table_class)) {
+	if (str_is_set(table->settings->table_class)) {
 		json_out_name(out, STR("TableClassSummary"));
 		json_out_open(out, '{');
-		json_out_field_string(out, "TableClass", table->table_class);
-		if (table->class_changed_ms) {
+		json_out_field_string(out, "TableClass", table->settings->table_class);
+		if (table->settings->class_changed_ms) {
 			json_out_name(out, STR("LastUpdateDateTime"));
-			json_out_time_ms(out, table->class_changed_ms);
+			json_out_time_ms(out, table->settings->class_changed_ms);
 		}
 		json_out_close(out, '}');
 	}
-	if (str_is_set(table->replication_mode))
-		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->replication_mode);
-	json_out_field_boolean(out, "DeletionProtectionEnabled", table->is_deletion_protected);
-	write_on_demand(out, &table->on_demand);
-	if (status == STATUS_CREATING ? table->warm.is_set : status != STATUS_DELETING)
-		write_warm(out, table, NULL, table->is_warm_updating || status == STATUS_CREATING);
+	if (str_is_set(table->settings->replication_mode))
+		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->settings->replication_mode);
+	json_out_field_boolean(out, "DeletionProtectionEnabled", table->settings->is_deletion_protected);
+	write_on_demand(out, &table->settings->on_demand);
+	if (status == STATUS_CREATING ? table->settings->warm.is_set : status != STATUS_DELETING)
+		write_warm(out, table, NULL, table->settings->is_warm_updating || status == STATUS_CREATING);
 }
 
 /* What DeleteTable's answer does not tell. */
@@ -318,7 +318,7 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));
 	if (status != STATUS_DELETING)
 		code = write_structure(call, table, status, err);
-	write_throughput(call, &table->throughput);
+	write_throughput(call, &table->settings->throughput);
 	json_out_field_integer(out, "TableSizeBytes", (int64_t)bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)items);
 	json_out_field_string(out, "TableArn", table_arn(call->arena, table));

@@ -5,6 +5,7 @@
 #define DYNALITH_PROTOCOL_DESCRIBE_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 /*
  * {"<name>": {...}}: the whole response. `status` is what the table and, where it is settled, its indexes are shown as. AWS: CreateTable's answer

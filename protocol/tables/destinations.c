@@ -17,9 +17,9 @@ struct str destination_precision(enum time_precision precision)
 
 const struct destination *destination_find(const struct table *table, struct str stream_arn)
 {
-	for (size_t i = 0; i < table->destination_count; i++) {
-		if (str_eq(table->destinations[i].stream_arn, stream_arn))
-			return &table->destinations[i];
+	for (size_t i = 0; i < table->settings->destination_count; i++) {
+		if (str_eq(table->settings->destinations[i].stream_arn, stream_arn))
+			return &table->settings->destinations[i];
 	}
 	return NULL;
 }
@@ -35,15 +35,15 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 							       : changed.is_updated ? TIMING_KINESIS_UPDATE
 										    : TIMING_KINESIS_ENABLE);
 	if (current) {
-		next->destinations[current - table->destinations] = changed;
+		next->settings->destinations[current - table->settings->destinations] = changed;
 	} else {
-		next->destinations = ARENA_ARRAY(next->arena, struct destination, table->destination_count + 1);
-		next->destinations[0] = changed;
-		for (size_t i = 0; i < table->destination_count; i++) {
-			next->destinations[i + 1] = table->destinations[i];
-			next->destinations[i + 1].stream_arn = str_copy(next->arena, table->destinations[i].stream_arn);
+		next->settings->destinations = ARENA_ARRAY(next->arena, struct destination, table->settings->destination_count + 1);
+		next->settings->destinations[0] = changed;
+		for (size_t i = 0; i < table->settings->destination_count; i++) {
+			next->settings->destinations[i + 1] = table->settings->destinations[i];
+			next->settings->destinations[i + 1].stream_arn = str_copy(next->arena, table->settings->destinations[i].stream_arn);
 		}
-		next->destination_count++;
+		next->settings->destination_count++;
 	}
 	json_out_open(out, '{');
 	json_out_field_string(out, "TableName", table->name);

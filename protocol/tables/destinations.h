@@ -5,6 +5,7 @@
 #define DYNALITH_PROTOCOL_DESTINATIONS_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 /* "ACTIVE", ...: what it is shown as. */
 struct str destination_status(const struct destination *destination, int64_t now_ms);

@@ -62,9 +62,9 @@ enum code encryption_rules_news(const struct table *table, const struct sse_spec
 	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS);
 
 	if (!is_enabled(input))
-		return table->sse_enabled ? OK : err_set(err, MSG_SSE_DEFAULT);
+		return table->settings->sse_enabled ? OK : err_set(err, MSG_SSE_DEFAULT);
 	/* AWS: only the ARN of the key is taken for the key that it is; an alias or an id encrypts anew */
-	return table->sse_enabled && str_eq(asked, table->sse_key) ? err_set(err, MSG_SSE_SAME) : OK;
+	return table->settings->sse_enabled && str_eq(asked, table->settings->sse_key) ? err_set(err, MSG_SSE_SAME) : OK;
 }
 
 enum code encryption_rules_apply(struct table *table, const struct sse_specification *input, bool is_new, struct err *err)
@@ -75,12 +75,12 @@ enum code encryption_rules_apply(struct table *table, const struct sse_specifica
 	if (code != OK)
 		return code;
 	if (!is_enabled(input)) {
-		table->sse_enabled = false;
-		table->sse_key = STR_ABSENT;
+		table->settings->sse_enabled = false;
+		table->settings->sse_key = STR_ABSENT;
 		return OK;
 	}
 	code = resolve(table, asked, &key, err);
-	table->sse_enabled = true;
-	table->sse_key = key;
+	table->settings->sse_enabled = true;
+	table->settings->sse_key = key;
 	return code;
 }

@@ -4,8 +4,8 @@
 #ifndef DYNALITH_PROTOCOL_ENCRYPTION_RULES_H
 #define DYNALITH_PROTOCOL_ENCRYPTION_RULES_H
 
+#include "protocol/tables/settings.h"
 #include "protocol/wire/shapes.h"
-#include "storage/schema/schema.h"
 
 /* Which members go together. Without Enabled, SSEType=KMS is as good as Enabled=true. */
 enum code encryption_rules_check(const struct sse_specification *input, struct err *err) WARN_UNUSED;

@@ -175,7 +175,7 @@ enum code index_rules_while_updating(const struct table *table, const struct upd
 {
 	const struct index *at_work = index_at_work(table);
 	bool is_creation = at_work && at_work->is_backfilling;
-	int billing = table->billing == BILLING_PROVISIONED ? BILLING_MODE_PROVISIONED : BILLING_MODE_PAY_PER_REQUEST;
+	int billing = table->settings->billing == BILLING_PROVISIONED ? BILLING_MODE_PROVISIONED : BILLING_MODE_PAY_PER_REQUEST;
 
 	if (!at_work || str_is_set(input->table_class))
 		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
@@ -200,7 +200,7 @@ static struct index *index_named(struct table *table, struct str name)
 static enum code update_index(struct table *table, const struct update_global_secondary_index_action *input, int64_t now_ms, struct err *err)
 {
 	struct index *index = index_named(table, input->index_name);
-	bool is_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+	bool is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 
 	assert(index); /* that all are there was checked */
 	bool is_asked = input->provisioned_throughput || input->warm_throughput || throughput_rules_has_on_demand(input->on_demand_throughput);
@@ -237,8 +237,8 @@ static enum code check_definitions(struct table *table, const struct create_glob
 
 		keys[i] = key->attribute_name;
 		is_missing = is_missing || !now;
-		for (size_t k = 0; k < table->definition_count && now; k++) {
-			const struct key_attribute *old = &table->definitions[k];
+		for (size_t k = 0; k < table->settings->definition_count && now; k++) {
+			const struct key_attribute *old = &table->settings->definitions[k];
 			const char *kind = key->key_type == KEY_TYPE_HASH ? "HASH" : "RANGE";
 
 			if (str_eq(old->name, key->attribute_name) && old->type != (enum type)now->type)
@@ -279,9 +279,9 @@ static enum code create_index(struct table *table, const struct create_global_se
 	enum code code = check_definitions(table, input, definitions, err);
 	if (code != OK)
 		return code;
-	if (table->billing == BILLING_PROVISIONED && !input->provisioned_throughput)
+	if (table->settings->billing == BILLING_PROVISIONED && !input->provisioned_throughput)
 		return err_set(err, MSG_UPDATE_INDEX_UNITS_REQUIRED, STR_ARG(input->index_name));
-	if (table->billing == BILLING_PAY_PER_REQUEST && input->provisioned_throughput)
+	if (table->settings->billing == BILLING_PAY_PER_REQUEST && input->provisioned_throughput)
 		return err_set(err, MSG_UPDATE_INDEX_UNITS_REFUSED, STR_ARG(input->index_name));
 	code = table_rules_define(table, definitions, err);
 	if (code == OK)
@@ -301,7 +301,7 @@ static enum code create_vector(struct table *table, const struct create_vector_i
 		.projection = input->projection, .dimensions = input->dimensions, .distance_function = input->distance_function,
 	};
 
-	if (table->billing != BILLING_PAY_PER_REQUEST)
+	if (table->settings->billing != BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_VECTOR_BILLING);
 	if (table->vector_count >= VECTOR_INDEXES_MAX)
 		return err_set(err, MSG_VECTOR_COUNT_UPDATE, VECTOR_INDEXES_MAX);

@@ -6,8 +6,8 @@
 #ifndef DYNALITH_PROTOCOL_INDEX_RULES_H
 #define DYNALITH_PROTOCOL_INDEX_RULES_H
 
+#include "protocol/tables/settings.h"
 #include "protocol/wire/shapes.h"
-#include "storage/schema/schema.h"
 
 /* The request alone: one action per entry, one entry per index, something asked for. What goes with what is concerns.h's. */
 enum code index_rules_request(const struct update_table_input *input, struct err *err) WARN_UNUSED;

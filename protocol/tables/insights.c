@@ -11,7 +11,7 @@ enum code insights_find(const struct call *call, const struct table *table, stru
 	if (str_is_set(index_name) && (!found || found->is_local || !timing_knows_index(call, table, index_name)))
 		return err_set(err, MSG_INSIGHTS_INDEX, STR_ARG(index_name), STR_ARG(table->name));
 	*index = found ? found - table->indexes : -1;
-	*out = found ? &found->insights : &table->insights;
+	*out = found ? &found->settings->insights : &table->settings->insights;
 	return OK;
 }
 

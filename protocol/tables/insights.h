@@ -5,6 +5,7 @@
 #define DYNALITH_PROTOCOL_INSIGHTS_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 /* Those of the table or, where a name is given, of its global index, whose number goes to *index (-1: the table's). */
 enum code insights_find(const struct call *call, const struct table *table, struct str index_name, const struct insights **out, ptrdiff_t *index,

@@ -319,24 +319,25 @@ enum code policy_rules_document(struct call *call, struct str text, const struct
 	return OK;
 }
 
-enum code policy_rules_revision(const struct table *table, const struct policy *policy, struct str expected, struct err *err)
+enum code policy_rules_revision(const struct table *table, bool is_stream, struct str expected, struct err *err)
 {
-	bool is_there = str_is_set(policy->text);
+	struct policy policy = policy_rules_of(table, is_stream);
+	bool is_there = str_is_set(policy.text);
 
 	if (!str_is_set(expected))
 		return OK;
 	if (str_eq(expected, STR("NO_POLICY")))
-		return is_there ? err_set(err, MSG_POLICY_EXISTS, STR_ARG(table->name), (long long)policy->revision) : OK;
-	if (policy->revision == 0)
+		return is_there ? err_set(err, MSG_POLICY_EXISTS, STR_ARG(table->name), (long long)policy.revision) : OK;
+	if (policy.revision == 0)
 		return err_set(err, MSG_POLICY_REVISION_ABSENT, STR_ARG(expected), STR_ARG(table->name));
-	if (!is_there || !str_eq(expected, str_printf(err->arena, "%lld", (long long)policy->revision)))
-		return err_set(err, MSG_POLICY_REVISION, STR_ARG(expected), STR_ARG(table->name), (long long)policy->revision);
+	if (!is_there || !str_eq(expected, str_printf(err->arena, "%lld", (long long)policy.revision)))
+		return err_set(err, MSG_POLICY_REVISION, STR_ARG(expected), STR_ARG(table->name), (long long)policy.revision);
 	return OK;
 }
 
 enum code policy_rules_change(struct call *call, struct table *table, bool is_stream, struct str text, int64_t *revision, struct err *err)
 {
-	const struct policy *current = policy_rules_of(table, is_stream);
+	struct policy current = policy_rules_of(table, is_stream);
 	struct policy *changed;
 	struct table *next;
 	enum code code = table_rules_changeable(table, err);
@@ -346,9 +347,9 @@ enum code policy_rules_change(struct call *call, struct table *table, bool is_st
 	if (code != OK)
 		return code;
 	next = table_clone(table);
-	changed = is_stream ? &next->stream_policy : &next->policy;
+	changed = is_stream ? &next->settings->stream_policy : &next->settings->policy;
 	changed->text = str_copy(next->arena, text);
-	changed->revision = call->now_ms > current->revision ? call->now_ms : current->revision + 1;
+	changed->revision = call->now_ms > current.revision ? call->now_ms : current.revision + 1;
 	*revision = changed->revision;
 	timing_policy_changed(call, table, next, is_stream);
 	return catalog_replace(call->service->catalog, table, next, err);

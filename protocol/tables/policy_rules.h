@@ -7,6 +7,7 @@
 #define DYNALITH_PROTOCOL_POLICY_RULES_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 #define POLICY_BYTES_MAX 20480 /* white space counts. AWS: API Reference, PutResourcePolicy */
 
@@ -28,15 +29,19 @@ struct policy_terms {
 enum code policy_rules_document(struct call *call, struct str text, const struct policy_terms *terms, struct str *canonical,
 				struct err *err) WARN_UNUSED;
 
-/* Whether the policy has the revision that a request expects ("NO_POLICY": that there is none; absent: any). */
-enum code policy_rules_revision(const struct table *table, const struct policy *policy, struct str expected, struct err *err) WARN_UNUSED;
+/* Whether the table's or its stream's policy has the revision that a request expects ("NO_POLICY": that there is none; absent: any). */
+enum code policy_rules_revision(const struct table *table, bool is_stream, struct str expected, struct err *err) WARN_UNUSED;
 
 /* Publishes the policy's new text, or its deletion, under a new revision. */
 enum code policy_rules_change(struct call *call, struct table *table, bool is_stream, struct str text, int64_t *revision, struct err *err) WARN_UNUSED;
 
-static inline const struct policy *policy_rules_of(const struct table *table, bool is_stream)
+static inline struct policy policy_rules_of(const struct table *table, bool is_stream)
 {
-	return is_stream ? &table->stream_policy : &table->policy;
+	struct policy policy = is_stream ? table->settings->stream_policy : table->settings->policy;
+
+	if (str_is_set(policy.text) && policy.revision == 0) /* kept since before there were revisions */
+		policy.revision = table->created_ms;
+	return policy;
 }
 
 #endif

@@ -20,7 +20,7 @@ static void write_time(struct json_out *out, struct str name, int64_t ms)
 void recovery_describe(struct call *call, const struct table *table)
 {
 	struct json_out *out = &call->out;
-	int64_t since = table->recovery_since_ms;
+	int64_t since = table->settings->recovery_since_ms;
 
 	json_out_open(out, '{');
 	json_out_name(out, STR("ContinuousBackupsDescription"));
@@ -28,10 +28,10 @@ void recovery_describe(struct call *call, const struct table *table)
 	json_out_field_string(out, "ContinuousBackupsStatus", timing_backups_are_shown(call, table) ? STR("ENABLED") : STR("DISABLED"));
 	json_out_name(out, STR("PointInTimeRecoveryDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "PointInTimeRecoveryStatus", table->recovery_days ? STR("ENABLED") : STR("DISABLED"));
-	if (table->recovery_days) {
-		json_out_field_integer(out, "RecoveryPeriodInDays", table->recovery_days);
-		write_time(out, STR("EarliestRestorableDateTime"), later(since, call->now_ms - table->recovery_days * DAY_MS));
+	json_out_field_string(out, "PointInTimeRecoveryStatus", table->settings->recovery_days ? STR("ENABLED") : STR("DISABLED"));
+	if (table->settings->recovery_days) {
+		json_out_field_integer(out, "RecoveryPeriodInDays", table->settings->recovery_days);
+		write_time(out, STR("EarliestRestorableDateTime"), later(since, call->now_ms - table->settings->recovery_days * DAY_MS));
 		write_time(out, STR("LatestRestorableDateTime"), later(since, call->now_ms - LAG_MS));
 	}
 	json_out_close(out, '}');

@@ -5,6 +5,7 @@
 #define DYNALITH_PROTOCOL_RECOVERY_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 #define RECOVERY_DAYS_DEFAULT 35
 

@@ -18,9 +18,9 @@ static const enum type attribute_types[] = {
 
 static const struct key_attribute *definition(const struct table *table, struct str name)
 {
-	for (size_t i = 0; i < table->definition_count; i++) {
-		if (str_eq(table->definitions[i].name, name))
-			return &table->definitions[i];
+	for (size_t i = 0; i < table->settings->definition_count; i++) {
+		if (str_eq(table->settings->definitions[i].name, name))
+			return &table->settings->definitions[i];
 	}
 	return NULL;
 }
@@ -36,12 +36,12 @@ struct value table_rules_types(struct arena *arena, const struct attribute_defin
 
 enum code table_rules_define(struct table *table, const struct attribute_definitions *definitions, struct err *err)
 {
-	struct key_attribute *all = ARENA_ARRAY(table->arena, struct key_attribute, table->definition_count + definitions->n);
+	struct key_attribute *all = ARENA_ARRAY(table->arena, struct key_attribute, table->settings->definition_count + definitions->n);
 	struct seen seen = seen_new(table->arena, definitions->n);
-	size_t count = table->definition_count;
+	size_t count = table->settings->definition_count;
 
 	if (count)
-		memcpy(all, table->definitions, count * sizeof(*all));
+		memcpy(all, table->settings->definitions, count * sizeof(*all));
 	for (size_t i = 0; i < definitions->n; i++) {
 		const struct attribute_definition *input = &definitions->v[i];
 
@@ -51,18 +51,18 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 			return err_set(err, MSG_DEFINITIONS_TWICE, STR_ARG(input->attribute_name));
 		all[count++] = (struct key_attribute){str_copy(table->arena, input->attribute_name), attribute_types[input->attribute_type]};
 	}
-	table->definitions = all;
-	table->definition_count = count;
+	table->settings->definitions = all;
+	table->settings->definition_count = count;
 	return OK;
 }
 
 static struct str list_definitions(const struct table *table)
 {
-	struct str *names = ARENA_ARRAY(table->arena, struct str, table->definition_count + 1);
+	struct str *names = ARENA_ARRAY(table->arena, struct str, table->settings->definition_count + 1);
 
-	for (size_t i = 0; i < table->definition_count; i++)
-		names[i] = table->definitions[i].name;
-	return java_order_list(table->arena, names, table->definition_count, true);
+	for (size_t i = 0; i < table->settings->definition_count; i++)
+		names[i] = table->settings->definitions[i].name;
+	return java_order_list(table->arena, names, table->settings->definition_count, true);
 }
 
 static struct str list_keys(struct arena *arena, const struct key_schema_input *input)
@@ -143,7 +143,7 @@ static enum code check_defined(const struct table *table, const struct key_schem
 	for (size_t i = 0; i < input->n; i++) {
 		if (definition(table, input->v[i].attribute_name))
 			continue;
-		return table->definition_count < count_distinct(err->arena, input)
+		return table->settings->definition_count < count_distinct(err->arena, input)
 			       ? err_set(err, MSG_KEYS_UNDEFINED)
 			       : err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
 	}
@@ -215,7 +215,7 @@ static enum code append_index(struct table *table, struct str name, struct index
 		memcpy(indexes, table->indexes, table->index_count * sizeof(*indexes));
 	table->indexes = indexes;
 	*out = &indexes[table->index_count];
-	**out = (struct index){.name = str_copy(table->arena, name)};
+	**out = (struct index){.name = str_copy(table->arena, name), .settings = table_index_settings(table)};
 	return OK;
 }
 
@@ -259,12 +259,12 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 		code = read_projection(table, input->projection, index, err);
 	if (code != OK)
 		return code;
-	if (table->billing == BILLING_PROVISIONED && !throughput)
+	if (table->settings->billing == BILLING_PROVISIONED && !throughput)
 		return err_set(err, MSG_UNITS_INDEX_ABSENT, STR_ARG(index->name));
-	if (table->billing == BILLING_PAY_PER_REQUEST && throughput)
+	if (table->settings->billing == BILLING_PAY_PER_REQUEST && throughput)
 		return err_set(err, MSG_UNITS_INDEX_REFUSED, STR_ARG(index->name));
 	if (throughput)
-		throughput_rules_begin(&index->throughput, throughput);
+		throughput_rules_begin(&index->settings->throughput, throughput);
 	code = throughput_rules_on_demand(table, index, input->on_demand_throughput, THROUGHPUT_CREATE, err);
 	if (code == OK)
 		code = throughput_rules_warm(table, index, input->warm_throughput, THROUGHPUT_CREATE, err);
@@ -364,7 +364,9 @@ enum code table_rules_add_vector(struct table *table, const struct vector_index 
 		return err_set(err, MSG_VECTOR_DIMENSIONS, VECTOR_DIMENSIONS_MAX);
 	if (table->vector_count)
 		memcpy(vectors, table->vectors, table->vector_count * sizeof(*vectors));
-	*index = (struct index){.name = str_copy(table->arena, input->index_name), .vector = spec};
+	*index = (struct index){
+		.name = str_copy(table->arena, input->index_name), .vector = spec, .settings = table_index_settings(table),
+	};
 	spec->attribute = str_copy(table->arena, input->vector_attribute->attribute_name);
 	spec->dimensions = (uint32_t)input->dimensions.value;
 	spec->distance = distance_of(input->distance_function);
@@ -425,11 +427,11 @@ void table_rules_prune(struct table *table)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < table->definition_count; i++) {
-		if (is_used(table, table->definitions[i].name))
-			table->definitions[kept++] = table->definitions[i];
+	for (size_t i = 0; i < table->settings->definition_count; i++) {
+		if (is_used(table, table->settings->definitions[i].name))
+			table->settings->definitions[kept++] = table->settings->definitions[i];
 	}
-	table->definition_count = kept;
+	table->settings->definition_count = kept;
 }
 
 /* Whether a definition of the request is a key of it, or in a search schema. */
@@ -454,14 +456,14 @@ static bool is_asked(const struct create_table_input *input, struct str name)
 /* AWS: before the indexes' other rules, so that one definition too many hides what else is wrong with them. */
 static enum code check_definitions_used(const struct create_table_input *input, const struct table *table, struct err *err)
 {
-	struct str *used = ARENA_ARRAY(table->arena, struct str, table->definition_count + 1);
+	struct str *used = ARENA_ARRAY(table->arena, struct str, table->settings->definition_count + 1);
 	size_t count = 0;
 
-	for (size_t i = 0; i < table->definition_count; i++) {
-		if (is_asked(input, table->definitions[i].name))
-			used[count++] = table->definitions[i].name;
+	for (size_t i = 0; i < table->settings->definition_count; i++) {
+		if (is_asked(input, table->settings->definitions[i].name))
+			used[count++] = table->settings->definitions[i].name;
 	}
-	if (count == table->definition_count)
+	if (count == table->settings->definition_count)
 		return OK;
 	if (input->local_secondary_indexes.n + input->global_secondary_indexes.n + input->vector_indexes.n == 0)
 		return err_set(err, MSG_DEFINITIONS_COUNT);
@@ -473,13 +475,13 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 {
 	const struct provisioned_throughput *throughput = input->provisioned_throughput;
 
-	table->billing = input->billing_mode == BILLING_MODE_PAY_PER_REQUEST ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
-	if (table->billing == BILLING_PAY_PER_REQUEST && throughput)
+	table->settings->billing = input->billing_mode == BILLING_MODE_PAY_PER_REQUEST ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
+	if (table->settings->billing == BILLING_PAY_PER_REQUEST && throughput)
 		return err_set(err, MSG_UNITS_REFUSED);
-	if (table->billing == BILLING_PROVISIONED && !throughput)
+	if (table->settings->billing == BILLING_PROVISIONED && !throughput)
 		return err_set(err, MSG_UNITS_REQUIRED);
 	if (throughput)
-		throughput_rules_begin(&table->throughput, throughput);
+		throughput_rules_begin(&table->settings->throughput, throughput);
 	enum code code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput, THROUGHPUT_CREATE, err);
 	return code == OK ? throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_CREATE, err) : code;
 }
@@ -505,7 +507,9 @@ static void add_stream(struct table *table, enum stream_view view, int64_t now_m
 {
 	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->stream_count + 1);
 	const struct stream *last = table->stream_count ? &table->streams[table->stream_count - 1] : NULL;
-	struct stream added = {.number = last ? last->number + 1 : 1, .view = view, .created_ms = now_ms};
+	struct stream added = {
+		.number = last ? last->number + 1 : 1, .view = view, .created_ms = now_ms, .settings = table_stream_settings(table),
+	};
 	size_t kept = 0;
 	char stamp[32];
 	struct tm tm;
@@ -526,7 +530,7 @@ static void add_stream(struct table *table, enum stream_view view, int64_t now_m
 	table->stream_count = kept;
 	table->stream_view = view;
 	table->stream_label = added.label;
-	table->stream_policy = (struct policy){.text = STR_ABSENT}; /* the last one's */
+	table->settings->stream_policy = (struct policy){.text = STR_ABSENT}; /* the last one's */
 }
 
 enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
@@ -619,7 +623,7 @@ static enum code read_vectors(const struct create_table_input *input, struct tab
 		return OK;
 	if (vectors->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "VectorIndexes");
-	if (table->billing != BILLING_PAY_PER_REQUEST)
+	if (table->settings->billing != BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_VECTOR_BILLING);
 	if (vectors->n > VECTOR_INDEXES_MAX)
 		return err_set(err, MSG_VECTOR_COUNT, VECTOR_INDEXES_MAX);
@@ -630,12 +634,12 @@ static enum code read_vectors(const struct create_table_input *input, struct tab
 
 static void read_rest(const struct create_table_input *input, struct table *table)
 {
-	table->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
+	table->settings->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
 	if (str_is_set(input->table_class))
-		table->table_class = str_copy(table->arena, input->table_class);
-	table->tags.v = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
+		table->settings->table_class = str_copy(table->arena, input->table_class);
+	table->settings->tags.v = ARENA_ARRAY(table->arena, struct tag, input->tags.n);
 	for (size_t i = 0; i < input->tags.n; i++)
-		table->tags.v[table->tags.n++] =
+		table->settings->tags.v[table->settings->tags.n++] =
 			(struct tag){str_copy(table->arena, input->tags.v[i].key), str_copy(table->arena, input->tags.v[i].value)};
 }
 
@@ -651,7 +655,7 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 	if (code == OK)
 		code = table_rules_define(table, &input->attribute_definitions, err);
 	/* AWS: of a table's key with one attribute twice it may be told that a definition lacks */
-	if (code == OK && table->definition_count < input->key_schema.n)
+	if (code == OK && table->settings->definition_count < input->key_schema.n)
 		return err_set(err, MSG_KEYS_UNDEFINED);
 	if (code == OK)
 		code = read_keys(table, &input->key_schema, 1, &table->keys, err);

@@ -9,8 +9,8 @@
 #ifndef DYNALITH_PROTOCOL_TABLE_RULES_H
 #define DYNALITH_PROTOCOL_TABLE_RULES_H
 
+#include "protocol/tables/settings.h"
 #include "protocol/wire/shapes.h"
-#include "storage/schema/schema.h"
 
 /* Whether settings of the table can be changed: not while it is being created or deleted. */
 enum code table_rules_changeable(const struct table *table, struct err *err) WARN_UNUSED;

@@ -178,5 +178,5 @@ enum code tag_rules_find(struct call *call, struct str arn, bool is_change, stru
 
 struct tag_set *tag_rules_of(const struct tagged *tagged, struct table *table)
 {
-	return tagged->is_stream ? &table->streams[tagged->stream].tags : &table->tags;
+	return tagged->is_stream ? &table->streams[tagged->stream].settings->tags : &table->settings->tags;
 }

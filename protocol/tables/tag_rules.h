@@ -5,6 +5,7 @@
 #define DYNALITH_PROTOCOL_TAG_RULES_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 #define TAGS_MAX 50 /* of a resource. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
 

@@ -49,7 +49,7 @@ static void note_decrease(struct throughput *throughput, int64_t now_ms)
 enum code throughput_rules_units(struct table *table, struct index *index, const struct provisioned_throughput *input, int64_t now_ms,
 				 struct err *err)
 {
-	struct throughput *throughput = index ? &index->throughput : &table->throughput;
+	struct throughput *throughput = index ? &index->settings->throughput : &table->settings->throughput;
 	int64_t read = input->read_capacity_units.value, write = input->write_capacity_units.value;
 	struct str what = index ? named(table, index, " ") : STR("the table");
 
@@ -67,14 +67,14 @@ enum code throughput_rules_units(struct table *table, struct index *index, const
 
 void throughput_rules_drop_units(struct table *table, int64_t now_ms)
 {
-	table->throughput.read = table->throughput.write = 0;
+	table->settings->throughput.read = table->settings->throughput.write = 0;
 	for (size_t i = 0; i < table->index_count; i++) {
 		struct index *index = &table->indexes[i];
 
 		if (index->is_local)
 			continue;
-		index->throughput.read = index->throughput.write = 0;
-		note_decrease(&index->throughput, now_ms); /* AWS: the indexes' counters, not the table's */
+		index->settings->throughput.read = index->settings->throughput.write = 0;
+		note_decrease(&index->settings->throughput, now_ms); /* AWS: the indexes' counters, not the table's */
 	}
 }
 
@@ -103,11 +103,11 @@ static enum code refuse_on_demand(const struct index *index, bool is_read, enum 
 enum code throughput_rules_on_demand(struct table *table, struct index *index, const struct on_demand_throughput *input,
 				     enum throughput_step step, struct err *err)
 {
-	struct throughput_pair *pair = index ? &index->on_demand : &table->on_demand;
+	struct throughput_pair *pair = index ? &index->settings->on_demand : &table->settings->on_demand;
 
 	if (!throughput_rules_has_on_demand(input))
 		return OK;
-	if (table->billing == BILLING_PROVISIONED)
+	if (table->settings->billing == BILLING_PROVISIONED)
 		return refuse_on_demand(index, input->max_read_request_units.is_set, step, err);
 	enum code code = check_range(table, index, &input->max_read_request_units, true, step, err);
 	if (code == OK)
@@ -134,9 +134,9 @@ struct throughput_pair throughput_rules_echo(const struct throughput_pair *befor
 
 struct throughput_pair throughput_rules_warm_now(const struct table *table, const struct index *index)
 {
-	const struct throughput *units = index ? &index->throughput : &table->throughput;
-	struct throughput_pair pair = index ? index->warm : table->warm;
-	bool is_provisioned = table->billing == BILLING_PROVISIONED;
+	const struct throughput *units = index ? &index->settings->throughput : &table->settings->throughput;
+	struct throughput_pair pair = index ? index->settings->warm : table->settings->warm;
+	bool is_provisioned = table->settings->billing == BILLING_PROVISIONED;
 	int64_t read = is_provisioned ? units->read : WARM_READ_DEFAULT;
 	int64_t write = is_provisioned ? units->write : WARM_WRITE_DEFAULT;
 
@@ -145,10 +145,10 @@ struct throughput_pair throughput_rules_warm_now(const struct table *table, cons
 
 void throughput_rules_keep_warm(struct table *table)
 {
-	table->warm = throughput_rules_warm_now(table, NULL);
+	table->settings->warm = throughput_rules_warm_now(table, NULL);
 	for (size_t i = 0; i < table->index_count; i++) {
 		if (!table->indexes[i].is_local)
-			table->indexes[i].warm = throughput_rules_warm_now(table, &table->indexes[i]);
+			table->indexes[i].settings->warm = throughput_rules_warm_now(table, &table->indexes[i]);
 	}
 }
 
@@ -159,7 +159,7 @@ static enum code refuse_warm(const struct table *table, const struct index *inde
 
 	if (step == THROUGHPUT_UPDATE)
 		return err_set(err, MSG_WARM_LESS, member, STR_ARG(what));
-	if (table->billing == BILLING_PAY_PER_REQUEST)
+	if (table->settings->billing == BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_WARM_LOW, member, STR_ARG(what));
 	return err_set(err, MSG_WARM_LOW_UNITS, member, STR_ARG(what), is_read ? "ReadCapacityUnits" : "WriteCapacityUnits");
 }
@@ -179,7 +179,7 @@ enum code throughput_rules_warm(struct table *table, struct index *index, const 
 		now.read = input->read_units_per_second.value;
 	if (input->write_units_per_second.is_set)
 		now.write = input->write_units_per_second.value;
-	*(index ? &index->warm : &table->warm) = now;
+	*(index ? &index->settings->warm : &table->settings->warm) = now;
 	return OK;
 }
 
@@ -213,10 +213,10 @@ static enum code check_limits(const struct table *before, const struct table *af
 {
 	static const char *on_demand[] = {"MaxReadRequestUnits for OnDemandThroughput", "MaxWriteRequestUnits for OnDemandThroughput"};
 	static const char *warm[] = {"ReadUnitsPerSecond for WarmThroughput", "WriteUnitsPerSecond for WarmThroughput"};
-	const struct throughput none = {0}, *units = new ? &new->throughput : &after->throughput;
-	const struct throughput *had = old ? &old->throughput : !new && before ? &before->throughput : &none;
+	const struct throughput none = {0}, *units = new ? &new->settings->throughput : &after->settings->throughput;
+	const struct throughput *had = old ? &old->settings->throughput : !new && before ? &before->settings->throughput : &none;
 	const struct throughput_pair nothing = {false, 0, 0};
-	const struct throughput_pair *limits = old ? &old->on_demand : !new && before ? &before->on_demand : &nothing;
+	const struct throughput_pair *limits = old ? &old->settings->on_demand : !new && before ? &before->settings->on_demand : &nothing;
 	struct throughput_pair heat = old || (!new && before) ? throughput_rules_warm_now(before, old) : nothing;
 	struct throughput_pair heated = throughput_rules_warm_now(after, new);
 
@@ -224,7 +224,7 @@ static enum code check_limits(const struct table *before, const struct table *af
 	if (code == OK)
 		code = check_units(after, new, false, units->write, had->write, err);
 	if (code == OK)
-		code = check_pair(after, named(after, new, " : "), on_demand, new ? &new->on_demand : &after->on_demand, limits, err);
+		code = check_pair(after, named(after, new, " : "), on_demand, new ? &new->settings->on_demand : &after->settings->on_demand, limits, err);
 	return code == OK ? check_pair(after, named(after, new, " "), warm, &heated, &heat, err) : code;
 }
 

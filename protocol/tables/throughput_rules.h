@@ -6,8 +6,8 @@
 #ifndef DYNALITH_PROTOCOL_THROUGHPUT_RULES_H
 #define DYNALITH_PROTOCOL_THROUGHPUT_RULES_H
 
+#include "protocol/tables/settings.h"
 #include "protocol/wire/shapes.h"
-#include "storage/schema/schema.h"
 
 #define TABLE_UNITS_MAX 40000 /* AWS: Quotas, "Default read and write capacity"; of a table and of each index */
 

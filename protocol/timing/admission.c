@@ -46,7 +46,7 @@ static struct jobs jobs_of(const struct call *call, const struct table *table)
 	bool becomes_provisioned = runs(call, table, TIMING_BILLING_PROVISIONED) || runs(call, table, TIMING_BILLING_PROVISIONED_AGAIN);
 
 	return (struct jobs){
-		.becomes_provisioned = becomes_provisioned && table->billing == BILLING_PROVISIONED,
+		.becomes_provisioned = becomes_provisioned && table->settings->billing == BILLING_PROVISIONED,
 		.is_iops = runs(call, table, TIMING_THROUGHPUT) || runs(call, table, TIMING_BILLING_ON_DEMAND) ||
 			   runs(call, table, TIMING_BILLING_ON_DEMAND_AGAIN) || becomes_provisioned,
 		.is_stream = runs(call, table, TIMING_STREAM),
@@ -54,7 +54,7 @@ static struct jobs jobs_of(const struct call *call, const struct table *table)
 		.is_allocation = is_allocating(table),
 		.is_encryption = runs(call, table, TIMING_ENCRYPTION),
 		.operation = table->stream_view == STREAM_OFF ? "DISABLE" : "ENABLE",
-		.table_class = str_is_set(table->table_class) ? table->table_class : STR("STANDARD"),
+		.table_class = str_is_set(table->settings->table_class) ? table->settings->table_class : STR("STANDARD"),
 	};
 }
 
@@ -78,7 +78,7 @@ static enum code check_units(const struct table *table, const struct jobs *jobs,
 	if (jobs->is_iops)
 		return err_set(err, MSG_TIMING_IOPS, STR_ARG(table->name));
 	/* the mode that is so already changes nothing */
-	if (!input->provisioned_throughput && (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST) == (table->billing == BILLING_PAY_PER_REQUEST))
+	if (!input->provisioned_throughput && (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST) == (table->settings->billing == BILLING_PAY_PER_REQUEST))
 		return OK;
 	return check_jobs(table, jobs, "change table IOPS", "change table IOPS", err);
 }
@@ -105,9 +105,9 @@ static size_t count_within(const struct call *call, const struct table *table, e
 	size_t n = 0;
 
 	*first = NULL;
-	for (size_t i = 0; i < table->moment_count; i++) {
-		if (timing_row(&table->moments[i]) == what && timing_within(call, &table->moments[i], window) && n++ == 0)
-			*first = &table->moments[i];
+	for (size_t i = 0; i < table->settings->moment_count; i++) {
+		if (timing_row(&table->settings->moments[i]) == what && timing_within(call, &table->settings->moments[i], window) && n++ == 0)
+			*first = &table->settings->moments[i];
 	}
 	return n;
 }
@@ -159,14 +159,15 @@ static enum code check_decrease(const struct call *call, const struct throughput
 
 static enum code check_decreases(const struct call *call, const struct table *table, const struct update_table_input *input, struct err *err)
 {
-	enum code code = table->billing == BILLING_PROVISIONED ? check_decrease(call, &table->throughput, input->provisioned_throughput, err) : OK;
-
-	for (size_t i = 0; i < input->global_secondary_index_updates.n && code == OK && table->billing == BILLING_PROVISIONED; i++) {
+	if (table->settings->billing != BILLING_PROVISIONED)
+		return OK;
+	enum code code = check_decrease(call, &table->settings->throughput, input->provisioned_throughput, err);
+	for (size_t i = 0; i < input->global_secondary_index_updates.n && code == OK; i++) {
 		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
 		const struct index *index = update ? table_index(table, update->index_name) : NULL;
 
 		if (index)
-			code = check_decrease(call, &index->throughput, update->provisioned_throughput, err);
+			code = check_decrease(call, &index->settings->throughput, update->provisioned_throughput, err);
 	}
 	return code;
 }
@@ -175,7 +176,7 @@ static enum code check_protection(const struct call *call, const struct table *t
 {
 	const struct moment *moment = timing_running(call, table, TIMING_PROTECTION, STR_ABSENT);
 
-	if (!moment || is_wanted == table->is_deletion_protected)
+	if (!moment || is_wanted == table->settings->is_deletion_protected)
 		return OK;
 	return err_set(err, MSG_TIMING_PROTECTION, STR_ARG(table->name), STR_ARG(timing_iso(err->arena, moment->at_ms + timing_ms(TIMING_PROTECTION))));
 }
@@ -238,11 +239,11 @@ static bool has_pending_policy(const struct call *call, const struct table *tabl
 {
 	const struct moment *last = NULL;
 
-	for (size_t i = 0; i < table->moment_count; i++) {
-		enum timing row = timing_row(&table->moments[i]);
+	for (size_t i = 0; i < table->settings->moment_count; i++) {
+		enum timing row = timing_row(&table->settings->moments[i]);
 
 		if (row == TIMING_POLICY_PUT || row == TIMING_POLICY_REPLACE || row == TIMING_POLICY_DELETE)
-			last = &table->moments[i];
+			last = &table->settings->moments[i];
 	}
 	return last && timing_within(call, last, timing_row(last) == TIMING_POLICY_DELETE ? TIMING_POLICY_DELETE_HOLDS : TIMING_POLICY_PUT_HOLDS);
 }
@@ -286,9 +287,9 @@ static bool contains_change(const struct table *table, const struct moment *chan
 	size_t n = change->before_count / 2, found = 0;
 
 	for (size_t i = 0; i < n; i++)
-		found += tag_of(table->tags.v, table->tags.n, change->before[2 * i]) != NULL;
-	for (size_t i = 0; i < table->tags.n; i++) {
-		const struct tag *tag = &table->tags.v[i];
+		found += tag_of(table->settings->tags.v, table->settings->tags.n, change->before[2 * i]) != NULL;
+	for (size_t i = 0; i < table->settings->tags.n; i++) {
+		const struct tag *tag = &table->settings->tags.v[i];
 		bool is_old = false, is_wanted = false;
 
 		for (size_t k = 0; k < n; k++)
@@ -312,7 +313,7 @@ enum code timing_tags_admit(const struct call *call, const struct table *table, 
 
 enum code timing_policy_admits(const struct call *call, const struct table *table, bool is_stream, struct err *err)
 {
-	const struct policy *policy = is_stream ? &table->stream_policy : &table->policy;
+	const struct policy *policy = is_stream ? &table->settings->stream_policy : &table->settings->policy;
 	int64_t transient = catalog_transient_ms(call->service->catalog);
 	int64_t age_ms = call->now_ms - policy->revision;
 

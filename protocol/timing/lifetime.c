@@ -70,8 +70,8 @@ bool timing_tags_repeat(const struct call *call, const struct table *table, cons
 	if (!timing_is_on(call) || table->status != STATUS_DELETING || is_past_deletion(call, table, TIMING_TAGS_LEAVE))
 		return false;
 	for (size_t i = 0; i < tags->n; i++) {
-		for (size_t k = 0; k < table->tags.n; k++)
-			found += str_eq(tags->v[i].key, table->tags.v[k].key) && str_eq(tags->v[i].value, table->tags.v[k].value);
+		for (size_t k = 0; k < table->settings->tags.n; k++)
+			found += str_eq(tags->v[i].key, table->settings->tags.v[k].key) && str_eq(tags->v[i].value, table->settings->tags.v[k].value);
 	}
 	return found == tags->n;
 }
@@ -122,7 +122,7 @@ bool timing_backups_are_ready(const struct call *call, const struct table *table
 
 bool timing_backups_are_shown(const struct call *call, const struct table *table)
 {
-	return table->recovery_days > 0 || !is_young(call, table, TIMING_BACKUPS_SHOWN, TIMING_BACKUPS_SHOWN);
+	return table->settings->recovery_days > 0 || !is_young(call, table, TIMING_BACKUPS_SHOWN, TIMING_BACKUPS_SHOWN);
 }
 
 int64_t timing_ttl_opens_ms(const struct call *call, const struct table *table)

@@ -52,23 +52,23 @@ void timing_add(const struct call *call, struct table *next, enum timing what, s
 
 	if (!timing_is_on(call))
 		return;
-	moments = ARENA_ARRAY(next->arena, struct moment, next->moment_count + 1);
-	for (size_t i = 0; i < next->moment_count; i++) {
-		if (is_kept(next, &next->moments[i], call->now_ms, what, subject))
-			moments[n++] = next->moments[i];
+	moments = ARENA_ARRAY(next->arena, struct moment, next->settings->moment_count + 1);
+	for (size_t i = 0; i < next->settings->moment_count; i++) {
+		if (is_kept(next, &next->settings->moments[i], call->now_ms, what, subject))
+			moments[n++] = next->settings->moments[i];
 	}
 	moments[n] = (struct moment){rows[what].name, str_copy(next->arena, str_is_set(subject) ? subject : STR("")), call->now_ms, before_count,
 				     ARENA_ARRAY(next->arena, struct str, before_count)};
 	for (size_t i = 0; i < before_count; i++)
 		moments[n].before[i] = str_copy(next->arena, before[i]);
-	next->moments = moments;
-	next->moment_count = n + 1;
+	next->settings->moments = moments;
+	next->settings->moment_count = n + 1;
 }
 
 const struct moment *timing_last(const struct table *table, enum timing what, struct str subject)
 {
-	for (size_t i = table->moment_count; i-- > 0;) {
-		const struct moment *moment = &table->moments[i];
+	for (size_t i = table->settings->moment_count; i-- > 0;) {
+		const struct moment *moment = &table->settings->moments[i];
 
 		if (str_eq(moment->what, rows[what].name) && (!str_is_set(subject) || str_eq(moment->subject, subject)))
 			return moment;

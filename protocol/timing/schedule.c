@@ -33,7 +33,7 @@ static struct throughput_pair old_warm(const struct change *change, const struct
 static void note_units(const struct change *change, enum timing what, const struct index *index)
 {
 	struct arena *arena = change->call->arena;
-	const struct throughput *units = index ? &index->throughput : &change->table->throughput;
+	const struct throughput *units = index ? &index->settings->throughput : &change->table->settings->throughput;
 	struct throughput_pair warm = old_warm(change, index);
 	const struct str before[] = {timing_number(arena, warm.read), timing_number(arena, warm.write), timing_number(arena, units->read),
 				     timing_number(arena, units->write), timing_number(arena, units->decreases_today)};
@@ -51,21 +51,21 @@ static void take_back_billing(const struct change *change)
 {
 	struct table *next = change->next;
 
-	next->billing = change->table->billing;
-	next->on_demand_since_ms = change->table->on_demand_since_ms;
-	next->throughput = change->table->throughput;
+	next->settings->billing = change->table->settings->billing;
+	next->settings->on_demand_since_ms = change->table->settings->on_demand_since_ms;
+	next->settings->throughput = change->table->settings->throughput;
 	for (size_t i = 0; i < next->index_count && i < change->table->index_count; i++)
-		next->indexes[i].throughput = change->table->indexes[i].throughput;
+		next->indexes[i].settings->throughput = change->table->indexes[i].settings->throughput;
 }
 
 static void change_billing(const struct change *change)
 {
 	const struct call *call = change->call;
 	const struct table *table = change->table;
-	bool is_on_demand = change->next->billing == BILLING_PAY_PER_REQUEST;
+	bool is_on_demand = change->next->settings->billing == BILLING_PAY_PER_REQUEST;
 	struct throughput_pair warm = old_warm(change, NULL);
 	struct str before[] = {timing_number(call->arena, warm.read), timing_number(call->arena, warm.write),
-			       timing_number(call->arena, table->on_demand_since_ms)};
+			       timing_number(call->arena, table->settings->on_demand_since_ms)};
 	enum timing what = is_on_demand ? TIMING_BILLING_ON_DEMAND : TIMING_BILLING_PROVISIONED;
 
 	if (is_on_demand && (timing_running(call, table, TIMING_BILLING_PROVISIONED, STR_ABSENT) ||
@@ -73,19 +73,19 @@ static void change_billing(const struct change *change)
 		take_back_billing(change);
 		return;
 	}
-	if (is_on_demand && table->on_demand_since_ms)
+	if (is_on_demand && table->settings->on_demand_since_ms)
 		what = TIMING_BILLING_ON_DEMAND_AGAIN;
 	if (!is_on_demand && timing_last(table, TIMING_BILLING_PROVISIONED, STR_ABSENT))
 		what = TIMING_BILLING_PROVISIONED_AGAIN;
 	note(change, what, STR_ABSENT, before, 3);
 	if (is_on_demand)
-		change->next->on_demand_since_ms = call->now_ms + timing_ms(what);
+		change->next->settings->on_demand_since_ms = call->now_ms + timing_ms(what);
 	occupy(change, what);
 }
 
 static struct str class_of(const struct table *table)
 {
-	return str_is_set(table->table_class) ? table->table_class : STR("STANDARD");
+	return str_is_set(table->settings->table_class) ? table->settings->table_class : STR("STANDARD");
 }
 
 static void change_class(const struct change *change)
@@ -94,13 +94,13 @@ static void change_class(const struct change *change)
 
 	/* AWS: one that comes while another goes on, hidden by a change of encryption, is answered and dropped */
 	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
-		change->next->table_class = str_copy(change->next->arena, table->table_class);
-		change->next->class_changed_ms = table->class_changed_ms;
+		change->next->settings->table_class = str_copy(change->next->arena, table->settings->table_class);
+		change->next->settings->class_changed_ms = table->settings->class_changed_ms;
 		return;
 	}
 
-	struct str before[] = {str_is_set(table->table_class) ? table->table_class : STR(""),
-			       timing_number(change->call->arena, table->class_changed_ms)};
+	struct str before[] = {str_is_set(table->settings->table_class) ? table->settings->table_class : STR(""),
+			       timing_number(change->call->arena, table->settings->class_changed_ms)};
 
 	note(change, TIMING_CLASS, STR_ABSENT, before, 2);
 	occupy(change, TIMING_CLASS);
@@ -109,7 +109,8 @@ static void change_class(const struct change *change)
 static void change_encryption(const struct change *change)
 {
 	const struct table *table = change->table;
-	struct str before[] = {table->sse_enabled ? STR("1") : STR("0"), str_is_set(table->sse_key) ? table->sse_key : STR("")};
+	struct str key = table->settings->sse_key;
+	struct str before[] = {table->settings->sse_enabled ? STR("1") : STR("0"), str_is_set(key) ? key : STR("")};
 
 	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
 		change->next->status = STATUS_ACTIVE;
@@ -127,7 +128,7 @@ static bool has_removal(const struct on_demand_throughput *input)
 /* AWS: a limit that is taken away is shown as it was asked for, for a moment. */
 static void change_on_demand(const struct change *change, const struct on_demand_throughput *input)
 {
-	struct throughput_pair pair = throughput_rules_echo(&change->table->on_demand, input);
+	struct throughput_pair pair = throughput_rules_echo(&change->table->settings->on_demand, input);
 	struct str before[] = {timing_number(change->call->arena, pair.read), timing_number(change->call->arena, pair.write)};
 
 	note(change, TIMING_ON_DEMAND, STR_ABSENT, before, 2);
@@ -188,9 +189,9 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 	}
 	/* AWS: what changes nothing is answered as UPDATING, but the table is ACTIVE at once */
 	next->status = table->status;
-	if (next->billing != table->billing)
+	if (next->settings->billing != table->settings->billing)
 		change_billing(&change);
-	else if (has_other_units(&next->throughput, &table->throughput)) {
+	else if (has_other_units(&next->settings->throughput, &table->settings->throughput)) {
 		note_units(&change, TIMING_THROUGHPUT, NULL);
 		occupy(&change, TIMING_THROUGHPUT);
 	}
@@ -202,7 +203,7 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		change_class(&change);
 	if (has_removal(input->on_demand_throughput))
 		change_on_demand(&change, input->on_demand_throughput);
-	if (next->is_deletion_protected != table->is_deletion_protected)
+	if (next->settings->is_deletion_protected != table->settings->is_deletion_protected)
 		note(&change, TIMING_PROTECTION, STR_ABSENT, NULL, 0);
 	if (input->sse_specification)
 		change_encryption(&change);
@@ -214,22 +215,24 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 /* Key, value, key, ...: the tags as they were. */
 void timing_tags_changed(const struct call *call, const struct table *table, struct table *next)
 {
-	struct str *before = ARENA_ARRAY(call->arena, struct str, 2 * table->tags.n + 1);
-	bool is_same = table->tags.n == next->tags.n;
+	const struct tag_set *old = &table->settings->tags, *new = &next->settings->tags;
+	struct str *before = ARENA_ARRAY(call->arena, struct str, 2 * old->n + 1);
+	bool is_same = old->n == new->n;
 
-	for (size_t i = 0; i < table->tags.n; i++) {
-		before[2 * i] = table->tags.v[i].key;
-		before[2 * i + 1] = table->tags.v[i].value;
-		is_same = is_same && str_eq(table->tags.v[i].key, next->tags.v[i].key) && str_eq(table->tags.v[i].value, next->tags.v[i].value);
+	for (size_t i = 0; i < old->n; i++) {
+		before[2 * i] = old->v[i].key;
+		before[2 * i + 1] = old->v[i].value;
+		is_same = is_same && str_eq(old->v[i].key, new->v[i].key) && str_eq(old->v[i].value, new->v[i].value);
 	}
 	/* AWS: what changes nothing holds no lock */
 	if (!is_same)
-		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * table->tags.n);
+		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * old->n);
 }
 
 void timing_policy_changed(const struct call *call, const struct table *table, struct table *next, bool is_stream)
 {
-	const struct policy *old = is_stream ? &table->stream_policy : &table->policy, *new = is_stream ? &next->stream_policy : &next->policy;
+	const struct policy *old = is_stream ? &table->settings->stream_policy : &table->settings->policy;
+	const struct policy *new = is_stream ? &next->settings->stream_policy : &next->settings->policy;
 	enum timing what = !str_is_set(new->text) ? TIMING_POLICY_DELETE : str_is_set(old->text) ? TIMING_POLICY_REPLACE : TIMING_POLICY_PUT;
 	struct str before[] = {timing_number(call->arena, old->revision), old->text};
 

@@ -10,6 +10,7 @@
 #define DYNALITH_PROTOCOL_TIMING_TIMING_H
 
 #include "protocol/handler.h"
+#include "protocol/tables/settings.h"
 
 /* The rows of timing.def. */
 enum timing {

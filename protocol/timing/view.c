@@ -31,8 +31,8 @@ static void show_units(struct throughput *units, const struct moment *moment)
 static void see_throughput(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->warm = warm_of(moment);
-	show_units(&seen->throughput, moment);
+	seen->settings->warm = warm_of(moment);
+	show_units(&seen->settings->throughput, moment);
 }
 
 static void see_index_update(const struct call *call, struct table *seen, const struct moment *moment)
@@ -43,38 +43,38 @@ static void see_index_update(const struct call *call, struct table *seen, const 
 	if (!index)
 		return;
 	index->status = index->status == STATUS_ACTIVE ? STATUS_UPDATING : index->status;
-	index->warm = warm_of(moment);
-	show_units(&index->throughput, moment);
+	index->settings->warm = warm_of(moment);
+	show_units(&index->settings->throughput, moment);
 }
 
 static void see_on_demand(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->warm = warm_of(moment);
-	seen->on_demand_since_ms = timing_number_of(moment, 2) ? timing_number_of(moment, 2) : ON_DEMAND_PENDING;
+	seen->settings->warm = warm_of(moment);
+	seen->settings->on_demand_since_ms = timing_number_of(moment, 2) ? timing_number_of(moment, 2) : ON_DEMAND_PENDING;
 }
 
 static void see_limits(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->on_demand = warm_of(moment);
+	seen->settings->on_demand = warm_of(moment);
 }
 
 /* Kept strings live as long as the copy, which has them too. */
 static void see_class(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->table_class = text_of(moment, 0).n ? text_of(moment, 0) : STR_ABSENT;
-	seen->class_changed_ms = timing_number_of(moment, 1);
+	seen->settings->table_class = text_of(moment, 0).n ? text_of(moment, 0) : STR_ABSENT;
+	seen->settings->class_changed_ms = timing_number_of(moment, 1);
 }
 
 static void see_encryption(const struct call *call, struct table *seen, const struct moment *moment)
 {
-	seen->is_sse_updating = true;
+	seen->settings->is_sse_updating = true;
 	if (!timing_within(call, moment, TIMING_ENCRYPTION_KEY))
 		return;
-	seen->sse_enabled = timing_number_of(moment, 0) != 0;
-	seen->sse_key = text_of(moment, 1);
+	seen->settings->sse_enabled = timing_number_of(moment, 0) != 0;
+	seen->settings->sse_key = text_of(moment, 1);
 }
 
 static void see_warm(const struct call *call, struct table *seen, const struct moment *moment)
@@ -83,27 +83,27 @@ static void see_warm(const struct call *call, struct table *seen, const struct m
 
 	(void)call;
 	if (moment->subject.n == 0) {
-		seen->warm = warm_of(moment);
-		seen->is_warm_updating = true;
+		seen->settings->warm = warm_of(moment);
+		seen->settings->is_warm_updating = true;
 	} else if (index) {
-		index->warm = warm_of(moment);
-		index->is_warm_updating = true;
+		index->settings->warm = warm_of(moment);
+		index->settings->is_warm_updating = true;
 	}
 }
 
 static void see_tags(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	seen->tags.n = moment->before_count / 2;
-	seen->tags.v = ARENA_ARRAY(seen->arena, struct tag, seen->tags.n);
-	for (size_t i = 0; i < seen->tags.n; i++)
-		seen->tags.v[i] = (struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
+	seen->settings->tags.n = moment->before_count / 2;
+	seen->settings->tags.v = ARENA_ARRAY(seen->arena, struct tag, seen->settings->tags.n);
+	for (size_t i = 0; i < seen->settings->tags.n; i++)
+		seen->settings->tags.v[i] = (struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
 }
 
 static void see_policy(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
-	*(moment->subject.n ? &seen->stream_policy : &seen->policy) =
+	*(moment->subject.n ? &seen->settings->stream_policy : &seen->settings->policy) =
 		(struct policy){moment->before_count > 1 ? moment->before[1] : STR_ABSENT, timing_number_of(moment, 0)};
 }
 
@@ -128,14 +128,14 @@ struct table *timing_seen(struct call *call, struct table *table)
 	enum timing row;
 
 	/* the newest first: of two under way the oldest tells what was there before both */
-	for (size_t i = timing_is_on(call) ? table->moment_count : 0; i-- > 0;) {
-		if (!is_seen(call, &table->moments[i], &row))
+	for (size_t i = timing_is_on(call) ? table->settings->moment_count : 0; i-- > 0;) {
+		if (!is_seen(call, &table->settings->moments[i], &row))
 			continue;
 		if (!seen) {
 			seen = table_clone(table);
 			call_hold(call, seen);
 		}
-		sights[row](call, seen, &seen->moments[i]);
+		sights[row](call, seen, &seen->settings->moments[i]);
 	}
 	return seen ? seen : table;
 }
@@ -146,9 +146,9 @@ bool timing_stream_changes(const struct call *call, const struct table *table, c
 
 	if (!timing_is_on(call))
 		return false;
-	for (size_t i = 0; i < table->moment_count; i++) {
-		if (timing_row(&table->moments[i]) == TIMING_STREAM && table->moments[i].at_ms == changed_ms)
-			return timing_within(call, &table->moments[i], TIMING_STREAM);
+	for (size_t i = 0; i < table->settings->moment_count; i++) {
+		if (timing_row(&table->settings->moments[i]) == TIMING_STREAM && table->settings->moments[i].at_ms == changed_ms)
+			return timing_within(call, &table->settings->moments[i], TIMING_STREAM);
 	}
 	/* UpdateTable did not change it: it came with its table, or went with it */
 	return stream->disabled_ms && changed_ms <= call->now_ms && call->now_ms < changed_ms + timing_ms(TIMING_STREAM_LEAVES);

@@ -146,7 +146,7 @@ static bool load_table(void *context, struct str key, struct str record)
 	struct load *load = context;
 	struct table *table;
 
-	load->code = table_decode(record, &table, load->err);
+	load->code = table_decode(record, load->catalog->options.settings, &table, load->err);
 	if (load->code == OK && table->status == STATUS_DELETING)
 		count_nothing(table);
 	if (load->code == OK && retired_is_key(key))
@@ -274,20 +274,21 @@ static enum code next_number(struct store_txn *txn, struct arena *arena, uint64_
 }
 
 /* The table that the store has under the key, with a reference for the caller; NULL where there is none. */
-static enum code stored(struct store_txn *txn, struct str key, struct table **out, struct err *err)
+static enum code stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
 {
 	struct str record;
 	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
 
 	*out = NULL;
-	return code == OK && str_is_set(record) ? table_decode(record, out, err) : code;
+	return code == OK && str_is_set(record) ? table_decode(record, catalog->options.settings, out, err) : code;
 }
 
-static enum code create_in_store(struct store_txn *txn, struct arena *arena, struct str key, struct table *table, struct err *err)
+static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct str key, struct table *table,
+				 struct err *err)
 {
 	struct table *known;
 	/* the store knows of a creation that is committed and not yet published */
-	enum code code = stored(txn, key, &known, err);
+	enum code code = stored(catalog, txn, key, &known, err);
 
 	if (code == OK && known && !is_gone(known, table->created_ms))
 		code = err_default(err, ERR_RESOURCE_IN_USE);
@@ -345,7 +346,7 @@ enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *ta
 	size_t at = position(catalog, key, &found);
 	found = found && !is_gone(catalog->entries[at].table, now_ms);
 	pthread_rwlock_unlock(&catalog->lock);
-	code = found ? err_default(err, ERR_RESOURCE_IN_USE) : create_in_store(txn, arena, key, table, err);
+	code = found ? err_default(err, ERR_RESOURCE_IN_USE) : create_in_store(catalog, txn, arena, key, table, err);
 	if (code != OK) {
 		store_abort(txn);
 		table_unref(table);
@@ -635,7 +636,7 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 
 	if (code != OK)
 		return code;
-	code = stored(txn, key, &known, err);
+	code = stored(catalog, txn, key, &known, err);
 	/* a new table of the name may be there already, not yet published */
 	if (code == OK && known && known->number == table->number)
 		code = store_del(txn, tables_keyspace, key, err);

@@ -28,6 +28,7 @@
 struct catalog;
 
 struct catalog_options {
+	const struct settings_records *settings; /* of tables; NULL: they have none */
 	bool is_shared;               /* --shared-db: every namespace is one */
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */

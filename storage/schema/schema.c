@@ -1,4 +1,4 @@
-#include "storage/schema/schema.h"
+#include "storage/schema/schema_internal.h"
 
 #include <stdlib.h>
 
@@ -77,7 +77,28 @@ bool table_is_alike(const struct table *a, const struct table *b)
 	return is_alike;
 }
 
-struct table *table_new(void)
+/* Settings of one kind, all zero. */
+static void *new_settings(struct arena *arena, const struct record *record)
+{
+	return record ? arena_calloc(arena, 1, record->size) : NULL;
+}
+
+static void *copy_settings(struct arena *arena, const struct record *record, const void *settings)
+{
+	return settings ? record_copies(arena, record, settings, 1) : NULL;
+}
+
+struct index_settings *table_index_settings(const struct table *table)
+{
+	return new_settings(table->arena, table->records ? table->records->index : NULL);
+}
+
+struct stream_settings *table_stream_settings(const struct table *table)
+{
+	return new_settings(table->arena, table->records ? table->records->stream : NULL);
+}
+
+struct table *table_new(const struct settings_records *records)
 {
 	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
 	struct table *table = ARENA_NEW(arena, struct table);
@@ -87,6 +108,8 @@ struct table *table_new(void)
 	table->supersession = supersession_new();
 	table->size = size_counter_new();
 	table->stream_state = stream_state_new();
+	table->records = records;
+	table->settings = new_settings(arena, records ? records->table : NULL);
 	return table;
 }
 
@@ -137,87 +160,42 @@ static struct vector_spec *copy_vector(struct arena *arena, const struct vector_
 	return copy;
 }
 
-static struct moment *copy_moments(struct arena *arena, const struct moment *moments, size_t n)
+static struct index *copy_indexes(const struct table *copy, const struct index *indexes, size_t n)
 {
-	struct moment *copy = ARENA_ARRAY(arena, struct moment, n);
+	struct index *copies = record_copies(copy->arena, &index_record, indexes, n);
 
 	for (size_t i = 0; i < n; i++) {
-		copy[i] = moments[i];
-		copy[i].what = str_copy(arena, moments[i].what);
-		copy[i].subject = str_copy(arena, moments[i].subject);
-		copy[i].before = copy_strings(arena, moments[i].before, moments[i].before_count);
+		struct index *index = &copies[i];
+
+		copy_keys(copy->arena, &index->keys);
+		index->projected = copy_strings(copy->arena, index->projected, index->projected_count);
+		index->size = counter_ref(index->size);
+		if (index->vector)
+			index->vector = copy_vector(copy->arena, index->vector);
+		index->settings = copy_settings(copy->arena, copy->records ? copy->records->index : NULL, index->settings);
 	}
-	return copy;
-}
-
-static void copy_index(struct arena *arena, struct index *index)
-{
-	index->name = str_copy(arena, index->name);
-	copy_keys(arena, &index->keys);
-	index->included = copy_strings(arena, index->included, index->included_count);
-	index->projected = copy_strings(arena, index->projected, index->projected_count);
-	index->size = counter_ref(index->size);
-	if (index->vector)
-		index->vector = copy_vector(arena, index->vector);
-}
-
-struct tag_set table_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more)
-{
-	struct tag_set copy = {tags->n, ARENA_ARRAY(arena, struct tag, tags->n + more)};
-
-	for (size_t i = 0; i < tags->n; i++)
-		copy.v[i] = (struct tag){str_copy(arena, tags->v[i].key), str_copy(arena, tags->v[i].value)};
-	return copy;
+	return copies;
 }
 
 struct table *table_clone(const struct table *table)
 {
 	struct arena *arena = arena_new(TABLE_ARENA_KEEP);
 	struct table *copy = ARENA_NEW(arena, struct table);
+	const struct settings_records *records = table->records;
 
 	memcpy((void *)copy, (const void *)table, sizeof(*copy));
 	atomic_init(&copy->refs, 1);
 	copy->supersession = supersession_new();
 	copy->arena = arena;
-	copy->account = str_copy(arena, table->account);
-	copy->region = str_copy(arena, table->region);
-	copy->name = str_copy(arena, table->name);
-	copy->id = str_copy(arena, table->id);
-	copy->stream_label = str_copy(arena, table->stream_label);
-	copy->table_class = str_copy(arena, table->table_class);
-	copy->sse_key = str_copy(arena, table->sse_key);
-	copy->replication_mode = str_copy(arena, table->replication_mode);
-	copy->policy.text = str_copy(arena, table->policy.text);
-	copy->stream_policy.text = str_copy(arena, table->stream_policy.text);
-	copy->ttl_attribute = str_copy(arena, table->ttl_attribute);
+	record_copy(arena, &table_record, copy);
 	copy_keys(arena, &copy->keys);
-	copy->streams = ARENA_ARRAY(arena, struct stream, table->stream_count);
-	for (size_t i = 0; i < table->stream_count; i++) {
-		copy->streams[i] = table->streams[i];
-		copy->streams[i].label = str_copy(arena, table->streams[i].label);
-		copy->streams[i].tags = table_copy_tags(arena, &table->streams[i].tags, 0);
-	}
+	copy->streams = record_copies(arena, &stream_record, table->streams, table->stream_count);
+	copy->indexes = copy_indexes(copy, table->indexes, table->index_count);
+	copy->vectors = copy_indexes(copy, table->vectors, table->vector_count);
+	copy->settings = copy_settings(arena, records ? records->table : NULL, table->settings);
+	for (size_t i = 0; i < table->stream_count; i++)
+		copy->streams[i].settings = copy_settings(arena, records ? records->stream : NULL, table->streams[i].settings);
 	stream_state_ref(copy->stream_state);
-	copy->definitions = ARENA_ARRAY(arena, struct key_attribute, table->definition_count);
-	for (size_t i = 0; i < table->definition_count; i++)
-		copy->definitions[i] = (struct key_attribute){str_copy(arena, table->definitions[i].name), table->definitions[i].type};
-	copy->tags = table_copy_tags(arena, &table->tags, 0);
-	copy->destinations = ARENA_ARRAY(arena, struct destination, table->destination_count);
-	for (size_t i = 0; i < table->destination_count; i++) {
-		copy->destinations[i] = table->destinations[i];
-		copy->destinations[i].stream_arn = str_copy(arena, table->destinations[i].stream_arn);
-	}
-	copy->indexes = ARENA_ARRAY(arena, struct index, table->index_count);
-	for (size_t i = 0; i < table->index_count; i++) {
-		copy->indexes[i] = table->indexes[i];
-		copy_index(arena, &copy->indexes[i]);
-	}
-	copy->vectors = ARENA_ARRAY(arena, struct index, table->vector_count);
-	for (size_t i = 0; i < table->vector_count; i++) {
-		copy->vectors[i] = table->vectors[i];
-		copy_index(arena, &copy->vectors[i]);
-	}
-	copy->moments = copy_moments(arena, table->moments, table->moment_count);
 	copy->size = counter_ref(table->size);
 	return copy;
 }

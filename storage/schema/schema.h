@@ -1,5 +1,5 @@
 /*
- * schema - what a table is: its keys, indexes and settings.
+ * schema - what a table is: its keys, its indexes, its state. Its settings are protocol's.
  *
  * A struct table is an immutable, reference-counted snapshot. A change makes a
  * new snapshot (table_clone, change, catalog_replace); requests that hold the
@@ -37,6 +37,8 @@
 #define INCLUDED_PER_INDEX_MAX 20
 #define INCLUDED_TOTAL_MAX 100
 
+struct record;
+
 /* Where table names live. With --shared-db there is one namespace for all. */
 struct ns {
 	struct str account; /* 12 digits */
@@ -61,18 +63,8 @@ static inline unsigned key_schema_count(const struct key_schema *keys)
 }
 
 enum projection_type { PROJECT_ALL, PROJECT_KEYS_ONLY, PROJECT_INCLUDE };
-enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
 enum table_status { STATUS_ACTIVE, STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING };
 enum stream_view { STREAM_OFF, STREAM_KEYS_ONLY, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES };
-
-struct tag {
-	struct str key, value;
-};
-
-struct tag_set {
-	size_t n;
-	struct tag *v;
-};
 
 /* One period in which a table's stream is or was enabled. */
 struct stream {
@@ -81,21 +73,7 @@ struct stream {
 	enum stream_view view;
 	int64_t created_ms;
 	int64_t disabled_ms; /* 0: enabled */
-	struct tag_set tags; /* its own, not the table's */
-};
-
-#define ON_DEMAND_PENDING (-1)
-
-struct throughput {
-	int64_t read, write;        /* units per second; 0 on demand */
-	int64_t decreases_today;
-	int64_t last_increase_ms, last_decrease_ms; /* 0: never */
-};
-
-/* OnDemandThroughput (a member of 0: none) and WarmThroughput. */
-struct throughput_pair {
-	bool is_set;
-	int64_t read, write;
+	struct stream_settings *settings;
 };
 
 /* Item count and bytes, kept by the write path once they were counted. Shared by all snapshots of a table; atomic. */
@@ -125,42 +103,12 @@ struct vector_spec {
 	struct search_element *schema; /* as given */
 };
 
-/* A resource-based policy, of a table or of its stream. */
-struct policy {
-	struct str text;            /* as policy_rules makes it; absent: there is none */
-	int64_t revision;           /* Unix ms of the last change, a deletion too: its RevisionId; 0: never had one */
-};
-
-/* Contributor Insights, of a table or a global index. */
-struct insights {
-	bool is_enabled;
-	bool is_throttled_only;     /* mode THROTTLED_KEYS; else ACCESSED_AND_THROTTLED_KEYS */
-	int64_t since_ms;           /* when it was enabled: the rules are named by it */
-	int64_t changed_ms;         /* 0: never configured */
-	int64_t settles_ms;         /* until then shown as ENABLING or DISABLING */
-};
-
-enum time_precision { PRECISION_ABSENT, PRECISION_MILLISECOND, PRECISION_MICROSECOND };
-
-/* A Kinesis data stream that the table was told to send its changes to. */
-struct destination {
-	struct str stream_arn;
-	bool is_enabled;
-	bool is_updated;            /* the last change was one of the precision */
-	enum time_precision precision;
-	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
-};
-
 /*
- * A change that shows later than it is made, or that limits the next one: what protocol/timing keeps with the table, in its own words. Those
- * who do not ask for AWS's timing keep none.
+ * The settings of a table, its indexes and its streams are protocol's. Storage keeps them by these descriptions, beside its own fields in the table's
+ * record, and knows none. NULL: no settings are kept.
  */
-struct moment {
-	struct str what;            /* "STREAM" */
-	struct str subject;         /* an index's name, a tag's key; empty: the table itself */
-	int64_t at_ms;              /* when the change was made */
-	size_t before_count;
-	struct str *before;         /* what is shown until it is over */
+struct settings_records {
+	const struct record *table, *index, *stream;
 };
 
 struct index {
@@ -176,13 +124,9 @@ struct index {
 	enum table_status status;
 	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/upkeep/backfill.h */
 	int64_t settles_ms;         /* CREATING and DELETING of a live table's index: not before this time; 0: as soon as its work is done */
-	struct throughput throughput; /* global only */
-	struct throughput_pair on_demand;
-	struct throughput_pair warm;
-	bool is_warm_updating;        /* more of it was asked for and is not there yet; not kept in the store */
-	struct insights insights;     /* global only */
 	struct size_counter *size;
 	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
+	struct index_settings *settings;
 };
 
 /* Shared by the snapshots of a table that are alike to writers; set when none of them is current any more. */
@@ -203,8 +147,6 @@ struct table {
 	enum table_status status;
 	int64_t settles_ms;         /* when a transient status ends; 0: settled */
 
-	size_t definition_count;    /* AttributeDefinitions as given */
-	struct key_attribute *definitions;
 	struct key_schema keys;
 	enum key_hash hash;         /* of the rows of the table and of all its indexes */
 	uint32_t next_index;        /* number of the next index to be created */
@@ -213,47 +155,28 @@ struct table {
 	size_t vector_count;
 	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
 
-	enum billing_mode billing;
-	int64_t on_demand_since_ms; /* LastUpdateToPayPerRequestDateTime; 0: since it was created, or never; ON_DEMAND_PENDING: not shown yet */
-	struct throughput throughput;
-	struct throughput_pair on_demand;
-	struct throughput_pair warm; /* the highest that it was ever given */
-	bool is_warm_updating;      /* more of it was asked for and is not there yet; not kept in the store */
-
 	enum stream_view stream_view;
 	struct str stream_label;    /* LatestStreamLabel; absent: never had one */
 	size_t stream_count;        /* streams that may still be readable, oldest first; the last one is kept for ever */
 	struct stream *streams;
 	struct stream_state *stream_state;
-	struct str table_class;     /* "STANDARD", "STANDARD_INFREQUENT_ACCESS"; absent: not asked for */
-	int64_t class_changed_ms;   /* when UpdateTable last changed it; 0: never */
-	struct str replication_mode; /* GlobalTableSettingsReplicationMode; absent: not asked for */
-	bool is_deletion_protected;
-	bool sse_enabled;
-	struct str sse_key;         /* KMSMasterKeyArn, or absent */
-	bool is_sse_updating;       /* encryption was changed and still is as it was; not kept in the store */
-	struct tag_set tags;
-	struct policy policy, stream_policy;
-	struct insights insights;
-	int64_t recovery_days;      /* point-in-time recovery: RecoveryPeriodInDays; 0: off */
-	int64_t recovery_since_ms;  /* when it was switched on */
-	size_t destination_count;   /* the newest first */
-	struct destination *destinations;
 	bool is_ttl_enabled;        /* there is an expiry keyspace */
 	struct str ttl_attribute;   /* also while TTL is being disabled; absent: never had it */
 	int64_t ttl_changed_ms;     /* when TTL was last enabled or disabled */
 	int64_t ttl_settles_ms;     /* until then it is shown as ENABLING or DISABLING */
-	size_t moment_count;        /* the oldest first */
-	struct moment *moments;
 	struct size_counter *size;
+
+	const struct settings_records *records; /* what the settings are */
+	struct table_settings *settings;
 };
 
-/* A new snapshot with one reference and an empty arena of its own. */
-struct table *table_new(void);
+/* A new snapshot with one reference and an empty arena of its own. Its settings are zero. `records` outlives it; or NULL. */
+struct table *table_new(const struct settings_records *records);
+/* Settings of an index or a stream that is added: zero, in the table's arena. */
+struct index_settings *table_index_settings(const struct table *table);
+struct stream_settings *table_stream_settings(const struct table *table);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
-/* A deep copy with room for `more` tags. */
-struct tag_set table_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more);
 struct size_counter *size_counter_new(void);
 void size_counter_unref(struct size_counter *counter);
 /*
@@ -323,7 +246,7 @@ struct str table_arn(struct arena *arena, const struct table *table);
 
 /* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed record is ERR_INTERNAL. */
 struct str table_encode(struct arena *arena, const struct table *table);
-enum code table_decode(struct str record, struct table **out, struct err *err) WARN_UNUSED;
+enum code table_decode(struct str record, const struct settings_records *records, struct table **out, struct err *err) WARN_UNUSED;
 
 /* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
 static inline bool table_has_collections(const struct table *table)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "protocol/op.h"
+#include "protocol/tables/settings.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
 #define SERVICE_FIXTURE_NOW_MS 1700000000000 /* 2023-11-14T22:13:20Z */
@@ -33,7 +34,7 @@ static inline enum code service_fixture_let_in(void *context, struct ns *ns, str
 static inline void service_fixture_open(struct service_fixture *fixture, struct arena *arena)
 {
 	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
-	struct catalog_options catalog_options = {.vector_memory_bytes = 1 << 20};
+	struct catalog_options catalog_options = {.settings = &settings_records, .vector_memory_bytes = 1 << 20};
 	struct err err = err_in(arena);
 
 	*fixture = (struct service_fixture){.service = {.now_ms = service_fixture_now}};

@@ -57,7 +57,7 @@ static size_t moments(struct world *world)
 	struct table *table;
 
 	CHECK_INT(catalog_get(world->fixture.service.catalog, (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"), now_ms, &table, &err), OK);
-	size_t n = table->moment_count;
+	size_t n = table->settings->moment_count;
 	table_unref(table);
 	return n;
 }
@@ -117,9 +117,9 @@ TEST(damaged_moments_do_no_harm)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		CHECK_INT(catalog_get(catalog, (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"), now_ms, &table, &err), OK);
 		next = table_clone(table);
-		next->moment_count = 1;
-		next->moments = ARENA_ARRAY(next->arena, struct moment, 1);
-		next->moments[0] = (struct moment){str_of(names[i]), STR(""), now_ms, 0, NULL};
+		next->settings->moment_count = 1;
+		next->settings->moments = ARENA_ARRAY(next->arena, struct moment, 1);
+		next->settings->moments[0] = (struct moment){str_of(names[i]), STR(""), now_ms, 0, NULL};
 		CHECK_INT(catalog_replace(catalog, table, next, &err), OK);
 		table_unref(table);
 		CHECK_INT(call(&world, "DescribeTable", "{\"TableName\":\"tab\"}"), 200);

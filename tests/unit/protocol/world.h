@@ -11,6 +11,7 @@
 
 #include "core/buf.h"
 #include "protocol/op.h"
+#include "protocol/tables/settings.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/trace/trace_store.h"
@@ -70,7 +71,7 @@ static inline struct op_response world_call(struct world *world, struct world_re
 	return response;
 }
 
-static const struct catalog_options world_options = {.vector_memory_bytes = 1 << 20, .rotation = {.records = 12}};
+static const struct catalog_options world_options = {.settings = &settings_records, .vector_memory_bytes = 1 << 20, .rotation = {.records = 12}};
 
 /* A catalog over a store that is there; false: it could not be opened. */
 static inline bool world_open_catalog(struct world *world, struct err *err)

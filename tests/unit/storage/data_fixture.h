@@ -141,15 +141,12 @@ static inline const struct projection *data_projection(struct data *data, const 
 /* pk S, sk N; local (pk, l N) keys only; all (g S, h S); some (g S) with a. */
 static inline struct table *data_table(const char *name)
 {
-	struct table *table = table_new();
+	struct table *table = table_new(NULL);
 	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N}, l = {STR("l"), TYPE_N}, g = {STR("g"), TYPE_S};
 	struct key_attribute h = {STR("h"), TYPE_S};
 
 	table->name = str_copy(table->arena, str_of(name));
 	table->keys = (struct key_schema){1, 1, {pk, sk}};
-	table->definition_count = 5;
-	table->definitions = ARENA_ARRAY(table->arena, struct key_attribute, 5);
-	memcpy(table->definitions, (struct key_attribute[]){pk, sk, l, g, h}, 5 * sizeof(pk));
 	table->index_count = 3;
 	table->indexes = ARENA_ARRAY(table->arena, struct index, 4);
 	table->indexes[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, l}}, .projection = PROJECT_KEYS_ONLY};

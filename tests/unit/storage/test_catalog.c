@@ -301,7 +301,7 @@ TEST(writers_go_on_where_a_change_is_not_theirs)
 	for (int i = 0; i < 2; i++) {
 		struct table *next = table_clone(d.table);
 
-		next->is_deletion_protected = i == 0;
+		next->ttl_settles_ms = i;
 		CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 		CHECK_INT(data_put(&d, item), OK);
 		second = table_ref(d.table);

@@ -32,7 +32,7 @@ static struct lines check_now(struct data *d)
 	struct lines lines = {.arena = d->arena};
 	struct check_report report = {.tell = add_line, .context = &lines};
 
-	CHECK_INT(check_store(d->store, 3000, &report, &d->err), OK);
+	CHECK_INT(check_store(d->store, NULL, 3000, &report, &d->err), OK);
 	CHECK_INT(report.findings, lines.n);
 	CHECK(report.items > 0 && report.tables > 0);
 	return lines;
@@ -248,7 +248,7 @@ static uint64_t findings_of(const struct sqlite_store_options *options)
 	struct store *store = NULL;
 
 	if (sqlite_store_open(options, &store, &err) != OK || sqlite_store_verify(store, add_line, &lines, &report.findings, &err) != OK ||
-	    check_store(store, 3000, &report, &err) != OK)
+	    check_store(store, NULL, 3000, &report, &err) != OK)
 		report.findings++;
 	store_close(store);
 	arena_free(arena);

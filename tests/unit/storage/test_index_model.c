@@ -135,7 +135,7 @@ static struct index draw_index(struct world *w, struct table *table, bool is_loc
 
 static struct table *draw_table(struct world *w)
 {
-	struct table *table = table_new();
+	struct table *table = table_new(NULL);
 	unsigned locals = draw(3), globals = draw(4);
 
 	table->name = STR("data");

@@ -69,7 +69,7 @@ static const struct value *make_item(int p, int s, int group, int value)
 
 static struct table *make_table(void)
 {
-	struct table *table = table_new();
+	struct table *table = table_new(NULL);
 	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N}, g = {STR("g"), TYPE_S}, v = {STR("v"), TYPE_N};
 
 	table->name = STR("model");

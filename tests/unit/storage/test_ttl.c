@@ -350,7 +350,7 @@ TEST(a_record_keeps_the_settings)
 	struct table *read;
 
 	put(&d, "Sa", "N1800000100");
-	CHECK_INT(table_decode(table_encode(d.arena, d.table), &read, &d.err), OK);
+	CHECK_INT(table_decode(table_encode(d.arena, d.table), NULL, &read, &d.err), OK);
 	CHECK(read->is_ttl_enabled);
 	CHECK_STR(read->ttl_attribute, "t");
 	CHECK_INT(read->ttl_changed_ms, NOW_MS);

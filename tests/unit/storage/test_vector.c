@@ -15,16 +15,12 @@ enum { PLAIN, PARTED }; /* the table's vector indexes */
 /* pk S; "plain" (v, all attributes, dot product); "parted" (v, keys only, euclidean) by t S, filtered by f N. */
 static struct table *vector_table(uint32_t dimensions)
 {
-	struct table *table = table_new();
+	struct table *table = table_new(NULL);
 	struct key_attribute pk = {STR("pk"), TYPE_S}, t = {STR("t"), TYPE_S}, f = {STR("f"), TYPE_N};
 	struct vector_spec *plain = ARENA_NEW(table->arena, struct vector_spec), *parted = ARENA_NEW(table->arena, struct vector_spec);
 
 	table->name = STR("vectors");
-	table->billing = BILLING_PAY_PER_REQUEST;
 	table->keys = (struct key_schema){1, 0, {pk}};
-	table->definition_count = 3;
-	table->definitions = ARENA_ARRAY(table->arena, struct key_attribute, 3);
-	memcpy(table->definitions, (struct key_attribute[]){pk, t, f}, 3 * sizeof(pk));
 	table->vector_count = 2;
 	table->vectors = ARENA_ARRAY(table->arena, struct index, 2);
 	*plain = (struct vector_spec){STR("v"), dimensions, DISTANCE_DOT_PRODUCT, 0, NULL};

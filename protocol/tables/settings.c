@@ -1,0 +1,75 @@
+#include "protocol/tables/settings.h"
+
+#include "storage/schema/record.h"
+
+static const struct field definition_fields[] = {
+	RECORD_FIELD(key_attribute, name, "name", FIELD_STR), RECORD_FIELD(key_attribute, type, "type", FIELD_TYPE),
+};
+static const struct field tag_fields[] = {
+	RECORD_FIELD(tag, key, "key", FIELD_STR), RECORD_FIELD(tag, value, "value", FIELD_STR),
+};
+static const struct field destination_fields[] = {
+	RECORD_FIELD(destination, stream_arn, "stream_arn", FIELD_STR), RECORD_FIELD(destination, is_enabled, "is_enabled", FIELD_BOOL),
+	RECORD_FIELD(destination, is_updated, "is_updated", FIELD_BOOL), RECORD_FIELD(destination, precision, "precision", FIELD_INT),
+	RECORD_FIELD(destination, settles_ms, "settles_ms", FIELD_INT),
+};
+static const struct field moment_fields[] = {
+	RECORD_FIELD(moment, what, "what", FIELD_STR), RECORD_FIELD(moment, subject, "subject", FIELD_STR),
+	RECORD_FIELD(moment, at_ms, "at_ms", FIELD_INT), RECORD_ARRAY(moment, before, before_count, "before", FIELD_STRINGS, NULL),
+};
+static const struct record definition_record = RECORD(key_attribute, definition_fields);
+static const struct record tag_record = RECORD(tag, tag_fields);
+static const struct record destination_record = RECORD(destination, destination_fields);
+static const struct record moment_record = RECORD(moment, moment_fields);
+
+#define SETTINGS(of, ...)                                       \
+	static const struct field of##_fields[] = {__VA_ARGS__}; \
+	static const struct record of##_record = RECORD(of##_settings, of##_fields);
+#define NUMBER(of, type, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_INT),
+#define FLAG(of, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_BOOL),
+#define TEXT(of, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_STR),
+#define TAGS(of, member, name) RECORD_ARRAY(of##_settings, member.v, member.n, name, FIELD_FLAT, &tag_record),
+#define LIST(of, type, member, count, name, kind, record) RECORD_ARRAY(of##_settings, member, count, name, kind, record),
+#define THROUGHPUT(of, member, name)                                            \
+	NUMBER(of, int64_t, member.read, name ".read")                          \
+	NUMBER(of, int64_t, member.write, name ".write")                        \
+	NUMBER(of, int64_t, member.decreases_today, name ".decreases")          \
+	NUMBER(of, int64_t, member.last_increase_ms, name ".increased")         \
+	NUMBER(of, int64_t, member.last_decrease_ms, name ".decreased")
+#define PAIR(of, member, name)                          \
+	FLAG(of, member.is_set, name ".set")            \
+	NUMBER(of, int64_t, member.read, name ".read")  \
+	NUMBER(of, int64_t, member.write, name ".write")
+#define INSIGHTS(of, member, name)                              \
+	FLAG(of, member.is_enabled, name ".enabled")            \
+	FLAG(of, member.is_throttled_only, name ".throttled")   \
+	NUMBER(of, int64_t, member.since_ms, name ".since")     \
+	NUMBER(of, int64_t, member.changed_ms, name ".changed") \
+	NUMBER(of, int64_t, member.settles_ms, name ".settles")
+#define POLICY(of, member, name)     \
+	TEXT(of, member.text, name)  \
+	NUMBER(of, int64_t, member.revision, name ".revision")
+#define SHOWN(of, member)
+#include "protocol/tables/settings.def"
+#undef SETTINGS
+#undef NUMBER
+#undef FLAG
+#undef TEXT
+#undef TAGS
+#undef LIST
+#undef THROUGHPUT
+#undef PAIR
+#undef INSIGHTS
+#undef POLICY
+#undef SHOWN
+
+const struct settings_records settings_records = {&table_record, &index_record, &stream_record};
+
+struct tag_set settings_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more)
+{
+	struct tag_set copy = {tags->n, ARENA_ARRAY(arena, struct tag, tags->n + more)};
+
+	for (size_t i = 0; i < tags->n; i++)
+		copy.v[i] = (struct tag){str_copy(arena, tags->v[i].key), str_copy(arena, tags->v[i].value)};
+	return copy;
+}

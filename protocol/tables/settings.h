@@ -1,0 +1,110 @@
+/*
+ * settings - what the API keeps of tables, indexes and streams for itself: storage carries it without knowing (schema.h, settings_records).
+ *
+ * settings.def has a row per setting. It expands here into the structs, and in settings.c into the descriptions by which storage copies, writes and
+ * reads them.
+ */
+#ifndef DYNALITH_PROTOCOL_SETTINGS_H
+#define DYNALITH_PROTOCOL_SETTINGS_H
+
+#include "storage/schema/schema.h"
+
+enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
+
+struct tag {
+	struct str key, value;
+};
+
+struct tag_set {
+	size_t n;
+	struct tag *v;
+};
+
+#define ON_DEMAND_PENDING (-1)
+
+struct throughput {
+	int64_t read, write;        /* units per second; 0 on demand */
+	int64_t decreases_today;
+	int64_t last_increase_ms, last_decrease_ms; /* 0: never */
+};
+
+/* OnDemandThroughput (a member of 0: none) and WarmThroughput. */
+struct throughput_pair {
+	bool is_set;
+	int64_t read, write;
+};
+
+/* A resource-based policy, of a table or of its stream. */
+struct policy {
+	struct str text;            /* as policy_rules makes it; absent: there is none */
+	int64_t revision;           /* Unix ms of the last change, a deletion too: its RevisionId; 0: never had one */
+};
+
+/* Contributor Insights, of a table or a global index. */
+struct insights {
+	bool is_enabled;
+	bool is_throttled_only;     /* mode THROTTLED_KEYS; else ACCESSED_AND_THROTTLED_KEYS */
+	int64_t since_ms;           /* when it was enabled: the rules are named by it */
+	int64_t changed_ms;         /* 0: never configured */
+	int64_t settles_ms;         /* until then shown as ENABLING or DISABLING */
+};
+
+enum time_precision { PRECISION_ABSENT, PRECISION_MILLISECOND, PRECISION_MICROSECOND };
+
+/* A Kinesis data stream that the table was told to send its changes to. */
+struct destination {
+	struct str stream_arn;
+	bool is_enabled;
+	bool is_updated;            /* the last change was one of the precision */
+	enum time_precision precision;
+	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
+};
+
+/*
+ * A change that shows later than it is made, or that limits the next one: what protocol/timing keeps with the table, in its own words. Those
+ * who do not ask for AWS's timing keep none.
+ */
+struct moment {
+	struct str what;            /* "STREAM" */
+	struct str subject;         /* an index's name, a tag's key; empty: the table itself */
+	int64_t at_ms;              /* when the change was made */
+	size_t before_count;
+	struct str *before;         /* what is shown until it is over */
+};
+
+#define SETTINGS(of, ...)     \
+	struct of##_settings { \
+		__VA_ARGS__    \
+	};
+#define NUMBER(of, type, member, name) type member;
+#define FLAG(of, member, name) bool member;
+#define TEXT(of, member, name) struct str member;
+#define TAGS(of, member, name) struct tag_set member;
+#define LIST(of, type, member, count, name, kind, record) \
+	size_t count;                                     \
+	type *member;
+#define THROUGHPUT(of, member, name) struct throughput member;
+#define PAIR(of, member, name) struct throughput_pair member;
+#define INSIGHTS(of, member, name) struct insights member;
+#define POLICY(of, member, name) struct policy member;
+#define SHOWN(of, member) bool member;
+#include "protocol/tables/settings.def"
+#undef SETTINGS
+#undef NUMBER
+#undef FLAG
+#undef TEXT
+#undef TAGS
+#undef LIST
+#undef THROUGHPUT
+#undef PAIR
+#undef INSIGHTS
+#undef POLICY
+#undef SHOWN
+
+/* For table_new and for the catalog. */
+extern const struct settings_records settings_records;
+
+/* A deep copy with room for `more` tags. */
+struct tag_set settings_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more);
+
+#endif

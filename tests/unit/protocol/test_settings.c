@@ -1,0 +1,138 @@
+#include "protocol/tables/settings.h"
+#include "protocol/tables/policy_rules.h"
+#include "tests/unit/test.h"
+
+/* Every setting with a value that is not its default. */
+static struct table *full_table(void)
+{
+	struct table *table = table_new(&settings_records);
+	struct table_settings *settings = table->settings;
+	struct arena *arena = table->arena;
+
+	table->account = table->region = table->name = table->id = STR("x");
+	table->created_ms = 3;
+	table->keys = (struct key_schema){1, 0, {{STR("pk"), TYPE_S}}};
+	settings->billing = BILLING_PAY_PER_REQUEST;
+	settings->on_demand_since_ms = 5;
+	settings->throughput = (struct throughput){1, 2, 3, 4, 5};
+	settings->on_demand = (struct throughput_pair){true, 6, -1};
+	settings->warm = (struct throughput_pair){true, 12000, 4000};
+	settings->is_warm_updating = settings->is_sse_updating = true;
+	settings->definition_count = 2;
+	settings->definitions = ARENA_ARRAY(arena, struct key_attribute, 2);
+	settings->definitions[0] = (struct key_attribute){STR("pk"), TYPE_S};
+	settings->definitions[1] = (struct key_attribute){STR("h"), TYPE_B};
+	settings->table_class = STR("STANDARD_INFREQUENT_ACCESS");
+	settings->class_changed_ms = 16;
+	settings->replication_mode = STR("ENABLED");
+	settings->is_deletion_protected = settings->sse_enabled = true;
+	settings->sse_key = STR("arn:aws:kms:x");
+	settings->policy = (struct policy){STR("{}"), 1700000000456};
+	settings->stream_policy = (struct policy){STR_ABSENT, 7};
+	settings->insights = (struct insights){true, true, 8, 9, 10};
+	settings->recovery_days = 35;
+	settings->recovery_since_ms = 11;
+	settings->destination_count = 2;
+	settings->destinations = ARENA_ARRAY(arena, struct destination, 2);
+	settings->destinations[0] = (struct destination){STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12};
+	settings->destinations[1] = (struct destination){STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0};
+	settings->moment_count = 2;
+	settings->moments = ARENA_ARRAY(arena, struct moment, 2);
+	settings->moments[0] = (struct moment){STR("TAGS"), STR(""), 14, 0, NULL};
+	settings->moments[1] = (struct moment){STR("WARM"), STR("some"), 15, 2, ARENA_ARRAY(arena, struct str, 2)};
+	settings->moments[1].before[0] = STR("12000");
+	settings->moments[1].before[1] = STR("");
+	settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
+	settings->tags.v[0] = (struct tag){STR("team"), STR("")};
+	table->index_count = table->stream_count = 1;
+	table->indexes = ARENA_ARRAY(arena, struct index, 1);
+	table->indexes[0] = (struct index){.name = STR("some"), .keys = table->keys, .size = size_counter_new(), .settings = table_index_settings(table)};
+	table->indexes[0].settings->throughput.write = 8;
+	table->indexes[0].settings->insights.changed_ms = 13;
+	table->streams = ARENA_ARRAY(arena, struct stream, 1);
+	table->streams[0] = (struct stream){.label = STR("b"), .number = 2, .settings = table_stream_settings(table)};
+	table->streams[0].settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
+	table->streams[0].settings->tags.v[0] = (struct tag){STR("k"), STR("v")};
+	return table;
+}
+
+static void check_lists(const struct table_settings *settings)
+{
+	CHECK_INT(settings->definition_count, 2);
+	CHECK_STR(settings->definitions[1].name, "h");
+	CHECK(settings->definitions[0].type == TYPE_S && settings->definitions[1].type == TYPE_B);
+	CHECK_INT(settings->destination_count, 2);
+	CHECK_STR(settings->destinations[0].stream_arn, "arn:aws:kinesis:a");
+	CHECK(settings->destinations[0].is_enabled && settings->destinations[0].is_updated && !settings->destinations[1].is_enabled);
+	CHECK_INT(settings->destinations[0].precision, PRECISION_MICROSECOND);
+	CHECK_INT(settings->destinations[0].settles_ms, 12);
+	CHECK_INT(settings->moment_count, 2);
+	CHECK_STR(settings->moments[0].what, "TAGS");
+	CHECK_INT(settings->moments[0].before_count, 0);
+	CHECK_STR(settings->moments[1].subject, "some");
+	CHECK_INT(settings->moments[1].at_ms, 15);
+	CHECK_STR(settings->moments[1].before[0], "12000");
+	CHECK(settings->moments[1].before_count == 2 && settings->moments[1].before[1].n == 0);
+	CHECK_INT(settings->tags.n, 1);
+	CHECK_STR(settings->tags.v[0].key, "team");
+	CHECK(str_is_set(settings->tags.v[0].value) && settings->tags.v[0].value.n == 0);
+}
+
+static void check_full(const struct table *table)
+{
+	const struct table_settings *settings = table->settings;
+
+	CHECK(settings->billing == BILLING_PAY_PER_REQUEST && settings->on_demand_since_ms == 5);
+	CHECK(settings->throughput.read == 1 && settings->throughput.last_decrease_ms == 5);
+	CHECK(settings->on_demand.is_set && settings->on_demand.write == -1 && settings->warm.read == 12000);
+	CHECK_STR(settings->table_class, "STANDARD_INFREQUENT_ACCESS");
+	CHECK_STR(settings->replication_mode, "ENABLED");
+	CHECK_STR(settings->sse_key, "arn:aws:kms:x");
+	CHECK(settings->is_deletion_protected && settings->sse_enabled && settings->class_changed_ms == 16);
+	CHECK_STR(settings->policy.text, "{}");
+	CHECK(settings->policy.revision == 1700000000456 && !str_is_set(settings->stream_policy.text) && settings->stream_policy.revision == 7);
+	CHECK(settings->insights.is_enabled && settings->insights.is_throttled_only && settings->insights.settles_ms == 10);
+	CHECK(settings->recovery_days == 35 && settings->recovery_since_ms == 11);
+	check_lists(settings);
+	CHECK(table->indexes[0].settings->throughput.write == 8 && table->indexes[0].settings->insights.changed_ms == 13);
+	CHECK_STR(table->streams[0].settings->tags.v[0].value, "v");
+}
+
+TEST(the_store_keeps_settings)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	struct table *table = full_table(), *decoded;
+
+	CHECK_INT(table_decode(table_encode(arena, table), &settings_records, &decoded, &err), OK);
+	check_full(decoded);
+	CHECK(!decoded->settings->is_warm_updating && !decoded->settings->is_sse_updating);
+	table_unref(decoded);
+	table_unref(table);
+	arena_free(arena);
+}
+
+TEST(a_clone_shares_no_setting)
+{
+	struct table *table = full_table(), *clone = table_clone(table);
+
+	CHECK(clone->settings->is_warm_updating && clone->settings->is_sse_updating);
+	CHECK(clone->settings->moments[1].before != table->settings->moments[1].before);
+	table_unref(table); /* with its memory */
+	check_full(clone);
+	table_unref(clone);
+}
+
+TEST(a_policy_from_before_revisions_has_the_tables_time)
+{
+	struct table *table = full_table();
+
+	CHECK_INT(policy_rules_of(table, false).revision, 1700000000456);
+	table->settings->policy.revision = 0;
+	CHECK_INT(policy_rules_of(table, false).revision, 3);
+	table->settings->stream_policy = (struct policy){STR_ABSENT, 0};
+	CHECK_INT(policy_rules_of(table, true).revision, 0);
+	table_unref(table);
+}
+
+TEST_MAIN(TEST_CASE(the_store_keeps_settings), TEST_CASE(a_clone_shares_no_setting), TEST_CASE(a_policy_from_before_revisions_has_the_tables_time))
