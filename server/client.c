@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "server/tls_client.h"
 #include "storage/monotonic.h"
 
 #define REPLY_MAX (1024 * 1024)
@@ -26,54 +27,84 @@ bool client_read_target(struct str url, struct client_target *out)
 	size_t n = slash ? (size_t)(slash - rest.p) : rest.n;
 	const char *colon = memchr(rest.p, ':', n);
 
+	*out = (struct client_target){0};
 	out->path = slash ? (struct str){slash, rest.n - n} : STR("/");
 	out->host = (struct str){rest.p, colon ? (size_t)(colon - rest.p) : n};
 	out->port = colon ? (struct str){colon + 1, (size_t)(rest.p + n - colon - 1)} : STR("80");
 	return out->host.n > 0 && out->port.n > 0;
 }
 
-/* Waits until the socket is ready for `events`. */
-static bool await(int fd, short events, int64_t until_ms, const atomic_bool *stopping)
-{
-	struct pollfd poller = {fd, events, 0};
+/* A connection, and how long may be waited for it. */
+struct wire {
+	int fd;
+	struct tls_client *tls; /* or NULL */
+	int64_t until_ms;
+	const atomic_bool *stopping;
+};
 
-	while (!atomic_load(stopping) && monotonic_ms() < until_ms) {
+/* Waits until the socket is ready for `events`. */
+static bool await(const struct wire *wire, short events)
+{
+	struct pollfd poller = {wire->fd, events, 0};
+
+	while (!atomic_load(wire->stopping) && monotonic_ms() < wire->until_ms) {
 		if (poll(&poller, 1, STEP_MS) > 0)
 			return true;
 	}
 	return false;
 }
 
-static int connect_to(struct arena *arena, const struct client_target *target, int64_t until_ms, const atomic_bool *stopping)
+static bool connect_wire(struct wire *wire, struct arena *arena, const struct client_target *target)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
-	int fd = -1;
 
 	if (getaddrinfo(str_copy(arena, target->host).p, str_copy(arena, target->port).p, &hints, &found) != 0)
-		return -1;
-	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
+		return false;
+	for (const struct addrinfo *at = found; at && wire->fd < 0; at = at->ai_next) {
 		int problem = 0;
 		socklen_t n = sizeof(problem);
 
-		fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
-		if (fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) == 0)
+		wire->fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
+		if (wire->fd < 0 || connect(wire->fd, at->ai_addr, at->ai_addrlen) == 0)
 			continue;
-		if (errno == EINPROGRESS && await(fd, POLLOUT, until_ms, stopping) &&
-		    getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &n) == 0 && problem == 0)
+		if (errno == EINPROGRESS && await(wire, POLLOUT) && getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &problem, &n) == 0 && problem == 0)
 			continue;
-		close(fd);
-		fd = -1;
+		close(wire->fd);
+		wire->fd = -1;
 	}
 	freeaddrinfo(found);
-	return fd;
+	return wire->fd >= 0;
 }
 
-static bool send_all(int fd, struct str bytes, int64_t until_ms, const atomic_bool *stopping)
+static bool shake_hands(struct wire *wire, struct arena *arena, const struct client_target *target, const char **problem)
 {
+	struct str reason;
+	short events = POLLOUT;
+	int result = 0;
+
+	wire->tls = tls_client_new(arena, wire->fd, target->host, target->authorities, &reason);
+	while (wire->tls && result == 0 && await(wire, events))
+		result = tls_client_shake(wire->tls, arena, &events, &reason);
+	*problem = wire->tls && result == 0 ? "the TLS handshake took too long" : str_copy(arena, reason).p;
+	return result == 1;
+}
+
+static void close_wire(struct wire *wire)
+{
+	if (wire->tls)
+		tls_client_free(wire->tls);
+	if (wire->fd >= 0)
+		close(wire->fd);
+}
+
+static bool send_all(const struct wire *wire, struct str bytes)
+{
+	short events = POLLOUT;
+
 	while (bytes.n > 0) {
-		if (!await(fd, POLLOUT, until_ms, stopping))
+		if (!await(wire, events))
 			return false;
-		ssize_t n = send(fd, bytes.p, bytes.n, MSG_NOSIGNAL);
+		ssize_t n = wire->tls ? tls_client_send(wire->tls, bytes.p, bytes.n, &events) : send(wire->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN)
 			return false;
 		bytes.p += n > 0 ? n : 0;
@@ -137,13 +168,24 @@ static bool is_complete(struct str bytes, size_t *head_n)
 	return str_is_set(header(head, "Transfer-Encoding")) && bytes.n >= 5 && memcmp(bytes.p + bytes.n - 5, "0\r\n\r\n", 5) == 0;
 }
 
+/* What TLS holds already is asked for before the socket is waited for. */
+static ssize_t receive(const struct wire *wire, char *bytes, size_t n)
+{
+	short events = POLLIN;
+
+	if (!wire->tls)
+		return await(wire, events) ? recv(wire->fd, bytes, n, 0) : 0;
+	ssize_t taken = tls_client_recv(wire->tls, bytes, n, &events);
+	return taken >= 0 || errno != EAGAIN || await(wire, events) ? taken : 0;
+}
+
 /* Reads to the end of the reply: its length, its last chunk, or the connection's end. Text is followed by a NUL. */
-static struct str read_reply(struct arena *arena, int fd, int64_t until_ms, const atomic_bool *stopping, size_t *head_n)
+static struct str read_reply(struct arena *arena, const struct wire *wire, size_t *head_n)
 {
 	struct buf in = buf_in(arena);
 
-	while (in.n < REPLY_MAX && await(fd, POLLIN, until_ms, stopping)) {
-		ssize_t n = recv(fd, buf_reserve(&in, 4097), 4096, 0);
+	while (in.n < REPLY_MAX) {
+		ssize_t n = receive(wire, buf_reserve(&in, 4097), 4096);
 
 		if (n < 0 && errno == EAGAIN)
 			continue;
@@ -157,29 +199,35 @@ static struct str read_reply(struct arena *arena, int fd, int64_t until_ms, cons
 	return buf_str(&in);
 }
 
-bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
-		const char **problem)
+/* Sends the request; the bytes of the reply, as far as they came. */
+static struct str exchange(struct arena *arena, const struct wire *wire, const struct client_target *target, const struct client_request *request,
+			   size_t *head_n)
 {
-	static const atomic_bool never = false;
-	const atomic_bool *stopping = request->stopping ? request->stopping : &never;
-	int64_t until_ms = monotonic_ms() + request->wait_ms;
-	int fd = connect_to(arena, target, until_ms, stopping);
-	size_t head_n = 0;
-
-	*problem = "cannot connect";
-	if (fd < 0)
-		return false;
 	struct str head = str_printf(arena,
 				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: application/json\r\n"
 				     "Content-Length: %zu\r\nConnection: close\r\n\r\n",
 				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port), request->body.n);
-	bool is_sent = send_all(fd, head, until_ms, stopping) && send_all(fd, request->body, until_ms, stopping);
-	struct str bytes = is_sent ? read_reply(arena, fd, until_ms, stopping, &head_n) : STR("");
-	close(fd);
+
+	return send_all(wire, head) && send_all(wire, request->body) ? read_reply(arena, wire, head_n) : STR("");
+}
+
+bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
+		const char **problem)
+{
+	static const atomic_bool never = false;
+	struct wire wire = {-1, NULL, monotonic_ms() + request->wait_ms, request->stopping ? request->stopping : &never};
+	size_t head_n = 0;
+
+	*problem = "cannot connect";
+	bool is_connected = connect_wire(&wire, arena, target) && (!target->is_tls || shake_hands(&wire, arena, target, problem));
+	struct str bytes = is_connected ? exchange(arena, &wire, target, request, &head_n) : STR("");
+	close_wire(&wire);
+	if (!is_connected)
+		return false;
 	*problem = "no whole reply";
 	if (head_n == 0 || !str_starts_with(bytes, STR("HTTP/1.")))
 		return false;
-	head = (struct str){bytes.p, head_n};
+	struct str head = {bytes.p, head_n};
 	reply->status = (int)strtol(bytes.p + 9, NULL, 10);
 	reply->is_function_error = str_is_set(header(head, "X-Amz-Function-Error"));
 	reply->body = (struct str){bytes.p + head_n, bytes.n - head_n};

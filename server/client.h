@@ -1,5 +1,5 @@
 /*
- * client - one HTTP request to a plain http:// address and its reply: events pushed to functions, the health of a server that runs.
+ * client - one HTTP request and its reply: events pushed to functions, by plain http://; the health of a server that runs, also by TLS.
  */
 #ifndef DYNALITH_SERVER_CLIENT_H
 #define DYNALITH_SERVER_CLIENT_H
@@ -13,6 +13,8 @@
 /* http://HOST[:PORT][/PATH], taken apart. */
 struct client_target {
 	struct str host, port, path;
+	bool is_tls;
+	const char *authorities; /* with is_tls: a file in PEM of those who may vouch for the host; NULL: any certificate will do */
 };
 
 /* False where the text is no such address. The parts lie in the text. */

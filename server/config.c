@@ -129,7 +129,7 @@ static bool set(const struct option *option, struct config *config, struct arena
 static void print_help(void)
 {
 	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n"
-	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers\n"
+	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers; by TLS with --tls-cert or --tls-ca\n"
 	       "       dynalith check FILE                        look for damage in a data file that no server has open\n"
 	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -335,6 +335,11 @@ void config_warn_of_environment(char *const *environment)
 	}
 }
 
+bool config_names(const char *text)
+{
+	return strcmp(text, "none") != 0;
+}
+
 struct str config_data(struct arena *arena, const struct config *config)
 {
 	char *path = config->in_memory ? NULL : realpath(config->db_path, NULL);
@@ -420,6 +425,16 @@ static bool is_information(const char *flag)
 	return true;
 }
 
+/* TLS wants both of its files. */
+static enum config_result fail_of_half(const struct config *config)
+{
+	bool has_certificate = config_names(config->tls_cert);
+
+	fprintf(stderr, "dynalith: %s %s: %s is missing; see dynalith --help\n", has_certificate ? "--tls-cert" : "--tls-key",
+		has_certificate ? config->tls_cert : config->tls_key, has_certificate ? "--tls-key" : "--tls-cert");
+	return CONFIG_FAILED;
+}
+
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
 {
 	memset(config, 0, sizeof(*config));
@@ -447,6 +462,8 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;
 	}
+	if (!config->is_health && config_names(config->tls_cert) != config_names(config->tls_key))
+		return fail_of_half(config);
 	struct str problem;
 	if (!trigger_specs_are_valid(config->trigger, &problem)) {
 		fprintf(stderr, "dynalith: trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT "; see dynalith --help\n", STR_ARG(problem));

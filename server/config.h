@@ -49,6 +49,9 @@ enum config_result {
  * folder becomes the file in it. Strings live in the arena. */
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
 
+/* Whether a TEXT option whose default is "none" names something. */
+bool config_names(const char *text);
+
 /* Logs a warning for each variable DYNALITH_... that is no option: nobody sets one without wanting something. */
 void config_warn_of_environment(char *const *environment);
 

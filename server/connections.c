@@ -254,17 +254,18 @@ void connection_touch(struct connection *connection)
 	atomic_store_explicit(&connection->touched_ms, now_ms(), memory_order_relaxed);
 }
 
-unsigned connections_make_room(unsigned wanted)
+unsigned connections_make_room(unsigned wanted, unsigned files_each)
 {
-	rlim_t needed = (rlim_t)wanted + CONNECTIONS_OVER + FILES_OTHER;
+	unsigned most = (CONNECTIONS_FILES_MAX - FILES_OTHER) / files_each - CONNECTIONS_OVER, room = wanted < most ? wanted : most;
+	rlim_t needed = ((rlim_t)room + CONNECTIONS_OVER) * files_each + FILES_OTHER;
 	struct rlimit files;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed)
-		return wanted;
+		return room;
 	files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
 	if (setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= needed)
-		return wanted;
-	if (files.rlim_cur < CONNECTIONS_OVER + FILES_OTHER + CONNECTIONS_MIN)
+		return room;
+	if (files.rlim_cur < (CONNECTIONS_OVER + CONNECTIONS_MIN) * files_each + FILES_OTHER)
 		return CONNECTIONS_MIN;
-	return (unsigned)(files.rlim_cur - CONNECTIONS_OVER - FILES_OTHER);
+	return (unsigned)((files.rlim_cur - FILES_OTHER) / files_each) - CONNECTIONS_OVER;
 }

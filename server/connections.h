@@ -79,8 +79,8 @@ void connection_touch(struct connection *connection);
 
 /*
  * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Returns the connections that there is
- * room for: `wanted`, or less where the hard limit is lower.
+ * room for, each with `files_each` open files: `wanted`, or less where the hard limit or CONNECTIONS_FILES_MAX is lower.
  */
-unsigned connections_make_room(unsigned wanted);
+unsigned connections_make_room(unsigned wanted, unsigned files_each);
 
 #endif

@@ -8,8 +8,14 @@
 
 #include "core/arena.h"
 
-/* Whether GET /_dynalith/health answers 200 within five seconds; 0.0.0.0 and :: are asked at this machine's own address. Where it does not
-   answer, a line on stderr says so. */
-bool health_ask(struct arena *arena, const char *host, unsigned port);
+struct health_options {
+	const char *host; /* 0.0.0.0 and :: are asked at this machine's own address */
+	unsigned port;
+	bool is_tls;
+	const char *authorities; /* see client.h */
+};
+
+/* Whether GET /_dynalith/health answers 200 within five seconds. Where it does not, a line on stderr says why. */
+bool health_ask(struct arena *arena, const struct health_options *options);
 
 #endif

@@ -18,6 +18,7 @@
 #include "server/framing.h"
 #include "server/gzip.h"
 #include "server/sockets.h"
+#include "server/tls.h"
 #include "storage/monotonic.h"
 
 #define ARENA_KEEP (512 * 1024)      /* bytes an idle exchange keeps */
@@ -30,6 +31,7 @@
 #define LET_GO_FROM (8 * 1024 * 1024) /* bytes beside an answer that are not held until it is sent */
 #define COMPRESS_FROM 4096           /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
 #define REQUEST_ID_SIZE 52
+#define TLS_DRAIN_MS 2000 /* for clients to take the answers that are sent when the server ends */
 
 /* One request and its reply. */
 struct exchange {
@@ -555,12 +557,34 @@ static void http_free(struct http *http)
 	free(http);
 }
 
+/* The plain end of a connection by TLS. */
+static void take_plain(void *context, int fd, const struct sockaddr *peer)
+{
+	const struct http *http = context;
+
+	door_take(http->door, fd, peer);
+}
+
+static bool start_tls(struct http *http, int fd)
+{
+	const struct http_options *options = &http->options;
+	const struct tls_options tls = {
+		.listener = fd, .threads = options->threads, .limit = options->connection_limit + CONNECTIONS_OVER, .request_s = options->request_timeout_s,
+		.deliver = take_plain, .context = http,
+	};
+
+	if (tls_start(options->tls, &tls))
+		return true;
+	door_close(http->door);
+	return false;
+}
+
 static bool start(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
 	const struct connections_options limits = {options->connection_limit, options->idle_timeout_s, options->request_timeout_s,
 						   &options->stats->connections};
-	struct door_options door = {fd, NULL, enter, http};
+	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 
 	http->connections = connections_new(&limits);
 	http->daemons[CONNECTION_ORDINARY] = start_daemon(http, options->threads);
@@ -571,7 +595,9 @@ static bool start(struct http *http, int fd)
 	}
 	door.connections = http->connections;
 	http->door = door_open(&door);
-	return http->door != NULL;
+	if (!http->door && options->tls)
+		close(fd);
+	return http->door && (!options->tls || start_tls(http, fd));
 }
 
 struct http *http_start(const struct http_options *options, const char **problem)
@@ -602,11 +628,16 @@ unsigned http_port(const struct http *http)
 void http_stop(struct http *http, unsigned wait_ms)
 {
 	const struct timespec moment = {0, 1000000};
+	struct tls *tls = http->options.tls;
 	int64_t end_ms = monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
 	atomic_store(&http->is_stopping, true);
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
+	if (tls)
+		tls_quiesce(tls);
 	door_close(http->door);
 	http_free(http);
+	if (tls)
+		tls_stop(tls, TLS_DRAIN_MS);
 }

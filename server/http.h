@@ -80,6 +80,7 @@ struct http_stats {
 struct http_options {
 	const char *host;
 	unsigned short port;       /* 0: any free one */
+	struct tls *tls;           /* by which clients speak, not started; NULL: none */
 	unsigned threads;
 	unsigned connection_limit;
 	unsigned idle_timeout_s;

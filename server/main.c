@@ -19,6 +19,7 @@
 #include "server/maintain.h"
 #include "server/routes.h"
 #include "server/sigv4.h"
+#include "server/tls.h"
 #include "server/trigger.h"
 #include "server/upkeep.h"
 #include "server/version.h"
@@ -35,6 +36,7 @@ struct parts {
 	struct arena *arena;
 	const struct config *config;
 	const sigset_t *signals;
+	struct tls *tls; /* NULL: clients speak plain HTTP */
 	struct metrics *metrics;
 	struct catalog *catalog;
 	struct clock *clock;
@@ -81,22 +83,22 @@ static int fail(const struct err *err)
 }
 
 /* As many connections as there can be open files. */
-static unsigned connection_limit(const struct config *config)
+static unsigned connection_limit(const struct config *config, bool has_tls)
 {
-	unsigned wanted = (unsigned)config->connection_limit, room = connections_make_room(wanted);
+	unsigned wanted = (unsigned)config->connection_limit, room = connections_make_room(wanted, has_tls ? TLS_FILES : 1);
 
 	if (room < wanted)
 		log_line(LOG_WARN, "the limit of open files leaves room for %u connections, not %u", room, wanted);
 	return room;
 }
 
-static struct http_options http_options_of(const struct config *config, struct http_stats *stats, struct routes *routes)
+static struct http_options http_options_of(const struct config *config, struct tls *tls, struct http_stats *stats, struct routes *routes)
 {
 	return (struct http_options){
 		.host = config->host, .port = (unsigned short)config->port, .threads = worker_count(config),
-		.connection_limit = connection_limit(config), .idle_timeout_s = (unsigned)config->idle_timeout,
+		.connection_limit = connection_limit(config, tls), .idle_timeout_s = (unsigned)config->idle_timeout,
 		.request_timeout_s = (unsigned)config->request_timeout, .body_limit = (size_t)config->body_limit_mb * MB,
-		.memory_limit = (size_t)config->memory_limit_mb * MB, .stats = stats, .handler = routes_handle, .context = routes,
+		.memory_limit = (size_t)config->memory_limit_mb * MB, .tls = tls, .stats = stats, .handler = routes_handle, .context = routes,
 	};
 }
 
@@ -125,7 +127,8 @@ static void say_ready(const struct parts *parts, unsigned port)
 	const struct config *config = parts->config;
 	bool is_every = is_every_address(config->host), is_ipv6 = strchr(config->host, ':') != NULL;
 	struct str host = str_of(is_every ? "localhost" : config->host);
-	struct str url = str_printf(parts->arena, is_ipv6 && !is_every ? "http://[" STR_FMT "]:%u" : "http://" STR_FMT ":%u", STR_ARG(host), port);
+	struct str url = str_printf(parts->arena, is_ipv6 && !is_every ? "http%s://[" STR_FMT "]:%u" : "http%s://" STR_FMT ":%u", parts->tls ? "s" : "",
+				    STR_ARG(host), port);
 	struct str message = str_printf(parts->arena, "dynalith " DYNALITH_VERSION " is ready: %s; Ctrl-C or SIGTERM ends it", welcomes[auth_of(config->auth)]);
 	const struct log_field fields[] = {
 		{"url", url, false},
@@ -137,6 +140,19 @@ static void say_ready(const struct parts *parts, unsigned port)
 	log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
 	if (!config->in_memory && sqlite_store_library_note())
 		log_line(LOG_INFO, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
+}
+
+/* SIGHUP, which is among the signals with TLS only. */
+static void reload(const struct parts *parts)
+{
+	struct arena *arena = arena_new(0);
+	struct str problem;
+
+	if (tls_reload(parts->tls, arena, &problem))
+		log_line(LOG_INFO, "new connections get the certificate of %s as it is now", parts->config->tls_cert);
+	else
+		log_line(LOG_ERROR, STR_FMT "; the certificate read before stays", STR_ARG(problem));
+	arena_free(arena);
 }
 
 /* Serves until SIGTERM or SIGINT; both are blocked already. */
@@ -158,7 +174,8 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 		});
 	}
 	say_ready(parts, http_port(http));
-	sigwait(parts->signals, &received);
+	while (sigwait(parts->signals, &received) == 0 && received == SIGHUP)
+		reload(parts);
 	log_line(LOG_INFO, "ends on signal %d", received);
 	http_stop(http, DRAIN_MS);
 	return EXIT_SUCCESS;
@@ -196,7 +213,7 @@ static int serve(struct parts *parts)
 		.cors = config->cors,
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
-	const struct http_options options = http_options_of(config, &stats, &routes);
+	const struct http_options options = http_options_of(config, parts->tls, &stats, &routes);
 	struct triggers *triggers = start_triggers(config, &service);
 	int status = EXIT_FAILURE;
 
@@ -266,9 +283,28 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 	return status;
 }
 
-static int run(struct arena *arena, const struct config *config, const sigset_t *signals)
+/* The certificate, before the data is opened. SIGHUP is waited for with TLS only; else it ends the process as ever. */
+static bool prepare_tls(struct arena *arena, const struct config *config, sigset_t *signals, struct tls **tls)
 {
-	struct parts parts = {.arena = arena, .config = config, .signals = signals, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
+	struct str problem;
+
+	*tls = NULL;
+	if (!config_names(config->tls_cert))
+		return true;
+	sigaddset(signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, signals, NULL);
+	*tls = tls_new(arena, config->tls_cert, config->tls_key, &problem);
+	if (!*tls)
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
+	return *tls != NULL;
+}
+
+static int run(struct arena *arena, const struct config *config, sigset_t *signals)
+{
+	struct tls *tls;
+	if (!prepare_tls(arena, config, signals, &tls))
+		return EXIT_FAILURE;
+	struct parts parts = {.arena = arena, .config = config, .signals = signals, .tls = tls, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
 	struct err err = err_in(arena);
 	struct store *store = NULL;
 	int status = open_store(config, parts.metrics, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
@@ -276,7 +312,19 @@ static int run(struct arena *arena, const struct config *config, const sigset_t 
 	store_close(store);
 	metrics_free(parts.metrics);
 	clock_free(parts.clock);
+	tls_free(tls);
 	return status;
+}
+
+/* By TLS where the server that has these options would speak it, or its authorities are named. */
+static int ask_for_health(struct arena *arena, const struct config *config)
+{
+	const char *authorities = config_names(config->tls_ca) ? config->tls_ca : NULL;
+	const struct health_options options = {
+		.host = config->host, .port = (unsigned)config->port, .is_tls = authorities || config_names(config->tls_cert), .authorities = authorities,
+	};
+
+	return health_ask(arena, &options) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
@@ -307,7 +355,7 @@ int main(int argc, char **argv)
 		break;
 	case CONFIG_RUN:
 		if (config.is_health) {
-			status = health_ask(arena, config.host, (unsigned)config.port) ? EXIT_SUCCESS : EXIT_FAILURE;
+			status = ask_for_health(arena, &config);
 			break;
 		}
 		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);

@@ -59,6 +59,8 @@
 /* The bodies of answers that are sent beneath libmicrohttpd; see sockets.h. */
 #define FRAMING_REFUSAL                                                                                                      \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The request is no HTTP/1.1 that the server understands\"}"
+#define TLS_REFUSAL                                                                                                          \
+	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"This port speaks TLS; the endpoint begins with https://\"}"
 #define SIZE_REFUSAL "{\"__type\":\"com.amazon.coral.service#RequestEntityTooLargeException\"}"
 #define HEAD_REFUSAL                                                                                                  \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \

@@ -1,7 +1,7 @@
 /*
- * no_tls - stands in for GnuTLS where libmicrohttpd is linked from its archive. Distributions build libmicrohttpd with TLS, so that its
- * archive names these functions, but it calls none of them in a daemon that was not started with MHD_USE_TLS, and ours never is; only
- * gnutls_global_init() and _deinit() are called, at the start and the end of every process. Not linked otherwise: GnuTLS and
+ * no_tls - stands in for GnuTLS where libmicrohttpd is linked from its archive; our own TLS (tls.h) is by OpenSSL. Distributions build libmicrohttpd
+ * with TLS, so that its archive names these functions, but it calls none of them in a daemon that was not started with MHD_USE_TLS, and ours never is;
+ * only gnutls_global_init() and _deinit() are called, at the start and the end of every process. Not linked otherwise: GnuTLS and
  * the eight libraries behind it cost half of the time to start, and most of the memory of an idle server (scripts/find-libraries).
  */
 #include <stdio.h>

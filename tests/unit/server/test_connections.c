@@ -178,11 +178,12 @@ TEST(open_files_are_raised)
 	struct rlimit low = {64, before.rlim_max < 2000 ? before.rlim_max : 2000};
 	if (setrlimit(RLIMIT_NOFILE, &low) != 0 || low.rlim_max < 2000)
 		return;
-	CHECK_INT(connections_make_room(100), 100);
+	CHECK_INT(connections_make_room(100, 1), 100);
 	getrlimit(RLIMIT_NOFILE, &after);
 	CHECK(after.rlim_cur > 100 && after.rlim_cur < 2000);
-	unsigned room = connections_make_room(100000);
+	unsigned room = connections_make_room(100000, 1);
 	CHECK(room > 1000 && room < 2000);
+	CHECK_INT(connections_make_room(100000, 3), (2000 - 384) / 3 - CONNECTIONS_OVER);
 	getrlimit(RLIMIT_NOFILE, &after);
 	CHECK_INT(after.rlim_cur, 2000);
 }

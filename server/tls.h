@@ -1,0 +1,56 @@
+/*
+ * tls - connections by TLS, made plain before HTTP sees them. Libraries' doors: the files server/tls* are those that know OpenSSL's TLS.
+ *
+ * Threads of its own accept, do the handshakes and carry bytes between each client and a pair of sockets, whose other end is served like any
+ * plain connection. A client that stalls in its handshake is therefore seen by no worker. Neither direction reads on before what it holds
+ * is written: at most 16 KB wait for each beside what the kernel keeps of sockets. The end of one direction is passed on, so answers come whole.
+ *
+ * Time is limited here for the handshake, and behind the end of the plain side; in between, the limits of connections.h hold, which the pair passes
+ * on. So that stalled handshakes keep nobody out, the oldest of them gives way where the limit of connections is reached.
+ *
+ * A client that speaks no TLS is refused in plain HTTP.
+ */
+#ifndef DYNALITH_SERVER_TLS_H
+#define DYNALITH_SERVER_TLS_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "core/arena.h"
+#include "core/str.h"
+
+#define TLS_FILES 3 /* open files for each connection */
+
+struct tls;
+
+/* Takes over a socket that is not blocking, and closes it, also where it cannot serve it. From several threads, one at a time. */
+typedef void tls_deliver(void *context, int fd, const struct sockaddr *peer);
+
+struct tls_options {
+	int listener;       /* a listening socket that is not blocking; ours from now on */
+	unsigned threads;
+	unsigned limit;     /* connections, with handshakes */
+	unsigned request_s; /* how long a client may take for an answer whose connection has ended on our side; at most as long for its handshake */
+	tls_deliver *deliver;
+	void *context;
+};
+
+/* Reads the files, whose names must stay. NULL, with *problem set to one line in the arena, where they are no certificate with its key. */
+struct tls *tls_new(struct arena *arena, const char *certificate, const char *key, struct str *problem);
+
+/* Reads the files again: new connections get the new pair. False, with *problem set, where the old pair stays. */
+bool tls_reload(struct tls *tls, struct arena *arena, struct str *problem);
+
+/* Accepts connections and delivers their plain ends. False where no thread can be had; the listening socket is closed then. */
+bool tls_start(struct tls *tls, const struct tls_options *options);
+
+/* From here on nothing is accepted, and nothing delivered. */
+void tls_quiesce(struct tls *tls);
+
+/* When all delivered sockets are closed: sends what is left of their answers, for up to `wait_ms`, and ends the threads. */
+void tls_stop(struct tls *tls, unsigned wait_ms);
+
+/* Not while it runs. NULL is nothing. */
+void tls_free(struct tls *tls);
+
+#endif
