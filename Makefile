@@ -136,6 +136,15 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# The server's threads and clocks are the simulation's own: tests/simulation/fiber.c.
+simulation.wraps := log_line clock_gettime time nanosleep usleep getentropy pthread_create pthread_join \
+	$(foreach k,mutex rwlock cond,pthread_$(k)_init pthread_$(k)_destroy) pthread_mutex_lock pthread_mutex_unlock pthread_rwlock_rdlock \
+	pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_cond_wait pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast
+$(BUILD)/tests/simulation/simulate: LDFLAGS += $(foreach f,$(simulation.wraps),-Wl,--wrap=$(f))
+$(BUILD)/tests/simulation/simulate: $(call obj,$(wildcard tests/simulation/*.c)) $(BUILD)/tests/unit/storage/fault_vfs.o $(fuzz.libs)
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -o $@
@@ -174,6 +183,10 @@ test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 programs: $(BUILD)/dynalith $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
+simulate: $(BUILD)/tests/simulation/simulate ## the server below HTTP in one thread and virtual time, with faults and crashes: SEED=N STEPS=N, ARGS="--twice --trace --shrink"
+	@$< --seed $(or $(SEED),1) --steps $(or $(STEPS),100000) $(ARGS)
+simulate-long: $(BUILD)/tests/simulation/simulate ## the same for 10 million steps: a hundred seeds from SEED=1 on, STEPS=100000 of each
+	@seq $(or $(SEED),1) $$(($(or $(SEED),1) + 99)) | xargs -P $$(nproc) -I N $< --seed N --steps $(or $(STEPS),100000) $(ARGS)
 golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs

@@ -549,6 +549,15 @@ static void store_bytes(const struct disk_file *file)
 		abort();
 }
 
+void fault_vfs_keep_all(void)
+{
+	pthread_mutex_lock(&disk.mutex);
+	for (size_t i = 0; i < disk.file_count; i++)
+		sync_file(&disk.files[i]);
+	sync_folder();
+	pthread_mutex_unlock(&disk.mutex);
+}
+
 void fault_vfs_power_on(void)
 {
 	pthread_mutex_lock(&disk.mutex);

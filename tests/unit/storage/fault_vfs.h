@@ -44,6 +44,9 @@ bool fault_vfs_is_off(void);
 uint64_t fault_vfs_changes(void);
 uint64_t fault_vfs_syncs(void);
 
+/* Before the power is back: all that was written is kept, synced or not, as when only the process ended. */
+void fault_vfs_keep_all(void);
+
 /* The power is back. Every file must be closed; each becomes what the disk kept of it. */
 void fault_vfs_power_on(void);
 
