@@ -145,7 +145,10 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 			return OK;
 		}
 	}
-	code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
+	if (words != ABSENT_RESOURCE) /* what tells of a table or changes it goes by the table as it is now */
+		code = catalog_refresh(call->service->catalog, err);
+	if (code == OK)
+		code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
 	if (code == OK && words == ABSENT_RESOURCE && ((*out)->status == STATUS_CREATING || (*out)->status == STATUS_DELETING)) {
 		/* AWS: items of a table that is not there yet, or not any more */
 		table_unref(*out);

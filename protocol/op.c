@@ -6,9 +6,10 @@
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/wire/serde.h"
+#include "storage/store/retry.h"
 #include "storage/write/write.h"
 
-#define CONFLICTS_MAX 10 /* times an operation is run again */
+#define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
 /* The services of ops.def, in the order of its rows. */
 enum op_service { SERVICE_DYNAMODB, SERVICE_STREAMS, SERVICE_COUNT };
@@ -184,23 +185,45 @@ static enum code envelope(const struct passage *passage, enum code code, struct 
 	return err_set(err, MSG_CONSTRAINTS, 1u, "", STR_ARG(err->message));
 }
 
-/* A table that changed under the call is looked up again, and the operation run again from its start. */
+/*
+ * Whether the tables of the call were changed, so that it is to be run again: a transaction found it out, or the request was judged by a
+ * snapshot that is not the table any more, which the catalog knows once it has looked.
+ */
+static bool has_moved(const struct call *call, enum code code, struct err *err)
+{
+	bool is_judged = err_is_validation(code) && call->table_count > 0;
+	struct err own = err_in(err->arena);
+	bool has_moved = code == ERR_TABLE_MOVED;
+
+	if ((!has_moved && !is_judged) || catalog_refresh(call->service->catalog, &own) != OK)
+		return false;
+	for (size_t i = call->tables_from; i < call->table_count && !has_moved; i++)
+		has_moved = !catalog_holds(call->service->catalog, call->tables[i].table);
+	return has_moved;
+}
+
+/*
+ * A table that changed under the call is looked up again, and the operation run again from its start. So it is where a read met a conflict:
+ * writes are run again by the write path.
+ */
 static enum code gate_handler(struct passage *passage, struct err *err)
 {
+	struct retry retry = {0};
 	enum code code = err_if_over(passage->request->arena, err);
 
 	if (code != OK)
 		return code;
-	for (int i = 0; i < CONFLICTS_MAX; i++) {
+	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
 		code = passage->op->run(&passage->call, passage->input, err);
-		if (code != ERR_CONFLICT)
+		if (!has_moved(&passage->call, code, err) && !retry_again(&retry, code))
 			break;
 		release(&passage->call);
 	}
+	code = retry_code(code, err);
 	if (code == OK && passage->call.out.is_cut)
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
-	return code == ERR_CONFLICT ? err_default(err, ERR_INTERNAL) : envelope(passage, code, err); /* SDKs try again */
+	return envelope(passage, code, err);
 }
 
 /* The precedence of errors is this order. */

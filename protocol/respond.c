@@ -207,19 +207,17 @@ static const struct value *key_holder(const struct write *write)
 	return write->kind == WRITE_PUT ? write->item : write->key;
 }
 
-enum code respond_metrics(struct call *call, int wanted, const struct write *write, struct err *err)
+bool respond_wants_metrics(int wanted)
 {
-	uint64_t bytes;
+	return wanted == RETURN_ITEM_COLLECTION_METRICS_SIZE;
+}
 
-	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE || !table_has_collections(write->table))
-		return OK;
-	enum code code = write_collection_size(call->service->catalog, call->arena, write, &bytes, err);
-
-	if (code)
-		return code;
+void respond_metrics(struct call *call, int wanted, const struct write *write)
+{
+	if (!respond_wants_metrics(wanted) || !table_has_collections(write->table))
+		return;
 	json_out_name(&call->out, STR("ItemCollectionMetrics"));
-	respond_collection(call, write->table, key_holder(write), bytes);
-	return OK;
+	respond_collection(call, write->table, key_holder(write), write->collection_bytes);
 }
 
 static bool is_same_collection(const struct write *a, const struct write *b)
@@ -246,31 +244,24 @@ static bool is_first(const struct write *writes, size_t i, bool by_table)
 	return true;
 }
 
-static enum code write_table_metrics(struct call *call, const struct write *writes, size_t n, size_t first, struct err *err)
+static void write_table_metrics(struct call *call, const struct write *writes, size_t n, size_t first)
 {
 	json_out_name(&call->out, call_named(call, writes[first].table));
 	json_out_open(&call->out, '[');
 	for (size_t i = first; i < n; i++) {
-		uint64_t bytes;
-
 		if (writes[i].table != writes[first].table || writes[i].kind == WRITE_CHECK || !is_first(writes, i, false))
 			continue;
-		enum code code = write_collection_size(call->service->catalog, call->arena, &writes[i], &bytes, err);
-
-		if (code)
-			return code;
-		respond_collection(call, writes[i].table, key_holder(&writes[i]), bytes);
+		respond_collection(call, writes[i].table, key_holder(&writes[i]), writes[i].collection_bytes);
 	}
 	json_out_close(&call->out, ']');
-	return OK;
 }
 
-enum code respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n, struct err *err)
+void respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n)
 {
 	bool is_open = false;
 
-	if (wanted != RETURN_ITEM_COLLECTION_METRICS_SIZE)
-		return OK;
+	if (!respond_wants_metrics(wanted))
+		return;
 	for (size_t i = 0; i < n; i++) {
 		if (writes[i].kind == WRITE_CHECK || !table_has_collections(writes[i].table) || !is_first(writes, i, true))
 			continue;
@@ -279,14 +270,10 @@ enum code respond_metrics_by_table(struct call *call, int wanted, const struct w
 			json_out_open(&call->out, '{');
 			is_open = true;
 		}
-		enum code code = write_table_metrics(call, writes, n, i, err);
-
-		if (code)
-			return code;
+		write_table_metrics(call, writes, n, i);
 	}
 	if (is_open)
 		json_out_close(&call->out, '}');
-	return OK;
 }
 
 enum code respond_canceled(struct err *err, struct err *reasons, size_t n)

@@ -39,11 +39,13 @@ void respond_tally(struct cost *costs, size_t *n, const struct cost *cost);
 void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes);
 
 /* "ItemCollectionMetrics": {...} of a write; nothing unless `wanted` is SIZE and the table has local indexes. */
-enum code respond_metrics(struct call *call, int wanted, const struct write *write, struct err *err) WARN_UNUSED;
+void respond_metrics(struct call *call, int wanted, const struct write *write);
+
+/* Whether ReturnItemCollectionMetrics asks for it: a write that is run with wants_collection_size has it then. */
+bool respond_wants_metrics(int wanted);
 
 /* "ItemCollectionMetrics": {"table": [...], ...} of many writes; a collection stands once. */
-enum code respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n,
-				   struct err *err) WARN_UNUSED;
+void respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n);
 
 /* ERR_TRANSACTION_CANCELED with a reason per action: those whose keys and items were refused before anything was done. */
 enum code respond_canceled(struct err *err, struct err *reasons, size_t n) WARN_UNUSED;

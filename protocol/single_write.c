@@ -25,20 +25,19 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	return code;
 }
 
-enum code single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants, struct err *err)
+void single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants)
 {
 	respond_capacity(call, wants.capacity, CAPACITY_WRITE, &write->cost);
-	enum code code = respond_metrics(call, wants.metrics, write, err);
+	respond_metrics(call, wants.metrics, write);
 	json_out_close(&call->out, '}');
-	return code;
 }
 
-enum code single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants, struct err *err)
+void single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants)
 {
 	json_out_open(&call->out, '{');
 	if (wants_old && str_is_set(write->old_image)) {
 		json_out_name(&call->out, STR("Attributes"));
 		json_out_image(&call->out, write->old_image);
 	}
-	return single_write_finish(call, write, wants, err);
+	single_write_finish(call, write, wants);
 }

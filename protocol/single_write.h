@@ -22,10 +22,9 @@ struct single_write_wants {
 };
 
 /* {"Attributes": the old item where `wants_old`, ConsumedCapacity, ItemCollectionMetrics}. */
-enum code single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants,
-			       struct err *err) WARN_UNUSED;
+void single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants);
 
 /* The end of a response whose Attributes are written: capacity and metrics. */
-enum code single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants, struct err *err) WARN_UNUSED;
+void single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants);
 
 #endif

@@ -1,16 +1,18 @@
 #include "server/rotate.h"
 
-#define CONFLICTS_MAX 10 /* times a table is looked up again because it was changed meanwhile */
+#define MOVES_MAX 10 /* times a table is looked up again because it was changed meanwhile */
 
 /* Takes over the reference. */
 static enum code rotate_table(struct service *service, struct table *table, int64_t now_ms, struct err *err)
 {
 	enum code code = stream_rotate(catalog_store(service->catalog), table, now_ms, err);
 
-	for (int i = 0; i < CONFLICTS_MAX && code == ERR_CONFLICT; i++) {
+	for (int i = 0; i < MOVES_MAX && code == ERR_TABLE_MOVED; i++) {
 		struct table *next;
 
-		code = catalog_get(service->catalog, (struct ns){table->account, table->region}, table->name, now_ms, &next, err);
+		code = catalog_refresh(service->catalog, err);
+		if (code == OK)
+			code = catalog_get(service->catalog, (struct ns){table->account, table->region}, table->name, now_ms, &next, err);
 		if (code != OK)
 			break;
 		table_unref(table);
@@ -24,8 +26,8 @@ static enum code rotate_table(struct service *service, struct table *table, int6
 enum code rotate_streams(struct service *service, const struct ns *ns, struct str table_name, size_t *rotated, struct err *err)
 {
 	struct table **tables;
+	enum code code = catalog_refresh(service->catalog, err);
 	size_t n = catalog_streamed(service->catalog, ns, table_name, err->arena, &tables);
-	enum code code = OK;
 
 	*rotated = 0;
 	for (size_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 #include "core/key.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
+#include "storage/schema/currency.h"
 
 enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err)
 {
@@ -20,7 +21,10 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct read_item *item = &items[i];
 
-		code = store_get(txn, table_items(item->table), item->row_key, arena, &item->image, err);
+		if (i == 0 || item->table != items[i - 1].table)
+			code = currency_check(txn, item->table, err);
+		if (code == OK)
+			code = store_get(txn, table_items(item->table), item->row_key, arena, &item->image, err);
 		item->cost = (struct cost){.table = item->table};
 		item->cost.base.read = capacity_read(image_item_size(item->image), item->mode);
 		if (code == OK)
@@ -199,7 +203,9 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	code = store_begin(catalog_store(catalog), STORE_READ, &visit.txn, err);
 	if (code != OK)
 		return code;
-	code = store_scan(visit.txn, page->index ? index_keyspace(page->table, page->index) : table_items(page->table), &range, visit_row,
+	code = currency_check(visit.txn, page->table, err);
+	if (code == OK)
+		code = store_scan(visit.txn, page->index ? index_keyspace(page->table, page->index) : table_items(page->table), &range, visit_row,
 			  &visit, err);
 	if (code == OK)
 		code = visit.code;

@@ -7,7 +7,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 
-#define CONFLICTS_MAX 100 /* times a statement is run again because its table was changed meanwhile */
+#define MOVES_MAX 10 /* times a statement is run again because its table was changed meanwhile */
 
 /* A statement on its way: `err` has what refused it, before it ran or after. */
 struct slot {
@@ -105,14 +105,15 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 {
 	enum code code = run_once(call, slot);
 
-	for (int i = 0; i < CONFLICTS_MAX && code == ERR_CONFLICT; i++) {
+	for (int i = 0; i < MOVES_MAX && code == ERR_TABLE_MOVED; i++) {
+		code = catalog_refresh(call->service->catalog, &slot->err);
+		if (code)
+			break;
 		renew(call, slot);
 		if (slot->err.code)
 			return OK;
 		code = run_once(call, slot);
 	}
-	if (code == ERR_CONFLICT)
-		code = err_default(&slot->err, ERR_INTERNAL);
 	if (code && err_info(code)->status >= 500) { /* what it cost is not known */
 		*err = slot->err;
 		return *is_changed ? OK : code;

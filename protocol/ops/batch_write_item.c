@@ -66,8 +66,7 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 	return code;
 }
 
-static enum code respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n,
-			 struct err *err)
+static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n)
 {
 	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
 	size_t cost_count = 0;
@@ -78,11 +77,9 @@ static enum code respond(struct call *call, const struct batch_write_item_input 
 	json_out_name(&call->out, STR("UnprocessedItems"));
 	json_out_open(&call->out, '{');
 	json_out_close(&call->out, '}');
-	enum code code = respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n, err);
-
+	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
 	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE, costs, cost_count);
 	json_out_close(&call->out, '}');
-	return code;
 }
 
 enum code op_batch_write_item(struct call *call, const struct batch_write_item_input *input, struct err *err)
@@ -102,7 +99,11 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 		code = call_table(call, items->v[i].key, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; !code && i < items->n; done += items->v[i++].value.n)
 		code = prepare(call, items->v[i].key, &items->v[i].value, writes, done, err);
+	for (size_t i = 0; !code && i < total; i++)
+		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	if (!code)
 		code = write_run(call->service->catalog, call->arena, writes, total, WRITE_BATCH, NULL, call->now_ms, err);
-	return code ? code : respond(call, input, writes, total, err);
+	if (!code)
+		respond(call, input, writes, total);
+	return code;
 }

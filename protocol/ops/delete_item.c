@@ -1,5 +1,6 @@
 /* DeleteItem. AWS: API Reference, DeleteItem. */
 #include "protocol/expressions.h"
+#include "protocol/respond.h"
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
 #include "protocol/rules.h"
@@ -44,9 +45,12 @@ enum code op_delete_item(struct call *call, const struct delete_item_input *inpu
 	enum code code = parse(call, input, &expressions, err);
 
 	if (!code)
+		write.wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+	if (!code)
 		code = single_write_run(call, input->table_name, &expressions, &write, err);
 	if (code)
 		return code;
-	return single_write_respond(call, &write, input->return_values == RETURN_VALUE_ALL_OLD,
-				    (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics}, err);
+	single_write_respond(call, &write, input->return_values == RETURN_VALUE_ALL_OLD,
+				    (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics});
+	return OK;
 }

@@ -57,7 +57,10 @@ static enum code list_all(struct listing *listing, struct err *err)
 	struct str first = {listing->after.p, slash ? (size_t)(slash - listing->after.p) : listing->after.n}, *names;
 	struct table *table;
 	bool more = true;
+	enum code code = catalog_refresh(catalog, err);
 
+	if (code != OK)
+		return code;
 	/* the token's table itself: its indexes may be left */
 	if (str_is_set(first) && catalog_get(catalog, call->ns, first, call->now_ms, &table, err) == OK) {
 		list_table(listing, table);

@@ -17,9 +17,10 @@ static int compare(const void *a, const void *b)
 }
 
 /* All streams of the namespace that can be read, in the order of their ARNs. */
-static size_t collect(struct call *call, struct str table_name, struct listed **out)
+static enum code collect(struct call *call, struct str table_name, struct listed **out, size_t *listed, struct err *err)
 {
 	struct table **tables;
+	enum code code = catalog_refresh(call->service->catalog, err);
 	size_t n = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &tables), all = 0, count = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -35,7 +36,8 @@ static size_t collect(struct call *call, struct str table_name, struct listed **
 		}
 	}
 	qsort(*out, count, sizeof(**out), compare);
-	return count;
+	*listed = count;
+	return code;
 }
 
 enum code op_list_streams(struct call *call, const struct list_streams_input *input, struct err *err)
@@ -43,16 +45,17 @@ enum code op_list_streams(struct call *call, const struct list_streams_input *in
 	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX, first = 0;
 	struct json_out *out = &call->out;
 	struct listed *listed;
+	enum code code = OK;
+	size_t n;
 
 	if (limit > LIMIT_MAX)
 		return err_set(err, MSG_STREAM_LIST_LIMIT, LIMIT_MAX);
-	if (str_is_set(input->exclusive_start_stream_arn)) {
-		enum code code = streams_check_arn(input->exclusive_start_stream_arn, err);
-
-		if (code != OK)
-			return code;
-	}
-	size_t n = collect(call, input->table_name, &listed);
+	if (str_is_set(input->exclusive_start_stream_arn))
+		code = streams_check_arn(input->exclusive_start_stream_arn, err);
+	if (code == OK)
+		code = collect(call, input->table_name, &listed, &n, err);
+	if (code != OK)
+		return code;
 	while (str_is_set(input->exclusive_start_stream_arn) && first < n && str_cmp(listed[first].arn, input->exclusive_start_stream_arn) <= 0)
 		first++;
 	size_t end = n - first > limit ? first + limit : n;

@@ -8,10 +8,12 @@ enum code op_list_tables(struct call *call, const struct list_tables_input *inpu
 	struct json_out *out = &call->out;
 	struct str *names;
 	bool more;
+	enum code code = catalog_refresh(call->service->catalog, err);
 	size_t n = catalog_list(call->service->catalog, call->ns, input->exclusive_start_table_name, limit, call->now_ms, call->arena, &names,
 				&more);
 
-	(void)err;
+	if (code != OK)
+		return code;
 	json_out_open(out, '{');
 	json_out_name(out, STR("TableNames"));
 	json_out_open(out, '[');

@@ -177,8 +177,7 @@ static struct str sameness(struct call *call, const struct action *actions, size
 	return buf_str(&buf);
 }
 
-static enum code respond(struct call *call, const struct transact_write_items_input *input, const struct write *writes, size_t n,
-			 struct err *err)
+static void respond(struct call *call, const struct transact_write_items_input *input, const struct write *writes, size_t n)
 {
 	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
 	size_t cost_count = 0;
@@ -187,10 +186,8 @@ static enum code respond(struct call *call, const struct transact_write_items_in
 		respond_tally(costs, &cost_count, &writes[i].cost);
 	json_out_open(&call->out, '{');
 	respond_capacities(call, input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE, costs, cost_count);
-	enum code code = respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n, err);
-
+	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
 	json_out_close(&call->out, '}');
-	return code;
 }
 
 enum code op_transact_write_items(struct call *call, const struct transact_write_items_input *input, struct err *err)
@@ -204,9 +201,13 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 		code = prepare(call, actions, writes, n, err);
 	if (code)
 		return code;
+	for (size_t i = 0; i < n; i++)
+		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	struct str client_token = input->client_request_token;
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(call, actions, n) : STR_ABSENT);
 	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION,
 			 str_is_set(token.token) ? &token : NULL, call->now_ms, err);
-	return code ? code : respond(call, input, writes, n, err);
+	if (!code)
+		respond(call, input, writes, n);
+	return code;
 }

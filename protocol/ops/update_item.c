@@ -92,12 +92,14 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 
 	if (code)
 		return code;
+	write.wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	code = single_write_run(call, input->table_name, &expressions, &write, err);
 	if (code)
 		return input->attribute_updates.v ? legacy_update_error(err) : code;
 
 	json_out_open(&call->out, '{');
 	write_attributes(call, input->return_values, &write);
-	return single_write_finish(call, &write,
-				   (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics}, err);
+	single_write_finish(call, &write,
+				   (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics});
+	return OK;
 }

@@ -1,8 +1,9 @@
 /*
  * catalog - the tables of a store: look-up, life cycle, listing.
  *
- * The catalog holds the current snapshot of every table in memory, loaded when
- * it is opened; changes go to the store first and are then published. Thread-safe.
+ * The catalog holds a snapshot of every table in memory, and changes go to the store first. Another process may have changed a table
+ * since: who uses a snapshot finds that out in the transaction that uses it (schema/currency.h) and gets ERR_TABLE_MOVED; then
+ * catalog_refresh() takes in what changed, and the operation is run again from its start. Thread-safe.
  *
  * The shelf storage/catalog/ holds what goes through all tables or finds one: look-up, life cycle, item counts, names, deleted tables, clocks.
  */
@@ -41,6 +42,12 @@ struct catalog_options {
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
 void catalog_close(struct catalog *catalog);
 
+/* Takes in what other processes changed. A read of one small row where they changed nothing. */
+enum code catalog_refresh(struct catalog *catalog, struct err *err) WARN_UNUSED;
+
+/* Whether the snapshot is the table as far as this process knows; true after a refresh: as it was then. */
+bool catalog_holds(struct catalog *catalog, const struct table *table);
+
 /*
  * The current snapshot, with a reference for the caller. ERR_RESOURCE_NOT_FOUND (default text; the caller gives the
  * operation's own) where there is none. A table whose transient status is over at `now_ms` is seen settled.
@@ -67,8 +74,8 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 /*
  * Publishes `next` in place of `current`, taking over the caller's reference to next. Indexes (by number) that only next has are created
  * empty and become CREATING and backfilling: storage/upkeep/backfill.h fills them. Those that only current has are dropped. So is the expiry
- * keyspace, as TTL is enabled (then it is filled) and disabled. All in one transaction. Writers that hold `current` get ERR_CONFLICT from
- * write_run and look the table up again, unless the two are alike to them. ERR_CONFLICT when `current` is not current any more.
+ * keyspace, as TTL is enabled (then it is filled) and disabled. All in one transaction. Writers that hold `current` get ERR_TABLE_MOVED from
+ * write_run and look the table up again, unless the two are alike to them. ERR_TABLE_MOVED when `current` is not current any more.
  */
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
 
@@ -84,7 +91,7 @@ struct str catalog_progress_key(struct arena *arena, const struct table *table, 
 /*
  * Drops the table and its keyspaces; a stream that it has is disabled and kept, with a record of the table, until catalog_forget. AWS: API
  * Reference, DeleteTable: "the stream is automatically deleted after 24 hours". Who still holds the snapshot gets
- * ERR_CONFLICT from write_run, and reads ERR_RESOURCE_NOT_FOUND.
+ * ERR_TABLE_MOVED from reads and writes.
  */
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 

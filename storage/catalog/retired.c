@@ -72,7 +72,11 @@ enum code retired_store(struct store_txn *txn, const struct table *table, const 
 
 enum code retired_drop(struct store_txn *txn, const struct table *kept, struct err *err)
 {
-	enum code code = store_drop(txn, stream_keyspace(kept), err);
+	struct str key = key_of(err->arena, kept), record;
+	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
 
-	return code != OK ? code : store_del(txn, tables_keyspace, key_of(err->arena, kept), err);
+	if (code != OK || !str_is_set(record)) /* another process dropped it */
+		return code;
+	code = store_drop(txn, stream_keyspace(kept), err);
+	return code != OK ? code : store_del(txn, tables_keyspace, key, err);
 }

@@ -42,27 +42,6 @@ void size_counter_take_back(struct size_counter *counter, const struct size_chan
 	atomic_fetch_sub(&counter->bytes, change->bytes);
 }
 
-static struct supersession *supersession_new(void)
-{
-	struct supersession *supersession = arena_checked(calloc(1, sizeof(*supersession)));
-
-	atomic_init(&supersession->refs, 1);
-	return supersession;
-}
-
-static void supersession_unref(struct supersession *supersession)
-{
-	if (atomic_fetch_sub(&supersession->refs, 1) == 1)
-		free(supersession);
-}
-
-void table_join(struct table *next, const struct table *table)
-{
-	supersession_unref(next->supersession);
-	atomic_fetch_add(&table->supersession->refs, 1);
-	next->supersession = table->supersession;
-}
-
 bool table_is_alike(const struct table *a, const struct table *b)
 {
 	bool is_alike = a->index_count == b->index_count && a->vector_count == b->vector_count && a->stream_view == b->stream_view &&
@@ -105,7 +84,6 @@ struct table *table_new(const struct settings_records *records)
 
 	atomic_init(&table->refs, 1);
 	table->arena = arena;
-	table->supersession = supersession_new();
 	table->size = size_counter_new();
 	table->stream_state = stream_state_new();
 	table->records = records;
@@ -127,7 +105,6 @@ void table_unref(struct table *table)
 		size_counter_unref(table_index_at(table, i)->size);
 	size_counter_unref(table->size);
 	stream_state_unref(table->stream_state);
-	supersession_unref(table->supersession);
 	arena_free(table->arena);
 }
 
@@ -185,7 +162,6 @@ struct table *table_clone(const struct table *table)
 
 	memcpy((void *)copy, (const void *)table, sizeof(*copy));
 	atomic_init(&copy->refs, 1);
-	copy->supersession = supersession_new();
 	copy->arena = arena;
 	record_copy(arena, &table_record, copy);
 	copy_keys(arena, &copy->keys);

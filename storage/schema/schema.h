@@ -129,19 +129,19 @@ struct index {
 	struct index_settings *settings;
 };
 
-/* Shared by the snapshots of a table that are alike to writers; set when none of them is current any more. */
-struct supersession {
-	atomic_uint refs;
-	atomic_bool is_set;
+/* What tells whether a snapshot still is the table: currency.h. */
+struct currency {
+	uint64_t version; /* rises with every change of the table */
+	uint64_t layout;  /* the version at which what readers and writers do changed last */
 };
 
 struct table {
 	atomic_uint refs;
-	struct supersession *supersession;
 	struct arena *arena;
 
 	struct str account, region, name;
 	uint64_t number;            /* names its keyspaces; never used twice */
+	struct currency currency;
 	struct str id;              /* TableId: a UUID */
 	int64_t created_ms;         /* Unix time */
 	enum table_status status;
@@ -189,16 +189,8 @@ void size_counter_take_back(struct size_counter *counter, const struct size_chan
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 
-/* Whether the table was changed or deleted since the snapshot, so that writes through it would miss indexes, expiry or stream records. */
-static inline bool table_is_superseded(const struct table *table)
-{
-	return atomic_load(&table->supersession->is_set);
-}
-
 /* Whether writes through either snapshot do the same: not so where an index came or went, or time to live or the stream changed. */
 bool table_is_alike(const struct table *a, const struct table *b);
-/* What supersedes `table` supersedes `next` too, which is alike and not published yet. */
-void table_join(struct table *next, const struct table *table);
 
 /* The index of that name, or NULL; a vector index is found by the second only. */
 const struct index *table_index(const struct table *table, struct str name);
@@ -247,6 +239,8 @@ struct str table_arn(struct arena *arena, const struct table *table);
 /* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed record is ERR_INTERNAL. */
 struct str table_encode(struct arena *arena, const struct table *table);
 enum code table_decode(struct str record, const struct settings_records *records, struct table **out, struct err *err) WARN_UNUSED;
+/* The number and version in a record, without the rest; false where it has none, as those of 0.1.0. */
+bool table_record_version(struct str record, uint64_t *number, uint64_t *version);
 
 /* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
 static inline bool table_has_collections(const struct table *table)

@@ -1,6 +1,7 @@
 #include "storage/schema/schema_internal.h"
 
 #include "core/image.h"
+#include "core/number.h"
 #include "storage/messages.h"
 
 #define RECORD_VERSION 1
@@ -13,7 +14,9 @@
 #define FLAG(type, member) RECORD_FIELD(type, member, #member, FIELD_BOOL)
 
 static const struct field table_fields[] = {
-	TEXT(table, account), TEXT(table, region), TEXT(table, name), NUMBER(table, number), TEXT(table, id), NUMBER(table, created_ms),
+	TEXT(table, account), TEXT(table, region), TEXT(table, name), NUMBER(table, number),
+	RECORD_FIELD(table, currency.version, "change", FIELD_INT), /* "version" is the record's own */
+	RECORD_FIELD(table, currency.layout, "layout", FIELD_INT), TEXT(table, id), NUMBER(table, created_ms),
 	NUMBER(table, status), NUMBER(table, settles_ms), NUMBER(table, stream_view), NUMBER(table, next_index), NUMBER(table, hash),
 	TEXT(table, stream_label), FLAG(table, is_ttl_enabled), TEXT(table, ttl_attribute), NUMBER(table, ttl_changed_ms), NUMBER(table, ttl_settles_ms),
 };
@@ -260,4 +263,21 @@ enum code table_decode(struct str record, const struct settings_records *records
 	}
 	*out = table;
 	return OK;
+}
+
+bool table_record_version(struct str record, uint64_t *number, uint64_t *version)
+{
+	struct arena *arena = arena_new(0);
+	struct value values[2];
+	int64_t numbers[2];
+	bool is_there = image_get(arena, record, STR("number"), &values[0]) && image_get(arena, record, STR("change"), &values[1]);
+
+	for (int i = 0; i < 2; i++)
+		is_there = is_there && values[i].type == TYPE_N && number_to_int(value_str(&values[i]), &numbers[i]);
+	arena_free(arena);
+	if (is_there) {
+		*number = (uint64_t)numbers[0];
+		*version = (uint64_t)numbers[1];
+	}
+	return is_there;
 }

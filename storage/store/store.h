@@ -7,18 +7,23 @@
  * backend may live in this process (sqlite/) or elsewhere; nothing above may
  * assume which.
  *
- * Transactions: begin(READ) sees one consistent snapshot until its end;
- * begin(WRITE) sees its own writes and is serialised with all other writers.
- * commit may answer ERR_CONFLICT: nothing was written, run it again. Every
- * transaction ends with commit or abort, after which it is gone. A committed
- * transaction survives the end of the process; whether it survives the end
- * of the machine is the backend's durability option.
+ * Transactions: each sees one consistent snapshot until its end, and a writing
+ * one its own writes. A commit holds only if nothing that the transaction read
+ * was changed by another since: else it answers ERR_CONFLICT, nothing was
+ * written, run it again (retry.h). A backend that lets writers in one by one
+ * never needs to. Several processes may have the same store open: what a
+ * process remembers of it is true only as far as the transaction that uses it
+ * has read so. Every transaction ends with commit or abort, after which it is
+ * gone. A committed transaction survives the end of the process; whether it
+ * survives the end of the machine is the backend's durability option.
  *
  * Threads: a store may be used from any thread, a transaction only from the thread that began it, one transaction per
  * thread at a time.
  *
- * Errors: ERR_INTERNAL (I/O, corruption), ERR_STORE_FULL, ERR_CONFLICT (commit only), ERR_RESOURCE_NOT_FOUND (a
- * keyspace that does not exist), ERR_SERVICE_UNAVAILABLE (a READ transaction that kept writers waiting for too long).
+ * Errors: ERR_INTERNAL (I/O, corruption), ERR_STORE_FULL, ERR_CONFLICT (commit only), ERR_STORE_UNAVAILABLE (the store cannot be reached;
+ * nothing was written), ERR_STORE_UNKNOWN (commit only: whether it was done cannot be known),
+ * ERR_SERVICE_UNAVAILABLE (a READ transaction that kept writers waiting for too long), ERR_RESOURCE_NOT_FOUND (a keyspace that does not exist; a
+ * backend whose keyspaces are prefixes has none such, and one that nobody created is empty).
  *
  * The shelf storage/store/ holds this seam, the backends behind it and the decorators around them. Nothing here knows a table.
  */
@@ -53,6 +58,7 @@ enum system_part {
 	SYSTEM_COUNTERS = 1,     /* sequences, and how far the filling of indexes came */
 	SYSTEM_TOKENS = 2,       /* idempotency tokens */
 	SYSTEM_TOKEN_EXPIRY = 3, /* the same, by time */
+	SYSTEM_VERSIONS = 4,     /* of tables and of the catalog: small, and read by every transaction */
 	SYSTEM_PART_COUNT
 };
 

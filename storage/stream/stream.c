@@ -1,6 +1,7 @@
 #include "storage/stream/stream.h"
 
 #include "storage/messages.h"
+#include "storage/schema/currency.h"
 
 #define TRIM_SLACK_MS (5 * 60 * 1000LL) /* writers trim now and then, not with every write */
 #define TRIM_PER_WRITE 256              /* records that one write deletes at most: more than it adds */
@@ -153,11 +154,10 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 
 	if (code != OK)
 		return code;
-	if (table_is_superseded(table))
-		code = err_default(err, ERR_CONFLICT);
-	else if (table->stream_view == STREAM_OFF)
+	code = currency_check(txn, table, err);
+	if (code == OK && table->stream_view == STREAM_OFF)
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
-	else
+	if (code == OK)
 		code = load(txn, table, &state, err);
 	if (code == OK && state.last.end != 0) /* the table is being deleted: its stream is kept, closed */
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);

@@ -3,6 +3,7 @@
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
+#include "storage/schema/currency.h"
 #include "storage/vector/vector_row.h"
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
@@ -127,9 +128,10 @@ static enum code run(struct job *job, struct err *err)
 
 	if (code != OK)
 		return code;
-	if (table_is_superseded(job->table)) {
+	code = currency_check(job->txn, job->table, err);
+	if (code != OK) {
 		store_abort(job->txn);
-		return err_default(err, ERR_CONFLICT);
+		return code;
 	}
 	code = job->index->status == STATUS_DELETING ? empty(job, err) : fill(job, err);
 	if (code != OK) {
@@ -166,7 +168,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 	}
 	if (table->status == STATUS_DELETING)
 		code = catalog_bury(catalog, table, &own);
-	if (code == ERR_CONFLICT)
+	if (code == ERR_CONFLICT || code == ERR_TABLE_MOVED)
 		code = OK;
 	if (code != OK) {
 		*err = err_in(err->arena);
@@ -179,10 +181,14 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 
 enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms, struct err *err)
 {
-	enum code code = OK;
+	enum code code = catalog_refresh(catalog, err);
 	struct table *table;
 	int64_t now_ms;
 	size_t tried = 0;
+
+	*wait_ms = INT64_MAX;
+	if (code != OK)
+		return code;
 
 	/* what fails, as for want of room, holds up no other table: there may be an index to drop */
 	while ((code != OK || tried == 0) && (table = catalog_find_work(catalog, times, tried, &now_ms, wait_ms)) != NULL) {

@@ -74,8 +74,8 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, int64
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)
 {
 	struct table **tables;
+	enum code code = catalog_refresh(catalog, err);
 	size_t n = catalog_streamed(catalog, NULL, STR_ABSENT, err->arena, &tables);
-	enum code code = OK;
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t now_ms;

@@ -55,8 +55,8 @@ enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t 
 {
 	struct arena *arena = arena_new(0);
 	struct table **tables;
+	enum code code = catalog_refresh(catalog, err);
 	size_t n = catalog_with_ttl(catalog, arena, &tables);
-	enum code code = OK;
 
 	*more = false;
 	for (size_t i = 0; i < n && code == OK; i++) {
@@ -68,9 +68,9 @@ enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t 
 		code = find_due(catalog, tables[i], now_ms - delay_ms, &batch, err);
 		if (code == OK && batch.n > 0)
 			code = delete_due(catalog, tables[i], &batch, now_ms, deleted, err);
-		*more = *more || batch.n == ROWS_PER_BATCH || code == ERR_CONFLICT;
+		*more = *more || batch.n == ROWS_PER_BATCH || code == ERR_TABLE_MOVED;
 		/* changed or deleted meanwhile: the next call sees it as it is now */
-		if (code == ERR_CONFLICT || code == ERR_RESOURCE_NOT_FOUND)
+		if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND)
 			code = OK;
 	}
 	for (size_t i = 0; i < n; i++)

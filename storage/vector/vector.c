@@ -4,6 +4,7 @@
 
 #include "core/image.h"
 #include "storage/messages.h"
+#include "storage/schema/currency.h"
 #include "storage/vector/vector_cache.h"
 #include "storage/vector/vector_row.h"
 
@@ -219,27 +220,36 @@ static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector
 	return OK;
 }
 
-/* Within one read transaction. With `is_last` it does not give up when the matrix is ahead of the transaction. */
-static enum code run(struct store_txn *txn, struct arena *arena, struct share *whole, bool is_last, bool *is_done, struct err *err)
+/* A search in one read transaction. */
+struct attempt {
+	uint64_t mark;  /* vector_cache_mark(), taken before it began */
+	bool is_last;   /* it does not give up when the matrix is ahead of the transaction */
+	bool is_done;
+};
+
+static enum code run(struct store_txn *txn, struct arena *arena, struct share *whole, struct attempt *attempt, struct err *err)
 {
 	const struct vector_search *search = whole->search;
 	struct keyspace keyspace = index_keyspace(search->table, search->index);
 	struct store_range range = search->hash ? vector_row_partition(arena, search->table, search->hash) : vector_row_range();
 	struct vector_view view;
 	uint64_t version;
-	enum code code = vector_row_version(txn, arena, keyspace, &version, err);
+	enum code code = currency_check(txn, search->table, err);
 
 	if (code == OK)
-		code = vector_cache_open(search->memory, txn, arena, search->table, search->index, version, &view, err);
+		code = vector_row_version(txn, arena, keyspace, &version, err);
+	if (code == OK)
+		code = vector_cache_open(search->memory, txn, arena, attempt->mark, &(struct vector_source){search->table, search->index, version},
+					 &view, err);
 	if (code != OK)
 		return code;
-	*is_done = view.cache || is_last || !view.is_ahead;
+	attempt->is_done = view.cache || attempt->is_last || !view.is_ahead;
 	if (view.cache) {
 		size_t to = str_is_set(range.high) ? vector_cache_position(&view, range.high) : view.n;
 
 		code = search_matrix(arena, &view, vector_cache_position(&view, range.low), to, whole, err);
 		vector_cache_close(&view);
-	} else if (*is_done) {
+	} else if (attempt->is_done) {
 		code = search_store(txn, arena, &range, whole, err);
 	}
 	return code;
@@ -250,20 +260,22 @@ enum code vector_search(struct arena *arena, struct vector_search *search, struc
 	size_t dimensions = search->index->vector->dimensions;
 	double *query = ARENA_ARRAY(arena, double, dimensions);
 	struct share *whole = ARENA_NEW(arena, struct share);
+	struct attempt attempt = {.is_done = false};
 	enum code code = OK;
-	bool is_done = false;
 
 	*whole = (struct share){.search = search, .query = query, .steps = 1 + dimensions / FLOATS_PER_STEP};
 	whole->query_square = vector_widen(search->query, dimensions, query);
 	search->n = 0;
-	for (int i = 1; !is_done && code == OK; i++) {
+	for (int i = 1; !attempt.is_done && code == OK; i++) {
 		struct store_txn *txn;
 
+		attempt.is_last = i == SNAPSHOTS_MAX;
+		attempt.mark = vector_cache_mark(search->memory);
 		code = store_begin(search->store, STORE_READ, &txn, err);
 		if (code != OK)
 			return code;
-		code = run(txn, arena, whole, i == SNAPSHOTS_MAX, &is_done, err);
-		if (code == OK && is_done)
+		code = run(txn, arena, whole, &attempt, err);
+		if (code == OK && attempt.is_done)
 			code = fetch(txn, arena, search, whole, err);
 		store_abort(txn);
 	}

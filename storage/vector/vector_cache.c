@@ -43,6 +43,7 @@ struct vector_memory {
 	pthread_mutex_t lock;
 	size_t bytes_max, bytes;
 	uint64_t clock;
+	uint64_t drops; /* of indexes: see vector_cache_mark() */
 	struct vector_cache *caches;
 };
 
@@ -113,16 +114,16 @@ static bool is_same(struct keyspace a, struct keyspace b)
 }
 
 /*
- * The cache with a reference, or NULL; made where it is missing and `table` is given with its index's dimensions. Not for a superseded
- * snapshot: its index may be gone, and what is made after vector_cache_drop() would stay for good.
+ * The cache with a reference, or NULL; made where it is missing and a mark is given with the index's dimensions. Not where an index was dropped
+ * since the mark: it may be this one, and what is made after vector_cache_drop() would stay for good.
  */
-static struct vector_cache *acquire(struct vector_memory *memory, struct keyspace keyspace, const struct table *table, size_t dimensions)
+static struct vector_cache *acquire(struct vector_memory *memory, struct keyspace keyspace, const uint64_t *mark, size_t dimensions)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct vector_cache *cache = memory->caches;
 	while (cache && !is_same(cache->keyspace, keyspace))
 		cache = cache->next;
-	if (!cache && table && !table_is_superseded(table)) {
+	if (!cache && mark && *mark == memory->drops) {
 		cache = arena_checked(calloc(1, sizeof(*cache)));
 		cache->journal = arena_checked(calloc(JOURNAL_SIZE, sizeof(*cache->journal)));
 		cache->memory = memory;
@@ -151,9 +152,18 @@ static void release(struct vector_cache *cache)
 	pthread_mutex_unlock(&memory->lock);
 }
 
+uint64_t vector_cache_mark(struct vector_memory *memory)
+{
+	pthread_mutex_lock(&memory->lock);
+	uint64_t mark = memory->drops;
+	pthread_mutex_unlock(&memory->lock);
+	return mark;
+}
+
 void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace)
 {
 	pthread_mutex_lock(&memory->lock);
+	memory->drops++;
 	for (struct vector_cache **at = &memory->caches; *at; at = &(*at)->next) {
 		struct vector_cache *cache = *at;
 
@@ -457,10 +467,12 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 	return code;
 }
 
-enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, const struct table *table,
-			    const struct index *index, uint64_t version, struct vector_view *view, struct err *err)
+enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, uint64_t mark,
+			    const struct vector_source *source, struct vector_view *view, struct err *err)
 {
-	struct vector_cache *cache = acquire(memory, index_keyspace(table, index), table, index->vector->dimensions);
+	const struct index *index = source->index;
+	uint64_t version = source->version;
+	struct vector_cache *cache = acquire(memory, index_keyspace(source->table, index), &mark, index->vector->dimensions);
 	enum code code = OK;
 
 	*view = (struct vector_view){0};

@@ -27,7 +27,13 @@ size_t vector_cache_memory_used(struct vector_memory *memory);
 /* A version of an index is about to be committed by the (one) writer: which row it puts or deletes. */
 void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, uint64_t version, struct str key);
 
-/* The index is gone, and the snapshots that had it are superseded. */
+/*
+ * To be asked before a transaction that checks the table's snapshot (schema/currency.h) and then opens a view: where an index was dropped
+ * in between, no matrix is made for it.
+ */
+uint64_t vector_cache_mark(struct vector_memory *memory);
+
+/* The index is gone, and the snapshots that had it are not current. */
 void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace);
 
 /* What is kept of a row beside its vector. */
@@ -49,13 +55,20 @@ struct vector_view {
 	const float *matrix;             /* slot i from i * dimensions */
 };
 
+/* An index, and the version of it that a transaction sees. */
+struct vector_source {
+	const struct table *table;
+	const struct index *index;
+	uint64_t version;
+};
+
 /*
- * The rows that the read transaction sees, at `version` of the index. Fills or updates the matrix where needed. Where memory does not
+ * The rows that the read transaction sees. Fills or updates the matrix where needed. Where memory does not
  * suffice, others have moved the matrix on to a later version than the transaction sees, or nothing is held yet
- * and the table's snapshot is superseded, view->cache is NULL.
+ * and an index was dropped since the mark, view->cache is NULL.
  */
-enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, const struct table *table,
-			    const struct index *index, uint64_t version, struct vector_view *view, struct err *err) WARN_UNUSED;
+enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, uint64_t mark,
+			    const struct vector_source *source, struct vector_view *view, struct err *err) WARN_UNUSED;
 void vector_cache_close(struct vector_view *view);
 
 /* The first position in view->order whose key is not below `key`. */

@@ -5,11 +5,12 @@
 #include "core/image.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
+#include "storage/schema/currency.h"
+#include "storage/store/retry.h"
 #include "storage/stream/stream.h"
 #include "storage/vector/vector_row.h"
 #include "storage/write/write_internal.h"
 
-#define CONFLICTS_MAX 100 /* times a transaction is run again before it gives up */
 #define IMAGE_USUAL 1024  /* bytes set aside for an image; more are found as they are needed */
 
 /* A too large item has none: nothing bounds how large an update's would be. */
@@ -266,6 +267,19 @@ static enum code run_all(struct run *run, struct err *err)
 	return has_failed ? canceled(run->arena, reasons, run->n, err) : OK;
 }
 
+static enum code size_collections(struct run *run, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < run->n && code == OK; i++) {
+		struct write *write = &run->writes[i];
+
+		if (write->wants_collection_size && write->kind != WRITE_CHECK && table_has_collections(write->table))
+			code = write_size_collection(run->txn, run->arena, write, err);
+	}
+	return code;
+}
+
 /* A repeated transaction writes nothing and costs the reading of its items. */
 static enum code read_costs(struct run *run, struct err *err)
 {
@@ -293,6 +307,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	}
 	if (code == OK && token && token->was_done) {
 		code = read_costs(run, err);
+		if (code == OK)
+			code = size_collections(run, err);
 		if (code == OK) /* the answer says that it is done: it must be as safe as the first one's */
 			return store_commit(run->txn, err);
 		store_abort(run->txn);
@@ -302,6 +318,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		code = write_count_collections(run->txn, run->writes[i].table, err);
 	if (code == OK)
 		code = run_all(run, err);
+	if (code == OK)
+		code = size_collections(run, err);
 	for (size_t i = 0; i < run->n; i++)
 		stream_settle(run->writes[i].table);
 	if (code != OK) {
@@ -319,14 +337,30 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	return code;
 }
 
-/* Whether a table was changed since its snapshot was taken. */
-static bool is_superseded(const struct write *writes, size_t n)
+/* ERR_TABLE_MOVED where a table was changed since its snapshot was taken. */
+static enum code check_tables(struct run *run, struct err *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (table_is_superseded(writes[i].table))
-			return true;
+	enum code code = OK;
+
+	for (size_t i = 0; i < run->n && code == OK; i++) {
+		if (i == 0 || run->writes[i].table != run->writes[i - 1].table)
+			code = currency_check(run->txn, run->writes[i].table, err);
 	}
-	return false;
+	return code;
+}
+
+/* One whole transaction. */
+static enum code run_once(struct catalog *catalog, struct run *run, struct write_token *token, struct err *err)
+{
+	enum code code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
+
+	if (code != OK)
+		return code;
+	code = check_tables(run, err);
+	if (code == OK)
+		return run_and_commit(run, token, err);
+	store_abort(run->txn);
+	return code;
 }
 
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
@@ -338,19 +372,11 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
 		.vectors = catalog_vector_memory(catalog),
 	};
-	enum code code = OK;
+	struct retry retry = {0};
+	enum code code;
 
-	for (int i = 0; i < CONFLICTS_MAX; i++) {
-		code = store_begin(catalog_store(catalog), STORE_WRITE, &run.txn, err);
-		if (code != OK)
-			return code;
-		if (is_superseded(writes, n)) {
-			store_abort(run.txn);
-			return err_default(err, ERR_CONFLICT);
-		}
-		code = run_and_commit(&run, token, err);
-		if (code != ERR_CONFLICT)
-			break;
-	}
-	return code;
+	do {
+		code = run_once(catalog, &run, token, err);
+	} while (retry_again(&retry, code));
+	return retry_code(code, err);
 }

@@ -27,6 +27,7 @@ struct write {
 	const struct node *condition;  /* or NULL */
 	bool is_batch;                 /* of BatchWriteItem, which has words of its own for a wrong key */
 	bool is_global_first;          /* of a batch or transaction: of an attribute's wrong value the global index tells before the local one */
+	bool wants_collection_size;    /* of a table with local indexes */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
 
 	/* set by write_prepare */
@@ -44,6 +45,7 @@ struct write {
 	struct str new_image;          /* absent: there is none now */
 	struct value old_item;         /* decoded where it was needed, else TYPE_NONE */
 	struct value new_item;
+	uint64_t collection_bytes;     /* see wants_collection_size: of items and local index rows; any number below a GB where the table is smaller */
 	struct cost cost;              /* also set when the condition failed: failed writes are billed */
 };
 
@@ -67,7 +69,8 @@ struct write_token {
 
 /*
  * Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION).
- * ERR_CONFLICT: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
+ * ERR_TABLE_MOVED: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
+ * ERR_STORE_UNKNOWN: whether it was committed cannot be known; a token tells, when the same request comes again.
  */
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
@@ -77,12 +80,5 @@ bool write_is_reason(enum code code);
 
 /* How a transaction's cancellation reasons name an error: "ConditionalCheckFailed", "None", ... */
 const char *write_reason(enum code code);
-
-/*
- * SizeEstimateRangeGB's lower bound in GB of the item collection that the write belongs to: collection size in bytes, items and
- * local indexes together. Only for tables with local indexes.
- */
-enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes,
-				struct err *err) WARN_UNUSED;
 
 #endif

@@ -3,7 +3,8 @@
 #include "storage/write/write_internal.h"
 
 /* What the writes of one transaction can add to a table at most and its counters do not know yet. */
-#define UNCOUNTED_MAX (100ull * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
+#define UNCOUNTED_MAX (100ll * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
+#define COLLECTION_STEP (1ll << 30)
 
 struct sum {
 	uint64_t bytes, enough; /* more than enough need not be counted */
@@ -69,7 +70,7 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 		growth += step->sizes[1 + i].bytes;
 	}
 	/* AWS: what shrinks a collection is let through, also beyond the limit */
-	if (growth <= 0 || (uint64_t)total + UNCOUNTED_MAX <= step->collection_max)
+	if (growth <= 0 || (uint64_t)(total + UNCOUNTED_MAX) <= step->collection_max)
 		return OK;
 	enum code code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes, err);
 	if (code == OK && bytes > step->collection_max)
@@ -77,14 +78,17 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 	return code;
 }
 
-enum code write_collection_size(struct catalog *catalog, struct arena *arena, const struct write *write, uint64_t *bytes, struct err *err)
+/* SizeEstimateRangeGB tells whole gigabytes: where all of the table is smaller, nothing need be read. */
+enum code write_size_collection(struct store_txn *txn, struct arena *arena, struct write *write, struct err *err)
 {
-	struct store_txn *txn;
-	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+	const struct table *table = write->table;
+	long long total = atomic_load(&table->size->bytes);
 
-	if (code != OK)
-		return code;
-	code = collection_bytes(txn, arena, write, UINT64_MAX, bytes, err);
-	store_abort(txn);
-	return code;
+	for (size_t i = 0; i < table->index_count && table->indexes[i].is_local; i++)
+		total += atomic_load(&table->indexes[i].size->bytes);
+	if (total + UNCOUNTED_MAX < COLLECTION_STEP) {
+		write->collection_bytes = 0;
+		return OK;
+	}
+	return collection_bytes(txn, arena, write, UINT64_MAX, &write->collection_bytes, err);
 }

@@ -14,6 +14,7 @@
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
+#include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/sqlite/wal.h"
 #include "storage/store/store_messages.h"
@@ -45,8 +46,12 @@ struct sqlite_store {
 	struct connection *free_readers;
 	unsigned reader_count;
 	struct connection *readers;
+	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
+	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
 	uint64_t drops;               /* committed transactions that dropped keyspaces; under pool_mutex */
 };
+
+static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 
 static void sqlite_configure(void)
 {
@@ -153,11 +158,21 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	return OK;
 }
 
+/* A writing transaction has ended: what it changed of the pinned rows counts, or does not. */
+static void end_pinned(struct sqlite_store *store, const struct store_txn *txn, bool is_committed)
+{
+	if (txn->mode != STORE_WRITE || !pinned_has_changes(&store->pinned))
+		return;
+	pinned_end(&store->pinned, is_committed);
+	store->has_versions = store->has_versions || is_committed;
+}
+
 static void sqlite_abort(struct store_txn *txn)
 {
 	struct connection *connection = (struct connection *)txn;
 
 	connection_rollback(connection);
+	end_pinned(connection->store, txn, false);
 	release(connection);
 }
 
@@ -165,12 +180,17 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct sqlite_store *store = connection->store;
-	enum code code = connection->is_in_transaction ? connection_control(connection, CONTROL_COMMIT, err) : OK;
+	enum code code = OK;
 
+	if (txn->mode == STORE_WRITE && pinned_has_changes(&store->pinned))
+		pinned_begin_commit(&store->pinned);
+	if (connection->is_in_transaction)
+		code = connection_control(connection, CONTROL_COMMIT, err);
 	if (code != OK) {
 		sqlite_abort(txn);
 		return code;
 	}
+	end_pinned(store, txn, true);
 	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
 	release(connection);
 	return wal_sync(&store->wal, commit, err);
@@ -250,14 +270,21 @@ static struct str column(sqlite3_stmt *statement, int position)
 	return (struct str){p ? p : "", (size_t)sqlite3_column_bytes(statement, position)};
 }
 
+static bool is_versions(struct keyspace keyspace)
+{
+	return keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS;
+}
+
 static enum code sqlite_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
 			    struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 
+	if (is_versions(keyspace) && pinned_get(&connection->store->pinned, txn->mode == STORE_WRITE, key, arena, value))
+		return OK;
+	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, key);
@@ -271,6 +298,18 @@ static enum code sqlite_get(struct store_txn *txn, struct keyspace keyspace, str
 	return code;
 }
 
+/* Before the row itself is changed. The first change in a file of 0.1.0 makes the keyspace. */
+static enum code change_pinned(struct sqlite_store *store, struct str key, struct str value, struct err *err)
+{
+	enum code code = OK;
+
+	if (!store->has_versions && !pinned_has_changes(&store->pinned))
+		code = create_keyspace(&store->writer, versions_keyspace, err);
+	if (code == OK)
+		pinned_change(&store->pinned, key, value);
+	return code;
+}
+
 /* Runs put or del to its end. */
 static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
 			struct err *err)
@@ -280,6 +319,8 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	sqlite3_stmt *statement;
 	enum code code = check_writing(connection, err);
 
+	if (code == OK && is_versions(keyspace))
+		code = change_pinned(connection->store, key, kind == STATEMENT_PUT ? value : STR_ABSENT, err);
 	if (code == OK)
 		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
 	if (code != OK)
@@ -347,6 +388,7 @@ static void sqlite_close(struct store *base)
 	pthread_rwlock_destroy(&store->memory_lock);
 	pthread_mutex_destroy(&store->pool_mutex);
 	pthread_cond_destroy(&store->pool_cond);
+	pinned_destroy(&store->pinned);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	free(store->path);
@@ -588,6 +630,26 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
 }
 
+static bool load_pinned_row(void *context, struct str key, struct str value)
+{
+	pinned_load(context, key, value);
+	return true;
+}
+
+static enum code load_pinned(struct sqlite_store *store, struct err *err)
+{
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_txn *txn;
+	enum code code = sqlite_begin(&store->base, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = sqlite_scan(txn, versions_keyspace, &all, load_pinned_row, &store->pinned, err);
+	store->has_versions = code == OK;
+	sqlite_abort(txn);
+	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+}
+
 enum code sqlite_store_is_there(const char *path, struct err *err)
 {
 	struct stat status;
@@ -682,7 +744,10 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	init_fair(&store->memory_lock);
 	pthread_mutex_init(&store->pool_mutex, NULL);
 	pthread_cond_init(&store->pool_cond, NULL);
+	pinned_init(&store->pinned);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
+	if (code == OK)
+		code = load_pinned(store, err);
 	if (code != OK) {
 		/* a log that a refused file has is not for us to move into it */
 		if (store->writer.db)

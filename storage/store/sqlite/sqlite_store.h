@@ -30,7 +30,7 @@ struct sqlite_store_options {
 };
 
 /*
- * Opens or creates a store; the four system keyspaces exist in it. One process at a time: others are kept out by a lock on the
+ * Opens or creates a store; the system keyspaces exist in it. One process at a time: others are kept out by a lock on the
  * file, which the kernel lets go of however this process ends. A store that was not opened needs no close.
  *
  * ERR_INTERNAL with one clear line for the operator: cannot open, not a Dynalith file, newer format, locked by another

@@ -1,7 +1,9 @@
 #include <pthread.h>
 
 #include "storage/upkeep/backfill.h"
+#include "storage/schema/currency.h"
 #include "tests/unit/storage/data_fixture.h"
+#include "tests/unit/storage/store_fixture.h"
 
 static const struct ns other_ns = {STR_INIT("111111111111"), STR_INIT("us-east-1")};
 
@@ -215,8 +217,8 @@ TEST(a_deleted_table_is_gone_for_those_that_hold_it)
 	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), OK);
 	CHECK_INT(look_up(&d, DATA_NS, "data", 1, &status), ERR_RESOURCE_NOT_FOUND);
 	/* they look it up again */
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_CONFLICT);
-	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), ERR_CONFLICT);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_TABLE_MOVED);
+	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), ERR_TABLE_MOVED);
 	data_free(&d);
 }
 
@@ -281,10 +283,10 @@ TEST(writers_with_an_old_snapshot_come_again)
 	struct table *old = table_ref(d.table);
 
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
-	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
+	CHECK_INT(data_put(&d, item), ERR_TABLE_MOVED);
 	/* a late change of the old snapshot is refused and lets no writer through */
-	CHECK_INT(catalog_replace(d.catalog, old, table_clone(old), &d.err), ERR_CONFLICT);
-	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
+	CHECK_INT(catalog_replace(d.catalog, old, table_clone(old), &d.err), ERR_TABLE_MOVED);
+	CHECK_INT(data_put(&d, item), ERR_TABLE_MOVED);
 	data_take_current(&d);
 	CHECK_INT(data_put(&d, item), OK);
 	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
@@ -315,11 +317,11 @@ TEST(writers_go_on_where_a_change_is_not_theirs)
 		enum code code = catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err);
 		trace_store_fail(d.store, 0, OK);
 		struct write write = {.table = first, .kind = WRITE_PUT, .item = item};
-		CHECK_INT(data_write(&d, &write), code == OK ? ERR_CONFLICT : OK);
+		CHECK_INT(data_write(&d, &write), code == OK ? ERR_TABLE_MOVED : OK);
 		if (code == OK)
 			break;
 	}
-	CHECK_INT(data_put(&d, item), ERR_CONFLICT);
+	CHECK_INT(data_put(&d, item), ERR_TABLE_MOVED);
 	data_take_current(&d);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "z", "Sz", NULL)), OK);
 	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
@@ -360,7 +362,7 @@ TEST(a_deletion_that_fails_leaves_the_table_usable)
 		CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), code != OK);
 	}
 	CHECK_INT(code, OK);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_CONFLICT);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_TABLE_MOVED);
 	data_free(&d);
 }
 
@@ -425,7 +427,41 @@ TEST(of_two_creations_one_wins)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
+/* 0.1.0 made files without the rows of versions, and writes no row for a table that it makes in a newer file. */
+TEST(a_file_without_versions_gets_them)
+{
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		struct fixture fixture = fixture_new(false);
+		struct catalog_options options = {0};
+		struct data d = {.arena = arena_new(1 << 20)};
+		struct store_txn *txn;
+
+		d.err = err_in(d.arena);
+		for (int round = 0; round < 2; round++) {
+			d.store = fixture_open(&fixture);
+			CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+			if (round == 0)
+				CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1000, &d.table, &d.err), OK);
+			else
+				CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 2000, &d.table, &d.err), OK);
+			CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), OK);
+			txn = fixture_begin(&fixture, d.store, STORE_WRITE);
+			if (is_whole)
+				CHECK_INT(store_drop(txn, (struct keyspace){0, SYSTEM_VERSIONS}, &d.err), OK);
+			else
+				CHECK_INT(currency_del(txn, d.table, &d.err), OK);
+			CHECK_INT(store_commit(txn, &d.err), OK);
+			table_unref(d.table);
+			d.table = NULL;
+			catalog_close(d.catalog);
+			store_close(d.store);
+		}
+		arena_free(d.arena);
+		fixture_free(&fixture);
+	}
+}
+
+TEST_MAIN(TEST_CASE(a_file_without_versions_gets_them), TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
 	  TEST_CASE(tables_are_there_again_after_a_restart), TEST_CASE(table_numbers_are_never_used_twice),
 	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_buried), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
 	  TEST_CASE(a_new_index_is_filled_with_what_fits), TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),

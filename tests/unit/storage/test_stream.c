@@ -661,7 +661,7 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 	CHECK_INT(put(&d, 1, "N1", 5000), OK);
 	CHECK_INT(catalog_delete(d.catalog, d.table, 6000, &d.err), OK);
 	/* by the snapshot of one who did not see it go: a closed stream stays closed */
-	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_CONFLICT);
+	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_TABLE_MOVED);
 	for (int opened = 0; opened < 2; opened++) {
 		struct catalog_options options = {0};
 		size_t n;

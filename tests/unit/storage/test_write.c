@@ -198,12 +198,18 @@ TEST(a_collection_is_the_items_and_local_rows_of_a_partition)
 {
 	struct data d = data_new();
 	struct write write = {.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", "g", "Sx", NULL)};
-	uint64_t bytes;
 
+	write.wants_collection_size = true;
+	write.collection_bytes = 99;
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sother", "sk", "N1", "l", "N5", NULL)), OK);
+	trace_store_reset(d.store);
 	CHECK_INT(data_write(&d, &write), OK);
-	CHECK_INT(write_collection_size(d.catalog, d.arena, &write, &bytes, &d.err), OK);
-	CHECK_INT(bytes, (7 + 3 + 2) + (7 + 3));
+	CHECK_INT(write.collection_bytes, 0); /* no table of less than a gigabyte is read for it */
+	CHECK_INT(trace_store_count(d.store, TRACE_SCAN), 0);
+	CHECK_INT(trace_store_count(d.store, TRACE_BEGIN), 1);
+	atomic_fetch_add(&d.table->size->bytes, 2ll << 30);
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK_INT(write.collection_bytes, (7 + 3 + 2) + (7 + 3));
 	data_free(&d);
 }
 

@@ -1,0 +1,384 @@
+#include <stdlib.h>
+
+#include "storage/catalog/catalog_internal.h"
+#include "storage/expiry.h"
+#include "storage/schema/currency.h"
+#include "storage/store/retry.h"
+
+/* What a change does in its transaction, which may be run again from the start. */
+typedef enum code apply_change(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err);
+
+static enum code run_once(struct catalog *catalog, apply_change *apply, void *context, uint64_t *version, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = apply(catalog, txn, context, err);
+	if (code == OK)
+		code = currency_raise_catalog(txn, version, err);
+	if (code == OK)
+		return store_commit_for_good(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+/* Makes the change in the store; *version is the catalog's from then on. The change lock is held, until the change shows. */
+static enum code run_change(struct catalog *catalog, apply_change *apply, void *context, uint64_t *version, struct err *err)
+{
+	struct retry retry = {0};
+	enum code code;
+
+	do {
+		code = run_once(catalog, apply, context, version, err);
+	} while (retry_again(&retry, code));
+	return retry_code(code, err);
+}
+
+/*
+ * Shows in the entries what was committed: `next` under the key, or nothing (NULL). The entries are complete for the new version if they were
+ * so for the one before it: else another process made a change that they lack.
+ */
+static void show(struct catalog *catalog, struct str key, struct table *next, uint64_t version)
+{
+	bool found;
+	size_t at = catalog_position(catalog, key, &found);
+
+	if (found && catalog->entries[at].stamp > version)
+		table_unref(next);
+	else if (next)
+		catalog_put(catalog, key, next, version);
+	else if (found)
+		catalog_remove_at(catalog, at);
+	if (catalog->version + 1 == version)
+		catalog->version = version;
+}
+
+/* The next table number; the counter is a decimal text. */
+static enum code next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
+{
+	struct str key = STR("table"), value;
+	enum code code = store_get(txn, counters_keyspace, key, arena, &value, err);
+
+	if (code != OK)
+		return code;
+	*number = (str_is_set(value) ? strtoull(value.p, NULL, 10) : 0) + 1;
+	return store_put(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
+}
+
+enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
+{
+	struct str record;
+	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
+
+	*out = NULL;
+	return code == OK && str_is_set(record) ? table_decode(record, catalog->options.settings, out, err) : code;
+}
+
+static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct str key, struct table *table,
+				 struct err *err)
+{
+	struct table *known;
+	enum code code = catalog_stored(catalog, txn, key, &known, err);
+
+	if (code == OK && known && !catalog_is_gone(known, table->created_ms))
+		code = err_default(err, ERR_RESOURCE_IN_USE);
+	if (code == OK && known) /* the remains of a deleted one */
+		code = currency_del(txn, known, err);
+	table_unref(known);
+	if (code == OK)
+		code = next_number(txn, arena, &table->number, err);
+	if (code == OK)
+		code = store_create(txn, table_items(table), err);
+	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
+		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
+	if (code == OK)
+		code = stream_change_table(txn, arena, NULL, table, err);
+	if (code == OK)
+		code = currency_put(txn, table, err);
+	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
+}
+
+static void fill_new(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms)
+{
+	int64_t transient = catalog->options.transient_status_ms;
+	int64_t settles_ms = table->settles_ms > now_ms ? table->settles_ms : transient > 0 ? now_ms + transient : 0;
+
+	table->account = str_copy(table->arena, ns.account);
+	table->region = str_copy(table->arena, ns.region);
+	table->id = catalog_uuid(table->arena);
+	table->created_ms = now_ms;
+	table->status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
+	table->settles_ms = settles_ms;
+	table->next_index = (uint32_t)table_index_total(table);
+	table->hash = KEY_HASH_MD5;
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		struct index *index = table_index_at(table, i);
+
+		index->number = (uint32_t)i;
+		index->status = table->status;
+		if (!index->size)
+			index->size = size_counter_new();
+		table_index_settle(table, index);
+	}
+	catalog_count_nothing(table);
+	currency_follow(NULL, table);
+}
+
+struct creation {
+	struct str key;
+	struct table *table;
+};
+
+static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+{
+	struct creation *creation = context;
+
+	return create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
+}
+
+enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
+{
+	struct creation creation = {catalog_key(err->arena, catalog, ns, table->name), table};
+	uint64_t version;
+
+	fill_new(catalog, ns, table, now_ms);
+	pthread_mutex_lock(&catalog->change_lock);
+	enum code code = run_change(catalog, apply_creation, &creation, &version, err);
+	if (code == OK) {
+		pthread_rwlock_wrlock(&catalog->lock);
+		*out = table_ref(table);
+		show(catalog, creation.key, table, version);
+		pthread_rwlock_unlock(&catalog->lock);
+	} else {
+		table_unref(table);
+	}
+	pthread_mutex_unlock(&catalog->change_lock);
+	return code;
+}
+
+/* Creates and drops index keyspaces so that the store has what `next` says. */
+static enum code change_indexes(struct store_txn *txn, struct arena *arena, const struct table *current, struct table *next,
+				struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < table_index_total(current) && code == OK; i++) {
+		const struct index *index = table_index_at(current, i), *after = table_index_numbered(next, index->number);
+
+		if (!after)
+			code = store_drop(txn, index_keyspace(current, index), err);
+		if (code == OK && index->is_backfilling && !(after && after->is_backfilling))
+			code = store_del(txn, counters_keyspace, catalog_progress_key(arena, current, index), err);
+	}
+	for (size_t i = 0; i < table_index_total(next) && code == OK; i++) {
+		struct index *index = table_index_at(next, i);
+
+		if (table_index_numbered(current, index->number))
+			continue;
+		index->status = STATUS_CREATING;
+		index->is_backfilling = true;
+		atomic_store(&index->size->is_counted, true); /* nothing in it yet */
+		code = store_create(txn, index_keyspace(next, index), err);
+	}
+	return code;
+}
+
+/* The same for the expiry keyspace. */
+static enum code change_expiry(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next, struct err *err)
+{
+	enum code code = OK;
+
+	if (current->is_ttl_enabled && next->is_ttl_enabled && str_eq(current->ttl_attribute, next->ttl_attribute))
+		return OK;
+	if (current->is_ttl_enabled)
+		code = store_drop(txn, table_expiry(current), err);
+	if (code == OK && next->is_ttl_enabled)
+		code = store_create(txn, table_expiry(next), err);
+	return code == OK && next->is_ttl_enabled ? expiry_fill(txn, arena, next, err) : code;
+}
+
+struct replacement {
+	struct str key;
+	const struct table *current;
+	struct table *next;
+};
+
+static enum code apply_replacement(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+{
+	const struct replacement *replacement = context;
+	const struct table *current = replacement->current;
+	struct table *next = replacement->next;
+	enum code code = currency_check_version(txn, current, err);
+
+	(void)catalog;
+	if (code == OK)
+		code = change_indexes(txn, err->arena, current, next, err);
+	if (code == OK)
+		code = change_expiry(txn, err->arena, current, next, err);
+	if (code == OK)
+		code = stream_change_table(txn, err->arena, current, next, err);
+	currency_follow(current, next);
+	if (code == OK)
+		code = currency_put(txn, next, err);
+	return code == OK ? store_put(txn, tables_keyspace, replacement->key, table_encode(err->arena, next), err) : code;
+}
+
+enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
+{
+	struct replacement replacement = {catalog_key(err->arena, catalog, (struct ns){current->account, current->region}, current->name), current, next};
+	uint64_t version;
+
+	catalog_size_follow(current, next);
+	pthread_mutex_lock(&catalog->change_lock);
+	enum code code = run_change(catalog, apply_replacement, &replacement, &version, err);
+	if (code == OK) {
+		table_ref(current); /* the entry's own reference may be the last one */
+		pthread_rwlock_wrlock(&catalog->lock);
+		show(catalog, replacement.key, next, version);
+		pthread_rwlock_unlock(&catalog->lock);
+		catalog_drop_vectors(catalog, current, next);
+		table_unref(current);
+	} else {
+		table_unref(next);
+	}
+	pthread_mutex_unlock(&catalog->change_lock);
+	return code;
+}
+
+/* `deleting` is what stays of the table until its status is over; NULL: nothing does. */
+static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *kept,
+				 const struct table *deleting, struct err *err)
+{
+	enum code code = currency_check_version(txn, table, err);
+
+	if (code == OK)
+		code = store_drop(txn, table_items(table), err);
+
+	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
+		const struct index *index = table_index_at(table, i);
+
+		code = store_drop(txn, index_keyspace(table, index), err);
+		if (code == OK && index->is_backfilling)
+			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, index), err);
+	}
+	if (code == OK && table->is_ttl_enabled)
+		code = store_drop(txn, table_expiry(table), err);
+	if (code == OK)
+		code = retired_store(txn, table, kept, err);
+	if (code == OK)
+		code = deleting ? currency_put(txn, deleting, err) : currency_del(txn, table, err);
+	if (code != OK)
+		return code;
+	return deleting ? store_put(txn, tables_keyspace, key, table_encode(err->arena, deleting), err) : store_del(txn, tables_keyspace, key, err);
+}
+
+static struct table *deleting_of(const struct table *table, int64_t settles_ms)
+{
+	struct table *deleting = table_clone(table);
+
+	deleting->status = STATUS_DELETING;
+	deleting->settles_ms = settles_ms;
+	deleting->currency.version = deleting->currency.layout = table->currency.version + 1;
+	return deleting;
+}
+
+struct deletion {
+	struct str key;
+	const struct table *table, *kept, *deleting;
+};
+
+static enum code apply_deletion(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+{
+	const struct deletion *deletion = context;
+
+	(void)catalog;
+	return delete_in_store(txn, deletion->key, deletion->table, deletion->kept, deletion->deleting, err);
+}
+
+enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+{
+	int64_t transient = catalog->options.transient_status_ms;
+	struct table *kept = retired_of(table, now_ms), *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
+	struct deletion deletion = {catalog_key(err->arena, catalog, (struct ns){table->account, table->region}, table->name), table, kept, deleting};
+	uint64_t version;
+
+	pthread_mutex_lock(&catalog->change_lock);
+	enum code code = run_change(catalog, apply_deletion, &deletion, &version, err);
+	if (code == OK) {
+		table_ref(table);
+		pthread_rwlock_wrlock(&catalog->lock);
+		if (kept)
+			retired_add(&catalog->retired, kept);
+		catalog->retired_stamp = kept ? version : catalog->retired_stamp;
+		show(catalog, deletion.key, deleting, version);
+		pthread_rwlock_unlock(&catalog->lock);
+		catalog_drop_vectors(catalog, table, NULL);
+		table_unref(table);
+	} else {
+		table_unref(kept);
+		table_unref(deleting);
+	}
+	pthread_mutex_unlock(&catalog->change_lock);
+	return code;
+}
+
+/* A new table of the name may be there already. */
+static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+{
+	const struct deletion *burial = context;
+	struct table *known;
+	enum code code = catalog_stored(catalog, txn, burial->key, &known, err);
+
+	(void)catalog;
+	if (code == OK && known && known->number == burial->table->number)
+		code = store_del(txn, tables_keyspace, burial->key, err);
+	table_unref(known);
+	return code == OK ? currency_del(txn, burial->table, err) : code;
+}
+
+enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err)
+{
+	struct deletion burial = {.key = catalog_key(err->arena, catalog, (struct ns){table->account, table->region}, table->name), .table = table};
+	uint64_t version;
+	bool found;
+
+	pthread_mutex_lock(&catalog->change_lock);
+	enum code code = run_change(catalog, apply_burial, &burial, &version, err);
+	if (code == OK) {
+		pthread_rwlock_wrlock(&catalog->lock);
+		size_t at = catalog_position(catalog, burial.key, &found);
+		struct table *other = found && catalog->entries[at].table->number != table->number ? table_ref(catalog->entries[at].table) : NULL;
+		show(catalog, burial.key, other, version);
+		pthread_rwlock_unlock(&catalog->lock);
+	}
+	pthread_mutex_unlock(&catalog->change_lock);
+	return code;
+}
+
+static enum code apply_forgetting(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+{
+	(void)catalog;
+	return retired_drop(txn, context, err);
+}
+
+enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err)
+{
+	uint64_t version;
+
+	pthread_mutex_lock(&catalog->change_lock);
+	enum code code = run_change(catalog, apply_forgetting, table, &version, err);
+	if (code == OK) {
+		pthread_rwlock_wrlock(&catalog->lock);
+		bool is_found = retired_remove(&catalog->retired, table);
+		catalog->retired_stamp = version;
+		if (catalog->version + 1 == version)
+			catalog->version = version;
+		pthread_rwlock_unlock(&catalog->lock);
+		if (is_found)
+			table_unref(table);
+	}
+	pthread_mutex_unlock(&catalog->change_lock);
+	return code;
+}

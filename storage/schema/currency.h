@@ -1,0 +1,37 @@
+/*
+ * currency - whether a snapshot of a table still is the table.
+ *
+ * The store has a row per table with two numbers: the version, which rises with every change of the table, and the layout, the version at
+ * which what writers and readers do changed last (an index came or went, time to live, the stream). A snapshot carries the numbers that it
+ * was made with. Whoever uses one reads the row in the transaction that uses it; so it does not matter which process made the change, and
+ * a store that validates what was read sees to it that the answer holds until the commit.
+ *
+ * One more row has the version of the catalog: it rises whenever any table is made, changed or deleted.
+ */
+#ifndef DYNALITH_STORAGE_CURRENCY_H
+#define DYNALITH_STORAGE_CURRENCY_H
+
+#include "storage/schema/schema.h"
+#include "storage/store/store.h"
+
+/* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. */
+enum code currency_check(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+
+/* For a change of the table: ERR_TABLE_MOVED where anything of it was changed. */
+enum code currency_check_version(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+
+/* Gives `next` the numbers that follow those of `current` (NULL: it is new). */
+void currency_follow(const struct table *current, struct table *next);
+
+/* Writes the table's row; deletes it. */
+enum code currency_put(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+
+/* Whether the row says what the table does; not so in a file to which an older Dynalith wrote. */
+enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *is_exact, struct err *err) WARN_UNUSED;
+
+/* The catalog's version; and the same raised by one. */
+enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err *err) WARN_UNUSED;
+enum code currency_raise_catalog(struct store_txn *txn, uint64_t *version, struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,498 @@
+#include "tests/unit/storage/optimistic_store.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/buf.h"
+
+/* What a row was from a version on. */
+struct image {
+	uint64_t version;
+	bool is_there;
+	struct str value; /* malloced */
+	struct image *older;
+};
+
+struct row {
+	struct keyspace keyspace;
+	struct str key; /* malloced */
+	struct image *newest;
+};
+
+struct rows {
+	size_t n, capacity;
+	struct row *v; /* by keyspace, then key */
+};
+
+struct optimistic_db {
+	pthread_mutex_t lock; /* recursive: a visitor may read */
+	unsigned refs;
+	uint64_t version;
+	struct rows rows;
+	struct optimistic_faults faults;
+	uint64_t draws;
+	struct optimistic_counts counts;
+};
+
+struct process {
+	struct store base;
+	struct optimistic_db *db;
+};
+
+/* Keys from low (inclusive) to high (exclusive, absent: to the end) of a keyspace that were looked at. */
+struct look {
+	struct keyspace keyspace;
+	struct str low, high;
+};
+
+struct txn {
+	struct store_txn base;
+	struct optimistic_db *db;
+	struct arena *arena;
+	uint64_t snapshot;
+	struct rows own; /* each row with one image, in the arena */
+	size_t look_count, look_capacity;
+	struct look *looks;
+};
+
+static int compare(struct keyspace a, struct str a_key, struct keyspace b, struct str b_key)
+{
+	if (a.table != b.table)
+		return a.table < b.table ? -1 : 1;
+	if (a.part != b.part)
+		return a.part < b.part ? -1 : 1;
+	return str_cmp(a_key, b_key);
+}
+
+static size_t position(const struct rows *rows, struct keyspace keyspace, struct str key)
+{
+	size_t low = 0, high = rows->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(rows->v[middle].keyspace, rows->v[middle].key, keyspace, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_at(const struct rows *rows, size_t at, struct keyspace keyspace, struct str key)
+{
+	return at < rows->n && compare(rows->v[at].keyspace, rows->v[at].key, keyspace, key) == 0;
+}
+
+/* The place of the row, made where there was none; its key is the caller's to keep. */
+static struct row *place(struct rows *rows, struct keyspace keyspace, struct str key, bool *is_new)
+{
+	size_t at = position(rows, keyspace, key);
+
+	*is_new = !is_at(rows, at, keyspace, key);
+	if (!*is_new)
+		return &rows->v[at];
+	if (rows->n == rows->capacity) {
+		rows->capacity = rows->capacity ? rows->capacity * 2 : 64;
+		rows->v = arena_checked(realloc(rows->v, rows->capacity * sizeof(*rows->v)));
+	}
+	memmove(&rows->v[at + 1], &rows->v[at], (rows->n - at) * sizeof(*rows->v));
+	rows->n++;
+	rows->v[at] = (struct row){keyspace, key, NULL};
+	return &rows->v[at];
+}
+
+static struct str copied(struct str str)
+{
+	char *bytes = arena_checked(malloc(str.n + 1));
+
+	if (str.n > 0)
+		memcpy(bytes, str.p, str.n);
+	return (struct str){bytes, str.n};
+}
+
+static void free_str(struct str str)
+{
+	free((void *)(uintptr_t)str.p);
+}
+
+static void free_row(struct row *row)
+{
+	for (struct image *image = row->newest, *older; image; image = older) {
+		older = image->older;
+		free_str(image->value);
+		free(image);
+	}
+	free_str(row->key);
+}
+
+struct optimistic_db *optimistic_db_new(void)
+{
+	struct optimistic_db *db = arena_checked(calloc(1, sizeof(*db)));
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&db->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	db->refs = 1;
+	return db;
+}
+
+void optimistic_db_unref(struct optimistic_db *db)
+{
+	pthread_mutex_lock(&db->lock);
+	bool is_last = --db->refs == 0;
+	pthread_mutex_unlock(&db->lock);
+	if (!is_last)
+		return;
+	for (size_t i = 0; i < db->rows.n; i++)
+		free_row(&db->rows.v[i]);
+	free(db->rows.v);
+	pthread_mutex_destroy(&db->lock);
+	free(db);
+}
+
+void optimistic_db_fail(struct optimistic_db *db, const struct optimistic_faults *faults)
+{
+	pthread_mutex_lock(&db->lock);
+	db->faults = *faults;
+	db->draws = faults->seed;
+	pthread_mutex_unlock(&db->lock);
+}
+
+struct optimistic_counts optimistic_db_counts(struct optimistic_db *db)
+{
+	pthread_mutex_lock(&db->lock);
+	struct optimistic_counts counts = db->counts;
+	pthread_mutex_unlock(&db->lock);
+	return counts;
+}
+
+static void process_close(struct store *store)
+{
+	struct process *process = (struct process *)store;
+
+	optimistic_db_unref(process->db);
+	free(process);
+}
+
+static enum code process_check(struct store *store, struct err *err)
+{
+	(void)store, (void)err;
+	return OK;
+}
+
+static const struct store_ops process_ops;
+
+static enum code process_begin(struct store *store, enum store_mode mode, struct store_txn **out, struct err *err)
+{
+	struct txn *txn = arena_checked(calloc(1, sizeof(*txn)));
+
+	(void)err;
+	*txn = (struct txn){.base = {.ops = &process_ops, .mode = mode}, .db = ((struct process *)store)->db, .arena = arena_new(0)};
+	pthread_mutex_lock(&txn->db->lock);
+	txn->snapshot = txn->db->version;
+	pthread_mutex_unlock(&txn->db->lock);
+	*out = &txn->base;
+	return OK;
+}
+
+static void end(struct txn *txn)
+{
+	arena_free(txn->arena);
+	free(txn->own.v);
+	free(txn->looks);
+	free(txn);
+}
+
+/* Whether a row in the look's range was changed after the snapshot. */
+static bool is_changed(const struct optimistic_db *db, const struct look *look, uint64_t snapshot)
+{
+	for (size_t at = position(&db->rows, look->keyspace, look->low); at < db->rows.n; at++) {
+		const struct row *row = &db->rows.v[at];
+
+		if (compare(row->keyspace, STR(""), look->keyspace, STR("")) != 0 || (str_is_set(look->high) && str_cmp(row->key, look->high) >= 0))
+			return false;
+		if (row->newest->version > snapshot)
+			return true;
+	}
+	return false;
+}
+
+static void apply(struct optimistic_db *db, const struct rows *own)
+{
+	db->version++;
+	for (size_t i = 0; i < own->n; i++) {
+		bool is_new;
+		struct row *row = place(&db->rows, own->v[i].keyspace, own->v[i].key, &is_new);
+		struct image *image = arena_checked(calloc(1, sizeof(*image)));
+
+		if (is_new)
+			row->key = copied(own->v[i].key);
+		*image = (struct image){db->version, own->v[i].newest->is_there, copied(own->v[i].newest->value), row->newest};
+		row->newest = image;
+	}
+}
+
+static bool is_drawn(struct optimistic_db *db, unsigned chances)
+{
+	db->draws = db->draws * 6364136223846793005u + 1442695040888963407u;
+	return chances > 0 && (db->draws >> 33) % 1000 < chances;
+}
+
+static enum code commit_locked(struct txn *txn, struct err *err)
+{
+	struct optimistic_db *db = txn->db;
+
+	if (is_drawn(db, db->faults.conflict))
+		return err_default(err, ERR_CONFLICT);
+	if (is_drawn(db, db->faults.unavailable))
+		return err_default(err, ERR_STORE_UNAVAILABLE);
+	if (is_drawn(db, db->faults.unknown_lost))
+		return err_default(err, ERR_STORE_UNKNOWN);
+	for (size_t i = 0; i < txn->look_count; i++) {
+		if (!is_changed(db, &txn->looks[i], txn->snapshot))
+			continue;
+		db->counts.conflicts++;
+		return err_default(err, ERR_CONFLICT);
+	}
+	apply(db, &txn->own);
+	db->counts.commits++;
+	return is_drawn(db, db->faults.unknown_done) ? err_default(err, ERR_STORE_UNKNOWN) : OK;
+}
+
+static enum code process_commit(struct store_txn *base, struct err *err)
+{
+	struct txn *txn = (struct txn *)base;
+	enum code code = OK;
+
+	if (txn->own.n > 0) {
+		pthread_mutex_lock(&txn->db->lock);
+		code = commit_locked(txn, err);
+		pthread_mutex_unlock(&txn->db->lock);
+	}
+	end(txn);
+	return code;
+}
+
+static void process_abort(struct store_txn *base)
+{
+	end((struct txn *)base);
+}
+
+static enum code process_create(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	(void)base, (void)keyspace, (void)err;
+	return OK;
+}
+
+static void note(struct txn *txn, struct keyspace keyspace, struct str low, struct str high)
+{
+	if (txn->base.mode == STORE_READ)
+		return;
+	if (txn->look_count == txn->look_capacity) {
+		txn->look_capacity = txn->look_capacity ? txn->look_capacity * 2 : 16;
+		txn->looks = arena_checked(realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
+	}
+	txn->looks[txn->look_count++] = (struct look){keyspace, str_copy(txn->arena, low), str_is_set(high) ? str_copy(txn->arena, high) : high};
+}
+
+/* The least key above this one. */
+static struct str after(struct txn *txn, struct str key)
+{
+	struct buf buf = buf_in(txn->arena);
+
+	buf_add_str(&buf, key);
+	buf_add_byte(&buf, 0);
+	return buf_str(&buf);
+}
+
+/* What the row is in the snapshot; NULL where there is none. The database's lock is held. */
+static const struct image *image_at(const struct txn *txn, const struct row *row)
+{
+	const struct image *image = row->newest;
+
+	while (image && image->version > txn->snapshot)
+		image = image->older;
+	return image && image->is_there ? image : NULL;
+}
+
+static enum code process_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
+			     struct err *err)
+{
+	struct txn *txn = (struct txn *)base;
+	size_t at = position(&txn->own, keyspace, key);
+
+	(void)err;
+	*value = STR_ABSENT;
+	if (is_at(&txn->own, at, keyspace, key)) {
+		if (txn->own.v[at].newest->is_there)
+			*value = str_copy(arena, txn->own.v[at].newest->value);
+		return OK;
+	}
+	note(txn, keyspace, key, after(txn, key));
+	pthread_mutex_lock(&txn->db->lock);
+	at = position(&txn->db->rows, keyspace, key);
+	const struct image *image = is_at(&txn->db->rows, at, keyspace, key) ? image_at(txn, &txn->db->rows.v[at]) : NULL;
+	if (image)
+		*value = str_copy(arena, image->value);
+	pthread_mutex_unlock(&txn->db->lock);
+	return OK;
+}
+
+static enum code process_write(struct store_txn *base, struct keyspace keyspace, struct str key, bool is_there, struct str value)
+{
+	struct txn *txn = (struct txn *)base;
+	bool is_new;
+	struct row *row = place(&txn->own, keyspace, key, &is_new);
+
+	if (is_new) {
+		row->key = str_copy(txn->arena, key);
+		row->newest = ARENA_NEW(txn->arena, struct image);
+	}
+	*row->newest = (struct image){.is_there = is_there, .value = is_there ? str_copy(txn->arena, value) : STR("")};
+	return OK;
+}
+
+static enum code process_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	(void)err;
+	return process_write(base, keyspace, key, true, value);
+}
+
+static enum code process_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+{
+	(void)err;
+	return process_write(base, keyspace, key, false, STR(""));
+}
+
+/* A row of the snapshot or of the transaction's own. */
+struct seen {
+	struct str key, value;
+};
+
+struct merge {
+	struct txn *txn;
+	struct keyspace keyspace;
+	const struct store_range *range;
+	size_t n, capacity;
+	struct seen *v;
+};
+
+static bool is_in(const struct merge *merge, const struct row *row)
+{
+	return compare(row->keyspace, STR(""), merge->keyspace, STR("")) == 0 &&
+	       (!str_is_set(merge->range->high) || str_cmp(row->key, merge->range->high) < 0);
+}
+
+static void add(struct merge *merge, struct str key, struct str value)
+{
+	if (merge->n == merge->capacity) {
+		merge->capacity = merge->capacity ? merge->capacity * 2 : 64;
+		merge->v = arena_checked(realloc(merge->v, merge->capacity * sizeof(*merge->v)));
+	}
+	merge->v[merge->n++] = (struct seen){key, value};
+}
+
+/* All rows of the range in rising order. The database's lock is held. */
+static void gather(struct merge *merge)
+{
+	const struct rows *base = &merge->txn->db->rows, *own = &merge->txn->own;
+	struct str low = str_is_set(merge->range->low) ? merge->range->low : STR("");
+	size_t i = position(base, merge->keyspace, low), k = position(own, merge->keyspace, low);
+
+	for (;;) {
+		const struct row *a = i < base->n && is_in(merge, &base->v[i]) ? &base->v[i] : NULL;
+		const struct row *b = k < own->n && is_in(merge, &own->v[k]) ? &own->v[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : str_cmp(a->key, b->key);
+		const struct image *image = order < 0 ? image_at(merge->txn, a) : b && b->newest->is_there ? b->newest : NULL;
+
+		if (!a && !b)
+			return;
+		if (image)
+			add(merge, order < 0 ? a->key : b->key, image->value);
+		i += order <= 0;
+		k += order >= 0;
+	}
+}
+
+static enum code process_scan(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
+			      void *context, struct err *err)
+{
+	struct txn *txn = (struct txn *)base;
+	struct merge merge = {.txn = txn, .keyspace = keyspace, .range = range};
+	struct str low = str_is_set(range->low) ? range->low : STR(""), high = range->high;
+	bool goes_on = true;
+
+	(void)err;
+	pthread_mutex_lock(&txn->db->lock);
+	gather(&merge);
+	for (size_t i = 0; i < merge.n && goes_on; i++) {
+		const struct seen *seen = &merge.v[range->is_reverse ? merge.n - 1 - i : i];
+
+		goes_on = visit(context, seen->key, seen->value);
+		if (!goes_on && range->is_reverse)
+			low = seen->key;
+		else if (!goes_on)
+			high = after(txn, seen->key);
+	}
+	note(txn, keyspace, low, high);
+	pthread_mutex_unlock(&txn->db->lock);
+	free(merge.v);
+	return OK;
+}
+
+static bool remove_row(void *context, struct str key, struct str value)
+{
+	struct merge *merge = context;
+
+	(void)value;
+	add(merge, str_copy(merge->txn->arena, key), STR(""));
+	return true;
+}
+
+static enum code process_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct merge merge = {.txn = (struct txn *)base};
+	enum code code = process_scan(base, keyspace, &all, remove_row, &merge, err);
+
+	for (size_t i = 0; i < merge.n && code == OK; i++)
+		code = process_del(base, keyspace, merge.v[i].key, err);
+	free(merge.v);
+	return code;
+}
+
+static bool sum_row(void *context, struct str key, struct str value)
+{
+	struct store_stat *stat = context;
+
+	stat->rows++;
+	stat->bytes += key.n + value.n;
+	return true;
+}
+
+static enum code process_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+{
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+
+	*stat = (struct store_stat){0};
+	return process_scan(base, keyspace, &all, sum_row, stat, err);
+}
+
+static const struct store_ops process_ops = {
+	process_close, process_check, process_begin, process_commit, process_abort, process_create, process_drop,
+	process_stat,  process_get,   process_put,   process_del,    process_scan,
+};
+
+struct store *optimistic_open(struct optimistic_db *db)
+{
+	struct process *process = arena_checked(calloc(1, sizeof(*process)));
+
+	*process = (struct process){{&process_ops}, db};
+	pthread_mutex_lock(&db->lock);
+	db->refs++;
+	pthread_mutex_unlock(&db->lock);
+	return &process->base;
+}

@@ -1,0 +1,409 @@
+/*
+ * Two catalogs on one store, as two processes have them: what one changes, the other must see or be refused, and nothing may be right only
+ * because writers queue. The store is the optimistic one.
+ */
+#include <pthread.h>
+
+#include "storage/upkeep/backfill.h"
+#include "storage/upkeep/ttl.h"
+#include "tests/unit/storage/data_fixture.h"
+#include "tests/unit/storage/optimistic_store.h"
+
+enum { A, B, PROCESSES };
+
+struct pair {
+	struct optimistic_db *db;
+	struct data of[PROCESSES]; /* their tables are their own snapshots of "data" */
+};
+
+static struct data process_on(struct optimistic_db *db, const struct catalog_options *options)
+{
+	struct catalog_options defaults = {0};
+	struct data data = {.arena = arena_new(1 << 20)};
+
+	data.err = err_in(data.arena);
+	data.store = trace_store_new(optimistic_open(db));
+	CHECK(catalog_open(data.store, options ? options : &defaults, &data.catalog, &data.err) == OK);
+	return data;
+}
+
+/* The table of data_table(), made by A, and seen by B. */
+static struct pair pair_with(const struct catalog_options *options)
+{
+	struct pair pair = {.db = optimistic_db_new()};
+
+	pair.of[A] = process_on(pair.db, options);
+	CHECK_INT(catalog_create(pair.of[A].catalog, DATA_NS, data_table("data"), 1000, &pair.of[A].table, &pair.of[A].err), OK);
+	pair.of[B] = process_on(pair.db, options);
+	CHECK_INT(catalog_get(pair.of[B].catalog, DATA_NS, STR("data"), 5000, &pair.of[B].table, &pair.of[B].err), OK);
+	return pair;
+}
+
+static struct pair pair_new(void)
+{
+	return pair_with(NULL);
+}
+
+static void pair_free(struct pair *pair)
+{
+	for (int i = 0; i < PROCESSES; i++)
+		data_free(&pair->of[i]);
+	optimistic_db_unref(pair->db);
+}
+
+/* The table looked up again, as an operation does that found it moved. */
+static enum code again(struct data *data, const char *name)
+{
+	struct table *table;
+	enum code code = catalog_refresh(data->catalog, &data->err);
+
+	if (code == OK)
+		code = catalog_get(data->catalog, DATA_NS, str_of(name), 5000, &table, &data->err);
+	if (code != OK)
+		return code;
+	table_unref(data->table);
+	data->table = table;
+	return OK;
+}
+
+/* A write as an operation runs it: once more with the table as it is now. */
+static enum code write_again(struct data *data, struct write write)
+{
+	struct write first = write;
+	enum code code = data_write(data, &first);
+
+	if (code != ERR_TABLE_MOVED)
+		return code;
+	code = again(data, "data");
+	return code == OK ? data_write(data, &write) : code;
+}
+
+static enum code put_again(struct data *data, const struct value *item)
+{
+	return write_again(data, (struct write){.kind = WRITE_PUT, .item = item});
+}
+
+TEST(tables_of_another_process_are_seen)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table *made, *seen;
+	struct str *names;
+	bool more;
+
+	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("other"), 1000, &made, &a->err), OK);
+	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("other"), 1000, &seen, &b->err), ERR_RESOURCE_IN_USE);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), OK);
+	CHECK_INT(seen->number, made->number);
+	CHECK_INT(catalog_count(b->catalog, DATA_NS, 5000), 2);
+	CHECK_INT(catalog_list(b->catalog, DATA_NS, STR_ABSENT, 9, 5000, b->arena, &names, &more), 2);
+	CHECK_INT(catalog_delete(a->catalog, made, 5000, &a->err), OK);
+	CHECK_INT(catalog_refresh(b->catalog, &b->err), OK);
+	CHECK_INT(catalog_count(b->catalog, DATA_NS, 5000), 1);
+	table_unref(made);
+	table_unref(seen);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), ERR_RESOURCE_NOT_FOUND);
+	pair_free(&pair);
+}
+
+TEST(numbers_of_tables_are_never_shared)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table *of_a, *of_b;
+
+	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("a"), 1000, &of_a, &a->err), OK);
+	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("b"), 1000, &of_b, &b->err), OK);
+	CHECK(of_a->number != of_b->number);
+	table_unref(of_a);
+	table_unref(of_b);
+	pair_free(&pair);
+}
+
+TEST(writes_through_an_old_snapshot_are_refused)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	const struct value *item = data_item(b, "pk", "Sa", "sk", "N1", "z", "Sz", NULL);
+
+	CHECK_INT(catalog_replace(a->catalog, a->table, data_with_index(a->table), &a->err), OK);
+	CHECK_INT(data_put(b, item), ERR_TABLE_MOVED);
+	CHECK_INT(put_again(b, item), OK);
+	CHECK_INT(b->table->index_count, 4);
+	CHECK_INT(data_rows(b, &b->table->indexes[3]).n, 1);
+	pair_free(&pair);
+}
+
+TEST(reads_through_an_old_snapshot_are_refused)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct read_item item = {.table = b->table, .key = data_item(b, "pk", "Sa", "sk", "N1", NULL), .mode = READ_CONSISTENT};
+	struct read_page page = {.table = b->table, .limit = 1, .select = READ_COUNT};
+
+	CHECK_INT(catalog_delete(a->catalog, a->table, 1, &a->err), OK);
+	CHECK_INT(read_prepare(b->arena, &item, &b->err), OK);
+	CHECK_INT(read_items(b->catalog, b->arena, &item, 1, &b->err), ERR_TABLE_MOVED);
+	CHECK_INT(read_page(b->catalog, b->arena, &page, &b->err), ERR_TABLE_MOVED);
+	CHECK_INT(again(b, "data"), ERR_RESOURCE_NOT_FOUND);
+	pair_free(&pair);
+}
+
+/* Of two changes made from one snapshot, the second is refused, whoever makes it. */
+TEST(no_change_of_a_table_is_lost)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table *next = table_clone(b->table);
+
+	next->ttl_changed_ms = 77;
+	CHECK_INT(catalog_replace(a->catalog, a->table, data_with_index(a->table), &a->err), OK);
+	CHECK_INT(catalog_replace(b->catalog, b->table, next, &b->err), ERR_TABLE_MOVED);
+	CHECK_INT(again(b, "data"), OK);
+	next = table_clone(b->table);
+	next->ttl_changed_ms = 77;
+	CHECK_INT(catalog_replace(b->catalog, b->table, next, &b->err), OK);
+	CHECK_INT(again(a, "data"), OK);
+	CHECK_INT(a->table->ttl_changed_ms, 77);
+	CHECK_INT(a->table->index_count, 4);
+	pair_free(&pair);
+}
+
+/* What is nothing to writers does not make them come again. */
+TEST(a_setting_does_not_disturb_writers)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table *next = table_clone(a->table);
+
+	next->ttl_changed_ms = 77;
+	CHECK_INT(catalog_replace(a->catalog, a->table, next, &a->err), OK);
+	CHECK_INT(data_put(b, data_item(b, "pk", "Sa", "sk", "N1", NULL)), OK);
+	CHECK_INT(again(b, "data"), OK);
+	CHECK_INT(b->table->ttl_changed_ms, 77);
+	pair_free(&pair);
+}
+
+/* A table of the same name is another table. */
+TEST(a_table_of_the_same_name_is_another_one)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	const struct value *item = data_item(b, "pk", "Sa", "sk", "N1", NULL);
+	struct table *next;
+
+	CHECK_INT(data_put(b, item), OK);
+	CHECK_INT(catalog_delete(a->catalog, a->table, 1, &a->err), OK);
+	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("data"), 2, &next, &a->err), OK);
+	CHECK_INT(data_put(b, item), ERR_TABLE_MOVED);
+	CHECK_INT(again(b, "data"), OK);
+	CHECK_INT(b->table->number, next->number);
+	CHECK(!str_is_set(data_get(b, item)));
+	table_unref(next);
+	pair_free(&pair);
+}
+
+TEST(transient_statuses_are_everyones)
+{
+	struct catalog_options options = {.transient_status_ms = 1000};
+	struct pair pair = pair_with(&options);
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table *table;
+
+	CHECK_INT(catalog_delete(a->catalog, a->table, 6000, &a->err), OK);
+	CHECK_INT(catalog_refresh(b->catalog, &b->err), OK);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 6500, &table, &b->err), OK);
+	CHECK_INT(table->status, STATUS_DELETING);
+	table_unref(table);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 7000, &table, &b->err), ERR_RESOURCE_NOT_FOUND);
+	pair_free(&pair);
+}
+
+/* An index made by one process is filled by the other, also when both try. */
+TEST(work_is_found_and_done_once)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	int64_t wait_ms;
+
+	for (int i = 0; i < 300; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "S%d", i);
+		CHECK_INT(data_put(a, data_item(a, "pk", key, "sk", "N1", "z", "Sz", NULL)), OK);
+	}
+	CHECK_INT(catalog_replace(a->catalog, a->table, data_with_index(a->table), &a->err), OK);
+	for (int i = 0; i < 20; i++)
+		CHECK_INT(backfill_step(pair.of[i % PROCESSES].catalog, TIMES_AT(5000), &wait_ms, &pair.of[i % PROCESSES].err), OK);
+	CHECK_INT(again(a, "data"), OK);
+	CHECK_INT(again(b, "data"), OK);
+	CHECK_INT(a->table->indexes[3].status, STATUS_ACTIVE);
+	CHECK_INT(b->table->indexes[3].status, STATUS_ACTIVE);
+	struct store_stat stat;
+	struct store_txn *txn;
+	CHECK_INT(store_begin(b->store, STORE_READ, &txn, &b->err), OK);
+	CHECK_INT(store_stat(txn, index_keyspace(b->table, &b->table->indexes[3]), &stat, &b->err), OK);
+	store_abort(txn);
+	CHECK_INT(stat.rows, 300);
+	pair_free(&pair);
+}
+
+TEST(both_sweep_what_expires)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table *next = table_clone(a->table);
+	uint64_t by_a = 0, by_b = 0;
+	bool more;
+
+	next->is_ttl_enabled = true;
+	next->ttl_attribute = STR("ends");
+	CHECK_INT(catalog_replace(a->catalog, a->table, next, &a->err), OK);
+	CHECK_INT(put_again(b, data_item(b, "pk", "Sa", "sk", "N1", "ends", "N1600000000", NULL)), OK);
+	CHECK_INT(ttl_sweep(a->catalog, TIMES_AT(1700000000000), 0, &by_a, &more, &a->err), OK);
+	CHECK_INT(ttl_sweep(b->catalog, TIMES_AT(1700000000000), 0, &by_b, &more, &b->err), OK);
+	CHECK_INT(by_a, 1);
+	CHECK_INT(by_b, 0);
+	pair_free(&pair);
+}
+
+/* A token that one process has seen is known to the other. */
+TEST(tokens_are_everyones)
+{
+	struct pair pair = pair_new();
+
+	for (int i = 0; i < PROCESSES; i++) {
+		struct data *data = &pair.of[i];
+		struct write write = {.table = data->table, .kind = WRITE_UPDATE, .key = data_item(data, "pk", "Sa", "sk", "N1", NULL)};
+		struct write_token token = {.token = STR("0/r/t"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 9000};
+
+		write.update = data_update(data, "ADD n :one", ":one", "N1", NULL);
+		CHECK_INT(write_prepare(data->arena, &write, &data->err), OK);
+		CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_TRANSACTION, &token, 2000, &data->err), OK);
+		CHECK_INT(token.was_done, i == B);
+	}
+	pair_free(&pair);
+}
+
+#define WRITERS 16
+#define WRITES 200
+#define KEYS 12
+
+struct writer {
+	pthread_t thread;
+	struct pair *pair;
+	struct data data; /* a process's store and catalog, and an arena of its own */
+	unsigned long long seed;
+	long long done[KEYS], unknown[KEYS];
+};
+
+static unsigned draw(struct writer *writer, unsigned n)
+{
+	writer->seed = writer->seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned)(writer->seed >> 33) % n;
+}
+
+/* Adds one to counters, which lie in an index too, until every add was acknowledged or refused or cannot be known. */
+static void *add_at_random(void *context)
+{
+	struct writer *writer = context;
+	struct data *data = &writer->data;
+
+	for (int i = 0; i < WRITES / TEST_SLOWNESS; i++) {
+		unsigned k = draw(writer, KEYS);
+		char key[16];
+
+		snprintf(key, sizeof(key), "Sk%u", k);
+		struct write write = {.kind = WRITE_UPDATE, .key = data_item(data, "pk", key, "sk", "N1", NULL)};
+		write.update = data_update(data, "SET g = :g, h = :h ADD n :one", ":one", "N1", ":g", draw(writer, 2) ? "Sx" : "Sy", ":h", "Sh", NULL);
+		enum code code = write_again(data, write);
+		writer->done[k] += code == OK;
+		writer->unknown[k] += code == ERR_STORE_UNKNOWN;
+		CHECK(code == OK || code == ERR_STORE_UNKNOWN || code == ERR_STORE_UNAVAILABLE || code == ERR_TABLE_MOVED);
+		arena_reset(data->arena);
+		data->err = err_in(data->arena);
+	}
+	return NULL;
+}
+
+/* Changes what disturbs writers, again and again. */
+static void *change_at_random(void *context)
+{
+	struct writer *writer = context;
+	struct data *data = &writer->data;
+
+	for (int i = 0; i < 20; i++) {
+		struct table *next;
+
+		if (again(data, "data") != OK)
+			continue;
+		next = table_clone(data->table);
+		next->is_ttl_enabled = !next->is_ttl_enabled;
+		next->ttl_attribute = STR("ends");
+		(void)!catalog_replace(data->catalog, data->table, next, &data->err);
+	}
+	return NULL;
+}
+
+static void check_counters(struct pair *pair, const struct writer *writers)
+{
+	struct data *data = &pair->of[A];
+	size_t rows = 0;
+
+	CHECK_INT(again(data, "data"), OK);
+	for (int k = 0; k < KEYS; k++) {
+		long long done = 0, unknown = 0;
+		char key[16];
+		struct value n;
+		int64_t is = 0;
+
+		for (int w = 0; w < WRITERS; w++) {
+			done += writers[w].done[k];
+			unknown += writers[w].unknown[k];
+		}
+		snprintf(key, sizeof(key), "Sk%d", k);
+		struct str image = data_get(data, data_item(data, "pk", key, "sk", "N1", NULL));
+		if (str_is_set(image)) {
+			CHECK(image_get(data->arena, image, STR("n"), &n));
+			CHECK(number_to_int(value_str(&n), &is));
+			rows++;
+		}
+		CHECK(is >= done && is <= done + unknown);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(data_rows(data, &data->table->indexes[i]).n, i == LOCAL ? 0 : rows);
+}
+
+TEST(no_update_is_lost_among_processes)
+{
+	struct pair pair = pair_new();
+	struct optimistic_faults faults = {.conflict = 50, .unavailable = 10, .unknown_done = 10, .unknown_lost = 10, .seed = 7};
+	struct writer writers[WRITERS + 1] = {0};
+
+	optimistic_db_fail(pair.db, &faults);
+	for (int i = 0; i <= WRITERS; i++) {
+		writers[i] = (struct writer){.pair = &pair, .data = pair.of[i % PROCESSES], .seed = (unsigned)i + 1};
+		writers[i].data.arena = arena_new(1 << 20);
+		writers[i].data.err = err_in(writers[i].data.arena);
+		table_ref(writers[i].data.table);
+		CHECK_INT(pthread_create(&writers[i].thread, NULL, i < WRITERS ? add_at_random : change_at_random, &writers[i]), 0);
+	}
+	for (int i = 0; i <= WRITERS; i++)
+		pthread_join(writers[i].thread, NULL);
+	faults = (struct optimistic_faults){0};
+	optimistic_db_fail(pair.db, &faults);
+	check_counters(&pair, writers);
+	CHECK(optimistic_db_counts(pair.db).conflicts > 0);
+	for (int i = 0; i <= WRITERS; i++) {
+		table_unref(writers[i].data.table);
+		arena_free(writers[i].data.arena);
+	}
+	pair_free(&pair);
+}
+
+TEST_MAIN(TEST_CASE(tables_of_another_process_are_seen), TEST_CASE(numbers_of_tables_are_never_shared),
+	  TEST_CASE(writes_through_an_old_snapshot_are_refused), TEST_CASE(reads_through_an_old_snapshot_are_refused),
+	  TEST_CASE(no_change_of_a_table_is_lost), TEST_CASE(a_setting_does_not_disturb_writers),
+	  TEST_CASE(a_table_of_the_same_name_is_another_one), TEST_CASE(transient_statuses_are_everyones),
+	  TEST_CASE(work_is_found_and_done_once), TEST_CASE(both_sweep_what_expires), TEST_CASE(tokens_are_everyones),
+	  TEST_CASE(no_update_is_lost_among_processes))
