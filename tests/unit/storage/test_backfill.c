@@ -187,6 +187,29 @@ TEST(large_items_make_smaller_pieces)
 	data_free(&d);
 }
 
+/* Four images of 256 KB. */
+TEST(a_piece_of_just_1_MB_is_full)
+{
+	struct data d = data_new();
+	size_t large = 256 * 1024, letters = large - 100;
+
+	for (int round = 0; round < 2; round++) { /* what is around the letters is known by the first item */
+		for (unsigned i = 0; i < (round == 0 ? 1u : 5u); i++)
+			CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%u", i + 1).p, "z", "Sz", "a",
+							 data_long(&d, 'S', letters), NULL)),
+				  OK);
+		letters += large - data_rows(&d, NULL).images[0].n;
+	}
+	CHECK_INT(data_rows(&d, NULL).images[4].n, large);
+	add_index(&d);
+	trace_store_reset(d.store);
+	CHECK(step(&d));
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), 4);
+	finish(&d);
+	check_index(&d, 5);
+	data_free(&d);
+}
+
 TEST(writes_go_on_meanwhile)
 {
 	struct data d = data_new();
@@ -268,7 +291,9 @@ TEST(a_failing_call_loses_nothing)
 		int64_t wait_ms;
 
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
-		failures += backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err) != OK;
+		enum code code = backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err);
+		CHECK(code == OK || n % 2); /* after a conflict it is tried again */
+		failures += code != OK;
 		trace_store_fail(d.store, 0, OK);
 		catalog_close(d.catalog);
 		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
@@ -288,6 +313,16 @@ static void delete_index(struct data *d)
 	next->indexes[LATER].is_backfilling = false;
 	CHECK_INT(catalog_replace(d->catalog, d->table, next, &d->err), OK);
 	data_take_current(d);
+}
+
+/* What the rows of a keyspace lack to `bytes`. */
+static uint64_t bytes_of_rows(struct data *d, struct keyspace keyspace, uint64_t bytes)
+{
+	struct rows rows = rows_in(d, keyspace, NULL);
+
+	for (size_t i = 0; i < rows.n; i++)
+		bytes -= image_item_size(rows.images[i]);
+	return bytes;
 }
 
 /* After a restart nobody has counted its rows. */
@@ -313,6 +348,15 @@ static void check_emptying(bool is_restarted)
 		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
 		data_take_current(&d);
 	}
+	/* each row that goes is taken from the counts */
+	uint64_t items, bytes, items_left, bytes_left;
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LATER], &items, &bytes, &d.err), OK);
+	trace_store_reset(d.store);
+	CHECK(step(&d));
+	CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, keyspace), BACKFILL_STEP_ROWS);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LATER], &items_left, &bytes_left, &d.err), OK);
+	CHECK_INT(items - items_left, BACKFILL_STEP_ROWS);
+	CHECK(bytes - bytes_left == bytes_of_rows(&d, keyspace, bytes));
 	/* it is not kept any more, nor does it refuse what is no key for it */
 	trace_store_reset(d.store);
 	put(&d, 1, "N5");
@@ -324,7 +368,7 @@ static void check_emptying(bool is_restarted)
 		steps += more;
 		CHECK(trace_store_count_in(d.store, TRACE_DEL, keyspace) <= BACKFILL_STEP_ROWS);
 	}
-	CHECK(steps >= indexed(MANY) / BACKFILL_STEP_ROWS);
+	CHECK(steps + 1 >= indexed(MANY) / BACKFILL_STEP_ROWS);
 	CHECK_INT(d.table->index_count, 3);
 	CHECK(store_begin(d.store, STORE_READ, &txn, &d.err) == OK);
 	CHECK_INT(store_stat(txn, keyspace, &stat, &d.err), ERR_RESOURCE_NOT_FOUND);
@@ -423,6 +467,7 @@ TEST(statuses_last_as_long_as_asked)
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1100, &d.table, &d.err), OK);
 	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes[LATER].settles_ms, 0);
 	check_index(&d, 1);
 	data_free(&d);
 }
@@ -444,10 +489,127 @@ TEST(a_table_whose_work_fails_holds_up_no_other)
 	add_index(&d);
 	for (int i = 0; i < 6; i++)
 		CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), i < 4 ? OK : ERR_INTERNAL);
+	CHECK_INT(d.err.code, ERR_INTERNAL);
+	CHECK_STR(d.err.message, "a row of the store is malformed");
 	data_take_current(&d);
 	CHECK(!d.table->indexes[LATER].is_backfilling);
 	check_index(&d, indexed(MANY));
 	table_unref(broken);
+	data_free(&d);
+}
+
+/* As many rows as may go with their keyspace. */
+TEST(an_index_that_is_not_large_goes_at_once)
+{
+	for (unsigned rows = 4; rows <= 5; rows++) {
+		struct catalog_options options = {.drop_max = 4};
+		struct data d = data_open(&options);
+
+		CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
+		for (unsigned i = 0; i < rows; i++)
+			put(&d, i, "Sz");
+		add_index(&d);
+		finish(&d);
+		struct keyspace keyspace = index_keyspace(d.table, &d.table->indexes[LATER]);
+		struct size_counter *size = d.table->indexes[LATER].size;
+		atomic_fetch_add(&size->refs, 1);
+		delete_index(&d);
+		trace_store_reset(d.store);
+		while (step(&d))
+			;
+		CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, keyspace), rows > 4 ? rows : 0);
+		CHECK_INT(d.table->index_count, 3);
+		/* the catalog and this test hold the table, and only the test what was the index's */
+		CHECK_INT(atomic_load(&d.table->refs), 2);
+		CHECK_INT(atomic_load(&size->refs), 1);
+		size_counter_unref(size);
+		data_free(&d);
+	}
+}
+
+TEST(settling_does_as_many_pieces_as_it_may)
+{
+	struct data d = data_new();
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	trace_store_reset(d.store);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), 2 * BACKFILL_STEP_ROWS);
+	CHECK(step(&d));
+	CHECK_INT(atomic_load(&d.table->refs), 2);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 100, 5, &d.err), OK);
+	data_take_current(&d);
+	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	check_index(&d, indexed(MANY));
+	CHECK_INT(atomic_load(&d.table->refs), 2);
+	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("no such"), 100, 5, &d.err), ERR_RESOURCE_NOT_FOUND);
+	data_free(&d);
+}
+
+/* The only index of its table, and one before others. */
+TEST(settling_finds_the_first_index_too)
+{
+	for (unsigned count = 1; count <= 3; count++) {
+		struct data d = data_open(NULL);
+		struct table *table = data_table("data");
+
+		table->index_count = count;
+		CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
+		struct table *next = table_clone(d.table);
+		next->indexes[0].status = STATUS_DELETING;
+		CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
+		CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+		data_take_current(&d);
+		CHECK_INT(d.table->index_count, count - 1);
+		data_free(&d);
+	}
+}
+
+/* Changes the table as the work on its index is about to begin. */
+static struct {
+	struct store_ops ops;
+	const struct store_ops *real;
+	struct data *d;
+	bool is_changed;
+} changing;
+
+static enum code change_and_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
+{
+	struct data *d = changing.d;
+
+	if (mode == STORE_WRITE && !changing.is_changed) {
+		struct table *next = table_clone(d->table);
+
+		changing.is_changed = true;
+		next->is_ttl_enabled = true;
+		next->ttl_attribute = STR("ttl");
+		CHECK_INT(catalog_replace(d->catalog, d->table, next, &d->err), OK);
+	}
+	return changing.real->begin(store, mode, txn, err);
+}
+
+TEST(a_table_that_is_changed_meanwhile_is_looked_up_again)
+{
+	struct data d = data_new();
+	int64_t wait_ms;
+
+	fill_table(&d, 30);
+	add_index(&d);
+	changing.real = d.store->ops;
+	changing.ops = *d.store->ops;
+	changing.ops.begin = change_and_begin;
+	changing.d = &d;
+	changing.is_changed = false;
+	d.store->ops = &changing.ops;
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
+	CHECK(changing.is_changed);
+	CHECK_INT(wait_ms, 0);
+	data_take_current(&d);
+	CHECK(d.table->indexes[LATER].is_backfilling);
+	finish(&d);
+	check_index(&d, 20);
+	d.store->ops = changing.real;
 	data_free(&d);
 }
 
@@ -456,4 +618,7 @@ TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(large
 	  TEST_CASE(a_failing_call_loses_nothing), TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
 	  TEST_CASE(so_is_one_whose_rows_were_not_counted),
 	  TEST_CASE(a_creation_can_be_called_off), TEST_CASE(a_table_may_go_while_its_index_is_filled), TEST_CASE(small_tables_are_settled_at_once),
-	  TEST_CASE(statuses_last_as_long_as_asked), TEST_CASE(a_table_whose_work_fails_holds_up_no_other))
+	  TEST_CASE(statuses_last_as_long_as_asked), TEST_CASE(a_table_whose_work_fails_holds_up_no_other),
+	  TEST_CASE(a_piece_of_just_1_MB_is_full), TEST_CASE(an_index_that_is_not_large_goes_at_once),
+	  TEST_CASE(settling_does_as_many_pieces_as_it_may), TEST_CASE(settling_finds_the_first_index_too),
+	  TEST_CASE(a_table_that_is_changed_meanwhile_is_looked_up_again))

@@ -73,6 +73,7 @@ TEST(a_query_goes_both_ways)
 	CHECK_STR(str_of(seen.text), "1 2 3 4 5 6 ");
 	CHECK_INT(page.found.count, 6);
 	CHECK_INT(page.found.scanned, 6);
+	CHECK_INT(page.found.bytes, seen.bytes);
 	CHECK(!value_is_set(&page.found.last_key));
 	CHECK(page.found.cost.base.read == 8); /* 6 * 5016 bytes, rounded up once */
 	page = query(&d, NULL, &keys, &seen);
@@ -141,6 +142,76 @@ TEST(a_page_ends_with_the_item_that_fills_1_MB)
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_INT(page.found.count, 2);
 	CHECK(!value_is_set(&page.found.last_key));
+	data_free(&d);
+}
+
+/* 16 items of 64 KB. */
+TEST(a_page_of_just_1_MB_is_full)
+{
+	struct data d = data_new();
+	struct key_condition keys;
+	struct seen seen;
+
+	for (int i = 1; i <= 17; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 65528), NULL)), OK);
+	struct read_page page = query(&d, NULL, &keys, &seen);
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(page.found.bytes, 1024 * 1024);
+	CHECK_INT(page.found.count, 16);
+	data_free(&d);
+}
+
+static struct str row_key(struct data *d, const char *pk, const char *sk)
+{
+	struct read_item item = {.table = d->table, .key = data_item(d, "pk", pk, "sk", sk, NULL)};
+
+	CHECK_INT(read_prepare(d->arena, &item, &d->err), OK);
+	return item.row_key;
+}
+
+static struct read_page query_where(struct data *d, const char *condition, struct key_condition *keys, struct seen *seen)
+{
+	struct read_page page = query(d, NULL, keys, seen);
+	const struct node *node = data_condition(d, EXPR_KEY_CONDITION, condition, ":p", "Sa", ":s", "N3", NULL);
+
+	CHECK_INT(key_condition_resolve(d->arena, d->table, NULL, node, keys, &d->err), OK);
+	return page;
+}
+
+/* A start key narrows the range and never widens it. */
+TEST(a_start_key_beyond_the_range_changes_nothing)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query_where(&d, "pk = :p AND sk > :s", &keys, &seen);
+
+	page.start_after = row_key(&d, "Sa", "N1");
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_STR(str_of(seen.text), "4 5 6 ");
+	page = query_where(&d, "pk = :p AND sk < :s", &keys, &seen);
+	page.is_reverse = true;
+	page.start_after = row_key(&d, "Sa", "N5");
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_STR(str_of(seen.text), "2 1 ");
+	data_free(&d);
+}
+
+/* An item of the table that is gone is no reason to answer with less. */
+TEST(a_row_of_a_local_index_without_its_item_is_an_error)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	struct store_txn *txn;
+
+	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
+	CHECK_INT(store_del(txn, table_items(d.table), row_key(&d, "Sa", "N3"), &d.err), OK);
+	CHECK_INT(store_commit(txn, &d.err), OK);
+	page.select = READ_ALL_ATTRIBUTES;
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), ERR_INTERNAL);
+	CHECK_STR(d.err.message, "a row of the store is malformed");
 	data_free(&d);
 }
 
@@ -241,6 +312,65 @@ TEST(a_start_key_belongs_to_the_page)
 	data_free(&d);
 }
 
+TEST(a_start_key_is_held_against_the_sort_key_s_condition)
+{
+	struct data d = six_items();
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query_where(&d, "pk = :p AND sk < :s", &keys, &seen);
+	const char *of_range = "The provided starting key does not match the range key predicate";
+
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL), NULL);
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N3", NULL), of_range); /* the first one that is not in the range */
+	/* of another partition: as if it were of this one */
+	start(&d, &page, data_item(&d, "pk", "Sbb", "sk", "N5", NULL), of_range);
+	start(&d, &page, data_item(&d, "pk", "Sbb", "sk", "N2", NULL), "The query can return at most one row and cannot be restarted");
+	data_free(&d);
+}
+
+TEST(a_start_key_belongs_to_its_segment)
+{
+	struct data d = data_new();
+	struct str row_key;
+	unsigned others = 0;
+
+	for (int i = 0; i < 20; i++) {
+		const struct value *key = data_item(&d, "pk", str_printf(d.arena, "Sp%d", i).p, "sk", "N1", NULL);
+		unsigned own = 0;
+
+		for (uint32_t segment = 0; segment < 3; segment++) {
+			struct read_page scan = {.table = d.table, .segment = segment, .segments = 3};
+
+			own += read_start_key(d.arena, &scan, key, &row_key, &d.err) == OK;
+			others += segment == 2 && d.err.code != OK;
+			if (d.err.code != OK)
+				CHECK(str_starts_with(d.err.message, STR("The provided starting key is invalid: Invalid ExclusiveStartKey.")));
+		}
+		CHECK_INT(own, 1);
+	}
+	CHECK(others > 0);
+	data_free(&d);
+}
+
+/* An index whose partition key has two attributes. */
+TEST(a_start_key_has_the_whole_partition_key)
+{
+	struct data d = data_open(NULL);
+	struct table *table = data_table("data");
+	struct key_condition keys;
+
+	table->indexes[ALL].keys.hash_count = 2;
+	table->indexes[ALL].keys.range_count = 0;
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
+	struct read_page page = {.table = d.table, .index = &d.table->indexes[ALL], .keys = &keys};
+	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "g = :g AND h = :h", ":g", "Sx", ":h", "Sy", NULL);
+	CHECK_INT(key_condition_resolve(d.arena, d.table, page.index, node, &keys, &d.err), OK);
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL), NULL);
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Szz", NULL),
+	      "The provided starting key is outside query boundaries based on provided conditions");
+	data_free(&d);
+}
+
 TEST(a_failing_store_is_told)
 {
 	struct data d = six_items();
@@ -262,4 +392,7 @@ TEST(a_failing_store_is_told)
 TEST_MAIN(TEST_CASE(an_item_is_read_by_its_key), TEST_CASE(a_query_goes_both_ways), TEST_CASE(a_limit_counts_before_the_filter),
 	  TEST_CASE(a_limit_that_is_just_reached_has_a_last_key), TEST_CASE(a_page_ends_with_the_item_that_fills_1_MB),
 	  TEST_CASE(a_local_index_fetches_what_it_lacks), TEST_CASE(segments_divide_the_table), TEST_CASE(a_start_key_belongs_to_the_page),
+	  TEST_CASE(a_page_of_just_1_MB_is_full), TEST_CASE(a_start_key_beyond_the_range_changes_nothing),
+	  TEST_CASE(a_row_of_a_local_index_without_its_item_is_an_error), TEST_CASE(a_start_key_is_held_against_the_sort_key_s_condition),
+	  TEST_CASE(a_start_key_belongs_to_its_segment), TEST_CASE(a_start_key_has_the_whole_partition_key),
 	  TEST_CASE(a_failing_store_is_told))

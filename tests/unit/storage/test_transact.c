@@ -59,6 +59,12 @@ TEST(a_check_writes_nothing)
 	CHECK_INT(run(&d, &write, 1, NULL, 1), OK);
 	CHECK_INT(trace_store_count(d.store, TRACE_PUT) + trace_store_count(d.store, TRACE_DEL), 0);
 	CHECK(write.cost.base.write == 2);
+	/* what was checked is what there is */
+	CHECK_INT(data_put(&d, KEY_A(&d)), OK);
+	write.condition = NULL;
+	CHECK_INT(run(&d, &write, 1, NULL, 1), OK);
+	CHECK(data_is(&d, write.new_image, KEY_A(&d)));
+	CHECK(value_equal(&write.new_item, KEY_A(&d)));
 	data_free(&d);
 }
 
@@ -110,6 +116,23 @@ TEST(a_repeated_token_writes_once)
 	token.fingerprint = STR("g");
 	CHECK_INT(add_one(&d, &token, 3, &write), ERR_IDEMPOTENT_MISMATCH);
 	CHECK(count_is(&d, "N1"));
+	data_free(&d);
+}
+
+/* Of each action its item is read, as large as it is now. */
+TEST(a_repeated_token_costs_its_items)
+{
+	struct data d = data_new();
+	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
+	struct write writes[2] = {{.kind = WRITE_PUT, .item = KEY_A(&d)},
+				  {.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sb", "sk", "N1", "v", data_long(&d, 'S', 5000), NULL)}};
+
+	CHECK_INT(run(&d, writes, 2, &token, 1), OK);
+	CHECK(writes[0].cost.base.write == 2 && writes[1].cost.base.write == 10);
+	CHECK_INT(run(&d, writes, 2, &token, 2), OK);
+	CHECK(token.was_done);
+	CHECK(writes[0].cost.base.read == 2 && writes[0].cost.base.write == 0);
+	CHECK(writes[1].cost.base.read == 4 && writes[1].cost.base.write == 0);
 	data_free(&d);
 }
 
@@ -206,7 +229,7 @@ TEST(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens)
 }
 
 TEST_MAIN(TEST_CASE(all_is_written_at_double_cost_but_for_indexes), TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
-	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once),
+	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once), TEST_CASE(a_repeated_token_costs_its_items),
 	  TEST_CASE(a_cancelled_transaction_leaves_no_token), TEST_CASE(an_expired_token_is_new_again),
 	  TEST_CASE(a_token_used_again_survives_its_first_expiry),
 	  TEST_CASE(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens))

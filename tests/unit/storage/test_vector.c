@@ -158,6 +158,65 @@ TEST(an_index_is_written_only_where_its_row_changes)
 	CHECK_INT(calls(&d, TRACE_DEL, PARTED), 1);
 	CHECK_INT(calls(&d, TRACE_PUT, PARTED), 3);
 	CHECK_INT(calls(&d, TRACE_DEL, PLAIN), 0);
+	CHECK_INT(calls(&d, TRACE_GET, PARTED), 2); /* the version, twice; the row is known to be there */
+	data_free(&d);
+}
+
+/* Counts of the table, of its other indexes and of the vector indexes are kept apart. */
+TEST(counts_stand_beside_those_of_other_indexes)
+{
+	struct data d = data_open(NULL);
+	struct table *table = vector_table(DIMENSIONS);
+	uint64_t items[4], bytes[4];
+	static const uint64_t rows[4] = {2, 1, 2, 1}; /* the table; by t; plain; parted */
+
+	table->index_count = 1;
+	table->indexes = ARENA_ARRAY(table->arena, struct index, 1);
+	table->indexes[0] = (struct index){.name = STR("by t"), .keys = {1, 0, {{STR("t"), TYPE_S}}}, .projection = PROJECT_KEYS_ONLY};
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
+	for (size_t i = 0; i < 4; i++) /* counted once, kept from then on */
+		CHECK_INT(catalog_size(d.catalog, d.table, i ? table_index_at(d.table, i - 1) : NULL, &items[i], &bytes[i], &d.err), OK);
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa", "t", "Sx")), OK);
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sb")), OK);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_INT(catalog_size(d.catalog, d.table, i ? table_index_at(d.table, i - 1) : NULL, &items[i], &bytes[i], &d.err), OK);
+		CHECK_INT(items[i], rows[i]);
+	}
+	CHECK_INT(bytes[1], 3 + 2);
+	data_free(&d);
+}
+
+/* All rows but the version's; each is taken from the counts. */
+TEST(a_large_index_is_emptied_piece_by_piece)
+{
+	enum { ROWS = BACKFILL_STEP_ROWS + 20 };
+	struct data d = data_open(&(struct catalog_options){.drop_max = 1});
+	uint64_t items, bytes, items_left, bytes_left;
+	int64_t wait_ms;
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table, &d.err), OK);
+	for (int i = 100; i < 100 + ROWS; i++)
+		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", str_printf(d.arena, "S%d", i).p)), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PLAIN], &items, &bytes, &d.err), OK);
+	CHECK_INT(items, ROWS);
+	struct table *next = table_clone(d.table);
+	next->vectors[PLAIN].status = STATUS_DELETING;
+	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("vectors"), 1, &d.table, &d.err), OK);
+	trace_store_reset(d.store);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
+	CHECK_INT(calls(&d, TRACE_DEL, PLAIN), BACKFILL_STEP_ROWS);
+	CHECK_INT(row_count(&d, PLAIN), 20);
+	CHECK_INT(data_rows(&d, &d.table->vectors[PLAIN]).n, 21);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PLAIN], &items_left, &bytes_left, &d.err), OK);
+	CHECK_INT(items_left, 20);
+	CHECK_INT(bytes_left * ROWS, bytes * 20);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
+	table_unref(d.table);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("vectors"), 1, &d.table, &d.err), OK);
+	CHECK_INT(d.table->vector_count, 1);
+	CHECK_STR(d.table->vectors[0].name, "parted");
 	data_free(&d);
 }
 
@@ -680,6 +739,7 @@ TEST(a_table_made_anew_does_not_see_the_rows_of_the_old_one)
 }
 
 TEST_MAIN(TEST_CASE(rows_follow_their_items), TEST_CASE(an_index_is_written_only_where_its_row_changes), TEST_CASE(writes_are_billed_in_bytes),
+	  TEST_CASE(counts_stand_beside_those_of_other_indexes), TEST_CASE(a_large_index_is_emptied_piece_by_piece),
 	  TEST_CASE(items_that_do_not_fit_are_refused), TEST_CASE(searches_of_the_store_agree_with_a_model),
 	  TEST_CASE(searches_in_memory_agree_with_a_model), TEST_CASE(memory_for_one_of_two_indexes_is_enough),
 	  TEST_CASE(failed_writes_leave_nothing_behind), TEST_CASE(ties_are_in_the_order_of_keys), TEST_CASE(a_matrix_far_behind_is_filled_anew),

@@ -305,10 +305,132 @@ TEST(without_local_indexes_there_is_no_limit)
 	data_free(&d);
 }
 
+/* What others do while a transaction's commit fails. */
+static void delete_it(void *context)
+{
+	struct data *d = context;
+	struct write write = {.kind = WRITE_DELETE, .key = KEY(d)};
+
+	CHECK_INT(data_write(d, &write), OK);
+}
+
+/* Nothing of the first run is left in the second: neither the old item, nor the new one. */
+TEST(a_write_that_is_run_again_starts_from_nothing)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_UPDATE, .key = KEY(&d), .update = data_update(&d, "REMOVE v", NULL)};
+
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "v", "N1", NULL)), OK);
+	trace_store_fail(d.store, 4, ERR_CONFLICT); /* begin, get, put, commit */
+	trace_store_after(d.store, TRACE_COMMIT, delete_it, &d);
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(!str_is_set(write.old_image) && !str_is_set(write.new_image));
+	CHECK(!value_is_set(&write.old_item) && !value_is_set(&write.new_item));
+	CHECK_INT(data_rows(&d, NULL).n, 0);
+	data_free(&d);
+}
+
+static void conflict_again(void *context)
+{
+	struct data *d = context;
+
+	trace_store_fail(d->store, 4, ERR_CONFLICT);
+	trace_store_after(d->store, TRACE_COMMIT, conflict_again, d);
+}
+
+TEST(conflicts_without_end_are_an_error)
+{
+	struct data d = data_new();
+
+	conflict_again(&d);
+	trace_store_reset(d.store);
+	CHECK_INT(data_put(&d, KEY(&d)), ERR_CONFLICT);
+	CHECK_INT(trace_store_count(d.store, TRACE_COMMIT), 100);
+	data_free(&d);
+}
+
+TEST(a_row_that_is_no_image_is_an_error)
+{
+	struct data d = data_new();
+	struct write write = {.kind = WRITE_UPDATE, .key = KEY(&d)};
+	struct store_txn *txn;
+
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
+	CHECK_INT(store_put(txn, table_items(d.table), write.row_key, STR("\xff\xff\xff"), &d.err), OK);
+	CHECK_INT(store_commit(txn, &d.err), OK);
+	CHECK_INT(data_write(&d, &write), ERR_INTERNAL);
+	CHECK_STR(d.err.message, "a row of the store is malformed");
+	data_free(&d);
+}
+
+TEST(an_old_item_is_decoded_where_it_is_needed)
+{
+	struct data d = data_open(NULL);
+	struct table *table = data_table("data");
+	struct write put = {.kind = WRITE_PUT, .item = KEY(&d)}, update = {.kind = WRITE_UPDATE, .key = KEY(&d)};
+
+	table->index_count = 0;
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
+	CHECK_INT(data_write(&d, &put), OK);
+	CHECK_INT(data_write(&d, &put), OK);
+	CHECK(str_is_set(put.old_image) && !value_is_set(&put.old_item));
+	CHECK_INT(data_write(&d, &update), OK);
+	CHECK(value_equal(&update.old_item, KEY(&d)));
+	data_free(&d);
+}
+
+/* The row of an index that is complete need not be looked for. */
+TEST(a_write_reads_one_row)
+{
+	struct data d = data_new();
+
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", "g", "Sx", "h", "Sy", NULL)), OK);
+	trace_store_reset(d.store);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N6", "g", "Sz", "h", "Sy", NULL)), OK);
+	CHECK_INT(trace_store_count(d.store, TRACE_GET), 1);
+	data_free(&d);
+}
+
+/* Whichever table of a batch was changed, its snapshot is the caller's to look up again. */
+TEST(a_batch_goes_by_current_tables)
+{
+	for (int changed = 0; changed < 2; changed++) {
+		struct data d = data_new();
+		struct table *other, *tables[2];
+
+		CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("other"), 1, &other, &d.err), OK);
+		tables[0] = d.table;
+		tables[1] = other;
+		struct write writes[2] = {{.table = d.table, .kind = WRITE_PUT, .item = KEY(&d)}, {.table = other, .kind = WRITE_PUT, .item = KEY(&d)}};
+		for (int i = 0; i < 2; i++)
+			CHECK_INT(write_prepare(d.arena, &writes[i], &d.err), OK);
+		CHECK_INT(catalog_replace(d.catalog, tables[changed], data_with_index(tables[changed]), &d.err), OK);
+		CHECK_INT(write_run(d.catalog, d.arena, writes, 2, WRITE_BATCH, NULL, 1, &d.err), ERR_CONFLICT);
+		CHECK_INT(data_rows(&d, NULL).n, 0);
+		table_unref(other);
+		data_free(&d);
+	}
+}
+
+TEST(reasons_have_names)
+{
+	CHECK_STR(str_of(write_reason(OK)), "None");
+	CHECK_STR(str_of(write_reason(ERR_CONDITIONAL_CHECK_FAILED)), "ConditionalCheckFailed");
+	CHECK_STR(str_of(write_reason(ERR_DUPLICATE_ITEM)), "DuplicateItem");
+	CHECK_STR(str_of(write_reason(ERR_ITEM_COLLECTION_SIZE)), "ItemCollectionSizeLimitExceeded");
+	CHECK_STR(str_of(write_reason(ERR_TRANSACTION_CONFLICT)), "TransactionConflict");
+	CHECK_STR(str_of(write_reason(ERR_THROUGHPUT_EXCEEDED)), "ProvisionedThroughputExceeded");
+	CHECK_STR(str_of(write_reason(ERR_VALIDATION)), "ValidationError");
+}
+
 TEST_MAIN(TEST_CASE(a_put_replaces_the_item), TEST_CASE(a_delete_needs_nothing_to_be_there), TEST_CASE(an_update_of_nothing_starts_from_the_key),
 	  TEST_CASE(a_failed_condition_changes_nothing_and_is_billed), TEST_CASE(an_item_has_400_KB_at_most),
 	  TEST_CASE(an_index_costs_when_its_row_changes), TEST_CASE(indexes_follow_their_items), TEST_CASE(what_does_not_change_is_not_written),
 	  TEST_CASE(conflicts_are_run_again), TEST_CASE(a_batch_is_written_together),
 	  TEST_CASE(a_collection_is_the_items_and_local_rows_of_a_partition),
 	  TEST_CASE(an_index_is_written_only_when_its_row_changes), TEST_CASE(a_collection_has_a_limit),
-	  TEST_CASE(without_local_indexes_there_is_no_limit))
+	  TEST_CASE(without_local_indexes_there_is_no_limit), TEST_CASE(a_write_that_is_run_again_starts_from_nothing),
+	  TEST_CASE(conflicts_without_end_are_an_error), TEST_CASE(a_row_that_is_no_image_is_an_error),
+	  TEST_CASE(an_old_item_is_decoded_where_it_is_needed), TEST_CASE(a_write_reads_one_row), TEST_CASE(a_batch_goes_by_current_tables),
+	  TEST_CASE(reasons_have_names))

@@ -1,0 +1,244 @@
+/* Each call of the store that fails, fails what made it: nothing goes on as if it had been done, and all of it can be done afterwards. */
+#include "storage/upkeep/backfill.h"
+#include "tests/unit/storage/data_fixture.h"
+
+#define CALLS_MAX 200
+#define LATER 3 /* the place of the index that data_with_index adds */
+
+/* What is there before, and what is done while a call fails. */
+struct scenario {
+	struct data (*prepare)(void);
+	enum code (*run)(struct data *d);
+};
+
+static uint64_t calls_of(const struct data *d)
+{
+	uint64_t n = 0;
+
+	for (enum trace_call call = TRACE_BEGIN; call < TRACE_ROW; call++)
+		n += call == TRACE_ABORT ? 0 : trace_store_count(d->store, call);
+	return n;
+}
+
+/* How many calls were failed, one after the other. */
+static uint64_t each_call_fails(const struct scenario *scenario)
+{
+	struct data d = scenario->prepare();
+
+	trace_store_reset(d.store);
+	CHECK_INT(scenario->run(&d), OK);
+	uint64_t calls = calls_of(&d);
+	data_free(&d);
+	CHECK(calls < CALLS_MAX);
+	for (uint64_t n = 1; n <= calls && n < CALLS_MAX; n++) {
+		d = scenario->prepare();
+		trace_store_fail(d.store, n, ERR_STORE_FULL);
+		CHECK_INT(scenario->run(&d), ERR_STORE_FULL);
+		CHECK_STR(d.err.message, "a fault was injected");
+		trace_store_fail(d.store, 0, OK);
+		CHECK_INT(scenario->run(&d), OK);
+		data_free(&d);
+	}
+	return calls;
+}
+
+static const struct value *item(struct data *d, const char *pk, const char *sk)
+{
+	return data_item(d, "pk", pk, "sk", sk, "l", "N1", "g", "Sg", "h", "Sh", "z", "Sz", NULL);
+}
+
+/* The table, with one item, as a catalog sees it that has counted nothing yet. */
+static struct data uncounted_with(struct catalog_options options)
+{
+	struct data d = data_open(&options);
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
+	CHECK_INT(data_put(&d, item(&d, "Sa", "N1")), OK);
+	catalog_close(d.catalog);
+	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+	data_take_current(&d);
+	return d;
+}
+
+static struct data uncounted(void)
+{
+	return uncounted_with((struct catalog_options){.collection_max = 10000});
+}
+
+static struct data one_item(void)
+{
+	struct data d = uncounted();
+
+	CHECK_INT(data_put(&d, item(&d, "Sother", "N1")), OK);
+	return d;
+}
+
+/* An index that the filling has not begun with. */
+static struct data unfilled(void)
+{
+	struct data d = one_item();
+
+	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
+	data_take_current(&d);
+	return d;
+}
+
+/* An index that is large enough to be emptied before it is dropped, and was not counted since the start. */
+static struct data deleted(void)
+{
+	struct data d = uncounted_with((struct catalog_options){.drop_max = 1});
+	struct table *next;
+
+	CHECK_INT(data_put(&d, item(&d, "Sb", "N1")), OK);
+	CHECK_INT(data_put(&d, item(&d, "Sc", "N1")), OK);
+	next = table_clone(d.table);
+	next->indexes[1].status = STATUS_DELETING;
+	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
+	catalog_close(d.catalog);
+	CHECK_INT(catalog_open(d.store, &(struct catalog_options){.drop_max = 1}, &d.catalog, &d.err), OK);
+	data_take_current(&d);
+	return d;
+}
+
+static const struct value *vector_item(struct data *d, const char *t)
+{
+	struct value *item = ARENA_NEW(d->arena, struct value), *elements = ARENA_ARRAY(d->arena, struct value, 1);
+	struct member *members = ARENA_ARRAY(d->arena, struct member, 4);
+
+	elements[0] = data_value(d, "N1");
+	members[0] = (struct member){STR("pk"), data_value(d, "Sa")};
+	members[1] = (struct member){STR("sk"), data_value(d, "N1")};
+	members[2] = (struct member){STR("t"), data_value(d, t)};
+	members[3] = (struct member){STR("v"), {.type = TYPE_L, .n = 1, .elements = elements}};
+	*item = (struct value){.type = TYPE_M, .n = 4, .members = members};
+	return item;
+}
+
+/* A vector index, by t, that the filling has not begun with. */
+static struct data unfilled_vectors(void)
+{
+	struct data d = data_new();
+
+	CHECK_INT(data_put(&d, vector_item(&d, "Sx")), OK);
+	struct table *next = table_clone(d.table);
+	struct vector_spec *spec = ARENA_NEW(next->arena, struct vector_spec);
+	*spec = (struct vector_spec){STR("v"), 1, DISTANCE_EUCLIDEAN, 1, ARENA_NEW(next->arena, struct search_element)};
+	spec->schema[0] = (struct search_element){{STR("t"), TYPE_S}, true};
+	next->vectors = ARENA_NEW(next->arena, struct index);
+	next->vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_ALL, .number = next->next_index++, .vector = spec};
+	next->vectors[0].size = size_counter_new();
+	next->vector_count = 1;
+	table_index_settle(next, &next->vectors[0]);
+	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
+	data_take_current(&d);
+	CHECK(d.table->vectors[0].is_backfilling);
+	return d;
+}
+
+static enum code change_vector(struct data *d)
+{
+	return data_put(d, vector_item(d, "Sy"));
+}
+
+static enum code put_another(struct data *d)
+{
+	return data_put(d, item(d, "Sa", "N2"));
+}
+
+static enum code change_keys(struct data *d)
+{
+	return data_put(d, data_item(d, "pk", "Sa", "sk", "N1", "l", "N2", "g", "Sg2", "z", "Sz2", NULL));
+}
+
+static enum code measure_collection(struct data *d)
+{
+	struct write write = {.table = d->table, .kind = WRITE_PUT, .item = item(d, "Sa", "N1")};
+	uint64_t bytes;
+
+	CHECK_INT(write_prepare(d->arena, &write, &d->err), OK);
+	return write_collection_size(d->catalog, d->arena, &write, &bytes, &d->err);
+}
+
+static enum code transact(struct data *d)
+{
+	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
+	struct write writes[2] = {{.table = d->table, .kind = WRITE_PUT, .item = item(d, "Sa", "N1")},
+				  {.table = d->table, .kind = WRITE_DELETE, .key = data_item(d, "pk", "Sa", "sk", "N2", NULL)}};
+
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(write_prepare(d->arena, &writes[i], &d->err), OK);
+	return write_run(d->catalog, d->arena, writes, 2, WRITE_TRANSACTION, &token, 1, &d->err);
+}
+
+static struct data transacted(void)
+{
+	struct data d = one_item();
+
+	CHECK_INT(transact(&d), OK);
+	return d;
+}
+
+static void ignore(void *context, struct str image, const struct value *projected)
+{
+	(void)context, (void)image, (void)projected;
+}
+
+static enum code query_local(struct data *d)
+{
+	struct read_page page = {.table = d->table, .index = &d->table->indexes[LOCAL], .select = READ_ALL_ATTRIBUTES, .sink = ignore};
+
+	return read_page(d->catalog, d->arena, &page, &d->err);
+}
+
+static enum code get_two(struct data *d)
+{
+	struct read_item items[2] = {{.table = d->table, .key = data_item(d, "pk", "Sa", "sk", "N1", NULL)},
+				     {.table = d->table, .key = data_item(d, "pk", "Sa", "sk", "N2", NULL)}};
+
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(read_prepare(d->arena, &items[i], &d->err), OK);
+	return read_items(d->catalog, d->arena, items, 2, &d->err);
+}
+
+static enum code step(struct data *d)
+{
+	int64_t wait_ms;
+
+	return backfill_step(d->catalog, TIMES_AT(5), &wait_ms, &d->err);
+}
+
+static enum code settle(struct data *d)
+{
+	return backfill_settle(d->catalog, DATA_NS, STR("data"), 3, 5, &d->err);
+}
+
+TEST(writes)
+{
+	CHECK(each_call_fails(&(struct scenario){one_item, put_another}) > 5);
+	CHECK(each_call_fails(&(struct scenario){one_item, change_keys}) > 8);
+	CHECK(each_call_fails(&(struct scenario){uncounted, put_another}) > 6);
+	CHECK(each_call_fails(&(struct scenario){unfilled, change_keys}) > 9);
+	CHECK(each_call_fails(&(struct scenario){unfilled_vectors, change_vector}) > 5);
+	CHECK(each_call_fails(&(struct scenario){one_item, measure_collection}) > 2);
+}
+
+TEST(transactions)
+{
+	CHECK(each_call_fails(&(struct scenario){one_item, transact}) > 5);
+	CHECK(each_call_fails(&(struct scenario){transacted, transact}) > 4);
+}
+
+TEST(reads)
+{
+	CHECK_INT(each_call_fails(&(struct scenario){one_item, query_local}), 5); /* begin, scan, two items, commit */
+	CHECK_INT(each_call_fails(&(struct scenario){one_item, get_two}), 4);
+}
+
+TEST(work_on_indexes)
+{
+	CHECK(each_call_fails(&(struct scenario){unfilled, step}) > 5);
+	CHECK(each_call_fails(&(struct scenario){unfilled, settle}) > 5);
+	CHECK(each_call_fails(&(struct scenario){deleted, step}) > 5);
+}
+
+TEST_MAIN(TEST_CASE(writes), TEST_CASE(transactions), TEST_CASE(reads), TEST_CASE(work_on_indexes))
