@@ -131,9 +131,10 @@ unit: unit-core unit-storage unit-protocol unit-server
 fuzz.targets := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz.libs    := $(foreach l,$(libs.server),$(BUILD)/lib$(l).a)
 FUZZ_SECONDS ?= 60
-# How many prefixes of each input are replayed too; over a socket each takes longer.
-fuzz.prefixes      := 128
-fuzz.prefixes.http := 16
+# How many prefixes of each input are replayed too; over a socket, or with 64 requests, each takes longer.
+fuzz.prefixes          := 128
+fuzz.prefixes.http     := 16
+fuzz.prefixes.sequence := 4
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(fuzz.libs)
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
