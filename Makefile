@@ -241,6 +241,17 @@ conformance: build ## the public suite: SUITE=CHECKOUT
 	@tests/conformance/run $(SUITE)
 format: ## clang-format over all C
 	@clang-format -i $$(git ls-files '*.c' '*.h')
+# The programs of test-native, one command a line.
+MUTATED := storage/read.c storage/upkeep/backfill.c storage/write/*.c storage/stream/*.c storage/upkeep/stream_sweep.c storage/schema/stream_state.c
+mutation: deps-test ## changes storage/ in small ways, one at a time, and sees whether test-native fails: FILES="..." SAMPLE=N SEED=N ARGS="..." as tests/mutation/run --help
+	@scripts/install-deps mutation
+	@$(MAKE) BUILD=build/mutation programs
+	@$(MAKE) BUILD=build/mutation mutation-run
+.PHONY: mutation-run
+mutation-run:
+	@printf '%s\n' $(foreach r,core storage protocol server,$(unit.$(r))) 'env DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run' \
+		$(foreach t,$(fuzz.targets),'$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes))') | \
+		build/deps/mutation/bin/python tests/mutation/run $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(ARGS) $(or $(FILES),$(MUTATED))
 coverage: deps-test ## lines of each room that the tests reach, unit to end to end; fails below the floors of scripts/coverage
 	@scripts/install-deps gcovr
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
