@@ -233,7 +233,7 @@ static enum code run(struct store_txn *txn, struct arena *arena, struct share *w
 	struct keyspace keyspace = index_keyspace(search->table, search->index);
 	struct store_range range = search->hash ? vector_row_partition(arena, search->table, search->hash) : vector_row_range();
 	struct vector_view view;
-	uint64_t version;
+	struct vector_version version;
 	enum code code = currency_check(txn, search->table, err);
 
 	if (code == OK)

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/image.h"
 #include "storage/messages.h"
@@ -13,7 +14,7 @@
 #define HUGE_PAGE (2u << 20)
 
 struct note {
-	uint64_t version;
+	struct vector_version version;
 	struct str key; /* malloced */
 };
 
@@ -30,7 +31,7 @@ struct vector_cache {
 
 	pthread_rwlock_t lock;  /* guards what follows */
 	bool is_filled;
-	uint64_t version;
+	struct vector_version version;
 	size_t dimensions;
 	size_t n, capacity;
 	float *matrix;
@@ -43,6 +44,7 @@ struct vector_memory {
 	pthread_mutex_t lock;
 	size_t bytes_max, bytes;
 	uint64_t clock;
+	uint64_t seed;  /* of chains: this process's own */
 	uint64_t drops; /* of indexes: see vector_cache_mark() */
 	struct vector_cache *caches;
 };
@@ -52,8 +54,15 @@ struct vector_memory *vector_cache_memory_new(size_t bytes_max)
 	struct vector_memory *memory = arena_checked(calloc(1, sizeof(*memory)));
 
 	memory->bytes_max = bytes_max;
+	if (getentropy(&memory->seed, sizeof(memory->seed)) != 0)
+		memory->seed = (uint64_t)(uintptr_t)memory;
 	pthread_mutex_init(&memory->lock, NULL);
 	return memory;
+}
+
+uint64_t vector_cache_seed(const struct vector_memory *memory)
+{
+	return memory->seed;
 }
 
 size_t vector_cache_memory_used(struct vector_memory *memory)
@@ -184,16 +193,16 @@ static struct str duplicate(struct str s)
 	return (struct str){copy, s.n};
 }
 
-void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, uint64_t version, struct str key)
+void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, const struct vector_version *version, struct str key)
 {
 	struct vector_cache *cache = acquire(memory, keyspace, NULL, 0);
 
 	if (!cache)
 		return;
 	pthread_mutex_lock(&cache->journal_lock);
-	struct note *note = &cache->journal[version % JOURNAL_SIZE];
+	struct note *note = &cache->journal[version->number % JOURNAL_SIZE];
 	free((void *)(uintptr_t)note->key.p);
-	*note = (struct note){version, duplicate(key)};
+	*note = (struct note){*version, duplicate(key)};
 	pthread_mutex_unlock(&cache->journal_lock);
 	release(cache);
 }
@@ -345,9 +354,9 @@ static enum code apply(struct vector_cache *cache, struct store_txn *txn, struct
 }
 
 /* The keys of the rows changed since the cache's version; false where the journal does not reach back so far. */
-static bool read_journal(struct vector_cache *cache, struct arena *arena, uint64_t version, struct str **keys)
+static bool read_journal(struct vector_cache *cache, struct arena *arena, const struct vector_version *version, struct str **keys)
 {
-	uint64_t n = version - cache->version;
+	uint64_t n = version->number - cache->version.number, chain = cache->version.chain;
 	bool is_complete = n <= JOURNAL_SIZE;
 
 	if (!is_complete)
@@ -355,14 +364,17 @@ static bool read_journal(struct vector_cache *cache, struct arena *arena, uint64
 	*keys = ARENA_ARRAY(arena, struct str, n);
 	pthread_mutex_lock(&cache->journal_lock);
 	for (uint64_t i = 0; i < n && is_complete; i++) {
-		const struct note *note = &cache->journal[(cache->version + 1 + i) % JOURNAL_SIZE];
+		uint64_t number = cache->version.number + 1 + i;
+		const struct note *note = &cache->journal[number % JOURNAL_SIZE];
 
-		is_complete = note->version == cache->version + 1 + i && note->key.p;
-		if (is_complete)
-			(*keys)[i] = str_copy(arena, note->key);
+		is_complete = note->version.number == number && note->key.p;
+		if (!is_complete)
+			break;
+		(*keys)[i] = str_copy(arena, note->key);
+		chain = vector_row_chain(chain, cache->memory->seed, note->key);
 	}
 	pthread_mutex_unlock(&cache->journal_lock);
-	return is_complete;
+	return is_complete && chain == version->chain;
 }
 
 struct filling {
@@ -437,17 +449,17 @@ static void account(struct vector_cache *cache)
 }
 
 /* Brings the matrix to `version`, which the transaction sees. The lock is held for writing. Leaves it empty where memory does not suffice. */
-static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, struct arena *arena, const struct index *index, uint64_t version,
-			  struct err *err)
+static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, struct arena *arena, const struct index *index,
+			  const struct vector_version *version, struct err *err)
 {
 	struct store_stat stat;
 	struct str *keys;
 	enum code code = OK;
 
-	if (cache->is_filled && cache->version >= version)
+	if (cache->is_filled && cache->version.number >= version->number)
 		return OK;
 	if (cache->is_filled && read_journal(cache, arena, version, &keys)) {
-		for (uint64_t i = 0; i < version - cache->version && code == OK; i++)
+		for (uint64_t i = 0; i < version->number - cache->version.number && code == OK; i++)
 			code = apply(cache, txn, arena, index, keys[i], err);
 	} else {
 		code = store_stat(txn, cache->keyspace, &stat, err);
@@ -460,7 +472,7 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 			code = fill(cache, txn, index, stat.rows, err);
 	}
 	cache->is_filled = code == OK;
-	cache->version = version;
+	cache->version = *version;
 	if (code != OK || !make_room(cache, bytes_of(cache->capacity, cache->dimensions) + cache->text_bytes))
 		clear(cache);
 	account(cache);
@@ -471,7 +483,7 @@ enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn,
 			    const struct vector_source *source, struct vector_view *view, struct err *err)
 {
 	const struct index *index = source->index;
-	uint64_t version = source->version;
+	const struct vector_version *version = &source->version;
 	struct vector_cache *cache = acquire(memory, index_keyspace(source->table, index), &mark, index->vector->dimensions);
 	enum code code = OK;
 
@@ -479,18 +491,18 @@ enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn,
 	if (!cache)
 		return OK;
 	pthread_rwlock_rdlock(&cache->lock);
-	if (!cache->is_filled || cache->version < version) {
+	if (!cache->is_filled || cache->version.number < version->number) {
 		pthread_rwlock_unlock(&cache->lock);
 		pthread_rwlock_wrlock(&cache->lock);
 		code = bring_up(cache, txn, arena, index, version, err);
 		pthread_rwlock_unlock(&cache->lock);
 		pthread_rwlock_rdlock(&cache->lock);
 	}
-	if (code == OK && cache->is_filled && cache->version == version) {
+	if (code == OK && cache->is_filled && cache->version.number == version->number) {
 		*view = view_of(cache);
 		return OK;
 	}
-	view->is_ahead = cache->is_filled && cache->version > version;
+	view->is_ahead = cache->is_filled && cache->version.number > version->number;
 	pthread_rwlock_unlock(&cache->lock);
 	release(cache);
 	return code;

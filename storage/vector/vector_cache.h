@@ -14,6 +14,7 @@
 #include "core/err.h"
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
+#include "storage/vector/vector_row.h"
 
 struct vector_memory; /* the matrices of all indexes */
 struct vector_cache;  /* the matrix of one */
@@ -24,8 +25,11 @@ void vector_cache_memory_free(struct vector_memory *memory);
 /* Bytes held now. */
 size_t vector_cache_memory_used(struct vector_memory *memory);
 
-/* A version of an index is about to be committed by the (one) writer: which row it puts or deletes. */
-void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, uint64_t version, struct str key);
+/* This process's seed of vector_row_chain(). */
+uint64_t vector_cache_seed(const struct vector_memory *memory);
+
+/* This process is about to commit a version of an index: which row it puts or deletes. Whether the commit succeeds need not be told. */
+void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, const struct vector_version *version, struct str key);
 
 /*
  * To be asked before a transaction that checks the table's snapshot (schema/currency.h) and then opens a view: where an index was dropped
@@ -59,7 +63,7 @@ struct vector_view {
 struct vector_source {
 	const struct table *table;
 	const struct index *index;
-	uint64_t version;
+	struct vector_version version;
 };
 
 /*

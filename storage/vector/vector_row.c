@@ -214,27 +214,41 @@ struct store_range vector_row_partition(struct arena *arena, const struct table 
 	return (struct store_range){buf_str(&prefix), key_after_prefix(arena, buf_str(&prefix)), false};
 }
 
-enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version, struct err *err)
+/* FNV-1a over the seed and the key, from the chain so far. */
+uint64_t vector_row_chain(uint64_t chain, uint64_t seed, struct str key)
+{
+	uint64_t hash = (chain ^ seed) * 0x9E3779B97F4A7C15u;
+
+	for (size_t i = 0; i < key.n; i++)
+		hash = (hash ^ (unsigned char)key.p[i]) * 0x100000001B3u;
+	return hash ^ hash >> 29;
+}
+
+enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, struct vector_version *version,
+			     struct err *err)
 {
 	struct str value;
 	enum code code = store_get(txn, keyspace, VERSION_KEY, arena, &value, err);
 
-	*version = 0;
+	*version = (struct vector_version){0, 0};
 	if (code != OK || !str_is_set(value))
 		return code;
-	if (value.n != 8)
+	if (value.n != 8 && value.n != 16) /* 0.1.0 had no chain */
 		return err_set(err, MSG_ROW_MALFORMED);
-	*version = str_be(value.p, 8);
+	*version = (struct vector_version){str_be(value.p, 8), value.n == 16 ? str_be(value.p + 8, 8) : 0};
 	return OK;
 }
 
-enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version, struct err *err)
+enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t seed, struct str key,
+				  struct vector_version *version, struct err *err)
 {
 	struct buf value = buf_in(arena);
 	enum code code = vector_row_version(txn, arena, keyspace, version, err);
 
 	if (code != OK)
 		return code;
-	buf_add_be64(&value, ++*version);
+	*version = (struct vector_version){version->number + 1, vector_row_chain(version->chain, seed, key)};
+	buf_add_be64(&value, version->number);
+	buf_add_be64(&value, version->chain);
 	return store_put(txn, keyspace, VERSION_KEY, buf_str(&value), err);
 }

@@ -56,10 +56,22 @@ size_t vector_row_billed_size(const struct table *table, const struct value *ite
 struct store_range vector_row_range(void);
 struct store_range vector_row_partition(struct arena *arena, const struct table *table, const struct value *hash);
 
-/* The keyspace's version as the transaction sees it; the next one, set in the transaction. */
-enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version,
+/*
+ * The version of a vector index: a number, which rises by one with each row that is put or deleted, and what it came by: a hash over the rows'
+ * keys and the processes that wrote them. Of two commits that take the same number, in one process or in two, one is refused; the hash tells
+ * which of them was done.
+ */
+struct vector_version {
+	uint64_t number, chain;
+};
+
+/* The chain after a change of the row, by the process with the seed. */
+uint64_t vector_row_chain(uint64_t chain, uint64_t seed, struct str key);
+
+/* The keyspace's version as the transaction sees it; the one after a change of the row, set in the transaction. */
+enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, struct vector_version *version,
 			     struct err *err) WARN_UNUSED;
-enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t *version,
-				  struct err *err) WARN_UNUSED;
+enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t seed, struct str key,
+				  struct vector_version *version, struct err *err) WARN_UNUSED;
 
 #endif

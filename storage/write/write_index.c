@@ -97,12 +97,12 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 static enum code change_vector(struct write_step *step, const struct index *index, struct str key, struct str value, struct err *err)
 {
 	struct keyspace keyspace = index_keyspace(step->write->table, index);
-	uint64_t version;
-	enum code code = vector_row_next_version(step->txn, step->arena, keyspace, &version, err);
+	struct vector_version version;
+	enum code code = vector_row_next_version(step->txn, step->arena, keyspace, vector_cache_seed(step->vectors), key, &version, err);
 
 	if (code != OK)
 		return code;
-	vector_cache_note(step->vectors, keyspace, version, key);
+	vector_cache_note(step->vectors, keyspace, &version, key);
 	return str_is_set(value) ? store_put(step->txn, keyspace, key, value, err) : store_del(step->txn, keyspace, key, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "storage/upkeep/backfill.h"
 #include "storage/upkeep/ttl.h"
+#include "storage/vector/vector.h"
 #include "tests/unit/storage/data_fixture.h"
 #include "tests/unit/storage/optimistic_store.h"
 
@@ -219,6 +220,17 @@ TEST(transient_statuses_are_everyones)
 	pair_free(&pair);
 }
 
+static size_t rows_in(struct data *data, struct keyspace keyspace)
+{
+	struct store_stat stat;
+	struct store_txn *txn;
+
+	CHECK_INT(store_begin(data->store, STORE_READ, &txn, &data->err), OK);
+	CHECK_INT(store_stat(txn, keyspace, &stat, &data->err), OK);
+	store_abort(txn);
+	return stat.rows;
+}
+
 /* An index made by one process is filled by the other, also when both try. */
 TEST(work_is_found_and_done_once)
 {
@@ -239,12 +251,7 @@ TEST(work_is_found_and_done_once)
 	CHECK_INT(again(b, "data"), OK);
 	CHECK_INT(a->table->indexes[3].status, STATUS_ACTIVE);
 	CHECK_INT(b->table->indexes[3].status, STATUS_ACTIVE);
-	struct store_stat stat;
-	struct store_txn *txn;
-	CHECK_INT(store_begin(b->store, STORE_READ, &txn, &b->err), OK);
-	CHECK_INT(store_stat(txn, index_keyspace(b->table, &b->table->indexes[3]), &stat, &b->err), OK);
-	store_abort(txn);
-	CHECK_INT(stat.rows, 300);
+	CHECK_INT(rows_in(b, index_keyspace(b->table, &b->table->indexes[3])), 300);
 	pair_free(&pair);
 }
 
@@ -282,6 +289,81 @@ TEST(tokens_are_everyones)
 		CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_TRANSACTION, &token, 2000, &data->err), OK);
 		CHECK_INT(token.was_done, i == B);
 	}
+	pair_free(&pair);
+}
+
+/* pk S; a vector of three numbers in v. */
+static struct table *vector_table(void)
+{
+	struct table *table = table_new(NULL);
+	struct key_attribute pk = {STR("pk"), TYPE_S};
+
+	table->name = STR("vectors");
+	table->keys = (struct key_schema){1, 0, {pk}};
+	table->vector_count = 1;
+	table->vectors = ARENA_ARRAY(table->arena, struct index, 1);
+	table->vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_KEYS_ONLY, .vector = ARENA_NEW(table->arena, struct vector_spec)};
+	*table->vectors[0].vector = (struct vector_spec){.attribute = STR("v"), .dimensions = 3, .distance = DISTANCE_EUCLIDEAN};
+	return table;
+}
+
+static const struct value *vector_item(struct data *data, const char *key, const char *number)
+{
+	struct member *members = ARENA_ARRAY(data->arena, struct member, 2);
+	struct value *item = ARENA_NEW(data->arena, struct value), *elements = ARENA_ARRAY(data->arena, struct value, 3);
+
+	for (int i = 0; i < 3; i++)
+		elements[i] = data_value(data, number);
+	members[0] = (struct member){STR("pk"), data_value(data, key)};
+	members[1] = (struct member){STR("v"), {.type = TYPE_L, .n = 3, .elements = elements}};
+	*item = (struct value){.type = TYPE_M, .n = 2, .members = members};
+	return item;
+}
+
+/* How many rows a search for the origin finds. */
+static size_t found(struct data *data)
+{
+	const float query[] = {0, 0, 0};
+	struct vector_search search = {.store = data->store, .memory = catalog_vector_memory(data->catalog), .table = data->table,
+				       .index = &data->table->vectors[0], .query = query, .top = 100};
+
+	CHECK_INT(vector_search(data->arena, &search, &data->err), OK);
+	return search.n;
+}
+
+/*
+ * What a process keeps of a vector index in memory is true although other processes write to the index, and although commits are refused
+ * whose rows it has noted already.
+ */
+TEST(matrices_hold_what_all_processes_wrote)
+{
+	struct catalog_options options = {.vector_memory_bytes = 1 << 20};
+	struct pair pair = pair_with(&options);
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct optimistic_faults faults = {.conflict = 300, .unavailable = 100, .unknown_lost = 100, .seed = 3};
+	size_t rows = 0;
+
+	table_unref(a->table);
+	CHECK_INT(catalog_create(a->catalog, DATA_NS, vector_table(), 1000, &a->table, &a->err), OK);
+	table_unref(b->table);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("vectors"), 2000, &b->table, &b->err), OK);
+	for (int i = 0; i < 200; i++) {
+		struct data *data = &pair.of[i % 3 == 0];
+		char key[16];
+
+		snprintf(key, sizeof(key), "S%d", i % 90);
+		optimistic_db_fail(pair.db, &faults);
+		faults.seed++;
+		if (i % 7 == 6)
+			(void)!data_write(data, &(struct write){.kind = WRITE_DELETE, .key = data_item(data, "pk", key, NULL)});
+		else
+			(void)!data_put(data, vector_item(data, key, i % 2 ? "N1" : "N2"));
+		optimistic_db_fail(pair.db, &(struct optimistic_faults){0});
+		rows = rows_in(data, index_keyspace(data->table, &data->table->vectors[0])) - 1; /* one is the version */
+		CHECK_INT(found(a), rows);
+		CHECK_INT(found(b), rows);
+	}
+	CHECK(rows > 50);
 	pair_free(&pair);
 }
 
@@ -405,5 +487,6 @@ TEST_MAIN(TEST_CASE(tables_of_another_process_are_seen), TEST_CASE(numbers_of_ta
 	  TEST_CASE(writes_through_an_old_snapshot_are_refused), TEST_CASE(reads_through_an_old_snapshot_are_refused),
 	  TEST_CASE(no_change_of_a_table_is_lost), TEST_CASE(a_setting_does_not_disturb_writers),
 	  TEST_CASE(a_table_of_the_same_name_is_another_one), TEST_CASE(transient_statuses_are_everyones),
-	  TEST_CASE(work_is_found_and_done_once), TEST_CASE(both_sweep_what_expires), TEST_CASE(tokens_are_everyones),
+	  TEST_CASE(work_is_found_and_done_once), TEST_CASE(both_sweep_what_expires), TEST_CASE(tokens_are_everyones), TEST_CASE(matrices_hold_what_all_processes_wrote),
+	 
 	  TEST_CASE(no_update_is_lost_among_processes))
