@@ -186,9 +186,9 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 	int64_t now_ms;
 	size_t tried = 0;
 
-	*wait_ms = INT64_MAX;
+	*wait_ms = code == OK ? INT64_MAX : 0;
 	if (code != OK)
-		return code;
+		return code == ERR_CONFLICT ? OK : code;
 
 	/* what fails, as for want of room, holds up no other table: there may be an index to drop */
 	while ((code != OK || tried == 0) && (table = catalog_find_work(catalog, times, tried, &now_ms, wait_ms)) != NULL) {
