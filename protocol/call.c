@@ -107,9 +107,9 @@ struct str call_named(const struct call *call, const struct table *table)
 {
 	for (size_t i = 0; i < call->table_count; i++) {
 		if (call->tables[i].table == table)
-			return str_is_set(call->tables[i].arn) ? call->tables[i].arn : table->name;
+			return str_is_set(call->tables[i].arn) ? call->tables[i].arn : table->identity.name;
 	}
-	return table->name;
+	return table->identity.name;
 }
 
 void call_look_again(struct call *call)
@@ -140,7 +140,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	if (code != OK)
 		return code;
 	for (size_t i = call->tables_from; i < call->table_count; i++) { /* a batch names its tables often */
-		if (str_eq(call->tables[i].table->name, name)) {
+		if (str_eq(call->tables[i].table->identity.name, name)) {
 			*out = call->tables[i].table;
 			return OK;
 		}
@@ -149,7 +149,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		code = catalog_refresh(call->service->catalog, err);
 	if (code == OK)
 		code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
-	if (code == OK && words == ABSENT_RESOURCE && ((*out)->status == STATUS_CREATING || (*out)->status == STATUS_DELETING)) {
+	if (code == OK && words == ABSENT_RESOURCE && ((*out)->state.status == STATUS_CREATING || (*out)->state.status == STATUS_DELETING)) {
 		/* AWS: items of a table that is not there yet, or not any more */
 		table_unref(*out);
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);

@@ -34,15 +34,15 @@ static void write_indexes(struct json_out *out, enum capacity_form form, const s
 {
 	bool is_open = false;
 
-	for (size_t i = 0; i < cost->table->index_count; i++) {
-		if (!cost->index_is_touched[i] || cost->table->indexes[i].is_local != is_local)
+	for (size_t i = 0; i < cost->table->indexes.n; i++) {
+		if (!cost->index_is_touched[i] || cost->table->indexes.v[i].is_local != is_local)
 			continue;
 		if (!is_open) {
 			json_out_name(out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
 			json_out_open(out, '{');
 			is_open = true;
 		}
-		json_out_name(out, cost->table->indexes[i].name);
+		json_out_name(out, cost->table->indexes.v[i].name);
 		json_out_open(out, '{');
 		write_units(out, form, cost->index[i]);
 		json_out_close(out, '}');
@@ -55,7 +55,7 @@ static void write_vectors(struct json_out *out, const struct cost *cost)
 {
 	bool is_open = false;
 
-	for (size_t i = 0; i < cost->table->vector_count; i++) {
+	for (size_t i = 0; i < cost->table->indexes.vector_n; i++) {
 		if (cost->vector_bytes[i] <= 0)
 			continue;
 		if (!is_open) {
@@ -63,7 +63,7 @@ static void write_vectors(struct json_out *out, const struct cost *cost)
 			json_out_open(out, '{');
 			is_open = true;
 		}
-		json_out_name(out, cost->table->vectors[i].name);
+		json_out_name(out, cost->table->indexes.vectors[i].name);
 		json_out_open(out, '{');
 		json_out_name(out, STR("VectorWriteRequestBytes"));
 		json_out_units(out, cost->vector_bytes[i]);

@@ -53,8 +53,8 @@ static bool is_not_into_key(void *context, const struct path *path)
 
 	if (has_key(&search->table->keys, name))
 		search->kind = "Key";
-	for (size_t i = 0; i < search->table->index_count && !search->kind; i++)
-		if (has_key(&search->table->indexes[i].keys, name))
+	for (size_t i = 0; i < search->table->indexes.n && !search->kind; i++)
+		if (has_key(&search->table->indexes.v[i].keys, name))
 			search->kind = "IndexKey";
 	search->found = name;
 	return !search->kind;
@@ -245,7 +245,7 @@ struct str rules_item_name(struct arena *arena, const struct table *table, struc
 {
 	struct buf buf = buf_in(arena);
 
-	buf_add_be64(&buf, table->number);
+	buf_add_be64(&buf, table->identity.number);
 	buf_add_str(&buf, row_key);
 	return buf_str(&buf);
 }

@@ -52,8 +52,8 @@ enum code streams_check_arn(struct str arn, struct err *err)
 
 static const struct stream *stream_of_arn(struct call *call, const struct table *table, struct str arn)
 {
-	for (size_t i = 0; i < table->stream_count; i++) {
-		const struct stream *stream = &table->streams[i];
+	for (size_t i = 0; i < table->streams.n; i++) {
+		const struct stream *stream = &table->streams.v[i];
 
 		if (!stream_is_gone(stream, call->now_ms) && str_eq(streams_arn(call->arena, table, stream), arn))
 			return stream;
@@ -97,8 +97,8 @@ static uint64_t identity(const struct table *table, uint64_t seed, uint64_t numb
 {
 	uint64_t hash = seed;
 
-	for (size_t i = 0; i < table->id.n; i++)
-		hash = mix(hash ^ (unsigned char)table->id.p[i]);
+	for (size_t i = 0; i < table->identity.id.n; i++)
+		hash = mix(hash ^ (unsigned char)table->identity.id.p[i]);
 	return mix(hash ^ mix(number));
 }
 

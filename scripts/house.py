@@ -35,7 +35,6 @@ FLAT = {
 }
 FLAT_MAX = {"storage": 30, "protocol": 30}
 FIELDS_MAX = 20
-FIELDS_EXEMPT = {"table": 31}
 
 
 def blank(text, pattern):
@@ -164,7 +163,7 @@ def check_fields(files):
                 depth += {"{": 1, "}": -1}.get(text[end], 0)
                 end += 1
             count = fields(text[match.end():end - 1])
-            if count > FIELDS_EXEMPT.get(match.group(1), FIELDS_MAX):
+            if count > FIELDS_MAX:
                 yield name, text.count("\n", 0, match.start()) + 1, f"struct {match.group(1)} has {count} fields, more than {FIELDS_MAX}"
 
 

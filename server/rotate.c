@@ -12,7 +12,8 @@ static enum code rotate_table(struct service *service, struct table *table, int6
 
 		code = catalog_refresh(service->catalog, err);
 		if (code == OK)
-			code = catalog_get(service->catalog, (struct ns){table->account, table->region}, table->name, now_ms, &next, err);
+			code = catalog_get(service->catalog, (struct ns){table->identity.account, table->identity.region},
+					   table->identity.name, now_ms, &next, err);
 		if (code != OK)
 			break;
 		table_unref(table);
@@ -31,11 +32,11 @@ enum code rotate_streams(struct service *service, const struct ns *ns, struct st
 
 	*rotated = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (code != OK || tables[i]->stream_view == STREAM_OFF) {
+		if (code != OK || tables[i]->streams.view == STREAM_OFF) {
 			table_unref(tables[i]);
 			continue;
 		}
-		int64_t now_ms = service->now_ms(service->clock_context, (struct ns){tables[i]->account, tables[i]->region});
+		int64_t now_ms = service->now_ms(service->clock_context, (struct ns){tables[i]->identity.account, tables[i]->identity.region});
 		code = rotate_table(service, tables[i], now_ms, err);
 		*rotated += code == OK;
 		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted, or its stream disabled, since it was listed */

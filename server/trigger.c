@@ -203,8 +203,8 @@ static bool find_stream(struct trigger *trigger)
 	size_t n = catalog_streamed(trigger->all->options.service->catalog, NULL, trigger->table, trigger->arena, &tables);
 
 	if (n > 0) {
-		keep(&trigger->account, tables[0]->account);
-		keep(&trigger->region, tables[0]->region);
+		keep(&trigger->account, tables[0]->identity.account);
+		keep(&trigger->region, tables[0]->identity.region);
 	}
 	for (size_t i = 0; i < n; i++)
 		table_unref(tables[i]);

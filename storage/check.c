@@ -46,8 +46,9 @@ static void tell(struct check *check, const struct index *index, struct str key,
 	struct buf line = buf_in(arena);
 	const struct table *table = check->table;
 
-	buf_printf(&line, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT ")", STR_ARG(table->name), STR_ARG(table->account),
-		   STR_ARG(table->region));
+	buf_printf(&line, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT ")", STR_ARG(table->identity.name),
+		   STR_ARG(table->identity.account),
+		   STR_ARG(table->identity.region));
 	if (index)
 		buf_printf(&line, ", index " STR_FMT, STR_ARG(index->name));
 	if (str_is_set(key))
@@ -211,14 +212,14 @@ static void check_items(struct check *check)
 		if (index_is_kept(index) && !check->is_unreadable[i])
 			scan(check, index, index_keyspace(table, index), index->vector ? &vector_rows : &every_row, visit_index_row);
 	}
-	if (table->is_ttl_enabled && !check->is_queue_unreadable)
+	if (table->ttl.is_enabled && !check->is_queue_unreadable)
 		scan(check, NULL, table_expiry(table), &every_row, visit_expiry_row);
 }
 
 /* Shards divide the range of numbers in order; the last one is open while the stream is enabled. */
 static void check_shards(struct check *check)
 {
-	bool is_enabled = check->table->stream_view != STREAM_OFF;
+	bool is_enabled = check->table->streams.view != STREAM_OFF;
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < check->shard_count; i++) {
@@ -320,12 +321,12 @@ static bool collect_table(void *context, struct str key, struct str record)
 /* Of a deleted table only its stream is left, under a record of its own. */
 static void check_table(struct check *check, bool is_retired)
 {
-	bool is_deleting = check->table->status == STATUS_DELETING;
+	bool is_deleting = check->table->state.status == STATUS_DELETING;
 
 	check->report->tables++;
 	if (!is_deleting)
 		check_items(check);
-	if (check->table->stream_count > 0 && (!is_deleting || is_retired))
+	if (check->table->streams.n > 0 && (!is_deleting || is_retired))
 		check_stream(check);
 }
 

@@ -4,7 +4,7 @@ struct units cost_total(const struct cost *cost)
 {
 	struct units total = cost->base;
 
-	for (size_t i = 0; i < cost->table->index_count; i++) {
+	for (size_t i = 0; i < cost->table->indexes.n; i++) {
 		total.read += cost->index[i].read;
 		total.write += cost->index[i].write;
 	}
@@ -15,11 +15,11 @@ void cost_add(struct cost *cost, const struct cost *more)
 {
 	cost->base.read += more->base.read;
 	cost->base.write += more->base.write;
-	for (size_t i = 0; i < cost->table->index_count; i++) {
+	for (size_t i = 0; i < cost->table->indexes.n; i++) {
 		cost->index[i].read += more->index[i].read;
 		cost->index[i].write += more->index[i].write;
 		cost->index_is_touched[i] = cost->index_is_touched[i] || more->index_is_touched[i];
 	}
-	for (size_t i = 0; i < cost->table->vector_count; i++)
+	for (size_t i = 0; i < cost->table->indexes.vector_n; i++)
 		cost->vector_bytes[i] += more->vector_bytes[i];
 }

@@ -31,7 +31,7 @@ struct str expiry_row(struct arena *arena, const struct table *table, struct str
 	struct value value;
 	int64_t seconds;
 
-	if (!table->is_ttl_enabled || !str_is_set(image) || !image_get(arena, image, table->ttl_attribute, &value))
+	if (!table->ttl.is_enabled || !str_is_set(image) || !image_get(arena, image, table->ttl.attribute, &value))
 		return STR_ABSENT;
 	if (value.type != TYPE_N || !read_time(value_str(&value), &seconds))
 		return STR_ABSENT;
@@ -74,7 +74,7 @@ static bool collect(void *context, struct str key, struct str image)
 	struct fill *fill = context;
 	struct str row = expiry_row(fill->arena, fill->table, key, image);
 
-	if (str_is_set(row) && !expiry_is_too_old(row, fill->table->ttl_changed_ms))
+	if (str_is_set(row) && !expiry_is_too_old(row, fill->table->ttl.changed_ms))
 		fill->rows[fill->n++] = row;
 	fill->is_full = fill->n == FILL_ROWS || arena_used(fill->arena) > FILL_BYTES;
 	if (fill->is_full)

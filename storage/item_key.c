@@ -127,7 +127,7 @@ static size_t local_count(const struct table *table)
 {
 	size_t n = 0;
 
-	while (n < table->index_count && table->indexes[n].is_local)
+	while (n < table->indexes.n && table->indexes.v[n].is_local)
 		n++;
 	return n;
 }
@@ -137,8 +137,8 @@ static enum code check_indexes(const struct table *table, const struct value *it
 	size_t first = words.is_global_first ? local_count(table) : 0;
 	enum code code = OK;
 
-	for (size_t k = 0; k < table->index_count && code == OK; k++)
-		code = check_index_keys(&table->indexes[(first + k) % table->index_count], item, words.use == ITEM_UPDATE, err);
+	for (size_t k = 0; k < table->indexes.n && code == OK; k++)
+		code = check_index_keys(&table->indexes.v[(first + k) % table->indexes.n], item, words.use == ITEM_UPDATE, err);
 	return code;
 }
 

@@ -226,7 +226,7 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	double units = capacity_read(visit.bytes, visit.mode);
 	page->found.bytes = visit.bytes;
 	if (page->index) {
-		size_t i = (size_t)(page->index - page->table->indexes);
+		size_t i = (size_t)(page->index - page->table->indexes.v);
 
 		page->found.cost.index[i].read = units;
 		page->found.cost.index_is_touched[i] = true;

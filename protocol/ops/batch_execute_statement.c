@@ -146,7 +146,7 @@ static void respond_slot(struct call *call, const struct slot *slot)
 		json_out_close(out, '}');
 	}
 	if (slot->table)
-		json_out_field_string(out, "TableName", slot->table->name);
+		json_out_field_string(out, "TableName", slot->table->identity.name);
 	if (!slot->err.code && is_read(slot) && str_is_set(slot->read.image)) {
 		json_out_name(out, STR("Item"));
 		partiql_respond_item(call, slot->statement.columns, slot->read.image);

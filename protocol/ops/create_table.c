@@ -22,8 +22,8 @@ static enum code refuse_existing(struct call *call, struct str name, struct err 
 	struct err ignored = err_in(call->arena);
 	struct table *table;
 
-	if (call_table(call, name, ABSENT_TABLE, &table, &ignored) == OK && table->status == STATUS_CREATING)
-		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(name));
+	if (call_table(call, name, ABSENT_TABLE, &table, &ignored) == OK && table->state.status == STATUS_CREATING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status), STR_ARG(name));
 	return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
 }
 
@@ -39,9 +39,9 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	if (code != OK)
 		return code;
 	table = table_new(&settings_records);
-	table->account = str_copy(table->arena, call->ns.account);
-	table->region = str_copy(table->arena, call->ns.region);
-	table->name = str_copy(table->arena, name);
+	table->identity.account = str_copy(table->arena, call->ns.account);
+	table->identity.region = str_copy(table->arena, call->ns.region);
+	table->identity.name = str_copy(table->arena, name);
 	code = table_rules_create(&resolved, table, err);
 	if (code == OK && input->stream_specification)
 		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);

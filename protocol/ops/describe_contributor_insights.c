@@ -17,7 +17,7 @@ static void write_rules(struct call *call, const struct table *table, struct str
 		if ((rules[i].is_range && !has_range) || (rules[i].is_access && insights->is_throttled_only))
 			continue;
 		json_out_string(out, str_printf(call->arena, "DynamoDBContributorInsights-%s-" STR_FMT "%s" STR_FMT "-%lld", rules[i].name,
-						STR_ARG(table->name), has_index ? "-" : "", STR_ARG(has_index ? index_name : STR("")),
+						STR_ARG(table->identity.name), has_index ? "-" : "", STR_ARG(has_index ? index_name : STR("")),
 						(long long)insights->since_ms));
 	}
 	json_out_close(out, ']');
@@ -38,7 +38,8 @@ enum code op_describe_contributor_insights(struct call *call, const struct descr
 	json_out_open(out, '{');
 	insights_write(call, table, input->index_name, insights);
 	if (insights->is_enabled && insights->settles_ms <= call->now_ms)
-		write_rules(call, table, input->index_name, insights, (index < 0 ? &table->keys : &table->indexes[index].keys)->range_count > 0);
+		write_rules(call, table, input->index_name, insights,
+			    (index < 0 ? &table->keys : &table->indexes.v[index].keys)->range_count > 0);
 	if (insights->changed_ms) {
 		json_out_name(out, STR("LastUpdateDateTime"));
 		json_out_time_ms(out, insights->changed_ms);

@@ -11,7 +11,7 @@ enum code op_describe_kinesis_streaming_destination(struct call *call, const str
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');
-	json_out_field_string(out, "TableName", table->name);
+	json_out_field_string(out, "TableName", table->identity.name);
 	json_out_name(out, STR("KinesisDataStreamDestinations"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < table->settings->destination_count; i++) {

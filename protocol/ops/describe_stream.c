@@ -72,7 +72,7 @@ static void write_shards(struct call *call, const struct table *table, const str
 static struct str status_of(const struct call *call, const struct table *table, const struct stream *stream)
 {
 	bool is_changing = timing_stream_changes(call, table, stream);
-	bool is_new = table->status == STATUS_CREATING && table->settles_ms > call->now_ms;
+	bool is_new = table->state.status == STATUS_CREATING && table->state.settles_ms > call->now_ms;
 
 	if (stream->disabled_ms)
 		return is_changing ? STR("DISABLING") : STR("DISABLED");
@@ -102,7 +102,7 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	json_out_field_string(out, "StreamViewType", streams_view_name(stream->view));
 	json_out_name(out, STR("CreationRequestDateTime"));
 	json_out_time_ms(out, stream->created_ms);
-	json_out_field_string(out, "TableName", table->name);
+	json_out_field_string(out, "TableName", table->identity.name);
 	describe_keys(out, &table->keys);
 	write_shards(call, table, &page);
 	json_out_close(out, '}');

@@ -12,16 +12,16 @@ enum code op_describe_time_to_live(struct call *call, const struct describe_time
 
 	if (code != OK)
 		return code;
-	state = table->status == STATUS_CREATING ? "CREATING" : "DELETING";
-	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
+	state = table->state.status == STATUS_CREATING ? "CREATING" : "DELETING";
+	if (table->state.status == STATUS_CREATING || table->state.status == STATUS_DELETING)
 		return err_set(err, MSG_TTL_STATE, state, state);
-	bool is_changing = table->ttl_settles_ms > call->now_ms;
+	bool is_changing = table->ttl.settles_ms > call->now_ms;
 	json_out_open(out, '{');
 	json_out_name(out, STR("TimeToLiveDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "TimeToLiveStatus", str_of(statuses[table->is_ttl_enabled][is_changing]));
-	if (table->is_ttl_enabled || is_changing)
-		json_out_field_string(out, "AttributeName", table->ttl_attribute);
+	json_out_field_string(out, "TimeToLiveStatus", str_of(statuses[table->ttl.is_enabled][is_changing]));
+	if (table->ttl.is_enabled || is_changing)
+		json_out_field_string(out, "AttributeName", table->ttl.attribute);
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 	return OK;

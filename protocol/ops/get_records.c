@@ -57,7 +57,7 @@ static void write_record(void *context, const struct stream_record *record, cons
 	json_out_field_string(out, "eventName", str_of(events[record->event]));
 	json_out_field_string(out, "eventVersion", STR("1.1"));
 	json_out_field_string(out, "eventSource", STR("aws:dynamodb"));
-	json_out_field_string(out, "awsRegion", table->region);
+	json_out_field_string(out, "awsRegion", table->identity.region);
 	write_change(writing, record, keys, size);
 	if (record->is_service_delete)
 		write_identity(out);

@@ -16,7 +16,8 @@ struct listing {
 static void list_entry(struct listing *listing, const struct table *table, const struct index *index, const struct insights *insights)
 {
 	struct call *call = listing->call;
-	struct str name = index ? str_printf(call->arena, STR_FMT "/" STR_FMT, STR_ARG(table->name), STR_ARG(index->name)) : table->name;
+	struct str name = index ? str_printf(call->arena, STR_FMT "/" STR_FMT, STR_ARG(table->identity.name),
+					     STR_ARG(index->name)) : table->identity.name;
 
 	if (str_is_set(listing->after)) { /* not there yet */
 		if (str_eq(name, listing->after))
@@ -39,12 +40,13 @@ static void list_entry(struct listing *listing, const struct table *table, const
 static void list_table(struct listing *listing, const struct table *table)
 {
 	list_entry(listing, table, NULL, &table->settings->insights);
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (!table->indexes[i].is_local)
-			list_entry(listing, table, &table->indexes[i], &table->indexes[i].settings->insights);
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (!table->indexes.v[i].is_local)
+			list_entry(listing, table, &table->indexes.v[i], &table->indexes.v[i].settings->insights);
 	}
 	/* the index that the token names may be gone */
-	if (str_is_set(listing->after) && str_starts_with(listing->after, str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->name))))
+	if (str_is_set(listing->after) && str_starts_with(listing->after,
+							  str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->identity.name))))
 		listing->after = STR_ABSENT;
 }
 

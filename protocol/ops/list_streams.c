@@ -24,12 +24,12 @@ static enum code collect(struct call *call, struct str table_name, struct listed
 	size_t n = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &tables), all = 0, count = 0;
 
 	for (size_t i = 0; i < n; i++)
-		all += tables[i]->stream_count;
+		all += tables[i]->streams.n;
 	*out = ARENA_ARRAY(call->arena, struct listed, all);
 	for (size_t i = 0; i < n; i++) {
 		call_hold(call, tables[i]);
-		for (size_t k = 0; k < tables[i]->stream_count; k++) {
-			const struct stream *stream = &tables[i]->streams[k];
+		for (size_t k = 0; k < tables[i]->streams.n; k++) {
+			const struct stream *stream = &tables[i]->streams.v[k];
 
 			if (!stream_is_gone(stream, call->now_ms))
 				(*out)[count++] = (struct listed){streams_arn(call->arena, tables[i], stream), tables[i], stream};
@@ -65,7 +65,7 @@ enum code op_list_streams(struct call *call, const struct list_streams_input *in
 	for (size_t i = first; i < end; i++) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "StreamArn", listed[i].arn);
-		json_out_field_string(out, "TableName", listed[i].table->name);
+		json_out_field_string(out, "TableName", listed[i].table->identity.name);
 		json_out_field_string(out, "StreamLabel", listed[i].stream->label);
 		json_out_close(out, '}');
 	}

@@ -13,7 +13,7 @@ enum code op_list_tags_of_resource(struct call *call, const struct list_tags_of_
 	struct table *table = timing_seen(call, tagged.table);
 	const struct tag_set *tags = tag_rules_of(&tagged, tagged.is_stream ? tagged.table : table);
 	/* AWS: those that come with a table are there when it is ACTIVE */
-	size_t count = table->status == STATUS_CREATING ? 0 : tags->n;
+	size_t count = table->state.status == STATUS_CREATING ? 0 : tags->n;
 	json_out_open(out, '{');
 	json_out_name(out, STR("Tags"));
 	json_out_open(out, '[');

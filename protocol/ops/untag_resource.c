@@ -28,7 +28,7 @@ enum code op_untag_resource(struct call *call, const struct untag_resource_input
 	code = tag_rules_check_keys(keys, err);
 	if (code == OK)
 		code = tag_rules_find(call, input->resource_arn, false, &tagged, err);
-	if (code == OK && tagged.table->status == STATUS_CREATING) /* AWS: there are no tags yet */
+	if (code == OK && tagged.table->state.status == STATUS_CREATING) /* AWS: there are no tags yet */
 		return OK;
 	if (code == OK)
 		code = table_rules_changeable(tagged.table, err);

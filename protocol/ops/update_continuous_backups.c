@@ -14,9 +14,9 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 		return err_set(err, MSG_RECOVERY_DAYS_REFUSED);
 	enum code code = timing_table(call, input->table_name, TIMING_BY_BACKUPS, &table, err);
 	if (code == OK && !timing_backups_are_ready(call, table))
-		code = err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->name));
-	if (code == OK && table->status == STATUS_DELETING && !timing_accepts_still(call, table))
-		code = err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->name));
+		code = err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->identity.name));
+	if (code == OK && table->state.status == STATUS_DELETING && !timing_accepts_still(call, table))
+		code = err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->identity.name));
 	if (code != OK)
 		return code;
 	next = table_clone(table);
@@ -29,7 +29,7 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 	else if (!table->settings->recovery_days)
 		next->settings->recovery_days = RECOVERY_DAYS_DEFAULT;
 	recovery_describe(call, next);
-	if (table->status == STATUS_DELETING) {
+	if (table->state.status == STATUS_DELETING) {
 		table_unref(next);
 		return OK;
 	}

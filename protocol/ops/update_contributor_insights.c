@@ -8,9 +8,9 @@ static enum code check_state(const struct call *call, const struct table *table,
 {
 	if (timing_accepts_still(call, table))
 		return OK;
-	if (table->status == STATUS_CREATING || (timing_is_on(call) && table->status == STATUS_DELETING))
+	if (table->state.status == STATUS_CREATING || (timing_is_on(call) && table->state.status == STATUS_DELETING))
 		return err_set(err, MSG_INSIGHTS_STATE, "Table");
-	if (index >= 0 && table->indexes[index].status == STATUS_CREATING)
+	if (index >= 0 && table->indexes.v[index].status == STATUS_CREATING)
 		return err_set(err, MSG_INSIGHTS_STATE, "Index");
 	return table_rules_changeable(table, err);
 }
@@ -43,10 +43,10 @@ enum code op_update_contributor_insights(struct call *call, const struct update_
 	json_out_open(&call->out, '{');
 	insights_write(call, table, input->index_name, &changed);
 	json_out_close(&call->out, '}');
-	if (is_same || table->status == STATUS_DELETING)
+	if (is_same || table->state.status == STATUS_DELETING)
 		return OK;
 	changed.settles_ms = call->now_ms + timing_lasts(call, is_enabled ? TIMING_INSIGHTS_ENABLE : TIMING_INSIGHTS_DISABLE);
 	next = table_clone(table);
-	*(index < 0 ? &next->settings->insights : &next->indexes[index].settings->insights) = changed;
+	*(index < 0 ? &next->settings->insights : &next->indexes.v[index].settings->insights) = changed;
 	return catalog_replace(call->service->catalog, table, next, err);
 }

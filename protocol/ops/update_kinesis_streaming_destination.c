@@ -7,12 +7,12 @@ static enum code check(const struct table *table, const struct destination *curr
 		       int64_t now_ms, struct err *err)
 {
 	if (!current)
-		return err_set(err, MSG_KINESIS_ABSENT, STR_ARG(stream_arn), STR_ARG(table->name));
+		return err_set(err, MSG_KINESIS_ABSENT, STR_ARG(stream_arn), STR_ARG(table->identity.name));
 	if (!current->is_enabled || current->settles_ms > now_ms)
-		return err_set(err, MSG_KINESIS_INACTIVE, STR_ARG(table->name), STR_ARG(stream_arn));
+		return err_set(err, MSG_KINESIS_INACTIVE, STR_ARG(table->identity.name), STR_ARG(stream_arn));
 	/* one that was never given is in milliseconds */
 	if ((current->precision == PRECISION_ABSENT ? PRECISION_MILLISECOND : current->precision) == wanted)
-		return err_set(err, MSG_KINESIS_SAME, destination_precision(wanted).p, STR_ARG(table->id), STR_ARG(stream_arn));
+		return err_set(err, MSG_KINESIS_SAME, destination_precision(wanted).p, STR_ARG(table->identity.id), STR_ARG(stream_arn));
 	return table_rules_changeable(table, err);
 }
 

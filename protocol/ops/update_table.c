@@ -44,14 +44,14 @@ static enum code change_billing(struct table *table, const struct update_table_i
 		throughput_rules_drop_units(table, now_ms);
 	}
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
-		if (table->vector_count)
+		if (table->indexes.vector_n)
 			return input->vector_index_updates.v ? err_set(err, MSG_VECTOR_BILLING_CHANGE) : err_set(err, MSG_VECTOR_BILLING);
 		/* AWS: the limits of on-demand go with it; the units are the first, not more or less than others */
 		table->settings->on_demand.is_set = false;
-		for (size_t i = 0; i < table->index_count; i++)
-			table->indexes[i].settings->on_demand.is_set = false;
+		for (size_t i = 0; i < table->indexes.n; i++)
+			table->indexes.v[i].settings->on_demand.is_set = false;
 		if (!table->settings->on_demand_since_ms)
-			table->settings->on_demand_since_ms = table->created_ms;
+			table->settings->on_demand_since_ms = table->identity.created_ms;
 		table->settings->billing = BILLING_PROVISIONED;
 		throughput_rules_begin(&table->settings->throughput, input->provisioned_throughput);
 		return OK;
@@ -112,21 +112,22 @@ static void show_old_units(struct throughput *shown, const struct throughput *be
 
 static void show_old_indexes(struct table *shown, const struct table *before, const struct update_table_input *input)
 {
-	for (size_t i = 0; i < before->index_count; i++) {
-		struct index *index = &shown->indexes[i];
+	for (size_t i = 0; i < before->indexes.n; i++) {
+		const struct throughput *old = &before->indexes.v[i].settings->throughput;
+		struct index *index = &shown->indexes.v[i];
 
-		index->settings->warm = throughput_rules_warm_now(before, &before->indexes[i]);
+		index->settings->warm = throughput_rules_warm_now(before, &before->indexes.v[i]);
 		if (shown->settings->billing == BILLING_PAY_PER_REQUEST && before->settings->billing == BILLING_PROVISIONED)
-			index->settings->throughput = (struct throughput){.decreases_today = before->indexes[i].settings->throughput.decreases_today};
+			index->settings->throughput = (struct throughput){.decreases_today = old->decreases_today};
 		else if (shown->settings->billing == before->settings->billing && index->status == STATUS_UPDATING)
-			index->settings->throughput = before->indexes[i].settings->throughput;
+			index->settings->throughput = *old;
 	}
 	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
 		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
 
-		for (size_t k = 0; update && k < shown->index_count; k++) {
-			if (str_eq(shown->indexes[k].name, update->index_name))
-				shown->indexes[k].settings->is_warm_updating = update->warm_throughput != NULL;
+		for (size_t k = 0; update && k < shown->indexes.n; k++) {
+			if (str_eq(shown->indexes.v[k].name, update->index_name))
+				shown->indexes.v[k].settings->is_warm_updating = update->warm_throughput != NULL;
 		}
 	}
 }
@@ -148,7 +149,7 @@ static void show_old(struct table *shown, const struct table *before, const stru
 		shown->settings->sse_enabled = before->settings->sse_enabled;
 		shown->settings->sse_key = str_copy(shown->arena, before->settings->sse_key);
 		shown->settings->is_sse_updating = true;
-		shown->status = STATUS_ACTIVE; /* AWS: whatever else is under way */
+		shown->state.status = STATUS_ACTIVE; /* AWS: whatever else is under way */
 	}
 	shown->settings->table_class = str_copy(shown->arena, before->settings->table_class);
 	shown->settings->class_changed_ms = before->settings->class_changed_ms;
@@ -164,7 +165,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 
 	show_old(shown, table, input, call->now_ms);
 	if (concerns & CONCERNS_SHOWN)
-		shown->status = STATUS_UPDATING;
+		shown->state.status = STATUS_UPDATING;
 	timing_schedule(call, input, table, next);
 	enum code code = catalog_replace(call->service->catalog, table, next, err);
 	if (code == OK)
@@ -173,7 +174,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	if (code != OK)
 		return code;
 	/* what is left, or fails here, is the upkeep's */
-	code = backfill_settle(call->service->catalog, call->ns, table->name, SETTLE_STEPS, call->now_ms, &ignored);
+	code = backfill_settle(call->service->catalog, call->ns, table->identity.name, SETTLE_STEPS, call->now_ms, &ignored);
 	if (call->service->wake)
 		call->service->wake(call->service->wake_context);
 	(void)code;
@@ -218,7 +219,7 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 		return code;
 	}
 	if (is_change(table, next, concerns))
-		next->status = STATUS_UPDATING;
+		next->state.status = STATUS_UPDATING;
 	return publish(call, table, next, input, concerns, err);
 }
 

@@ -8,23 +8,23 @@ static enum code check(const struct call *call, const struct table *table, const
 {
 	bool is_early = timing_ttl_opens_ms(call, table) > call->now_ms;
 
-	if (table->status == STATUS_CREATING)
-		return err_set(err, MSG_TTL_CREATING, STR_ARG(table->name));
+	if (table->state.status == STATUS_CREATING)
+		return err_set(err, MSG_TTL_CREATING, STR_ARG(table->identity.name));
 	enum code code = timing_accepts_still(call, table) ? OK : table_rules_changeable(table, err);
 
 	if (code != OK)
 		return code;
-	if (table->is_ttl_enabled && !str_eq(table->ttl_attribute, wanted->attribute_name))
-		return err_set(err, MSG_TTL_OTHER, STR_ARG(table->ttl_attribute));
-	if (table->is_ttl_enabled == wanted->enabled.value)
-		return err_set(err, MSG_TTL_SAME, table->is_ttl_enabled ? "enabled" : "disabled");
+	if (table->ttl.is_enabled && !str_eq(table->ttl.attribute, wanted->attribute_name))
+		return err_set(err, MSG_TTL_OTHER, STR_ARG(table->ttl.attribute));
+	if (table->ttl.is_enabled == wanted->enabled.value)
+		return err_set(err, MSG_TTL_SAME, table->ttl.is_enabled ? "enabled" : "disabled");
 	return is_early ? err_set(err, MSG_TTL_SOON) : OK;
 }
 
 /* What is set on a table that is being deleted is answered, and goes with it. */
 static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
 {
-	if (table->status != STATUS_DELETING)
+	if (table->state.status != STATUS_DELETING)
 		return catalog_replace(call->service->catalog, table, next, err);
 	table_unref(next);
 	return OK;
@@ -42,11 +42,11 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 	if (code != OK)
 		return code;
 	next = table_clone(table);
-	next->is_ttl_enabled = wanted->enabled.value;
-	next->ttl_attribute = str_copy(next->arena, wanted->attribute_name);
-	next->ttl_changed_ms = call->now_ms;
+	next->ttl.is_enabled = wanted->enabled.value;
+	next->ttl.attribute = str_copy(next->arena, wanted->attribute_name);
+	next->ttl.changed_ms = call->now_ms;
 	/* AWS: though documented, ENABLING and DISABLING were never seen */
-	next->ttl_settles_ms = call->now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
+	next->ttl.settles_ms = call->now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
 	code = publish(call, table, next, err);
 	if (code != OK)
 		return code;

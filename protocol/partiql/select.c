@@ -38,7 +38,7 @@ static uint64_t token_check(const struct run *run, struct str rest)
 	struct member member = {STR("p"), parameters};
 	struct value item = {.type = TYPE_M, .n = 1, .members = &member};
 
-	buf_add_be64(&buf, run->plan.table->number);
+	buf_add_be64(&buf, run->plan.table->identity.number);
 	buf_add_varint(&buf, run->select->text.n);
 	buf_add_str(&buf, run->select->text);
 	image_encode(&item, &buf);

@@ -160,7 +160,7 @@ static enum code write_index(struct call *call, struct table *table, const struc
 		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
 		/* AWS: false while resources are allocated, then true; absent of an index that came with its table */
 		if (index->is_backfilling)
-			json_out_field_boolean(out, "Backfilling", table->status != STATUS_UPDATING);
+			json_out_field_boolean(out, "Backfilling", table->state.status != STATUS_UPDATING);
 		if (!index->vector)
 			write_throughput(call, &index->settings->throughput);
 	}
@@ -182,8 +182,8 @@ static enum code write_indexes(struct call *call, struct table *table, bool is_l
 	bool is_open = false;
 	enum code code = OK;
 
-	for (size_t i = 0; i < table->index_count && code == OK; i++) {
-		if (table->indexes[i].is_local != is_local)
+	for (size_t i = 0; i < table->indexes.n && code == OK; i++) {
+		if (table->indexes.v[i].is_local != is_local)
 			continue;
 		if (!is_open) {
 			json_out_name(&call->out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
@@ -191,7 +191,7 @@ static enum code write_indexes(struct call *call, struct table *table, bool is_l
 			is_open = true;
 		}
 		/* a table's own update does not show on its indexes */
-		code = write_index(call, table, &table->indexes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+		code = write_index(call, table, &table->indexes.v[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
 	}
 	if (is_open)
 		json_out_close(&call->out, ']');
@@ -202,12 +202,12 @@ static enum code write_vectors(struct call *call, struct table *table, enum tabl
 {
 	enum code code = OK;
 
-	if (!table->vector_count)
+	if (!table->indexes.vector_n)
 		return OK;
 	json_out_name(&call->out, STR("VectorIndexes"));
 	json_out_open(&call->out, '[');
-	for (size_t i = 0; i < table->vector_count && code == OK; i++)
-		code = write_index(call, table, &table->vectors[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
+		code = write_index(call, table, &table->indexes.vectors[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
 	json_out_close(&call->out, ']');
 	return code;
 }
@@ -229,7 +229,8 @@ static void write_billing(struct json_out *out, const struct table *table, enum 
 		json_out_string(out, is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
 		if (status != STATUS_CREATING && table->settings->on_demand_since_ms != ON_DEMAND_PENDING) {
 			json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
-			json_out_time_ms(out, table->settings->on_demand_since_ms ? table->settings->on_demand_since_ms : table->created_ms);
+			json_out_time_ms(out,
+					 table->settings->on_demand_since_ms ? table->settings->on_demand_since_ms : table->identity.created_ms);
 		}
 		json_out_close(out, '}');
 	}
@@ -239,17 +240,17 @@ static void write_stream(struct call *call, const struct table *table)
 {
 	struct json_out *out = &call->out;
 
-	if (table->stream_view != STREAM_OFF) {
+	if (table->streams.view != STREAM_OFF) {
 		json_out_name(out, STR("StreamSpecification"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "StreamEnabled", true);
-		json_out_field_string(out, "StreamViewType", streams_view_name(table->stream_view));
+		json_out_field_string(out, "StreamViewType", streams_view_name(table->streams.view));
 		json_out_close(out, '}');
 	}
-	if (table->stream_count > 0) {
-		json_out_field_string(out, "LatestStreamLabel", table->stream_label);
+	if (table->streams.n > 0) {
+		json_out_field_string(out, "LatestStreamLabel", table->streams.label);
 		json_out_field_string(out, "LatestStreamArn",
-				      streams_arn(call->arena, table, &table->streams[table->stream_count - 1]));
+				      streams_arn(call->arena, table, &table->streams.v[table->streams.n - 1]));
 	}
 }
 
@@ -295,7 +296,7 @@ static enum code write_structure(struct call *call, struct table *table, enum ta
 	write_definitions(call, table);
 	describe_keys(&call->out, &table->keys);
 	json_out_name(&call->out, STR("CreationDateTime"));
-	json_out_time_ms(&call->out, table->created_ms);
+	json_out_time_ms(&call->out, table->identity.created_ms);
 	enum code code = write_indexes(call, table, true, status, err);
 	if (code == OK)
 		code = write_indexes(call, table, false, status, err);
@@ -314,15 +315,15 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_open(out, '{');
 	json_out_name(out, name);
 	json_out_open(out, '{');
-	json_out_field_string(out, "TableName", table->name);
-	json_out_field_string(out, "TableStatus", str_of(statuses[table->status == STATUS_ACTIVE ? status : table->status]));
+	json_out_field_string(out, "TableName", table->identity.name);
+	json_out_field_string(out, "TableStatus", str_of(statuses[table->state.status == STATUS_ACTIVE ? status : table->state.status]));
 	if (status != STATUS_DELETING)
 		code = write_structure(call, table, status, err);
 	write_throughput(call, &table->settings->throughput);
 	json_out_field_integer(out, "TableSizeBytes", (int64_t)bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)items);
 	json_out_field_string(out, "TableArn", table_arn(call->arena, table));
-	json_out_field_string(out, "TableId", table->id);
+	json_out_field_string(out, "TableId", table->identity.id);
 	write_billing(out, table, status);
 	write_stream(call, table);
 	write_settings(out, table, status);

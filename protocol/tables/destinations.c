@@ -46,7 +46,7 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 		next->settings->destination_count++;
 	}
 	json_out_open(out, '{');
-	json_out_field_string(out, "TableName", table->name);
+	json_out_field_string(out, "TableName", table->identity.name);
 	json_out_field_string(out, "StreamArn", changed.stream_arn);
 	json_out_field_string(out, "DestinationStatus", shown);
 	return catalog_replace(call->service->catalog, table, next, err);

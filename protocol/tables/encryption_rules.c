@@ -27,13 +27,15 @@ enum code encryption_rules_check(const struct sse_specification *input, struct e
 
 static struct str key_arn(const struct table *table, struct str id)
 {
-	return str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/" STR_FMT, STR_ARG(table->region), STR_ARG(table->account),
+	return str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/" STR_FMT, STR_ARG(table->identity.region),
+			  STR_ARG(table->identity.account),
 			  STR_ARG(id));
 }
 
 static struct str uuid_of(const struct table *table, struct str text)
 {
-	struct str seed = str_printf(table->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(table->account), STR_ARG(table->region), STR_ARG(text));
+	struct str seed = str_printf(table->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(table->identity.account),
+				     STR_ARG(table->identity.region), STR_ARG(text));
 	unsigned long long high = str_hash(seed, 1), low = str_hash(seed, 2);
 
 	return str_printf(table->arena, "%08llx-%04llx-4%03llx-%04llx-%012llx", high >> 32, high >> 16 & 0xFFFF, high & 0xFFF,
@@ -43,11 +45,11 @@ static struct str uuid_of(const struct table *table, struct str text)
 /* A key's id, its ARN, an alias or an alias's ARN: the ARN of the key. */
 static enum code resolve(struct table *table, struct str key, struct str *out, struct err *err)
 {
-	struct arn parts = {.region = table->region, .resource = key};
+	struct arn parts = {.region = table->identity.region, .resource = key};
 
 	if (str_starts_with(key, STR("arn:")))
 		parts = arn_split(key);
-	if (!str_eq(parts.region, table->region))
+	if (!str_eq(parts.region, table->identity.region))
 		return err_set(err, MSG_KMS_REGION, STR_ARG(parts.region), STR_ARG(uuid_of(table, key)));
 	/* There is no key service here: an alias means the key whose id follows from its name, the same one in an account and region always */
 	if (str_starts_with(parts.resource, STR("alias/")))

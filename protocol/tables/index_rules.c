@@ -93,28 +93,28 @@ static enum action action_of(const struct global_secondary_index_update *update)
 /* The index's own state against what is asked of it; `index` is the one of that name, or NULL. */
 static enum code check_one(const struct table *table, const struct index *index, struct str name, enum action action, struct err *err)
 {
-	bool is_allocating = index && index->is_backfilling && table->status == STATUS_UPDATING;
+	bool is_allocating = index && index->is_backfilling && table->state.status == STATUS_UPDATING;
 
 	if (!index && action == ACTION_CREATE)
 		return OK;
 	if (!index && action == ACTION_WARM)
 		return err_set(err, MSG_UPDATE_FAILURE);
 	if (!index)
-		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(name), STR_ARG(table->name));
+		return err_set(err, MSG_UPDATE_INDEX_ABSENT, STR_ARG(name), STR_ARG(table->identity.name));
 	if (index->is_local && action != ACTION_CREATE)
 		return err_set(err, MSG_UPDATE_INDEX_LOCAL, action == ACTION_DELETE ? "delete" : "update", STR_ARG(name));
 	if (index->status == STATUS_DELETING)
-		return err_set(err, MSG_INDEX_IN_USE, "deleted", STR_ARG(table->name), STR_ARG(name));
+		return err_set(err, MSG_INDEX_IN_USE, "deleted", STR_ARG(table->identity.name), STR_ARG(name));
 	if (action == ACTION_CREATE && index->is_backfilling)
-		return err_set(err, MSG_INDEX_BEING_CREATED, STR_ARG(table->name), STR_ARG(name));
+		return err_set(err, MSG_INDEX_BEING_CREATED, STR_ARG(table->identity.name), STR_ARG(name));
 	if (action == ACTION_CREATE && !index_at_work(table))
 		return err_set(err, MSG_INDEX_EXISTS);
 	if (action == ACTION_DELETE && is_allocating)
-		return err_set(err, MSG_INDEX_ALLOCATING, STR_ARG(table->name), STR_ARG(name));
+		return err_set(err, MSG_INDEX_ALLOCATING, STR_ARG(table->identity.name), STR_ARG(name));
 	if ((action == ACTION_UPDATE || action == ACTION_WARM) && is_allocating)
-		return err_set(err, MSG_INDEX_NOT_FILLING, STR_ARG(table->name), STR_ARG(name));
+		return err_set(err, MSG_INDEX_NOT_FILLING, STR_ARG(table->identity.name), STR_ARG(name));
 	if ((action == ACTION_UPDATE || action == ACTION_WARM) && index->status == STATUS_UPDATING)
-		return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->name), STR_ARG(name));
+		return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->identity.name), STR_ARG(name));
 	return OK;
 }
 
@@ -178,9 +178,10 @@ enum code index_rules_while_updating(const struct table *table, const struct upd
 	int billing = table->settings->billing == BILLING_PROVISIONED ? BILLING_MODE_PROVISIONED : BILLING_MODE_PAY_PER_REQUEST;
 
 	if (!at_work || str_is_set(input->table_class))
-		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status), STR_ARG(table->identity.name));
 	if (input->provisioned_throughput || (input->billing_mode && input->billing_mode != billing))
-		return err_set(err, MSG_UNITS_INDEX_IN_USE, is_creation ? "created" : "deleted", STR_ARG(table->name), STR_ARG(at_work->name));
+		return err_set(err, MSG_UNITS_INDEX_IN_USE, is_creation ? "created" : "deleted", STR_ARG(table->identity.name),
+			       STR_ARG(at_work->name));
 	if (input->stream_specification)
 		return err_set(err, MSG_STREAM_INDEX_IN_USE, is_creation ? "created" : "deleted");
 	if (input->on_demand_throughput)
@@ -256,7 +257,7 @@ static enum code check_definitions(struct table *table, const struct create_glob
 /* A new index of a live table, to be filled. */
 static void begin(struct table *table, struct index *added)
 {
-	added->number = table->next_index++;
+	added->number = table->indexes.next++;
 	added->status = STATUS_CREATING;
 	added->is_backfilling = true;
 	table_index_settle(table, added);
@@ -272,8 +273,8 @@ static enum code create_index(struct table *table, const struct create_global_se
 	};
 	size_t globals = 0;
 
-	for (size_t i = 0; i < table->index_count; i++)
-		globals += !table->indexes[i].is_local;
+	for (size_t i = 0; i < table->indexes.n; i++)
+		globals += !table->indexes.v[i].is_local;
 	if (globals >= GLOBAL_INDEXES_MAX) /* AWS: another error than CreateTable's */
 		return err_set(err, MSG_UPDATE_INDEX_LIMIT, GLOBAL_INDEXES_MAX);
 	enum code code = check_definitions(table, input, definitions, err);
@@ -287,9 +288,9 @@ static enum code create_index(struct table *table, const struct create_global_se
 	if (code == OK)
 		code = table_rules_add_global(table, &index, err);
 	if (code == OK)
-		code = table_rules_not_vector_key(table, &table->indexes[table->index_count - 1], err);
+		code = table_rules_not_vector_key(table, &table->indexes.v[table->indexes.n - 1], err);
 	if (code == OK)
-		begin(table, &table->indexes[table->index_count - 1]);
+		begin(table, &table->indexes.v[table->indexes.n - 1]);
 	return code;
 }
 
@@ -303,13 +304,13 @@ static enum code create_vector(struct table *table, const struct create_vector_i
 
 	if (table->settings->billing != BILLING_PAY_PER_REQUEST)
 		return err_set(err, MSG_VECTOR_BILLING);
-	if (table->vector_count >= VECTOR_INDEXES_MAX)
+	if (table->indexes.vector_n >= VECTOR_INDEXES_MAX)
 		return err_set(err, MSG_VECTOR_COUNT_UPDATE, VECTOR_INDEXES_MAX);
 	enum code code = table_rules_define(table, definitions, err);
 	if (code == OK)
 		code = table_rules_add_vector(table, &vector, definitions, err);
 	if (code == OK)
-		begin(table, &table->vectors[table->vector_count - 1]);
+		begin(table, &table->indexes.vectors[table->indexes.vector_n - 1]);
 	return code;
 }
 
@@ -339,9 +340,9 @@ static enum code check_all_updated(const struct table *table, const struct updat
 {
 	struct buf missing = buf_in(err->arena);
 
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (!table->indexes[i].is_local && !is_updated(input, table->indexes[i].name))
-			buf_printf(&missing, "%s" STR_FMT, missing.n ? "," : "", STR_ARG(table->indexes[i].name));
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (!table->indexes.v[i].is_local && !is_updated(input, table->indexes.v[i].name))
+			buf_printf(&missing, "%s" STR_FMT, missing.n ? "," : "", STR_ARG(table->indexes.v[i].name));
 	}
 	return missing.n ? err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(buf_str(&missing))) : OK;
 }

@@ -9,8 +9,8 @@ enum code insights_find(const struct call *call, const struct table *table, stru
 	const struct index *found = str_is_set(index_name) ? table_index(table, index_name) : NULL;
 
 	if (str_is_set(index_name) && (!found || found->is_local || !timing_knows_index(call, table, index_name)))
-		return err_set(err, MSG_INSIGHTS_INDEX, STR_ARG(index_name), STR_ARG(table->name));
-	*index = found ? found - table->indexes : -1;
+		return err_set(err, MSG_INSIGHTS_INDEX, STR_ARG(index_name), STR_ARG(table->identity.name));
+	*index = found ? found - table->indexes.v : -1;
 	*out = found ? &found->settings->insights : &table->settings->insights;
 	return OK;
 }
@@ -22,7 +22,7 @@ void insights_write(struct call *call, const struct table *table, struct str ind
 	bool is_changing = insights->settles_ms > call->now_ms;
 	struct json_out *out = &call->out;
 
-	json_out_field_string(out, "TableName", table->name);
+	json_out_field_string(out, "TableName", table->identity.name);
 	if (str_is_set(index_name))
 		json_out_field_string(out, "IndexName", index_name);
 	json_out_field_string(out, "ContributorInsightsStatus", str_of(statuses[insights->is_enabled][is_changing]));

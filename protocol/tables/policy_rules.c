@@ -44,7 +44,7 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 	if (!is_own && !str_eq(parts.region, call->ns.region))
 		return err_set(err, MSG_POLICY_ARN, STR_ARG(arn));
 	*is_stream = rest.n > 0;
-	if (code == OK && *is_stream && !str_eq((struct str){rest.p + 7, rest.n - 7}, (*table)->stream_label))
+	if (code == OK && *is_stream && !str_eq((struct str){rest.p + 7, rest.n - 7}, (*table)->streams.label))
 		return err_set(err, MSG_POLICY_STREAM, (int)rest.n - 7, rest.p + 7, STR_ARG(name));
 	return code;
 }
@@ -327,11 +327,11 @@ enum code policy_rules_revision(const struct table *table, bool is_stream, struc
 	if (!str_is_set(expected))
 		return OK;
 	if (str_eq(expected, STR("NO_POLICY")))
-		return is_there ? err_set(err, MSG_POLICY_EXISTS, STR_ARG(table->name), (long long)policy.revision) : OK;
+		return is_there ? err_set(err, MSG_POLICY_EXISTS, STR_ARG(table->identity.name), (long long)policy.revision) : OK;
 	if (policy.revision == 0)
-		return err_set(err, MSG_POLICY_REVISION_ABSENT, STR_ARG(expected), STR_ARG(table->name));
+		return err_set(err, MSG_POLICY_REVISION_ABSENT, STR_ARG(expected), STR_ARG(table->identity.name));
 	if (!is_there || !str_eq(expected, str_printf(err->arena, "%lld", (long long)policy.revision)))
-		return err_set(err, MSG_POLICY_REVISION, STR_ARG(expected), STR_ARG(table->name), (long long)policy.revision);
+		return err_set(err, MSG_POLICY_REVISION, STR_ARG(expected), STR_ARG(table->identity.name), (long long)policy.revision);
 	return OK;
 }
 

@@ -40,7 +40,7 @@ static inline struct policy policy_rules_of(const struct table *table, bool is_s
 	struct policy policy = is_stream ? table->settings->stream_policy : table->settings->policy;
 
 	if (str_is_set(policy.text) && policy.revision == 0) /* kept since before there were revisions */
-		policy.revision = table->created_ms;
+		policy.revision = table->identity.created_ms;
 	return policy;
 }
 

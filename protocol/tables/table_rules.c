@@ -183,8 +183,8 @@ static enum code read_projection(struct table *table, const struct projection_in
 		return err_set(err, MSG_PROJECTION_EXTRA, names[input->projection_type]);
 	if (index->projection == PROJECT_INCLUDE && !input->non_key_attributes.n)
 		return err_set(err, MSG_PROJECTION_LACKS);
-	for (size_t i = 0; i < table->index_count; i++)
-		total += table->indexes[i].included_count;
+	for (size_t i = 0; i < table->indexes.n; i++)
+		total += table->indexes.v[i].included_count;
 	if (total > INCLUDED_TOTAL_MAX)
 		return err_set(err, MSG_PROJECTION_LIMIT, INCLUDED_TOTAL_MAX);
 	index->included = ARENA_ARRAY(table->arena, struct str, input->non_key_attributes.n);
@@ -207,14 +207,14 @@ const char *table_rules_doing(enum table_status status)
 /* The table's list of indexes with room for one more, of that name. */
 static enum code append_index(struct table *table, struct str name, struct index **out, struct err *err)
 {
-	struct index *indexes = ARENA_ARRAY(table->arena, struct index, table->index_count + 1);
+	struct index *indexes = ARENA_ARRAY(table->arena, struct index, table->indexes.n + 1);
 
 	if (table_index(table, name) || table_vector(table, name))
 		return err_set(err, MSG_INDEX_TWICE, STR_ARG(name));
-	if (table->index_count)
-		memcpy(indexes, table->indexes, table->index_count * sizeof(*indexes));
-	table->indexes = indexes;
-	*out = &indexes[table->index_count];
+	if (table->indexes.n)
+		memcpy(indexes, table->indexes.v, table->indexes.n * sizeof(*indexes));
+	table->indexes.v = indexes;
+	*out = &indexes[table->indexes.n];
 	**out = (struct index){.name = str_copy(table->arena, name), .settings = table_index_settings(table)};
 	return OK;
 }
@@ -238,7 +238,7 @@ static enum code add_local(struct table *table, const struct local_secondary_ind
 		return code;
 	index->is_local = true;
 	index->size = size_counter_new();
-	table->index_count++;
+	table->indexes.n++;
 	return OK;
 }
 
@@ -248,8 +248,8 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 	size_t globals = 0;
 	struct index *index;
 
-	for (size_t i = 0; i < table->index_count; i++)
-		globals += !table->indexes[i].is_local;
+	for (size_t i = 0; i < table->indexes.n; i++)
+		globals += !table->indexes.v[i].is_local;
 	if (globals >= GLOBAL_INDEXES_MAX)
 		return err_set(err, MSG_INDEX_LIMIT_GLOBAL, GLOBAL_INDEXES_MAX);
 	enum code code = append_index(table, input->index_name, &index, err);
@@ -271,7 +271,7 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 	if (code != OK)
 		return code;
 	index->size = size_counter_new();
-	table->index_count++;
+	table->indexes.n++;
 	return OK;
 }
 
@@ -330,8 +330,8 @@ static enum code check_vector_attribute(const struct table *table, const struct 
 {
 	if (is_defined(definitions, spec->attribute))
 		return err_set(err, MSG_VECTOR_ATTRIBUTE_DEFINED, STR_ARG(spec->attribute));
-	for (size_t i = 0; i <= table->index_count; i++) {
-		const struct key_schema *keys = i < table->index_count ? &table->indexes[i].keys : &table->keys;
+	for (size_t i = 0; i <= table->indexes.n; i++) {
+		const struct key_schema *keys = i < table->indexes.n ? &table->indexes.v[i].keys : &table->keys;
 
 		for (unsigned k = 0; k < key_schema_count(keys); k++) {
 			const struct key_attribute *key = &keys->attributes[k];
@@ -341,8 +341,8 @@ static enum code check_vector_attribute(const struct table *table, const struct 
 					       k < keys->hash_count ? "HASH" : "RANGE", STR_ARG(key->name), spec->dimensions);
 		}
 	}
-	for (size_t i = 0; i < table->vector_count; i++) {
-		const struct vector_spec *other = table->vectors[i].vector;
+	for (size_t i = 0; i < table->indexes.vector_n; i++) {
+		const struct vector_spec *other = table->indexes.vectors[i].vector;
 
 		if (str_eq(other->attribute, spec->attribute) && other->dimensions != spec->dimensions)
 			return err_set(err, MSG_VECTOR_ATTRIBUTE_DIMENSIONS, STR_ARG(spec->attribute));
@@ -353,17 +353,17 @@ static enum code check_vector_attribute(const struct table *table, const struct 
 enum code table_rules_add_vector(struct table *table, const struct vector_index *input, const struct attribute_definitions *definitions,
 				 struct err *err)
 {
-	struct index *vectors = ARENA_ARRAY(table->arena, struct index, table->vector_count + 1);
+	struct index *vectors = ARENA_ARRAY(table->arena, struct index, table->indexes.vector_n + 1);
 	struct vector_spec *spec = ARENA_NEW(table->arena, struct vector_spec);
-	struct index *index = &vectors[table->vector_count];
+	struct index *index = &vectors[table->indexes.vector_n];
 	enum code code;
 
 	if (table_index(table, input->index_name) || table_vector(table, input->index_name))
 		return err_set(err, MSG_INDEX_TWICE, STR_ARG(input->index_name));
 	if (input->dimensions.value > VECTOR_DIMENSIONS_MAX)
 		return err_set(err, MSG_VECTOR_DIMENSIONS, VECTOR_DIMENSIONS_MAX);
-	if (table->vector_count)
-		memcpy(vectors, table->vectors, table->vector_count * sizeof(*vectors));
+	if (table->indexes.vector_n)
+		memcpy(vectors, table->indexes.vectors, table->indexes.vector_n * sizeof(*vectors));
 	*index = (struct index){
 		.name = str_copy(table->arena, input->index_name), .vector = spec, .settings = table_index_settings(table),
 	};
@@ -378,8 +378,8 @@ enum code table_rules_add_vector(struct table *table, const struct vector_index 
 	if (code != OK)
 		return code;
 	index->size = size_counter_new();
-	table->vectors = vectors;
-	table->vector_count++;
+	table->indexes.vectors = vectors;
+	table->indexes.vector_n++;
 	return OK;
 }
 
@@ -388,8 +388,8 @@ enum code table_rules_not_vector_key(const struct table *table, const struct ind
 	for (unsigned k = 0; k < key_schema_count(&index->keys); k++) {
 		const struct key_attribute *key = &index->keys.attributes[k];
 
-		for (size_t i = 0; i < table->vector_count; i++) {
-			const struct vector_spec *spec = table->vectors[i].vector;
+		for (size_t i = 0; i < table->indexes.vector_n; i++) {
+			const struct vector_spec *spec = table->indexes.vectors[i].vector;
 
 			if (str_eq(spec->attribute, key->name))
 				return err_set(err, MSG_KEY_REDEFINES_VECTOR, STR_ARG(key->name), spec->dimensions, STR_ARG(key->name),
@@ -412,12 +412,12 @@ static bool is_used(const struct table *table, struct str name)
 {
 	bool found = uses(&table->keys, name);
 
-	for (size_t i = 0; i < table->index_count && !found; i++)
-		found = index_is_kept(&table->indexes[i]) && uses(&table->indexes[i].keys, name);
-	for (size_t i = 0; i < table->vector_count && !found; i++) {
-		const struct vector_spec *spec = table->vectors[i].vector;
+	for (size_t i = 0; i < table->indexes.n && !found; i++)
+		found = index_is_kept(&table->indexes.v[i]) && uses(&table->indexes.v[i].keys, name);
+	for (size_t i = 0; i < table->indexes.vector_n && !found; i++) {
+		const struct vector_spec *spec = table->indexes.vectors[i].vector;
 
-		for (size_t k = 0; k < spec->schema_count && !found && index_is_kept(&table->vectors[i]); k++)
+		for (size_t k = 0; k < spec->schema_count && !found && index_is_kept(&table->indexes.vectors[i]); k++)
 			found = str_eq(spec->schema[k].attribute.name, name);
 	}
 	return found;
@@ -489,24 +489,24 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 /* AWS: API Reference, UpdateTable: what a table has already is refused. A new table may be told that it has no stream. */
 static enum code disable_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
 {
-	bool is_new = table->created_ms == 0;
+	bool is_new = table->identity.created_ms == 0;
 
 	if (input->stream_view_type)
 		return is_new ? err_set(err, MSG_STREAM_VIEW_REFUSED_NEW) : err_set(err, MSG_STREAM_VIEW_REFUSED);
 	if (is_new)
 		return OK;
-	if (table->stream_view == STREAM_OFF)
-		return err_set(err, MSG_STREAM_OFF, STR_ARG(table->name));
-	table->stream_view = STREAM_OFF;
-	table->streams[table->stream_count - 1].disabled_ms = now_ms;
+	if (table->streams.view == STREAM_OFF)
+		return err_set(err, MSG_STREAM_OFF, STR_ARG(table->identity.name));
+	table->streams.view = STREAM_OFF;
+	table->streams.v[table->streams.n - 1].disabled_ms = now_ms;
 	return OK;
 }
 
 /* Adds a stream behind those that can still be read. Its time of creation is its name, so no two have the same. */
 static void add_stream(struct table *table, enum stream_view view, int64_t now_ms)
 {
-	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->stream_count + 1);
-	const struct stream *last = table->stream_count ? &table->streams[table->stream_count - 1] : NULL;
+	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->streams.n + 1);
+	const struct stream *last = table->streams.n ? &table->streams.v[table->streams.n - 1] : NULL;
 	struct stream added = {
 		.number = last ? last->number + 1 : 1, .view = view, .created_ms = now_ms, .settings = table_stream_settings(table),
 	};
@@ -514,22 +514,22 @@ static void add_stream(struct table *table, enum stream_view view, int64_t now_m
 	char stamp[32];
 	struct tm tm;
 
-	assert(table->streams || table->stream_count == 0);
+	assert(table->streams.v || table->streams.n == 0);
 	if (last && added.created_ms <= last->created_ms)
 		added.created_ms = last->created_ms + 1;
 	time_t seconds = (time_t)(added.created_ms / 1000);
 	gmtime_r(&seconds, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
 	added.label = str_printf(table->arena, "%s.%03d", stamp, (int)(added.created_ms % 1000));
-	for (size_t i = 0; i < table->stream_count; i++) {
-		if (!stream_is_gone(&table->streams[i], now_ms))
-			streams[kept++] = table->streams[i];
+	for (size_t i = 0; i < table->streams.n; i++) {
+		if (!stream_is_gone(&table->streams.v[i], now_ms))
+			streams[kept++] = table->streams.v[i];
 	}
 	streams[kept++] = added;
-	table->streams = streams;
-	table->stream_count = kept;
-	table->stream_view = view;
-	table->stream_label = added.label;
+	table->streams.v = streams;
+	table->streams.n = kept;
+	table->streams.view = view;
+	table->streams.label = added.label;
 	table->settings->stream_policy = (struct policy){.text = STR_ABSENT}; /* the last one's */
 }
 
@@ -543,17 +543,17 @@ enum code table_rules_stream(struct table *table, const struct stream_specificat
 	if (!opt_is_true(input->stream_enabled))
 		return disable_stream(table, input, now_ms, err);
 	if (!input->stream_view_type)
-		return table->created_ms == 0 ? err_set(err, MSG_STREAM_VIEW_REQUIRED_NEW) : err_set(err, MSG_STREAM_VIEW_REQUIRED);
-	if (table->stream_view != STREAM_OFF)
-		return err_set(err, MSG_STREAM_ON, STR_ARG(table->name));
+		return table->identity.created_ms == 0 ? err_set(err, MSG_STREAM_VIEW_REQUIRED_NEW) : err_set(err, MSG_STREAM_VIEW_REQUIRED);
+	if (table->streams.view != STREAM_OFF)
+		return err_set(err, MSG_STREAM_ON, STR_ARG(table->identity.name));
 	add_stream(table, views[input->stream_view_type], now_ms);
 	return OK;
 }
 
 enum code table_rules_changeable(const struct table *table, struct err *err)
 {
-	if (table->status == STATUS_CREATING || table->status == STATUS_DELETING)
-		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->status), STR_ARG(table->name));
+	if (table->state.status == STATUS_CREATING || table->state.status == STATUS_DELETING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status), STR_ARG(table->identity.name));
 	return OK;
 }
 

@@ -144,8 +144,8 @@ static bool find_stream(const struct call *call, struct str label, struct tagged
 {
 	const struct table *table = tagged->table;
 
-	for (size_t i = 0; i < table->stream_count; i++) {
-		if (str_eq(table->streams[i].label, label) && !stream_is_gone(&table->streams[i], call->now_ms)) {
+	for (size_t i = 0; i < table->streams.n; i++) {
+		if (str_eq(table->streams.v[i].label, label) && !stream_is_gone(&table->streams.v[i], call->now_ms)) {
 			tagged->stream = i;
 			return true;
 		}
@@ -178,5 +178,5 @@ enum code tag_rules_find(struct call *call, struct str arn, bool is_change, stru
 
 struct tag_set *tag_rules_of(const struct tagged *tagged, struct table *table)
 {
-	return tagged->is_stream ? &table->streams[tagged->stream].settings->tags : &table->settings->tags;
+	return tagged->is_stream ? &table->streams.v[tagged->stream].settings->tags : &table->settings->tags;
 }

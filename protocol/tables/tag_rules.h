@@ -19,7 +19,7 @@ enum code tag_rules_check_keys(const struct tag_key_list *keys, struct err *err)
 struct tagged {
 	struct table *table;
 	bool is_stream;
-	size_t stream; /* of table->streams */
+	size_t stream; /* its place in the table's streams */
 };
 
 /* The reference to the table is held until the call ends. `is_change` refuses a table that is being created or deleted. */

@@ -68,8 +68,8 @@ enum code throughput_rules_units(struct table *table, struct index *index, const
 void throughput_rules_drop_units(struct table *table, int64_t now_ms)
 {
 	table->settings->throughput.read = table->settings->throughput.write = 0;
-	for (size_t i = 0; i < table->index_count; i++) {
-		struct index *index = &table->indexes[i];
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		struct index *index = &table->indexes.v[i];
 
 		if (index->is_local)
 			continue;
@@ -146,9 +146,9 @@ struct throughput_pair throughput_rules_warm_now(const struct table *table, cons
 void throughput_rules_keep_warm(struct table *table)
 {
 	table->settings->warm = throughput_rules_warm_now(table, NULL);
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (!table->indexes[i].is_local)
-			table->indexes[i].settings->warm = throughput_rules_warm_now(table, &table->indexes[i]);
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (!table->indexes.v[i].is_local)
+			table->indexes.v[i].settings->warm = throughput_rules_warm_now(table, &table->indexes.v[i]);
 	}
 }
 
@@ -194,17 +194,18 @@ static enum code check_units(const struct table *table, const struct index *inde
 	if (after > UNITS_BOUND)
 		return index ? err_set(err, MSG_UNITS_INDEX_BOUND, (long long)after, member, STR_ARG(index->name))
 			     : err_set(err, MSG_UNITS_BOUND, (long long)after, member);
-	return index ? err_set(err, MSG_UNITS_INDEX_LIMIT, member, STR_ARG(index->name), (long long)after, STR_ARG(table->region), TABLE_UNITS_MAX)
-		     : err_set(err, MSG_UNITS_LIMIT, member, (long long)after, STR_ARG(table->region), TABLE_UNITS_MAX);
+	return index ? err_set(err, MSG_UNITS_INDEX_LIMIT, member, STR_ARG(index->name), (long long)after, STR_ARG(table->identity.region),
+			       TABLE_UNITS_MAX)
+		     : err_set(err, MSG_UNITS_LIMIT, member, (long long)after, STR_ARG(table->identity.region), TABLE_UNITS_MAX);
 }
 
 static enum code check_pair(const struct table *table, struct str what, const char *members[2], const struct throughput_pair *after,
 			    const struct throughput_pair *before, struct err *err)
 {
 	if (after->is_set && after->read > TABLE_UNITS_MAX && !(before->is_set && before->read >= after->read))
-		return err_set(err, MSG_THROUGHPUT_LIMIT, members[0], STR_ARG(what), "Read", STR_ARG(table->region));
+		return err_set(err, MSG_THROUGHPUT_LIMIT, members[0], STR_ARG(what), "Read", STR_ARG(table->identity.region));
 	if (after->is_set && after->write > TABLE_UNITS_MAX && !(before->is_set && before->write >= after->write))
-		return err_set(err, MSG_THROUGHPUT_LIMIT, members[1], STR_ARG(what), "Write", STR_ARG(table->region));
+		return err_set(err, MSG_THROUGHPUT_LIMIT, members[1], STR_ARG(what), "Write", STR_ARG(table->identity.region));
 	return OK;
 }
 
@@ -232,8 +233,8 @@ enum code throughput_rules_limits(const struct table *before, const struct table
 {
 	enum code code = check_limits(before, after, NULL, NULL, err);
 
-	for (size_t i = 0; i < after->index_count && code == OK; i++) {
-		const struct index *index = &after->indexes[i];
+	for (size_t i = 0; i < after->indexes.n && code == OK; i++) {
+		const struct index *index = &after->indexes.v[i];
 
 		if (!index->is_local)
 			code = check_limits(before, after, before ? table_index(before, index->name) : NULL, index, err);

@@ -34,7 +34,7 @@ static bool is_class_hidden(const struct table *table)
 /* Whether an index gets its resources. */
 static bool is_allocating(const struct table *table)
 {
-	for (size_t i = 0; i < table_index_total(table) && table->status == STATUS_UPDATING; i++) {
+	for (size_t i = 0; i < table_index_total(table) && table->state.status == STATUS_UPDATING; i++) {
 		if (table_index_at(table, i)->is_backfilling)
 			return true;
 	}
@@ -53,7 +53,7 @@ static struct jobs jobs_of(const struct call *call, const struct table *table)
 		.is_class = runs(call, table, TIMING_CLASS) && !is_class_hidden(table),
 		.is_allocation = is_allocating(table),
 		.is_encryption = runs(call, table, TIMING_ENCRYPTION),
-		.operation = table->stream_view == STREAM_OFF ? "DISABLE" : "ENABLE",
+		.operation = table->streams.view == STREAM_OFF ? "DISABLE" : "ENABLE",
 		.table_class = str_is_set(table->settings->table_class) ? table->settings->table_class : STR("STANDARD"),
 	};
 }
@@ -62,11 +62,11 @@ static struct jobs jobs_of(const struct call *call, const struct table *table)
 static enum code check_jobs(const struct table *table, const struct jobs *jobs, const char *what, const char *when_iops, struct err *err)
 {
 	if (jobs->is_iops)
-		return err_set(err, MSG_TIMING_WHEN_IOPS, when_iops, STR_ARG(table->name));
+		return err_set(err, MSG_TIMING_WHEN_IOPS, when_iops, STR_ARG(table->identity.name));
 	if (jobs->is_stream)
-		return err_set(err, MSG_TIMING_WHEN_STREAM, what, STR_ARG(table->name), STR_ARG(table->stream_label), jobs->operation);
+		return err_set(err, MSG_TIMING_WHEN_STREAM, what, STR_ARG(table->identity.name), STR_ARG(table->streams.label), jobs->operation);
 	if (jobs->is_class)
-		return err_set(err, MSG_TIMING_WHEN_CLASS, what, STR_ARG(table->name), STR_ARG(jobs->table_class));
+		return err_set(err, MSG_TIMING_WHEN_CLASS, what, STR_ARG(table->identity.name), STR_ARG(jobs->table_class));
 	return OK;
 }
 
@@ -76,7 +76,7 @@ static enum code check_units(const struct table *table, const struct jobs *jobs,
 	if (jobs->becomes_provisioned && input->billing_mode == BILLING_MODE_PAY_PER_REQUEST)
 		return OK;
 	if (jobs->is_iops)
-		return err_set(err, MSG_TIMING_IOPS, STR_ARG(table->name));
+		return err_set(err, MSG_TIMING_IOPS, STR_ARG(table->identity.name));
 	/* the mode that is so already changes nothing */
 	if (!input->provisioned_throughput && (input->billing_mode == BILLING_MODE_PAY_PER_REQUEST) == (table->settings->billing == BILLING_PAY_PER_REQUEST))
 		return OK;
@@ -95,7 +95,7 @@ static enum code check_on_demand(const struct jobs *jobs, struct err *err)
 static enum code check_stream(const struct table *table, const struct jobs *jobs, struct err *err)
 {
 	if (jobs->is_stream)
-		return err_set(err, MSG_TIMING_STREAM, STR_ARG(table->name), STR_ARG(table->stream_label), jobs->operation);
+		return err_set(err, MSG_TIMING_STREAM, STR_ARG(table->identity.name), STR_ARG(table->streams.label), jobs->operation);
 	return check_jobs(table, jobs, "change stream status", "enable or disable stream", err);
 }
 
@@ -178,13 +178,14 @@ static enum code check_protection(const struct call *call, const struct table *t
 
 	if (!moment || is_wanted == table->settings->is_deletion_protected)
 		return OK;
-	return err_set(err, MSG_TIMING_PROTECTION, STR_ARG(table->name), STR_ARG(timing_iso(err->arena, moment->at_ms + timing_ms(TIMING_PROTECTION))));
+	return err_set(err, MSG_TIMING_PROTECTION, STR_ARG(table->identity.name),
+		       STR_ARG(timing_iso(err->arena, moment->at_ms + timing_ms(TIMING_PROTECTION))));
 }
 
 /* Whether an index is being created, before its filling, or deleted: then index_rules decides first. */
 static bool has_index_at_work(const struct table *table)
 {
-	for (size_t i = 0; i < table_index_total(table) && table->status == STATUS_UPDATING; i++) {
+	for (size_t i = 0; i < table_index_total(table) && table->state.status == STATUS_UPDATING; i++) {
 		if (table_index_at(table, i)->status == STATUS_DELETING)
 			return true;
 	}
@@ -197,7 +198,7 @@ static enum code check_updates(const struct call *call, const struct table *tabl
 		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
 
 		if (update && timing_running(call, table, TIMING_INDEX_UPDATE, update->index_name))
-			return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->name), STR_ARG(update->index_name));
+			return err_set(err, MSG_INDEX_IN_USE, "updated", STR_ARG(table->identity.name), STR_ARG(update->index_name));
 	}
 	return OK;
 }
@@ -207,10 +208,10 @@ enum code timing_admits(const struct call *call, const struct table *table, cons
 	struct jobs jobs;
 	enum code code = OK;
 
-	if (table->status != STATUS_ACTIVE && table->status != STATUS_UPDATING)
+	if (table->state.status != STATUS_ACTIVE && table->state.status != STATUS_UPDATING)
 		return OK;
 	if (!timing_is_on(call))
-		return table->status == STATUS_UPDATING ? index_rules_while_updating(table, input, err) : OK;
+		return table->state.status == STATUS_UPDATING ? index_rules_while_updating(table, input, err) : OK;
 	jobs = jobs_of(call, table);
 	code = check_updates(call, table, input, err);
 	if (code == OK && has_index_at_work(table))
@@ -264,11 +265,11 @@ enum code timing_deletable(const struct call *call, const struct table *table, s
 	if (runs(call, table, TIMING_STREAM))
 		return err_set(err, MSG_TIMING_DELETE_STREAM);
 	if (tags && timing_within(call, tags, TIMING_TAGS_LOCK))
-		return err_set(err, MSG_TIMING_DELETE_TAGS, STR_ARG(table->name));
+		return err_set(err, MSG_TIMING_DELETE_TAGS, STR_ARG(table->identity.name));
 	if (has_pending_policy(call, table))
-		return err_set(err, MSG_TIMING_DELETE_POLICY, STR_ARG(table->name));
+		return err_set(err, MSG_TIMING_DELETE_POLICY, STR_ARG(table->identity.name));
 	if (runs(call, table, TIMING_ENCRYPTION) || is_warming(call, table))
-		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->name));
+		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name));
 	return OK;
 }
 
@@ -308,7 +309,7 @@ enum code timing_tags_admit(const struct call *call, const struct table *table, 
 
 	if (!change || !timing_within(call, change, TIMING_TAGS_LOCK) || (tags && contains_change(table, change, tags)))
 		return OK;
-	return err_set(err, MSG_TIMING_TAGS, STR_ARG(table->name));
+	return err_set(err, MSG_TIMING_TAGS, STR_ARG(table->identity.name));
 }
 
 enum code timing_policy_admits(const struct call *call, const struct table *table, bool is_stream, struct err *err)
@@ -319,12 +320,12 @@ enum code timing_policy_admits(const struct call *call, const struct table *tabl
 
 	if (!timing_is_on(call)) {
 		/* AWS: a change must be over before the next; here that takes no longer than other changes of status */
-		return transient > 0 && age_ms >= 0 && age_ms < transient ? err_set(err, MSG_POLICY_PENDING, STR_ARG(table->name)) : OK;
+		return transient > 0 && age_ms >= 0 && age_ms < transient ? err_set(err, MSG_POLICY_PENDING, STR_ARG(table->identity.name)) : OK;
 	}
 	const struct moment *rows[] = {timing_last(table, TIMING_POLICY_PUT, is_stream ? STR("stream") : STR("")),
 				       timing_last(table, TIMING_POLICY_REPLACE, is_stream ? STR("stream") : STR("")),
 				       timing_last(table, TIMING_POLICY_DELETE, is_stream ? STR("stream") : STR(""))};
-	struct str name = is_stream ? table->stream_label : table->name;
+	struct str name = is_stream ? table->streams.label : table->identity.name;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i] && timing_within(call, rows[i], TIMING_POLICY_APPLY))
 			return err_set(err, MSG_TIMING_POLICY_PENDING, is_stream ? "Stream" : "Table", STR_ARG(name));

@@ -16,8 +16,8 @@ static const struct {
 
 static bool has_global(const struct table *table)
 {
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (!table->indexes[i].is_local)
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (!table->indexes.v[i].is_local)
 			return true;
 	}
 	return false;
@@ -26,15 +26,15 @@ static bool has_global(const struct table *table)
 /* Whether the table was deleted at least so long ago. */
 static bool is_past_deletion(const struct call *call, const struct table *table, enum timing what)
 {
-	return table->status == STATUS_DELETING && call->now_ms >= table->settles_ms - timing_ms(TIMING_DELETE) + timing_ms(what);
+	return table->state.status == STATUS_DELETING && call->now_ms >= table->state.settles_ms - timing_ms(TIMING_DELETE) + timing_ms(what);
 }
 
 static bool knows(const struct call *call, const struct table *table, enum timing_backend backend)
 {
 	if (!timing_is_on(call))
 		return true;
-	if (table->status == STATUS_CREATING)
-		return call->now_ms >= table->created_ms + timing_ms(backends[backend].known);
+	if (table->state.status == STATUS_CREATING)
+		return call->now_ms >= table->identity.created_ms + timing_ms(backends[backend].known);
 	return backends[backend].leaves == TIMING_COUNT || !is_past_deletion(call, table, backends[backend].leaves);
 }
 
@@ -45,29 +45,29 @@ enum code timing_table(struct call *call, struct str name_or_arn, enum timing_ba
 
 	if (code != OK || knows(call, *out, backend))
 		return code;
-	return words == ABSENT_BACKUP ? err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG((*out)->name))
-				      : err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG((*out)->name));
+	return words == ABSENT_BACKUP ? err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG((*out)->identity.name))
+				      : err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG((*out)->identity.name));
 }
 
 bool timing_tags_know(const struct call *call, const struct table *table, bool is_change)
 {
 	if (!timing_is_on(call))
-		return table->status != STATUS_CREATING && table->status != STATUS_DELETING;
-	if (table->status == STATUS_CREATING)
-		return call->now_ms >= table->settles_ms - timing_ms(TIMING_TAGS_KNOWN);
+		return table->state.status != STATUS_CREATING && table->state.status != STATUS_DELETING;
+	if (table->state.status == STATUS_CREATING)
+		return call->now_ms >= table->state.settles_ms - timing_ms(TIMING_TAGS_KNOWN);
 	return !is_past_deletion(call, table, is_change ? TIMING_TAGS_CLOSE : TIMING_TAGS_LEAVE);
 }
 
 bool timing_accepts_still(const struct call *call, const struct table *table)
 {
-	return timing_is_on(call) && table->status == STATUS_DELETING && !is_past_deletion(call, table, TIMING_DELETE_ACCEPTS);
+	return timing_is_on(call) && table->state.status == STATUS_DELETING && !is_past_deletion(call, table, TIMING_DELETE_ACCEPTS);
 }
 
 bool timing_tags_repeat(const struct call *call, const struct table *table, const struct tag_list *tags)
 {
 	size_t found = 0;
 
-	if (!timing_is_on(call) || table->status != STATUS_DELETING || is_past_deletion(call, table, TIMING_TAGS_LEAVE))
+	if (!timing_is_on(call) || table->state.status != STATUS_DELETING || is_past_deletion(call, table, TIMING_TAGS_LEAVE))
 		return false;
 	for (size_t i = 0; i < tags->n; i++) {
 		for (size_t k = 0; k < table->settings->tags.n; k++)
@@ -95,11 +95,11 @@ int64_t timing_deletion_ms(void)
 
 void timing_create(const struct call *call, struct table *table)
 {
-	enum timing what = has_global(table) || table->vector_count ? TIMING_CREATE_INDEXED : TIMING_CREATE;
+	enum timing what = has_global(table) || table->indexes.vector_n ? TIMING_CREATE_INDEXED : TIMING_CREATE;
 
 	if (!timing_is_on(call))
 		return;
-	table->settles_ms = call->now_ms + timing_ms(what);
+	table->state.settles_ms = call->now_ms + timing_ms(what);
 	timing_add(call, table, what, STR_ABSENT, NULL, 0);
 }
 
@@ -109,8 +109,8 @@ static bool is_young(const struct call *call, const struct table *table, enum ti
 	const struct moment *moment = timing_last(table, TIMING_CREATE_INDEXED, STR_ABSENT);
 	int64_t ms = moment ? timing_ms(TIMING_CREATE_INDEXED) + timing_ms(indexed) : timing_ms(TIMING_CREATE) + timing_ms(plain);
 
-	if (!timing_is_on(call) || table->status == STATUS_CREATING)
-		return table->status == STATUS_CREATING;
+	if (!timing_is_on(call) || table->state.status == STATUS_CREATING)
+		return table->state.status == STATUS_CREATING;
 	moment = moment ? moment : timing_last(table, TIMING_CREATE, STR_ABSENT);
 	return moment && moment->at_ms <= call->now_ms && call->now_ms < moment->at_ms + ms;
 }
@@ -128,6 +128,6 @@ bool timing_backups_are_shown(const struct call *call, const struct table *table
 int64_t timing_ttl_opens_ms(const struct call *call, const struct table *table)
 {
 	if (!timing_is_on(call))
-		return table->ttl_settles_ms;
-	return table->ttl_changed_ms && table->ttl_changed_ms <= call->now_ms ? table->ttl_changed_ms + timing_ms(TIMING_TTL) : 0;
+		return table->ttl.settles_ms;
+	return table->ttl.changed_ms && table->ttl.changed_ms <= call->now_ms ? table->ttl.changed_ms + timing_ms(TIMING_TTL) : 0;
 }

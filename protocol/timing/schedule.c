@@ -13,9 +13,9 @@ static void occupy(const struct change *change, enum timing what)
 {
 	int64_t until_ms = change->call->now_ms + timing_ms(what);
 
-	change->next->status = STATUS_UPDATING;
-	if (until_ms > change->next->settles_ms)
-		change->next->settles_ms = until_ms;
+	change->next->state.status = STATUS_UPDATING;
+	if (until_ms > change->next->state.settles_ms)
+		change->next->state.settles_ms = until_ms;
 }
 
 static void note(const struct change *change, enum timing what, struct str subject, const struct str *before, size_t n)
@@ -54,8 +54,8 @@ static void take_back_billing(const struct change *change)
 	next->settings->billing = change->table->settings->billing;
 	next->settings->on_demand_since_ms = change->table->settings->on_demand_since_ms;
 	next->settings->throughput = change->table->settings->throughput;
-	for (size_t i = 0; i < next->index_count && i < change->table->index_count; i++)
-		next->indexes[i].settings->throughput = change->table->indexes[i].settings->throughput;
+	for (size_t i = 0; i < next->indexes.n && i < change->table->indexes.n; i++)
+		next->indexes.v[i].settings->throughput = change->table->indexes.v[i].settings->throughput;
 }
 
 static void change_billing(const struct change *change)
@@ -113,8 +113,8 @@ static void change_encryption(const struct change *change)
 	struct str before[] = {table->settings->sse_enabled ? STR("1") : STR("0"), str_is_set(key) ? key : STR("")};
 
 	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
-		change->next->status = STATUS_ACTIVE;
-		change->next->settles_ms = 0;
+		change->next->state.status = STATUS_ACTIVE;
+		change->next->state.settles_ms = 0;
 	}
 	note(change, TIMING_ENCRYPTION, STR_ABSENT, before, 2);
 }
@@ -188,14 +188,14 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		return;
 	}
 	/* AWS: what changes nothing is answered as UPDATING, but the table is ACTIVE at once */
-	next->status = table->status;
+	next->state.status = table->state.status;
 	if (next->settings->billing != table->settings->billing)
 		change_billing(&change);
 	else if (has_other_units(&next->settings->throughput, &table->settings->throughput)) {
 		note_units(&change, TIMING_THROUGHPUT, NULL);
 		occupy(&change, TIMING_THROUGHPUT);
 	}
-	if (next->stream_view != table->stream_view) {
+	if (next->streams.view != table->streams.view) {
 		note(&change, TIMING_STREAM, STR_ABSENT, NULL, 0);
 		occupy(&change, TIMING_STREAM);
 	}

@@ -8,9 +8,9 @@ static struct str text_of(const struct moment *moment, size_t i)
 
 static struct index *index_of(struct table *seen, struct str name)
 {
-	for (size_t i = 0; i < seen->index_count; i++) {
-		if (str_eq(seen->indexes[i].name, name))
-			return &seen->indexes[i];
+	for (size_t i = 0; i < seen->indexes.n; i++) {
+		if (str_eq(seen->indexes.v[i].name, name))
+			return &seen->indexes.v[i];
 	}
 	return NULL;
 }

@@ -151,7 +151,7 @@ void catalog_close(struct catalog *catalog)
 
 static bool is_due(const struct table *table, int64_t now_ms)
 {
-	return table->settles_ms > 0 && table->settles_ms <= now_ms && table->status != STATUS_DELETING;
+	return table->state.settles_ms > 0 && table->state.settles_ms <= now_ms && table->state.status != STATUS_DELETING;
 }
 
 /* Puts what a transient status turned into in place of it. Called with the lock held for writing. */
@@ -159,8 +159,8 @@ static void settle_at(struct catalog *catalog, size_t at)
 {
 	struct table *table = catalog->entries[at].table;
 	struct table *settled = table_clone(table);
-	settled->status = STATUS_ACTIVE;
-	settled->settles_ms = 0;
+	settled->state.status = STATUS_ACTIVE;
+	settled->state.settles_ms = 0;
 	for (size_t i = 0; i < table_index_total(settled); i++) {
 		struct index *index = table_index_at(settled, i);
 
@@ -213,13 +213,13 @@ enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, in
 bool catalog_holds(struct catalog *catalog, const struct table *table)
 {
 	struct arena *arena = arena_new(0);
-	struct str key = catalog_key(arena, catalog, (struct ns){table->account, table->region}, table->name);
+	struct str key = catalog_key(arena, catalog, (struct ns){table->identity.account, table->identity.region}, table->identity.name);
 	bool found;
 
 	pthread_rwlock_rdlock(&catalog->lock);
 	size_t at = catalog_position(catalog, key, &found);
 	const struct table *own = found ? catalog->entries[at].table : NULL;
-	found = own && own->number == table->number && own->currency.version == table->currency.version;
+	found = own && own->identity.number == table->identity.number && own->currency.version == table->currency.version;
 	pthread_rwlock_unlock(&catalog->lock);
 	arena_free(arena);
 	return found;
@@ -239,25 +239,25 @@ struct str catalog_uuid(struct arena *arena)
 
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index)
 {
-	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->number, (unsigned)index->number);
+	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->identity.number, (unsigned)index->number);
 }
 
 void catalog_drop_vectors(struct catalog *catalog, const struct table *current, const struct table *next)
 {
-	for (size_t i = 0; i < current->vector_count; i++) {
-		const struct index *after = next ? table_index_numbered(next, current->vectors[i].number) : NULL;
+	for (size_t i = 0; i < current->indexes.vector_n; i++) {
+		const struct index *after = next ? table_index_numbered(next, current->indexes.vectors[i].number) : NULL;
 
 		if (!after || !index_is_kept(after))
-			vector_cache_drop(catalog->vector_memory, index_keyspace(current, &current->vectors[i]));
+			vector_cache_drop(catalog->vector_memory, index_keyspace(current, &current->indexes.vectors[i]));
 	}
 }
 
 /* When the work on the table's indexes begins, or what is left of a deleted table is to go; INT64_MAX where there is none. */
 static int64_t work_begins(const struct table *table)
 {
-	int64_t begins = table->status == STATUS_DELETING ? table->settles_ms : INT64_MAX;
+	int64_t begins = table->state.status == STATUS_DELETING ? table->state.settles_ms : INT64_MAX;
 
-	for (size_t i = 0; i < table_index_total(table) && table->status != STATUS_DELETING; i++) {
+	for (size_t i = 0; i < table_index_total(table) && table->state.status != STATUS_DELETING; i++) {
 		const struct index *index = table_index_at(table, i);
 
 		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms < begins)
@@ -288,8 +288,9 @@ struct table *catalog_find_work(struct catalog *catalog, const struct times *tim
 
 static bool is_wanted(const struct catalog *catalog, const struct table *table, const struct ns *ns, struct str name)
 {
-	return table->stream_count > 0 && (!str_is_set(name) || str_eq(table->name, name)) &&
-	       (!ns || catalog->options.is_shared || (str_eq(table->account, ns->account) && str_eq(table->region, ns->region)));
+	return table->streams.n > 0 && (!str_is_set(name) || str_eq(table->identity.name, name)) &&
+	       (!ns || catalog->options.is_shared || (str_eq(table->identity.account, ns->account) &&
+						      str_eq(table->identity.region, ns->region)));
 }
 
 size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table ***tables)
@@ -302,7 +303,7 @@ size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str
 		struct table *table = i < catalog->n ? catalog->entries[i].table : catalog->retired.tables[i - catalog->n];
 
 		/* while a deleted table is still listed, its stream is the retired one's */
-		if (is_wanted(catalog, table, ns, name) && (i >= catalog->n || table->status != STATUS_DELETING))
+		if (is_wanted(catalog, table, ns, name) && (i >= catalog->n || table->state.status != STATUS_DELETING))
 			(*tables)[n++] = table_ref(table);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
@@ -329,7 +330,7 @@ size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, siz
 			*more = true;
 			break;
 		}
-		(*names)[n++] = str_copy(arena, catalog->entries[at].table->name);
+		(*names)[n++] = str_copy(arena, catalog->entries[at].table->identity.name);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	return n;
@@ -344,7 +345,7 @@ size_t catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct tab
 	for (size_t i = 0; i < catalog->n; i++) {
 		struct table *table = catalog->entries[i].table;
 
-		if (table->is_ttl_enabled && table->status != STATUS_DELETING)
+		if (table->ttl.is_enabled && table->state.status != STATUS_DELETING)
 			(*tables)[n++] = table_ref(table);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
@@ -384,7 +385,8 @@ static bool is_here_or_goes(void *context, struct str key)
 	size_t at = catalog_position(look->catalog, key, &found);
 	const struct table *table = look->catalog->entries[at].table;
 
-	if (table->status == STATUS_DELETING || (str_eq(table->account, look->ns.account) && str_eq(table->region, look->ns.region)))
+	if (table->state.status == STATUS_DELETING || (str_eq(table->identity.account, look->ns.account) &&
+						       str_eq(table->identity.region, look->ns.region)))
 		return true;
 	look->found = table;
 	return false;
@@ -397,7 +399,7 @@ bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, s
 	pthread_rwlock_rdlock(&catalog->lock);
 	name_index_walk(&catalog->by_name, name, is_here_or_goes, &look);
 	if (look.found)
-		*where = (struct ns){str_copy(arena, look.found->account), str_copy(arena, look.found->region)};
+		*where = (struct ns){str_copy(arena, look.found->identity.account), str_copy(arena, look.found->identity.region)};
 	pthread_rwlock_unlock(&catalog->lock);
 	return look.found != NULL;
 }

@@ -82,13 +82,13 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	struct table *known;
 	enum code code = catalog_stored(catalog, txn, key, &known, err);
 
-	if (code == OK && known && !catalog_is_gone(known, table->created_ms))
+	if (code == OK && known && !catalog_is_gone(known, table->identity.created_ms))
 		code = err_default(err, ERR_RESOURCE_IN_USE);
 	if (code == OK && known) /* the remains of a deleted one */
 		code = currency_del(txn, known, err);
 	table_unref(known);
 	if (code == OK)
-		code = next_number(txn, arena, &table->number, err);
+		code = next_number(txn, arena, &table->identity.number, err);
 	if (code == OK)
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
@@ -103,21 +103,21 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 static void fill_new(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms)
 {
 	int64_t transient = catalog->options.transient_status_ms;
-	int64_t settles_ms = table->settles_ms > now_ms ? table->settles_ms : transient > 0 ? now_ms + transient : 0;
+	int64_t settles_ms = table->state.settles_ms > now_ms ? table->state.settles_ms : transient > 0 ? now_ms + transient : 0;
 
-	table->account = str_copy(table->arena, ns.account);
-	table->region = str_copy(table->arena, ns.region);
-	table->id = catalog_uuid(table->arena);
-	table->created_ms = now_ms;
-	table->status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
-	table->settles_ms = settles_ms;
-	table->next_index = (uint32_t)table_index_total(table);
+	table->identity.account = str_copy(table->arena, ns.account);
+	table->identity.region = str_copy(table->arena, ns.region);
+	table->identity.id = catalog_uuid(table->arena);
+	table->identity.created_ms = now_ms;
+	table->state.status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
+	table->state.settles_ms = settles_ms;
+	table->indexes.next = (uint32_t)table_index_total(table);
 	table->hash = KEY_HASH_MD5;
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		struct index *index = table_index_at(table, i);
 
 		index->number = (uint32_t)i;
-		index->status = table->status;
+		index->status = table->state.status;
 		if (!index->size)
 			index->size = size_counter_new();
 		table_index_settle(table, index);
@@ -140,7 +140,7 @@ static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, 
 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
 {
-	struct creation creation = {catalog_key(err->arena, catalog, ns, table->name), table};
+	struct creation creation = {catalog_key(err->arena, catalog, ns, table->identity.name), table};
 	uint64_t version;
 
 	fill_new(catalog, ns, table, now_ms);
@@ -190,13 +190,13 @@ static enum code change_expiry(struct store_txn *txn, struct arena *arena, const
 {
 	enum code code = OK;
 
-	if (current->is_ttl_enabled && next->is_ttl_enabled && str_eq(current->ttl_attribute, next->ttl_attribute))
+	if (current->ttl.is_enabled && next->ttl.is_enabled && str_eq(current->ttl.attribute, next->ttl.attribute))
 		return OK;
-	if (current->is_ttl_enabled)
+	if (current->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(current), err);
-	if (code == OK && next->is_ttl_enabled)
+	if (code == OK && next->ttl.is_enabled)
 		code = store_create(txn, table_expiry(next), err);
-	return code == OK && next->is_ttl_enabled ? expiry_fill(txn, arena, next, err) : code;
+	return code == OK && next->ttl.is_enabled ? expiry_fill(txn, arena, next, err) : code;
 }
 
 struct replacement {
@@ -227,7 +227,8 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
 {
-	struct replacement replacement = {catalog_key(err->arena, catalog, (struct ns){current->account, current->region}, current->name), current, next};
+	struct replacement replacement = {catalog_key(err->arena, catalog, (struct ns){current->identity.account, current->identity.region},
+						      current->identity.name), current, next};
 	uint64_t version;
 
 	catalog_size_follow(current, next);
@@ -263,7 +264,7 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 		if (code == OK && index->is_backfilling)
 			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, index), err);
 	}
-	if (code == OK && table->is_ttl_enabled)
+	if (code == OK && table->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(table), err);
 	if (code == OK)
 		code = retired_store(txn, table, kept, err);
@@ -278,8 +279,8 @@ static struct table *deleting_of(const struct table *table, int64_t settles_ms)
 {
 	struct table *deleting = table_clone(table);
 
-	deleting->status = STATUS_DELETING;
-	deleting->settles_ms = settles_ms;
+	deleting->state.status = STATUS_DELETING;
+	deleting->state.settles_ms = settles_ms;
 	deleting->currency.version = deleting->currency.layout = table->currency.version + 1;
 	return deleting;
 }
@@ -301,7 +302,8 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 {
 	int64_t transient = catalog->options.transient_status_ms;
 	struct table *kept = retired_of(table, now_ms), *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
-	struct deletion deletion = {catalog_key(err->arena, catalog, (struct ns){table->account, table->region}, table->name), table, kept, deleting};
+	struct deletion deletion = {catalog_key(err->arena, catalog, (struct ns){table->identity.account, table->identity.region},
+						table->identity.name), table, kept, deleting};
 	uint64_t version;
 
 	pthread_mutex_lock(&catalog->change_lock);
@@ -332,7 +334,7 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 	enum code code = catalog_stored(catalog, txn, burial->key, &known, err);
 
 	(void)catalog;
-	if (code == OK && known && known->number == burial->table->number)
+	if (code == OK && known && known->identity.number == burial->table->identity.number)
 		code = store_del(txn, tables_keyspace, burial->key, err);
 	table_unref(known);
 	return code == OK ? currency_del(txn, burial->table, err) : code;
@@ -340,7 +342,8 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err)
 {
-	struct deletion burial = {.key = catalog_key(err->arena, catalog, (struct ns){table->account, table->region}, table->name), .table = table};
+	struct deletion burial = {.key = catalog_key(err->arena, catalog, (struct ns){table->identity.account, table->identity.region},
+						     table->identity.name), .table = table};
 	uint64_t version;
 	bool found;
 
@@ -349,7 +352,8 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 	if (code == OK) {
 		pthread_rwlock_wrlock(&catalog->lock);
 		size_t at = catalog_position(catalog, burial.key, &found);
-		struct table *other = found && catalog->entries[at].table->number != table->number ? table_ref(catalog->entries[at].table) : NULL;
+		struct table *current = found ? catalog->entries[at].table : NULL;
+		struct table *other = current && current->identity.number != table->identity.number ? table_ref(current) : NULL;
 		show(catalog, burial.key, other, version);
 		pthread_rwlock_unlock(&catalog->lock);
 	}

@@ -51,7 +51,7 @@ void catalog_remove_at(struct catalog *catalog, size_t at);
 /* A deleted table stays listed until its transient status is over; what is left of it then is nothing to those who look. */
 static inline bool catalog_is_gone(const struct table *table, int64_t now_ms)
 {
-	return table->status == STATUS_DELETING && table->settles_ms <= now_ms;
+	return table->state.status == STATUS_DELETING && table->state.settles_ms <= now_ms;
 }
 
 /* There is nothing in it: yet, or any more. */

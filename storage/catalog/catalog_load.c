@@ -29,7 +29,7 @@ static bool is_known(struct catalog *catalog, struct str key, uint64_t number, u
 	size_t at = catalog_position(catalog, key, &found);
 	if (found)
 		table = catalog->entries[at].table;
-	found = table && table->number == number && table->currency.version == version;
+	found = table && table->identity.number == number && table->currency.version == version;
 	pthread_rwlock_unlock(&catalog->lock);
 	return found;
 }
@@ -44,7 +44,7 @@ static bool reload_record(void *context, struct str key, struct str record)
 		reload->code = table_decode(record, reload->catalog->options.settings, &table, reload->err);
 	if (reload->code != OK)
 		return false;
-	if (table && table->status == STATUS_DELETING)
+	if (table && table->state.status == STATUS_DELETING)
 		catalog_count_nothing(table);
 	if (retired_is_key(key)) {
 		retired_add(&reload->retired, table);
@@ -62,7 +62,7 @@ static void merge_retired(struct catalog *catalog, struct reload *reload, uint64
 		return;
 	for (size_t i = 0; i < reload->retired.n; i++) {
 		for (size_t k = 0; k < catalog->retired.n; k++) {
-			if (catalog->retired.tables[k]->number != reload->retired.tables[i]->number)
+			if (catalog->retired.tables[k]->identity.number != reload->retired.tables[i]->identity.number)
 				continue;
 			table_unref(reload->retired.tables[i]);
 			reload->retired.tables[i] = table_ref(catalog->retired.tables[k]);

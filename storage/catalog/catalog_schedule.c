@@ -11,7 +11,7 @@ static bool is_started(const struct table *current, const struct index *index)
 void catalog_schedule(const struct catalog *catalog, const struct table *current, struct table *next, int64_t now_ms)
 {
 	int64_t transient = catalog_transient_ms(catalog);
-	int64_t settles_ms = next->status == STATUS_UPDATING && current->status != STATUS_UPDATING ? now_ms + transient : 0;
+	int64_t settles_ms = next->state.status == STATUS_UPDATING && current->state.status != STATUS_UPDATING ? now_ms + transient : 0;
 
 	for (size_t i = 0; i < table_index_total(next); i++) {
 		struct index *index = table_index_at(next, i);
@@ -26,10 +26,10 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 		if (index->status == STATUS_UPDATING && transient == 0)
 			index->status = STATUS_ACTIVE;
 	}
-	if (transient == 0 && next->status == STATUS_UPDATING)
-		next->status = STATUS_ACTIVE;
+	if (transient == 0 && next->state.status == STATUS_UPDATING)
+		next->state.status = STATUS_ACTIVE;
 	if (transient == 0)
-		next->settles_ms = 0;
-	else if (settles_ms > next->settles_ms)
-		next->settles_ms = settles_ms;
+		next->state.settles_ms = 0;
+	else if (settles_ms > next->state.settles_ms)
+		next->state.settles_ms = settles_ms;
 }

@@ -35,7 +35,7 @@ enum code catalog_size_in(struct store_txn *txn, struct table *table, const stru
 {
 	struct size_counter *counter = index ? index->size : table->size;
 	struct store_range all = index && index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
-	struct sum sum = {.table = table, .row = !index && table->vector_count ? arena_new(0) : NULL};
+	struct sum sum = {.table = table, .row = !index && table->indexes.vector_n ? arena_new(0) : NULL};
 	enum code code = store_scan(txn, index ? index_keyspace(table, index) : table_items(table), &all, add_size, &sum, err);
 
 	if (sum.row)
@@ -83,10 +83,10 @@ static bool is_sized_by(const struct table *table, const struct index *vector)
 
 void catalog_size_follow(const struct table *current, struct table *next)
 {
-	bool is_alike = current->vector_count == next->vector_count;
+	bool is_alike = current->indexes.vector_n == next->indexes.vector_n;
 
-	for (size_t i = 0; i < next->vector_count && is_alike; i++)
-		is_alike = is_sized_by(current, &next->vectors[i]);
+	for (size_t i = 0; i < next->indexes.vector_n && is_alike; i++)
+		is_alike = is_sized_by(current, &next->indexes.vectors[i]);
 	if (is_alike)
 		return;
 	size_counter_unref(next->size);

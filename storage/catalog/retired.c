@@ -44,28 +44,28 @@ static struct str key_of(struct arena *arena, const struct table *table)
 	struct buf buf = buf_in(arena);
 
 	buf_add_str(&buf, PREFIX);
-	buf_add_be64(&buf, table->number);
+	buf_add_be64(&buf, table->identity.number);
 	return buf_str(&buf);
 }
 
 struct table *retired_of(const struct table *table, int64_t now_ms)
 {
-	const struct stream *latest = table->stream_count ? &table->streams[table->stream_count - 1] : NULL;
+	const struct stream *latest = table->streams.n ? &table->streams.v[table->streams.n - 1] : NULL;
 
 	if (!latest || stream_is_gone(latest, now_ms))
 		return NULL;
 	struct table *kept = table_clone(table);
 	if (!latest->disabled_ms)
-		kept->streams[kept->stream_count - 1].disabled_ms = now_ms;
-	kept->stream_view = STREAM_OFF;
-	kept->status = STATUS_DELETING;
+		kept->streams.v[kept->streams.n - 1].disabled_ms = now_ms;
+	kept->streams.view = STREAM_OFF;
+	kept->state.status = STATUS_DELETING;
 	return kept;
 }
 
 enum code retired_store(struct store_txn *txn, const struct table *table, const struct table *kept, struct err *err)
 {
 	if (!kept)
-		return table->stream_count ? store_drop(txn, stream_keyspace(table), err) : OK;
+		return table->streams.n ? store_drop(txn, stream_keyspace(table), err) : OK;
 	enum code code = stream_change_table(txn, err->arena, table, kept, err);
 	return code != OK ? code : store_put(txn, tables_keyspace, key_of(err->arena, kept), table_encode(err->arena, kept), err);
 }

@@ -14,7 +14,7 @@ struct times {
 
 static inline bool times_tell(const struct times *times, const struct table *table, int64_t *now_ms)
 {
-	return times->tell(times->context, (struct ns){table->account, table->region}, now_ms);
+	return times->tell(times->context, (struct ns){table->identity.account, table->identity.region}, now_ms);
 }
 
 #endif

@@ -17,7 +17,7 @@ static enum code read_row(struct store_txn *txn, const struct table *table, uint
 	char key[8];
 	struct str row;
 
-	put_be64(key, table->number);
+	put_be64(key, table->identity.number);
 	enum code code = store_get(txn, versions, (struct str){key, sizeof(key)}, err->arena, &row, err);
 	*is_there = code == OK && row.p && row.n == ROW_SIZE;
 	if (*is_there) {
@@ -63,7 +63,7 @@ enum code currency_put(struct store_txn *txn, const struct table *table, struct 
 {
 	char key[8], row[ROW_SIZE];
 
-	put_be64(key, table->number);
+	put_be64(key, table->identity.number);
 	put_be64(row, table->currency.version);
 	put_be64(row + 8, table->currency.layout);
 	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, sizeof(row)}, err);
@@ -73,7 +73,7 @@ enum code currency_del(struct store_txn *txn, const struct table *table, struct 
 {
 	char key[8];
 
-	put_be64(key, table->number);
+	put_be64(key, table->identity.number);
 	return store_del(txn, versions, (struct str){key, sizeof(key)}, err);
 }
 

@@ -44,8 +44,8 @@ void size_counter_take_back(struct size_counter *counter, const struct size_chan
 
 bool table_is_alike(const struct table *a, const struct table *b)
 {
-	bool is_alike = a->index_count == b->index_count && a->vector_count == b->vector_count && a->stream_view == b->stream_view &&
-			a->is_ttl_enabled == b->is_ttl_enabled && str_eq(a->ttl_attribute, b->ttl_attribute);
+	bool is_alike = a->indexes.n == b->indexes.n && a->indexes.vector_n == b->indexes.vector_n && a->streams.view == b->streams.view &&
+			a->ttl.is_enabled == b->ttl.is_enabled && str_eq(a->ttl.attribute, b->ttl.attribute);
 
 	for (size_t i = 0; i < table_index_total(a) && is_alike; i++) {
 		const struct index *own = table_index_at(a, i), *other = table_index_at(b, i);
@@ -85,7 +85,7 @@ struct table *table_new(const struct settings_records *records)
 	atomic_init(&table->refs, 1);
 	table->arena = arena;
 	table->size = size_counter_new();
-	table->stream_state = stream_state_new();
+	table->streams.state = stream_state_new();
 	table->records = records;
 	table->settings = new_settings(arena, records ? records->table : NULL);
 	return table;
@@ -104,7 +104,7 @@ void table_unref(struct table *table)
 	for (size_t i = 0; i < table_index_total(table); i++)
 		size_counter_unref(table_index_at(table, i)->size);
 	size_counter_unref(table->size);
-	stream_state_unref(table->stream_state);
+	stream_state_unref(table->streams.state);
 	arena_free(table->arena);
 }
 
@@ -165,31 +165,31 @@ struct table *table_clone(const struct table *table)
 	copy->arena = arena;
 	record_copy(arena, &table_record, copy);
 	copy_keys(arena, &copy->keys);
-	copy->streams = record_copies(arena, &stream_record, table->streams, table->stream_count);
-	copy->indexes = copy_indexes(copy, table->indexes, table->index_count);
-	copy->vectors = copy_indexes(copy, table->vectors, table->vector_count);
+	copy->streams.v = record_copies(arena, &stream_record, table->streams.v, table->streams.n);
+	copy->indexes.v = copy_indexes(copy, table->indexes.v, table->indexes.n);
+	copy->indexes.vectors = copy_indexes(copy, table->indexes.vectors, table->indexes.vector_n);
 	copy->settings = copy_settings(arena, records ? records->table : NULL, table->settings);
-	for (size_t i = 0; i < table->stream_count; i++)
-		copy->streams[i].settings = copy_settings(arena, records ? records->stream : NULL, table->streams[i].settings);
-	stream_state_ref(copy->stream_state);
+	for (size_t i = 0; i < table->streams.n; i++)
+		copy->streams.v[i].settings = copy_settings(arena, records ? records->stream : NULL, table->streams.v[i].settings);
+	stream_state_ref(copy->streams.state);
 	copy->size = counter_ref(table->size);
 	return copy;
 }
 
 const struct index *table_index(const struct table *table, struct str name)
 {
-	for (size_t i = 0; i < table->index_count; i++) {
-		if (str_eq(table->indexes[i].name, name))
-			return &table->indexes[i];
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (str_eq(table->indexes.v[i].name, name))
+			return &table->indexes.v[i];
 	}
 	return NULL;
 }
 
 const struct index *table_vector(const struct table *table, struct str name)
 {
-	for (size_t i = 0; i < table->vector_count; i++) {
-		if (str_eq(table->vectors[i].name, name))
-			return &table->vectors[i];
+	for (size_t i = 0; i < table->indexes.vector_n; i++) {
+		if (str_eq(table->indexes.vectors[i].name, name))
+			return &table->indexes.vectors[i];
 	}
 	return NULL;
 }
@@ -244,8 +244,9 @@ void table_index_settle(struct table *table, struct index *index)
 
 struct str table_arn(struct arena *arena, const struct table *table)
 {
-	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(table->region), STR_ARG(table->account),
-			  STR_ARG(table->name));
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(table->identity.region),
+			  STR_ARG(table->identity.account),
+			  STR_ARG(table->identity.name));
 }
 
 bool index_projects(const struct index *index, struct str attribute)

@@ -135,35 +135,54 @@ struct currency {
 	uint64_t layout;  /* the version at which what readers and writers do changed last */
 };
 
+/* Never changes. */
+struct table_identity {
+	struct str account, region, name;
+	uint64_t number;            /* names its keyspaces; never used twice */
+	struct str id;              /* TableId: a UUID */
+	int64_t created_ms;         /* Unix time */
+};
+
+struct table_indexes {
+	uint32_t next;              /* number of the next index to be created */
+	size_t n;
+	struct index *v;            /* local first, each kind in the order of creation */
+	size_t vector_n;
+	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
+};
+
+struct table_state {
+	enum table_status status;
+	int64_t settles_ms;         /* when a transient status ends; 0: settled */
+};
+
+struct table_streams {
+	enum stream_view view;
+	struct str label;           /* LatestStreamLabel; absent: never had one */
+	size_t n;                   /* streams that may still be readable, oldest first; the last one is kept for ever */
+	struct stream *v;
+	struct stream_state *state;
+};
+
+struct table_ttl {
+	bool is_enabled;            /* there is an expiry keyspace */
+	struct str attribute;       /* also while TTL is being disabled; absent: never had it */
+	int64_t changed_ms;         /* when TTL was last enabled or disabled */
+	int64_t settles_ms;         /* until then it is shown as ENABLING or DISABLING */
+};
+
 struct table {
 	atomic_uint refs;
 	struct arena *arena;
 
-	struct str account, region, name;
-	uint64_t number;            /* names its keyspaces; never used twice */
+	struct table_identity identity;
 	struct currency currency;
-	struct str id;              /* TableId: a UUID */
-	int64_t created_ms;         /* Unix time */
-	enum table_status status;
-	int64_t settles_ms;         /* when a transient status ends; 0: settled */
-
 	struct key_schema keys;
 	enum key_hash hash;         /* of the rows of the table and of all its indexes */
-	uint32_t next_index;        /* number of the next index to be created */
-	size_t index_count;
-	struct index *indexes;      /* local first, each kind in the order of creation */
-	size_t vector_count;
-	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
-
-	enum stream_view stream_view;
-	struct str stream_label;    /* LatestStreamLabel; absent: never had one */
-	size_t stream_count;        /* streams that may still be readable, oldest first; the last one is kept for ever */
-	struct stream *streams;
-	struct stream_state *stream_state;
-	bool is_ttl_enabled;        /* there is an expiry keyspace */
-	struct str ttl_attribute;   /* also while TTL is being disabled; absent: never had it */
-	int64_t ttl_changed_ms;     /* when TTL was last enabled or disabled */
-	int64_t ttl_settles_ms;     /* until then it is shown as ENABLING or DISABLING */
+	struct table_indexes indexes;
+	struct table_state state;
+	struct table_streams streams;
+	struct table_ttl ttl;
 	struct size_counter *size;
 
 	const struct settings_records *records; /* what the settings are */
@@ -201,12 +220,12 @@ const struct index *table_index_numbered(const struct table *table, uint32_t num
 /* Indexes of all kinds: the vector ones are counted after the others. */
 static inline size_t table_index_total(const struct table *table)
 {
-	return table->index_count + table->vector_count;
+	return table->indexes.n + table->indexes.vector_n;
 }
 
 static inline struct index *table_index_at(const struct table *table, size_t i)
 {
-	return i < table->index_count ? &table->indexes[i] : &table->vectors[i - table->index_count];
+	return i < table->indexes.n ? &table->indexes.v[i] : &table->indexes.vectors[i - table->indexes.n];
 }
 
 /* Whether writes keep the index and readers may name it: what is being deleted is as good as gone. */
@@ -220,17 +239,17 @@ void table_index_settle(struct table *table, struct index *index);
 
 static inline struct keyspace table_items(const struct table *table)
 {
-	return (struct keyspace){table->number, PART_ITEMS};
+	return (struct keyspace){table->identity.number, PART_ITEMS};
 }
 
 static inline struct keyspace table_expiry(const struct table *table)
 {
-	return (struct keyspace){table->number, PART_EXPIRY};
+	return (struct keyspace){table->identity.number, PART_EXPIRY};
 }
 
 static inline struct keyspace index_keyspace(const struct table *table, const struct index *index)
 {
-	return (struct keyspace){table->number, PART_INDEX + index->number};
+	return (struct keyspace){table->identity.number, PART_INDEX + index->number};
 }
 
 /* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */
@@ -245,7 +264,7 @@ bool table_record_version(struct str record, uint64_t *number, uint64_t *version
 /* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
 static inline bool table_has_collections(const struct table *table)
 {
-	return table->index_count > 0 && table->indexes[0].is_local;
+	return table->indexes.n > 0 && table->indexes.v[0].is_local;
 }
 
 /* Whether the index's rows hold the attribute. */

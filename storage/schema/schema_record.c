@@ -13,12 +13,26 @@
 #define NUMBER(type, member) RECORD_FIELD(type, member, #member, FIELD_INT)
 #define FLAG(type, member) RECORD_FIELD(type, member, #member, FIELD_BOOL)
 
+#define OF_TABLE(member, name, kind) RECORD_FIELD(table, member, name, kind)
 static const struct field table_fields[] = {
-	TEXT(table, account), TEXT(table, region), TEXT(table, name), NUMBER(table, number),
-	RECORD_FIELD(table, currency.version, "change", FIELD_INT), /* "version" is the record's own */
-	RECORD_FIELD(table, currency.layout, "layout", FIELD_INT), TEXT(table, id), NUMBER(table, created_ms),
-	NUMBER(table, status), NUMBER(table, settles_ms), NUMBER(table, stream_view), NUMBER(table, next_index), NUMBER(table, hash),
-	TEXT(table, stream_label), FLAG(table, is_ttl_enabled), TEXT(table, ttl_attribute), NUMBER(table, ttl_changed_ms), NUMBER(table, ttl_settles_ms),
+	OF_TABLE(identity.account, "account", FIELD_STR),
+	OF_TABLE(identity.region, "region", FIELD_STR),
+	OF_TABLE(identity.name, "name", FIELD_STR),
+	OF_TABLE(identity.number, "number", FIELD_INT),
+	OF_TABLE(identity.id, "id", FIELD_STR),
+	OF_TABLE(identity.created_ms, "created_ms", FIELD_INT),
+	OF_TABLE(currency.version, "change", FIELD_INT), /* "version" is the record's own */
+	OF_TABLE(currency.layout, "layout", FIELD_INT),
+	OF_TABLE(hash, "hash", FIELD_INT),
+	OF_TABLE(indexes.next, "next_index", FIELD_INT),
+	OF_TABLE(state.status, "status", FIELD_INT),
+	OF_TABLE(state.settles_ms, "settles_ms", FIELD_INT),
+	OF_TABLE(streams.view, "stream_view", FIELD_INT),
+	OF_TABLE(streams.label, "stream_label", FIELD_STR),
+	OF_TABLE(ttl.is_enabled, "is_ttl_enabled", FIELD_BOOL),
+	OF_TABLE(ttl.attribute, "ttl_attribute", FIELD_STR),
+	OF_TABLE(ttl.changed_ms, "ttl_changed_ms", FIELD_INT),
+	OF_TABLE(ttl.settles_ms, "ttl_settles_ms", FIELD_INT),
 };
 static const struct field index_fields[] = {
 	TEXT(index, name), FLAG(index, is_local), NUMBER(index, number), NUMBER(index, projection), NUMBER(index, status), FLAG(index, is_backfilling),
@@ -99,21 +113,21 @@ static struct value index_list(struct arena *arena, const struct index *indexes,
 
 static struct value stream_list(struct arena *arena, const struct table *table, const struct record *kept)
 {
-	struct value *elements = ARENA_ARRAY(arena, struct value, table->stream_count);
+	struct value *elements = ARENA_ARRAY(arena, struct value, table->streams.n);
 
-	for (size_t i = 0; i < table->stream_count; i++) {
-		struct record_map map = begin(arena, &stream_record, &table->streams[i], kept, table->streams[i].settings);
+	for (size_t i = 0; i < table->streams.n; i++) {
+		struct record_map map = begin(arena, &stream_record, &table->streams.v[i], kept, table->streams.v[i].settings);
 
 		elements[i] = record_map_end(&map);
 	}
-	return record_list(elements, table->stream_count);
+	return record_list(elements, table->streams.n);
 }
 
 static int64_t record_version(const struct table *table)
 {
 	if (table->hash != KEY_HASH_FNV)
 		return RECORD_VERSION_HASH;
-	return table->vector_count ? RECORD_VERSION_VECTORS : RECORD_VERSION;
+	return table->indexes.vector_n ? RECORD_VERSION_VECTORS : RECORD_VERSION;
 }
 
 static const struct settings_records no_records = {NULL, NULL, NULL};
@@ -126,9 +140,9 @@ struct str table_encode(struct arena *arena, const struct table *table)
 
 	add_keys(&map, &table->keys);
 	record_map_add(&map, "version", record_int(arena, record_version(table)));
-	record_map_add(&map, "indexes", index_list(arena, table->indexes, table->index_count, records->index));
-	if (table->vector_count)
-		record_map_add(&map, "vectors", index_list(arena, table->vectors, table->vector_count, records->index));
+	record_map_add(&map, "indexes", index_list(arena, table->indexes.v, table->indexes.n, records->index));
+	if (table->indexes.vector_n)
+		record_map_add(&map, "vectors", index_list(arena, table->indexes.vectors, table->indexes.vector_n, records->index));
 	record_map_add(&map, "streams", stream_list(arena, table, records->stream));
 	struct value record = record_map_end(&map);
 	image_encode(&record, &buf);
@@ -210,8 +224,8 @@ static struct index *read_indexes(struct table *table, const struct value *recor
 			*ok = false;
 		index->size = size_counter_new();
 		table_index_settle(table, index);
-		if (table->next_index <= index->number) /* a record from before the field */
-			table->next_index = index->number + 1;
+		if (table->indexes.next <= index->number) /* a record from before the field */
+			table->indexes.next = index->number + 1;
 		++*count;
 	}
 	return indexes;
@@ -221,15 +235,15 @@ static struct index *read_indexes(struct table *table, const struct value *recor
 static void read_streams(struct table *table, const struct value *record, bool *ok)
 {
 	if (!value_member(record, STR("streams"))) {
-		table->stream_view = STREAM_OFF;
-		table->stream_label = STR_ABSENT;
+		table->streams.view = STREAM_OFF;
+		table->streams.label = STR_ABSENT;
 		return;
 	}
 	const struct value *list = record_read_list(record, "streams", ok);
 
-	table->streams = ARENA_ARRAY(table->arena, struct stream, list->n);
+	table->streams.v = ARENA_ARRAY(table->arena, struct stream, list->n);
 	for (uint32_t i = 0; i < list->n && *ok; i++) {
-		struct stream *stream = &table->streams[table->stream_count++];
+		struct stream *stream = &table->streams.v[table->streams.n++];
 		const struct value *map = &list->elements[i];
 
 		stream->settings = table_stream_settings(table);
@@ -251,8 +265,8 @@ enum code table_decode(struct str record, const struct settings_records *records
 		ok = record_read(table->arena, &table_record, &map, table) &&
 		     (!table->settings || record_read(table->arena, records->table, &map, table->settings));
 		read_keys(table->arena, &map, &table->keys, &ok);
-		table->indexes = read_indexes(table, &map, "indexes", &table->index_count, &ok);
-		table->vectors = read_indexes(table, &map, "vectors", &table->vector_count, &ok);
+		table->indexes.v = read_indexes(table, &map, "indexes", &table->indexes.n, &ok);
+		table->indexes.vectors = read_indexes(table, &map, "vectors", &table->indexes.vector_n, &ok);
 		read_streams(table, &map, &ok);
 		ok = ok && table->hash <= KEY_HASH_MD5; /* absent from records of version 0.1.0: KEY_HASH_FNV */
 	}

@@ -80,7 +80,7 @@ static bool is_change(const struct stream_change *change)
 static enum code tend(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_rotation *rotation,
 		      int64_t now_ms, struct err *err)
 {
-	struct stream_state *state = table->stream_state;
+	struct stream_state *state = table->streams.state;
 	enum code code = state->is_loaded ? OK : load(txn, table, state, err);
 	bool is_done;
 
@@ -102,9 +102,9 @@ static enum code tend(struct store_txn *txn, struct arena *arena, const struct t
 enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
 			const struct stream_rotation *rotation, int64_t now_ms, struct err *err)
 {
-	struct stream_state *state = table->stream_state;
+	struct stream_state *state = table->streams.state;
 
-	if (table->stream_view == STREAM_OFF || !is_change(change))
+	if (table->streams.view == STREAM_OFF || !is_change(change))
 		return OK;
 	enum code code = tend(txn, arena, table, rotation, now_ms, err);
 	if (code != OK)
@@ -119,24 +119,24 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 
 void stream_settle(const struct table *table)
 {
-	if (!table->stream_state->is_dirty)
+	if (!table->streams.state->is_dirty)
 		return;
-	table->stream_state->is_dirty = false;
-	table->stream_state->is_loaded = false;
+	table->streams.state->is_dirty = false;
+	table->streams.state->is_loaded = false;
 }
 
 enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
 			      struct err *err)
 {
-	const struct stream *latest = next->stream_count ? &next->streams[next->stream_count - 1] : NULL;
-	bool was_on = current && current->stream_view != STREAM_OFF, is_on = next->stream_view != STREAM_OFF;
+	const struct stream *latest = next->streams.n ? &next->streams.v[next->streams.n - 1] : NULL;
+	bool was_on = current && current->streams.view != STREAM_OFF, is_on = next->streams.view != STREAM_OFF;
 	struct stream_state state = {.is_loaded = false};
 	enum code code = OK;
 
 	if (!latest || was_on == is_on)
 		return OK;
-	next->stream_state->is_loaded = false;
-	if (!current || current->stream_count == 0)
+	next->streams.state->is_loaded = false;
+	if (!current || current->streams.n == 0)
 		code = store_create(txn, stream_keyspace(next), err);
 	if (code == OK)
 		code = load(txn, next, &state, err);
@@ -155,7 +155,7 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 	if (code != OK)
 		return code;
 	code = currency_check(txn, table, err);
-	if (code == OK && table->stream_view == STREAM_OFF)
+	if (code == OK && table->streams.view == STREAM_OFF)
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == OK)
 		code = load(txn, table, &state, err);
@@ -167,7 +167,7 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 		store_abort(txn);
 		return code;
 	}
-	table->stream_state->is_loaded = false;
+	table->streams.state->is_loaded = false;
 	return store_commit(txn, err);
 }
 
@@ -261,7 +261,7 @@ enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct t
 	code = trim_records(txn, table, &range, &old, err);
 	if (code == OK)
 		code = trim_shards(txn, table, shards, n, !is_page, &old, &changes, err);
-	table->stream_state->is_loaded = false;
+	table->streams.state->is_loaded = false;
 	*is_done = code == OK && !old.is_cut && !(is_page && changes > 0);
 	return code;
 }

@@ -14,8 +14,8 @@
 struct stream_record stream_record_of(struct arena *arena, const struct table *table, const struct stream_change *change, int64_t now_ms)
 {
 	bool had = str_is_set(change->old_image), has = str_is_set(change->new_image);
-	bool wants_old = table->stream_view == STREAM_OLD_IMAGE || table->stream_view == STREAM_NEW_AND_OLD_IMAGES;
-	bool wants_new = table->stream_view == STREAM_NEW_IMAGE || table->stream_view == STREAM_NEW_AND_OLD_IMAGES;
+	bool wants_old = table->streams.view == STREAM_OLD_IMAGE || table->streams.view == STREAM_NEW_AND_OLD_IMAGES;
+	bool wants_new = table->streams.view == STREAM_NEW_IMAGE || table->streams.view == STREAM_NEW_AND_OLD_IMAGES;
 	struct stream_record record = {
 		.event = !had ? STREAM_INSERT : has ? STREAM_MODIFY : STREAM_REMOVE,
 		.is_service_delete = change->is_service_delete && had && !has,

@@ -15,7 +15,7 @@
 
 static inline struct keyspace stream_keyspace(const struct table *table)
 {
-	return (struct keyspace){table->number, PART_STREAM};
+	return (struct keyspace){table->identity.number, PART_STREAM};
 }
 
 /* The row of a shard by its stamp; stamp 0 where there is none. */

@@ -107,8 +107,8 @@ static enum code finish(struct job *job, struct err *err)
 	struct index *index = table_index_at(next, job->at);
 
 	if (index->status == STATUS_DELETING) {
-		struct index *first = index->vector ? next->vectors : next->indexes;
-		size_t *count_of_kind = index->vector ? &next->vector_count : &next->index_count;
+		struct index *first = index->vector ? next->indexes.vectors : next->indexes.v;
+		size_t *count_of_kind = index->vector ? &next->indexes.vector_n : &next->indexes.n;
 
 		size_counter_unref(index->size);
 		--*count_of_kind;
@@ -154,7 +154,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 	struct err own = err_in(scratch);
 	enum code code = OK;
 
-	for (size_t i = 0; i < table_index_total(table) && !job.index && table->status != STATUS_DELETING; i++) {
+	for (size_t i = 0; i < table_index_total(table) && !job.index && table->state.status != STATUS_DELETING; i++) {
 		const struct index *index = table_index_at(table, i);
 
 		job.at = i;
@@ -166,7 +166,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 		job.piece->arena = scratch;
 		code = run(&job, &own);
 	}
-	if (table->status == STATUS_DELETING)
+	if (table->state.status == STATUS_DELETING)
 		code = catalog_bury(catalog, table, &own);
 	if (code == ERR_CONFLICT || code == ERR_TABLE_MOVED)
 		code = OK;

@@ -55,10 +55,10 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, int64
 {
 	struct store *store = catalog_store(catalog);
 	struct arena *scratch = arena_new(0);
-	bool is_retired = table->status == STATUS_DELETING, due = false, is_done = false;
+	bool is_retired = table->state.status == STATUS_DELETING, due = false, is_done = false;
 	enum code code = OK;
 
-	if (is_retired && stream_is_gone(&table->streams[table->stream_count - 1], now_ms)) {
+	if (is_retired && stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms)) {
 		arena_free(scratch);
 		return catalog_forget(catalog, table, err);
 	}

@@ -148,8 +148,8 @@ enum code vector_row_check(const struct table *table, const struct value *item, 
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < table->vector_count && code == OK; i++) {
-		const struct index *index = &table->vectors[i];
+	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++) {
+		const struct index *index = &table->indexes.vectors[i];
 		const struct value *value = changed(item, old, index->vector->attribute);
 
 		if (!index_is_kept(index))
@@ -188,13 +188,14 @@ size_t vector_row_size(const struct index *index, struct str image)
 
 size_t vector_row_billed_size(const struct table *table, const struct value *item, size_t size)
 {
-	for (size_t i = 0; i < table->vector_count && value_is_set(item); i++) {
-		const struct vector_spec *spec = table->vectors[i].vector;
+	for (size_t i = 0; i < table->indexes.vector_n && value_is_set(item); i++) {
+		const struct vector_spec *spec = table->indexes.vectors[i].vector;
 		const struct value *list = value_member(item, spec->attribute);
-		bool is_known = !index_is_kept(&table->vectors[i]);
+		bool is_known = !index_is_kept(&table->indexes.vectors[i]);
 
 		for (size_t k = 0; k < i && !is_known; k++)
-			is_known = index_is_kept(&table->vectors[k]) && str_eq(table->vectors[k].vector->attribute, spec->attribute);
+			is_known = index_is_kept(&table->indexes.vectors[k]) && str_eq(table->indexes.vectors[k].vector->attribute,
+										       spec->attribute);
 		if (!is_known && list && list->type == TYPE_L && list->n == spec->dimensions)
 			size = size - value_size(list) + 4 * (size_t)spec->dimensions;
 	}

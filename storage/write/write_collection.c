@@ -32,9 +32,9 @@ static enum code collection_bytes(struct store_txn *txn, struct arena *arena, co
 	key_add(&partition, key);
 	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
 	enum code code = store_scan(txn, table_items(table), &range, add_bytes, &sum, err);
-	for (size_t i = 0; i < table->index_count && code == OK && sum.bytes <= enough; i++) {
-		if (table->indexes[i].is_local)
-			code = store_scan(txn, index_keyspace(table, &table->indexes[i]), &range, add_bytes, &sum, err);
+	for (size_t i = 0; i < table->indexes.n && code == OK && sum.bytes <= enough; i++) {
+		if (table->indexes.v[i].is_local)
+			code = store_scan(txn, index_keyspace(table, &table->indexes.v[i]), &range, add_bytes, &sum, err);
 	}
 	*bytes = sum.bytes;
 	return code;
@@ -48,9 +48,9 @@ enum code write_count_collections(struct store_txn *txn, struct table *table, st
 		return OK;
 	if (!atomic_load(&table->size->is_counted))
 		code = catalog_size_in(txn, table, NULL, err);
-	for (size_t i = 0; i < table->index_count && table->indexes[i].is_local && code == OK; i++) {
-		if (!atomic_load(&table->indexes[i].size->is_counted))
-			code = catalog_size_in(txn, table, &table->indexes[i], err);
+	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local && code == OK; i++) {
+		if (!atomic_load(&table->indexes.v[i].size->is_counted))
+			code = catalog_size_in(txn, table, &table->indexes.v[i], err);
 	}
 	return code;
 }
@@ -65,8 +65,8 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 		return OK;
 	total = atomic_load(&table->size->bytes);
 	growth = step->sizes[0].bytes;
-	for (size_t i = 0; i < table->index_count && table->indexes[i].is_local; i++) {
-		total += atomic_load(&table->indexes[i].size->bytes);
+	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local; i++) {
+		total += atomic_load(&table->indexes.v[i].size->bytes);
 		growth += step->sizes[1 + i].bytes;
 	}
 	/* AWS: what shrinks a collection is let through, also beyond the limit */
@@ -84,8 +84,8 @@ enum code write_size_collection(struct store_txn *txn, struct arena *arena, stru
 	const struct table *table = write->table;
 	long long total = atomic_load(&table->size->bytes);
 
-	for (size_t i = 0; i < table->index_count && table->indexes[i].is_local; i++)
-		total += atomic_load(&table->indexes[i].size->bytes);
+	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local; i++)
+		total += atomic_load(&table->indexes.v[i].size->bytes);
 	if (total + UNCOUNTED_MAX < COLLECTION_STEP) {
 		write->collection_bytes = 0;
 		return OK;

@@ -6,7 +6,7 @@ enum code write_expiry(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 	enum code code = OK;
 
-	if (!write->table->is_ttl_enabled)
+	if (!write->table->ttl.is_enabled)
 		return OK;
 	struct str before = expiry_row(step->arena, write->table, write->row_key, write->old_image);
 	struct str after = expiry_row(step->arena, write->table, write->row_key, write->new_image);

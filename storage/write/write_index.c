@@ -53,7 +53,7 @@ static enum code is_filled(struct write_step *step, const struct index *index, s
 static enum code write_index(struct write_step *step, size_t i, struct err *err)
 {
 	struct write *write = step->write;
-	const struct index *index = &write->table->indexes[i];
+	const struct index *index = &write->table->indexes.v[i];
 	struct keyspace keyspace = index_keyspace(write->table, index);
 	struct row before = row_of(step, index, &write->old_item, write->old_image);
 	struct row after = row_after(step, index, &before);
@@ -117,11 +117,11 @@ static double vector_bytes_of(size_t old_size, size_t new_size)
 static enum code write_vector(struct write_step *step, size_t i, struct err *err)
 {
 	struct write *write = step->write;
-	const struct index *index = &write->table->vectors[i];
+	const struct index *index = &write->table->indexes.vectors[i];
 	struct vector_row before = vector_row_of(step->arena, write->table, index, &write->old_item);
 	struct vector_row after = vector_row_of(step->arena, write->table, index, &write->new_item);
 	bool had = str_is_set(before.key), has = str_is_set(after.key), same_key = had && has && str_eq(before.key, after.key);
-	struct size_change *sizes = &step->sizes[1 + write->table->index_count + i];
+	struct size_change *sizes = &step->sizes[1 + write->table->indexes.n + i];
 	enum code code = OK;
 
 	if (!index_is_kept(index) || (!had && !has) || (same_key && str_eq(before.value, after.value)))
@@ -145,9 +145,9 @@ enum code write_indexes(struct write_step *step, struct err *err)
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < step->write->table->index_count && code == OK; i++)
+	for (size_t i = 0; i < step->write->table->indexes.n && code == OK; i++)
 		code = write_index(step, i, err);
-	for (size_t i = 0; i < step->write->table->vector_count && code == OK; i++)
+	for (size_t i = 0; i < step->write->table->indexes.vector_n && code == OK; i++)
 		code = write_vector(step, i, err);
 	return code;
 }

@@ -414,7 +414,7 @@ static void check_table(struct str name, uint64_t sizes[][2], size_t *n)
 
 	if (catalog_get(world.fixture.service.catalog, NAMESPACE, name, world.now_ms, &table, &err) != OK)
 		return;
-	bool is_readable = table->status == STATUS_ACTIVE || table->status == STATUS_UPDATING;
+	bool is_readable = table->state.status == STATUS_ACTIVE || table->state.status == STATUS_UPDATING;
 	for (size_t i = 0; i <= table_index_total(table) && is_readable; i++, ++*n) {
 		const struct index *index = i == 0 ? NULL : table_index_at(table, i - 1);
 		struct str index_name = index ? index->name : STR_ABSENT;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "protocol/tables/settings.h"
 #include "storage/check.h"
 #include "tests/simulation/request.h"
 #include "tests/unit/storage/fault_vfs.h"
@@ -501,7 +502,7 @@ static void check_rows(struct machine *machine, struct client *client)
 	struct check_report report = {.tell = tell, .context = &lines};
 	struct err err = err_in(client->arena);
 
-	if (check_store(machine->store, machine_now_ms(), &report, &err) != OK || is_unheard(machine))
+	if (check_store(machine->store, &settings_records, machine_now_ms(), &report, &err) != OK || is_unheard(machine))
 		return;
 	machine->checks++;
 	machine->checked_rows += report.items + report.index_rows + report.expiry_rows + report.records;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/tables/settings.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "tests/simulation/observed_store.h"
 #include "tests/simulation/request.h"
@@ -192,6 +193,7 @@ static bool open_server(struct machine *machine)
 	recover(machine);
 	machine->store = observed_store_new(machine);
 	machine->catalog_options = (struct catalog_options){
+		.settings = &settings_records,
 		.vector_memory_bytes = random_is(&machine->random, 4) ? 0 : 1 << 20, .drop_max = 1 + random_draw(&machine->random, 20),
 		.rotation = {.records = 1 + random_draw(&machine->random, 60)},
 	};

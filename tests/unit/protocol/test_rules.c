@@ -179,7 +179,7 @@ TEST(filters_and_keys)
 TEST(paths_do_not_lead_into_keys)
 {
 	struct index index = {.keys = {1, 0, {{STR_INIT("g"), TYPE_S}}}};
-	struct table table = {.keys = keys, .index_count = 1, .indexes = &index};
+	struct table table = {.keys = keys, .indexes.n = 1, .indexes.v = &index};
 	struct expr_env env = {.arena = arena};
 	struct expressions expressions = {.condition = condition("a.pk = sk")};
 

@@ -9,8 +9,8 @@ static struct table *full_table(void)
 	struct table_settings *settings = table->settings;
 	struct arena *arena = table->arena;
 
-	table->account = table->region = table->name = table->id = STR("x");
-	table->created_ms = 3;
+	table->identity.account = table->identity.region = table->identity.name = table->identity.id = STR("x");
+	table->identity.created_ms = 3;
 	table->keys = (struct key_schema){1, 0, {{STR("pk"), TYPE_S}}};
 	settings->billing = BILLING_PAY_PER_REQUEST;
 	settings->on_demand_since_ms = 5;
@@ -44,15 +44,16 @@ static struct table *full_table(void)
 	settings->moments[1].before[1] = STR("");
 	settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
 	settings->tags.v[0] = (struct tag){STR("team"), STR("")};
-	table->index_count = table->stream_count = 1;
-	table->indexes = ARENA_ARRAY(arena, struct index, 1);
-	table->indexes[0] = (struct index){.name = STR("some"), .keys = table->keys, .size = size_counter_new(), .settings = table_index_settings(table)};
-	table->indexes[0].settings->throughput.write = 8;
-	table->indexes[0].settings->insights.changed_ms = 13;
-	table->streams = ARENA_ARRAY(arena, struct stream, 1);
-	table->streams[0] = (struct stream){.label = STR("b"), .number = 2, .settings = table_stream_settings(table)};
-	table->streams[0].settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
-	table->streams[0].settings->tags.v[0] = (struct tag){STR("k"), STR("v")};
+	table->indexes.n = table->streams.n = 1;
+	table->indexes.v = ARENA_ARRAY(arena, struct index, 1);
+	table->indexes.v[0] = (struct index){.name = STR("some"), .keys = table->keys, .size = size_counter_new(),
+					     .settings = table_index_settings(table)};
+	table->indexes.v[0].settings->throughput.write = 8;
+	table->indexes.v[0].settings->insights.changed_ms = 13;
+	table->streams.v = ARENA_ARRAY(arena, struct stream, 1);
+	table->streams.v[0] = (struct stream){.label = STR("b"), .number = 2, .settings = table_stream_settings(table)};
+	table->streams.v[0].settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
+	table->streams.v[0].settings->tags.v[0] = (struct tag){STR("k"), STR("v")};
 	return table;
 }
 
@@ -94,8 +95,8 @@ static void check_full(const struct table *table)
 	CHECK(settings->insights.is_enabled && settings->insights.is_throttled_only && settings->insights.settles_ms == 10);
 	CHECK(settings->recovery_days == 35 && settings->recovery_since_ms == 11);
 	check_lists(settings);
-	CHECK(table->indexes[0].settings->throughput.write == 8 && table->indexes[0].settings->insights.changed_ms == 13);
-	CHECK_STR(table->streams[0].settings->tags.v[0].value, "v");
+	CHECK(table->indexes.v[0].settings->throughput.write == 8 && table->indexes.v[0].settings->insights.changed_ms == 13);
+	CHECK_STR(table->streams.v[0].settings->tags.v[0].value, "v");
 }
 
 TEST(the_store_keeps_settings)

@@ -145,16 +145,16 @@ static inline struct table *data_table(const char *name)
 	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N}, l = {STR("l"), TYPE_N}, g = {STR("g"), TYPE_S};
 	struct key_attribute h = {STR("h"), TYPE_S};
 
-	table->name = str_copy(table->arena, str_of(name));
+	table->identity.name = str_copy(table->arena, str_of(name));
 	table->keys = (struct key_schema){1, 1, {pk, sk}};
-	table->index_count = 3;
-	table->indexes = ARENA_ARRAY(table->arena, struct index, 4);
-	table->indexes[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, l}}, .projection = PROJECT_KEYS_ONLY};
-	table->indexes[1] = (struct index){.name = STR("all"), .keys = {1, 1, {g, h}}, .projection = PROJECT_ALL};
-	table->indexes[2] = (struct index){.name = STR("some"), .keys = {1, 0, {g}}, .projection = PROJECT_INCLUDE};
-	table->indexes[2].included_count = 1;
-	table->indexes[2].included = ARENA_ARRAY(table->arena, struct str, 1);
-	table->indexes[2].included[0] = STR("a");
+	table->indexes.n = 3;
+	table->indexes.v = ARENA_ARRAY(table->arena, struct index, 4);
+	table->indexes.v[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, l}}, .projection = PROJECT_KEYS_ONLY};
+	table->indexes.v[1] = (struct index){.name = STR("all"), .keys = {1, 1, {g, h}}, .projection = PROJECT_ALL};
+	table->indexes.v[2] = (struct index){.name = STR("some"), .keys = {1, 0, {g}}, .projection = PROJECT_INCLUDE};
+	table->indexes.v[2].included_count = 1;
+	table->indexes.v[2].included = ARENA_ARRAY(table->arena, struct str, 1);
+	table->indexes.v[2].included[0] = STR("a");
 	return table;
 }
 
@@ -224,14 +224,14 @@ static inline struct table *data_with_index(const struct table *table)
 {
 	struct table *next = table_clone(table);
 	struct key_attribute z = {STR("z"), TYPE_S};
-	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->index_count + 1);
-	struct index *index = &indexes[next->index_count];
+	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->indexes.n + 1);
+	struct index *index = &indexes[next->indexes.n];
 
-	memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
-	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->next_index++};
+	memcpy(indexes, next->indexes.v, next->indexes.n * sizeof(*indexes));
+	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->indexes.next++};
 	index->size = size_counter_new();
-	next->indexes = indexes;
-	next->index_count++;
+	next->indexes.v = indexes;
+	next->indexes.n++;
 	table_index_settle(next, index);
 	return next;
 }

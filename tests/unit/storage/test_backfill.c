@@ -67,8 +67,8 @@ static void finish(struct data *d)
 {
 	for (int i = 0; i < 100 && step(d); i++)
 		;
-	CHECK_INT(d->table->indexes[LATER].status, STATUS_ACTIVE);
-	CHECK(!d->table->indexes[LATER].is_backfilling);
+	CHECK_INT(d->table->indexes.v[LATER].status, STATUS_ACTIVE);
+	CHECK(!d->table->indexes.v[LATER].is_backfilling);
 }
 
 struct rows {
@@ -110,7 +110,7 @@ static struct rows rows_in(struct data *d, struct keyspace keyspace, const struc
 /* The index has the row of every item that fits, nothing else, and its counters say so. */
 static void check_index(struct data *d, size_t expected)
 {
-	const struct index *index = &d->table->indexes[LATER];
+	const struct index *index = &d->table->indexes.v[LATER];
 	struct rows wanted = rows_in(d, table_items(d->table), index), found = rows_in(d, index_keyspace(d->table, index), NULL);
 	uint64_t items, bytes, sum = 0;
 	size_t met = 0;
@@ -155,7 +155,7 @@ TEST(an_index_is_filled_in_bounded_transactions)
 
 	fill_table(&d, MANY);
 	add_index(&d);
-	CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
+	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_CREATING);
 	while (more && steps < 100) {
 		trace_store_reset(d.store);
 		more = step(&d);
@@ -164,7 +164,7 @@ TEST(an_index_is_filled_in_bounded_transactions)
 		CHECK(trace_store_count(d.store, TRACE_PUT) <= BACKFILL_STEP_ROWS + 2);
 	}
 	CHECK_INT(steps, 4);
-	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
 	check_index(&d, indexed(MANY));
 	CHECK_INT(rows_in(&d, counters, NULL).n, 1); /* the table number; no trace of the filling */
 	data_free(&d);
@@ -226,12 +226,12 @@ TEST(writes_go_on_meanwhile)
 		}
 	}
 	finish(&d);
-	const struct rows items = rows_in(&d, table_items(d.table), &d.table->indexes[LATER]);
+	const struct rows items = rows_in(&d, table_items(d.table), &d.table->indexes.v[LATER]);
 	check_index(&d, items.n);
 	/* and afterwards as for any index */
 	put(&d, 1, "Slast");
 	delete(&d, 2);
-	check_index(&d, rows_in(&d, table_items(d.table), &d.table->indexes[LATER]).n);
+	check_index(&d, rows_in(&d, table_items(d.table), &d.table->indexes.v[LATER]).n);
 	data_free(&d);
 }
 
@@ -244,7 +244,7 @@ TEST(an_index_that_is_filled_is_kept_from_the_start)
 	add_index(&d);
 	put(&d, 2, "Sz");
 	/* the new item has its row already; the old one waits for the filling */
-	CHECK_INT(rows_in(&d, index_keyspace(d.table, &d.table->indexes[LATER]), NULL).n, 1);
+	CHECK_INT(rows_in(&d, index_keyspace(d.table, &d.table->indexes.v[LATER]), NULL).n, 1);
 	write.item = item(&d, 3, "N1");
 	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
 	CHECK_STR(d.err.message, "One or more parameter values were invalid: Schema violation against backfilling index");
@@ -266,8 +266,8 @@ TEST(filling_goes_on_after_a_restart)
 		catalog_close(d.catalog);
 		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
 		data_take_current(&d);
-		CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
-		CHECK(d.table->indexes[LATER].is_backfilling);
+		CHECK_INT(d.table->indexes.v[LATER].status, STATUS_CREATING);
+		CHECK(d.table->indexes.v[LATER].is_backfilling);
 		put(&d, 3 + (unsigned)restart, "Sother");
 	}
 	trace_store_reset(d.store);
@@ -287,7 +287,7 @@ TEST(a_failing_call_loses_nothing)
 
 	fill_table(&d, BACKFILL_STEP_ROWS + 100);
 	add_index(&d);
-	for (uint64_t n = 1; d.table->indexes[LATER].is_backfilling && n < 2000; n = n < 12 ? n + 1 : n * 3 / 2) {
+	for (uint64_t n = 1; d.table->indexes.v[LATER].is_backfilling && n < 2000; n = n < 12 ? n + 1 : n * 3 / 2) {
 		int64_t wait_ms;
 
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
@@ -309,8 +309,8 @@ static void delete_index(struct data *d)
 {
 	struct table *next = table_clone(d->table);
 
-	next->indexes[LATER].status = STATUS_DELETING;
-	next->indexes[LATER].is_backfilling = false;
+	next->indexes.v[LATER].status = STATUS_DELETING;
+	next->indexes.v[LATER].is_backfilling = false;
 	CHECK_INT(catalog_replace(d->catalog, d->table, next, &d->err), OK);
 	data_take_current(d);
 }
@@ -340,9 +340,9 @@ static void check_emptying(bool is_restarted)
 	fill_table(&d, MANY);
 	add_index(&d);
 	finish(&d);
-	keyspace = index_keyspace(d.table, &d.table->indexes[LATER]);
+	keyspace = index_keyspace(d.table, &d.table->indexes.v[LATER]);
 	delete_index(&d);
-	CHECK_INT(d.table->index_count, 4);
+	CHECK_INT(d.table->indexes.n, 4);
 	if (is_restarted) {
 		catalog_close(d.catalog);
 		CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
@@ -350,11 +350,11 @@ static void check_emptying(bool is_restarted)
 	}
 	/* each row that goes is taken from the counts */
 	uint64_t items, bytes, items_left, bytes_left;
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LATER], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items, &bytes, &d.err), OK);
 	trace_store_reset(d.store);
 	CHECK(step(&d));
 	CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, keyspace), BACKFILL_STEP_ROWS);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LATER], &items_left, &bytes_left, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items_left, &bytes_left, &d.err), OK);
 	CHECK_INT(items - items_left, BACKFILL_STEP_ROWS);
 	CHECK(bytes - bytes_left == bytes_of_rows(&d, keyspace, bytes));
 	/* it is not kept any more, nor does it refuse what is no key for it */
@@ -369,12 +369,12 @@ static void check_emptying(bool is_restarted)
 		CHECK(trace_store_count_in(d.store, TRACE_DEL, keyspace) <= BACKFILL_STEP_ROWS);
 	}
 	CHECK(steps + 1 >= indexed(MANY) / BACKFILL_STEP_ROWS);
-	CHECK_INT(d.table->index_count, 3);
+	CHECK_INT(d.table->indexes.n, 3);
 	CHECK(store_begin(d.store, STORE_READ, &txn, &d.err) == OK);
 	CHECK_INT(store_stat(txn, keyspace, &stat, &d.err), ERR_RESOURCE_NOT_FOUND);
 	store_abort(txn);
 	add_index(&d);
-	CHECK_INT(d.table->indexes[LATER].number, 4);
+	CHECK_INT(d.table->indexes.v[LATER].number, 4);
 	data_free(&d);
 }
 
@@ -398,7 +398,7 @@ TEST(a_creation_can_be_called_off)
 	delete_index(&d);
 	while (step(&d))
 		;
-	CHECK_INT(d.table->index_count, 3);
+	CHECK_INT(d.table->indexes.n, 3);
 	CHECK_INT(rows_in(&d, counters, NULL).n, 1);
 	data_free(&d);
 }
@@ -426,12 +426,12 @@ TEST(small_tables_are_settled_at_once)
 	add_index(&d);
 	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
 	check_index(&d, 20);
 	delete_index(&d);
 	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->index_count, 3);
+	CHECK_INT(d.table->indexes.n, 3);
 	data_free(&d);
 }
 
@@ -446,28 +446,28 @@ TEST(statuses_last_as_long_as_asked)
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 0, &d.table, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 100, &d.table, &d.err), OK);
-	CHECK_INT(d.table->status, STATUS_ACTIVE);
+	CHECK_INT(d.table->state.status, STATUS_ACTIVE);
 	put(&d, 1, "Sz");
 	next = data_with_index(d.table);
-	next->indexes[LATER].status = STATUS_CREATING;
-	next->indexes[LATER].is_backfilling = true;
-	next->status = STATUS_UPDATING;
+	next->indexes.v[LATER].status = STATUS_CREATING;
+	next->indexes.v[LATER].is_backfilling = true;
+	next->state.status = STATUS_UPDATING;
 	catalog_schedule(d.catalog, d.table, next, 1000);
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1049, &d.table, &d.err), OK);
-	CHECK_INT(d.table->status, STATUS_UPDATING);
+	CHECK_INT(d.table->state.status, STATUS_UPDATING);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1050, &d.table, &d.err), OK);
-	CHECK_INT(d.table->status, STATUS_ACTIVE);
-	CHECK_INT(d.table->indexes[LATER].status, STATUS_CREATING);
+	CHECK_INT(d.table->state.status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_CREATING);
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(1099), &wait_ms, &d.err), OK);
 	CHECK_INT(wait_ms, 1);
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(1100), &wait_ms, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1100, &d.table, &d.err), OK);
-	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
-	CHECK_INT(d.table->indexes[LATER].settles_ms, 0);
+	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes.v[LATER].settles_ms, 0);
 	check_index(&d, 1);
 	data_free(&d);
 }
@@ -492,7 +492,7 @@ TEST(a_table_whose_work_fails_holds_up_no_other)
 	CHECK_INT(d.err.code, ERR_INTERNAL);
 	CHECK_STR(d.err.message, "a row of the store is malformed");
 	data_take_current(&d);
-	CHECK(!d.table->indexes[LATER].is_backfilling);
+	CHECK(!d.table->indexes.v[LATER].is_backfilling);
 	check_index(&d, indexed(MANY));
 	table_unref(broken);
 	data_free(&d);
@@ -510,15 +510,15 @@ TEST(an_index_that_is_not_large_goes_at_once)
 			put(&d, i, "Sz");
 		add_index(&d);
 		finish(&d);
-		struct keyspace keyspace = index_keyspace(d.table, &d.table->indexes[LATER]);
-		struct size_counter *size = d.table->indexes[LATER].size;
+		struct keyspace keyspace = index_keyspace(d.table, &d.table->indexes.v[LATER]);
+		struct size_counter *size = d.table->indexes.v[LATER].size;
 		atomic_fetch_add(&size->refs, 1);
 		delete_index(&d);
 		trace_store_reset(d.store);
 		while (step(&d))
 			;
 		CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, keyspace), rows > 4 ? rows : 0);
-		CHECK_INT(d.table->index_count, 3);
+		CHECK_INT(d.table->indexes.n, 3);
 		/* the catalog and this test hold the table, and only the test what was the index's */
 		CHECK_INT(atomic_load(&d.table->refs), 2);
 		CHECK_INT(atomic_load(&size->refs), 1);
@@ -540,7 +540,7 @@ TEST(settling_does_as_many_pieces_as_it_may)
 	CHECK_INT(atomic_load(&d.table->refs), 2);
 	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 100, 5, &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->indexes[LATER].status, STATUS_ACTIVE);
+	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
 	check_index(&d, indexed(MANY));
 	CHECK_INT(atomic_load(&d.table->refs), 2);
 	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("no such"), 100, 5, &d.err), ERR_RESOURCE_NOT_FOUND);
@@ -554,14 +554,14 @@ TEST(settling_finds_the_first_index_too)
 		struct data d = data_open(NULL);
 		struct table *table = data_table("data");
 
-		table->index_count = count;
+		table->indexes.n = count;
 		CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
 		struct table *next = table_clone(d.table);
-		next->indexes[0].status = STATUS_DELETING;
+		next->indexes.v[0].status = STATUS_DELETING;
 		CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 		CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 		data_take_current(&d);
-		CHECK_INT(d.table->index_count, count - 1);
+		CHECK_INT(d.table->indexes.n, count - 1);
 		data_free(&d);
 	}
 }
@@ -582,8 +582,8 @@ static enum code change_and_begin(struct store *store, enum store_mode mode, str
 		struct table *next = table_clone(d->table);
 
 		changing.is_changed = true;
-		next->is_ttl_enabled = true;
-		next->ttl_attribute = STR("ttl");
+		next->ttl.is_enabled = true;
+		next->ttl.attribute = STR("ttl");
 		CHECK_INT(catalog_replace(d->catalog, d->table, next, &d->err), OK);
 	}
 	return changing.real->begin(store, mode, txn, err);
@@ -606,7 +606,7 @@ TEST(a_table_that_is_changed_meanwhile_is_looked_up_again)
 	CHECK(changing.is_changed);
 	CHECK_INT(wait_ms, 0);
 	data_take_current(&d);
-	CHECK(d.table->indexes[LATER].is_backfilling);
+	CHECK(d.table->indexes.v[LATER].is_backfilling);
 	finish(&d);
 	check_index(&d, 20);
 	d.store->ops = changing.real;

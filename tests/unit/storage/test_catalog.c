@@ -24,7 +24,7 @@ static enum code look_up(struct data *d, struct ns ns, const char *name, int64_t
 	enum code code = catalog_get(d->catalog, ns, str_of(name), now_ms, &table, &d->err);
 
 	if (code == OK) {
-		*status = table->status;
+		*status = table->state.status;
 		table_unref(table);
 	}
 	return code;
@@ -41,10 +41,10 @@ TEST(a_table_is_created_once)
 	struct data d = data_new();
 	enum table_status status = STATUS_DELETING;
 
-	CHECK_INT(d.table->status, STATUS_ACTIVE);
-	CHECK_INT(d.table->created_ms, 1000);
-	CHECK_INT(d.table->id.n, 36);
-	CHECK_INT(d.table->id.p[14], '4');
+	CHECK_INT(d.table->state.status, STATUS_ACTIVE);
+	CHECK_INT(d.table->identity.created_ms, 1000);
+	CHECK_INT(d.table->identity.id.n, 36);
+	CHECK_INT(d.table->identity.id.p[14], '4');
 	CHECK_INT(create(&d, DATA_NS, "data", 2000), ERR_RESOURCE_IN_USE);
 	CHECK_INT(create(&d, DATA_NS, "other", 2000), OK);
 	CHECK_INT(look_up(&d, DATA_NS, "data", 2000, &status), OK);
@@ -105,20 +105,20 @@ TEST(tables_are_there_again_after_a_restart)
 	struct catalog_options options = {0};
 	struct data d = data_new();
 	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL);
-	uint64_t number = d.table->number, items, bytes;
+	uint64_t number = d.table->identity.number, items, bytes;
 
 	CHECK_INT(data_put(&d, item), OK);
 	table_unref(d.table);
 	reopen_catalog(&d, &options);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 1, &d.table, &d.err), OK);
-	CHECK_INT(d.table->number, number);
+	CHECK_INT(d.table->identity.number, number);
 	CHECK(data_is(&d, data_get(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), item));
 	CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
 	CHECK_INT(bytes, 3 + 4 + 2 + 2);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[ALL], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[ALL], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LOCAL], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LOCAL], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 0);
 	data_free(&d);
 }
@@ -127,13 +127,13 @@ TEST(table_numbers_are_never_used_twice)
 {
 	struct catalog_options options = {0};
 	struct data d = data_new();
-	uint64_t number = d.table->number;
+	uint64_t number = d.table->identity.number;
 
 	CHECK_INT(catalog_delete(d.catalog, d.table, 1, &d.err), OK);
 	table_unref(d.table);
 	reopen_catalog(&d, &options);
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
-	CHECK(d.table->number > number);
+	CHECK(d.table->identity.number > number);
 	CHECK(!str_is_set(data_get(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL))));
 	data_free(&d);
 }
@@ -154,8 +154,8 @@ TEST(transient_statuses_end_in_time)
 	CHECK_INT(look_up(&d, DATA_NS, "t", 1099, &status), OK);
 	CHECK_INT(status, STATUS_CREATING);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("t"), 1100, &table, &d.err), OK);
-	CHECK_INT(table->status, STATUS_ACTIVE);
-	CHECK_INT(table->indexes[ALL].status, STATUS_ACTIVE);
+	CHECK_INT(table->state.status, STATUS_ACTIVE);
+	CHECK_INT(table->indexes.v[ALL].status, STATUS_ACTIVE);
 	CHECK_INT(catalog_delete(d.catalog, table, 2000, &d.err), OK);
 	table_unref(table);
 	CHECK_INT(look_up(&d, DATA_NS, "t", 2099, &status), OK);
@@ -234,15 +234,15 @@ TEST(a_new_index_is_filled_with_what_fits)
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N5", "z", data_long(&d, 'S', 2049), NULL)), OK);
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->indexes[3].status, STATUS_CREATING);
-	CHECK(d.table->indexes[3].is_backfilling);
+	CHECK_INT(d.table->indexes.v[3].status, STATUS_CREATING);
+	CHECK(d.table->indexes.v[3].is_backfilling);
 	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->index_count, 4);
-	CHECK_INT(d.table->indexes[3].status, STATUS_ACTIVE);
-	CHECK(!d.table->indexes[3].is_backfilling);
-	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[3], &items, &bytes, &d.err), OK);
+	CHECK_INT(d.table->indexes.n, 4);
+	CHECK_INT(d.table->indexes.v[3].status, STATUS_ACTIVE);
+	CHECK(!d.table->indexes.v[3].is_backfilling);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[3]).n, 1);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[3], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
 	/* items that never were in it do not leave it */
 	for (int i = 3; i <= 5; i++) {
@@ -252,7 +252,7 @@ TEST(a_new_index_is_filled_with_what_fits)
 		CHECK_INT(data_write(&d, &write), OK);
 		CHECK(!write.cost.index_is_touched[3]);
 	}
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[3], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[3], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
 	data_free(&d);
 }
@@ -264,15 +264,15 @@ TEST(a_dropped_index_is_gone_and_its_number_not_used_again)
 
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->indexes[3].number, 3);
+	CHECK_INT(d.table->indexes.v[3].number, 3);
 	next = table_clone(d.table);
-	size_counter_unref(next->indexes[3].size);
-	next->index_count--;
+	size_counter_unref(next->indexes.v[3].size);
+	next->indexes.n--;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->indexes[3].number, 4);
+	CHECK_INT(d.table->indexes.v[3].number, 4);
 	data_free(&d);
 }
 
@@ -289,7 +289,7 @@ TEST(writers_with_an_old_snapshot_come_again)
 	CHECK_INT(data_put(&d, item), ERR_TABLE_MOVED);
 	data_take_current(&d);
 	CHECK_INT(data_put(&d, item), OK);
-	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[3]).n, 1);
 	table_unref(old);
 	data_free(&d);
 }
@@ -303,7 +303,7 @@ TEST(writers_go_on_where_a_change_is_not_theirs)
 	for (int i = 0; i < 2; i++) {
 		struct table *next = table_clone(d.table);
 
-		next->ttl_settles_ms = i;
+		next->ttl.settles_ms = i;
 		CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 		CHECK_INT(data_put(&d, item), OK);
 		second = table_ref(d.table);
@@ -324,7 +324,7 @@ TEST(writers_go_on_where_a_change_is_not_theirs)
 	CHECK_INT(data_put(&d, item), ERR_TABLE_MOVED);
 	data_take_current(&d);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "z", "Sz", NULL)), OK);
-	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[3]).n, 1);
 	table_unref(first);
 	data_free(&d);
 }
@@ -344,8 +344,8 @@ TEST(a_change_that_fails_leaves_the_table_usable)
 	}
 	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
 	data_take_current(&d);
-	CHECK_INT(d.table->index_count, 4);
-	CHECK_INT(data_rows(&d, &d.table->indexes[3]).n, 1);
+	CHECK_INT(d.table->indexes.n, 4);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[3]).n, 1);
 	data_free(&d);
 }
 

@@ -113,16 +113,16 @@ static struct data data_full(void)
 	struct data d = data_open(NULL);
 	struct table *table = data_table("data");
 
-	table->stream_view = STREAM_NEW_AND_OLD_IMAGES;
-	table->stream_count = 1;
-	table->streams = ARENA_ARRAY(table->arena, struct stream, 1);
-	table->streams[0] = (struct stream){.label = STR("label"), .number = 1, .view = table->stream_view, .created_ms = 1000};
-	table->stream_label = table->streams[0].label;
+	table->streams.view = STREAM_NEW_AND_OLD_IMAGES;
+	table->streams.n = 1;
+	table->streams.v = ARENA_ARRAY(table->arena, struct stream, 1);
+	table->streams.v[0] = (struct stream){.label = STR("label"), .number = 1, .view = table->streams.view, .created_ms = 1000};
+	table->streams.label = table->streams.v[0].label;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
 	struct table *next = table_clone(d.table);
-	next->is_ttl_enabled = true;
-	next->ttl_attribute = STR("end");
-	next->ttl_changed_ms = 1000;
+	next->ttl.is_enabled = true;
+	next->ttl.attribute = STR("end");
+	next->ttl.changed_ms = 1000;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	data_take_current(&d);
 	for (unsigned i = 0; i < 20; i++) {
@@ -165,8 +165,8 @@ TEST(rows_of_indexes_are_compared_with_items)
 {
 	struct data d = data_full();
 
-	for (size_t i = 0; i < d.table->index_count; i++) {
-		struct keyspace keyspace = index_keyspace(d.table, &d.table->indexes[i]);
+	for (size_t i = 0; i < d.table->indexes.n; i++) {
+		struct keyspace keyspace = index_keyspace(d.table, &d.table->indexes.v[i]);
 		const struct value *own = data_item(&d, "pk", "Sp0", "sk", "N1", "l", "N1", "g", "Sg", "h", "Sp0", "a", "Sy", "z", "Sz", NULL);
 
 		try_row(&d, keyspace, "the item has no row in the index", STR("junk"), "the row of the index is malformed");

@@ -13,10 +13,10 @@ static struct table *two_local(const char *name)
 	struct table *table = data_table(name);
 	struct key_attribute m = {STR("m"), TYPE_N};
 
-	table->index_count = 2;
-	table->indexes[SECOND] = table->indexes[FIRST];
-	table->indexes[SECOND].name = STR("second");
-	table->indexes[SECOND].keys.attributes[1] = m;
+	table->indexes.n = 2;
+	table->indexes.v[SECOND] = table->indexes.v[FIRST];
+	table->indexes.v[SECOND].name = STR("second");
+	table->indexes.v[SECOND].keys.attributes[1] = m;
 	return table;
 }
 
@@ -155,8 +155,8 @@ TEST(sizes_are_counted_before_a_transaction)
 	CHECK_INT(write_run(d.catalog, d.arena, writes, 2, WRITE_TRANSACTION, NULL, 1, &d.err), OK);
 	for (int i = 0; i < 2; i++) {
 		CHECK(atomic_load(&writes[i].table->size->is_counted));
-		CHECK(atomic_load(&writes[i].table->indexes[FIRST].size->is_counted));
-		CHECK(atomic_load(&writes[i].table->indexes[SECOND].size->is_counted));
+		CHECK(atomic_load(&writes[i].table->indexes.v[FIRST].size->is_counted));
+		CHECK(atomic_load(&writes[i].table->indexes.v[SECOND].size->is_counted));
 		CHECK_INT(atomic_load(&writes[i].table->size->bytes), 100);
 	}
 	table_unref(other);

@@ -34,7 +34,7 @@ static void count(void *context)
 	struct table *table = sizes->d->table;
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
-	const struct index *index = sizes->at == TABLE ? NULL : &table->indexes[sizes->at];
+	const struct index *index = sizes->at == TABLE ? NULL : &table->indexes.v[sizes->at];
 
 	CHECK_INT(catalog_size(sizes->d->catalog, table, index, &sizes->items, &sizes->bytes, &err), OK);
 	arena_free(arena);
@@ -64,8 +64,8 @@ static struct data new_data(void)
 	struct data d = data_open(NULL);
 	struct table *table = data_table("data");
 
-	table->indexes++;
-	table->index_count--;
+	table->indexes.v++;
+	table->indexes.n--;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
 	return d;
 }
@@ -130,7 +130,7 @@ TEST(a_piece_of_an_index_that_fails_beside_the_first_count_is_not_counted)
 		trace_store_fail(d.store, 0, OK);
 		CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
 		data_take_current(&d);
-		CHECK(!d.table->indexes[LATER].is_backfilling);
+		CHECK(!d.table->indexes.v[LATER].is_backfilling);
 		struct sizes filled = {.d = &d, .at = LATER};
 		count(&filled);
 		reopen(&d);

@@ -92,7 +92,7 @@ static struct data deleted(void)
 	CHECK_INT(data_put(&d, item(&d, "Sb", "N1")), OK);
 	CHECK_INT(data_put(&d, item(&d, "Sc", "N1")), OK);
 	next = table_clone(d.table);
-	next->indexes[1].status = STATUS_DELETING;
+	next->indexes.v[1].status = STATUS_DELETING;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	catalog_close(d.catalog);
 	CHECK_INT(catalog_open(d.store, &(struct catalog_options){.drop_max = 1}, &d.catalog, &d.err), OK);
@@ -124,14 +124,14 @@ static struct data unfilled_vectors(void)
 	struct vector_spec *spec = ARENA_NEW(next->arena, struct vector_spec);
 	*spec = (struct vector_spec){STR("v"), 1, DISTANCE_EUCLIDEAN, 1, ARENA_NEW(next->arena, struct search_element)};
 	spec->schema[0] = (struct search_element){{STR("t"), TYPE_S}, true};
-	next->vectors = ARENA_NEW(next->arena, struct index);
-	next->vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_ALL, .number = next->next_index++, .vector = spec};
-	next->vectors[0].size = size_counter_new();
-	next->vector_count = 1;
-	table_index_settle(next, &next->vectors[0]);
+	next->indexes.vectors = ARENA_NEW(next->arena, struct index);
+	next->indexes.vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_ALL, .number = next->indexes.next++, .vector = spec};
+	next->indexes.vectors[0].size = size_counter_new();
+	next->indexes.vector_n = 1;
+	table_index_settle(next, &next->indexes.vectors[0]);
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	data_take_current(&d);
-	CHECK(d.table->vectors[0].is_backfilling);
+	CHECK(d.table->indexes.vectors[0].is_backfilling);
 	return d;
 }
 
@@ -184,7 +184,7 @@ static void ignore(void *context, struct str image, const struct value *projecte
 
 static enum code query_local(struct data *d)
 {
-	struct read_page page = {.table = d->table, .index = &d->table->indexes[LOCAL], .select = READ_ALL_ATTRIBUTES, .sink = ignore};
+	struct read_page page = {.table = d->table, .index = &d->table->indexes.v[LOCAL], .select = READ_ALL_ATTRIBUTES, .sink = ignore};
 
 	return read_page(d->catalog, d->arena, &page, &d->err);
 }

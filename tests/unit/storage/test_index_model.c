@@ -138,21 +138,21 @@ static struct table *draw_table(struct world *w)
 	struct table *table = table_new(NULL);
 	unsigned locals = draw(3), globals = draw(4);
 
-	table->name = STR("data");
+	table->identity.name = STR("data");
 	table->keys = (struct key_schema){1, 1, {{STR("pk"), TYPE_S}, {STR("sk"), TYPE_N}}};
-	table->indexes = ARENA_ARRAY(table->arena, struct index, locals + globals);
+	table->indexes.v = ARENA_ARRAY(table->arena, struct index, locals + globals);
 	for (unsigned i = 0; i < locals + globals; i++)
-		table->indexes[i] = draw_index(w, table, i < locals);
-	table->index_count = locals + globals;
+		table->indexes.v[i] = draw_index(w, table, i < locals);
+	table->indexes.n = locals + globals;
 	return table;
 }
 
 /* Whether the table refuses WRONG as a value of the attribute. */
 static bool is_key_somewhere(const struct table *table, struct str name)
 {
-	for (size_t i = 0; i < table->index_count; i++) {
-		for (unsigned k = 0; k < key_schema_count(&table->indexes[i].keys) && index_is_kept(&table->indexes[i]); k++) {
-			if (str_eq(table->indexes[i].keys.attributes[k].name, name))
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		for (unsigned k = 0; k < key_schema_count(&table->indexes.v[i].keys) && index_is_kept(&table->indexes.v[i]); k++) {
+			if (str_eq(table->indexes.v[i].keys.attributes[k].name, name))
 				return true;
 		}
 	}
@@ -195,23 +195,23 @@ static void write_once(struct world *w)
 static void change_indexes(struct world *w)
 {
 	struct table *next = table_clone(w->d.table);
-	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->index_count + 1);
-	struct index *last = next->index_count ? &next->indexes[next->index_count - 1] : NULL;
+	struct index *indexes = ARENA_ARRAY(next->arena, struct index, next->indexes.n + 1);
+	struct index *last = next->indexes.n ? &next->indexes.v[next->indexes.n - 1] : NULL;
 	bool is_at_work = false;
 
-	for (size_t i = 0; i < next->index_count; i++)
-		is_at_work = is_at_work || next->indexes[i].is_backfilling || next->indexes[i].status == STATUS_DELETING;
-	if (last && !last->is_local && (draw(3) == 0 || next->index_count > 5) && last->status != STATUS_DELETING) {
+	for (size_t i = 0; i < next->indexes.n; i++)
+		is_at_work = is_at_work || next->indexes.v[i].is_backfilling || next->indexes.v[i].status == STATUS_DELETING;
+	if (last && !last->is_local && (draw(3) == 0 || next->indexes.n > 5) && last->status != STATUS_DELETING) {
 		last->status = STATUS_DELETING;
 		last->is_backfilling = false;
 	} else if (!is_at_work) {
-		memcpy(indexes, next->indexes, next->index_count * sizeof(*indexes));
-		indexes[next->index_count] = draw_index(w, next, false);
-		indexes[next->index_count].number = next->next_index++;
-		indexes[next->index_count].size = size_counter_new();
-		table_index_settle(next, &indexes[next->index_count]);
-		next->indexes = indexes;
-		next->index_count++;
+		memcpy(indexes, next->indexes.v, next->indexes.n * sizeof(*indexes));
+		indexes[next->indexes.n] = draw_index(w, next, false);
+		indexes[next->indexes.n].number = next->indexes.next++;
+		indexes[next->indexes.n].size = size_counter_new();
+		table_index_settle(next, &indexes[next->indexes.n]);
+		next->indexes.v = indexes;
+		next->indexes.n++;
 	}
 	CHECK_INT(catalog_replace(w->d.catalog, w->d.table, next, &w->d.err), OK);
 	data_take_current(&w->d);
@@ -413,9 +413,9 @@ static void check_all(struct world *w)
 {
 	for (int i = 0; i < 10; i++)
 		step(w);
-	for (size_t i = 0; i < w->d.table->index_count; i++) {
-		CHECK_INT(w->d.table->indexes[i].status, STATUS_ACTIVE);
-		check_index(w, &w->d.table->indexes[i]);
+	for (size_t i = 0; i < w->d.table->indexes.n; i++) {
+		CHECK_INT(w->d.table->indexes.v[i].status, STATUS_ACTIVE);
+		check_index(w, &w->d.table->indexes.v[i]);
 	}
 }
 

@@ -144,7 +144,7 @@ TEST(rows_of_a_partition_are_in_the_order_of_the_sort_key)
 TEST(an_index_holds_the_items_that_have_its_keys)
 {
 	struct data d = data_new();
-	const struct index *all = &d.table->indexes[ALL];
+	const struct index *all = &d.table->indexes.v[ALL];
 	struct str base, row;
 
 	CHECK(!str_is_set(item_key_in_index(d.arena, d.table, all, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL))));
@@ -159,7 +159,7 @@ TEST(an_index_holds_the_items_that_have_its_keys)
 	/* an item collection has one hash in the table and its local indexes */
 	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", NULL);
 	CHECK(item_key_of_key(d.arena, d.table, data_item(&d, "pk", "Sa", "sk", "N1", NULL), &base, &d.err) == OK);
-	row = item_key_in_index(d.arena, d.table, &d.table->indexes[LOCAL], item);
+	row = item_key_in_index(d.arena, d.table, &d.table->indexes.v[LOCAL], item);
 	CHECK(str_eq((struct str){row.p, KEY_HASH_SIZE}, (struct str){base.p, KEY_HASH_SIZE}));
 	data_free(&d);
 }
@@ -170,13 +170,13 @@ TEST(an_index_row_has_what_is_projected)
 	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", "g", "Sx", "h", "Sy", "a", "S1", "z", "S2", NULL);
 	struct str image = data_image(&d, item);
 
-	CHECK(item_index_image(d.arena, &d.table->indexes[ALL], item, image).p == image.p);
-	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes[LOCAL], item, image),
+	CHECK(item_index_image(d.arena, &d.table->indexes.v[ALL], item, image).p == image.p);
+	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes.v[LOCAL], item, image),
 		      data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", NULL)));
-	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes[SOME], item, image),
+	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes.v[SOME], item, image),
 		      data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "a", "S1", NULL)));
 	item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL);
-	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes[SOME], item, data_image(&d, item)), item));
+	CHECK(data_is(&d, item_index_image(d.arena, &d.table->indexes.v[SOME], item, data_image(&d, item)), item));
 	data_free(&d);
 }
 
@@ -187,9 +187,9 @@ TEST(the_key_attributes_of_a_row_name_each_once)
 	struct value keys = item_key_attributes(d.arena, d.table, NULL, image);
 
 	CHECK(value_equal(&keys, data_item(&d, "pk", "Sa", "sk", "N1", NULL)));
-	keys = item_key_attributes(d.arena, d.table, &d.table->indexes[LOCAL], image);
+	keys = item_key_attributes(d.arena, d.table, &d.table->indexes.v[LOCAL], image);
 	CHECK(value_equal(&keys, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N7", NULL)));
-	keys = item_key_attributes(d.arena, d.table, &d.table->indexes[ALL], image);
+	keys = item_key_attributes(d.arena, d.table, &d.table->indexes.v[ALL], image);
 	CHECK(value_equal(&keys, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL)));
 	data_free(&d);
 }

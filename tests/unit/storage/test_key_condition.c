@@ -101,7 +101,7 @@ TEST(other_conditions_are_refused)
 TEST(values_must_be_fit_for_keys)
 {
 	struct data d = data_new();
-	const struct index *all = &d.table->indexes[ALL];
+	const struct index *all = &d.table->indexes.v[ALL];
 	struct key_condition keys;
 
 	refused(&d, NULL, "pk = :e",

@@ -72,12 +72,12 @@ static struct table *make_table(void)
 	struct table *table = table_new(NULL);
 	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N}, g = {STR("g"), TYPE_S}, v = {STR("v"), TYPE_N};
 
-	table->name = STR("model");
+	table->identity.name = STR("model");
 	table->keys = (struct key_schema){1, 1, {pk, sk}};
-	table->indexes = ARENA_ARRAY(table->arena, struct index, 2);
-	table->index_count = 2;
-	table->indexes[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, v}}, .projection = PROJECT_KEYS_ONLY};
-	table->indexes[1] = (struct index){.name = STR("global"), .keys = {1, 1, {g, v}}, .projection = PROJECT_ALL};
+	table->indexes.v = ARENA_ARRAY(table->arena, struct index, 2);
+	table->indexes.n = 2;
+	table->indexes.v[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, v}}, .projection = PROJECT_KEYS_ONLY};
+	table->indexes.v[1] = (struct index){.name = STR("global"), .keys = {1, 1, {g, v}}, .projection = PROJECT_ALL};
 	return table;
 }
 
@@ -258,14 +258,14 @@ static void check_all(struct catalog *catalog, struct table *table)
 		}
 	}
 	check_rows(catalog, table, NULL);
-	check_rows(catalog, table, &table->indexes[0]);
-	check_rows(catalog, table, &table->indexes[1]);
+	check_rows(catalog, table, &table->indexes.v[0]);
+	check_rows(catalog, table, &table->indexes.v[1]);
 	CHECK_INT(read_all(catalog, table, NULL, NULL, false), items);
-	CHECK_INT(read_all(catalog, table, &table->indexes[0], NULL, false), items);
-	CHECK_INT(read_all(catalog, table, &table->indexes[1], NULL, false), grouped);
+	CHECK_INT(read_all(catalog, table, &table->indexes.v[0], NULL, false), items);
+	CHECK_INT(read_all(catalog, table, &table->indexes.v[1], NULL, false), grouped);
 	CHECK_INT(catalog_size(catalog, table, NULL, &count, &bytes, &err), OK);
 	CHECK_INT(count, items);
-	CHECK_INT(catalog_size(catalog, table, &table->indexes[1], &count, &bytes, &err), OK);
+	CHECK_INT(catalog_size(catalog, table, &table->indexes.v[1], &count, &bytes, &err), OK);
 	CHECK_INT(count, grouped);
 	for (int p = 0; p < PARTITIONS; p++) {
 		struct expr_value value = {STR(":p"), text("p", p), false};
@@ -394,9 +394,9 @@ TEST(untouched_indexes_are_not_written)
 		CHECK(write_run(catalog, arena, &write, 1, WRITE_ALONE, NULL, 0, &err) == OK);
 	}
 	/* the second put took the item out of the global index and left the local one alone */
-	CHECK_INT(trace_store_count_in(store, TRACE_DEL, index_keyspace(table, &table->indexes[1])), 1);
-	CHECK_INT(trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes[1])), 0);
-	CHECK_INT(trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes[0])), 0);
+	CHECK_INT(trace_store_count_in(store, TRACE_DEL, index_keyspace(table, &table->indexes.v[1])), 1);
+	CHECK_INT(trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes.v[1])), 0);
+	CHECK_INT(trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes.v[0])), 0);
 	CHECK_INT(trace_store_count_in(store, TRACE_PUT, table_items(table)), 1);
 	table_unref(table);
 	catalog_close(catalog);

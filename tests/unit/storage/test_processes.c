@@ -95,7 +95,7 @@ TEST(tables_of_another_process_are_seen)
 	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("other"), 1000, &made, &a->err), OK);
 	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("other"), 1000, &seen, &b->err), ERR_RESOURCE_IN_USE);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), OK);
-	CHECK_INT(seen->number, made->number);
+	CHECK_INT(seen->identity.number, made->identity.number);
 	CHECK_INT(catalog_count(b->catalog, DATA_NS, 5000), 2);
 	CHECK_INT(catalog_list(b->catalog, DATA_NS, STR_ABSENT, 9, 5000, b->arena, &names, &more), 2);
 	CHECK_INT(catalog_delete(a->catalog, made, 5000, &a->err), OK);
@@ -115,7 +115,7 @@ TEST(numbers_of_tables_are_never_shared)
 
 	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("a"), 1000, &of_a, &a->err), OK);
 	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("b"), 1000, &of_b, &b->err), OK);
-	CHECK(of_a->number != of_b->number);
+	CHECK(of_a->identity.number != of_b->identity.number);
 	table_unref(of_a);
 	table_unref(of_b);
 	pair_free(&pair);
@@ -130,8 +130,8 @@ TEST(writes_through_an_old_snapshot_are_refused)
 	CHECK_INT(catalog_replace(a->catalog, a->table, data_with_index(a->table), &a->err), OK);
 	CHECK_INT(data_put(b, item), ERR_TABLE_MOVED);
 	CHECK_INT(put_again(b, item), OK);
-	CHECK_INT(b->table->index_count, 4);
-	CHECK_INT(data_rows(b, &b->table->indexes[3]).n, 1);
+	CHECK_INT(b->table->indexes.n, 4);
+	CHECK_INT(data_rows(b, &b->table->indexes.v[3]).n, 1);
 	pair_free(&pair);
 }
 
@@ -157,16 +157,16 @@ TEST(no_change_of_a_table_is_lost)
 	struct data *a = &pair.of[A], *b = &pair.of[B];
 	struct table *next = table_clone(b->table);
 
-	next->ttl_changed_ms = 77;
+	next->ttl.changed_ms = 77;
 	CHECK_INT(catalog_replace(a->catalog, a->table, data_with_index(a->table), &a->err), OK);
 	CHECK_INT(catalog_replace(b->catalog, b->table, next, &b->err), ERR_TABLE_MOVED);
 	CHECK_INT(again(b, "data"), OK);
 	next = table_clone(b->table);
-	next->ttl_changed_ms = 77;
+	next->ttl.changed_ms = 77;
 	CHECK_INT(catalog_replace(b->catalog, b->table, next, &b->err), OK);
 	CHECK_INT(again(a, "data"), OK);
-	CHECK_INT(a->table->ttl_changed_ms, 77);
-	CHECK_INT(a->table->index_count, 4);
+	CHECK_INT(a->table->ttl.changed_ms, 77);
+	CHECK_INT(a->table->indexes.n, 4);
 	pair_free(&pair);
 }
 
@@ -177,11 +177,11 @@ TEST(a_setting_does_not_disturb_writers)
 	struct data *a = &pair.of[A], *b = &pair.of[B];
 	struct table *next = table_clone(a->table);
 
-	next->ttl_changed_ms = 77;
+	next->ttl.changed_ms = 77;
 	CHECK_INT(catalog_replace(a->catalog, a->table, next, &a->err), OK);
 	CHECK_INT(data_put(b, data_item(b, "pk", "Sa", "sk", "N1", NULL)), OK);
 	CHECK_INT(again(b, "data"), OK);
-	CHECK_INT(b->table->ttl_changed_ms, 77);
+	CHECK_INT(b->table->ttl.changed_ms, 77);
 	pair_free(&pair);
 }
 
@@ -198,7 +198,7 @@ TEST(a_table_of_the_same_name_is_another_one)
 	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("data"), 2, &next, &a->err), OK);
 	CHECK_INT(data_put(b, item), ERR_TABLE_MOVED);
 	CHECK_INT(again(b, "data"), OK);
-	CHECK_INT(b->table->number, next->number);
+	CHECK_INT(b->table->identity.number, next->identity.number);
 	CHECK(!str_is_set(data_get(b, item)));
 	table_unref(next);
 	pair_free(&pair);
@@ -214,7 +214,7 @@ TEST(transient_statuses_are_everyones)
 	CHECK_INT(catalog_delete(a->catalog, a->table, 6000, &a->err), OK);
 	CHECK_INT(catalog_refresh(b->catalog, &b->err), OK);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 6500, &table, &b->err), OK);
-	CHECK_INT(table->status, STATUS_DELETING);
+	CHECK_INT(table->state.status, STATUS_DELETING);
 	table_unref(table);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 7000, &table, &b->err), ERR_RESOURCE_NOT_FOUND);
 	pair_free(&pair);
@@ -249,9 +249,9 @@ TEST(work_is_found_and_done_once)
 		CHECK_INT(backfill_step(pair.of[i % PROCESSES].catalog, TIMES_AT(5000), &wait_ms, &pair.of[i % PROCESSES].err), OK);
 	CHECK_INT(again(a, "data"), OK);
 	CHECK_INT(again(b, "data"), OK);
-	CHECK_INT(a->table->indexes[3].status, STATUS_ACTIVE);
-	CHECK_INT(b->table->indexes[3].status, STATUS_ACTIVE);
-	CHECK_INT(rows_in(b, index_keyspace(b->table, &b->table->indexes[3])), 300);
+	CHECK_INT(a->table->indexes.v[3].status, STATUS_ACTIVE);
+	CHECK_INT(b->table->indexes.v[3].status, STATUS_ACTIVE);
+	CHECK_INT(rows_in(b, index_keyspace(b->table, &b->table->indexes.v[3])), 300);
 	pair_free(&pair);
 }
 
@@ -263,8 +263,8 @@ TEST(both_sweep_what_expires)
 	uint64_t by_a = 0, by_b = 0;
 	bool more;
 
-	next->is_ttl_enabled = true;
-	next->ttl_attribute = STR("ends");
+	next->ttl.is_enabled = true;
+	next->ttl.attribute = STR("ends");
 	CHECK_INT(catalog_replace(a->catalog, a->table, next, &a->err), OK);
 	CHECK_INT(put_again(b, data_item(b, "pk", "Sa", "sk", "N1", "ends", "N1600000000", NULL)), OK);
 	CHECK_INT(ttl_sweep(a->catalog, TIMES_AT(1700000000000), 0, &by_a, &more, &a->err), OK);
@@ -298,12 +298,12 @@ static struct table *vector_table(void)
 	struct table *table = table_new(NULL);
 	struct key_attribute pk = {STR("pk"), TYPE_S};
 
-	table->name = STR("vectors");
+	table->identity.name = STR("vectors");
 	table->keys = (struct key_schema){1, 0, {pk}};
-	table->vector_count = 1;
-	table->vectors = ARENA_ARRAY(table->arena, struct index, 1);
-	table->vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_KEYS_ONLY, .vector = ARENA_NEW(table->arena, struct vector_spec)};
-	*table->vectors[0].vector = (struct vector_spec){.attribute = STR("v"), .dimensions = 3, .distance = DISTANCE_EUCLIDEAN};
+	table->indexes.vector_n = 1;
+	table->indexes.vectors = ARENA_ARRAY(table->arena, struct index, 1);
+	table->indexes.vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_KEYS_ONLY, .vector = ARENA_NEW(table->arena, struct vector_spec)};
+	*table->indexes.vectors[0].vector = (struct vector_spec){.attribute = STR("v"), .dimensions = 3, .distance = DISTANCE_EUCLIDEAN};
 	return table;
 }
 
@@ -325,7 +325,7 @@ static size_t found(struct data *data)
 {
 	const float query[] = {0, 0, 0};
 	struct vector_search search = {.store = data->store, .memory = catalog_vector_memory(data->catalog), .table = data->table,
-				       .index = &data->table->vectors[0], .query = query, .top = 100};
+				       .index = &data->table->indexes.vectors[0], .query = query, .top = 100};
 
 	CHECK_INT(vector_search(data->arena, &search, &data->err), OK);
 	return search.n;
@@ -359,7 +359,7 @@ TEST(matrices_hold_what_all_processes_wrote)
 		else
 			(void)!data_put(data, vector_item(data, key, i % 2 ? "N1" : "N2"));
 		optimistic_db_fail(pair.db, &(struct optimistic_faults){0});
-		rows = rows_in(data, index_keyspace(data->table, &data->table->vectors[0])) - 1; /* one is the version */
+		rows = rows_in(data, index_keyspace(data->table, &data->table->indexes.vectors[0])) - 1; /* one is the version */
 		CHECK_INT(found(a), rows);
 		CHECK_INT(found(b), rows);
 	}
@@ -420,8 +420,8 @@ static void *change_at_random(void *context)
 		if (again(data, "data") != OK)
 			continue;
 		next = table_clone(data->table);
-		next->is_ttl_enabled = !next->is_ttl_enabled;
-		next->ttl_attribute = STR("ends");
+		next->ttl.is_enabled = !next->ttl.is_enabled;
+		next->ttl.attribute = STR("ends");
 		(void)!catalog_replace(data->catalog, data->table, next, &data->err);
 	}
 	return NULL;
@@ -453,7 +453,7 @@ static void check_counters(struct pair *pair, const struct writer *writers)
 		CHECK(is >= done && is <= done + unknown);
 	}
 	for (int i = 0; i < 3; i++)
-		CHECK_INT(data_rows(data, &data->table->indexes[i]).n, i == LOCAL ? 0 : rows);
+		CHECK_INT(data_rows(data, &data->table->indexes.v[i]).n, i == LOCAL ? 0 : rows);
 }
 
 TEST(no_update_is_lost_among_processes)

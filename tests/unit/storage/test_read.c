@@ -80,7 +80,7 @@ TEST(a_query_goes_both_ways)
 	page.is_reverse = true;
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
-	page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
 	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
 	CHECK(page.found.cost.index[LOCAL].read == 1 && page.found.cost.base.read == 0);
@@ -203,7 +203,7 @@ TEST(a_row_of_a_local_index_without_its_item_is_an_error)
 	struct data d = six_items();
 	struct key_condition keys;
 	struct seen seen;
-	struct read_page page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	struct read_page page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
 	struct store_txn *txn;
 
 	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
@@ -220,7 +220,7 @@ TEST(a_local_index_fetches_what_it_lacks)
 	struct data d = six_items();
 	struct key_condition keys;
 	struct seen seen;
-	struct read_page page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	struct read_page page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
 
 	page.select = READ_ALL_ATTRIBUTES;
 	page.limit = 2;
@@ -229,7 +229,7 @@ TEST(a_local_index_fetches_what_it_lacks)
 	CHECK(page.found.cost.index[LOCAL].read == 1);
 	CHECK(page.found.cost.base.read == 4); /* each item on its own: 2 units */
 	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N5", "l", "N5", NULL)));
-	page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+	page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
 	page.select = READ_SPECIFIC_ATTRIBUTES;
 	page.projection = data_projection(&d, "l, v");
 	page.limit = 1;
@@ -297,7 +297,7 @@ TEST(a_start_key_belongs_to_the_page)
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", NULL), NULL);
 	start(&d, &scan, data_item(&d, "pk", "Sb", NULL), of_schema);
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "S1", NULL), of_schema);
-	scan.index = &d.table->indexes[ALL];
+	scan.index = &d.table->indexes.v[ALL];
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", NULL), "The provided starting key is invalid");
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", "x", "S1", NULL), "The provided starting key is invalid");
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "N1", "h", "S1", NULL), "The provided key element does not match the schema");
@@ -305,7 +305,7 @@ TEST(a_start_key_belongs_to_the_page)
 	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "pk = :p AND sk > :s", ":p", "Sa", ":s", "N3", NULL);
 	CHECK_INT(key_condition_resolve(d.arena, d.table, NULL, node, &keys, &d.err), OK);
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL), "The provided starting key does not match the range key predicate");
-	page.index = &d.table->indexes[ALL];
+	page.index = &d.table->indexes.v[ALL];
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", "g", "Sx", "h", "S", NULL),
 	      "The provided starting key is invalid: One or more parameter values are not valid. A value specified for a secondary index key is "
 	      "not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: h");
@@ -359,10 +359,10 @@ TEST(a_start_key_has_the_whole_partition_key)
 	struct table *table = data_table("data");
 	struct key_condition keys;
 
-	table->indexes[ALL].keys.hash_count = 2;
-	table->indexes[ALL].keys.range_count = 0;
+	table->indexes.v[ALL].keys.hash_count = 2;
+	table->indexes.v[ALL].keys.range_count = 0;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
-	struct read_page page = {.table = d.table, .index = &d.table->indexes[ALL], .keys = &keys};
+	struct read_page page = {.table = d.table, .index = &d.table->indexes.v[ALL], .keys = &keys};
 	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "g = :g AND h = :h", ":g", "Sx", ":h", "Sy", NULL);
 	CHECK_INT(key_condition_resolve(d.arena, d.table, page.index, node, &keys, &d.err), OK);
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL), NULL);
@@ -378,7 +378,7 @@ TEST(a_failing_store_is_told)
 	struct seen seen;
 
 	for (uint64_t n = 1; n <= 4; n++) { /* begin, scan, get, commit */
-		struct read_page page = query(&d, &d.table->indexes[LOCAL], &keys, &seen);
+		struct read_page page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
 
 		page.select = READ_ALL_ATTRIBUTES;
 		page.limit = 1;

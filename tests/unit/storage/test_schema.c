@@ -61,13 +61,13 @@ static void fill_settings(struct table *table)
 	settings->parts[1] = (struct section){STR("full"), 2, ARENA_ARRAY(table->arena, struct str, 2)};
 	settings->parts[1].words[0] = STR("one");
 	settings->parts[1].words[1] = STR("");
-	for (size_t i = 0; i < table->index_count; i++) {
-		table->indexes[i].settings = table_index_settings(table);
-		table->indexes[i].settings->inner.units = (int64_t)i + 8;
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		table->indexes.v[i].settings = table_index_settings(table);
+		table->indexes.v[i].settings->inner.units = (int64_t)i + 8;
 	}
-	for (size_t i = 0; i < table->stream_count; i++)
-		table->streams[i].settings = table_stream_settings(table);
-	table->streams[1].settings->color = STR("blue");
+	for (size_t i = 0; i < table->streams.n; i++)
+		table->streams.v[i].settings = table_stream_settings(table);
+	table->streams.v[1].settings->color = STR("blue");
 }
 
 /* Every field with a value that is not its default. */
@@ -75,27 +75,27 @@ static struct table *full_table(void)
 {
 	struct table *table = data_table("full");
 
-	table->account = STR("123456789012");
-	table->region = STR("eu-west-1");
-	table->number = 77;
-	table->id = STR("01234567-89ab-4cde-8f01-23456789abcd");
-	table->created_ms = 1700000000123;
-	table->status = STATUS_UPDATING;
-	table->settles_ms = 1700000000999;
-	table->stream_view = STREAM_NEW_AND_OLD_IMAGES;
-	table->stream_label = STR("2026-01-01T00:00:00.000");
-	table->stream_count = 2;
-	table->streams = ARENA_ARRAY(table->arena, struct stream, 2);
-	table->streams[0] = (struct stream){.label = STR("a"), .number = 1, .disabled_ms = 14};
-	table->streams[1] = (struct stream){.label = STR("b"), .number = 2};
-	table->next_index = 9;
-	for (uint32_t i = 0; i < table->index_count; i++) {
-		table->indexes[i].number = i + 2;
-		table->indexes[i].size = size_counter_new();
-		table_index_settle(table, &table->indexes[i]);
+	table->identity.account = STR("123456789012");
+	table->identity.region = STR("eu-west-1");
+	table->identity.number = 77;
+	table->identity.id = STR("01234567-89ab-4cde-8f01-23456789abcd");
+	table->identity.created_ms = 1700000000123;
+	table->state.status = STATUS_UPDATING;
+	table->state.settles_ms = 1700000000999;
+	table->streams.view = STREAM_NEW_AND_OLD_IMAGES;
+	table->streams.label = STR("2026-01-01T00:00:00.000");
+	table->streams.n = 2;
+	table->streams.v = ARENA_ARRAY(table->arena, struct stream, 2);
+	table->streams.v[0] = (struct stream){.label = STR("a"), .number = 1, .disabled_ms = 14};
+	table->streams.v[1] = (struct stream){.label = STR("b"), .number = 2};
+	table->indexes.next = 9;
+	for (uint32_t i = 0; i < table->indexes.n; i++) {
+		table->indexes.v[i].number = i + 2;
+		table->indexes.v[i].size = size_counter_new();
+		table_index_settle(table, &table->indexes.v[i]);
 	}
-	table->indexes[SOME].status = STATUS_CREATING;
-	table->indexes[SOME].is_backfilling = true;
+	table->indexes.v[SOME].status = STATUS_CREATING;
+	table->indexes.v[SOME].is_backfilling = true;
 	fill_settings(table);
 	return table;
 }
@@ -115,37 +115,37 @@ static void check_settings(const struct table *table)
 	CHECK_INT(settings->parts[1].word_count, 2);
 	CHECK_STR(settings->parts[1].words[0], "one");
 	CHECK(str_is_set(settings->parts[1].words[1]) && settings->parts[1].words[1].n == 0);
-	CHECK_INT(table->indexes[SOME].settings->inner.units, 8 + SOME);
-	CHECK(!str_is_set(table->streams[0].settings->color));
-	CHECK_STR(table->streams[1].settings->color, "blue");
+	CHECK_INT(table->indexes.v[SOME].settings->inner.units, 8 + SOME);
+	CHECK(!str_is_set(table->streams.v[0].settings->color));
+	CHECK_STR(table->streams.v[1].settings->color, "blue");
 }
 
 static void check_full(struct arena *arena, const struct table *table)
 {
-	CHECK_STR(table->account, "123456789012");
-	CHECK_STR(table->name, "full");
-	CHECK_INT(table->number, 77);
-	CHECK_STR(table->id, "01234567-89ab-4cde-8f01-23456789abcd");
-	CHECK_INT(table->created_ms, 1700000000123);
-	CHECK_INT(table->status, STATUS_UPDATING);
-	CHECK_INT(table->settles_ms, 1700000000999);
-	CHECK_INT(table->stream_view, STREAM_NEW_AND_OLD_IMAGES);
-	CHECK_STR(table->stream_label, "2026-01-01T00:00:00.000");
-	CHECK_INT(table->stream_count, 2);
-	CHECK_INT(table->streams[0].disabled_ms, 14);
+	CHECK_STR(table->identity.account, "123456789012");
+	CHECK_STR(table->identity.name, "full");
+	CHECK_INT(table->identity.number, 77);
+	CHECK_STR(table->identity.id, "01234567-89ab-4cde-8f01-23456789abcd");
+	CHECK_INT(table->identity.created_ms, 1700000000123);
+	CHECK_INT(table->state.status, STATUS_UPDATING);
+	CHECK_INT(table->state.settles_ms, 1700000000999);
+	CHECK_INT(table->streams.view, STREAM_NEW_AND_OLD_IMAGES);
+	CHECK_STR(table->streams.label, "2026-01-01T00:00:00.000");
+	CHECK_INT(table->streams.n, 2);
+	CHECK_INT(table->streams.v[0].disabled_ms, 14);
 	CHECK_INT(table->keys.range_count, 1);
 	CHECK_STR(table->keys.attributes[1].name, "sk");
 	CHECK_INT(table->keys.attributes[1].type, TYPE_N);
-	CHECK_INT(table->next_index, 9);
-	CHECK_INT(table->index_count, 3);
-	CHECK(table->indexes[LOCAL].is_local && !table->indexes[ALL].is_local);
-	CHECK_INT(table->indexes[ALL].number, 3);
-	CHECK_STR(table->indexes[SOME].name, "some");
-	CHECK_INT(table->indexes[SOME].keys.range_count, 0);
-	CHECK_INT(table->indexes[SOME].projected_count, 4);
-	CHECK_STR(table->indexes[SOME].projected[0], "a");
-	CHECK_STR(table->indexes[SOME].projected[3], "sk");
-	CHECK(table->indexes[SOME].is_backfilling);
+	CHECK_INT(table->indexes.next, 9);
+	CHECK_INT(table->indexes.n, 3);
+	CHECK(table->indexes.v[LOCAL].is_local && !table->indexes.v[ALL].is_local);
+	CHECK_INT(table->indexes.v[ALL].number, 3);
+	CHECK_STR(table->indexes.v[SOME].name, "some");
+	CHECK_INT(table->indexes.v[SOME].keys.range_count, 0);
+	CHECK_INT(table->indexes.v[SOME].projected_count, 4);
+	CHECK_STR(table->indexes.v[SOME].projected[0], "a");
+	CHECK_STR(table->indexes.v[SOME].projected[3], "sk");
+	CHECK(table->indexes.v[SOME].is_backfilling);
 	CHECK_STR(table_arn(arena, table), "arn:aws:dynamodb:eu-west-1:123456789012:table/full");
 	check_settings(table);
 }
@@ -170,7 +170,8 @@ TEST(a_clone_shares_only_the_counters)
 	struct table *clone = table_clone(table);
 
 	atomic_store(&table->size->items, 5);
-	CHECK(clone->name.p != table->name.p && clone->settings->parts[1].words != table->settings->parts[1].words && clone->settings->is_shown);
+	CHECK(clone->identity.name.p != table->identity.name.p && clone->settings->parts[1].words != table->settings->parts[1].words &&
+	      clone->settings->is_shown);
 	table_unref(table);
 	check_full(arena, clone);
 	CHECK_INT(atomic_load(&clone->size->items), 5);
@@ -184,11 +185,11 @@ TEST(what_is_absent_stays_absent)
 	struct err err = err_in(arena);
 	struct table *table = data_table("plain"), *decoded;
 
-	table->index_count = 0;
-	table->account = table->region = table->id = STR("x");
+	table->indexes.n = 0;
+	table->identity.account = table->identity.region = table->identity.id = STR("x");
 	CHECK_INT(table_decode(table_encode(arena, table), &kept, &decoded, &err), OK);
-	CHECK(!str_is_set(decoded->stream_label) && !str_is_set(decoded->settings->text) && decoded->settings->part_count == 0);
-	CHECK_INT(decoded->index_count, 0);
+	CHECK(!str_is_set(decoded->streams.label) && !str_is_set(decoded->settings->text) && decoded->settings->part_count == 0);
+	CHECK_INT(decoded->indexes.n, 0);
 	table_unref(decoded);
 	table_unref(table);
 	arena_free(arena);
@@ -202,13 +203,13 @@ TEST(settings_need_not_be_known)
 	struct table *table = full_table(), *decoded;
 
 	CHECK_INT(table_decode(table_encode(arena, table), NULL, &decoded, &err), OK);
-	CHECK(!decoded->settings && !decoded->indexes[SOME].settings && !decoded->streams[1].settings);
-	CHECK_INT(decoded->index_count, 3);
+	CHECK(!decoded->settings && !decoded->indexes.v[SOME].settings && !decoded->streams.v[1].settings);
+	CHECK_INT(decoded->indexes.n, 3);
 	table_unref(table);
 	struct str record = table_encode(arena, decoded);
 	table_unref(decoded);
 	CHECK_INT(table_decode(record, &kept, &decoded, &err), OK);
-	CHECK(decoded->settings->number == 0 && decoded->settings->pair_count == 0 && decoded->indexes[SOME].settings->inner.units == 0);
+	CHECK(decoded->settings->number == 0 && decoded->settings->pair_count == 0 && decoded->indexes.v[SOME].settings->inner.units == 0);
 	table_unref(decoded);
 	arena_free(arena);
 }
@@ -217,7 +218,7 @@ TEST(an_index_is_found_by_its_name)
 {
 	struct table *table = full_table();
 
-	CHECK(table_index(table, STR("all")) == &table->indexes[ALL]);
+	CHECK(table_index(table, STR("all")) == &table->indexes.v[ALL]);
 	CHECK(table_index(table, STR("ALL")) == NULL);
 	CHECK(table_index(table, STR("")) == NULL);
 	table_unref(table);

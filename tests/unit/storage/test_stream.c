@@ -9,16 +9,16 @@
 /* Fills what UpdateTable would: another stream, enabled. */
 static void add_stream(struct table *table, enum stream_view view, const char *label, int64_t now_ms)
 {
-	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->stream_count + 1);
+	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->streams.n + 1);
 
-	for (size_t i = 0; i < table->stream_count; i++)
-		streams[i] = table->streams[i];
-	streams[table->stream_count] =
-		(struct stream){.label = str_of(label), .number = table->stream_count + 1, .view = view, .created_ms = now_ms};
-	table->streams = streams;
-	table->stream_count++;
-	table->stream_view = view;
-	table->stream_label = str_of(label);
+	for (size_t i = 0; i < table->streams.n; i++)
+		streams[i] = table->streams.v[i];
+	streams[table->streams.n] =
+		(struct stream){.label = str_of(label), .number = table->streams.n + 1, .view = view, .created_ms = now_ms};
+	table->streams.v = streams;
+	table->streams.n++;
+	table->streams.view = view;
+	table->streams.label = str_of(label);
 }
 
 static struct data data_streamed(enum stream_view view, const struct catalog_options *options)
@@ -88,7 +88,7 @@ static void see(void *context, const struct stream_record *record, const struct 
 static struct stream_shard shard_at(struct data *d, size_t i, int64_t now_ms, size_t *n)
 {
 	struct stream_shard_page page = {.limit = 1000};
-	const struct stream *stream = &d->table->streams[d->table->stream_count - 1];
+	const struct stream *stream = &d->table->streams.v[d->table->streams.n - 1];
 
 	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, stream, now_ms, &page, &d->err), OK);
 	CHECK(!page.is_cut);
@@ -101,7 +101,7 @@ static struct stream_cursor cursor_of(struct data *d, size_t shard, int64_t now_
 	size_t n;
 
 	return (struct stream_cursor){
-		.table = d->table, .stream = &d->table->streams[d->table->stream_count - 1], .shard = shard_at(d, shard, now_ms, &n).stamp,
+		.table = d->table, .stream = &d->table->streams.v[d->table->streams.n - 1], .shard = shard_at(d, shard, now_ms, &n).stamp,
 		.now_ms = now_ms,
 	};
 }
@@ -267,8 +267,8 @@ TEST(a_delete_by_the_service_says_so)
 	uint64_t deleted = 0;
 	bool more;
 
-	next->is_ttl_enabled = true;
-	next->ttl_attribute = STR("v");
+	next->ttl.is_enabled = true;
+	next->ttl.attribute = STR("v");
 	update(&d, next);
 	CHECK_INT(put(&d, 1, "N1800000000", 1799999999000), OK);
 	CHECK_INT(put(&d, 2, "N1800000000", 1799999999000), OK);
@@ -530,7 +530,7 @@ TEST(a_page_of_shards_costs_what_it_returns)
 {
 	struct catalog_options options = {.rotation = {.records = 1}};
 	struct data d = data_streamed(STREAM_KEYS_ONLY, &options);
-	const struct stream *stream = &d.table->streams[0];
+	const struct stream *stream = &d.table->streams.v[0];
 	size_t seen = 0;
 	uint64_t last = 0;
 
@@ -553,20 +553,20 @@ TEST(a_page_of_shards_costs_what_it_returns)
 
 	/* a second stream's shards are found without a walk over the first one's */
 	struct table *off = table_clone(d.table);
-	off->stream_view = STREAM_OFF;
-	off->streams[0].disabled_ms = 6000;
+	off->streams.view = STREAM_OFF;
+	off->streams.v[0].disabled_ms = 6000;
 	update(&d, off);
 	struct table *on = table_clone(d.table);
 	add_stream(on, STREAM_KEYS_ONLY, "second", 7000);
 	update(&d, on);
 	struct stream_shard_page page = {.limit = 100};
 	trace_store_reset(d.store);
-	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams[1], 7000, &page, &d.err), OK);
+	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams.v[1], 7000, &page, &d.err), OK);
 	CHECK_INT(page.n, 1);
 	CHECK(!page.is_cut);
 	CHECK(trace_store_count(d.store, TRACE_ROW) < 20);
 	page = (struct stream_shard_page){.from = last, .limit = 100};
-	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams[0], 7000, &page, &d.err), OK);
+	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams.v[0], 7000, &page, &d.err), OK);
 	CHECK_INT(page.n, 1);
 	CHECK(!page.is_cut);
 	data_free(&d);
@@ -607,8 +607,8 @@ TEST(a_disabled_stream_is_readable_for_a_day)
 
 	CHECK_INT(put(&d, 1, "N1", 5000), OK);
 	struct table *off = table_clone(d.table);
-	off->stream_view = STREAM_OFF;
-	off->streams[0].disabled_ms = 6000;
+	off->streams.view = STREAM_OFF;
+	off->streams.v[0].disabled_ms = 6000;
 	update(&d, off);
 	CHECK_INT(put(&d, 2, "N1", 7000), OK);
 	struct stream_shard shard = shard_at(&d, 0, 7000, &n);
@@ -632,8 +632,8 @@ TEST(a_disabled_stream_is_readable_for_a_day)
 	shard = shard_at(&d, 0, 9000, &n);
 	CHECK_INT(n, 1);
 	CHECK_INT(shard.parent, 0);
-	CHECK(!stream_is_gone(&d.table->streams[0], 6000 + STREAM_RETENTION_MS));
-	CHECK(stream_is_gone(&d.table->streams[0], 6001 + STREAM_RETENTION_MS));
+	CHECK(!stream_is_gone(&d.table->streams.v[0], 6000 + STREAM_RETENTION_MS));
+	CHECK(stream_is_gone(&d.table->streams.v[0], 6001 + STREAM_RETENTION_MS));
 	CHECK_INT(rows(&d), 4);
 	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6001 + STREAM_RETENTION_MS), &d.err), OK);
 	CHECK_INT(rows(&d), 2); /* the first one's shard and record are gone */
@@ -648,7 +648,7 @@ TEST(the_stream_of_a_table_being_deleted_is_closed)
 	CHECK_INT(catalog_delete(d.catalog, d.table, 6000, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 6500, &d.table, &d.err), OK);
-	CHECK_INT(d.table->status, STATUS_DELETING);
+	CHECK_INT(d.table->state.status, STATUS_DELETING);
 	CHECK_INT(stream_rotate(d.store, d.table, 6500, &d.err), ERR_RESOURCE_NOT_FOUND);
 	data_free(&d);
 }
@@ -670,7 +670,7 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 		CHECK_INT(catalog_streamed(d.catalog, NULL, STR("data"), d.arena, &tables), 1);
 		table_unref(d.table);
 		d.table = tables[0];
-		CHECK_INT(d.table->streams[0].disabled_ms, 6000);
+		CHECK_INT(d.table->streams.v[0].disabled_ms, 6000);
 		CHECK_INT(shard_at(&d, 0, 7000, &n).closed_ms, 6000);
 		CHECK_INT(n, 1);
 		struct stream_cursor cursor = cursor_of(&d, 0, 7000);

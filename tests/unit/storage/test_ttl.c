@@ -11,9 +11,9 @@ static void set_ttl(struct data *d, const char *attribute, bool is_enabled)
 {
 	struct table *next = table_clone(d->table);
 
-	next->is_ttl_enabled = is_enabled;
-	next->ttl_attribute = str_copy(next->arena, str_of(attribute));
-	next->ttl_changed_ms = NOW_MS;
+	next->ttl.is_enabled = is_enabled;
+	next->ttl.attribute = str_copy(next->arena, str_of(attribute));
+	next->ttl.changed_ms = NOW_MS;
 	CHECK_INT(catalog_replace(d->catalog, d->table, table_ref(next), &d->err), OK);
 	table_unref(d->table);
 	d->table = next;
@@ -177,10 +177,10 @@ TEST(index_rows_and_counts_go_with_the_item)
 
 	put(&d, "Sa", "N1800000100");
 	put(&d, "Sb", "N1800000200");
-	CHECK_INT(data_rows(&d, &d.table->indexes[ALL]).n, 2);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[ALL]).n, 2);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 1);
-	CHECK_INT(data_rows(&d, &d.table->indexes[ALL]).n, 1);
-	CHECK_INT(data_rows(&d, &d.table->indexes[SOME]).n, 1);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[ALL]).n, 1);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[SOME]).n, 1);
 	CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
 	data_free(&d);
@@ -293,7 +293,7 @@ TEST(a_sweep_that_fails_is_taken_up_again)
 		CHECK_INT(deleted, code == OK ? 2 : 0);
 		CHECK_INT(rows(&d), 2 - deleted);
 		CHECK_INT(deleted + sweep(&d, NOW_MS + 100000, 0), 2);
-		CHECK_INT(data_rows(&d, &d.table->indexes[ALL]).n, 0);
+		CHECK_INT(data_rows(&d, &d.table->indexes.v[ALL]).n, 0);
 		data_free(&d);
 	}
 }
@@ -351,9 +351,9 @@ TEST(a_record_keeps_the_settings)
 
 	put(&d, "Sa", "N1800000100");
 	CHECK_INT(table_decode(table_encode(d.arena, d.table), NULL, &read, &d.err), OK);
-	CHECK(read->is_ttl_enabled);
-	CHECK_STR(read->ttl_attribute, "t");
-	CHECK_INT(read->ttl_changed_ms, NOW_MS);
+	CHECK(read->ttl.is_enabled);
+	CHECK_STR(read->ttl.attribute, "t");
+	CHECK_INT(read->ttl.changed_ms, NOW_MS);
 	table_unref(read);
 	catalog_close(d.catalog);
 	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);

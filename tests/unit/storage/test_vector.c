@@ -19,16 +19,16 @@ static struct table *vector_table(uint32_t dimensions)
 	struct key_attribute pk = {STR("pk"), TYPE_S}, t = {STR("t"), TYPE_S}, f = {STR("f"), TYPE_N};
 	struct vector_spec *plain = ARENA_NEW(table->arena, struct vector_spec), *parted = ARENA_NEW(table->arena, struct vector_spec);
 
-	table->name = STR("vectors");
+	table->identity.name = STR("vectors");
 	table->keys = (struct key_schema){1, 0, {pk}};
-	table->vector_count = 2;
-	table->vectors = ARENA_ARRAY(table->arena, struct index, 2);
+	table->indexes.vector_n = 2;
+	table->indexes.vectors = ARENA_ARRAY(table->arena, struct index, 2);
 	*plain = (struct vector_spec){STR("v"), dimensions, DISTANCE_DOT_PRODUCT, 0, NULL};
 	*parted = (struct vector_spec){STR("v"), dimensions, DISTANCE_EUCLIDEAN, 2, ARENA_ARRAY(table->arena, struct search_element, 2)};
 	parted->schema[0] = (struct search_element){t, true};
 	parted->schema[1] = (struct search_element){f, false};
-	table->vectors[PLAIN] = (struct index){.name = STR("plain"), .projection = PROJECT_ALL, .vector = plain};
-	table->vectors[PARTED] = (struct index){.name = STR("parted"), .projection = PROJECT_KEYS_ONLY, .vector = parted};
+	table->indexes.vectors[PLAIN] = (struct index){.name = STR("plain"), .projection = PROJECT_ALL, .vector = plain};
+	table->indexes.vectors[PARTED] = (struct index){.name = STR("parted"), .projection = PROJECT_KEYS_ONLY, .vector = parted};
 	return table;
 }
 
@@ -69,14 +69,14 @@ static const struct value *with(struct data *d, const struct value *item, const 
 /* Rows of an index but the version. */
 static size_t row_count(struct data *d, int index)
 {
-	struct data_rows rows = data_rows(d, &d->table->vectors[index]);
+	struct data_rows rows = data_rows(d, &d->table->indexes.vectors[index]);
 
 	return rows.n > 0 && rows.keys[0].n == 1 ? rows.n - 1 : rows.n;
 }
 
 static uint64_t calls(struct data *d, enum trace_call call, int index)
 {
-	return trace_store_count_in(d->store, call, index_keyspace(d->table, &d->table->vectors[index]));
+	return trace_store_count_in(d->store, call, index_keyspace(d->table, &d->table->indexes.vectors[index]));
 }
 
 static enum code update(struct data *d, const char *pk, const struct update *change)
@@ -93,7 +93,7 @@ static enum code find(struct data *d, int index, const float *query, unsigned to
 
 	*search = (struct vector_search){
 		.store = catalog_store(d->catalog), .memory = catalog_vector_memory(d->catalog), .threads = catalog_search_threads(d->catalog),
-		.table = d->table, .index = &d->table->vectors[index], .query = query, .top = top,
+		.table = d->table, .index = &d->table->indexes.vectors[index], .query = query, .top = top,
 	};
 	if (t) {
 		hash = data_value(d, t);
@@ -118,14 +118,15 @@ TEST(rows_follow_their_items)
 	float floats[DIMENSIONS];
 
 	CHECK_INT(data_put(&d, item), OK);
-	struct data_rows rows = data_rows(&d, &d.table->vectors[PLAIN]);
+	struct data_rows rows = data_rows(&d, &d.table->indexes.vectors[PLAIN]);
 	CHECK_INT(rows.n, 2);
-	CHECK(data_is(&d, vector_row_image(&d.table->vectors[PLAIN], rows.images[1]), data_item(&d, "pk", "Sa", "t", "Sx", "w", "Swide", NULL)));
-	vector_row_floats(&d.table->vectors[PLAIN], rows.images[1], floats);
+	CHECK(data_is(&d, vector_row_image(&d.table->indexes.vectors[PLAIN], rows.images[1]),
+		      data_item(&d, "pk", "Sa", "t", "Sx", "w", "Swide", NULL)));
+	vector_row_floats(&d.table->indexes.vectors[PLAIN], rows.images[1], floats);
 	CHECK(floats[0] == 1 && floats[1] == 0.5f && floats[2] == -2);
-	rows = data_rows(&d, &d.table->vectors[PARTED]);
+	rows = data_rows(&d, &d.table->indexes.vectors[PARTED]);
 	CHECK_INT(rows.n, 2);
-	CHECK(data_is(&d, vector_row_image(&d.table->vectors[PARTED], rows.images[1]), data_item(&d, "pk", "Sa", "t", "Sx", NULL)));
+	CHECK(data_is(&d, vector_row_image(&d.table->indexes.vectors[PARTED], rows.images[1]), data_item(&d, "pk", "Sa", "t", "Sx", NULL)));
 	CHECK_INT(update(&d, "Sa", data_update(&d, "REMOVE t", NULL)), OK); /* the HASH is gone: out of the one, still in the other */
 	CHECK_INT(row_count(&d, PLAIN), 1);
 	CHECK_INT(row_count(&d, PARTED), 0);
@@ -170,9 +171,9 @@ TEST(counts_stand_beside_those_of_other_indexes)
 	uint64_t items[4], bytes[4];
 	static const uint64_t rows[4] = {2, 1, 2, 1}; /* the table; by t; plain; parted */
 
-	table->index_count = 1;
-	table->indexes = ARENA_ARRAY(table->arena, struct index, 1);
-	table->indexes[0] = (struct index){.name = STR("by t"), .keys = {1, 0, {{STR("t"), TYPE_S}}}, .projection = PROJECT_KEYS_ONLY};
+	table->indexes.n = 1;
+	table->indexes.v = ARENA_ARRAY(table->arena, struct index, 1);
+	table->indexes.v[0] = (struct index){.name = STR("by t"), .keys = {1, 0, {{STR("t"), TYPE_S}}}, .projection = PROJECT_KEYS_ONLY};
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
 	for (size_t i = 0; i < 4; i++) /* counted once, kept from then on */
 		CHECK_INT(catalog_size(d.catalog, d.table, i ? table_index_at(d.table, i - 1) : NULL, &items[i], &bytes[i], &d.err), OK);
@@ -197,10 +198,10 @@ TEST(a_large_index_is_emptied_piece_by_piece)
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table, &d.err), OK);
 	for (int i = 100; i < 100 + ROWS; i++)
 		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", str_printf(d.arena, "S%d", i).p)), OK);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PLAIN], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, ROWS);
 	struct table *next = table_clone(d.table);
-	next->vectors[PLAIN].status = STATUS_DELETING;
+	next->indexes.vectors[PLAIN].status = STATUS_DELETING;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("vectors"), 1, &d.table, &d.err), OK);
@@ -208,15 +209,15 @@ TEST(a_large_index_is_emptied_piece_by_piece)
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
 	CHECK_INT(calls(&d, TRACE_DEL, PLAIN), BACKFILL_STEP_ROWS);
 	CHECK_INT(row_count(&d, PLAIN), 20);
-	CHECK_INT(data_rows(&d, &d.table->vectors[PLAIN]).n, 21);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PLAIN], &items_left, &bytes_left, &d.err), OK);
+	CHECK_INT(data_rows(&d, &d.table->indexes.vectors[PLAIN]).n, 21);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items_left, &bytes_left, &d.err), OK);
 	CHECK_INT(items_left, 20);
 	CHECK_INT(bytes_left * ROWS, bytes * 20);
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
 	table_unref(d.table);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("vectors"), 1, &d.table, &d.err), OK);
-	CHECK_INT(d.table->vector_count, 1);
-	CHECK_STR(d.table->vectors[0].name, "parted");
+	CHECK_INT(d.table->indexes.vector_n, 1);
+	CHECK_STR(d.table->indexes.vectors[0].name, "parted");
 	data_free(&d);
 }
 
@@ -550,8 +551,8 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	CHECK_INT(find(&d, PLAIN, query, 1, NULL, NULL, NULL, &search), OK);
 	CHECK(vector_cache_memory_used(catalog_vector_memory(d.catalog)) > 0);
 	for (size_t i = 0; i < 2; i++)
-		size_counter_unref(next->vectors[i].size);
-	next->vector_count = 0;
+		size_counter_unref(next->indexes.vectors[i].size);
+	next->indexes.vector_n = 0;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
 	reload(&d);
@@ -563,17 +564,17 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N6", "N0", "N0"), "pk", "Smoved", "t", "Sx")), OK);
 	struct table *described = vector_table(DIMENSIONS);
 	next = table_clone(d.table);
-	next->vectors = ARENA_ARRAY(next->arena, struct index, 2);
+	next->indexes.vectors = ARENA_ARRAY(next->arena, struct index, 2);
 	for (uint32_t i = 0; i < 2; i++) {
-		next->vectors[i] = described->vectors[i];
-		next->vectors[i].number = next->next_index++;
-		next->vectors[i].size = size_counter_new();
-		next->vector_count++;
-		table_index_settle(next, &next->vectors[i]);
+		next->indexes.vectors[i] = described->indexes.vectors[i];
+		next->indexes.vectors[i].number = next->indexes.next++;
+		next->indexes.vectors[i].size = size_counter_new();
+		next->indexes.vector_n++;
+		table_index_settle(next, &next->indexes.vectors[i]);
 	}
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	reload(&d);
-	CHECK(d.table->vectors[PLAIN].is_backfilling);
+	CHECK(d.table->indexes.vectors[PLAIN].is_backfilling);
 	/* before the filling comes to them: one taken out, one moved, one new */
 	struct write write = {.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sgone", NULL)};
 	CHECK_INT(data_write(&d, &write), OK);
@@ -583,26 +584,27 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 		CHECK_INT(backfill_step(d.catalog, TIMES_AT(3000), &wait_ms, &d.err), OK);
 		reload(&d);
 	}
-	CHECK(wait_ms == INT64_MAX && d.table->vectors[PLAIN].status == STATUS_ACTIVE && d.table->vectors[PARTED].status == STATUS_ACTIVE);
+	CHECK(wait_ms == INT64_MAX && d.table->indexes.vectors[PLAIN].status == STATUS_ACTIVE &&
+	      d.table->indexes.vectors[PARTED].status == STATUS_ACTIVE);
 	CHECK_INT(row_count(&d, PLAIN), 5);
 	CHECK_INT(row_count(&d, PARTED), 2);
 	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
 	CHECK(search.n == 5 && search.hits[0].score == 9);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PARTED], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PARTED], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 2);
 	CHECK_INT(bytes, 18 + 22); /* 12 of floats, "v", pk, t */
 	CHECK_INT(update(&d, "Sc", data_update(&d, "SET w = :w", ":w", "Sx", NULL)), OK); /* what it leaves as it is, is not judged */
 	CHECK_INT(row_count(&d, PLAIN), 5);
 	/* a deleted one is not kept any more, and goes with the next step */
 	next = table_clone(d.table);
-	next->vectors[PLAIN].status = STATUS_DELETING;
+	next->indexes.vectors[PLAIN].status = STATUS_DELETING;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	reload(&d);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N9", "N0", "N0"), "pk", "Snewer")), OK);
 	CHECK_INT(row_count(&d, PLAIN), 5);
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(3000), &wait_ms, &d.err), OK);
 	reload(&d);
-	CHECK(d.table->vector_count == 1 && table_vector(d.table, STR("parted")) != NULL);
+	CHECK(d.table->indexes.vector_n == 1 && table_vector(d.table, STR("parted")) != NULL);
 	CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
 	table_unref(described);
 	data_free(&d);
@@ -616,19 +618,19 @@ TEST(tables_are_read_back_with_their_vector_indexes)
 
 	for (int i = 0; i < 20; i++)
 		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", text(&d, "Sitem-", i), "t", "Sx", "w", "Syz")), OK);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PLAIN], &items_before, &bytes_before, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items_before, &bytes_before, &d.err), OK);
 	table_unref(d.table);
 	catalog_close(d.catalog);
 	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("vectors"), 2000, &d.table, &d.err), OK);
-	CHECK_INT(d.table->vector_count, 2);
+	CHECK_INT(d.table->indexes.vector_n, 2);
 	const struct index *parted = table_vector(d.table, STR("parted"));
 	CHECK(parted && parted->vector->dimensions == DIMENSIONS && parted->vector->distance == DISTANCE_EUCLIDEAN);
 	CHECK(parted->vector->schema_count == 2 && parted->vector->schema[0].is_hash && !parted->vector->schema[1].is_hash);
 	CHECK_STR(parted->vector->attribute, "v");
 	CHECK_STR(parted->keys.attributes[0].name, "t");
 	CHECK(!table_index(d.table, STR("parted")));
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->vectors[PLAIN], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items, &bytes, &d.err), OK);
 	CHECK_INT(items, items_before);
 	CHECK_INT(bytes, bytes_before);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N4"), "pk", "Sone-more", "t", "Sx")), OK);
@@ -669,7 +671,7 @@ static void *take_away(void *context)
 	} else {
 		struct table *next = table_clone(current);
 
-		next->vectors[PLAIN].status = STATUS_DELETING;
+		next->indexes.vectors[PLAIN].status = STATUS_DELETING;
 		CHECK_INT(catalog_replace(removal->d->catalog, current, next, &err), OK);
 	}
 	arena_free(arena);

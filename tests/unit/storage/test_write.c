@@ -131,15 +131,15 @@ TEST(indexes_follow_their_items)
 	uint64_t items, bytes;
 
 	CHECK_INT(data_put(&d, item), OK);
-	CHECK(data_is(&d, data_rows(&d, &d.table->indexes[LOCAL]).images[0], data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", NULL)));
-	CHECK(data_is(&d, data_rows(&d, &d.table->indexes[ALL]).images[0], item));
-	CHECK(data_is(&d, data_rows(&d, &d.table->indexes[SOME]).images[0], data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL)));
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[LOCAL], &items, &bytes, &d.err), OK);
+	CHECK(data_is(&d, data_rows(&d, &d.table->indexes.v[LOCAL]).images[0], data_item(&d, "pk", "Sa", "sk", "N1", "l", "N5", NULL)));
+	CHECK(data_is(&d, data_rows(&d, &d.table->indexes.v[ALL]).images[0], item));
+	CHECK(data_is(&d, data_rows(&d, &d.table->indexes.v[SOME]).images[0], data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", NULL)));
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LOCAL], &items, &bytes, &d.err), OK);
 	CHECK_INT(bytes, 3 + 4 + 3);
 	CHECK_INT(data_write(&d, &remove), OK);
 	for (size_t i = 0; i < 3; i++) {
-		CHECK_INT(data_rows(&d, &d.table->indexes[i]).n, 0);
-		CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes[i], &items, &bytes, &d.err), OK);
+		CHECK_INT(data_rows(&d, &d.table->indexes.v[i]).n, 0);
+		CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[i], &items, &bytes, &d.err), OK);
 		CHECK_INT(items + bytes, 0);
 	}
 	data_free(&d);
@@ -233,7 +233,7 @@ TEST(an_index_is_written_only_when_its_row_changes)
 
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sg", "h", "Sh", "a", "S1", "z", "S1", NULL)), OK);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct index *indexes = d.table->indexes;
+		const struct index *indexes = d.table->indexes.v;
 		struct write write = {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
 
 		write.update = data_update(&d, cases[i].update, ":v", "Snew", ":n", "N7", NULL);
@@ -268,7 +268,7 @@ TEST(a_collection_has_a_limit)
 	CHECK_INT(data_put(&d, kilobyte(&d, "Sa", "N3")), ERR_ITEM_COLLECTION_SIZE);
 	CHECK_STR(d.err.message, "Collection size exceeded.");
 	CHECK(!str_is_set(data_get(&d, data_item(&d, "pk", "Sa", "sk", "N3", NULL))));
-	CHECK_INT(data_rows(&d, &d.table->indexes[LOCAL]).n, 3);
+	CHECK_INT(data_rows(&d, &d.table->indexes.v[LOCAL]).n, 3);
 	/* other collections have limits of their own; what does not grow is let through */
 	CHECK_INT(data_put(&d, kilobyte(&d, "Sb", "N3")), OK);
 	shrink.item = data_item(&d, "pk", "Sa", "sk", "N2", NULL);
@@ -299,8 +299,8 @@ TEST(without_local_indexes_there_is_no_limit)
 	struct data d = data_open(&options);
 	struct table *table = data_table("data");
 
-	table->index_count = 2;
-	table->indexes++;
+	table->indexes.n = 2;
+	table->indexes.v++;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
 	CHECK_INT(data_put(&d, kilobyte(&d, "Sa", "N1")), OK);
 	data_free(&d);
@@ -371,7 +371,7 @@ TEST(an_old_item_is_decoded_where_it_is_needed)
 	struct table *table = data_table("data");
 	struct write put = {.kind = WRITE_PUT, .item = KEY(&d)}, update = {.kind = WRITE_UPDATE, .key = KEY(&d)};
 
-	table->index_count = 0;
+	table->indexes.n = 0;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
 	CHECK_INT(data_write(&d, &put), OK);
 	CHECK_INT(data_write(&d, &put), OK);
