@@ -254,6 +254,7 @@ static enum code open_store(const struct config *config, struct metrics *metrics
 		.durability = durability_of(config->durability),
 		.readers = worker_count(config),
 		.cache_bytes = (size_t)config->cache_mb * MB,
+		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
 	};
 	struct store *inner;
 	enum code code = sqlite_store_open(&options, &inner, err);

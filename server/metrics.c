@@ -279,6 +279,11 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 		   (double)gauges->requests_shed);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
 	add_figure(out, "dynalith_request_memory_max_bytes", "gauge", "Requests that would take more are shed.", (double)gauges->memory_max_bytes);
+	add_figure(out, "dynalith_data_bytes", "gauge", "Size of the data, but for what is free in it.", (double)gauges->data.used);
+	add_figure(out, "dynalith_data_free_bytes", "gauge", "Room that deleted data left, used again before the data grows.",
+		   (double)gauges->data.free);
+	add_figure(out, "dynalith_data_log_bytes", "gauge", "Size of the write-ahead log.", (double)gauges->data.log);
+	add_figure(out, "dynalith_data_max_bytes", "gauge", "Largest size of all three; 0: no limit.", (double)gauges->data.limit);
 }
 
 /* By the names of Prometheus' client libraries. */

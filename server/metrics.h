@@ -18,6 +18,7 @@ struct metrics_gauges {
 	uint64_t connections, connections_max, connections_over;
 	uint64_t requests, requests_shed;
 	uint64_t memory_bytes, memory_max_bytes; /* of requests under way */
+	struct store_usage data;
 };
 
 struct metrics *metrics_new(void);

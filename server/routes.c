@@ -152,9 +152,14 @@ static void call_api(struct routes *routes, const struct http_request *request, 
 
 static enum code show_health(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
-	(void)routes, (void)request, (void)err;
+	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}}";
+	struct store_usage usage;
+
+	(void)err;
+	store_usage(catalog_store(routes->service->catalog), &usage);
 	response->content_type = STR("application/json");
-	response->body = STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
+	response->body = usage.limit ? str_printf(request->arena, form, (unsigned long long)(usage.used + usage.log), (unsigned long long)usage.limit)
+				     : STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
 	return OK;
 }
 
@@ -169,7 +174,7 @@ static enum code greet(struct routes *routes, const struct http_request *request
 static enum code show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
 	const struct http_options *http = routes->http;
-	const struct metrics_gauges gauges = {
+	struct metrics_gauges gauges = {
 		.version = STR(DYNALITH_VERSION), .store = routes->store,
 		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->connection_limit,
 		.connections_over = atomic_load(&http->stats->connections.over),
@@ -178,6 +183,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 	};
 
 	(void)err;
+	store_usage(catalog_store(routes->service->catalog), &gauges.data);
 	response->content_type = STR("text/plain; version=0.0.4");
 	response->body = metrics_text(routes->metrics, &gauges, request->arena);
 	return OK;

@@ -17,6 +17,7 @@
 
 #define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */
 #define INDEX_RETRY_MS 1000
+#define INDEX_FULL_MS 10000 /* where the data is at its limit: until something is deleted */
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
 #define TRIM_MS 60000
@@ -121,9 +122,11 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 	const struct times times = {clock_tell, upkeep->options.clock};
 	int64_t wait_ms;
 
-	if (step_indexes(upkeep, &times, &wait_ms, &err) != OK) {
+	enum code code = step_indexes(upkeep, &times, &wait_ms, &err);
+
+	if (code != OK) {
 		log_line(LOG_ERROR, "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
-		return INDEX_RETRY_MS;
+		return code == ERR_DATA_LIMIT ? INDEX_FULL_MS : INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0)
 		return INDEX_PAUSE_MS;

@@ -11,6 +11,13 @@ enum code store_check(struct store *store, struct err *err)
 	return store->ops->check(store, err);
 }
 
+void store_usage(struct store *store, struct store_usage *usage)
+{
+	*usage = (struct store_usage){0};
+	if (store->ops->usage)
+		store->ops->usage(store, usage);
+}
+
 enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	return store->ops->begin(store, mode, txn, err);

@@ -20,10 +20,11 @@
  * Threads: a store may be used from any thread, a transaction only from the thread that began it, one transaction per
  * thread at a time.
  *
- * Errors: ERR_INTERNAL (I/O, corruption), ERR_STORE_FULL, ERR_CONFLICT (commit only), ERR_STORE_UNAVAILABLE (the store cannot be reached;
- * nothing was written), ERR_STORE_UNKNOWN (commit only: whether it was done cannot be known),
- * ERR_SERVICE_UNAVAILABLE (a READ transaction that kept writers waiting for too long), ERR_RESOURCE_NOT_FOUND (a keyspace that does not exist; a
- * backend whose keyspaces are prefixes has none such, and one that nobody created is empty).
+ * Errors: ERR_INTERNAL (I/O, corruption), ERR_STORE_FULL (the disk), ERR_DATA_LIMIT (the store's own limit; deletes go on),
+ * ERR_CONFLICT (commit only), ERR_STORE_UNAVAILABLE (the store cannot be reached; nothing was written), ERR_STORE_UNKNOWN (commit only:
+ * whether it was done cannot be known), ERR_SERVICE_UNAVAILABLE (a READ transaction that kept writers waiting for too long),
+ * ERR_RESOURCE_NOT_FOUND (a keyspace that does not exist; a backend whose keyspaces are prefixes has none such, and one that nobody
+ * created is empty).
  *
  * The shelf storage/store/ holds this seam, the backends behind it and the decorators around them. Nothing here knows a table.
  */
@@ -91,6 +92,14 @@ struct store_stat {
 	uint64_t bytes; /* of keys and values */
 };
 
+/* What a store takes, in bytes. */
+struct store_usage {
+	uint64_t used;  /* the database, but for what is free in it */
+	uint64_t free;  /* used again before the database grows */
+	uint64_t log;   /* of changes that the database may not have yet; what it takes beside the database */
+	uint64_t limit; /* of all three together; 0: none */
+};
+
 struct store_ops {
 	void (*close)(struct store *store);
 	enum code (*check)(struct store *store, struct err *err);
@@ -109,6 +118,7 @@ struct store_ops {
 	/* Visits the rows of a range; the visitor may call get on the same transaction, nothing else. */
 	enum code (*scan)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
 			  store_visit *visit, void *context, struct err *err);
+	void (*usage)(struct store *store, struct store_usage *usage); /* or NULL: not known */
 };
 
 /* The first member of every backend's store and transaction. */
@@ -128,6 +138,8 @@ void store_close(struct store *store);
  * until the store is opened again.
  */
 enum code store_check(struct store *store, struct err *err) WARN_UNUSED;
+/* Waits for nobody: while the store is busy it may be a little old. */
+void store_usage(struct store *store, struct store_usage *usage);
 enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err) WARN_UNUSED;
 enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
 /* The same for what must then be answered as done, whatever else the request takes: pardons the arena of `err`. */

@@ -8,6 +8,7 @@
 
 #define MSG_STORE_FULL ERR_STORE_FULL, "the store is full"
 #define MSG_STORE_READ_ENDED ERR_SERVICE_UNAVAILABLE, "the read took too long while writers waited for it; try again"
+#define MSG_STORE_LIMIT ERR_DATA_LIMIT, "The data has reached the limit of %llu MB: delete items, or give the server a higher limit"
 #define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
 #define MSG_STORE_DAMAGED ERR_INTERNAL, "the data file is damaged: page %u fails its checksum"
 #define MSG_STORE_UNSYNCED ERR_INTERNAL, "the store failed: a sync of the write-ahead log did; nothing is written until a restart"

@@ -50,6 +50,7 @@ const char *write_reason(enum code code)
 	case ERR_DUPLICATE_ITEM:
 		return "DuplicateItem";
 	case ERR_ITEM_COLLECTION_SIZE:
+	case ERR_DATA_LIMIT:
 		return "ItemCollectionSizeLimitExceeded";
 	case ERR_TRANSACTION_CONFLICT:
 		return "TransactionConflict";

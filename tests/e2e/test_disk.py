@@ -1,13 +1,15 @@
-"""A disk that is full, as the server's clients see it: errors they may retry, no wrong answer, and all goes on when there is room again."""
+"""A disk that is full, or data at its limit, as clients see it: no wrong answer, and all goes on when there is room again."""
 import os
 import resource
 import shutil
 import subprocess
 import tempfile
+import json
 import threading
 import time
+import urllib.request
 
-from harness import BINARY, Server, copy_of_file, key, run
+from harness import BINARY, Server, copy_of_file, key, raises, run
 from wire import Client, Refused
 
 FULL = ("InternalServerError", 500)
@@ -121,9 +123,9 @@ def a_small_file_system():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def a_limit_of_the_file_size():
+def a_limit_of_the_file_size(*flags):
     """RLIMIT_FSIZE: writes beyond it fail with EFBIG, and would by default end the process with a signal."""
-    server = Server(disk=True)
+    server = Server(*flags, disk=True)
     if not hasattr(resource, "prlimit"):
         print("e2e disk: no prlimit here: skipped")
         return
@@ -131,6 +133,87 @@ def a_limit_of_the_file_size():
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
     use_full_disk(server, lambda: resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard)))
     server.stop()
+
+
+def a_full_disk_under_a_limit_of_the_data():
+    """A disk that is full before the data is at its limit is told as such."""
+    a_limit_of_the_file_size("--data-limit-mb", "64")
+
+
+LIMIT = 8
+
+
+def refused(call, **parameters):
+    message = raises("ItemCollectionSizeLimitExceededException", call, **parameters)
+    assert message == f"The data has reached the limit of {LIMIT} MB: delete items, or give the server a higher limit", message
+    assert raises.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+
+
+def usage(server):
+    """Used and most bytes, as health says and metrics do."""
+    with urllib.request.urlopen(f"{server.url}/_dynalith/health") as reply:
+        data = json.load(reply)["data"]
+    with urllib.request.urlopen(f"{server.url}/_dynalith/metrics") as reply:
+        figures = dict(line.split() for line in reply.read().decode().splitlines() if line.startswith("dynalith_data_"))
+    assert float(figures["dynalith_data_max_bytes"]) == data["max_bytes"] == LIMIT << 20
+    assert sum(float(figures[f"dynalith_data_{n}"]) for n in ("bytes", "free_bytes", "log_bytes")) <= LIMIT << 20, figures
+    return data["used_bytes"], float(figures["dynalith_data_free_bytes"])
+
+
+def fill_by_sdk(table, size):
+    """Puts items until one is refused; their keys."""
+    names = []
+    while len(names) < 2000:
+        try:
+            table.put_item(Item={"PK": f"{len(names):06}", "g": "all", "pad": "x" * size, "ttl": int(time.time()) - 100})
+        except table.meta.client.exceptions.ItemCollectionSizeLimitExceededException:
+            return names
+        names.append(f"{len(names):06}")
+    raise AssertionError("the limit was never reached")
+
+
+def check_folder(server):
+    sizes = [os.path.getsize(f"{server.folder}/{name}") for name in os.listdir(server.folder)]
+    assert sum(sizes) <= LIMIT << 20, sizes
+
+
+def a_limit_of_the_data():
+    """--data-limit-mb by boto3: fill, read, shrink, delete, write again; upkeep goes on, and the server starts at its limit."""
+    for disk in (False, True):
+        server = Server("--data-limit-mb", str(LIMIT), "--ttl-period", "0", "--durability", "off", disk=disk)
+        client, table = server.client(), server.resource().Table("disk")
+        create(Client(server.port))
+        names = fill_by_sdk(table, 50_000)
+        assert 50 < len(names) < 80, len(names) # and as much in the index
+        check_folder(server)
+        assert usage(server)[0] > (LIMIT << 20) * 0.8
+        item = {"PK": s("more"), "g": s("all"), "pad": s("x" * 50_000)}
+        for operation, parameters in (("put_item", {"TableName": "disk", "Item": item}),
+                                      ("batch_write_item", {"RequestItems": {"disk": [{"PutRequest": {"Item": item}}]}}),
+                                      ("transact_write_items", {"TransactItems": [{"Put": {"TableName": "disk", "Item": item}}]})):
+            refused(getattr(client, operation), **parameters)
+        found = {i["PK"]["S"] for page in client.get_paginator("scan").paginate(TableName="disk") for i in page["Items"]}
+        assert found == set(names)
+        for name in names[:5]:
+            table.update_item(Key={"PK": name}, UpdateExpression="SET #p = :p", ExpressionAttributeNames={"#p": "pad"},
+                              ExpressionAttributeValues={":p": "x" * 40_000})
+        for name in names[:20]:
+            table.delete_item(Key={"PK": name})
+        assert usage(server)[1] > 20 * 80_000
+        for name in names[:15]:
+            table.put_item(Item={"PK": name, "g": "all", "pad": "x" * 50_000, "ttl": int(time.time()) - 100})
+        fill_by_sdk(table, 50_000)
+        if disk:
+            check_folder(server)
+            server.kill()
+            server.start()
+        refused(client.put_item, TableName="disk", Item={**item, "pad": s("x" * 300_000)})
+        client.update_time_to_live(TableName="disk", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+        urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", b'{"advance": 1}', method="POST"))
+        assert client.scan(TableName="disk", Select="COUNT")["Count"] == 0
+        client.put_item(TableName="disk", Item={**item, "pad": s("x" * 300_000)})
+        client.delete_table(TableName="disk")
+        server.stop()
 
 
 def no_room_to_start():
@@ -208,4 +291,5 @@ def one_server_a_file():
     server.stop()
 
 
-run("disk", [a_small_file_system, a_limit_of_the_file_size, no_room_to_start, a_file_that_is_taken_away, one_server_a_file])
+run("disk", [a_small_file_system, a_limit_of_the_file_size, a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start,
+             a_file_that_is_taken_away, one_server_a_file])

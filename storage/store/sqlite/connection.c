@@ -5,6 +5,7 @@
 
 #include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/page_file.h"
+#include "storage/store/sqlite/quota.h"
 #include "storage/store/store_messages.h"
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -59,6 +60,8 @@ enum code connection_error(struct connection *connection, struct err *err)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == SQLITE_INTERRUPT)
 		return err_set(err, MSG_STORE_READ_ENDED);
+	if (code == SQLITE_FULL && connection->quota && connection->quota->is_refused)
+		return err_set(err, MSG_STORE_LIMIT, (unsigned long long)(connection->quota->limit >> 20));
 	if (code == SQLITE_FULL)
 		return err_set(err, MSG_STORE_FULL);
 	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)
@@ -144,6 +147,19 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 	*number = code == OK ? sqlite3_column_int64(statement, 0) : 0;
 	sqlite3_finalize(statement);
 	return code;
+}
+
+bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	bool is_read = connection_control(connection, CONTROL_BEGIN_READ, &err) == OK &&
+		       connection_number(connection, "PRAGMA page_count", pages, &err) == OK &&
+		       connection_number(connection, "PRAGMA freelist_count", free_pages, &err) == OK;
+
+	connection_rollback(connection);
+	arena_free(arena);
+	return is_read;
 }
 
 static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)

@@ -38,6 +38,7 @@ struct connection {
 	atomic_uint turn;     /* of a reader: odd while a transaction is under way */
 	unsigned noted_turn;  /* under the writer's lock */
 	struct sqlite_store *store;
+	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
 	bool is_in_transaction;
 	bool has_dropped;    /* the transaction dropped a keyspace */
@@ -58,6 +59,9 @@ enum code connection_control(struct connection *connection, enum control control
 
 /* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open: the next begin reports it. */
 void connection_rollback(struct connection *connection);
+
+/* The pages of the database, and how many of them are free; false where they cannot be read. No transaction is under way. */
+bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages);
 
 /* The integer that SQL with one result gives. */
 enum code connection_number(struct connection *connection, const char *sql, int64_t *number, struct err *err) WARN_UNUSED;

@@ -19,6 +19,7 @@ struct log_file {
 	sqlite3_int64 at;    /* where they go */
 	sqlite3_int64 end;   /* behind the last page written: a head that is not there is one written again, and no page follows it */
 	bool is_last;        /* the page to come ends its transaction */
+	struct quota *quota; /* or NULL */
 };
 
 static struct log_system {
@@ -30,6 +31,11 @@ static struct log_system {
 sqlite3_file *log_file_disk(sqlite3_file *log)
 {
 	return (sqlite3_file *)((struct log_file *)log + 1);
+}
+
+void log_file_limit(sqlite3_file *log, struct quota *quota)
+{
+	((struct log_file *)log)->quota = quota;
 }
 
 static int flush(struct log_file *log)
@@ -66,11 +72,31 @@ static bool is_end(const void *head)
 	return memcmp((const unsigned char *)head + 4, zero, sizeof(zero)) != 0;
 }
 
+/* The pages of the database after the transaction that a head ends. */
+static uint64_t pages_after(const void *head)
+{
+	const unsigned char *p = (const unsigned char *)head + 4;
+
+	return (uint64_t)p[0] << 24 | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 8 | p[3];
+}
+
+static bool is_admitted(struct log_file *log, const void *bytes, int n, sqlite3_int64 at)
+{
+	if (n == FRAME_HEAD && is_end(bytes) && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE))
+		return false;
+	return quota_admits_log(log->quota, (uint64_t)(at + n));
+}
+
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct log_file *log = (struct log_file *)file;
 	bool is_head = n == FRAME_HEAD && at == log->end, follows = log->n > 0 && at == log->at + log->n;
 
+	if (log->quota && !is_admitted(log, bytes, n, at)) {
+		log->n = 0; /* nothing is read of a transaction without its end */
+		log->is_last = false;
+		return SQLITE_FULL;
+	}
 	if (!log->buffer)
 		log->buffer = malloc(BUFFER_SIZE);
 	if (log->n > 0 && (!follows || log->n + n > BUFFER_SIZE)) {

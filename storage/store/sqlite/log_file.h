@@ -12,8 +12,13 @@
 
 #include <sqlite3.h>
 
+#include "storage/store/sqlite/quota.h"
+
 /* Registers it, above SQLite's default; once per process, before it is named. NULL where SQLite has no file system. */
 const char *log_file_system(void);
+
+/* From now on the log and the database take no more than that; it outlives the log. NULL: as much as they need. */
+void log_file_limit(sqlite3_file *log, struct quota *quota);
 
 /* The file beneath a log: its xSync may be called while the log is written to. It makes safe what ended before. */
 sqlite3_file *log_file_disk(sqlite3_file *log);

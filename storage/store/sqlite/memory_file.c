@@ -1,7 +1,6 @@
 #include "storage/store/sqlite/memory_file.h"
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@ struct content {
 	sqlite3_int64 size;
 	unsigned char **blocks;
 	size_t block_count, block_room;
+	struct quota *quota;   /* or NULL */
+	bool is_journal;
 };
 
 struct memory_file {
@@ -159,12 +160,33 @@ static int memory_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	return missing ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
 
+void memory_file_limit(sqlite3 *db, struct quota *quota)
+{
+	sqlite3_file *file = NULL, *journal = NULL;
+
+	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file && file->pMethods)
+		content_of(file)->quota = quota;
+	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK && journal && journal->pMethods) {
+		content_of(journal)->quota = quota;
+		content_of(journal)->is_journal = true;
+	}
+}
+
+static bool is_admitted(const struct content *content, sqlite3_int64 end)
+{
+	if (content->is_journal)
+		return quota_admits_log(content->quota, (uint64_t)end);
+	return end <= content->size || quota_admits_data(content->quota, (uint64_t)end);
+}
+
 static int memory_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct content *content = content_of(file);
 	const unsigned char *from = bytes;
 	sqlite3_int64 end = at + n;
 
+	if (content->quota && !is_admitted(content, end))
+		return SQLITE_FULL;
 	if (!make_room(content, end))
 		return SQLITE_FULL;
 	if (content->size < end)

@@ -10,9 +10,16 @@
 #ifndef DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 #define DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 
+#include <sqlite3.h>
+
+#include "storage/store/sqlite/quota.h"
+
 #define MEMORY_FILE_SYSTEM "dynalith-memory"
 
 /* Registers it; once per process is enough. False where SQLite refuses. */
 _Bool memory_file_install(void);
+
+/* From now on the database of `db` and its journal take no more than that; it outlives them. Both files must be open. */
+void memory_file_limit(sqlite3 *db, struct quota *quota);
 
 #endif

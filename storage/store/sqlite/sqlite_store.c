@@ -1,9 +1,7 @@
 #include "storage/store/sqlite/sqlite_store.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,17 +10,18 @@
 #include <unistd.h>
 
 #include "storage/store/sqlite/connection.h"
+#include "storage/store/sqlite/data_file.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/pinned.h"
+#include "storage/store/sqlite/quota.h"
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/sqlite/wal.h"
 #include "storage/store/store_messages.h"
 
-#define APPLICATION_ID 0x44594E4C /* "DYNL", in the file's header */
-#define HEADER_SIZE 100           /* of a SQLite file */
-#define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
 #define JOURNAL_KEPT ((size_t)1 << 20) /* in memory: a rollback journal that grew beyond this is cut */
+#define READERS_GROWTH 4                /* so many times its usual size the log may have while readers need it; not under a limit */
+#define OVERFLOWING 900               /* shorter values lie in the page of their key */
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 
 /*
@@ -40,6 +39,7 @@ struct sqlite_store {
 	struct connection writer;
 	pthread_rwlock_t memory_lock; /* in memory: held by readers, and by the writer alone, while their transactions last */
 	struct wal wal;               /* on disk */
+	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
 	pthread_mutex_t pool_mutex;
 	pthread_cond_t pool_cond;
@@ -49,6 +49,7 @@ struct sqlite_store {
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
 	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
 	uint64_t drops;               /* committed transactions that dropped keyspaces; under pool_mutex */
+	struct store_usage usage;     /* as it was last read; under pool_mutex */
 };
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
@@ -92,6 +93,16 @@ static void end_readers(void *context)
 	}
 }
 
+/* With pool_mutex held: the first free one, and whether it has statements of dropped keyspaces. */
+static bool take_reader(struct sqlite_store *store, struct connection **connection)
+{
+	*connection = store->free_readers;
+	store->free_readers = (*connection)->next_free;
+	bool has_missed_drop = (*connection)->drops_seen != store->drops;
+	(*connection)->drops_seen = store->drops;
+	return has_missed_drop;
+}
+
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
 	struct connection *connection;
@@ -99,10 +110,7 @@ static struct connection *acquire_reader(struct sqlite_store *store)
 	pthread_mutex_lock(&store->pool_mutex);
 	while (!store->free_readers)
 		pthread_cond_wait(&store->pool_cond, &store->pool_mutex);
-	connection = store->free_readers;
-	store->free_readers = connection->next_free;
-	bool has_missed_drop = connection->drops_seen != store->drops;
-	connection->drops_seen = store->drops;
+	bool has_missed_drop = take_reader(store, &connection);
 	pthread_mutex_unlock(&store->pool_mutex);
 	/* a changed schema has every statement prepared anew in any case, so all may go with the dropped ones */
 	if (has_missed_drop)
@@ -144,10 +152,13 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	struct connection *connection = mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
 	enum code code = OK;
 
+	/* others may use the writer's connection while this one waits to be admitted */
+	if (mode == STORE_WRITE)
+		code = wal_admit(&store->wal, err);
 	connection->txn = (struct store_txn){base->ops, mode};
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE)
-		code = wal_admit(&store->wal, err);
+		quota_begin(&store->quota);
 	if (code == OK && connection->is_in_transaction)
 		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
 	if (code != OK) {
@@ -173,6 +184,8 @@ static void sqlite_abort(struct store_txn *txn)
 
 	connection_rollback(connection);
 	end_pinned(connection->store, txn, false);
+	if (txn->mode == STORE_WRITE && connection->quota->is_refused && !connection->store->is_memory)
+		wal_shorten(&connection->store->wal);
 	release(connection);
 }
 
@@ -191,6 +204,8 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 		return code;
 	}
 	end_pinned(store, txn, true);
+	if (txn->mode == STORE_WRITE)
+		quota_commit(&store->quota);
 	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
 	release(connection);
 	return wal_sync(&store->wal, commit, err);
@@ -221,6 +236,7 @@ static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, 
 	struct connection *connection = (struct connection *)txn;
 	enum code code = check_writing(connection, err);
 
+	connection->store->quota.is_growing = true;
 	return code != OK ? code : create_keyspace(connection, keyspace, err);
 }
 
@@ -310,6 +326,12 @@ static enum code change_pinned(struct sqlite_store *store, struct str key, struc
 	return code;
 }
 
+/* Whether rows there make the data grow; others, such as the records of streams, also come with deletes. */
+static bool is_growing(struct keyspace keyspace)
+{
+	return keyspace.table != 0 && (keyspace.part == PART_ITEMS || keyspace.part >= PART_INDEX);
+}
+
 /* Runs put or del to its end. */
 static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
 			struct err *err)
@@ -334,8 +356,23 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	return code;
 }
 
+/*
+ * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty value goes first, so that one that
+ * is not longer needs no more room than it had.
+ */
 static enum code sqlite_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)
 {
+	struct quota *quota = &((struct connection *)txn)->store->quota;
+
+	if (quota->limit) {
+		quota->is_growing = quota->is_growing || is_growing(keyspace);
+		if (value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
+			enum code code = change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
+
+			if (code != OK)
+				return code;
+		}
+	}
 	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
 }
 
@@ -395,93 +432,68 @@ static void sqlite_close(struct store *base)
 	free(store);
 }
 
-/* Whether another file, or none, is at the path. What cannot be told, as where a folder may not be read any more, is no answer. */
-static bool is_moved_away(const struct sqlite_store *store)
-{
-	struct stat own, found;
-
-	if (fstat(store->lock_fd, &own) != 0)
-		return false;
-	if (stat(store->path, &found) != 0)
-		return errno == ENOENT || errno == ENOTDIR;
-	return own.st_dev != found.st_dev || own.st_ino != found.st_ino;
-}
-
 static enum code sqlite_check(struct store *base, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 
 	if (store->is_memory)
 		return OK;
-	if (!atomic_load(&store->wal.is_moved_away) && is_moved_away(store))
+	if (!atomic_load(&store->wal.is_moved_away) && data_file_is_moved_away(store->lock_fd, store->path))
 		wal_move_away(&store->wal, &store->writer);
 	return wal_check(&store->wal, err);
 }
 
+/* A reader that is free at this moment, where no writer holds the memory; or NULL. */
+static struct connection *try_reader(struct sqlite_store *store)
+{
+	struct connection *connection = NULL;
+	bool has_missed_drop = false;
+
+	if (store->is_memory && pthread_rwlock_tryrdlock(&store->memory_lock) != 0)
+		return NULL;
+	pthread_mutex_lock(&store->pool_mutex);
+	if (store->free_readers)
+		has_missed_drop = take_reader(store, &connection);
+	pthread_mutex_unlock(&store->pool_mutex);
+	if (!connection && store->is_memory)
+		pthread_rwlock_unlock(&store->memory_lock);
+	if (has_missed_drop)
+		connection_forget_all(connection);
+	if (connection)
+		next_turn(connection);
+	return connection;
+}
+
+static void sqlite_usage(struct store *base, struct store_usage *usage)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct connection *reader = try_reader(store);
+	int64_t pages = 0, free_pages = 0;
+	bool is_read = reader && connection_pages(reader, &pages, &free_pages);
+
+	if (reader)
+		release(reader);
+	pthread_mutex_lock(&store->pool_mutex);
+	if (is_read)
+		store->usage = (struct store_usage){(uint64_t)(pages - free_pages) * STORE_PAGE, (uint64_t)free_pages * STORE_PAGE, 0, 0};
+	*usage = store->usage;
+	pthread_mutex_unlock(&store->pool_mutex);
+	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
+	usage->limit = store->quota.limit;
+}
+
 static const struct store_ops sqlite_ops = {
-	.close = sqlite_close, .check = sqlite_check, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort, .create = sqlite_create,
-	.drop = sqlite_drop, .stat = sqlite_stat, .get = sqlite_get, .put = sqlite_put, .del = sqlite_del, .scan = sqlite_scan,
+	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
+	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = sqlite_get, .put = sqlite_put, .del = sqlite_del,
+	.scan = sqlite_scan,
 };
-
-static uint32_t be32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-/*
- * A creation that was cut short, by a kill or a power cut, has anything in the file and beside it a journal that says that the file was
- * empty; SQLite makes it that again.
- */
-static bool is_cut_short(const char *absolute)
-{
-	static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
-	unsigned char header[JOURNAL_PAGES_AT + 4];
-	char name[PATH_MAX + 16];
-
-	snprintf(name, sizeof(name), "%s-journal", absolute);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
-	if (fd >= 0)
-		close(fd);
-	return is_read && memcmp(header, magic, sizeof(magic)) == 0 && be32(header + JOURNAL_PAGES_AT) == 0;
-}
-
-/*
- * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
- * or newer stays as it is. *absolute has room for PATH_MAX: SQLite gives names such as ":memory:" a meaning of their own.
- */
-static enum code check_file(struct sqlite_store *store, const char *path, char *absolute, struct err *err)
-{
-	unsigned char header[HEADER_SIZE];
-	struct stat status;
-
-	assert(path);
-	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite gives the log the mode of the file */
-	if (store->lock_fd < 0 || !realpath(path, absolute))
-		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (fstat(store->lock_fd, &status) != 0 || !S_ISREG(status.st_mode))
-		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (status.st_size == 0 || is_cut_short(absolute))
-		return OK;
-	if (pread(store->lock_fd, header, sizeof(header), 0) != HEADER_SIZE)
-		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != APPLICATION_ID)
-		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (be32(header + 60) > SQLITE_STORE_FORMAT)
-		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), (unsigned)SQLITE_STORE_FORMAT);
-	if (be32(header + 60) == SQLITE_STORE_FORMAT && !page_file_has_checksums(header))
-		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
-	return OK;
-}
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
 static enum code create_store(struct sqlite_store *store, struct err *err)
 {
 	char mark[128];
 
-	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID,
+	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", DATA_FILE_APPLICATION,
 		 SQLITE_STORE_FORMAT);
 	enum code code = connection_run(&store->writer, mark, err);
 	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
@@ -489,14 +501,13 @@ static enum code create_store(struct sqlite_store *store, struct err *err)
 	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
 }
 
-static enum code limit_size(struct sqlite_store *store, uint64_t max_bytes, struct err *err)
+static enum code note_size(struct sqlite_store *store, struct err *err)
 {
-	char sql[64];
+	int64_t pages = 0;
+	enum code code = connection_number(&store->writer, "PRAGMA page_count", &pages, err);
 
-	if (max_bytes == 0)
-		return OK;
-	snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%" PRIu64, max_bytes / STORE_PAGE + 1);
-	return connection_run(&store->writer, sql, err);
+	store->quota.data = (uint64_t)pages * STORE_PAGE;
+	return code;
 }
 
 static enum code open_readers(struct sqlite_store *store, const char *path, int flags, unsigned n, const char *setup, struct err *err)
@@ -525,17 +536,20 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
 	char uri[96], setup[320];
+	size_t least = (size_t)quota_log_short(&store->quota), kept = least < JOURNAL_KEPT ? least : JOURNAL_KEPT;
 
 	if (!memory_file_install())
 		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
 	/* the store's address makes the name unique in this process */
 	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
-	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=PERSIST", STORE_PAGE, options->cache_bytes / 1024, JOURNAL_KEPT);
+	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=PERSIST", STORE_PAGE, options->cache_bytes / 1024, kept);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code == OK)
 		code = create_store(store, err);
 	if (code == OK)
-		code = limit_size(store, options->max_bytes, err);
+		code = note_size(store, err);
+	if (store->quota.limit)
+		memory_file_limit(store->writer.db, &store->quota);
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
 	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
 }
@@ -552,7 +566,7 @@ static enum code reserve_checksums(struct connection *connection, struct err *er
 
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
- * check_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
+ * data_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
  * cut short. Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
  */
 static enum code open_writer(struct sqlite_store *store, const struct wal_options *log, struct err *err)
@@ -609,24 +623,26 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	char path[PATH_MAX], setup[320];
 	struct wal_options log = {
 		.setup = setup, .durability = options->durability,
-		.log_bytes = options->log_bytes ? options->log_bytes : SQLITE_STORE_LOG_BYTES,
+		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
+		.quota = store->quota.limit ? &store->quota : NULL,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
 		.readers = {store, note_readers, end_readers},
 	};
-	enum code code = check_file(store, options->path, path, err);
+	enum code code = data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);
 
 	if (code != OK)
 		return code;
+	log.log_bytes_most = store->quota.limit ? log.log_bytes : log.log_bytes * READERS_GROWTH;
 	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA mmap_size=%d", STORE_PAGE, options->cache_bytes / 1024, log.log_bytes, MMAP_SIZE);
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	if (is_cut_short(path))
+	if (data_file_is_cut_short(path))
 		code = undo_creation(path, setup, err);
 	if (code == OK)
 		code = open_writer(store, &log, err);
 	if (code == OK)
-		code = limit_size(store, options->max_bytes, err);
+		code = note_size(store, err);
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
 }
 
@@ -740,6 +756,8 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->is_memory = options->path == NULL;
 	store->lock_fd = -1;
 	store->writer.store = store;
+	store->quota = quota_of(options->limit_bytes);
+	store->writer.quota = &store->quota;
 	init_adaptive(&store->writer_mutex);
 	init_fair(&store->memory_lock);
 	pthread_mutex_init(&store->pool_mutex, NULL);

@@ -16,7 +16,6 @@
  */
 #define SQLITE_STORE_FORMAT 2
 
-#define SQLITE_STORE_LOG_BYTES (64 << 20)
 #define SQLITE_STORE_READER_MS 5000
 
 struct sqlite_store_options {
@@ -24,9 +23,12 @@ struct sqlite_store_options {
 	enum durability durability;
 	unsigned readers;           /* reader connections on disk, at least 1 */
 	size_t cache_bytes;         /* page cache per connection */
-	size_t log_bytes;           /* of the write-ahead log, beyond which writers wait; 0: SQLITE_STORE_LOG_BYTES */
+	size_t log_bytes;           /* of the write-ahead log, beyond which writers wait; 0: 64 MB, less where limit_bytes is small */
 	unsigned reader_ms;         /* how long writers wait for a reader before it is interrupted; 0: SQLITE_STORE_READER_MS */
-	uint64_t max_bytes;         /* of the database, beyond which writes get ERR_STORE_FULL; 0: none of its own */
+	/*
+	 * Of the data and its log or journal, at most; 0: none. Beyond it puts get ERR_DATA_LIMIT; deletes and reads go on (quota.h).
+	 */
+	uint64_t limit_bytes;
 };
 
 /*

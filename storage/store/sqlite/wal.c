@@ -12,7 +12,6 @@
 #define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
 #define QUIET_MS 100
 #define ROUNDS_MAX 4          /* of moving a long log beside writers */
-#define READERS_GROWTH 4      /* so many times its usual size the log may have while readers need it */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (STORE_PAGE + 24)
@@ -37,6 +36,17 @@ static void free_writer(struct wal *wal)
 	pthread_mutex_unlock(wal->writer_mutex);
 }
 
+static int pages_of(size_t bytes)
+{
+	return bytes / FRAME_BYTES > INT_MAX / 4 ? INT_MAX / 4 : (int)(bytes / FRAME_BYTES);
+}
+
+/* The data has grown or not: the log has the more room the less it takes, and readers get no more of it. */
+static void limit_room(struct wal_room *room, size_t bytes)
+{
+	room->usual = room->allowed = room->most = pages_of(bytes);
+}
+
 /* Called by SQLite behind each commit that changed something. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
@@ -48,6 +58,8 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	if (pages < wal->pages) /* it started over */
 		wal->due_pages = CHECKPOINT_PAGES;
 	wal->pages = pages;
+	if (wal->room.quota)
+		limit_room(&wal->room, (size_t)quota_log_usual(wal->room.quota));
 	bool is_due = pages >= wal->due_pages || is_over(wal);
 	if ((is_due && !wal->is_due) || wal->is_moved)
 		pthread_cond_signal(&wal->checkpoint_cond);
@@ -217,22 +229,38 @@ static void *run(void *context)
 
 static void make_room(struct wal_room *room, const struct wal_options *options)
 {
-	size_t pages = options->log_bytes / FRAME_BYTES;
-
-	room->usual = room->allowed = pages > INT_MAX / READERS_GROWTH / 2 ? INT_MAX / READERS_GROWTH / 2 : (int)pages;
-	room->most = room->usual * READERS_GROWTH;
+	room->usual = room->allowed = pages_of(options->log_bytes);
+	room->most = pages_of(options->log_bytes_most);
 	room->waits_max = options->reader_ms / READERS_WAIT_MS;
 	room->readers = options->readers;
 	pthread_cond_init(&room->cond, NULL);
 }
 
+uint64_t wal_file_bytes(const struct wal *wal)
+{
+	sqlite3_int64 size = 0;
+
+	return wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK ? (uint64_t)size : 0;
+}
+
+void wal_shorten(struct wal *wal)
+{
+	int large = wal->room.usual * 2;
+
+	if (wal_file_bytes(wal) / FRAME_BYTES <= (uint64_t)large)
+		return;
+	pthread_mutex_lock(&wal->mutex);
+	wal->pages = (wal->room.allowed > large ? wal->room.allowed : large) + 1;
+	pthread_cond_signal(&wal->checkpoint_cond);
+	pthread_mutex_unlock(&wal->mutex);
+}
+
 /* A log that an earlier process left too large. */
 static void shorten(struct wal *wal, struct connection *writer)
 {
-	sqlite3_int64 size = 0;
 	int pages;
 
-	if (wal->disk->pMethods->xFileSize(wal->disk, &size) == SQLITE_OK && size / FRAME_BYTES > wal->room.usual)
+	if (wal_file_bytes(wal) / FRAME_BYTES > (uint64_t)wal->room.usual)
 		(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
 }
 
@@ -257,6 +285,8 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK || !log || !log->pMethods)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log_file_disk(log);
+	wal->room.quota = options->quota;
+	log_file_limit(log, options->quota);
 	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);

@@ -14,8 +14,8 @@
  * The log is bounded. A commit starts it over only if all of it was in the file when the transaction began and no reader needs it, and
  * under large transactions or many readers that moment may never come. So writers wait before they begin while the log is beyond
  * `log_bytes`: until the thread has moved all of it and the readers of older states are done. A reader that takes longer than a moment
- * lets the log grow, to READERS_GROWTH times that size; there writers wait for it, and after `reader_ms` it is interrupted. The log is
- * thus never larger than these bytes and one transaction.
+ * lets the log grow, up to `log_bytes_most`; there writers wait for it, and after `reader_ms` it is interrupted. The log is thus never
+ * larger than these bytes and one transaction.
  *
  * A checkpoint never begins on a log that is moved already, unless the writer is held: before 3.44.6, 3.50.7 and 3.51.3 SQLite could then
  * miss that a commit started the log over, and lose pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
@@ -45,8 +45,9 @@ struct wal_options {
 	const char *path;            /* of the data file, absolute; outlives the log */
 	const char *setup;           /* SQL for the checkpoints' connection */
 	enum durability durability;
-	size_t log_bytes;
+	size_t log_bytes, log_bytes_most; /* usually, and beside readers */
 	unsigned reader_ms;
+	struct quota *quota;         /* or NULL */
 	struct wal_readers readers;
 };
 
@@ -59,6 +60,7 @@ struct wal_room {
 	uint64_t turn, turns;        /* of the writers that wait: whose it is, and how many were given; in the order in which they came */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
+	struct quota *quota;         /* or NULL */
 	pthread_cond_t cond;         /* of the writer's lock */
 	struct wal_readers readers;
 };
@@ -107,6 +109,12 @@ bool wal_move_all(struct wal *wal, struct connection *writer);
  * A log of a store in memory is all zeros, and never waits.
  */
 enum code wal_admit(struct wal *wal, struct err *err) WARN_UNUSED;
+
+/* After a transaction that was too large and left its pages behind the log's end: the file is cut before anything else is written. */
+void wal_shorten(struct wal *wal);
+
+/* The size of the log's file. */
+uint64_t wal_file_bytes(const struct wal *wal);
 
 /* The number of the writer's latest commit; with writer_mutex held. */
 uint64_t wal_commit_number(const struct wal *wal);

@@ -25,6 +25,11 @@ static enum code timed_check(struct store *base, struct err *err)
 	return store_check(((struct timed_store *)base)->inner, err);
 }
 
+static void timed_usage(struct store *base, struct store_usage *usage)
+{
+	store_usage(((struct timed_store *)base)->inner, usage);
+}
+
 static enum code timed_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct timed_store *store = (struct timed_store *)base;
@@ -57,6 +62,7 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 	*store = (struct timed_store){.ops = *inner->ops, .inner = inner, .observe = observe, .context = context};
 	store->ops.close = timed_close;
 	store->ops.check = timed_check;
+	store->ops.usage = timed_usage;
 	store->ops.begin = timed_begin;
 	store->ops.commit = timed_commit;
 	store->base.ops = &store->ops;

@@ -99,6 +99,11 @@ static enum code trace_check(struct store *base, struct err *err)
 	return store_check(((struct trace_store *)base)->inner, err);
 }
 
+static void trace_usage(struct store *base, struct store_usage *usage)
+{
+	store_usage(((struct trace_store *)base)->inner, usage);
+}
+
 static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
 {
 	struct trace_store *store = (struct trace_store *)base;
@@ -226,7 +231,7 @@ struct store *trace_store_new(struct store *inner)
 {
 	static const struct store_ops ops = {
 		trace_close, trace_check, trace_begin, trace_commit, trace_abort, trace_create, trace_drop, trace_stat, trace_get, trace_put, trace_del,
-		trace_scan,
+		trace_scan, trace_usage,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 

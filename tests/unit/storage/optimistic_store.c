@@ -483,7 +483,7 @@ static enum code process_stat(struct store_txn *base, struct keyspace keyspace, 
 
 static const struct store_ops process_ops = {
 	process_close, process_check, process_begin, process_commit, process_abort, process_create, process_drop,
-	process_stat,  process_get,   process_put,   process_del,    process_scan,
+	process_stat,  process_get,   process_put,   process_del,    process_scan,   NULL,
 };
 
 struct store *optimistic_open(struct optimistic_db *db)

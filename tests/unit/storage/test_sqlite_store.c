@@ -513,55 +513,6 @@ TEST(a_creation_that_was_rolled_back)
 	fixture_free(&fixture);
 }
 
-TEST(a_full_store_keeps_what_it_has)
-{
-	for (int is_memory = 0; is_memory < 2; is_memory++) {
-		struct fixture fixture = fixture_new(is_memory);
-		size_t n = 100 * 1024;
-		char *bytes = arena_bytes(fixture.arena, n), key[16];
-		struct str value = {bytes, n};
-		enum code code = OK;
-		int rows = 0;
-
-		memset(bytes, 'v', n);
-		fixture.options.max_bytes = 1 << 20;
-		struct store *store = fixture_open(&fixture);
-		fixture_create(&fixture, store, ITEMS);
-		while (code == OK && rows < 20) {
-			snprintf(key, sizeof(key), "%04d", rows);
-			code = fixture_put_alone(&fixture, store, ITEMS, str_of(key), value);
-			rows += code == OK;
-		}
-		CHECK_INT(code, ERR_STORE_FULL);
-		CHECK(rows >= 8 && rows <= 10);
-		struct store_stat stat;
-		struct store_txn *txn = fixture_begin(&fixture, store, STORE_READ);
-		CHECK_INT(store_stat(txn, ITEMS, &stat, &fixture.err), OK);
-		CHECK_INT(stat.rows, rows);
-		CHECK_INT(store_commit(txn, &fixture.err), OK);
-
-		/* after the failure nothing more of the transaction is written, whatever is called */
-		txn = fixture_begin(&fixture, store, STORE_WRITE);
-		fixture_put(&fixture, txn, ITEMS, "first", "1");
-		CHECK_INT(store_put(txn, ITEMS, STR("large"), value, &fixture.err), ERR_STORE_FULL);
-		enum code next = store_put(txn, ITEMS, STR("last"), STR("2"), &fixture.err);
-		enum code end = store_commit(txn, &fixture.err);
-		bool first = str_is_set(fixture_get_alone(&fixture, store, ITEMS, "first"));
-		bool last = str_is_set(fixture_get_alone(&fixture, store, ITEMS, "last"));
-		CHECK_INT(first, end == OK);
-		CHECK_INT(last, end == OK && next == OK);
-
-		/* what is deleted makes room */
-		txn = fixture_begin(&fixture, store, STORE_WRITE);
-		CHECK_INT(store_del(txn, ITEMS, STR("0000"), &fixture.err), OK);
-		CHECK_INT(store_del(txn, ITEMS, STR("0001"), &fixture.err), OK);
-		CHECK_INT(store_commit(txn, &fixture.err), OK);
-		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("0000"), value), OK);
-		store_close(store);
-		fixture_free(&fixture);
-	}
-}
-
 /* No file of this process may grow beyond `bytes`: writes fail as on a disk with an error. */
 static void limit_files(rlim_t bytes)
 {
@@ -860,7 +811,7 @@ TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner
 	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(a_second_process_is_kept_out_by_any_name),
 	  TEST_CASE(a_file_that_was_taken_away_is_not_written_to), TEST_CASE(a_store_in_memory_is_always_in_its_place), TEST_CASE(what_is_committed_survives_a_kill),
 	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill), TEST_CASE(creation_may_be_cut_short),
-	  TEST_CASE(a_creation_that_was_rolled_back), TEST_CASE(a_full_store_keeps_what_it_has),
+	  TEST_CASE(a_creation_that_was_rolled_back),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
 	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions), TEST_CASE(more_readers_than_connections_wait_for_one),
 	  TEST_CASE(the_library_has_a_version))

@@ -1,0 +1,71 @@
+#include "storage/store/sqlite/data_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/store/sqlite/page_file.h"
+#include "storage/store/store_messages.h"
+
+#define HEADER_SIZE 100           /* of a SQLite file */
+#define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
+
+static uint32_t be32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+bool data_file_is_cut_short(const char *absolute)
+{
+	static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
+	unsigned char header[JOURNAL_PAGES_AT + 4];
+	char name[PATH_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s-journal", absolute);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
+	if (fd >= 0)
+		close(fd);
+	return is_read && memcmp(header, magic, sizeof(magic)) == 0 && be32(header + JOURNAL_PAGES_AT) == 0;
+}
+
+enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd, struct err *err)
+{
+	unsigned char header[HEADER_SIZE];
+	struct stat status;
+
+	assert(path);
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite gives the log the mode of the file */
+	if (*fd < 0 || !realpath(path, absolute))
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (fstat(*fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (status.st_size == 0 || data_file_is_cut_short(absolute))
+		return OK;
+	if (pread(*fd, header, sizeof(header), 0) != HEADER_SIZE)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != DATA_FILE_APPLICATION)
+		return err_set(err, MSG_STORE_FOREIGN, path);
+	if (be32(header + 60) > format)
+		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), format);
+	if (be32(header + 60) == format && !page_file_has_checksums(header))
+		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
+	return OK;
+}
+
+bool data_file_is_moved_away(int fd, const char *path)
+{
+	struct stat own, found;
+
+	if (fstat(fd, &own) != 0)
+		return false;
+	if (stat(path, &found) != 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return own.st_dev != found.st_dev || own.st_ino != found.st_ino;
+}

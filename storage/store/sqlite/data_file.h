@@ -1,0 +1,28 @@
+/*
+ * data_file - a data file before SQLite sees it: locked against other processes, and known by its header; internal to storage/store/sqlite.
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_DATA_FILE_H
+#define DYNALITH_STORAGE_SQLITE_DATA_FILE_H
+
+#include <limits.h>
+
+#include "core/err.h"
+
+#define DATA_FILE_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
+
+/*
+ * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
+ * or newer than `format` stays as it is. `absolute` has room for PATH_MAX: SQLite gives names such as ":memory:" a meaning of their own.
+ */
+enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd, struct err *err) WARN_UNUSED;
+
+/*
+ * A creation that was cut short, by a kill or a power cut, has anything in the file and beside it a journal that says that the file was
+ * empty; SQLite makes it that again.
+ */
+bool data_file_is_cut_short(const char *absolute);
+
+/* Whether another file, or none, is at the path. What cannot be told, as where a folder may not be read any more, is no answer. */
+bool data_file_is_moved_away(int fd, const char *path);
+
+#endif
