@@ -182,9 +182,9 @@ test-all: ## the same without set-up
 test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
-		"$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000") "$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
 # All that test-native runs.
-programs: $(BUILD)/dynalith $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
+programs: $(BUILD)/dynalith $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 simulate: $(BUILD)/tests/simulation/simulate ## the server below HTTP in one thread and virtual time, with faults and crashes: SEED=N STEPS=N, ARGS="--twice --trace --shrink"

@@ -23,6 +23,11 @@ unsigned catalog_search_threads(const struct catalog *catalog)
 	return catalog->options.search_threads;
 }
 
+size_t catalog_fill_max(const struct catalog *catalog)
+{
+	return catalog->options.fill_max;
+}
+
 uint64_t catalog_drop_max(const struct catalog *catalog)
 {
 	return catalog->options.drop_max ? catalog->options.drop_max : DROP_ROWS_MAX;

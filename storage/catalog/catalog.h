@@ -32,6 +32,7 @@ struct catalog_options {
 	const struct settings_records *settings; /* of tables; NULL: they have none */
 	bool is_shared;               /* --shared-db: every namespace is one */
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
+	size_t fill_max;              /* rows of an index filled in one piece; 0: as many as backfill.h says */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
 	struct stream_rotation rotation;
@@ -129,6 +130,7 @@ void catalog_size_follow(const struct table *current, struct table *next);
 
 struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);
+size_t catalog_fill_max(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);
 /*
  * The tables that have or had a stream, those deleted whose stream is kept behind the others: in the namespace (NULL: in all) and of the

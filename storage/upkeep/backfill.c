@@ -11,7 +11,7 @@ static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
 /* The rows of one piece: a scan's visitor must not write. */
 struct piece {
 	struct arena *arena;
-	size_t n, bytes;
+	size_t n, limit, bytes;
 	bool is_full; /* there may be more */
 	struct str keys[BACKFILL_STEP_ROWS];
 	struct str images[BACKFILL_STEP_ROWS];
@@ -24,8 +24,15 @@ static bool collect(void *context, struct str key, struct str image)
 	piece->keys[piece->n] = str_copy(piece->arena, key);
 	piece->images[piece->n++] = str_copy(piece->arena, image);
 	piece->bytes += image.n;
-	piece->is_full = piece->n == BACKFILL_STEP_ROWS || piece->bytes >= BACKFILL_STEP_BYTES;
+	piece->is_full = piece->n == piece->limit || piece->bytes >= BACKFILL_STEP_BYTES;
 	return !piece->is_full;
+}
+
+static size_t limit_of(const struct catalog *catalog)
+{
+	size_t limit = catalog_fill_max(catalog);
+
+	return limit > 0 && limit < BACKFILL_STEP_ROWS ? limit : BACKFILL_STEP_ROWS;
 }
 
 /* What one piece of work knows. */
@@ -164,6 +171,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 	if (job.index) {
 		job.piece = ARENA_NEW(scratch, struct piece);
 		job.piece->arena = scratch;
+		job.piece->limit = limit_of(catalog);
 		code = run(&job, &own);
 	}
 	if (table->state.status == STATUS_DELETING)

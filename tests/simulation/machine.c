@@ -195,6 +195,7 @@ static bool open_server(struct machine *machine)
 	machine->catalog_options = (struct catalog_options){
 		.settings = &settings_records,
 		.vector_memory_bytes = random_is(&machine->random, 4) ? 0 : 1 << 20, .drop_max = 1 + random_draw(&machine->random, 20),
+		.fill_max = 1 + random_draw(&machine->random, 12),
 		.rotation = {.records = 1 + random_draw(&machine->random, 60)},
 	};
 	machine->clock = clock_new(false);
