@@ -44,8 +44,10 @@ static void show(struct catalog *catalog, struct str key, struct table *next, ui
 {
 	bool found;
 	size_t at = catalog_position(catalog, key, &found);
+	/* a refresh that saw the commit before it returned may have taken it in already, and writers may have counted on */
+	bool is_shown = found && next && catalog->entries[at].stamp == version;
 
-	if (found && catalog->entries[at].stamp > version)
+	if (is_shown || (found && catalog->entries[at].stamp > version))
 		table_unref(next);
 	else if (next)
 		catalog_put(catalog, key, next, version);

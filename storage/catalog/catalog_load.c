@@ -93,6 +93,10 @@ static void merge(struct catalog *catalog, struct reload *reload, uint64_t versi
 
 		if (!found->table || (is_there && catalog->entries[at].stamp > version))
 			continue;
+		if (is_there && catalog->entries[at].table->identity.number == found->table->identity.number) {
+			table_adopt(found->table, catalog->entries[at].table);
+			catalog_size_follow(catalog->entries[at].table, found->table);
+		}
 		if (is_there)
 			catalog_drop_vectors(catalog, catalog->entries[at].table, found->table);
 		catalog_put(catalog, found->key, table_ref(found->table), version);

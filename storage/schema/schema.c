@@ -176,6 +176,29 @@ struct table *table_clone(const struct table *table)
 	return copy;
 }
 
+static void adopt_counter(struct size_counter **counter, struct size_counter *known)
+{
+	counter_ref(known);
+	size_counter_unref(*counter);
+	*counter = known;
+}
+
+void table_adopt(struct table *next, const struct table *known)
+{
+	for (size_t i = 0; i < table_index_total(next); i++) {
+		struct index *index = table_index_at(next, i);
+
+		for (size_t j = 0; j < table_index_total(known); j++) {
+			if (table_index_at(known, j)->number == index->number)
+				adopt_counter(&index->size, table_index_at(known, j)->size);
+		}
+	}
+	adopt_counter(&next->size, known->size);
+	stream_state_ref(known->streams.state);
+	stream_state_unref(next->streams.state);
+	next->streams.state = known->streams.state;
+}
+
 const struct index *table_index(const struct table *table, struct str name)
 {
 	for (size_t i = 0; i < table->indexes.n; i++) {

@@ -196,6 +196,11 @@ struct index_settings *table_index_settings(const struct table *table);
 struct stream_settings *table_stream_settings(const struct table *table);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
+/*
+ * For a snapshot that was read from the store and that nobody has yet: it shares with one of the same table what this process remembers of
+ * the table (sizes, stream), as a copy would. Indexes are the same where their numbers are.
+ */
+void table_adopt(struct table *next, const struct table *known);
 struct size_counter *size_counter_new(void);
 void size_counter_unref(struct size_counter *counter);
 /*
