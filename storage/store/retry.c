@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FIRST_PAUSE_NS 100000u
 #define LAST_PAUSE_NS 50000000u
@@ -13,10 +14,8 @@ bool retry_again(struct retry *retry, enum code code)
 
 	if (code != ERR_CONFLICT || ++retry->runs >= RETRY_MAX)
 		return false;
-	if (!retry->seed) {
-		clock_gettime(CLOCK_MONOTONIC, &pause);
-		retry->seed = (unsigned long long)pause.tv_nsec ^ (unsigned long long)(uintptr_t)retry;
-	}
+	if (!retry->seed && getentropy(&retry->seed, sizeof(retry->seed)) != 0)
+		retry->seed = (unsigned long long)(uintptr_t)retry;
 	for (unsigned i = 1; i < retry->runs && most < LAST_PAUSE_NS; i++)
 		most *= 2;
 	retry->seed = retry->seed * 6364136223846793005ull + 1442695040888963407ull;
