@@ -109,7 +109,7 @@ static bool may_refuse(const struct machine *machine, const struct client *clien
 
 static const struct view *seen_view(struct machine *machine, const struct client *client)
 {
-	return client->begins ? &client->view : machine_version(machine, client->first_seen);
+	return client->has_view ? &client->view : machine_version(machine, client->first_seen);
 }
 
 /* An item of an answer against one of the model. */

@@ -310,7 +310,7 @@ void machine_power_on(struct machine *machine, bool is_kill)
 void machine_begin_op(struct machine *machine, struct client *client)
 {
 	client->begins = client->commits = 0;
-	client->has_applied = false;
+	client->has_applied = client->has_view = false;
 	client->new_number = 0;
 	client->faults = machine->faults;
 	client->first_seen = client->seen = machine->head;

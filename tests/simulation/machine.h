@@ -37,7 +37,8 @@ struct client {
 	struct str request, answer; /* the last, of the operation under way */
 	int status;
 	/* of the operation under way */
-	struct view view;           /* that its last transaction saw */
+	struct view view;           /* that its last transaction saw which wrote, or read what is no table's record */
+	bool has_view;
 	uint64_t seen;              /* the number of that version */
 	uint64_t first_seen;        /* the same when it began */
 	unsigned begins, commits;   /* transactions; those acknowledged */

@@ -23,6 +23,10 @@ struct observed_txn {
 	struct client *client;   /* whose it is; NULL: the server's own */
 	struct arena *arena;
 	uint64_t number;         /* of the last commit it sees */
+	bool has_number;         /* it is known */
+	uint64_t acknowledged;   /* when it began */
+	bool is_answer;          /* it tells whether the last commit, which failed, is there */
+	bool is_shown;           /* it is the one that the client's operation is judged by, unless another follows */
 	bool applied;            /* the client's operation is in the model by this one */
 	struct swept *swept;     /* items that the server itself deleted, the last first */
 };
@@ -78,52 +82,91 @@ static struct client *own_client(struct machine *machine)
 	return NULL;
 }
 
+/* The client's operation is judged by this transaction. */
+static void show(struct observed_txn *txn)
+{
+	struct client *client = txn->client;
+
+	if (!client || txn->is_shown)
+		return;
+	txn->is_shown = client->has_view = true;
+	client->seen = txn->number;
+	client->view = *machine_version(txn->store->machine, txn->number);
+}
+
 /* The version that the transaction sees. A writer sees every commit that came about: those behind it did not. */
-static void look(struct observed_txn *txn, uint64_t acknowledged, bool is_answer)
+static void check_number(struct observed_txn *txn)
 {
 	struct machine *machine = txn->store->machine;
 	struct client *client = txn->client;
+	bool is_writer = txn->base.mode == STORE_WRITE;
 
 	if (txn->number > machine->head)
 		machine_fail(machine, client, "a transaction sees commit %" PRIu64 " of %" PRIu64, txn->number, machine->head);
-	if (txn->number < acknowledged)
-		machine_fail(machine, client, "a transaction sees commit %" PRIu64 ", %" PRIu64 " was acknowledged", txn->number, acknowledged);
-	if (txn->base.mode == STORE_WRITE || is_answer) {
+	if (txn->number < txn->acknowledged)
+		machine_fail(machine, client, "a transaction sees commit %" PRIu64 ", %" PRIu64 " was acknowledged", txn->number, txn->acknowledged);
+	if (is_writer || (txn->is_answer && machine->is_uncertain && machine->writers == 0)) {
 		machine->head = txn->number;
 		machine->is_uncertain = false;
 	}
-	if (!client)
-		return;
-	client->begins++;
-	client->seen = txn->number;
-	client->view = *machine_version(machine, txn->number);
+}
+
+/*
+ * SQLite takes the snapshot of a reader at its first read. So the number is read at once for a writer, whom no commit can pass, and right before
+ * the first row for a reader. The rows of SYSTEM_VERSIONS are in the backend's memory, and no part of the snapshot.
+ */
+static enum code look(struct observed_txn *txn, struct err *err)
+{
+	if (txn->has_number)
+		return OK;
+	enum code code = number_in(txn->inner, txn->arena, &txn->number, err);
+	txn->has_number = code == OK;
+	if (code == OK)
+		check_number(txn);
+	return code;
+}
+
+/* Before a row is read. What is read of table 0 may be about the tables, before or behind the operation itself. */
+static enum code look_for(struct observed_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	if (keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS)
+		return OK;
+	enum code code = look(txn, err);
+	if (code == OK && keyspace.table != 0)
+		show(txn);
+	return code;
 }
 
 static enum code observed_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
 {
 	struct observed_store *store = (struct observed_store *)base;
+	struct machine *machine = store->machine;
 	struct store_txn *inner;
-	enum code code = strike(store->machine, err);
-	uint64_t acknowledged = store->machine->acknowledged;
-	bool is_answer = store->machine->is_uncertain && store->machine->writers == 0; /* whether the last commit is there */
+	enum code code = strike(machine, err);
+	uint64_t acknowledged = machine->acknowledged;
+	bool is_answer = machine->is_uncertain && machine->writers == 0; /* whether the last commit is there */
 
 	if (code == OK)
-		code = store_begin(store->machine->inner, mode, &inner, err);
+		code = store_begin(machine->inner, mode, &inner, err);
 	if (code != OK)
 		return code;
 	struct observed_txn *txn = arena_checked(calloc(1, sizeof(*txn)));
-	*txn = (struct observed_txn){.base = {base->ops, mode}, .store = store, .inner = inner, .client = own_client(store->machine)};
+	*txn = (struct observed_txn){
+		.base = {base->ops, mode}, .store = store, .inner = inner, .client = own_client(machine), .acknowledged = acknowledged, .is_answer = is_answer,
+	};
 	txn->arena = arena_new(0);
-	/* SQLite takes its snapshot at the first read, so that is here: what the model has now is what the transaction sees */
-	code = number_in(inner, txn->arena, &txn->number, err);
+	code = mode == STORE_WRITE ? look(txn, err) : OK;
 	if (code != OK) {
 		store_abort(inner);
 		arena_free(txn->arena);
 		free(txn);
 		return code;
 	}
-	store->machine->writers += mode == STORE_WRITE;
-	look(txn, acknowledged, is_answer && store->machine->is_uncertain && store->machine->writers == (mode == STORE_WRITE));
+	machine->writers += mode == STORE_WRITE;
+	if (txn->client)
+		txn->client->begins++;
+	if (mode == STORE_WRITE)
+		show(txn);
 	*out = &txn->base;
 	return OK;
 }
@@ -314,6 +357,8 @@ static enum code observed_get(struct store_txn *base, struct keyspace keyspace, 
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
 
+	if (code == OK)
+		code = look_for(txn, keyspace, err);
 	return code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err);
 }
 
@@ -346,6 +391,8 @@ static enum code observed_scan(struct store_txn *base, struct keyspace keyspace,
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
 
+	if (code == OK)
+		code = look_for(txn, keyspace, err);
 	return code != OK ? code : store_scan(txn->inner, keyspace, range, visit, context, err);
 }
 

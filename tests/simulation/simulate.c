@@ -19,6 +19,7 @@
 #include "tests/unit/storage/fault_vfs.h"
 
 #define STEP_NS 1000000       /* at most so much time passes from step to step */
+#define HOUR_MS 3600000
 #define STUCK_SWITCHES 200000
 
 struct settings {
@@ -175,6 +176,22 @@ static void draw_fault(void)
 	machine_trace(&machine, "the disk will fail, kind %u", which);
 }
 
+/*
+ * The times of a stream's records must rise, but for the seconds that a request may take: a reader finds the first one that is not too old by
+ * halving. So no request is under way while hours pass.
+ */
+static void jump(int64_t ms)
+{
+	if (ms > HOUR_MS) {
+		finish_operations();
+		while (fiber_run_one())
+			;
+	}
+	machine.before_jump_ms = machine_now_ms();
+	machine.jumped_at = machine.step;
+	fiber_advance(ms * 1000000);
+}
+
 static void draw_event(void)
 {
 	static const int64_t jumps_ms[] = {10, 200, 2000, 61000, 11 * 60 * 1000, 3700 * 1000, 25 * 3600 * 1000};
@@ -191,9 +208,7 @@ static void draw_event(void)
 		machine.is_off = random_is(random, 2); /* the clients hear their last answers, or not */
 		end_life(false);
 	} else if (event < 40 && machine_has(&machine, PART_JUMP)) {
-		machine.before_jump_ms = machine_now_ms();
-		machine.jumped_at = machine.step;
-		fiber_advance(jumps_ms[random_draw(random, random_is(random, 4) ? 7 : 4)] * 1000000);
+		jump(jumps_ms[random_draw(random, random_is(random, 4) ? 7 : 4)]);
 	} else if (event < 60) {
 		draw_fault();
 	} else if (event < 100 && machine.is_disk_faulty) {
