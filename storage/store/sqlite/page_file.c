@@ -88,6 +88,22 @@ static int check(struct page_file *file, const unsigned char *page, sqlite3_int6
 	return SQLITE_OK;
 }
 
+/*
+ * Before a part of a page is read: SQLite from 3.45 on reads what lies on overflow pages past its cache (SQLITE_DIRECT_OVERFLOW_READ). Of the first
+ * page it reads only the head so.
+ */
+static int check_around(struct page_file *file, sqlite3_int64 at)
+{
+	sqlite3_int64 start = at - at % STORE_PAGE;
+	sqlite3_file *under = under_of((sqlite3_file *)file);
+	unsigned char page[STORE_PAGE];
+
+	if (start == 0 || has_passed(file, (uint32_t)(start / STORE_PAGE + 1)))
+		return SQLITE_OK;
+	int result = under->pMethods->xRead(under, page, STORE_PAGE, start);
+	return result == SQLITE_OK ? check(file, page, start) : result;
+}
+
 static int page_close(sqlite3_file *file)
 {
 	free(((struct page_file *)file)->passed);
@@ -99,7 +115,9 @@ static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	struct page_file *page_file = (struct page_file *)file;
 	int result = under_of(file)->pMethods->xRead(under_of(file), out, n, at);
 
-	return result == SQLITE_OK && page_file->is_checked && is_whole_page(n, at) ? check(page_file, out, at) : result;
+	if (result != SQLITE_OK || !page_file->is_checked)
+		return result;
+	return is_whole_page(n, at) ? check(page_file, out, at) : check_around(page_file, at);
 }
 
 bool page_file_has_checksums(const unsigned char *head)

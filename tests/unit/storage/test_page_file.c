@@ -155,6 +155,29 @@ TEST(a_damaged_page_is_named)
 	fixture_free(&fixture);
 }
 
+/* SQLite from 3.45 on reads values of overflow pages so, past its cache. */
+TEST(a_part_of_a_damaged_page_is_refused)
+{
+	struct fixture fixture = fixture_new(false);
+	struct stat status;
+	char bytes[500];
+
+	fill(&fixture);
+	CHECK_INT(stat(fixture.path, &status), 0);
+	off_t page = (status.st_size - 2000) / 4096 * 4096;
+	flip(fixture.path, status.st_size - 2000, 1);
+	sqlite3_vfs *vfs = sqlite3_vfs_find("dynalith");
+	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
+	sqlite3_file *file = calloc(1, (size_t)vfs->szOsFile);
+	CHECK_INT(vfs->xOpen(vfs, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	CHECK_INT(file->pMethods->xRead(file, bytes, sizeof(bytes), page + 4), SQLITE_IOERR_DATA);
+	CHECK_INT(file->pMethods->xRead(file, bytes, sizeof(bytes), page - 4096 + 4), SQLITE_OK);
+	file->pMethods->xClose(file);
+	free(file);
+	sqlite3_free_filename((char *)(uintptr_t)name);
+	fixture_free(&fixture);
+}
+
 static void run_outside(const char *path, const char *sql)
 {
 	sqlite3 *db;
@@ -184,4 +207,5 @@ TEST(files_without_checksums_stay_as_they_are)
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named), TEST_CASE(files_without_checksums_stay_as_they_are))
+TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
+	  TEST_CASE(a_part_of_a_damaged_page_is_refused), TEST_CASE(files_without_checksums_stay_as_they_are))
