@@ -46,11 +46,20 @@ LDFLAGS.tsan   := -fsanitize=thread
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
 # Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
 LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR))
-LDLIBS  := -lmicrohttpd -lcjson -lsqlite3 -lssl -lcrypto -lz -lm
+LDLIBS  = -lmicrohttpd -lcjson $(if $(SQLITE),,-lsqlite3) -lssl -lcrypto -lz -lm
 # How the server is linked with its libraries, see scripts/find-libraries. Archives start in half the time; tests link what builds fastest.
 LINK.release := auto
 LINK ?= $(or $(LINK.$(FLAVOUR)),shared)
-# SQLITE=DIR compiles an amalgamation (sqlite3.c and sqlite3.h in DIR) into the server, in place of the system's SQLite.
+# SQLITE=DIR compiles an amalgamation (sqlite3.c and sqlite3.h in DIR) into the server, in place of the machine's SQLite. A release takes the one that
+# scripts/fetch-sqlite has brought, where the machine's has the WAL-reset bug; SQLITE=system insists on the machine's.
+sqlite.folder := build/deps/sqlite
+sqlite.is_chosen := $(filter-out undefined,$(origin SQLITE))
+ifeq ($(sqlite.is_chosen)$(FLAVOUR),release)
+SQLITE := $(if $(wildcard $(sqlite.folder)/sqlite3.c),$(sqlite.folder))
+endif
+ifeq ($(SQLITE),system)
+override SQLITE :=
+endif
 ifneq ($(SQLITE),)
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 SQLITE_OPTIONS := -DSQLITE_THREADSAFE=2 -DSQLITE_DQS=0 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA -DHAVE_FDATASYNC=1
@@ -59,6 +68,11 @@ $(sqlite.object): $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) -Wno-error -MMD -MP -c $< -o $@
 endif
+
+# Changes only with SQLITE: the header must be that of the library.
+$(BUILD)/sqlite: always
+	@mkdir -p $(@D)
+	@echo "$(SQLITE)" | cmp -s - $@ || echo "$(SQLITE)" > $@
 
 core.src     := $(wildcard core/*.c)
 storage.src  := $(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c))
@@ -69,6 +83,7 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 .PHONY: all core storage protocol server unit programs always
 all: $(BUILD)/dynalith
 
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/sqlite/*.c)): $(BUILD)/sqlite
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D); $(call tell,CC,$<)
@@ -86,8 +101,8 @@ $(foreach r,core storage protocol server,$(eval $(call room,$(r))))
 $(BUILD)/link: always
 	@mkdir -p $(@D)
 	@echo "$(LINK)" | cmp -s - $@ || echo "$(LINK)" > $@
-$(BUILD)/libraries: $(BUILD)/link scripts/find-libraries $(BUILD)/server/no_tls.o
-	@CC="$(CC)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
+$(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries $(BUILD)/server/no_tls.o
+	@CC="$(CC)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
 # The objects rather than the archives, whose index would need a plugin for objects that hold no machine code yet.
 server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
 $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
@@ -95,7 +110,7 @@ $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
 # For bench-budget, which tells libraries by their files.
-$(BUILD)/dynalith-shared: $(server.objects)
+$(BUILD)/dynalith-shared: $(server.objects) $(sqlite.object)
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -106,7 +121,7 @@ libs.protocol := protocol storage core
 libs.server   := server protocol storage core
 define unit_room
 unit.$(1) := $$(patsubst %.c,$(BUILD)/%,$$(wildcard tests/unit/$(1)/test_*.c))
-$$(unit.$(1)): $(BUILD)/tests/unit/$(1)/%: $(BUILD)/tests/unit/$(1)/%.o $(foreach l,$(libs.$(1)),$(BUILD)/lib$(l).a)
+$$(unit.$(1)): $(BUILD)/tests/unit/$(1)/%: $(BUILD)/tests/unit/$(1)/%.o $(foreach l,$(libs.$(1)),$(BUILD)/lib$(l).a) $(sqlite.object)
 	@$$(call tell,LINK,$$@)
 	$$(Q)$$(CC) $$(LDFLAGS) $$^ $$(LDLIBS) -o $$@
 .PHONY: unit-$(1)
@@ -130,7 +145,7 @@ unit: unit-core unit-storage unit-protocol unit-server
 
 # Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).
 fuzz.targets := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-fuzz.libs    := $(foreach l,$(libs.server),$(BUILD)/lib$(l).a)
+fuzz.libs    := $(foreach l,$(libs.server),$(BUILD)/lib$(l).a) $(sqlite.object)
 FUZZ_SECONDS ?= 60
 # How many prefixes of each input are replayed too; over a socket, or with 64 requests, each takes longer.
 fuzz.prefixes          := 128
@@ -157,7 +172,7 @@ $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
 	$(Q)$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
 
 # Whatever `make help` lists is no file.
-.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*## .*/\1/p' Makefile) deps deps-test fuzz-replay release debug
+.PHONY: deps-sqlite $(shell sed -n 's/^\([a-z0-9-]*\):.*## .*/\1/p' Makefile) deps deps-test fuzz-replay release debug
 help: ## lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
@@ -166,9 +181,12 @@ deps:
 deps-test:
 	@scripts/install-deps test
 
-build: deps ## the release binary, build/release/dynalith
+build: deps deps-sqlite ## the release binary, build/release/dynalith
 	@$(MAKE) FLAVOUR=release all
 release: build
+# Where it cannot be had the machine's own is linked, and --version and the log say what that means.
+deps-sqlite:
+	@$(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || true)
 debug: deps ## the development binary, build/debug/dynalith
 	@$(MAKE) FLAVOUR=debug all
 run: build ## installs what is missing, builds, serves on port 8000; ARGS="..." for options
