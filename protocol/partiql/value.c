@@ -319,3 +319,25 @@ enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr 
 	*out = path;
 	return OK;
 }
+
+enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
+{
+	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].code != OK)
+			return err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
+		values[i] = list->v[i].value;
+	}
+	*out = values;
+	return OK;
+}
+
+enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].code != OK)
+			return list->v[i].is_deep == is_deep ? err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message)) : OK;
+	}
+	return OK;
+}

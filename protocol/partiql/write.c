@@ -1,30 +1,6 @@
-#include "core/image.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/plan.h"
-#include "protocol/respond.h"
 #include "protocol/rules.h"
-
-enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
-{
-	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
-
-	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i].code != OK)
-			return err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
-		values[i] = list->v[i].value;
-	}
-	*out = values;
-	return OK;
-}
-
-enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err)
-{
-	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i].code != OK)
-			return list->v[i].is_deep == is_deep ? err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message)) : OK;
-	}
-	return OK;
-}
 
 static const struct node *both(struct arena *arena, enum node_kind kind, const struct node *a, const struct node *b)
 {
@@ -213,75 +189,4 @@ bool partiql_is_item_check(struct call *call, const struct partiql_statement *st
 	enum fault fault = take_key(call->arena, table, statement->where, &key, &rest, &ignored);
 
 	return fault == FAULT_NONE ? rest != NULL : fault == FAULT_TYPE || fault == FAULT_SCALAR;
-}
-
-void partiql_respond_item(struct call *call, const struct partiql_columns *columns, struct str image)
-{
-	struct subject subject = {.arena = call->arena, .image = image};
-
-	if (!columns) {
-		json_out_image(&call->out, image);
-		return;
-	}
-	if (columns->paths.n > SUBJECT_PATHS_FEW)
-		subject = subject_whole(&subject);
-	json_out_open(&call->out, '{');
-	for (size_t i = 0; i < columns->paths.n; i++) {
-		const struct value *value = subject_path(&subject, columns->paths.paths[i]);
-
-		if (!value)
-			continue;
-		json_out_name(&call->out, columns->names[i]);
-		json_out_value(&call->out, value);
-	}
-	json_out_close(&call->out, '}');
-}
-
-static bool respond_modified(struct call *call, const struct write *write, struct str image, const struct value *decoded, struct str name)
-{
-	struct value item = *decoded;
-
-	if (!str_is_set(image) || (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
-		return false;
-	struct value updated = expr_updated(write->update, call->arena, &item);
-	if (updated.n == 0)
-		return false;
-	if (str_is_set(name))
-		json_out_name(&call->out, name);
-	json_out_item(&call->out, &updated);
-	return true;
-}
-
-bool partiql_respond_returning(struct call *call, const struct partiql_statement *statement, const struct write *write, struct str name)
-{
-	struct str image = write->old_image;
-
-	switch (statement->returning) {
-	case PARTIQL_RETURN_MODIFIED_OLD:
-		return respond_modified(call, write, write->old_image, &write->old_item, name);
-	case PARTIQL_RETURN_MODIFIED_NEW:
-		return respond_modified(call, write, write->new_image, &write->new_item, name);
-	case PARTIQL_RETURN_NONE:
-		return false;
-	case PARTIQL_RETURN_ALL_NEW:
-		image = write->new_image;
-		break;
-	case PARTIQL_RETURN_ALL_OLD:
-		break;
-	}
-	if (!str_is_set(image))
-		return false;
-	if (str_is_set(name))
-		json_out_name(&call->out, name);
-	json_out_image(&call->out, image);
-	return true;
-}
-
-enum code partiql_write_error(const struct partiql_statement *statement, struct err *err)
-{
-	if (err->code == ERR_CONDITIONAL_CHECK_FAILED && statement->kind == PARTIQL_INSERT) {
-		err->item = STR_ABSENT; /* AWS: only an UPDATE or DELETE gives it back */
-		return err_set(err, MSG_PARTIQL_DUPLICATE_ITEM);
-	}
-	return err->code;
 }
