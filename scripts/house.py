@@ -220,6 +220,25 @@ def check_modules(document, text, names):
                 beside = folder(token) + "/"
 
 
+def check_named(files, documents):
+    """Each module stands in its room's section of ARCHITECTURE.md, but for message texts, private headers and the files of ops/, one per operation."""
+    for document, text in documents.items():
+        if not document.endswith("ARCHITECTURE.md"):
+            continue
+        said, room = {}, None
+        for line in text.splitlines():
+            heading = re.match(r"#+ (\w+)", line)
+            room = heading.group(1) if heading else room
+            said.setdefault(room, set()).update(re.sub(r"\.(c|h|def)$", "", token) for token in re.findall(r"`([^`]+)`", line))
+        for name in sorted(files):
+            room, _, path = module(name).partition("/")
+            base = path.rsplit("/", 1)[-1]
+            if base.endswith(("messages", "internal")) or path.startswith("ops/"):
+                continue
+            if not any(token == path or fnmatch.fnmatch(base, token) for token in said.get(room, ())):
+                yield name, 1, f"{document} does not say what it is"
+
+
 def check_comments(files, names):
     """Files that comments name are there: paths from the root, and headers, sources and tables of data by their bare names."""
     bare = {name.rsplit("/", 1)[-1] for name in names}
