@@ -1,8 +1,11 @@
 /* Each call of the store that fails, fails what made it: nothing goes on as if it had been done, and all of it can be done afterwards. */
+#include "storage/stream/stream_read.h"
 #include "storage/upkeep/backfill.h"
+#include "storage/upkeep/stream_sweep.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define CALLS_MAX 200
+#define DAY_MS (24 * 60 * 60 * 1000LL)
 #define LATER 3 /* the place of the index that data_with_index adds */
 
 /* What is there before, and what is done while a call fails. */
@@ -240,4 +243,119 @@ TEST(work_on_indexes)
 	CHECK(each_call_fails(&(struct scenario){deleted, step}) > 5);
 }
 
-TEST_MAIN(TEST_CASE(writes), TEST_CASE(transactions), TEST_CASE(reads), TEST_CASE(work_on_indexes))
+static const struct catalog_options two_records = {.rotation = {.records = 2}};
+
+static enum code put_at(struct data *d, const char *sk, int64_t now_ms)
+{
+	struct write write = {.table = d->table, .kind = WRITE_PUT, .item = item(d, "Sa", sk)};
+
+	CHECK_INT(write_prepare(d->arena, &write, &d->err), OK);
+	return write_run(d->catalog, d->arena, &write, 1, WRITE_ALONE, NULL, now_ms, &d->err);
+}
+
+/* Three records in two shards of a day ago, one of now; the writer remembers nothing of them. */
+static struct data streamed(void)
+{
+	struct data d = data_open(&two_records);
+	struct table *table = data_table("data");
+
+	table->streams = (struct table_streams){
+		.view = STREAM_NEW_AND_OLD_IMAGES, .label = STR("label"), .n = 1, .v = ARENA_NEW(table->arena, struct stream), .state = table->streams.state,
+	};
+	table->streams.v[0] = (struct stream){.label = STR("label"), .number = 1, .view = STREAM_NEW_AND_OLD_IMAGES, .created_ms = 1000};
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(put_at(&d, str_printf(d.arena, "N%d", i).p, 1000), OK);
+	CHECK_INT(put_at(&d, "N3", DAY_MS), OK);
+	catalog_close(d.catalog);
+	CHECK_INT(catalog_open(d.store, &two_records, &d.catalog, &d.err), OK);
+	data_take_current(&d);
+	return d;
+}
+
+static enum code append(struct data *d)
+{
+	return put_at(d, "N4", DAY_MS);
+}
+
+/* The records of the first day go. */
+static enum code append_and_trim(struct data *d)
+{
+	return put_at(d, "N4", DAY_MS + DAY_MS / 2);
+}
+
+static enum code rotate(struct data *d)
+{
+	return stream_rotate(d->store, d->table, DAY_MS, &d->err);
+}
+
+static enum code sweep(struct data *d)
+{
+	return stream_sweep(d->catalog, TIMES_AT(DAY_MS + DAY_MS / 2), &d->err);
+}
+
+static enum code list_shards(struct data *d)
+{
+	struct stream_shard_page page = {.limit = 1};
+
+	return stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], DAY_MS, &page, &d->err);
+}
+
+static struct stream_cursor first_shard(struct data *d)
+{
+	struct stream_shard_page page = {.limit = 1};
+
+	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], DAY_MS, &page, &d->err), OK);
+	return (struct stream_cursor){.table = d->table, .stream = &d->table->streams.v[0], .shard = page.shards[0].stamp, .now_ms = DAY_MS};
+}
+
+/* The cursor is found before anything fails. */
+static struct stream_cursor cursor;
+static enum stream_start start;
+
+static struct data at_first_shard(void)
+{
+	struct data d = streamed();
+
+	cursor = first_shard(&d);
+	cursor.position = 0;
+	return d;
+}
+
+static enum code find(struct data *d)
+{
+	cursor.table = d->table;
+	cursor.stream = &d->table->streams.v[0];
+	return stream_read_start(d->store, d->arena, &cursor, start, 2, 500, &d->err);
+}
+
+static void ignore_record(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+{
+	(void)context, (void)record, (void)keys, (void)size;
+}
+
+static enum code read_records(struct data *d)
+{
+	cursor.table = d->table;
+	cursor.stream = &d->table->streams.v[0];
+	return stream_read_page(d->store, d->arena, &cursor, 10, ignore_record, NULL, &d->err);
+}
+
+TEST(changes_of_streams)
+{
+	CHECK(each_call_fails(&(struct scenario){streamed, append}) > 10);
+	CHECK(each_call_fails(&(struct scenario){streamed, append_and_trim}) > 14);
+	CHECK(each_call_fails(&(struct scenario){streamed, rotate}) > 6);
+	CHECK(each_call_fails(&(struct scenario){streamed, sweep}) > 8);
+}
+
+TEST(reads_of_streams)
+{
+	CHECK(each_call_fails(&(struct scenario){streamed, list_shards}) > 1);
+	for (start = STREAM_START_TRIM_HORIZON; start <= STREAM_START_AT_TIME; start++)
+		CHECK(each_call_fails(&(struct scenario){at_first_shard, find}) > 2);
+	CHECK(each_call_fails(&(struct scenario){at_first_shard, read_records}) > 2);
+}
+
+TEST_MAIN(TEST_CASE(writes), TEST_CASE(transactions), TEST_CASE(reads), TEST_CASE(work_on_indexes),
+	  TEST_CASE(changes_of_streams), TEST_CASE(reads_of_streams))

@@ -348,8 +348,59 @@ TEST(shards_rotate_by_age_and_on_demand)
 	struct stream_shard last = shard_at(&d, 3, 61000, &n);
 	CHECK_INT(n, 4);
 	CHECK_INT(last.stamp, 61002); /* names are unique within a millisecond */
-	CHECK_INT(read_all(&d, 61000).n, 3);
+	struct seen seen = read_all(&d, 61000);
+	CHECK_INT(seen.n, 3);
+	CHECK(seen.records[2].sequence > last.start);
 	data_free(&d);
+}
+
+static uint64_t scans(struct data *d, int n, int64_t now_ms)
+{
+	trace_store_reset(d->store);
+	CHECK_INT(put(d, n, "N1", now_ms), OK);
+	return trace_store_count(d->store, TRACE_SCAN);
+}
+
+/* The latest shard, the first and the last record are looked for once, and after changes to shards. */
+TEST(writers_remember_their_stream)
+{
+	struct catalog_options options = {.rotation = {.records = 2}};
+	struct data d = data_streamed(STREAM_NEW_IMAGE, &options);
+
+	CHECK_INT(scans(&d, 1, 5000), 3);
+	CHECK_INT(scans(&d, 2, 5000), 0);
+	CHECK_INT(scans(&d, 3, 5000), 0); /* the third rotates */
+	CHECK_INT(scans(&d, 4, 5000), 3);
+	reopen(&d, &options);
+	CHECK_INT(scans(&d, 5, 6000), 3 + 2); /* and the sizes by which collections are limited */
+	CHECK_INT(scans(&d, 6, 6000), 3);
+	CHECK_INT(scans(&d, 6, 6000), 0);
+	data_free(&d);
+}
+
+/* What a writer deleted in a transaction that failed is there again, and goes with the next one. */
+TEST(a_trimming_that_fails_is_done_by_the_next_write)
+{
+	int64_t later = 5000 + 26 * HOUR_MS;
+	uint64_t calls = 0;
+
+	for (int round = 0; round < 2; round++) { /* the first tells which call is the commit */
+		struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
+
+		CHECK_INT(put(&d, 1, "N1", 5000), OK);
+		CHECK_INT(put(&d, 2, "N1", 5001), OK);
+		CHECK_INT(rows(&d), 3);
+		trace_store_reset(d.store);
+		trace_store_fail(d.store, calls, ERR_INTERNAL);
+		CHECK_INT(put(&d, 3, "N1", later), round ? ERR_INTERNAL : OK);
+		trace_store_fail(d.store, 0, OK);
+		for (enum trace_call call = TRACE_BEGIN; call < TRACE_ROW; call++)
+			calls += round || call == TRACE_ABORT ? 0 : trace_store_count(d.store, call);
+		CHECK_INT(rows(&d), round ? 3 : 2);
+		CHECK_INT(put(&d, 3, "N2", later), OK);
+		CHECK_INT(rows(&d), round ? 2 : 3); /* the shard, and the new records */
+		data_free(&d);
+	}
 }
 
 static enum code start(struct data *d, enum stream_start kind, uint64_t sequence, int64_t time_ms, int64_t now_ms, uint64_t *position)
@@ -747,7 +798,8 @@ TEST_MAIN(TEST_CASE(a_change_is_an_insert_a_modify_or_a_remove), TEST_CASE(a_vie
 	  TEST_CASE(what_changes_nothing_is_not_recorded), TEST_CASE(batches_and_transactions_are_recorded_in_order_or_not_at_all),
 	  TEST_CASE(a_delete_by_the_service_says_so), TEST_CASE(shards_rotate_by_records_and_lose_nothing),
 	  TEST_CASE(a_rotation_in_a_transaction_that_fails_did_not_happen), TEST_CASE(shards_rotate_by_age_and_on_demand),
-	  TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits), TEST_CASE(records_are_trimmed_after_a_day),
+	  TEST_CASE(writers_remember_their_stream),
+	  TEST_CASE(a_trimming_that_fails_is_done_by_the_next_write), TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits), TEST_CASE(records_are_trimmed_after_a_day),
 	  TEST_CASE(a_sweep_with_nothing_to_do_writes_nothing), TEST_CASE(a_year_of_writes_does_not_grow),
 	  TEST_CASE(trimming_many_shards_is_linear), TEST_CASE(writers_trim_many_shards_in_time_linear_in_what_they_delete),
 	  TEST_CASE(a_page_of_shards_costs_what_it_returns),
