@@ -68,8 +68,7 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, int64
 		code = trim_some(store, scratch, table, now_ms, &is_done, err);
 	}
 	arena_free(scratch);
-	/* deleted meanwhile; or another process trims, or writes, where this one does: the next round sees what is left */
-	return code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT ? OK : code;
+	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
 }
 
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)

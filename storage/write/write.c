@@ -166,7 +166,7 @@ static enum code append_to_stream(struct write_step *step, struct err *err)
 	const struct write *write = step->write;
 	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row)};
 
-	return stream_append(step->txn, step->arena, write->table, &change, step->stream, err);
+	return stream_append(step->txn, step->arena, write->table, &change, step->rotation, step->now_ms, err);
 }
 
 /* One write from its old image to its stream record. What it costs is known also when its condition failed. */
@@ -234,7 +234,7 @@ struct run {
 	size_t n;
 	enum write_mode mode;
 	struct size_change (*sizes)[SIZES_MAX];
-	struct stream_appends stream;
+	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;
 	struct vector_memory *vectors;
@@ -246,10 +246,9 @@ static enum code run_all(struct run *run, struct err *err)
 	bool has_failed = false;
 
 	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
-	run->stream.endings = NULL;
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
-			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], &run->stream, run->now_ms,
+			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->rotation, run->now_ms,
 			run->collection_max, run->vectors,
 		};
 		struct err own = err_in(run->arena);
@@ -322,6 +321,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		code = run_all(run, err);
 	if (code == OK)
 		code = size_collections(run, err);
+	for (size_t i = 0; i < run->n; i++)
+		stream_settle(run->writes[i].table);
 	if (code != OK) {
 		store_abort(run->txn);
 		return code;
@@ -330,10 +331,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	for (size_t i = 0; i < run->n; i++)
 		count_sizes(&run->writes[i], run->sizes[i], false);
 	code = store_commit(run->txn, err);
-	if (code == OK) {
-		stream_remember(&run->stream);
+	if (code == OK)
 		arena_pardon(run->arena);
-	}
 	for (size_t i = 0; i < run->n && code != OK; i++)
 		count_sizes(&run->writes[i], run->sizes[i], true);
 	return code;
@@ -371,7 +370,7 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 	struct run run = {
 		.arena = arena, .writes = writes, .n = n, .mode = mode,
 		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)),
-		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms}, .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
+		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
 		.vectors = catalog_vector_memory(catalog),
 	};
 	struct retry retry = {0};
