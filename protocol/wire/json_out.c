@@ -79,6 +79,40 @@ static uint64_t load(const char *p, size_t n)
 	return v;
 }
 
+#define STEP 16
+typedef unsigned char lanes __attribute__((vector_size(STEP))); /* one vector instruction each, where the machine has them */
+
+/* The same question of STEP bytes. */
+static bool is_plain_step(const char *p)
+{
+	uint64_t halves[2];
+	lanes v;
+
+	memcpy(&v, p, STEP);
+	lanes marks = (lanes)((v < ' ') | (v == '"') | (v == '\\'));
+	memcpy(halves, &marks, STEP);
+	return (halves[0] | halves[1]) == 0;
+}
+
+/* A text of at least STEP bytes, STEP a time where no escape is needed; the last step overlaps the one before. */
+static char *put_long_text(char *to, struct str s)
+{
+	const char *p = s.p, *end = s.p + s.n;
+	bool is_plain = false; /* the step before was */
+
+	for (; end - p >= STEP; p += STEP) {
+		is_plain = is_plain_step(p);
+		if (is_plain)
+			memcpy(to, p, STEP);
+		to = is_plain ? to + STEP : put_escaped(to, p, STEP);
+	}
+	if (is_plain && is_plain_step(end - STEP)) {
+		memcpy(to + (end - p) - STEP, end - STEP, STEP);
+		return to + (end - p);
+	}
+	return put_escaped(to, p, (size_t)(end - p));
+}
+
 /*
  * Copies with escapes, eight bytes a step where none is needed; the last step of a text, and both of a short one, overlap the
  * step before. `to` has room for ESCAPED_MAX(n) bytes.
@@ -88,6 +122,8 @@ static char *put_text(char *to, struct str s)
 {
 	const char *p = s.p, *end = s.p + s.n;
 
+	if (s.n >= STEP)
+		return put_long_text(to, s);
 	if (s.n >= 4 && s.n < 8 && !needs_escape(load(p, 4) | load(end - 4, 4) << 32)) {
 		memcpy(to, p, 4);
 		memcpy(to + s.n - 4, end - 4, 4);
