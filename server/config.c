@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "protocol/wire/json.h"
+#include "server/backend.h"
 #include "server/dropin.h"
 #include "server/log.h"
 #include "server/suggest.h"
@@ -435,6 +436,20 @@ static enum config_result fail_of_half(const struct config *config)
 	return CONFIG_FAILED;
 }
 
+/* --store and its two short forms say the same from here on. */
+static void name_store(struct arena *arena, struct config *config)
+{
+	const char *file = config_names(config->store) ? backend_file(config->store) : NULL;
+
+	if (config_names(config->store)) {
+		config->in_memory = !file;
+		config->db_path = file ? file : config->db_path;
+	}
+	if (is_folder(config->db_path))
+		config->db_path = str_printf(arena, "%s/" DATA_FILE, config->db_path).p;
+	config->store = backend_url(arena, config->in_memory, config->db_path);
+}
+
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
 {
 	memset(config, 0, sizeof(*config));
@@ -456,8 +471,10 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		config->cors = "*";
 	if ((file && !read_file(arena, file, config)) || !read_environment(arena, config))
 		return CONFIG_FAILED;
-	if (dropin_is_given(argc, argv)) /* its command line alone says where the data goes */
+	if (dropin_is_given(argc, argv)) { /* its command line alone says where the data goes */
 		config->in_memory = false;
+		config->store = "none";
+	}
 	for (int i = 1; i < argc; i++) {
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;
@@ -474,7 +491,10 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 			STR_ARG(problem));
 		return CONFIG_FAILED;
 	}
-	if (is_folder(config->db_path))
-		config->db_path = str_printf(arena, "%s/" DATA_FILE, config->db_path).p;
+	if (config_names(config->store) && !backend_check(arena, config->store, &problem)) {
+		fprintf(stderr, "dynalith: --store: " STR_FMT "; see dynalith --help\n", STR_ARG(problem));
+		return CONFIG_FAILED;
+	}
+	name_store(arena, config);
 	return CONFIG_RUN;
 }

@@ -8,6 +8,7 @@
 
 #include "protocol/tables/settings.h"
 #include "protocol/timing/timing.h"
+#include "server/backend.h"
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/connections.h"
@@ -249,15 +250,13 @@ static int keep_and_serve(struct parts *parts)
 /* The store, whose waiting times go to the metrics. */
 static enum code open_store(const struct config *config, struct metrics *metrics, struct store **store, struct err *err)
 {
-	struct sqlite_store_options options = {
-		.path = config->in_memory ? NULL : config->db_path,
-		.durability = durability_of(config->durability),
-		.readers = worker_count(config),
+	const struct backend_options options = {
+		.url = config->store, .durability = durability_of(config->durability), .readers = worker_count(config),
 		.cache_bytes = (size_t)config->cache_mb * MB,
 		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
 	};
 	struct store *inner;
-	enum code code = sqlite_store_open(&options, &inner, err);
+	enum code code = backend_open(&options, &inner, err);
 
 	if (code == OK)
 		*store = timed_store_new(inner, metrics_observe_store, metrics);

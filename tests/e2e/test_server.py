@@ -253,6 +253,25 @@ def one_process_per_file():
         assert done.returncode == 1 and done.stderr.count("\n") == 1, done
 
 
+def store_by_url():
+    """--store says where the data is; it goes before the two options that are short for it."""
+    server = Server("--store", "memory:", disk=True)
+    table = dict(TableName="kept", AttributeDefinitions=[{"AttributeName": "k", "AttributeType": "S"}], KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
+                 BillingMode="PAY_PER_REQUEST")
+    server.client().create_table(**table)
+    assert not list(pathlib.Path(server.folder).glob("data.db*"))
+    server.kill()
+    kept = Server("--store", f"sqlite:{server.folder}/other.db")
+    kept.client().create_table(**table)
+    kept.kill()
+    kept.start()
+    assert kept.client().list_tables()["TableNames"] == ["kept"]
+    kept.kill()
+    for url in ("postgres://x", "memory:x", "sqlite:", "memory"):
+        done = subprocess.run([BINARY, "--port", str(free_port()), "--store", url], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1 and "wants sqlite:FILE or memory:, not " + url in done.stderr and done.stderr.count("\n") == 1, done
+
+
 def opened(pattern):
     """A server on a copy of each data file of that name."""
     files = sorted((pathlib.Path(__file__).parent / "data").glob(pattern))
@@ -404,7 +423,7 @@ def any_host_header():
 
 
 if __name__ == "__main__":
-    run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line,
+    run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line, store_by_url,
                    configuration_of_wrong_types, configuration_with_a_zero_in_it,
                    stderr_that_nobody_reads,
                    quick_end_when_idle, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])
