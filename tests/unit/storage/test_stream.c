@@ -561,6 +561,60 @@ TEST(trimming_many_shards_is_linear)
 	}
 }
 
+/* One trimming of two records and two shards at most: what it deleted; whether it says that all is done. */
+static uint64_t trim(struct data *d, int64_t now_ms, bool *is_done)
+{
+	struct store_txn *txn;
+
+	trace_store_reset(d->store);
+	CHECK_INT(store_begin(d->store, STORE_WRITE, &txn, &d->err), OK);
+	CHECK_INT(stream_trim(txn, d->arena, d->table, 2, now_ms, is_done, &d->err), OK);
+	CHECK_INT(store_commit(txn, &d->err), OK);
+	return trace_store_count(d->store, TRACE_DEL);
+}
+
+/* Records of shards behind the page stay until the page with their shards comes. */
+TEST(trimming_goes_by_pages_of_shards)
+{
+	struct data d = data_streamed(STREAM_KEYS_ONLY, NULL);
+	int64_t day = 5000 + STREAM_RETENTION_MS;
+	bool is_done;
+
+	for (int i = 0; i < 3; i++) /* three shards without records, one with two, an open one */
+		CHECK_INT(stream_rotate(d.store, d.table, 5000, &d.err), OK);
+	CHECK_INT(put(&d, 1, "N1", 5000), OK);
+	CHECK_INT(put(&d, 2, "N1", 5000), OK);
+	CHECK_INT(stream_rotate(d.store, d.table, 5000, &d.err), OK);
+	CHECK_INT(trim(&d, day, &is_done), 0);
+	CHECK(is_done);
+	CHECK_INT(trim(&d, day + 1, &is_done), 2);
+	CHECK(!is_done);
+	CHECK_INT(trim(&d, day + 1, &is_done), 2 + 2);
+	CHECK_INT(rows(&d), 1);
+	CHECK_INT(trim(&d, day + 1, &is_done), 0);
+	CHECK(is_done);
+	data_free(&d);
+}
+
+/* A page in which one shard went, or one shard's records, is not the last. */
+TEST(trimming_goes_on_after_any_change)
+{
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		struct data d = data_streamed(STREAM_KEYS_ONLY, NULL);
+		bool is_done;
+
+		CHECK_INT(put(&d, 1, "N1", 5000), OK);
+		CHECK_INT(stream_rotate(d.store, d.table, is_whole ? 5000 : 6000, &d.err), OK);
+		for (int i = 0; i < 3; i++)
+			CHECK_INT(stream_rotate(d.store, d.table, 6000, &d.err), OK);
+		CHECK_INT(trim(&d, 5001 + STREAM_RETENTION_MS, &is_done), is_whole ? 2 : 1);
+		CHECK(!is_done);
+		CHECK_INT(trim(&d, 5001 + STREAM_RETENTION_MS, &is_done), 0);
+		CHECK(is_done);
+		data_free(&d);
+	}
+}
+
 TEST(writers_trim_many_shards_in_time_linear_in_what_they_delete)
 {
 	struct catalog_options options = {.rotation = {.records = 1}};
@@ -798,7 +852,8 @@ TEST_MAIN(TEST_CASE(a_change_is_an_insert_a_modify_or_a_remove), TEST_CASE(a_vie
 	  TEST_CASE(what_changes_nothing_is_not_recorded), TEST_CASE(batches_and_transactions_are_recorded_in_order_or_not_at_all),
 	  TEST_CASE(a_delete_by_the_service_says_so), TEST_CASE(shards_rotate_by_records_and_lose_nothing),
 	  TEST_CASE(a_rotation_in_a_transaction_that_fails_did_not_happen), TEST_CASE(shards_rotate_by_age_and_on_demand),
-	  TEST_CASE(writers_remember_their_stream),
+	  TEST_CASE(trimming_goes_by_pages_of_shards),
+	  TEST_CASE(trimming_goes_on_after_any_change), TEST_CASE(writers_remember_their_stream),
 	  TEST_CASE(a_trimming_that_fails_is_done_by_the_next_write), TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits), TEST_CASE(records_are_trimmed_after_a_day),
 	  TEST_CASE(a_sweep_with_nothing_to_do_writes_nothing), TEST_CASE(a_year_of_writes_does_not_grow),
 	  TEST_CASE(trimming_many_shards_is_linear), TEST_CASE(writers_trim_many_shards_in_time_linear_in_what_they_delete),
