@@ -237,11 +237,13 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_replacement, &replacement, &version, err);
 	if (code == OK) {
-		table_ref(current); /* the entry's own reference may be the last one */
+		table_ref(current); /* the entry's own reference may be the last one, and next may be no entry */
+		table_ref(next);
 		pthread_rwlock_wrlock(&catalog->lock);
 		show(catalog, replacement.key, next, version);
 		pthread_rwlock_unlock(&catalog->lock);
 		catalog_drop_vectors(catalog, current, next);
+		table_unref(next);
 		table_unref(current);
 	} else {
 		table_unref(next);
