@@ -331,6 +331,11 @@ bool arena_is_over(const struct arena *arena)
 	return (arena->is_over || arena->time.is_up) && !arena->is_pardoned;
 }
 
+bool arena_is_late(const struct arena *arena)
+{
+	return arena->time.is_up && !arena->is_over && !arena->is_pardoned;
+}
+
 void arena_pardon(struct arena *arena)
 {
 	arena->is_pardoned = true;

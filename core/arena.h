@@ -101,6 +101,9 @@ size_t arena_held(const struct arena *arena);
 /* Whether it took more than its budget or its time had, since the last reset. Never without either, nor once it is pardoned. */
 bool arena_is_over(const struct arena *arena);
 
+/* Whether it took more than its time alone: with more of that it may be done again. */
+bool arena_is_late(const struct arena *arena);
+
 /* What the arena is for cannot be given up any more: until the reset it is not over, however much it takes. */
 void arena_pardon(struct arena *arena);
 

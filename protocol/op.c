@@ -99,6 +99,7 @@ struct passage {
 	struct call call;
 	const struct json *json;
 	void *input;
+	bool is_given_up, is_late; /* for its slice: altogether, and because it takes long itself */
 };
 
 static bool is_media_type(struct str type, struct str wanted)
@@ -137,6 +138,37 @@ static enum code gate_auth(struct passage *passage, struct err *err)
 	if (code == OK) /* each namespace has its own time */
 		passage->call.now_ms = service->now_ms(service->clock_context, passage->call.ns);
 	return code;
+}
+
+/* Whether work of the operation counts no steps: indexes filled, keyspaces dropped, vectors compared. */
+static bool is_uncounted(const struct op *op)
+{
+	return op->surface == SURFACE_SEARCH || str_eq(op->name, STR("CreateTable")) || str_eq(op->name, STR("UpdateTable")) ||
+	       str_eq(op->name, STR("DeleteTable"));
+}
+
+/* Whether it takes the writers' turn. */
+static bool is_writing(const struct op *op)
+{
+	static const struct str readers[] = {STR_INIT("Get"), STR_INIT("BatchGet"), STR_INIT("Query"), STR_INIT("Scan"), STR_INIT("TransactGet"),
+					     STR_INIT("Describe"), STR_INIT("List"), STR_INIT("Search")};
+
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		if (str_starts_with(op->name, readers[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Within a slice nothing is begun that may take long, or wait for long. */
+static enum code gate_slice(struct passage *passage, struct err *err)
+{
+	if (passage->request->slice_ns == 0)
+		return OK;
+	bool waits = atomic_load_explicit(&passage->call.service->long_writes, memory_order_relaxed) > 0 && is_writing(passage->op);
+	passage->is_late = is_uncounted(passage->op);
+	passage->is_given_up = waits || passage->is_late;
+	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }
 
 static enum code gate_json(struct passage *passage, struct err *err)
@@ -228,7 +260,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 
 /* The precedence of errors is this order. */
 static enum code (*const gates[])(struct passage *passage, struct err *err) = {
-	gate_media_type, gate_target, gate_auth, gate_json, gate_shape, gate_handler,
+	gate_media_type, gate_target, gate_slice, gate_auth, gate_json, gate_shape, gate_handler,
 };
 
 static void write_reasons(struct json_out *out, const struct err *err)
@@ -299,30 +331,54 @@ void op_error_response(struct arena *arena, const struct err *err, struct op_res
 	write_error(arena, &unavailable, response);
 }
 
-void op_run(struct service *service, const struct op_request *request, struct op_response *response)
+/* Runs the gates within the CPU time that there is. */
+static enum code pass(struct passage *passage, struct err *err)
+{
+	const struct op_request *request = passage->request;
+	const struct service *service = passage->call.service;
+	bool is_sliced = request->slice_ns > 0 && request->slice_ns < service->cpu_limit_ns;
+	enum code code = OK;
+
+	if (service->cpu_ns)
+		arena_limit_time(request->arena, service->cpu_ns, is_sliced ? request->slice_ns : service->cpu_limit_ns);
+	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
+		code = gates[i](passage, err);
+	passage->is_late = passage->is_late || (is_sliced && code != OK && arena_is_late(request->arena));
+	passage->is_given_up = passage->is_given_up || passage->is_late;
+	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
+	release(&passage->call);
+	return code;
+}
+
+bool op_run(struct service *service, const struct op_request *request, struct op_response *response)
 {
 	struct passage passage = {
 		.request = request,
 		.call = {.service = service, .arena = request->arena, .host = request->host},
 	};
 	struct err err = err_in(request->arena);
-	enum code code = OK;
+	enum code code = pass(&passage, &err);
 
-	if (service->cpu_ns)
-		arena_limit_time(request->arena, service->cpu_ns, service->cpu_limit_ns);
-	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
-		code = gates[i](&passage, &err);
-	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
-	release(&passage.call);
+	if (passage.is_given_up) {
+		response->is_long_write = passage.is_late && is_writing(passage.op);
+		atomic_fetch_add(&service->long_writes, response->is_long_write);
+		return false;
+	}
 	response->op = passage.op;
 	if (code != OK) {
 		op_error_response(request->arena, &err, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;
-		return;
+		return true;
 	}
 	response->status = 200;
 	response->content_type = STR("application/x-amz-json-1.0");
 	response->body = json_out_str(&passage.call.out);
 	response->code = OK;
 	response->consumed = passage.call.consumed;
+	return true;
+}
+
+void op_end_long_write(struct service *service)
+{
+	atomic_fetch_sub(&service->long_writes, 1);
 }

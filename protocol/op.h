@@ -32,6 +32,7 @@ struct op_request {
 	 */
 	enum code (*authenticate)(void *context, struct ns *ns, struct err *err);
 	void *auth_context;
+	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
 };
 
 struct op_response {
@@ -42,9 +43,17 @@ struct op_response {
 	enum code code;            /* OK or the error's */
 	struct str problem;        /* of a status from 500 on: what happened, for the log and not for the wire; else absent */
 	struct units consumed;     /* capacity, of all tables and indexes */
+	bool is_long_write;        /* where it was given up: op_end_long_write() must be called when it has run again */
 };
 
-void op_run(struct service *service, const struct op_request *request, struct op_response *response);
+/*
+ * False where the request did not end within its slice, or would not, or might wait for one that takes long: nothing is done, and there is no response.
+ * The arena holds what was made on the way.
+ */
+bool op_run(struct service *service, const struct op_request *request, struct op_response *response);
+
+/* Until then other writes are given up at once where they have a slice. */
+void op_end_long_write(struct service *service);
 
 /* "PutItem"; number of rows; whether it exists here or only in AWS: for metrics and the support table. */
 size_t op_count(void);

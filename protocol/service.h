@@ -4,6 +4,7 @@
 #ifndef DYNALITH_PROTOCOL_SERVICE_H
 #define DYNALITH_PROTOCOL_SERVICE_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "core/str.h"
@@ -26,6 +27,7 @@ struct service {
 	/* The CPU time of this thread in nanoseconds, and how much of it a request may take; NULL: any. */
 	uint64_t (*cpu_ns)(void);
 	uint64_t cpu_limit_ns;
+	atomic_uint long_writes; /* that took more than their slice, under way: others may wait for them */
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };

@@ -18,6 +18,8 @@
 #define CONNECTIONS_MIN 16
 #define LATE_MS 1000 /* a thread that is not busy comes to a socket much sooner */
 #define NEVER INT64_MAX
+#define SLOW_NS 10000000u
+#define SLOW_REQUESTS 16
 
 struct connection {
 	struct connections *all;
@@ -29,6 +31,7 @@ struct connection {
 		struct sockaddr_in v4;
 		struct sockaddr_in6 v6;
 	} peer;
+	unsigned char slow; /* requests that are taken for slow */
 	enum connection_kind kind;
 	atomic_int phase;
 	_Atomic int64_t until_ms;   /* when the phase ends */
@@ -231,6 +234,24 @@ const struct sockaddr *connection_peer(const struct connection *connection, sock
 {
 	*n = connection->peer.any.sa_family == AF_INET6 ? sizeof(connection->peer.v6) : sizeof(connection->peer.v4);
 	return &connection->peer.any;
+}
+
+enum connection_kind connection_kind(const struct connection *connection)
+{
+	return connection->kind;
+}
+
+void connection_learn(struct connection *connection, uint64_t took_ns)
+{
+	if (took_ns > SLOW_NS)
+		connection->slow = SLOW_REQUESTS;
+	else if (connection->slow > 0)
+		connection->slow--;
+}
+
+bool connection_is_slow(const struct connection *connection)
+{
+	return connection->slow > 0;
 }
 
 void connection_enter(struct connection *connection, enum connection_phase phase)

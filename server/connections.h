@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #define CONNECTIONS_OVER 128 /* let in beyond the limit, to be refused by an answer, or to ask for health */
@@ -70,6 +71,13 @@ int connection_fd(const struct connection *connection);
 
 /* The client's address: of IPv4 or IPv6, where it has neither 0.0.0.0. */
 const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n);
+
+/* Of which kind its first request was. */
+enum connection_kind connection_kind(const struct connection *connection);
+
+/* How long a request of it took, by the thread that has the request. One that was slow makes the next ones count as slow, until some were not. */
+void connection_learn(struct connection *connection, uint64_t took_ns);
+bool connection_is_slow(const struct connection *connection);
 
 /* Begins a phase; cheap, by the connection's own thread. */
 void connection_enter(struct connection *connection, enum connection_phase phase);

@@ -12,6 +12,7 @@
 
 #include "core/buf.h"
 #include "core/crc32.h"
+#include "server/aside.h"
 #include "server/connections.h"
 #include "server/crash.h"
 #include "server/door.h"
@@ -32,20 +33,47 @@
 #define COMPRESS_FROM 4096           /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
 #define REQUEST_ID_SIZE 52
 #define TLS_DRAIN_MS 2000 /* for clients to take the answers that are sent when the server ends */
+#define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
+#define LONG_CODED_BODY (4 * 1024)    /* the same of what may become a thousand times as much */
+#define LONG_COMPRESSION (256 * 1024)
+
+/* Where a request is handled. */
+enum stage {
+	STAGE_WORKER,  /* by the thread of its connection */
+	STAGE_ASIDE,   /* the connection is suspended */
+	STAGE_REPLIED, /* the reply waits for the connection's thread */
+};
+
+/* The body as it comes. */
+struct incoming {
+	char *p;
+	size_t n, cap;
+	size_t claimed; /* its length by the head; 0: not told */
+};
+
+struct outgoing {
+	struct http_response reply;
+	const char *coding; /* or NULL */
+	bool is_handled, is_answered;
+};
 
 /* One request and its reply. */
 struct exchange {
+	struct aside_job job; /* first: a job is its exchange */
 	struct exchange *next;
 	struct http *http;
 	struct arena *arena;
 	struct connection *connection;
+	struct MHD_Connection *mhd;
+	const char *method;
 	struct str uri;
 	const char *uri_end; /* in libmicrohttpd's buffer */
-	bool is_started, is_answered, is_early, is_from_browser;
+	bool is_started, is_early, is_from_browser, is_long_write;
 	enum http_problem problem;
-	char *body;
-	size_t body_n, body_cap;
-	size_t claimed; /* the body's length by the head; 0: not told */
+	enum stage stage;
+	enum http_haste haste;
+	struct incoming body;
+	struct outgoing out;
 	char id[REQUEST_ID_SIZE + 1];
 };
 
@@ -53,6 +81,7 @@ struct http {
 	struct http_options options;
 	struct MHD_Daemon *daemons[CONNECTION_KINDS];
 	struct door *door;
+	struct aside *aside;
 	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping;
@@ -215,8 +244,8 @@ static const char *compress(struct exchange *exchange, struct MHD_Connection *co
 static void forget_request(struct exchange *exchange)
 {
 	exchange->uri = STR("/");
-	exchange->body = NULL;
-	exchange->body_n = exchange->body_cap = 0;
+	exchange->body.p = NULL;
+	exchange->body.n = exchange->body.cap = 0;
 }
 
 /* Where the request held much, all goes but the answer. */
@@ -235,14 +264,22 @@ static void let_go(struct exchange *exchange, struct http_response *reply)
 	exchange->arena = rest;
 }
 
-static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Connection *connection, struct http_response *reply)
+/* All that can be done without the connection's thread. */
+static void finish(struct exchange *exchange)
 {
-	char crc[16];
-	const char *coding = compress(exchange, connection, reply);
+	connection_learn(exchange->connection, exchange->out.reply.took_ns);
+	exchange->out.coding = compress(exchange, exchange->mhd, &exchange->out.reply);
+	let_go(exchange, &exchange->out.reply);
+	exchange->stage = STAGE_REPLIED;
+}
 
-	let_go(exchange, reply);
+static enum MHD_Result send_reply(struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
 	struct str body = reply->body;
 	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
+	char crc[16];
+
 	if (!response)
 		return MHD_NO;
 	snprintf(crc, sizeof(crc), "%u", crc32_of(body.p, body.n));
@@ -251,16 +288,18 @@ static enum MHD_Result send_response(struct exchange *exchange, struct MHD_Conne
 	MHD_add_response_header(response, "x-amz-crc32", crc);
 	if (str_is_set(reply->content_type))
 		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
-	if (coding)
-		MHD_add_response_header(response, "Content-Encoding", coding);
+	if (exchange->out.coding)
+		MHD_add_response_header(response, "Content-Encoding", exchange->out.coding);
 	for (size_t i = 0; i < reply->header_count; i++)
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
 	if (is_last(exchange))
 		MHD_add_response_header(response, "Connection", "close");
 	sockets_answer(connection_fd(exchange->connection), exchange->is_early);
-	enum MHD_Result result = MHD_queue_response(connection, (unsigned)reply->status, response);
+	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
-	exchange->is_answered = true;
+	exchange->out.is_answered = true;
+	/* behind an early answer what counts is whether the client still says something */
+	connection_enter(exchange->connection, exchange->is_early ? CONNECTION_RECEIVING : CONNECTION_SENDING);
 	return result;
 }
 
@@ -323,7 +362,7 @@ static enum http_problem decode(struct exchange *exchange, const void *connectio
 /* Fills in the body, as sent and decompressed; or the problem, where that cannot be. */
 static void take_body(struct exchange *exchange, struct http_request *request)
 {
-	struct str body = {exchange->body ? exchange->body : "", exchange->body_n}, plain = body;
+	struct str body = {exchange->body.p ? exchange->body.p : "", exchange->body.n}, plain = body;
 
 	if (exchange->problem == HTTP_FINE)
 		exchange->problem = decode(exchange, request->connection, body, &plain);
@@ -336,25 +375,96 @@ static void take_body(struct exchange *exchange, struct http_request *request)
 	request->body = plain;
 }
 
-static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
+/* Makes the reply; or does nothing, where that cannot be done in this haste. */
+static void handle(struct exchange *exchange)
 {
-	struct http_request request = {.arena = exchange->arena, .method = str_of(method), .is_from_browser = exchange->is_from_browser,
-				       .connection = connection};
+	struct http_request request = {
+		.haste = exchange->haste, .is_long_write = exchange->is_long_write, .arena = exchange->arena, .method = str_of(exchange->method),
+		.is_from_browser = exchange->is_from_browser, .connection = exchange->mhd,
+	};
 	const struct http_options *options = &exchange->http->options;
-	struct http_response reply = {.status = 500};
 
-	connection_enter(exchange->connection, CONNECTION_WORKING);
-	make_request_id(exchange->http, exchange->id);
+	exchange->out.reply = (struct http_response){.status = 500};
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
 	take_body(exchange, &request);
 	split_uri(exchange->uri, &request);
-	options->handler(options->context, &request, &reply);
-	enum MHD_Result result = send_response(exchange, connection, &reply);
-	/* behind an early answer what counts is whether the client still says something */
-	connection_enter(exchange->connection, exchange->is_early ? CONNECTION_RECEIVING : CONNECTION_SENDING);
+	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
+	exchange->is_long_write = exchange->out.reply.is_long_write;
 	crash_request(NULL);
-	return result;
+}
+
+static void run_aside(struct aside_job *job, bool is_late)
+{
+	struct exchange *exchange = (struct exchange *)job;
+	struct MHD_Connection *mhd = exchange->mhd;
+
+	if (is_late)
+		give_up(exchange, HTTP_OVERLOADED);
+	if (is_late || !exchange->out.is_handled)
+		handle(exchange);
+	finish(exchange);
+	MHD_resume_connection(mhd); /* the exchange is the connection's thread's again */
+}
+
+/* What the handler made before it gave the request up goes; the request stays. */
+static void start_over(struct exchange *exchange)
+{
+	struct arena *fresh = arena_new_within(ARENA_KEEP, &exchange->http->options.stats->memory);
+
+	exchange->uri = str_copy(fresh, exchange->uri);
+	if (exchange->body.p)
+		exchange->body.p = memcpy(arena_bytes(fresh, exchange->body.n), exchange->body.p, exchange->body.n);
+	exchange->body.cap = exchange->body.n;
+	arena_free(exchange->arena);
+	exchange->arena = fresh;
+}
+
+/* The connection's thread comes back to the request when it is done. */
+static enum MHD_Result step_aside(struct exchange *exchange)
+{
+	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
+	exchange->stage = STAGE_ASIDE;
+	exchange->haste = HTTP_LONG;
+	exchange->job.run = run_aside;
+	MHD_suspend_connection(exchange->mhd);
+	if (!aside_take(exchange->http->aside, &exchange->job))
+		run_aside(&exchange->job, false);
+	return MHD_YES;
+}
+
+static bool is_expected_long(const struct exchange *exchange)
+{
+	if (exchange->problem != HTTP_FINE || exchange->http->options.slice_ns == 0)
+		return false;
+	return exchange->body.n >= LONG_BODY || connection_is_slow(exchange->connection) ||
+	       (exchange->body.n >= LONG_CODED_BODY && str_is_set(http_header(exchange->mhd, "Content-Encoding")));
+}
+
+static bool is_long_to_compress(struct exchange *exchange)
+{
+	return exchange->out.reply.body.n >= LONG_COMPRESSION && exchange->http->options.slice_ns > 0 && str_is_set(http_header(exchange->mhd, "Accept-Encoding"));
+}
+
+static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
+{
+	exchange->mhd = connection;
+	exchange->method = method;
+	connection_enter(exchange->connection, CONNECTION_WORKING);
+	make_request_id(exchange->http, exchange->id);
+	if (exchange->is_early)
+		exchange->haste = HTTP_LONG; /* it is refused, which is brief */
+	else if (connection_kind(exchange->connection) == CONNECTION_VITAL)
+		exchange->haste = HTTP_FOR_VITAL;
+	else if (is_expected_long(exchange))
+		return step_aside(exchange);
+	handle(exchange);
+	if (!exchange->out.is_handled)
+		start_over(exchange);
+	if (!exchange->is_early && (!exchange->out.is_handled || is_long_to_compress(exchange)))
+		return step_aside(exchange);
+	finish(exchange);
+	return send_reply(exchange);
 }
 
 static enum MHD_Result read_framing(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n, const char *value, size_t value_n)
@@ -392,11 +502,11 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	exchange->is_early = exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE;
 	if (exchange->is_early)
 		return answer(exchange, connection, method);
-	exchange->claimed = (size_t)n;
+	exchange->body.claimed = (size_t)n;
 	if (exchange->problem != HTTP_FINE || !framing.lengths || n >= BODY_AT_ONCE)
 		return MHD_YES;
-	exchange->body_cap = (size_t)n + 1;
-	exchange->body = arena_bytes(exchange->arena, exchange->body_cap);
+	exchange->body.cap = (size_t)n + 1;
+	exchange->body.p = arena_bytes(exchange->arena, exchange->body.cap);
 	if (arena_is_over(exchange->arena))
 		give_up(exchange, HTTP_OVERLOADED);
 	return MHD_YES;
@@ -405,9 +515,9 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 /* For `n` bytes of body: twice as much as before, or all that was claimed when an eighth of it has come. */
 static size_t room_for(const struct exchange *exchange, size_t n)
 {
-	size_t cap = exchange->body_cap * 2 > n ? exchange->body_cap * 2 : n;
+	size_t cap = exchange->body.cap * 2 > n ? exchange->body.cap * 2 : n;
 
-	return exchange->claimed >= n && n >= exchange->claimed / 8 ? exchange->claimed : cap;
+	return exchange->body.claimed >= n && n >= exchange->body.claimed / 8 ? exchange->body.claimed : cap;
 }
 
 static void collect(struct exchange *exchange, const char *data, size_t n)
@@ -415,22 +525,22 @@ static void collect(struct exchange *exchange, const char *data, size_t n)
 	connection_touch(exchange->connection);
 	if (exchange->problem != HTTP_FINE)
 		return;
-	if (exchange->body_n + n > exchange->http->options.body_limit) {
+	if (exchange->body.n + n > exchange->http->options.body_limit) {
 		give_up(exchange, HTTP_TOO_LARGE);
 		return;
 	}
-	if (exchange->body_n + n > exchange->body_cap) {
-		size_t cap = room_for(exchange, exchange->body_n + n);
+	if (exchange->body.n + n > exchange->body.cap) {
+		size_t cap = room_for(exchange, exchange->body.n + n);
 
-		exchange->body = arena_grow(exchange->arena, exchange->body, exchange->body_n, cap);
-		exchange->body_cap = cap;
+		exchange->body.p = arena_grow(exchange->arena, exchange->body.p, exchange->body.n, cap);
+		exchange->body.cap = cap;
 		if (arena_is_over(exchange->arena)) {
 			give_up(exchange, HTTP_OVERLOADED);
 			return;
 		}
 	}
-	memcpy(exchange->body + exchange->body_n, data, n);
-	exchange->body_n += n;
+	memcpy(exchange->body.p + exchange->body.n, data, n);
+	exchange->body.n += n;
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
@@ -444,12 +554,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	if (!exchange->is_started)
 		return begin(exchange, connection, url, method, version);
 	if (*data_size > 0) {
-		if (!exchange->is_answered)
+		if (!exchange->out.is_answered)
 			collect(exchange, data, *data_size);
 		*data_size = 0;
 		return MHD_YES;
 	}
-	return exchange->is_answered ? MHD_YES : answer(exchange, connection, method);
+	if (exchange->out.is_answered || exchange->stage == STAGE_ASIDE)
+		return MHD_YES;
+	return exchange->stage == STAGE_REPLIED ? send_reply(exchange) : answer(exchange, connection, method);
 }
 
 /*
@@ -532,7 +644,7 @@ static struct MHD_Daemon *start_daemon(struct http *http, unsigned threads)
 	enum MHD_OPTION pool = threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
 	unsigned limit = (http->options.connection_limit + CONNECTIONS_OVER) * threads;
 
-	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, http,
+	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, http,
 				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
 				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 				MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
@@ -553,6 +665,7 @@ static void http_free(struct http *http)
 	}
 	if (http->connections)
 		connections_free(http->connections);
+	aside_free(http->aside);
 	pthread_mutex_destroy(&http->mutex);
 	free(http);
 }
@@ -613,6 +726,7 @@ struct http *http_start(const struct http_options *options, const char **problem
 	if (getrandom(&http->id_seed, sizeof(http->id_seed), 0) != sizeof(http->id_seed))
 		http->id_seed = (uint64_t)time(NULL);
 	http->port = door_port(fd);
+	http->aside = aside_new();
 	if (start(http, fd))
 		return http;
 	*problem = "no threads or files are left";
@@ -637,6 +751,7 @@ void http_stop(struct http *http, unsigned wait_ms)
 	if (tls)
 		tls_quiesce(tls);
 	door_close(http->door);
+	aside_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	http_free(http);
 	if (tls)
 		tls_stop(tls, TLS_DRAIN_MS);

@@ -1,7 +1,8 @@
 /*
  * http - the HTTP front end: connections, bodies, replies. The only door to libmicrohttpd.
  *
- * A pool of threads, each with its own epoll set. Every request gets an exchange with an arena that is kept warm between requests.
+ * A pool of threads, each with its own epoll set. What takes long goes to threads of its own (aside.h), so that no connection waits for another's request
+ * for more than a slice of time. Every request gets an exchange with an arena that is kept warm between requests.
  * The handler runs when the whole body is there; what it returns is sent with x-amzn-RequestId and x-amz-crc32 (of the bytes
  * as sent), compressed where the client asked for it.
  *
@@ -33,7 +34,16 @@ enum http_problem {
 	HTTP_OVERLOADED,     /* more connections than the limit, or no memory left for the body; it was thrown away */
 };
 
+/* What may be done where the handler is called. */
+enum http_haste {
+	HTTP_BRIEFLY,   /* what ends within the slice: other connections wait */
+	HTTP_FOR_VITAL, /* health and metrics alone */
+	HTTP_LONG,      /* anything: the thread is there for it */
+};
+
 struct http_request {
+	enum http_haste haste;
+	bool is_long_write;    /* as the response said when it was not done before */
 	struct arena *arena;   /* within the budget of all requests */
 	struct str method;
 	struct str path;       /* raw */
@@ -55,6 +65,8 @@ struct http_response {
 	int status;
 	struct str content_type; /* absent: none */
 	struct str body;
+	uint64_t took_ns; /* to handle; 0: not measured */
+	bool is_long_write; /* where it was not done: it will hold up others that write */
 	size_t header_count;
 	struct http_header headers[HTTP_HEADERS_MAX];
 };
@@ -68,12 +80,14 @@ struct str http_headers(struct arena *arena, const void *connection, const char 
 /* Calls `visit` with the name of each header line. */
 void http_each_header(const void *connection, void (*visit)(void *context, struct str name), void *context);
 
-typedef void http_handler(void *context, const struct http_request *request, struct http_response *response);
+/* False where the request cannot be done in its haste: nothing is done, and it is called again where it may take long. */
+typedef bool http_handler(void *context, const struct http_request *request, struct http_response *response);
 
 /* How things are now; written here, read by whoever likes. */
 struct http_stats {
 	struct connections_stats connections;
 	atomic_uint requests;           /* under way */
+	atomic_ullong aside;            /* since the start, that were handed to the threads for long ones */
 	struct arena_budget memory;     /* of these: bodies, all that is made of them, answers until they are sent */
 };
 
@@ -88,6 +102,7 @@ struct http_options {
 	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
 	size_t memory_limit;       /* bytes held by requests under way: what of a body goes beyond is HTTP_OVERLOADED, what of its handling is the handler's */
 	struct http_stats *stats;  /* zeroed */
+	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
 	http_handler *handler;
 	void *context;
 };

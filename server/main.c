@@ -8,6 +8,7 @@
 
 #include "protocol/tables/settings.h"
 #include "protocol/timing/timing.h"
+#include "server/aside.h"
 #include "server/backend.h"
 #include "server/clock.h"
 #include "server/config.h"
@@ -31,6 +32,7 @@
 #define THREADS_MAX_DEFAULT 4
 #define THREADS_DURABLE 16
 #define MB ((size_t)1024 * 1024)
+#define NO_LIMIT (UINT64_MAX / 2)
 
 /* What is made before the server and outlives it. */
 struct parts {
@@ -99,7 +101,8 @@ static struct http_options http_options_of(const struct config *config, struct t
 		.host = config->host, .port = (unsigned short)config->port, .threads = worker_count(config),
 		.connection_limit = connection_limit(config, tls), .idle_timeout_s = (unsigned)config->idle_timeout,
 		.request_timeout_s = (unsigned)config->request_timeout, .body_limit = (size_t)config->body_limit_mb * MB,
-		.memory_limit = (size_t)config->memory_limit_mb * MB, .tls = tls, .stats = stats, .handler = routes_handle, .context = routes,
+		.memory_limit = (size_t)config->memory_limit_mb * MB, .tls = tls, .stats = stats, .slice_ns = (uint64_t)config->request_slice_ms * 1000000,
+		.handler = routes_handle, .context = routes,
 	};
 }
 
@@ -200,7 +203,8 @@ static int serve(struct parts *parts)
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
 				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new(), .is_timed = is_timed(config),
-				  .cpu_ns = config->request_cpu_ms ? cpu_ns : NULL, .cpu_limit_ns = (uint64_t)config->request_cpu_ms * 1000000};
+				  .cpu_ns = cpu_ns,
+				  .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT};
 	struct http_stats stats = {0};
 	struct routes routes = {
 		.service = &service,
@@ -251,7 +255,7 @@ static int keep_and_serve(struct parts *parts)
 static enum code open_store(const struct config *config, struct metrics *metrics, struct store **store, struct err *err)
 {
 	const struct backend_options options = {
-		.url = config->store, .durability = durability_of(config->durability), .readers = worker_count(config),
+		.url = config->store, .durability = durability_of(config->durability), .readers = worker_count(config) + ASIDE_THREADS,
 		.cache_bytes = (size_t)config->cache_mb * MB,
 		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
 	};

@@ -277,6 +277,8 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 		   (double)gauges->requests);
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
 		   (double)gauges->requests_shed);
+	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",
+		   (double)gauges->requests_aside);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
 	add_figure(out, "dynalith_request_memory_max_bytes", "gauge", "Requests that would take more are shed.", (double)gauges->memory_max_bytes);
 	add_figure(out, "dynalith_data_bytes", "gauge", "Size of the data, but for what is free in it.", (double)gauges->data.used);

@@ -130,7 +130,7 @@ static void account(struct routes *routes, const struct http_request *request, c
 		log_request(LOG_DEBUG, "request", request, answer, ns);
 }
 
-static void call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
+static bool call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	struct caller caller = {routes, request, wall_seconds()};
 	struct op_request call = {
@@ -141,13 +141,19 @@ static void call_api(struct routes *routes, const struct http_request *request, 
 		.host = http_header(request->connection, "Host"),
 		.authenticate = authenticate,
 		.auth_context = &caller,
+		.slice_ns = request->haste == HTTP_LONG ? 0 : routes->http->slice_ns,
 	};
 	struct op_response answer = {0};
 
 	uint64_t start = monotonic_ns();
-	op_run(routes->service, &call, &answer);
-	account(routes, request, &answer, monotonic_ns() - start);
+	bool is_done = op_run(routes->service, &call, &answer);
+	response->took_ns = monotonic_ns() - start;
+	response->is_long_write = answer.is_long_write;
+	if (!is_done)
+		return false;
+	account(routes, request, &answer, response->took_ns);
 	fill(response, &answer);
+	return true;
 }
 
 static enum code show_health(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
@@ -179,6 +185,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->connection_limit,
 		.connections_over = atomic_load(&http->stats->connections.over),
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
+		.requests_aside = atomic_load(&http->stats->aside),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 	};
 
@@ -328,6 +335,14 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 	response->status = 200;
 }
 
+/* Whether there is time for it: turns of the clock take as long as what they make due. */
+static bool is_too_long(const struct http_request *request, const struct page *page)
+{
+	bool is_call = str_eq(request->method, STR("POST")) && !is_ours(request);
+
+	return is_call ? request->haste == HTTP_FOR_VITAL : request->haste != HTTP_LONG && page && !page->is_vital && page != &root_page;
+}
+
 /* Where we have no page: which there are. */
 static void list_pages(const struct http_request *request, struct http_response *response)
 {
@@ -420,9 +435,8 @@ static bool is_for_operators(const struct http_request *request, const struct pa
 	return request->problem == HTTP_OVERLOADED && page && page->is_vital;
 }
 
-void routes_handle(void *context, const struct http_request *request, struct http_response *response)
+static bool handle(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
-	struct routes *routes = context;
 	bool is_get = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
 	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Origin"));
 	const struct page *page = find_page(routes, request, is_get);
@@ -433,8 +447,10 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 		refuse_problem(routes, request, response);
 	} else if (!is_for_every_page(page, is_preflight) && check_origin(routes, request, is_get, &err) != OK) {
 		refuse_as(routes, request, response, &err);
+	} else if (is_too_long(request, page)) {
+		return false;
 	} else if (str_eq(request->method, STR("POST")) && !is_ours(request)) {
-		call_api(routes, request, response);
+		return call_api(routes, request, response);
 	} else if (is_preflight) {
 		response->status = 200;
 		response->body = STR("");
@@ -445,5 +461,15 @@ void routes_handle(void *context, const struct http_request *request, struct htt
 	} else {
 		err_default(&err, ERR_MISSING_AUTH_KEY);
 		refuse_as(routes, request, response, &err);
-	}
+	}	return true;
+}
+
+bool routes_handle(void *context, const struct http_request *request, struct http_response *response)
+{
+	struct routes *routes = context;
+	bool is_done = handle(routes, request, response);
+
+	if (request->is_long_write)
+		op_end_long_write(routes->service);
+	return is_done;
 }

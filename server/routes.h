@@ -27,6 +27,6 @@ struct routes {
 };
 
 /* An http_handler; `context` is a struct routes. */
-void routes_handle(void *context, const struct http_request *request, struct http_response *response);
+bool routes_handle(void *context, const struct http_request *request, struct http_response *response);
 
 #endif

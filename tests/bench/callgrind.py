@@ -56,7 +56,8 @@ class Server:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
         data = ["--in-memory"] if mode == "memory" else ["--db-path", str(self.dir / "bench.db")]
-        plain = [binary, "--port", str(self.port), "--threads", "1", "--ttl-period", "0", "--log-level", "warn", *data]
+        plain = [binary, "--port", str(self.port), "--threads", "1", "--ttl-period", "0", "--log-level", "warn",
+                 "--request-slice-ms", "0", *data]  # under callgrind all requests take long
         counted = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self.dir}/out", f"--dump-before={MARK}", "-q"] + plain
         self.process = None
         try:

@@ -5,15 +5,24 @@ import select
 import raw
 from harness import Server, create_app, run, until
 
-LONG = " OR ".join(["contains(l, :v)"] * 200)  # of a list that fills an item
+LONG = " OR ".join(["contains(l,:v)"] * 220)  # of a list that fills an item
+LISTS = 3  # a page of a Query
+NONE = {":v": {"S": "none"}}
 
 
-def server_with_a_long_list(*flags):
-    server = Server("--request-cpu-ms", "0", *flags)
+def short(operation="GetItem", **parameters):
+    return raw.request(operation, json.dumps({"TableName": "app", **parameters}).encode())
+
+
+SHORT = {"PK": {"S": "p"}, "SK": {"S": "short"}}
+
+
+def server_with_a_long_list(*flags, disk=False):
+    server = Server("--request-cpu-ms", "0", *flags, disk=disk)
     client = server.client()
     create_app(client)
-    item = {"PK": {"S": "p"}, "SK": {"S": "long"}, "l": {"L": [{"NULL": True}] * 190_000}}
-    assert raw.ask(server, raw.request("PutItem", json.dumps({"TableName": "app", "Item": item}).encode())).status == 200
+    for i in range(LISTS):
+        assert raw.ask(server, short("PutItem", Item={"PK": {"S": "p"}, "SK": {"S": f"long{i}"}, "l": {"L": [{"NULL": True}] * 190_000}})).status == 200
     client.put_item(TableName="app", Item={"PK": {"S": "p"}, "SK": {"S": "short"}})
     client.close()
     return server
@@ -21,9 +30,14 @@ def server_with_a_long_list(*flags):
 
 def long_query():
     """A second of work or more, of which nothing comes."""
-    return raw.request("Query", json.dumps({
-        "TableName": "app", "KeyConditionExpression": "PK = :p", "FilterExpression": LONG,
-        "ExpressionAttributeValues": {":p": {"S": "p"}, ":v": {"S": "none"}}}).encode())
+    return short("Query", KeyConditionExpression="PK = :p", FilterExpression=LONG, ExpressionAttributeValues={":p": {"S": "p"}, **NONE})
+
+
+def long_write():
+    """The same in the writers' turn."""
+    checks = [{"ConditionCheck": {"TableName": "app", "Key": {"PK": {"S": "p"}, "SK": {"S": f"long{i}"}}, "ConditionExpression": LONG,
+                                  "ExpressionAttributeValues": NONE}} for i in range(LISTS)]
+    return raw.request("TransactWriteItems", json.dumps({"TransactItems": checks}).encode())
 
 
 def begin(server, request, n, threads):
@@ -35,10 +49,10 @@ def begin(server, request, n, threads):
     return busy
 
 
-def end(server, busy):
+def end(server, busy, status=200):
     for s in busy:
         reply = raw.read_reply(s)
-        assert reply.status == 200 and json.loads(reply.body)["Count"] == 0, reply.body
+        assert reply.status == status, reply.body
         s.close()
     server.stop()
 
@@ -73,4 +87,38 @@ def health_does_not_wait_for_connections():
     end(server, busy)
 
 
-run("busy", [health_does_not_wait_for_workers, health_does_not_wait_for_connections])
+def short_requests_do_not_wait_for_long_ones():
+    """One worker, and more long requests than there are threads for these."""
+    server = server_with_a_long_list("--threads", "1")
+    with raw.connect(server) as before:  # a connection that the worker had already
+        before.sendall(short(Key=SHORT))
+        assert raw.read_reply(before).status == 200
+        busy = begin(server, long_query(), 8, 1)
+        for s in (before, raw.connect(server)):
+            for request in (short(Key=SHORT), short("Query", KeyConditionExpression="PK = :p AND SK = :s",
+                                                    ExpressionAttributeValues={":p": {"S": "p"}, ":s": {"S": "short"}}), raw.GET_HEALTH):
+                s.sendall(request)
+                assert raw.read_reply(s).status == 200
+        s.close()
+    assert none_is_ready(busy), "the requests were not long enough to prove anything"
+    assert raw.figures(server)["dynalith_requests_aside_total"] >= 4
+    end(server, busy)
+
+
+def reads_do_not_wait_for_writers_that_wait():
+    """A long write, and others that wait for their turn, in a file: the worker is free, and so are readers."""
+    server = server_with_a_long_list("--threads", "1", disk=True)
+    busy = begin(server, long_write(), 1, 1)
+    waiting = [raw.connect(server) for _ in range(3)]
+    for s in waiting:
+        s.sendall(short("PutItem", Item={**SHORT, "n": {"N": "1"}}))
+    for _ in range(5):
+        assert raw.ask(server, short(Key=SHORT)).status == 200
+    assert none_is_ready(busy), "the write was not long enough to prove anything"
+    assert all(raw.read_reply(s).status == 200 for s in waiting)
+    [s.close() for s in waiting]
+    end(server, busy, 400)
+
+
+run("busy", [health_does_not_wait_for_workers, health_does_not_wait_for_connections, short_requests_do_not_wait_for_long_ones,
+             reads_do_not_wait_for_writers_that_wait])

@@ -152,5 +152,50 @@ TEST(a_small_request_does_not_read_the_clock)
 	end();
 }
 
-TEST_MAIN(TEST_CASE(a_read_stops_among_the_rows_that_it_filters), TEST_CASE(a_write_that_takes_too_long_changes_nothing),
+/* Whether it is given up for a slice of one look, as a long write or not, and changes nothing; without a slice it ends. */
+static bool is_given_up(struct world *world, struct world_request request, bool is_long_write)
+{
+	struct str before = world_bytes(world, world->arena);
+	struct op_response response = {0};
+
+	if (world_try(world, request, 1, &response))
+		return false;
+	CHECK(str_eq(world_bytes(world, world->arena), before));
+	CHECK_INT(response.is_long_write, is_long_write);
+	CHECK_INT(world_call(world, request).status, 200);
+	if (is_long_write)
+		op_end_long_write(&world->service);
+	CHECK_INT(atomic_load(&world->service.long_writes), 0);
+	return true;
+}
+
+TEST(what_does_not_end_in_its_slice_is_given_up)
+{
+	const struct world_request get = {"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
+	const struct world_request put = {"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
+	struct op_response response = {0};
+
+	begin();
+	struct world world = world_in_time();
+	CHECK(world_try(&world, get, 1, &response) && response.status == 200);
+	CHECK(world_try(&world, put, 1, &response) && response.status == 200);
+	CHECK(is_given_up(&world, request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), false));
+	CHECK(is_given_up(&world, request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ",
+					  times(3, ",", "a", "=els"), "'}"), true));
+	CHECK(is_given_up(&world, (struct world_request){"DeleteTable", "{'TableName':'vec'}"}, true));
+	/* while a long write is under way, others that write are given up at once, and reads are not */
+	CHECK(!world_try(&world, (struct world_request){"DeleteTable", "{'TableName':'tab'}"}, 1, &response) && response.is_long_write);
+	CHECK(!world_try(&world, put, NO_LIMIT - 1, &response) && !response.is_long_write);
+	CHECK(world_try(&world, get, NO_LIMIT - 1, &response) && response.status == 200);
+	op_end_long_write(&world.service);
+	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
+	/* a limit that is shorter than the slice decides */
+	world.service.cpu_limit_ns = 1;
+	CHECK(world_try(&world, request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), 1, &response));
+	CHECK_INT(response.status, 503);
+	world_free(&world);
+	end();
+}
+
+TEST_MAIN(TEST_CASE(what_does_not_end_in_its_slice_is_given_up), TEST_CASE(a_read_stops_among_the_rows_that_it_filters), TEST_CASE(a_write_that_takes_too_long_changes_nothing),
 	  TEST_CASE(a_small_request_does_not_read_the_clock))

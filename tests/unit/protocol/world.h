@@ -52,11 +52,10 @@ static inline enum code world_let_in(void *context, struct ns *ns, struct err *e
 	return OK;
 }
 
-/* The answer lives until the next call. */
-static inline struct op_response world_call(struct world *world, struct world_request request)
+/* With a slice of CPU time, whether the request ended within it. The answer lives until the next call. */
+static inline bool world_try(struct world *world, struct world_request request, uint64_t slice_ns, struct op_response *response)
 {
 	bool is_stream = strstr(request.op, "Stream") || strstr(request.op, "Shard") || strstr(request.op, "Records");
-	struct op_response response;
 
 	arena_reset(world->request);
 	size_t n = strlen(request.body);
@@ -64,10 +63,17 @@ static inline struct op_response world_call(struct world *world, struct world_re
 	for (size_t i = 0; i < n; i++)
 		body[i] = request.body[i] == '\'' ? '"' : request.body[i];
 	struct op_request wire = {
-		.arena = world->request, .body = {body, n}, .authenticate = world_let_in,
+		.arena = world->request, .body = {body, n}, .authenticate = world_let_in, .slice_ns = slice_ns,
 		.target = str_printf(world->request, "%s.%s", is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", request.op),
 	};
-	op_run(&world->service, &wire, &response);
+	return op_run(&world->service, &wire, response);
+}
+
+static inline struct op_response world_call(struct world *world, struct world_request request)
+{
+	struct op_response response;
+
+	world_try(world, request, 0, &response);
 	return response;
 }
 

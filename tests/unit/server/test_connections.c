@@ -77,6 +77,23 @@ TEST(few_beyond_the_limit_are_admitted)
 	connections_free(all);
 }
 
+TEST(a_slow_request_makes_the_next_ones_slow)
+{
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100};
+	struct connections *all = connections_new(&options);
+	int own, peer, n = 0;
+	struct connection *connection = add(all, &own, &peer);
+
+	connection_learn(connection, 1000000);
+	CHECK(!connection_is_slow(connection));
+	connection_learn(connection, 1000000000);
+	for (; n < 1000 && connection_is_slow(connection); n++)
+		connection_learn(connection, 1000000);
+	CHECK(n > 1 && n < 1000);
+	drop(connection, own, peer);
+	connections_free(all);
+}
+
 /* recv() comes back when the thread shuts the socket down. */
 TEST(a_phase_ends)
 {
@@ -188,7 +205,7 @@ TEST(open_files_are_raised)
 	CHECK_INT(after.rlim_cur, 2000);
 }
 
-TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted),
+TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(a_slow_request_makes_the_next_ones_slow),
 	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
