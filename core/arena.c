@@ -129,6 +129,20 @@ static void arena_charge(struct arena *arena, size_t size)
 	arena->is_over = arena->is_over || before > arena->budget->limit || arena->budget->limit - before < size;
 }
 
+void arena_use_budget(struct arena *arena, struct arena_budget *budget)
+{
+	size_t held = arena->held;
+
+	if (arena->budget == budget)
+		return;
+	if (held > 0)
+		atomic_fetch_sub_explicit(&arena->budget->held, held, memory_order_relaxed);
+	arena->budget = budget;
+	arena->held = 0;
+	if (held > 0)
+		arena_charge(arena, held);
+}
+
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit)
 {
 	arena->time.clock = clock;

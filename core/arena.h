@@ -104,6 +104,9 @@ bool arena_is_over(const struct arena *arena);
 /* Whether it took more than its time alone: with more of that it may be done again. */
 bool arena_is_late(const struct arena *arena);
 
+/* What it holds counts in another budget from now on. */
+void arena_use_budget(struct arena *arena, struct arena_budget *budget);
+
 /* What the arena is for cannot be given up any more: until the reset it is not over, however much it takes. */
 void arena_pardon(struct arena *arena);
 

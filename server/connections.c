@@ -21,9 +21,23 @@
 #define SLOW_NS 10000000u
 #define SLOW_REQUESTS 16
 
+#define ADDRESS_SIZE 16  /* bytes, of IPv6 or of IPv4 in it */
+#define ADDRESS_LISTS 1024
+
+/* Those who are connected from it. */
+struct address {
+	struct address *next;
+	unsigned char bytes[ADDRESS_SIZE];
+	struct connections_share share;
+	unsigned count;  /* connections that are not over */
+	unsigned users;  /* all connections */
+	atomic_uint requests;
+};
+
 struct connection {
 	struct connections *all;
 	struct connection *previous, *next;
+	struct address *address; /* NULL where it has no limits */
 	int fd;
 	bool is_over, is_admitted;
 	union {
@@ -47,6 +61,7 @@ struct connections {
 	unsigned count;
 	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
 	struct connection *first;
+	struct address *addresses[ADDRESS_LISTS];
 	struct connection *_Atomic by_file[CONNECTIONS_FILES_MAX];
 };
 
@@ -156,6 +171,101 @@ static void set_peer(struct connection *connection, const struct sockaddr *peer)
 		memcpy(&connection->peer.v6, peer, sizeof(connection->peer.v6));
 }
 
+/* The address to count by, and its share. */
+static struct connections_share address_of(const struct connection *connection, unsigned char *bytes)
+{
+	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+	const struct connections_options *options = &connection->all->options;
+	const struct in6_addr *v6 = &connection->peer.v6.sin6_addr;
+	bool is_v6 = connection->peer.any.sa_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(v6);
+
+	memset(bytes, 0, ADDRESS_SIZE);
+	if (is_v6) {
+		memcpy(bytes, v6, ADDRESS_SIZE / 2);
+		return IN6_IS_ADDR_LOOPBACK(v6) ? options->loopback : options->remote;
+	}
+	memcpy(bytes, mapped, sizeof(mapped));
+	if (connection->peer.any.sa_family == AF_INET)
+		memcpy(bytes + sizeof(mapped), &connection->peer.v4.sin_addr, 4);
+	else
+		memcpy(bytes, v6, ADDRESS_SIZE);
+	return bytes[sizeof(mapped)] == 127 ? options->loopback : options->remote;
+}
+
+static struct address **list_of(struct connections *connections, const unsigned char *bytes)
+{
+	uint32_t hash = 2166136261u;
+
+	for (int i = 0; i < ADDRESS_SIZE; i++)
+		hash = (hash ^ bytes[i]) * 16777619u;
+	return &connections->addresses[hash % ADDRESS_LISTS];
+}
+
+/* Under the mutex. */
+static void join_address(struct connection *connection)
+{
+	unsigned char bytes[ADDRESS_SIZE];
+	struct connections_share share = address_of(connection, bytes);
+
+	if (share.connections == 0 && share.requests == 0)
+		return;
+	struct address **list = list_of(connection->all, bytes), *at = *list;
+
+	while (at && memcmp(at->bytes, bytes, ADDRESS_SIZE) != 0)
+		at = at->next;
+	if (!at) {
+		at = arena_checked(calloc(1, sizeof(*at)));
+		memcpy(at->bytes, bytes, ADDRESS_SIZE);
+		at->share = share;
+		at->next = *list;
+		*list = at;
+	}
+	at->users++;
+	connection->address = at;
+}
+
+static bool is_address_full(const struct connection *connection)
+{
+	const struct address *address = connection->address;
+
+	return address && address->share.connections > 0 && address->count >= address->share.connections;
+}
+
+static void leave_address(struct connection *connection)
+{
+	struct address *address = connection->address;
+
+	if (!address)
+		return;
+	address->count -= !connection->is_over;
+	if (--address->users > 0)
+		return;
+	struct address **link = list_of(connection->all, address->bytes);
+	while (*link != address)
+		link = &(*link)->next;
+	*link = address->next;
+	free(address);
+}
+
+bool connection_begin_request(struct connection *connection)
+{
+	struct connections_stats *stats = connection->all->options.stats;
+	struct address *address = connection->address;
+
+	if (!address)
+		return true;
+	bool is_one_more = atomic_fetch_add(&address->requests, 1) >= address->share.requests && address->share.requests > 0;
+	if (is_one_more && stats)
+		atomic_fetch_add(&stats->address_requests_over, 1);
+	return !is_one_more;
+}
+
+void connection_end_request(struct connection *connection)
+{
+	if (connection->address)
+		atomic_fetch_sub(&connection->address->requests, 1);
+}
+
 struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer)
 {
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
@@ -165,7 +275,11 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 	connection->fd = fd;
 	atomic_store(&connections->by_file[fd], connection);
 	pthread_mutex_lock(&connections->mutex);
-	connection->is_over = connections->count >= connections->options.limit;
+	join_address(connection);
+	bool is_address_over = is_address_full(connection);
+	connection->is_over = connections->count >= connections->options.limit || is_address_over;
+	if (connection->address)
+		connection->address->count += !connection->is_over;
 	connections->count += !connection->is_over; /* those beyond the limit do not keep others out */
 	atomic_init(&connection->phase, CONNECTION_WAITING);
 	atomic_init(&connection->touched_ms, 0);
@@ -178,6 +292,7 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 	if (connections->options.stats) {
 		atomic_fetch_add(&connections->options.stats->open, 1);
 		atomic_fetch_add(&connections->options.stats->over, connection->is_over);
+		atomic_fetch_add(&connections->options.stats->address_over, is_address_over);
 	}
 	return connection;
 }
@@ -206,6 +321,7 @@ void connections_remove(struct connection *connection)
 	struct connections *connections = connection->all;
 
 	pthread_mutex_lock(&connections->mutex);
+	leave_address(connection);
 	connections->count -= !connection->is_over;
 	connections->over[connection->kind] -= connection->is_admitted;
 	if (connection->previous)

@@ -24,13 +24,22 @@
 /* Written here, read by whoever likes. */
 struct connections_stats {
 	atomic_uint open;
-	atomic_ullong over; /* since the start, that came beyond the limit */
+	atomic_ullong over; /* since the start, that came beyond a limit */
+	atomic_ullong address_over;          /* of these, that came beyond the limit of their address */
+	atomic_ullong address_requests_over; /* requests beyond that of their address */
+};
+
+/* What one client address may have at once; 0: any number. An IPv6 network of 64 bits counts as one address. */
+struct connections_share {
+	unsigned connections;
+	unsigned requests; /* under way */
 };
 
 struct connections_options {
 	unsigned limit;     /* connections that are served at once */
 	unsigned idle_s;    /* between two requests */
 	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
+	struct connections_share remote, loopback;
 	struct connections_stats *stats; /* or NULL */
 };
 
@@ -78,6 +87,10 @@ enum connection_kind connection_kind(const struct connection *connection);
 /* How long a request of it took, by the thread that has the request. One that was slow makes the next ones count as slow, until some were not. */
 void connection_learn(struct connection *connection, uint64_t took_ns);
 bool connection_is_slow(const struct connection *connection);
+
+/* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
+bool connection_begin_request(struct connection *connection);
+void connection_end_request(struct connection *connection);
 
 /* Begins a phase; cheap, by the connection's own thread. */
 void connection_enter(struct connection *connection, enum connection_phase phase);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "server/door.h"
 #include "server/framing.h"
 #include "server/gzip.h"
+#include "server/request_id.h"
 #include "server/sockets.h"
 #include "server/tls.h"
 #include "storage/monotonic.h"
@@ -31,7 +31,6 @@
 #define BODY_AT_ONCE (64 * 1024)     /* bytes; a larger body gets its room as it comes, so that a mere claim costs nothing */
 #define LET_GO_FROM (8 * 1024 * 1024) /* bytes beside an answer that are not held until it is sent */
 #define COMPRESS_FROM 4096           /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
-#define REQUEST_ID_SIZE 52
 #define TLS_DRAIN_MS 2000 /* for clients to take the answers that are sent when the server ends */
 #define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
 #define LONG_CODED_BODY (4 * 1024)    /* the same of what may become a thousand times as much */
@@ -52,6 +51,7 @@ struct incoming {
 };
 
 struct outgoing {
+	enum stage stage;
 	struct http_response reply;
 	const char *coding; /* or NULL */
 	bool is_handled, is_answered;
@@ -68,10 +68,10 @@ struct exchange {
 	const char *method;
 	struct str uri;
 	const char *uri_end; /* in libmicrohttpd's buffer */
-	bool is_started, is_early, is_from_browser, is_long_write;
+	bool is_started, is_early, is_over, is_from_browser, is_long_write; /* over: beyond a limit of connections or requests */
 	enum http_problem problem;
-	enum stage stage;
 	enum http_haste haste;
+	void *claim; /* see http_admit */
 	struct incoming body;
 	struct outgoing out;
 	char id[REQUEST_ID_SIZE + 1];
@@ -85,8 +85,6 @@ struct http {
 	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping;
-	atomic_ullong request_ids;
-	uint64_t id_seed;
 	pthread_mutex_t mutex; /* of the idle exchanges */
 	struct exchange *idle;
 	unsigned idle_count;
@@ -123,6 +121,7 @@ static void exchange_done(struct exchange *exchange)
 	struct http *http = exchange->http;
 
 	arena_reset(exchange->arena);
+	arena_use_budget(exchange->arena, &http->options.stats->memory);
 	pthread_mutex_lock(&http->mutex);
 	bool is_kept = http->idle_count < EXCHANGES_KEPT;
 	if (is_kept) {
@@ -139,27 +138,6 @@ static void exchange_done(struct exchange *exchange)
 struct str http_header(const void *connection, const char *name)
 {
 	return str_of(MHD_lookup_connection_value((struct MHD_Connection *)(uintptr_t)connection, MHD_HEADER_KIND, name));
-}
-
-static uint64_t mix(uint64_t x)
-{
-	x += 0x9E3779B97F4A7C15u;
-	x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-	x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-	return x ^ (x >> 31);
-}
-
-/* 52 characters A-Z and 0-9, as AWS's. */
-static void make_request_id(struct http *http, char *out)
-{
-	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-	uint64_t number = atomic_fetch_add(&http->request_ids, 1), bits = 0;
-
-	for (int i = 0; i < REQUEST_ID_SIZE; i++) {
-		bits = i % 10 ? bits / 36 : mix(http->id_seed ^ mix(number * 8 + (uint64_t)i / 10));
-		out[i] = alphabet[bits % 36];
-	}
-	out[REQUEST_ID_SIZE] = '\0';
 }
 
 /* The values of all lines of that name, joined by commas; those that are sought are few, so most requests never get here. */
@@ -270,7 +248,7 @@ static void finish(struct exchange *exchange)
 	connection_learn(exchange->connection, exchange->out.reply.took_ns);
 	exchange->out.coding = compress(exchange, exchange->mhd, &exchange->out.reply);
 	let_go(exchange, &exchange->out.reply);
-	exchange->stage = STAGE_REPLIED;
+	exchange->out.stage = STAGE_REPLIED;
 }
 
 static enum MHD_Result send_reply(struct exchange *exchange)
@@ -375,20 +353,32 @@ static void take_body(struct exchange *exchange, struct http_request *request)
 	request->body = plain;
 }
 
-/* Makes the reply; or does nothing, where that cannot be done in this haste. */
-static void handle(struct exchange *exchange)
+static struct http_request request_of(struct exchange *exchange)
 {
 	struct http_request request = {
 		.haste = exchange->haste, .is_long_write = exchange->is_long_write, .arena = exchange->arena, .method = str_of(exchange->method),
-		.is_from_browser = exchange->is_from_browser, .connection = exchange->mhd,
+		.is_from_browser = exchange->is_from_browser, .connection = exchange->mhd, .claim = exchange->claim,
 	};
+
+	split_uri(exchange->uri, &request);
+	return request;
+}
+
+void http_trust(const struct http_options *options, const struct http_request *request)
+{
+	arena_use_budget(request->arena, &options->stats->memory);
+}
+
+/* Makes the reply; or does nothing, where that cannot be done in this haste. */
+static void handle(struct exchange *exchange)
+{
+	struct http_request request = request_of(exchange);
 	const struct http_options *options = &exchange->http->options;
 
 	exchange->out.reply = (struct http_response){.status = 500};
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
 	take_body(exchange, &request);
-	split_uri(exchange->uri, &request);
 	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	crash_request(NULL);
@@ -418,13 +408,14 @@ static void start_over(struct exchange *exchange)
 	exchange->body.cap = exchange->body.n;
 	arena_free(exchange->arena);
 	exchange->arena = fresh;
+	exchange->claim = NULL;
 }
 
 /* The connection's thread comes back to the request when it is done. */
 static enum MHD_Result step_aside(struct exchange *exchange)
 {
 	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
-	exchange->stage = STAGE_ASIDE;
+	exchange->out.stage = STAGE_ASIDE;
 	exchange->haste = HTTP_LONG;
 	exchange->job.run = run_aside;
 	MHD_suspend_connection(exchange->mhd);
@@ -451,7 +442,7 @@ static enum MHD_Result answer(struct exchange *exchange, struct MHD_Connection *
 	exchange->mhd = connection;
 	exchange->method = method;
 	connection_enter(exchange->connection, CONNECTION_WORKING);
-	make_request_id(exchange->http, exchange->id);
+	request_id_make(exchange->id);
 	if (exchange->is_early)
 		exchange->haste = HTTP_LONG; /* it is refused, which is brief */
 	else if (connection_kind(exchange->connection) == CONNECTION_VITAL)
@@ -480,6 +471,23 @@ static bool is_head_too_large(size_t n, const struct framing *framing)
 	return n > HEAD_MAX || n + framing->records > CONNECTION_MEMORY - ANSWER_HEAD_MAX;
 }
 
+/* Whether the body may come. */
+static bool is_admitted(struct exchange *exchange, struct MHD_Connection *connection, const char *method)
+{
+	const struct http_options *options = &exchange->http->options;
+
+	if (!options->admit)
+		return true;
+	exchange->mhd = connection;
+	exchange->method = method;
+	struct http_request request = request_of(exchange);
+	bool is_admitted = options->admit(options->context, &request);
+	exchange->claim = request.claim;
+	if (is_admitted)
+		arena_use_budget(exchange->arena, &options->stats->unproven);
+	return is_admitted;
+}
+
 /* The first call of a request: its head is there. What refuses it as too large is on_completed(). */
 static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *connection, const char *url, const char *method, const char *version)
 {
@@ -493,13 +501,14 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *c
 	exchange->is_from_browser = framing.is_from_browser;
 	if (!framing_is_good(&framing, method + size, strcmp(version, "HTTP/1.1") == 0))
 		exchange->problem = HTTP_BAD_FRAMING;
-	else if (connection_is_over(exchange->connection))
+	else if (exchange->is_over)
 		exchange->problem = HTTP_OVERLOADED;
 	unsigned long long n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
 	if (exchange->problem == HTTP_FINE && n > exchange->http->options.body_limit)
 		exchange->problem = HTTP_TOO_LARGE;
+	bool is_refused = exchange->problem == HTTP_FINE && (n > 0 || framing.encodings > 0) && !is_admitted(exchange, connection, method);
 	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
-	exchange->is_early = exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE;
+	exchange->is_early = exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE || is_refused;
 	if (exchange->is_early)
 		return answer(exchange, connection, method);
 	exchange->body.claimed = (size_t)n;
@@ -559,9 +568,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		*data_size = 0;
 		return MHD_YES;
 	}
-	if (exchange->out.is_answered || exchange->stage == STAGE_ASIDE)
+	if (exchange->out.is_answered || exchange->out.stage == STAGE_ASIDE)
 		return MHD_YES;
-	return exchange->stage == STAGE_REPLIED ? send_reply(exchange) : answer(exchange, connection, method);
+	return exchange->out.stage == STAGE_REPLIED ? send_reply(exchange) : answer(exchange, connection, method);
 }
 
 /*
@@ -583,6 +592,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 
 	exchange->connection = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 	connection_enter(exchange->connection, CONNECTION_RECEIVING);
+	exchange->is_over = !connection_begin_request(exchange->connection) || connection_is_over(exchange->connection);
 	exchange->uri = str_copy(exchange->arena, str_of(uri));
 	exchange->uri_end = uri + exchange->uri.n;
 	hide_query(uri);
@@ -601,6 +611,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 	else
 		sockets_await(connection_fd(exchange->connection));
 	connection_enter(exchange->connection, CONNECTION_WAITING);
+	connection_end_request(exchange->connection);
 	exchange_done(exchange);
 	*state = NULL;
 }
@@ -695,8 +706,10 @@ static bool start_tls(struct http *http, int fd)
 static bool start(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
-	const struct connections_options limits = {options->connection_limit, options->idle_timeout_s, options->request_timeout_s,
-						   &options->stats->connections};
+	const struct connections_options limits = {
+		.limit = options->connection_limit, .idle_s = options->idle_timeout_s, .request_s = options->request_timeout_s,
+		.remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
+	};
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 
 	http->connections = connections_new(&limits);
@@ -713,6 +726,14 @@ static bool start(struct http *http, int fd)
 	return http->door && (!options->tls || start_tls(http, fd));
 }
 
+/* An eighth of the memory; but two of the largest bodies fit. */
+static size_t unproven_limit(const struct http_options *options)
+{
+	size_t share = options->memory_limit / 8, least = 2 * options->body_limit;
+
+	return share > least ? share : least;
+}
+
 struct http *http_start(const struct http_options *options, const char **problem)
 {
 	int fd = door_listen(options->host, options->port, problem);
@@ -722,9 +743,9 @@ struct http *http_start(const struct http_options *options, const char **problem
 	struct http *http = arena_checked(calloc(1, sizeof(*http)));
 	http->options = *options;
 	options->stats->memory.limit = options->memory_limit;
+	options->stats->unproven.limit = unproven_limit(options);
 	pthread_mutex_init(&http->mutex, NULL);
-	if (getrandom(&http->id_seed, sizeof(http->id_seed), 0) != sizeof(http->id_seed))
-		http->id_seed = (uint64_t)time(NULL);
+	request_id_seed();
 	http->port = door_port(fd);
 	http->aside = aside_new();
 	if (start(http, fd))

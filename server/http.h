@@ -54,6 +54,7 @@ struct http_request {
 	struct str id;         /* as the client will read it; ends with a NUL that does not count */
 	bool is_from_browser;  /* there is an Origin or Sec-Fetch-*; see origin.h */
 	const void *connection;
+	void *claim;           /* what http_admit made, in the arena; or NULL */
 };
 
 struct http_header {
@@ -83,12 +84,19 @@ void http_each_header(const void *connection, void (*visit)(void *context, struc
 /* False where the request cannot be done in its haste: nothing is done, and it is called again where it may take long. */
 typedef bool http_handler(void *context, const struct http_request *request, struct http_response *response);
 
+/*
+ * Called with the head of a request that has a body, before any of that is kept: whether it may come. The body of one that may counts in the budget of
+ * those that are not proven until the handler calls http_trust(). One that may not is handled without its body, and its connection ends.
+ */
+typedef bool http_admit(void *context, struct http_request *request);
+
 /* How things are now; written here, read by whoever likes. */
 struct http_stats {
 	struct connections_stats connections;
 	atomic_uint requests;           /* under way */
 	atomic_ullong aside;            /* since the start, that were handed to the threads for long ones */
 	struct arena_budget memory;     /* of these: bodies, all that is made of them, answers until they are sent */
+	struct arena_budget unproven;   /* the same of those that are not trusted yet; not in `memory` */
 };
 
 struct http_options {
@@ -97,17 +105,22 @@ struct http_options {
 	struct tls *tls;           /* by which clients speak, not started; NULL: none */
 	unsigned threads;
 	unsigned connection_limit;
+	struct connections_share remote, loopback; /* see connections.h */
 	unsigned idle_timeout_s;
 	unsigned request_timeout_s; /* for a request to come in, and for its answer to be taken */
 	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
 	size_t memory_limit;       /* bytes held by requests under way: what of a body goes beyond is HTTP_OVERLOADED, what of its handling is the handler's */
 	struct http_stats *stats;  /* zeroed */
 	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
+	http_admit *admit;         /* NULL: all may come, and all are trusted */
 	http_handler *handler;
 	void *context;
 };
 
 struct http;
+
+/* The request is what it claims to be: it shares the memory of all. */
+void http_trust(const struct http_options *options, const struct http_request *request);
 
 /* Listens and serves. On failure returns NULL, having set *problem to one line (a static or errno's text). */
 struct http *http_start(const struct http_options *options, const char **problem);

@@ -95,14 +95,27 @@ static unsigned connection_limit(const struct config *config, bool has_tls)
 	return room;
 }
 
+/* What an address may have at once; -1, as the options are by themselves: a part of all connections, and no limit for loopback addresses. */
+static struct connections_share share_of(const struct config *config, bool is_loopback)
+{
+	unsigned all = (unsigned)config->connection_limit;
+	long connections = config->address_connection_limit, requests = config->address_request_limit;
+
+	return (struct connections_share){
+		.connections = connections >= 0 ? (unsigned)connections : is_loopback ? 0 : all / 2 + 1,
+		.requests = requests >= 0 ? (unsigned)requests : is_loopback ? 0 : all / 4 + 1,
+	};
+}
+
 static struct http_options http_options_of(const struct config *config, struct tls *tls, struct http_stats *stats, struct routes *routes)
 {
 	return (struct http_options){
 		.host = config->host, .port = (unsigned short)config->port, .threads = worker_count(config),
 		.connection_limit = connection_limit(config, tls), .idle_timeout_s = (unsigned)config->idle_timeout,
+		.remote = share_of(config, false), .loopback = share_of(config, true),
 		.request_timeout_s = (unsigned)config->request_timeout, .body_limit = (size_t)config->body_limit_mb * MB,
 		.memory_limit = (size_t)config->memory_limit_mb * MB, .tls = tls, .stats = stats, .slice_ns = (uint64_t)config->request_slice_ms * 1000000,
-		.handler = routes_handle, .context = routes,
+		.admit = routes->auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .context = routes,
 	};
 }
 

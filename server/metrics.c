@@ -273,6 +273,10 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_connections", "gauge", "Open connections.", (double)gauges->connections);
 	add_figure(out, "dynalith_connections_max", "gauge", "Connections served at once.", (double)gauges->connections_max);
 	add_figure(out, "dynalith_connections_over_total", "counter", "Connections that came beyond the limit.", (double)gauges->connections_over);
+	add_figure(out, "dynalith_address_connections_over_total", "counter", "Of these, connections that came beyond the limit of their address.",
+		   (double)gauges->address_connections_over);
+	add_figure(out, "dynalith_address_requests_over_total", "counter", "Requests beyond the limit of their client's address.",
+		   (double)gauges->address_requests_over);
 	add_figure(out, "dynalith_requests_under_way", "gauge", "Requests whose first line came and whose answer is not sent.",
 		   (double)gauges->requests);
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
@@ -280,6 +284,8 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",
 		   (double)gauges->requests_aside);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
+	add_figure(out, "dynalith_unproven_memory_bytes", "gauge", "The same of requests whose signature is not verified yet.",
+		   (double)gauges->unproven_bytes);
 	add_figure(out, "dynalith_request_memory_max_bytes", "gauge", "Requests that would take more are shed.", (double)gauges->memory_max_bytes);
 	add_figure(out, "dynalith_data_bytes", "gauge", "Size of the data, but for what is free in it.", (double)gauges->data.used);
 	add_figure(out, "dynalith_data_free_bytes", "gauge", "Room that deleted data left, used again before the data grows.",

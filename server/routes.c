@@ -21,22 +21,48 @@ static bool is_ours(const struct http_request *request)
 	return str_eq(request->path, STR("/_dynalith")) || str_starts_with(request->path, STR("/_dynalith/"));
 }
 
-static enum code authenticate(void *context, struct ns *ns, struct err *err)
+static int64_t wall_seconds(void)
 {
-	struct caller *caller = context;
-	const struct http_request *request = caller->request;
-	struct sigv4_request signed_request = {
+	return (int64_t)time(NULL); /* signatures are about the real time, whatever the service's clock says */
+}
+
+static struct sigv4_request signed_request(const struct http_request *request)
+{
+	return (struct sigv4_request){
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
 		.header = http_header, .headers = http_headers, .each_header = http_each_header, .context = request->connection,
 		.is_control = is_ours(request) && str_eq(request->method, STR("POST")), .is_at_any_path = !is_ours(request),
 	};
-
-	return sigv4_check(caller->routes->sigv4, request->arena, &signed_request, caller->now_s, ns, err);
 }
 
-static int64_t wall_seconds(void)
+static enum code authenticate(void *context, struct ns *ns, struct err *err)
 {
-	return (int64_t)time(NULL); /* signatures are about the real time, whatever the service's clock says */
+	struct caller *caller = context;
+	const struct http_request *request = caller->request;
+	struct sigv4_request is_signed = signed_request(request);
+	struct sigv4 *sigv4 = caller->routes->sigv4;
+	enum code code;
+
+	if (request->claim)
+		code = sigv4_prove(sigv4, request->arena, &is_signed, request->claim, ns, err);
+	else
+		code = sigv4_check(sigv4, request->arena, &is_signed, caller->now_s, ns, err);
+	if (code == OK)
+		http_trust(caller->routes->http, request);
+	return code;
+}
+
+bool routes_admit(void *context, struct http_request *request)
+{
+	struct routes *routes = context;
+	struct sigv4_request is_signed = signed_request(request);
+	struct err err = err_in(request->arena);
+	struct sigv4_claim *claim;
+
+	if (sigv4_claim(routes->sigv4, request->arena, &is_signed, wall_seconds(), &claim, &err) != OK)
+		return false;
+	request->claim = claim;
+	return true;
 }
 
 static void add_header(struct http_response *response, const char *name, struct str value)
@@ -185,6 +211,9 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->connection_limit,
 		.connections_over = atomic_load(&http->stats->connections.over),
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
+		.address_connections_over = atomic_load(&http->stats->connections.address_over),
+		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
+		.unproven_bytes = atomic_load(&http->stats->unproven.held),
 		.requests_aside = atomic_load(&http->stats->aside),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 	};

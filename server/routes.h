@@ -29,4 +29,7 @@ struct routes {
 /* An http_handler; `context` is a struct routes. */
 bool routes_handle(void *context, const struct http_request *request, struct http_response *response);
 
+/* An http_admit, where signatures are verified: by the key, the date and the scope. */
+bool routes_admit(void *context, struct http_request *request);
+
 #endif

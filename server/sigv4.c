@@ -37,12 +37,13 @@ struct sigv4 {
 };
 
 /* The parts of a signature, from the header or the query. */
-struct signature {
+struct sigv4_claim {
 	struct str algorithm, credential, headers, signature, date, token;
 	struct str access_key, day, region, service, terminator;
 	struct str expires; /* presigned: X-Amz-Expires */
 	int64_t expires_s;  /* the same as a number; -1 for the header form */
-	bool is_query;
+	bool is_query, is_split;
+	const struct credential *of; /* whose access key it names; NULL until that is looked up */
 };
 
 struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credentials, size_t n)
@@ -167,7 +168,7 @@ static struct str query_parameter(struct arena *arena, struct str query, struct 
 }
 
 /* One KEY=VALUE of an Authorization header. */
-static enum code read_pair(struct str pair, struct str header, struct signature *s, struct err *err)
+static enum code read_pair(struct str pair, struct str header, struct sigv4_claim *s, struct err *err)
 {
 	struct str value = pair, name = str_cut(&value, '=');
 
@@ -183,7 +184,7 @@ static enum code read_pair(struct str pair, struct str header, struct signature 
 }
 
 /* AWS: commas and spaces separate the parts, in any number. */
-static enum code read_header_form(const struct sigv4_request *request, struct str header, struct signature *s, struct err *err)
+static enum code read_header_form(const struct sigv4_request *request, struct str header, struct sigv4_claim *s, struct err *err)
 {
 	struct str rest = str_trim(header);
 
@@ -207,7 +208,7 @@ static enum code read_header_form(const struct sigv4_request *request, struct st
 	return OK;
 }
 
-static void read_query_form(struct arena *arena, const struct sigv4_request *request, struct signature *s)
+static void read_query_form(struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s)
 {
 	s->is_query = true;
 	s->algorithm = query_parameter(arena, request->query, STR(QUERY_ALGORITHM));
@@ -220,7 +221,7 @@ static void read_query_form(struct arena *arena, const struct sigv4_request *req
 }
 
 /* A sentence for each part that is missing, or empty: of a header only SignedHeaders may be that. */
-static enum code check_parts(struct arena *arena, const struct signature *s, struct str header, struct err *err)
+static enum code check_parts(struct arena *arena, const struct sigv4_claim *s, struct str header, struct err *err)
 {
 	const struct {
 		bool is_missing;
@@ -249,7 +250,7 @@ static enum code check_parts(struct arena *arena, const struct signature *s, str
 }
 
 /* access key / date / region / service / aws4_request. AWS: slashes behind them are passed over. */
-static bool split_credential(struct signature *s)
+static bool split_credential(struct sigv4_claim *s)
 {
 	struct str rest = s->credential;
 
@@ -275,7 +276,7 @@ static const struct credential *find_credential(const struct sigv4 *sigv4, struc
 	return NULL;
 }
 
-static void set_namespace(const struct sigv4 *sigv4, struct arena *arena, const struct signature *s, struct ns *ns)
+static void set_namespace(const struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s, struct ns *ns)
 {
 	const struct credential *credential = find_credential(sigv4, s->access_key);
 	bool is_account = s->access_key.n == 12;
@@ -289,7 +290,7 @@ static void set_namespace(const struct sigv4 *sigv4, struct arena *arena, const 
 }
 
 /* AWS: IAM User Guide, "Authenticating requests: using query parameters": from 0 to a week. */
-static enum code check_expires(struct arena *arena, struct signature *s, struct err *err)
+static enum code check_expires(struct arena *arena, struct sigv4_claim *s, struct err *err)
 {
 	char *end;
 
@@ -337,7 +338,7 @@ static struct str format_date(struct arena *arena, int64_t seconds)
 	return str_copy(arena, str_of(text));
 }
 
-static enum code check_time(struct arena *arena, const struct signature *s, int64_t now_s, struct err *err)
+static enum code check_time(struct arena *arena, const struct sigv4_claim *s, int64_t now_s, struct err *err)
 {
 	int64_t signed_s, window_s = s->expires_s >= 0 ? s->expires_s : SIGV4_SKEW_S;
 	struct str now = format_date(arena, now_s);
@@ -417,7 +418,7 @@ static void add_canonical_header(const struct sigv4_request *request, struct are
 }
 
 static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
-				    const struct signature *s)
+				    const struct sigv4_claim *s)
 {
 	struct str content_hash = request->header(request->context, "X-Amz-Content-Sha256");
 	struct str names = s->headers;
@@ -445,7 +446,7 @@ static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, co
 }
 
 /* The signing key of a day, from the cache where it is there. */
-static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct signature *s, struct str secret, unsigned char *key)
+static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s, struct str secret, unsigned char *key)
 {
 	struct str scope = str_printf(arena, STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(s->access_key), STR_ARG(s->day),
 				      STR_ARG(s->region), STR_ARG(s->service));
@@ -477,7 +478,7 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 
 /* Whether the signature is that of the request at the path; else *err shows what was signed here. */
 static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
-				 const struct signature *s, struct str secret, struct err *err)
+				 const struct sigv4_claim *s, struct str secret, struct err *err)
 {
 	struct str canonical = canonical_request(sigv4, arena, request, path, s);
 	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
@@ -494,7 +495,7 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const
 	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
 }
 
-static enum code check_signed_host(const struct signature *s, struct err *err)
+static enum code check_signed_host(const struct sigv4_claim *s, struct err *err)
 {
 	struct str headers = s->headers;
 
@@ -534,7 +535,7 @@ static void look_for_unsigned(void *visitor, struct str name)
  * AWS: IAM User Guide, "Create a signed API request": the signed headers must hold host and each x-amz-* header of the request. Without it a URL
  * that was signed for one operation would be good for all.
  */
-static enum code check_signed_headers(struct arena *arena, const struct sigv4_request *request, const struct signature *s, struct err *err)
+static enum code check_signed_headers(struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *s, struct err *err)
 {
 	struct unsigned_header found = {s->headers, STR_ABSENT};
 
@@ -543,7 +544,7 @@ static enum code check_signed_headers(struct arena *arena, const struct sigv4_re
 }
 
 /* All that is wrong with the scope. Any region is one of ours. */
-static enum code check_scope(struct arena *arena, const struct signature *s, struct err *err)
+static enum code check_scope(struct arena *arena, const struct sigv4_claim *s, struct err *err)
 {
 	struct buf wrong = buf_in(arena);
 	struct str day = {s->date.p, DAY_SIZE};
@@ -557,8 +558,8 @@ static enum code check_scope(struct arena *arena, const struct signature *s, str
 	return wrong.n ? err_set(err, MSG_AUTH_SCOPE_WRONG, STR_ARG(buf_str(&wrong))) : OK;
 }
 
-/* What can be told without the key. */
-static enum code check_claims(struct arena *arena, struct signature *s, bool is_split, int64_t now_s, struct err *err)
+/* What can be checked without the key. */
+static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool is_split, int64_t now_s, struct err *err)
 {
 	enum code code = check_expires(arena, s, err);
 
@@ -573,16 +574,12 @@ static enum code check_claims(struct arena *arena, struct signature *s, bool is_
 	return code == OK ? check_scope(arena, s, err) : code;
 }
 
-static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct signature *s, struct err *err)
+/* What is left to check when the whole request is there. */
+static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *s, struct err *err)
 {
-	const struct credential *credential = find_credential(sigv4, s->access_key);
+	const struct credential *credential = s->of;
+	enum code code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
 
-	if (!credential)
-		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
-	enum code code = check_signed_headers(arena, request, s, err);
-	if (code != OK)
-		return code;
-	code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
 	if (code != OK && request->is_at_any_path && !str_eq(request->path, STR("/")))
 		code = check_signature(sigv4, arena, request, STR("/"), s, credential->secret, err);
 	if (code != OK)
@@ -595,34 +592,60 @@ static enum code verify(struct sigv4 *sigv4, struct arena *arena, const struct s
 	return is_denied ? err_set(err, MSG_AUTH_CONTROL, STR_ARG(s->access_key)) : OK;
 }
 
-enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns, struct err *err)
+/* Reads the claim where there is one, and checks what the mode wants of its form. */
+static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s, struct err *err)
 {
 	struct str header = request->header(request->context, "Authorization");
 	bool is_query = request->query.n && str_is_set(query_parameter(arena, request->query, STR(QUERY_ALGORITHM)));
 	bool is_header = str_starts_with(str_trim(header), STR("AWS4-"));
-	struct signature s = {0};
 	enum code code = OK;
 
-	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
 	if (str_is_set(header) && is_query && sigv4->mode != AUTH_OFF)
 		return err_set(err, MSG_AUTH_BOTH);
 	if (is_header)
-		code = read_header_form(request, header, &s, err);
+		code = read_header_form(request, header, s, err);
 	else if (is_query)
-		read_query_form(arena, request, &s);
+		read_query_form(arena, request, s);
 	else
 		return sigv4->mode == AUTH_OFF ? OK : err_default(err, ERR_MISSING_AUTH_TOKEN);
-	bool is_split = split_credential(&s);
-	if (is_split)
-		set_namespace(sigv4, arena, &s, ns);
+	s->is_split = split_credential(s);
 	if (sigv4->mode == AUTH_OFF)
 		return OK;
 	if (code == OK)
-		code = check_parts(arena, &s, header, err);
-	if (code == OK && sigv4->mode == AUTH_OPEN && !is_split)
-		code = err_set(err, MSG_AUTH_SCOPE, STR_ARG(s.credential));
-	if (code != OK || sigv4->mode == AUTH_OPEN)
+		code = check_parts(arena, s, header, err);
+	return code == OK && sigv4->mode == AUTH_OPEN && !s->is_split ? err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential)) : code;
+}
+
+enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim **out,
+		      struct err *err)
+{
+	struct sigv4_claim *s = ARENA_NEW(arena, struct sigv4_claim);
+	enum code code = read_claim(sigv4, arena, request, s, err);
+
+	*out = s;
+	if (code != OK || sigv4->mode != AUTH_VERIFY)
 		return code;
-	code = check_claims(arena, &s, is_split, now_s, err);
-	return code == OK ? verify(sigv4, arena, request, &s, err) : code;
+	code = check_claims(arena, s, s->is_split, now_s, err);
+	if (code != OK)
+		return code;
+	s->of = find_credential(sigv4, s->access_key);
+	return s->of ? check_signed_headers(arena, request, s, err) : err_default(err, ERR_UNRECOGNIZED_CLIENT);
+}
+
+enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *claim, struct ns *ns,
+		      struct err *err)
+{
+	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	if (claim->is_split)
+		set_namespace(sigv4, arena, claim, ns);
+	return sigv4->mode == AUTH_VERIFY ? prove(sigv4, arena, request, claim, err) : OK;
+}
+
+enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns, struct err *err)
+{
+	struct sigv4_claim *claim;
+	enum code code = sigv4_claim(sigv4, arena, request, now_s, &claim, err);
+
+	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	return code == OK ? sigv4_prove(sigv4, arena, request, claim, ns, err) : code;
 }

@@ -55,4 +55,14 @@ void sigv4_free(struct sigv4 *sigv4);
 enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns,
 		      struct err *err) WARN_UNUSED;
 
+/*
+ * The same in two steps: all that the head tells, up to the key and the signed headers, before there is a body; and the rest when it is there. The claim
+ * lies in the arena.
+ */
+struct sigv4_claim;
+enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim **claim,
+		      struct err *err) WARN_UNUSED;
+enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *claim, struct ns *ns,
+		      struct err *err) WARN_UNUSED;
+
 #endif

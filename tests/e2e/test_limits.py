@@ -118,7 +118,7 @@ def silent_connections_over_the_limit_end():
 
 
 def replies_that_nobody_reads():
-    server = Server("--memory-limit-mb", "128", "--request-timeout", "10")
+    server = Server("--memory-limit-mb", "128", "--request-timeout", "20")
     large = raw.request("BatchGetItem", table_of_large_items(server))
     deaf = []
     for _ in range(8):

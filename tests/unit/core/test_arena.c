@@ -63,6 +63,28 @@ TEST(small_requests_do_not_count)
 	arena_free(arena);
 }
 
+TEST(an_arena_goes_over_to_another_budget)
+{
+	struct arena_budget small = {.limit = 2 * MB}, large = {.limit = 32 * MB};
+	struct arena *arena = arena_new_within(0, &large);
+
+	arena_alloc(arena, 8 * MB);
+	CHECK(!arena_is_over(arena));
+	arena_use_budget(arena, &large);
+	size_t held = large.held;
+	arena_use_budget(arena, &small);
+	CHECK_INT(large.held, 0);
+	CHECK_INT(small.held, held);
+	CHECK(arena_is_over(arena));
+	arena_reset(arena);
+	CHECK_INT(small.held, 0);
+	arena_use_budget(arena, &large);
+	arena_alloc(arena, 8 * MB);
+	CHECK(large.held >= 8 * MB && small.held == 0);
+	arena_free(arena);
+	CHECK_INT(large.held, 0);
+}
+
 TEST(arenas_share_a_budget)
 {
 	struct arena_budget budget = {.limit = 32 * MB};
@@ -121,6 +143,6 @@ TEST(what_is_pardoned_is_not_over)
 	CHECK_INT(budget.held, 0);
 }
 
-TEST_MAIN(TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(many_small_allocations_count),
+TEST_MAIN(TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
 	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))

@@ -1,5 +1,6 @@
 #include "server/connections.h"
 
+#include <arpa/inet.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -74,6 +75,78 @@ TEST(few_beyond_the_limit_are_admitted)
 	drop(inside, own[CONNECTIONS_OVER], peer[CONNECTIONS_OVER]);
 	CHECK_INT(atomic_load(&stats.open), 0);
 	CHECK_INT(atomic_load(&stats.over), CONNECTIONS_OVER + 2);
+	connections_free(all);
+}
+
+/* A connection from an address in text. */
+static struct connection *add_from(struct connections *all, const char *address, int *own, int *peer)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+	bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
+	int pair[2];
+
+	if ((!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+		abort();
+	*own = pair[0];
+	*peer = pair[1];
+	return connections_add(all, pair[0], is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4);
+}
+
+/* Which of the connections are over, as digits. */
+static void check_addresses(const struct connections_options *options, const char *const *addresses, int n, const char *over)
+{
+	struct connections *all = connections_new(options);
+	struct connection *v[8];
+	int own[8], peer[8];
+
+	for (int i = 0; i < n; i++) {
+		v[i] = add_from(all, addresses[i], &own[i], &peer[i]);
+		CHECK_INT(connection_is_over(v[i]), over[i] - '0');
+	}
+	for (int i = 0; i < n; i++)
+		drop(v[i], own[i], peer[i]);
+	v[0] = add_from(all, addresses[0], &own[0], &peer[0]); /* nothing is left of them */
+	CHECK(!connection_is_over(v[0]));
+	drop(v[0], own[0], peer[0]);
+	connections_free(all);
+}
+
+TEST(an_address_has_its_share)
+{
+	struct connections_stats stats = {0};
+	struct connections_options options = {.limit = 100, .idle_s = 100, .request_s = 100, .remote = {2, 0}, .stats = &stats};
+	static const char *const v4[] = {"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2", "::ffff:10.0.0.2"};
+	static const char *const v6[] = {"2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "2001:db8::ffff", "2001:db8:0:1::1", "2001:db8:0:1::"};
+	static const char *const loopback[] = {"127.0.0.1", "127.0.0.1", "127.0.0.1", "::1", "::1", "::1", "::ffff:127.0.0.1"};
+
+	check_addresses(&options, v4, 7, "0001101");
+	CHECK_INT(atomic_load(&stats.address_over), 3);
+	check_addresses(&options, v6, 6, "000101");
+	check_addresses(&options, loopback, 7, "0000000");
+	options.loopback = options.remote;
+	check_addresses(&options, loopback, 7, "0010011");
+}
+
+TEST(an_address_has_its_share_of_requests)
+{
+	struct connections_stats stats = {0};
+	const struct connections_options options = {.limit = 100, .idle_s = 100, .request_s = 100, .remote = {0, 1}, .stats = &stats};
+	struct connections *all = connections_new(&options);
+	int own[3], peer[3];
+	struct connection *a = add_from(all, "10.0.0.1", &own[0], &peer[0]), *b = add_from(all, "10.0.0.1", &own[1], &peer[1]);
+	struct connection *other = add_from(all, "10.0.0.2", &own[2], &peer[2]);
+
+	CHECK(connection_begin_request(a) && !connection_begin_request(b) && connection_begin_request(other));
+	connection_end_request(b);
+	connection_end_request(a);
+	CHECK(connection_begin_request(b));
+	connection_end_request(b);
+	connection_end_request(other);
+	CHECK_INT(atomic_load(&stats.address_requests_over), 1);
+	drop(a, own[0], peer[0]);
+	drop(b, own[1], peer[1]);
+	drop(other, own[2], peer[2]);
 	connections_free(all);
 }
 
@@ -205,7 +278,8 @@ TEST(open_files_are_raised)
 	CHECK_INT(after.rlim_cur, 2000);
 }
 
-TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(a_slow_request_makes_the_next_ones_slow),
+TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(an_address_has_its_share),
+	  TEST_CASE(an_address_has_its_share_of_requests), TEST_CASE(a_slow_request_makes_the_next_ones_slow),
 	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),

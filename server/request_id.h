@@ -1,0 +1,15 @@
+/*
+ * request_id - names of requests, as AWS's look: 52 characters A-Z and 0-9. No two of a process are alike, and those of two processes hardly.
+ */
+#ifndef DYNALITH_SERVER_REQUEST_ID_H
+#define DYNALITH_SERVER_REQUEST_ID_H
+
+#define REQUEST_ID_SIZE 52
+
+/* Once, before the first. */
+void request_id_seed(void);
+
+/* The next one, with a NUL behind it. From any thread. */
+void request_id_make(char *out);
+
+#endif
