@@ -299,6 +299,8 @@ dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
+busy-test: deps-test release ## one connection sends the worst requests, and how long others wait is measured: SECONDS=N for each, MODES="memory disk"
+	@SECONDS=$(or $(SECONDS),5) MODES="$(or $(MODES),memory disk)" build/deps/venv/bin/python tests/soak/busy
 soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@build/deps/venv/bin/python tests/soak/run $(ARGS)

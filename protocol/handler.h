@@ -34,6 +34,7 @@ struct call {
 	const struct action_err *actions; /* those inside the values of a transaction's actions, by their place */
 	struct err late_err;  /* constraints that AWS tells after rules of the operation */
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
+	bool is_long;  /* it was given up before for its CPU time */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct held_table *tables;
@@ -42,6 +43,12 @@ struct call {
 	size_t statement_count;
 	struct partiql_kept **statements;
 };
+
+/* For each write of the call: see storage/write/write.h. */
+static inline struct write_thought *call_thought(const struct call *call)
+{
+	return call->is_long ? write_thought_new(call->arena) : NULL;
+}
 
 /*
  * The error inside the request's attribute values, if there is one. An operation asks after the rules of its parameters and before it uses a

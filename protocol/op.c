@@ -99,6 +99,7 @@ struct passage {
 	struct call call;
 	const struct json *json;
 	void *input;
+	bool is_counted; /* as a long write, for this run */
 	bool is_given_up, is_late; /* for its slice: altogether, and because it takes long itself */
 };
 
@@ -163,11 +164,16 @@ static bool is_writing(const struct op *op)
 /* Within a slice nothing is begun that may take long, or wait for long. */
 static enum code gate_slice(struct passage *passage, struct err *err)
 {
-	if (passage->request->slice_ns == 0)
+	const struct op_request *request = passage->request;
+	atomic_uint *long_writes = &passage->call.service->long_writes;
+
+	passage->is_counted = request->is_long && !request->is_counted && is_writing(passage->op);
+	if (passage->is_counted)
+		atomic_fetch_add(long_writes, 1);
+	if (request->slice_ns == 0)
 		return OK;
-	bool waits = atomic_load_explicit(&passage->call.service->long_writes, memory_order_relaxed) > 0 && is_writing(passage->op);
 	passage->is_late = is_uncounted(passage->op);
-	passage->is_given_up = waits || passage->is_late;
+	passage->is_given_up = passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 && is_writing(passage->op));
 	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }
 
@@ -347,6 +353,8 @@ static enum code pass(struct passage *passage, struct err *err)
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
 	release(&passage->call);
+	if (passage->is_counted)
+		atomic_fetch_sub(&passage->call.service->long_writes, 1);
 	return code;
 }
 
@@ -354,13 +362,14 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .host = request->host},
+		.call = {.service = service, .arena = request->arena, .host = request->host, .is_long = request->is_long},
 	};
 	struct err err = err_in(request->arena);
 	enum code code = pass(&passage, &err);
 
 	if (passage.is_given_up) {
 		response->is_long_write = passage.is_late && is_writing(passage.op);
+		response->is_behind = !passage.is_late;
 		atomic_fetch_add(&service->long_writes, response->is_long_write);
 		return false;
 	}

@@ -10,6 +10,7 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 {
 	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &write->table, err);
 
+	write->thought = call_thought(call);
 	write->condition = expressions->condition;
 	write->update = expressions->update;
 	if (!code)

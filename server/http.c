@@ -416,7 +416,7 @@ static enum MHD_Result step_aside(struct exchange *exchange)
 {
 	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
 	exchange->out.stage = STAGE_ASIDE;
-	exchange->haste = HTTP_LONG;
+	exchange->haste = exchange->out.reply.is_behind ? HTTP_BEHIND : HTTP_LONG;
 	exchange->job.run = run_aside;
 	MHD_suspend_connection(exchange->mhd);
 	if (!aside_take(exchange->http->aside, &exchange->job))

@@ -39,6 +39,7 @@ enum http_haste {
 	HTTP_BRIEFLY,   /* what ends within the slice: other connections wait */
 	HTTP_FOR_VITAL, /* health and metrics alone */
 	HTTP_LONG,      /* anything: the thread is there for it */
+	HTTP_BEHIND,    /* the same, for what was given up because it might wait for a long one, and is none itself */
 };
 
 struct http_request {
@@ -68,6 +69,7 @@ struct http_response {
 	struct str body;
 	uint64_t took_ns; /* to handle; 0: not measured */
 	bool is_long_write; /* where it was not done: it will hold up others that write */
+	bool is_behind;     /* where it was not done: it might wait for such a one */
 	size_t header_count;
 	struct http_header headers[HTTP_HEADERS_MAX];
 };

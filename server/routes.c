@@ -167,7 +167,9 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.host = http_header(request->connection, "Host"),
 		.authenticate = authenticate,
 		.auth_context = &caller,
-		.slice_ns = request->haste == HTTP_LONG ? 0 : routes->http->slice_ns,
+		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
+		.is_counted = request->is_long_write,
+		.slice_ns = request->haste == HTTP_BRIEFLY ? routes->http->slice_ns : 0,
 	};
 	struct op_response answer = {0};
 
@@ -175,6 +177,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	bool is_done = op_run(routes->service, &call, &answer);
 	response->took_ns = monotonic_ns() - start;
 	response->is_long_write = answer.is_long_write;
+	response->is_behind = answer.is_behind;
 	if (!is_done)
 		return false;
 	account(routes, request, &answer, response->took_ns);
@@ -368,8 +371,9 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 static bool is_too_long(const struct http_request *request, const struct page *page)
 {
 	bool is_call = str_eq(request->method, STR("POST")) && !is_ours(request);
+	bool is_other_page = page && !page->is_vital && page != &root_page;
 
-	return is_call ? request->haste == HTTP_FOR_VITAL : request->haste != HTTP_LONG && page && !page->is_vital && page != &root_page;
+	return (is_call && request->haste == HTTP_FOR_VITAL) || (is_other_page && request->haste != HTTP_LONG);
 }
 
 /* Where we have no page: which there are. */

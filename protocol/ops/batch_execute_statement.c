@@ -84,6 +84,7 @@ static enum code run_once(struct call *call, struct slot *slot)
 {
 	if (is_read(slot))
 		return read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
+	slot->write.thought = call_thought(call);
 	return write_run(call->service->catalog, call->arena, &slot->write, 1, WRITE_ALONE, NULL, call->now_ms, &slot->err);
 }
 

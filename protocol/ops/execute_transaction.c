@@ -232,6 +232,8 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
 	size_t count = 0;
 
+	for (size_t i = 0; i < transaction->n; i++)
+		transaction->writes[i].thought = call_thought(call);
 	if (write_run(call->service->catalog, call->arena, transaction->writes, transaction->n, WRITE_TRANSACTION,
 		      str_is_set(token.token) ? &token : NULL, call->now_ms, err))
 		return cancel(transaction, err);

@@ -201,8 +201,10 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 		code = prepare(call, actions, writes, n, err);
 	if (code)
 		return code;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+		writes[i].thought = call_thought(call);
+	}
 	struct str client_token = input->client_request_token;
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(call, actions, n) : STR_ABSENT);
 	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION,

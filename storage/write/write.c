@@ -61,9 +61,33 @@ const char *write_reason(enum code code)
 	}
 }
 
+/* What a write's expressions make of an old item. */
+struct write_thought {
+	bool is_made;
+	struct str old_image;
+	struct value old_item, new_item;
+	struct str new_image;
+	enum code code;
+	struct err err;
+};
+
+struct write_thought *write_thought_new(struct arena *arena)
+{
+	return ARENA_NEW(arena, struct write_thought);
+}
+
 static bool is_old_needed(const struct write *write)
 {
 	return write->kind == WRITE_UPDATE || table_index_total(write->table) > 0;
+}
+
+/* Whether the item still is what it was when its expressions were evaluated. */
+static bool is_thought_out(const struct write *write)
+{
+	const struct write_thought *thought = write->thought;
+
+	return thought && thought->is_made && str_is_set(thought->old_image) == str_is_set(write->old_image) &&
+	       (!str_is_set(write->old_image) || str_eq(thought->old_image, write->old_image));
 }
 
 static enum code load_old(struct write_step *step, struct err *err)
@@ -71,11 +95,11 @@ static enum code load_old(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 	enum code code = store_get(step->txn, table_items(write->table), write->row_key, step->arena, &write->old_image, err);
 
-	write->old_item = VALUE_NONE;
+	write->old_item = code == OK && is_thought_out(write) ? write->thought->old_item : VALUE_NONE;
 	write->new_item = VALUE_NONE;
 	write->new_image = STR_ABSENT;
 	write->cost = (struct cost){.table = write->table};
-	if (code == OK && str_is_set(write->old_image) && is_old_needed(write) &&
+	if (code == OK && str_is_set(write->old_image) && is_old_needed(write) && !value_is_set(&write->old_item) &&
 	    !image_decode(step->arena, write->old_image, &write->old_item))
 		return err_set(err, MSG_ROW_MALFORMED);
 	return code;
@@ -146,6 +170,21 @@ static enum code make_new(struct write_step *step, struct err *err)
 	return code;
 }
 
+/* Evaluates the expressions, unless that was done. */
+static enum code evaluate(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+
+	if (is_thought_out(write)) {
+		write->new_item = write->thought->new_item;
+		write->new_image = write->thought->new_image;
+		*err = write->thought->err;
+		return write->thought->code;
+	}
+	enum code code = check_condition(step, err);
+	return code == OK ? make_new(step, err) : code;
+}
+
 /* Writes the item's own row, if it differs; `growth` is that of its billed size. */
 static enum code store_item(struct write_step *step, long long growth, struct err *err)
 {
@@ -179,9 +218,7 @@ static enum code run_one(struct write_step *step, struct err *err)
 		return code;
 	if (str_is_set(write->expiry_row) && !write_is_expired(step))
 		return write_forget_expiry(step, err);
-	code = check_condition(step, err);
-	if (code == OK)
-		code = make_new(step, err);
+	code = evaluate(step, err);
 	size_t old_size = vector_row_billed_size(write->table, &write->old_item, image_item_size(write->old_image));
 	size_t new_size = vector_row_billed_size(write->table, &write->new_item, image_item_size(write->new_image));
 	write->cost.base.write = capacity_write(old_size, new_size, step->is_transactional);
@@ -350,11 +387,44 @@ static enum code check_tables(struct run *run, struct err *err)
 	return code;
 }
 
+/* In a reading transaction, which holds up no one on disk; the evaluation is behind its end. */
+static enum code think(struct catalog *catalog, struct run *run, struct write *write, struct err *err)
+{
+	struct write_thought *thought = write->thought;
+	struct write_step step = {.arena = run->arena, .write = write};
+
+	*thought = (struct write_thought){.err = err_in(run->arena)};
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &step.txn, err);
+	if (code != OK)
+		return code;
+	code = load_old(&step, err);
+	if (code != OK) {
+		store_abort(step.txn);
+		return code;
+	}
+	code = store_commit(step.txn, err);
+	if (code != OK)
+		return code;
+	thought->code = evaluate(&step, &thought->err);
+	thought->old_image = write->old_image;
+	thought->old_item = write->old_item;
+	thought->new_item = write->new_item;
+	thought->new_image = write->new_image;
+	thought->is_made = true;
+	return err_if_over(run->arena, err);
+}
+
 /* One whole transaction. */
 static enum code run_once(struct catalog *catalog, struct run *run, struct write_token *token, struct err *err)
 {
-	enum code code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
+	enum code code = OK;
 
+	for (size_t i = 0; i < run->n && code == OK; i++) {
+		if (run->writes[i].thought && (run->writes[i].condition || run->writes[i].kind == WRITE_UPDATE))
+			code = think(catalog, run, &run->writes[i], err);
+	}
+	if (code == OK)
+		code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
 	code = check_tables(run, err);

@@ -29,6 +29,11 @@ struct write {
 	bool is_global_first;          /* of a batch or transaction: of an attribute's wrong value the global index tells before the local one */
 	bool wants_collection_size;    /* of a table with local indexes */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
+	/*
+	 * NULL, or from write_thought_new() where its expressions may take long: they are evaluated before the writers' turn, and in it again only
+	 * where the item has changed meanwhile.
+	 */
+	struct write_thought *thought;
 
 	/* set by write_prepare */
 	struct str row_key;
@@ -48,6 +53,9 @@ struct write {
 	uint64_t collection_bytes;     /* see wants_collection_size: of items and local index rows; any number below a GB where the table is smaller */
 	struct cost cost;              /* also set when the condition failed: failed writes are billed */
 };
+
+/* What a write's expressions make of an item. */
+struct write_thought *write_thought_new(struct arena *arena);
 
 /* Checks the key (and for PUT the item) against the table and sets row_key and item_image; touches no data. */
 enum code write_prepare(struct arena *arena, struct write *write, struct err *err) WARN_UNUSED;

@@ -120,5 +120,28 @@ def reads_do_not_wait_for_writers_that_wait():
     end(server, busy, 400)
 
 
+def a_long_condition_sees_what_was_written_meanwhile():
+    """Expressions are evaluated before the writers' turn: others write meanwhile, in memory too, and what they write counts."""
+    for disk in (False, True):
+        server = server_with_a_long_list("--threads", "1", disk=disk)
+        key, names = {"PK": {"S": "p"}, "SK": {"S": "long0"}}, {"#n": "n"}
+        condition = f"attribute_not_exists(#n) AND NOT ({LONG})"
+        busy = begin(server, short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=condition,
+                                   ExpressionAttributeNames=names, ExpressionAttributeValues=NONE), 1, 1)
+        until(lambda: raw.figures(server)["dynalith_requests_aside_total"] > LISTS, "the write is not long", 20)
+        assert raw.ask(server, short("UpdateItem", Key=key, UpdateExpression="SET #n = :n", ExpressionAttributeNames=names,
+                                     ExpressionAttributeValues={":n": {"N": "1"}})).status == 200
+        assert raw.ask(server, short(Key=SHORT)).status == 200
+        assert none_is_ready(busy), "the write was not long enough to prove anything"
+        assert b"ConditionalCheckFailed" in raw.read_reply(busy[0]).body
+        reply = raw.ask(server, short(Key=key, ProjectionExpression="won, #n", ExpressionAttributeNames=names))
+        assert json.loads(reply.body)["Item"] == {"n": {"N": "1"}}, reply.body
+        busy[0].sendall(short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=f"NOT ({LONG})", ExpressionAttributeValues=NONE))
+        assert raw.read_reply(busy[0]).status == 200
+        reply = raw.ask(server, short(Key=key, ProjectionExpression="won, #n", ExpressionAttributeNames=names))
+        assert json.loads(reply.body)["Item"] == {"n": {"N": "1"}, "won": {"S": "none"}}, reply.body
+        end(server, [])
+
+
 run("busy", [health_does_not_wait_for_workers, health_does_not_wait_for_connections, short_requests_do_not_wait_for_long_ones,
-             reads_do_not_wait_for_writers_that_wait])
+             reads_do_not_wait_for_writers_that_wait, a_long_condition_sees_what_was_written_meanwhile])

@@ -72,6 +72,45 @@ TEST(a_failed_condition_changes_nothing_and_is_billed)
 	data_free(&d);
 }
 
+/* What a long write does is what any does; it reads the item once more, before the writers' turn. */
+TEST(a_long_write_is_evaluated_before_its_turn)
+{
+	struct data d = data_new();
+	const char *const texts[] = {"SET v = :v", "SET v = v + :v", "SET x = v", "REMOVE v", "SET x = v", "ADD pk :v", "SET v = :v"};
+	const enum code codes[] = {OK, OK, OK, OK, ERR_VALIDATION, ERR_VALIDATION, OK};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct data plain = data_new();
+		struct write write = {.kind = WRITE_UPDATE, .key = KEY(&d), .thought = write_thought_new(d.arena)}, same = {.kind = WRITE_UPDATE, .key = KEY(&plain)};
+		struct str before = data_get(&d, KEY(&d));
+		struct value old;
+
+		if (str_is_set(before) && image_decode(d.arena, before, &old))
+			CHECK_INT(data_put(&plain, &old), OK);
+		bool has_operand = strchr(texts[i], ':') != NULL;
+		write.update = has_operand ? data_update(&d, texts[i], ":v", "N4", NULL) : data_update(&d, texts[i], NULL);
+		same.update = has_operand ? data_update(&plain, texts[i], ":v", "N4", NULL) : data_update(&plain, texts[i], NULL);
+		CHECK_INT(data_write(&plain, &same), codes[i]);
+		trace_store_reset(d.store);
+		CHECK_INT(data_write(&d, &write), codes[i]);
+		CHECK_INT(trace_store_count(d.store, TRACE_BEGIN), 2);
+		struct str is = data_get(&d, KEY(&d)), wanted = data_get(&plain, KEY(&plain));
+		CHECK(str_is_set(is) == str_is_set(wanted) && (!str_is_set(is) || str_eq(is, wanted)));
+		CHECK(write.cost.base.write == same.cost.base.write);
+		if (codes[i] != OK)
+			CHECK(str_eq(d.err.message, plain.err.message));
+		data_free(&plain);
+	}
+	struct write write = {.kind = WRITE_PUT, .item = KEY(&d), .thought = write_thought_new(d.arena), .wants_item_on_failure = true};
+	write.condition = data_condition(&d, EXPR_CONDITION, "v <> :v", ":v", "N4", NULL);
+	CHECK_INT(data_write(&d, &write), ERR_CONDITIONAL_CHECK_FAILED);
+	CHECK(data_is(&d, d.err.item, data_item(&d, "pk", "Sa", "sk", "N1", "x", "N8", "v", "N4", NULL)));
+	write.condition = data_condition(&d, EXPR_CONDITION, "v = :v", ":v", "N4", NULL);
+	CHECK_INT(data_write(&d, &write), OK);
+	CHECK(data_is(&d, data_get(&d, KEY(&d)), KEY(&d)));
+	data_free(&d);
+}
+
 /* pk, sk and their values are 7 bytes, the name v another. */
 TEST(an_item_has_400_KB_at_most)
 {
@@ -426,7 +465,8 @@ TEST(reasons_have_names)
 }
 
 TEST_MAIN(TEST_CASE(a_put_replaces_the_item), TEST_CASE(a_delete_needs_nothing_to_be_there), TEST_CASE(an_update_of_nothing_starts_from_the_key),
-	  TEST_CASE(a_failed_condition_changes_nothing_and_is_billed), TEST_CASE(an_item_has_400_KB_at_most),
+	  TEST_CASE(a_failed_condition_changes_nothing_and_is_billed), TEST_CASE(a_long_write_is_evaluated_before_its_turn),
+	   TEST_CASE(an_item_has_400_KB_at_most),
 	  TEST_CASE(an_index_costs_when_its_row_changes), TEST_CASE(indexes_follow_their_items), TEST_CASE(what_does_not_change_is_not_written),
 	  TEST_CASE(conflicts_are_run_again), TEST_CASE(a_batch_is_written_together),
 	  TEST_CASE(a_collection_is_the_items_and_local_rows_of_a_partition),
