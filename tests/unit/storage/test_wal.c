@@ -46,6 +46,7 @@ struct worker {
 	off_t largest_log;
 	enum code code;
 	atomic_bool *is_ending;
+	atomic_bool has_begun;  /* a reader: it sees rows */
 };
 
 static enum code write_rows(struct worker *worker, int transaction)
@@ -180,6 +181,7 @@ static bool visit_slowly(void *context, struct str key, struct str value)
 	struct worker *worker = context;
 
 	(void)key, (void)value;
+	atomic_store(&worker->has_begun, true);
 	nanosleep(&(struct timespec){0, 10000000}, NULL);
 	return !atomic_load(worker->is_ending);
 }
@@ -211,7 +213,8 @@ TEST(a_long_reader_is_interrupted_when_writers_wait_for_it)
 	join(&first);
 	reader.is_ending = &is_ending;
 	start(&reader, &fixture, store, read_slowly);
-	nanosleep(&(struct timespec){0, 50000000}, NULL);
+	while (!atomic_load(&reader.has_begun))
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	start(&writer, &fixture, store, write_all);
 	join(&writer);
 	CHECK_INT(writer.code, OK);
