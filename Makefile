@@ -220,6 +220,9 @@ power-test: deps-test $(BUILD)/tests/unit/storage/test_power ## power cuts of a 
 	@POWER_CUTS=$(or $(CUTS),2000) POWER_SEED=$(or $(SEED),1) $(BUILD)/tests/unit/storage/test_power
 isolation-test: deps-test debug ## 16 clients against each other for SECONDS=N each, in memory and on disk; SEED=N
 	@ISOLATION_SECONDS=$(or $(SECONDS),60) ISOLATION_SEED=$(or $(SEED),1) DYNALITH_E2E=isolation tests/e2e/run
+repair-test: deps-test debug ## flipped bytes in data files, and what check --repair brings back: FLIPS=N SEED=N
+	@REPAIR_FLIPS=$(or $(FLIPS),200) REPAIR_SEED=$(or $(SEED),1) DYNALITH_E2E=repair tests/e2e/run
+
 linearizability: deps-test debug ## 16 clients on a server that is killed, and an order of operations that explains all answers: SECONDS=N SEED=N KILLS=N, ARGS="-memory"
 	@LINEARIZABILITY_SECONDS=$(or $(SECONDS),20) LINEARIZABILITY_SEED=$(or $(SEED),1) LINEARIZABILITY_KILLS=$(or $(KILLS),5) LINEARIZABILITY_ARGS="$(ARGS)" \
 		DYNALITH_E2E=linearizability tests/e2e/run

@@ -110,3 +110,32 @@ uint32_t crc32_of(const void *bytes, size_t n)
 		c = by_folding(c, p, folded);
 	return by_tables(c, p + folded, n - folded) ^ 0xFFFFFFFFu;
 }
+
+/* What a step of the register over a zero byte led to `c` from; no other did, since the tables' high bytes are all different. */
+static uint32_t step_back(const unsigned char *by_high_byte, uint32_t c)
+{
+	uint32_t low = by_high_byte[c >> 24];
+
+	return (c ^ tables[0][low]) << 8 | low;
+}
+
+bool crc32_find_byte(uint32_t difference, size_t n, size_t *at, unsigned char *change)
+{
+	unsigned char by_high_byte[256];
+	unsigned found = 0;
+
+	pthread_once(&tables_once, make_tables);
+	for (unsigned i = 0; i < 256; i++)
+		by_high_byte[tables[0][i] >> 24] = (unsigned char)i;
+	for (size_t i = n; i-- > 0 && difference;) {
+		unsigned char byte = by_high_byte[difference >> 24];
+
+		if (tables[0][byte] == difference) {
+			*at = i;
+			*change = byte;
+			found++;
+		}
+		difference = step_back(by_high_byte, difference);
+	}
+	return found == 1;
+}

@@ -5,18 +5,26 @@
 #include <time.h>
 
 #include "protocol/tables/settings.h"
+#include "server/repair_file.h"
 #include "storage/check.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
 enum { SOUND = 0, FINDINGS = 1, MISUSE = 2 };
 
+/* What a command line says. */
+struct words {
+	const char *path, *target;
+	bool is_repair;
+	const char *damaged; /* where rows that are set aside go; NULL: the usual file */
+};
+
 static const struct command {
 	const char *name;
-	int words; /* behind the name */
+	bool has_target, has_repair;
 	const char *usage;
 } commands[] = {
-	{"check", 1, "usage: dynalith check FILE"},
-	{"backup", 2, "usage: dynalith backup FILE TARGET"},
+	{"check", false, true, "usage: dynalith check FILE [--repair [--damaged FILE]]"},
+	{"backup", true, false, "usage: dynalith backup FILE TARGET"},
 };
 
 static const struct command *find(int argc, char **argv)
@@ -74,6 +82,8 @@ static int check(struct arena *arena, const char *path)
 	if (code == OK)
 		code = sqlite_store_verify(store, print_line, NULL, &report.findings, &err);
 	if (code == OK)
+		code = sqlite_store_keyspaces(store, arena, &report.keyspaces, &report.keyspace_count, &err);
+	if (code == OK)
 		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report, &err);
 	if (code != OK) {
 		report.findings++;
@@ -95,14 +105,48 @@ static int backup(struct arena *arena, const char *path, const char *target)
 	return code == OK ? check(arena, target) : fail(FINDINGS, err.message);
 }
 
+/* False for words that the command does not take. */
+static bool read_words(const struct command *command, int argc, char **argv, struct words *words)
+{
+	*words = (struct words){.path = NULL};
+	for (int i = 2; i < argc; i++) {
+		bool is_option = argv[i][0] == '-';
+
+		if (command->has_repair && strcmp(argv[i], "--repair") == 0)
+			words->is_repair = true;
+		else if (command->has_repair && strcmp(argv[i], "--damaged") == 0 && i + 1 < argc)
+			words->damaged = argv[++i];
+		else if (!is_option && !words->path)
+			words->path = argv[i];
+		else if (!is_option && command->has_target && !words->target)
+			words->target = argv[i];
+		else
+			return false;
+	}
+	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged);
+}
+
+/* A file that is sound stays as it is. */
+static int check_and_repair(struct arena *arena, const struct words *words)
+{
+	static const int statuses[] = {[REPAIR_WHOLE] = SOUND, [REPAIR_PARTLY] = FINDINGS, [REPAIR_FAILED] = MISUSE};
+	int status = check(arena, words->path);
+
+	if (status == SOUND || !words->is_repair)
+		return status;
+	fflush(stdout);
+	return statuses[repair_file_run(arena, words->path, words->damaged)];
+}
+
 int maintain_run(struct arena *arena, int argc, char **argv)
 {
 	const struct command *command = find(argc, argv);
 	struct err err = err_in(arena);
+	struct words words;
 
-	if (argc != 2 + command->words)
+	if (!read_words(command, argc, argv, &words))
 		return fail(MISUSE, str_of(command->usage));
-	if (sqlite_store_is_there(argv[2], &err) != OK)
+	if (sqlite_store_is_there(words.path, &err) != OK)
 		return fail(MISUSE, err.message);
-	return command->words == 1 ? check(arena, argv[2]) : backup(arena, argv[2], argv[3]);
+	return words.target ? backup(arena, words.path, words.target) : check_and_repair(arena, &words);
 }

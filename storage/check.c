@@ -63,8 +63,7 @@ static void tell_unreadable(struct check *check, const struct index *index, cons
 	tell(check, index, STR_ABSENT, str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err->message)).p);
 }
 
-/* Whether the image is exactly what its item is written as, its size in the head too. */
-static bool read_image(struct arena *arena, struct str image, struct value *item)
+bool check_image(struct arena *arena, struct str image, struct value *item)
 {
 	struct buf again = buf_in(arena);
 
@@ -127,7 +126,7 @@ static bool visit_item(void *context, struct str key, struct str image)
 
 	arena_reset(check->arena);
 	check->report->items++;
-	if (!read_image(check->arena, image, &item)) {
+	if (!check_image(check->arena, image, &item)) {
 		tell(check, NULL, key, CHECK_ITEM_MALFORMED);
 		return true;
 	}
@@ -254,22 +253,27 @@ static bool has_shard(const struct check *check, uint64_t sequence)
 	return shard && (!shard->end || sequence < shard->end) && sequence >= shard->trimmed;
 }
 
-static bool visit_record(void *context, struct str key, struct str row)
+bool check_record(struct arena *arena, const struct table *table, struct str key, struct str row)
 {
-	struct check *check = context;
 	struct stream_record record;
 	struct value ignored;
 
+	if (!stream_shard_is_record(key) || !stream_record_decode(key, row, &record) || !stream_record_keys(arena, table, &record, &ignored))
+		return false;
+	if (str_is_set(record.old_image) && !check_image(arena, record.old_image, &ignored))
+		return false;
+	return !str_is_set(record.new_image) || check_image(arena, record.new_image, &ignored);
+}
+
+static bool visit_record(void *context, struct str key, struct str row)
+{
+	struct check *check = context;
+
 	arena_reset(check->arena);
 	check->report->records++;
-	bool is_whole = stream_record_decode(key, row, &record) && stream_record_keys(check->arena, check->table, &record, &ignored);
-	if (is_whole && str_is_set(record.old_image))
-		is_whole = read_image(check->arena, record.old_image, &ignored);
-	if (is_whole && str_is_set(record.new_image))
-		is_whole = read_image(check->arena, record.new_image, &ignored);
-	if (!is_whole)
+	if (!check_record(check->arena, check->table, key, row))
 		tell(check, NULL, key, CHECK_RECORD_BYTES);
-	else if (!has_shard(check, record.sequence))
+	else if (!has_shard(check, stream_shard_sequence(key)))
 		tell(check, NULL, key, CHECK_RECORD_PLACE);
 	return true;
 }
@@ -330,6 +334,28 @@ static void check_table(struct check *check, bool is_retired)
 		check_stream(check);
 }
 
+static bool is_of_table(const struct tables *tables, uint64_t number)
+{
+	for (size_t i = 0; i < tables->n; i++) {
+		if (tables->tables[i]->identity.number == number)
+			return true;
+	}
+	return number == 0;
+}
+
+/* A table has several keyspaces: one finding for each table, where its first part is. */
+static void check_keyspaces(struct check_report *report, const struct tables *tables, struct arena *arena)
+{
+	for (size_t i = 0; i < report->keyspace_count; i++) {
+		const struct keyspace *keyspace = &report->keyspaces[i];
+
+		if ((keyspace->part != PART_ITEMS && keyspace->part != PART_STREAM) || is_of_table(tables, keyspace->table))
+			continue;
+		report->findings++;
+		report->tell(report->context, str_printf(arena, CHECK_NO_TABLE, (unsigned long long)keyspace->table));
+	}
+}
+
 enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms, struct check_report *report, struct err *err)
 {
 	struct tables tables = {.report = report, .records = records, .arena = err->arena};
@@ -344,6 +370,7 @@ enum code check_store(struct store *store, const struct settings_records *record
 		report->findings++;
 		report->tell(report->context, str_printf(row, CHECK_RECORD_MALFORMED, STR_ARG(err->message)));
 	}
+	check_keyspaces(report, &tables, row);
 	for (size_t i = 0; i < tables.n; i++) {
 		struct check check = {.txn = txn, .report = report, .arena = row, .table = tables.tables[i], .now_ms = now_ms};
 

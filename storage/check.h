@@ -16,6 +16,8 @@ struct check_report {
 	store_tell *tell;   /* called per finding: one line */
 	void *context;
 	uint64_t findings;
+	size_t keyspace_count; /* given by who asks: all that the store has; those of no table are findings */
+	const struct keyspace *keyspaces;
 	uint64_t tables, items, index_rows, expiry_rows, records; /* that were looked at */
 };
 
@@ -25,5 +27,11 @@ struct check_report {
  */
 enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms, struct check_report *report,
 		      struct err *err) WARN_UNUSED;
+
+/* Whether the image is exactly what its item is written as, its size in the head too. */
+bool check_image(struct arena *arena, struct str image, struct value *item) WARN_UNUSED;
+
+/* Whether the row of a stream is a whole record of a change of the table. */
+bool check_record(struct arena *arena, const struct table *table, struct str key, struct str row) WARN_UNUSED;
 
 #endif

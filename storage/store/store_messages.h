@@ -22,6 +22,13 @@
 	ERR_INTERNAL, "%s has data format %u, newer than the %u that this version reads; it was left alone"
 #define MSG_STORE_UNMOVED ERR_INTERNAL, "the write-ahead log of %s cannot be moved into it"
 #define MSG_STORE_LOG_LEFT ERR_INTERNAL, "cannot open %s: a log of an earlier file, %s, lies beside it"
+#define MSG_STORE_NO_SCHEMA \
+	ERR_INTERNAL, "%s cannot be repaired: the pages that say where each table is are lost; take a backup"
+#define MSG_STORE_KEPT ERR_INTERNAL, "%s is there from an earlier repair: give it another name first"
+#define SALVAGE_PAGE_MENDED "a byte of its page was wrong; here it is as the page's checksum says"
+#define SALVAGE_PAGE_DAMAGED "its page fails its checksum"
+#define SALVAGE_PAGE_STRAY "it cannot be known whether the row had been deleted"
+#define SALVAGE_ROW_MALFORMED "the row is malformed"
 #define STORE_PAGE_DAMAGED "page %u fails its checksum"
 #define STORE_PAGE_CUT "page %u is cut short"
 #define MSG_STORE_LOCKED ERR_INTERNAL, "%s is in use by another process"

@@ -41,9 +41,14 @@ struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_
 	};
 }
 
-static bool decode(struct str key, struct str row, struct stream_shard *shard)
+bool stream_shard_is_record(struct str key)
 {
-	if (key.n != KEY_SIZE || row.n != ROW_FIELDS * 8)
+	return key.n == KEY_SIZE && key.p[0] == KIND_RECORD;
+}
+
+bool stream_shard_decode(struct str key, struct str row, struct stream_shard *shard)
+{
+	if (key.n != KEY_SIZE || key.p[0] != KIND_SHARD || row.n != ROW_FIELDS * 8)
 		return false;
 	*shard = (struct stream_shard){
 		.stamp = str_be(key.p + 1, 8), .parent = str_be(row.p, 8), .stream = str_be(row.p + 8, 8), .start = str_be(row.p + 16, 8),
@@ -80,7 +85,7 @@ enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const str
 	*shard = (struct stream_shard){0};
 	if (code != OK || !str_is_set(row))
 		return code;
-	return decode(key, row, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return stream_shard_decode(key, row, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
 }
 
 struct list {
@@ -96,7 +101,7 @@ static bool add(void *context, struct str key, struct str row)
 	struct list *list = context;
 
 	list->shards = arena_room(list->arena, list->shards, list->n, sizeof(*list->shards));
-	list->is_malformed = !decode(key, row, &list->shards[list->n]);
+	list->is_malformed = !stream_shard_decode(key, row, &list->shards[list->n]);
 	list->n += !list->is_malformed;
 	return !list->is_malformed && list->n != list->limit;
 }

@@ -40,6 +40,11 @@ struct str stream_shard_key(struct arena *arena, uint64_t stamp);
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence);
 uint64_t stream_shard_sequence(struct str record_key);
 
+bool stream_shard_is_record(struct str key);
+
+/* A shard from its row; false for malformed bytes and for rows of records. */
+bool stream_shard_decode(struct str key, struct str row, struct stream_shard *shard) WARN_UNUSED;
+
 /* The range of the keys of records from sequence number `low` to below `high` (0: to the last). */
 struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high);
 

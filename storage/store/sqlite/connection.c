@@ -42,6 +42,30 @@ void keyspace_name(struct keyspace keyspace, char *name)
 		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part);
 }
 
+bool keyspace_name_read(const char *name, struct keyspace *keyspace)
+{
+	static const char *const parts[] = {"items_", "stream_", "expiry_", "index_", "part_"};
+	static const uint32_t numbers[] = {PART_ITEMS, PART_STREAM, PART_EXPIRY, PART_INDEX, 0};
+	char own[KEYSPACE_NAME_MAX], *end = NULL;
+
+	for (uint32_t part = 0; part < SYSTEM_PART_COUNT; part++) {
+		*keyspace = (struct keyspace){0, part};
+		keyspace_name(*keyspace, own);
+		if (strcmp(own, name) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strncmp(name, parts[i], strlen(parts[i])) != 0)
+			continue;
+		*keyspace = (struct keyspace){strtoull(name + strlen(parts[i]), &end, 10), numbers[i]};
+		if (*end == '_')
+			keyspace->part += (uint32_t)strtoul(end + 1, NULL, 10);
+		keyspace_name(*keyspace, own);
+		return strcmp(own, name) == 0;
+	}
+	return false;
+}
+
 static unsigned damaged_page(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
@@ -160,6 +184,27 @@ bool connection_pages(struct connection *connection, int64_t *pages, int64_t *fr
 	connection_rollback(connection);
 	arena_free(arena);
 	return is_read;
+}
+
+enum code connection_keyspaces(struct connection *connection, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
+{
+	struct keyspace *found = NULL, keyspace;
+	sqlite3_stmt *statement;
+	int result;
+
+	*n = 0;
+	if (sqlite3_prepare_v2(connection->db, "SELECT name FROM sqlite_master WHERE type = 'table'", -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		if (!keyspace_name_read((const char *)sqlite3_column_text(statement, 0), &keyspace))
+			continue;
+		found = arena_room(arena, found, *n, sizeof(*found));
+		found[(*n)++] = keyspace;
+	}
+	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
+	sqlite3_finalize(statement);
+	*keyspaces = found;
+	return code;
 }
 
 static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)

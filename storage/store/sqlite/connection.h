@@ -74,11 +74,17 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 void connection_forget(struct connection *connection, struct keyspace keyspace);
 void connection_forget_all(struct connection *connection);
 
+/* All keyspaces, in the arena. */
+enum code connection_keyspaces(struct connection *connection, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err) WARN_UNUSED;
+
 /* Turns SQLite's last error into ours. */
 enum code connection_error(struct connection *connection, struct err *err) WARN_UNUSED;
 
 /* The generated table's name: items_12, index_12_3, stream_12, expiry_12, system_tables. `name` has room for KEYSPACE_NAME_MAX. */
 #define KEYSPACE_NAME_MAX 64
 void keyspace_name(struct keyspace keyspace, char *name);
+
+/* The keyspace of that name; false where it is none of ours. */
+bool keyspace_name_read(const char *name, struct keyspace *keyspace);
 
 #endif

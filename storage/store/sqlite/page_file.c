@@ -26,9 +26,16 @@ static sqlite3_file *under_of(sqlite3_file *file)
 	return (sqlite3_file *)((struct page_file *)file + 1);
 }
 
-static uint32_t checksum(const unsigned char *page, uint32_t number)
+uint32_t page_file_checksum(const unsigned char *page, uint32_t number)
 {
 	return crc32_of(page, STORE_PAGE - PAGE_CHECK_BYTES) ^ number * PAGE_SALT;
+}
+
+void page_file_seal(unsigned char *page, uint32_t number)
+{
+	uint32_t sum = page_file_checksum(page, number);
+
+	memcpy(page + STORE_PAGE - PAGE_CHECK_BYTES, &sum, PAGE_CHECK_BYTES);
 }
 
 /* A page that was allocated and never written is a hole of the file. */
@@ -42,7 +49,7 @@ bool page_file_is_whole(const unsigned char *page, uint32_t number)
 	uint32_t stored;
 
 	memcpy(&stored, page + STORE_PAGE - PAGE_CHECK_BYTES, PAGE_CHECK_BYTES);
-	return stored == checksum(page, number) || is_hole(page);
+	return stored == page_file_checksum(page, number) || is_hole(page);
 }
 
 static bool is_whole_page(int n, sqlite3_int64 at)
@@ -137,12 +144,8 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 
 	if (at == 0 && n >= HEAD_SIZE)
 		look_at_head(page_file, bytes);
-	if (page_file->is_checked && is_whole_page(n, at)) {
-		unsigned char *page = (unsigned char *)(uintptr_t)bytes;
-		uint32_t sum = checksum(page, (uint32_t)(at / STORE_PAGE + 1));
-
-		memcpy(page + STORE_PAGE - PAGE_CHECK_BYTES, &sum, PAGE_CHECK_BYTES);
-	}
+	if (page_file->is_checked && is_whole_page(n, at))
+		page_file_seal((unsigned char *)(uintptr_t)bytes, (uint32_t)(at / STORE_PAGE + 1));
 	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
 }
 

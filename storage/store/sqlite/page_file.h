@@ -33,4 +33,8 @@ uint32_t page_file_damaged(sqlite3_file *file);
 /* Whether a page as it lies in a file with checksums is what was written there. Pages are counted from 1. */
 bool page_file_is_whole(const unsigned char *page, uint32_t number);
 
+/* The checksum that the page must have; the page with it. */
+uint32_t page_file_checksum(const unsigned char *page, uint32_t number);
+void page_file_seal(unsigned char *page, uint32_t number);
+
 #endif

@@ -695,6 +695,15 @@ enum code sqlite_store_verify(struct store *base, store_tell *tell, void *contex
 	return code;
 }
 
+enum code sqlite_store_keyspaces(struct store *base, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
+{
+	struct connection *connection = acquire_reader((struct sqlite_store *)base);
+	enum code code = connection_keyspaces(connection, arena, keyspaces, n, err);
+
+	release(connection);
+	return code;
+}
+
 enum code sqlite_store_copy(struct store *base, const char *target, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;

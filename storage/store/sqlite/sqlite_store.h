@@ -52,6 +52,9 @@ enum code sqlite_store_is_there(const char *path, struct err *err) WARN_UNUSED;
  */
 enum code sqlite_store_verify(struct store *store, store_tell *tell, void *context, uint64_t *findings, struct err *err) WARN_UNUSED;
 
+/* The keyspaces that the store has, in the arena. ERR_INTERNAL where that cannot be read. */
+enum code sqlite_store_keyspaces(struct store *store, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err) WARN_UNUSED;
+
 /*
  * Writes a copy of a store on disk that nobody else uses: its pages as they are, with their checksums, safe on the disk when this returns.
  * ERR_INTERNAL: `target` or a log of that name exists, a page is damaged, no room; then there is no copy.

@@ -89,8 +89,7 @@ static enum code check_no_log(const char *target, struct err *err)
 	return OK;
 }
 
-/* The name of a new file is safe when its folder is. */
-static bool sync_folder(struct arena *arena, const char *target)
+bool verify_sync_folder(struct arena *arena, const char *target)
 {
 	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool is_safe = fd >= 0 && fsync(fd) == 0;
@@ -112,7 +111,7 @@ enum code verify_copy(int fd, const char *path, const char *target, struct err *
 	code = copy_pages(fd, path, to, target, err);
 	if (close(to) != 0 && code == OK)
 		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
-	if (code == OK && !sync_folder(err->arena, target))
+	if (code == OK && !verify_sync_folder(err->arena, target))
 		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 	if (code != OK)
 		unlink(target);

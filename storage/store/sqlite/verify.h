@@ -25,4 +25,7 @@ void verify_structure(struct verify *verify, struct connection *connection, stru
 /* Copies the file to one that is not there yet, and waits for the disk. On an error there is no copy. */
 enum code verify_copy(int fd, const char *path, const char *target, struct err *err) WARN_UNUSED;
 
+/* Waits for the disk with the folder of that file: a new name is safe when its folder is. False where that fails. */
+bool verify_sync_folder(struct arena *arena, const char *path) WARN_UNUSED;
+
 #endif

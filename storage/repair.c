@@ -1,0 +1,337 @@
+#include "storage/repair_internal.h"
+
+#include <stdlib.h>
+
+#include "core/image.h"
+#include "storage/check.h"
+#include "storage/check_messages.h"
+#include "storage/expiry.h"
+#include "storage/item_key.h"
+#include "storage/catalog/retired.h"
+#include "storage/stream/stream_shard.h"
+#include "storage/vector/vector_row.h"
+
+#define COMMIT_BYTES (1024 * 1024)
+
+static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
+static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
+static const struct keyspace token_keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
+
+/* The tables by their records. */
+struct tables {
+	struct repair *repair;
+	size_t n;
+	struct table **v;
+	bool *is_retired;
+};
+
+static void begin(struct repair *repair)
+{
+	repair->pending = 0;
+	repair->txn = NULL;
+	repair->code = store_begin(repair->to, STORE_WRITE, &repair->txn, repair->err);
+}
+
+static void commit(struct repair *repair)
+{
+	struct store_txn *txn = repair->txn;
+
+	repair->txn = NULL;
+	repair->code = store_commit(txn, repair->err);
+}
+
+void repair_put(struct repair *repair, struct keyspace keyspace, struct str key, struct str value)
+{
+	if (repair->code == OK)
+		repair->code = store_put(repair->txn, keyspace, key, value, repair->err);
+	repair->pending += key.n + value.n;
+	if (repair->code == OK && repair->pending > COMMIT_BYTES) {
+		commit(repair);
+		if (repair->code == OK)
+			begin(repair);
+	}
+}
+
+void repair_set_aside(struct repair *repair, const struct salvage_row *row, const char *reason)
+{
+	struct salvage_row aside = *row;
+
+	if (!aside.reason)
+		aside.reason = reason;
+	repair->report->aside++;
+	repair->report->set_aside(repair->report->context, repair->table, &aside);
+}
+
+void repair_tell(struct repair *repair, struct str what)
+{
+	const struct table *table = repair->table;
+
+	repair->report->losses++;
+	repair->report->tell(repair->report->context,
+			     str_printf(repair->row, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT "): " STR_FMT, STR_ARG(table->identity.name),
+					STR_ARG(table->identity.account), STR_ARG(table->identity.region), STR_ARG(what)));
+}
+
+/* The key under which the record of the table lies, in either form. */
+static bool is_key_of(struct arena *arena, const struct table *table, struct str key)
+{
+	struct buf own = buf_in(arena), shared = buf_in(arena), retired = buf_in(arena);
+
+	buf_printf(&own, STR_FMT "%c" STR_FMT "%c" STR_FMT, STR_ARG(table->identity.account), 0, STR_ARG(table->identity.region), 0, STR_ARG(table->identity.name));
+	buf_printf(&shared, "%c" STR_FMT, 0, STR_ARG(table->identity.name));
+	buf_printf(&retired, "%c%c", 0, 0);
+	buf_add_be64(&retired, table->identity.number);
+	return str_eq(key, buf_str(&own)) || str_eq(key, buf_str(&shared)) || str_eq(key, buf_str(&retired));
+}
+
+static bool agrees_with_itself(struct arena *arena, const struct table *table, const struct salvage_row *row)
+{
+	return str_eq(table_encode(arena, table), row->value) && is_key_of(arena, table, row->key);
+}
+
+static bool has_number(const struct tables *tables, const struct table *table, bool is_retired)
+{
+	for (size_t i = 0; i < tables->n; i++) {
+		if (tables->v[i]->identity.number == table->identity.number && tables->is_retired[i] == is_retired)
+			return true;
+	}
+	return false;
+}
+
+static void take_table(void *context, const struct salvage_row *row)
+{
+	struct tables *tables = context;
+	struct repair *repair = tables->repair;
+	struct err err = err_in(repair->row);
+	struct table *table = NULL;
+
+	arena_reset(repair->row);
+	bool is_read = str_is_set(row->value) && table_decode(row->value, repair->records, &table, &err) == OK;
+	bool is_retired = is_read && retired_is_key(row->key);
+	if (!is_read || (row->state != SALVAGE_SOUND && !agrees_with_itself(repair->row, table, row)) || has_number(tables, table, is_retired)) {
+		table_unref(table);
+		repair_set_aside(repair, row, REPAIR_TABLE_MALFORMED);
+		repair->report->losses++;
+		repair->report->tell(repair->report->context, STR(REPAIR_TABLE_LOST));
+		return;
+	}
+	repair->table = table;
+	if (row->state == SALVAGE_DAMAGED)
+		repair_tell(repair, STR(REPAIR_TABLE_DOUBTFUL));
+	repair->table = NULL;
+	tables->v = arena_room(repair->arena, tables->v, tables->n, sizeof(*tables->v));
+	tables->is_retired = arena_room(repair->arena, tables->is_retired, tables->n, sizeof(*tables->is_retired));
+	tables->v[tables->n] = table;
+	tables->is_retired[tables->n++] = is_retired;
+	repair_put(repair, tables_keyspace, row->key, row->value);
+}
+
+static void create(struct repair *repair, struct keyspace keyspace)
+{
+	if (repair->code == OK)
+		repair->code = store_create(repair->txn, keyspace, repair->err);
+}
+
+/* The keyspaces that the table must have, see storage/catalog/catalog.c. */
+static void create_keyspaces(struct repair *repair, const struct table *table, bool is_retired)
+{
+	bool is_live = !is_retired && table->state.status != STATUS_DELETING;
+
+	if (is_live)
+		create(repair, table_items(table));
+	for (size_t i = 0; i < table_index_total(table) && is_live; i++)
+		create(repair, index_keyspace(table, table_index_at(table, i)));
+	if (is_live && table->ttl.is_enabled)
+		create(repair, table_expiry(table));
+	if (table->streams.n && (is_live || is_retired))
+		create(repair, stream_keyspace(table));
+}
+
+static void take_as_it_is(void *context, const struct salvage_row *row)
+{
+	struct repair *repair = context;
+
+	if (row->state == SALVAGE_SOUND)
+		repair_put(repair, row->keyspace, row->key, row->value);
+}
+
+/* The highest number that a table ever had, as far as can be seen. */
+struct highest {
+	struct repair *repair;
+	uint64_t number;
+};
+
+/* How far the filling of indexes came is left out: they are whole when it goes on, from their beginning. */
+static void take_counter(void *context, const struct salvage_row *row)
+{
+	struct highest *highest = context;
+	struct repair *repair = highest->repair;
+
+	arena_reset(repair->row);
+	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")))
+		return;
+	if (!str_eq(row->key, STR("table"))) {
+		repair_put(repair, counters_keyspace, row->key, row->value);
+		return;
+	}
+	uint64_t number = strtoull(str_copy(repair->row, row->value).p, NULL, 10);
+	highest->number = number > highest->number ? number : highest->number;
+}
+
+static void take_counters(struct repair *repair, const struct tables *tables)
+{
+	struct highest highest = {.repair = repair};
+	size_t n;
+	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
+
+	for (size_t i = 0; i < n; i++)
+		highest.number = keyspaces[i].table > highest.number ? keyspaces[i].table : highest.number;
+	for (size_t i = 0; i < tables->n; i++)
+		highest.number = tables->v[i]->identity.number > highest.number ? tables->v[i]->identity.number : highest.number;
+	repair->from->ops->rows(repair->from, counters_keyspace, take_counter, &highest);
+	arena_reset(repair->row);
+	repair_put(repair, counters_keyspace, STR("table"), str_printf(repair->row, "%llu", (unsigned long long)highest.number));
+}
+
+/* What follows from an item. */
+static void put_derived(struct repair *repair, struct str key, const struct value *item, struct str image)
+{
+	const struct table *table = repair->table;
+	struct str due = expiry_row(repair->row, table, key, image);
+
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		const struct index *index = table_index_at(table, i);
+		struct vector_row row = {.key = STR_ABSENT};
+
+		if (index_is_kept(index))
+			row = vector_row_of_index(repair->row, table, index, item, image);
+		if (str_is_set(row.key))
+			repair_put(repair, index_keyspace(table, index), row.key, row.value);
+	}
+	if (str_is_set(due) && !expiry_is_too_old(due, repair->now_ms))
+		repair_put(repair, table_expiry(table), due, STR("-"));
+}
+
+static const char *problem_of(struct repair *repair, const struct salvage_row *row, struct value *item)
+{
+	struct str known = STR_ABSENT;
+
+	if (row->state != SALVAGE_SOUND || !check_image(repair->row, row->value, item))
+		return CHECK_ITEM_MALFORMED;
+	struct str own = item_key_of_row(repair->row, repair->table, NULL, item);
+	if (!str_is_set(own) || !str_eq(own, row->key))
+		return CHECK_ITEM_KEY;
+	if (repair->code == OK)
+		repair->code = store_get(repair->txn, row->keyspace, row->key, repair->row, &known, repair->err);
+	return str_is_set(known) ? REPAIR_ITEM_TWICE : NULL;
+}
+
+static void take_item(void *context, const struct salvage_row *row)
+{
+	struct repair *repair = context;
+	struct value item;
+
+	arena_reset(repair->row);
+	const char *problem = problem_of(repair, row, &item);
+	if (problem) {
+		repair_set_aside(repair, row, problem);
+		return;
+	}
+	repair_put(repair, row->keyspace, row->key, row->value);
+	put_derived(repair, row->key, &item, row->value);
+	repair->report->items++;
+}
+
+/* A row of the queue whose time is long past stays due: it was made when it was not. */
+static void take_expiry(void *context, const struct salvage_row *row)
+{
+	struct repair *repair = context;
+	struct str image;
+
+	arena_reset(repair->row);
+	if (repair->code != OK || row->state != SALVAGE_SOUND || row->key.n <= sizeof(uint64_t))
+		return;
+	struct str item = expiry_item(row->key);
+	repair->code = store_get(repair->txn, table_items(repair->table), item, repair->row, &image, repair->err);
+	struct str due = repair->code == OK && str_is_set(image) ? expiry_row(repair->row, repair->table, item, image) : STR_ABSENT;
+	if (str_is_set(due) && str_eq(due, row->key))
+		repair_put(repair, row->keyspace, row->key, row->value);
+}
+
+static void take_rows(struct repair *repair, bool is_retired)
+{
+	const struct table *table = repair->table;
+	uint64_t aside = repair->report->aside;
+	struct vector_version version;
+
+	if (!is_retired && table->state.status != STATUS_DELETING) {
+		repair->from->ops->rows(repair->from, table_items(table), take_item, repair);
+		if (table->ttl.is_enabled)
+			repair->from->ops->rows(repair->from, table_expiry(table), take_expiry, repair);
+		for (size_t i = 0; i < table->indexes.vector_n && repair->code == OK; i++)
+			repair->code = vector_row_next_version(repair->txn, repair->row, index_keyspace(table, &table->indexes.vectors[i]), (uint64_t)repair->now_ms,
+							       table->identity.id, &version, repair->err);
+	}
+	arena_reset(repair->row);
+	if (repair->report->aside > aside)
+		repair_tell(repair, str_printf(repair->row, REPAIR_ITEMS_ASIDE, (unsigned long long)(repair->report->aside - aside)));
+	if (table->streams.n && (is_retired || table->state.status != STATUS_DELETING))
+		repair_stream(repair);
+	repair->report->tables += !is_retired;
+}
+
+static void leave_row(void *context, const struct salvage_row *row)
+{
+	repair_set_aside(context, row, REPAIR_NO_TABLE);
+}
+
+/* Rows of tables whose records are lost; and of no known keyspace. */
+static void leave_rest(struct repair *repair, const struct tables *tables)
+{
+	size_t n;
+	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
+
+	repair->table = NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool is_known = keyspaces[i].table == 0 || (keyspaces[i].part != PART_ITEMS && keyspaces[i].part != PART_STREAM);
+
+		for (size_t k = 0; k < tables->n && !is_known; k++)
+			is_known = tables->v[k]->identity.number == keyspaces[i].table;
+		if (!is_known)
+			repair->from->ops->rows(repair->from, keyspaces[i], leave_row, repair);
+	}
+	repair->from->ops->strays(repair->from, leave_row, repair);
+}
+
+enum code repair_store(struct salvage *from, struct store *to, const struct settings_records *records, int64_t now_ms, struct repair_report *report,
+		       struct err *err)
+{
+	struct repair repair = {
+		.from = from, .to = to, .records = records, .now_ms = now_ms, .report = report, .arena = arena_new(0), .row = arena_new(1024 * 1024),
+		.err = err,
+	};
+	struct tables tables = {.repair = &repair};
+
+	begin(&repair);
+	if (repair.code == OK)
+		from->ops->rows(from, tables_keyspace, take_table, &tables);
+	for (size_t i = 0; i < tables.n; i++)
+		create_keyspaces(&repair, tables.v[i], tables.is_retired[i]);
+	take_counters(&repair, &tables);
+	for (size_t i = 0; i < sizeof(token_keyspaces) / sizeof(token_keyspaces[0]); i++)
+		from->ops->rows(from, token_keyspaces[i], take_as_it_is, &repair);
+	for (size_t i = 0; i < tables.n && repair.code == OK; i++) {
+		repair.table = tables.v[i];
+		take_rows(&repair, tables.is_retired[i]);
+	}
+	leave_rest(&repair, &tables);
+	if (repair.code == OK)
+		commit(&repair);
+	else if (repair.txn)
+		store_abort(repair.txn);
+	for (size_t i = 0; i < tables.n; i++)
+		table_unref(tables.v[i]);
+	arena_free(repair.row);
+	arena_free(repair.arena);
+	return repair.code;
+}
