@@ -16,10 +16,8 @@
 #define REPLY_MAX (1024 * 1024)
 #define STEP_MS 100 /* between two looks whether to stop */
 
-bool client_read_target(struct str url, struct client_target *out)
+static bool read_target(struct str url, struct str scheme, struct str port, struct client_target *out)
 {
-	struct str scheme = STR("http://");
-
 	if (!str_starts_with(url, scheme) || url.n == scheme.n)
 		return false;
 	struct str rest = {url.p + scheme.n, url.n - scheme.n};
@@ -30,8 +28,23 @@ bool client_read_target(struct str url, struct client_target *out)
 	*out = (struct client_target){0};
 	out->path = slash ? (struct str){slash, rest.n - n} : STR("/");
 	out->host = (struct str){rest.p, colon ? (size_t)(colon - rest.p) : n};
-	out->port = colon ? (struct str){colon + 1, (size_t)(rest.p + n - colon - 1)} : STR("80");
+	out->port = colon ? (struct str){colon + 1, (size_t)(rest.p + n - colon - 1)} : port;
 	return out->host.n > 0 && out->port.n > 0;
+}
+
+bool client_read_target(struct str url, struct client_target *out)
+{
+	return read_target(url, STR("http://"), STR("80"), out);
+}
+
+bool client_read_any_target(struct str url, struct client_target *out)
+{
+	bool is_tls = read_target(url, STR("https://"), STR("443"), out);
+
+	if (!is_tls)
+		return client_read_target(url, out);
+	out->is_tls = true;
+	return true;
 }
 
 /* A connection, and how long may be waited for it. */
@@ -205,8 +218,9 @@ static struct str exchange(struct arena *arena, const struct wire *wire, const s
 {
 	struct str head = str_printf(arena,
 				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: application/json\r\n"
-				     "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port), request->body.n);
+				     "Content-Length: %zu\r\nConnection: close\r\n" STR_FMT "\r\n",
+				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port), request->body.n,
+				     STR_ARG(request->head));
 
 	return send_all(wire, head) && send_all(wire, request->body) ? read_reply(arena, wire, head_n) : STR("");
 }

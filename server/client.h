@@ -10,21 +10,23 @@
 #include "core/arena.h"
 #include "core/str.h"
 
-/* http://HOST[:PORT][/PATH], taken apart. */
+/* http://HOST[:PORT][/PATH] or https://..., taken apart. */
 struct client_target {
 	struct str host, port, path;
 	bool is_tls;
 	const char *authorities; /* with is_tls: a file in PEM of those who may vouch for the host; NULL: any certificate will do */
 };
 
-/* False where the text is no such address. The parts lie in the text. */
+/* False where the text is no such address; triggers take no https. The parts lie in the text. */
 bool client_read_target(struct str url, struct client_target *out);
+bool client_read_any_target(struct str url, struct client_target *out);
 
 struct client_request {
 	const char *method;
 	struct str body;             /* JSON, or empty */
 	int wait_ms;                 /* for the whole reply */
 	const atomic_bool *stopping; /* it is given up when this is set; or NULL */
+	struct str head;             /* lines of the head beside the usual ones, each with its end; absent: none */
 };
 
 struct client_reply {

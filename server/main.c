@@ -19,6 +19,7 @@
 #include "server/http.h"
 #include "server/log.h"
 #include "server/maintain.h"
+#include "server/online.h"
 #include "server/routes.h"
 #include "server/sigv4.h"
 #include "server/tls.h"
@@ -44,6 +45,7 @@ struct parts {
 	struct catalog *catalog;
 	struct clock *clock;
 	struct upkeep *upkeep;
+	struct online *online;
 };
 
 static void note(void *context, struct str line)
@@ -228,6 +230,7 @@ static int serve(struct parts *parts)
 		.auth = auth_of(config->auth),
 		.clock = parts->clock,
 		.upkeep = parts->upkeep,
+		.online = parts->online,
 		.cors = config->cors,
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
@@ -252,6 +255,7 @@ static int keep_and_serve(struct parts *parts)
 	struct upkeep_options options = {
 		.catalog = parts->catalog, .clock = parts->clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
 		.period_ms = parts->config->ttl_period,
+		.tick = online_tick, .tick_context = parts->online,
 	};
 
 	parts->upkeep = upkeep_start(&options);
@@ -265,7 +269,7 @@ static int keep_and_serve(struct parts *parts)
 }
 
 /* The store, whose waiting times go to the metrics. */
-static enum code open_store(const struct config *config, struct metrics *metrics, struct store **store, struct err *err)
+static enum code open_store(const struct config *config, struct parts *parts, struct store **store, struct err *err)
 {
 	const struct backend_options options = {
 		.url = config->store, .durability = durability_of(config->durability), .readers = worker_count(config) + ASIDE_THREADS,
@@ -276,7 +280,9 @@ static enum code open_store(const struct config *config, struct metrics *metrics
 	enum code code = backend_open(&options, &inner, err);
 
 	if (code == OK)
-		*store = timed_store_new(inner, metrics_observe_store, metrics);
+		*store = timed_store_new(inner, metrics_observe_store, parts->metrics);
+	if (code == OK)
+		parts->online = online_new(inner);
 	return code;
 }
 
@@ -324,8 +330,10 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 	struct parts parts = {.arena = arena, .config = config, .signals = signals, .tls = tls, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
 	struct err err = err_in(arena);
 	struct store *store = NULL;
-	int status = open_store(config, parts.metrics, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
+	int status = open_store(config, &parts, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
 
+	if (parts.online)
+		online_free(parts.online);
 	store_close(store);
 	metrics_free(parts.metrics);
 	clock_free(parts.clock);

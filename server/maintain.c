@@ -3,19 +3,25 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "protocol/tables/settings.h"
+#include "server/messages.h"
+#include "server/remote.h"
 #include "server/repair_file.h"
 #include "storage/check.h"
+#include "storage/store/sqlite/copy_target.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
 enum { SOUND = 0, FINDINGS = 1, MISUSE = 2 };
 
 /* What a command line says. */
 struct words {
-	const char *path, *target;
+	const char *path;        /* of a file, or the URL of a server */
+	const char *target;
 	bool is_repair;
-	const char *damaged; /* where rows that are set aside go; NULL: the usual file */
+	const char *damaged;     /* where rows that are set aside go; NULL: the usual file */
+	const char *authorities; /* who may vouch for a server by TLS; NULL: any certificate will do */
 };
 
 static const struct command {
@@ -23,8 +29,8 @@ static const struct command {
 	bool has_target, has_repair;
 	const char *usage;
 } commands[] = {
-	{"check", false, true, "usage: dynalith check FILE [--repair [--damaged FILE]]"},
-	{"backup", true, false, "usage: dynalith backup FILE TARGET"},
+	{"check", false, true, "usage: dynalith check FILE [--repair [--damaged FILE]], or: dynalith check URL [--tls-ca FILE]"},
+	{"backup", true, false, "usage: dynalith backup FILE|URL TARGET [--tls-ca FILE]"},
 };
 
 static const struct command *find(int argc, char **argv)
@@ -71,8 +77,8 @@ static int sum_up(const char *path, const struct check_report *report)
 	return report->findings > 0 ? FINDINGS : SOUND;
 }
 
-/* What cannot be opened, as where its first page is damaged, is a finding. */
-static int check(struct arena *arena, const char *path)
+/* What cannot be opened, as where its first page is damaged, is a finding. `shown` is what the file is called. */
+static int check_file(struct arena *arena, const char *path, const char *shown)
 {
 	struct check_report report = {.tell = print_line};
 	struct err err = err_in(arena);
@@ -90,19 +96,66 @@ static int check(struct arena *arena, const char *path)
 		print_line(NULL, err.message);
 	}
 	store_close(store);
-	return sum_up(path, &report);
+	return sum_up(shown, &report);
 }
 
-static int backup(struct arena *arena, const char *path, const char *target)
+static int check_server(struct arena *arena, const struct words *words)
 {
+	struct remote *remote = remote_new(words->path, words->authorities);
+	struct check_report report = {.tell = print_line};
 	struct err err = err_in(arena);
+
+	if (!remote)
+		return fail(MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+	enum code code = remote_check(remote, &report, &err);
+	remote_free(remote);
+	return code == OK ? sum_up(words->path, &report) : fail(MISUSE, err.message);
+}
+
+static enum code copy_file(const struct words *words, const char *part, struct err *err)
+{
 	struct store *store = NULL;
-	enum code code = open_store(path, &store, &err);
+	enum code code = open_store(words->path, &store, err);
 
 	if (code == OK)
-		code = sqlite_store_copy(store, target, &err);
+		code = sqlite_store_copy(store, part, err);
 	store_close(store);
-	return code == OK ? check(arena, target) : fail(FINDINGS, err.message);
+	return code;
+}
+
+static enum code copy_server(const struct words *words, const char *part, struct err *err)
+{
+	struct remote *remote = remote_new(words->path, words->authorities);
+	int fd = -1;
+
+	if (!remote)
+		return err_set(err, MSG_REMOTE, STR_ARG(str_of(words->path)), STR_ARG(STR("is no URL of a server")));
+	enum code code = copy_target_open(part, &fd, err);
+	if (code == OK)
+		code = remote_backup(remote, fd, err);
+	if (fd >= 0)
+		close(fd);
+	remote_free(remote);
+	return code;
+}
+
+/* The copy gets its name when it is whole and was found sound. */
+static int backup(struct arena *arena, const struct words *words)
+{
+	struct err err = err_in(arena);
+	const char *part = NULL;
+	int status = FINDINGS;
+	enum code code = copy_target_begin(arena, words->target, &part, &err);
+
+	if (code != OK)
+		return fail(FINDINGS, err.message);
+	code = remote_is_url(words->path) ? copy_server(words, part, &err) : copy_file(words, part, &err);
+	if (code == OK)
+		status = check_file(arena, part, words->target);
+	if (code == OK && status == SOUND)
+		code = copy_target_publish(arena, part, words->target, &err);
+	copy_target_discard(arena, part);
+	return code == OK ? status : fail(FINDINGS, err.message);
 }
 
 /* False for words that the command does not take. */
@@ -116,6 +169,8 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 			words->is_repair = true;
 		else if (command->has_repair && strcmp(argv[i], "--damaged") == 0 && i + 1 < argc)
 			words->damaged = argv[++i];
+		else if (strcmp(argv[i], "--tls-ca") == 0 && i + 1 < argc)
+			words->authorities = argv[++i];
 		else if (!is_option && !words->path)
 			words->path = argv[i];
 		else if (!is_option && command->has_target && !words->target)
@@ -123,14 +178,16 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 		else
 			return false;
 	}
-	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged);
+	bool is_url = words->path && remote_is_url(words->path);
+	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged) && (is_url || !words->authorities) &&
+	       !(is_url && words->is_repair);
 }
 
 /* A file that is sound stays as it is. */
 static int check_and_repair(struct arena *arena, const struct words *words)
 {
 	static const int statuses[] = {[REPAIR_WHOLE] = SOUND, [REPAIR_PARTLY] = FINDINGS, [REPAIR_FAILED] = MISUSE};
-	int status = check(arena, words->path);
+	int status = check_file(arena, words->path, words->path);
 
 	if (status == SOUND || !words->is_repair)
 		return status;
@@ -146,7 +203,10 @@ int maintain_run(struct arena *arena, int argc, char **argv)
 
 	if (!read_words(command, argc, argv, &words))
 		return fail(MISUSE, str_of(command->usage));
-	if (sqlite_store_is_there(words.path, &err) != OK)
+	bool is_url = remote_is_url(words.path);
+	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)
 		return fail(MISUSE, err.message);
-	return words.target ? backup(arena, words.path, words.target) : check_and_repair(arena, &words);
+	if (words.target)
+		return backup(arena, &words);
+	return is_url ? check_server(arena, &words) : check_and_repair(arena, &words);
 }

@@ -37,6 +37,8 @@
 #define MSG_AUTH_HEADER_UNSIGNED ERR_INVALID_SIGNATURE, "'" STR_FMT "' must be a 'SignedHeader' in the AWS Authorization."
 #define MSG_AUTH_CONTROL                                                                                                       \
 	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' may not change the clock or the streams; \"control\": true in its entry of credentials allows it"
+#define MSG_AUTH_ALL                                                                                                     \
+	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' belongs to one account; \"control\": true in its entry of credentials lets it read all data"
 #define MSG_AUTH_MISMATCH                                                                                                            \
 	ERR_INVALID_SIGNATURE, "The request signature we calculated does not match the signature you provided. Check your AWS Secret "  \
 			       "Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String " \
@@ -50,6 +52,11 @@
 #define MSG_CLOCK_MANY ERR_VALIDATION, "%d namespaces have a clock of their own already; give some back with {\"release\": true}"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_CHECK_BODY ERR_VALIDATION, "%s", "The check wants {} or {\"cursor\": ...} with the cursor of the answer before"
+#define MSG_BACKUP_QUERY \
+	ERR_VALIDATION, "%s", "There is no such backup: /_dynalith/backup begins one, ?id=ID goes on, ?id=ID&at=BYTES reads it when it is whole"
+#define MSG_BACKUP_BUSY ERR_RESOURCE_IN_USE, "%s", "Another backup is under way"
+#define MSG_REMOTE ERR_INTERNAL, STR_FMT ": " STR_FMT
 #define MSG_ORIGIN                                                                                                         \
 	ERR_ORIGIN_DENIED, "Pages of the origin '" STR_FMT "' may not call this server from a browser; the option --cors names those that may"
 #define MSG_ORIGIN_UNKNOWN                                                                                                 \

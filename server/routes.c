@@ -8,6 +8,9 @@
 #include "server/version.h"
 #include "storage/monotonic.h"
 
+#define PATH_CHECK "/_dynalith/check"
+#define PATH_BACKUP "/_dynalith/backup"
+
 /* What the auth gate needs: the request and where to check it. */
 struct caller {
 	struct routes *routes;
@@ -21,6 +24,11 @@ static bool is_ours(const struct http_request *request)
 	return str_eq(request->path, STR("/_dynalith")) || str_starts_with(request->path, STR("/_dynalith/"));
 }
 
+static bool is_of_all(const struct http_request *request)
+{
+	return str_eq(request->path, STR(PATH_CHECK)) || str_eq(request->path, STR(PATH_BACKUP));
+}
+
 static int64_t wall_seconds(void)
 {
 	return (int64_t)time(NULL); /* signatures are about the real time, whatever the service's clock says */
@@ -31,7 +39,8 @@ static struct sigv4_request signed_request(const struct http_request *request)
 	return (struct sigv4_request){
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
 		.header = http_header, .headers = http_headers, .each_header = http_each_header, .context = request->connection,
-		.is_control = is_ours(request) && str_eq(request->method, STR("POST")), .is_at_any_path = !is_ours(request),
+		.is_control = is_ours(request) && str_eq(request->method, STR("POST")), .is_of_all = is_of_all(request),
+		.is_at_any_path = !is_ours(request),
 	};
 }
 
@@ -315,6 +324,30 @@ static enum code rotate(struct routes *routes, const struct http_request *reques
 	return OK;
 }
 
+/* The default clock may have been turned: times that are past by either are past. */
+static int64_t latest_ms(const struct routes *routes)
+{
+	int64_t now_ms = wall_seconds() * 1000, turned_ms = clock_now_ms(routes->clock, (struct ns){STR(""), STR("")});
+
+	return turned_ms > now_ms ? turned_ms : now_ms;
+}
+
+static enum code check_data(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	response->content_type = STR("application/json");
+	return online_check(routes->online, request->arena, request->body, latest_ms(routes), &response->body, err);
+}
+
+static enum code back_up(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	bool is_bytes;
+	enum code code = online_backup(routes->online, request->arena, query_value(request->query, STR("id")), query_value(request->query, STR("at")), &is_bytes,
+				       &response->body, err);
+
+	response->content_type = is_bytes ? STR("application/octet-stream") : STR("application/json");
+	return code;
+}
+
 /* Our own pages. */
 static const struct page {
 	struct str path;
@@ -328,6 +361,8 @@ static const struct page {
 	{STR_INIT("/_dynalith/clock"), true, false, show_clock, "the clock: ?account=N&region=NAME for that of a namespace"},
 	{STR_INIT("/_dynalith/clock"), false, false, turn_clock, "turns the clock: {\"advance\": \"30d\"}, \"set\", \"freeze\", \"release\""},
 	{STR_INIT("/_dynalith/streams/rotate"), false, false, rotate, "?table=NAME: closes the open shard of the table's stream and opens a child"},
+	{STR_INIT(PATH_CHECK), false, false, check_data, "looks for damage, piece by piece; dynalith check URL asks for all"},
+	{STR_INIT(PATH_BACKUP), false, false, back_up, "copies all data of one moment, piece by piece; dynalith backup URL TARGET keeps it"},
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))

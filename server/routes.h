@@ -7,6 +7,7 @@
 #include "protocol/op.h"
 #include "server/http.h"
 #include "server/metrics.h"
+#include "server/online.h"
 #include "server/sigv4.h"
 #include "server/upkeep.h"
 
@@ -18,6 +19,7 @@ struct routes {
 	enum auth_mode auth;
 	struct clock *clock;
 	struct upkeep *upkeep;
+	struct online *online;
 	struct str store;  /* where the data is: "memory" or "file" */
 	uint64_t slow_ns;  /* requests that take longer are logged; 0: none */
 	atomic_ullong shed;         /* requests answered ServiceUnavailable */

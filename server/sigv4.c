@@ -476,23 +476,66 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 	pthread_mutex_unlock(&sigv4->mutex);
 }
 
+/* The signature of a canonical request, in hexadecimal digits; *to_sign is what it is one of. */
+static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str canonical, const struct sigv4_claim *s, struct str secret, struct buf *to_sign)
+{
+	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
+
+	hash(sigv4, canonical, digest);
+	buf_printf(to_sign, ALGORITHM "\n" STR_FMT "\n" STR_FMT "/" STR_FMT "/" STR_FMT "/aws4_request\n" STR_FMT, STR_ARG(s->date),
+		   STR_ARG(s->day), STR_ARG(s->region), STR_ARG(s->service), STR_ARG(hex(arena, digest)));
+	derive_key(sigv4, arena, s, secret, key);
+	hmac(sigv4, key, HASH_SIZE, buf_str(to_sign), digest);
+	OPENSSL_cleanse(key, sizeof(key));
+	return hex(arena, digest);
+}
+
 /* Whether the signature is that of the request at the path; else *err shows what was signed here. */
 static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
 				 const struct sigv4_claim *s, struct str secret, struct err *err)
 {
 	struct str canonical = canonical_request(sigv4, arena, request, path, s);
-	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
 	struct buf to_sign = buf_in(arena);
+	struct str own = sign(sigv4, arena, canonical, s, secret, &to_sign);
 
-	hash(sigv4, canonical, digest);
-	buf_printf(&to_sign, ALGORITHM "\n" STR_FMT "\n" STR_FMT "/" STR_FMT "/" STR_FMT "/aws4_request\n" STR_FMT, STR_ARG(s->date),
-		   STR_ARG(s->day), STR_ARG(s->region), STR_ARG(s->service), STR_ARG(hex(arena, digest)));
-	derive_key(sigv4, arena, s, secret, key);
-	hmac(sigv4, key, HASH_SIZE, buf_str(&to_sign), digest);
-	OPENSSL_cleanse(key, sizeof(key));
-	if (s->signature.n == HEX_SIZE && CRYPTO_memcmp(hex(arena, digest).p, s->signature.p, HEX_SIZE) == 0)
+	if (s->signature.n == HEX_SIZE && CRYPTO_memcmp(own.p, s->signature.p, HEX_SIZE) == 0)
 		return OK;
 	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
+}
+
+/* The headers of a request that is signed here. */
+static struct str own_header(const void *context, const char *name)
+{
+	const struct sigv4_own *own = context;
+
+	return strcasecmp(name, "host") == 0 ? own->host : strcasecmp(name, "x-amz-date") == 0 ? own->date : STR_ABSENT;
+}
+
+static struct str own_headers(struct arena *arena, const void *context, const char *name)
+{
+	(void)arena;
+	return own_header(context, name);
+}
+
+struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own, int64_t now_s)
+{
+	struct buf to_sign = buf_in(arena);
+
+	own->date = format_date(arena, now_s);
+	const struct sigv4_request request = {
+		.method = own->method, .query = own->query, .body = own->body, .header = own_header, .headers = own_headers, .context = own,
+	};
+	const struct sigv4_claim s = {
+		.date = own->date, .day = {own->date.p, 8}, .region = STR("us-east-1"), .service = STR("dynamodb"), .access_key = own->access_key,
+		.headers = STR("host;x-amz-date"),
+	};
+	struct str canonical = canonical_request(sigv4, arena, &request, own->path, &s);
+	struct str signature = sign(sigv4, arena, canonical, &s, own->secret, &to_sign);
+	return str_printf(arena,
+			  "X-Amz-Date: " STR_FMT "\r\nAuthorization: " ALGORITHM " Credential=" STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT
+			  "/aws4_request, SignedHeaders=" STR_FMT ", Signature=" STR_FMT "\r\n",
+			  STR_ARG(own->date), STR_ARG(s.access_key), STR_ARG(s.day), STR_ARG(s.region), STR_ARG(s.service), STR_ARG(s.headers),
+			  STR_ARG(signature));
 }
 
 static enum code check_signed_host(const struct sigv4_claim *s, struct err *err)
@@ -588,8 +631,11 @@ static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct si
 			      (s->token.n != credential->token.n || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) != 0);
 	if (is_token_wrong)
 		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
-	bool is_denied = request->is_control && sigv4->is_control_limited && !credential->may_control;
-	return is_denied ? err_set(err, MSG_AUTH_CONTROL, STR_ARG(s->access_key)) : OK;
+	if (credential->may_control)
+		return OK;
+	if (request->is_of_all && str_is_set(credential->account))
+		return err_set(err, MSG_AUTH_ALL, STR_ARG(s->access_key));
+	return request->is_control && sigv4->is_control_limited ? err_set(err, MSG_AUTH_CONTROL, STR_ARG(s->access_key)) : OK;
 }
 
 /* Reads the claim where there is one, and checks what the mode wants of its form. */

@@ -36,6 +36,7 @@ struct sigv4_request {
 	void (*each_header)(const void *context, void (*visit)(void *visitor, struct str name), void *visitor);
 	const void *context;
 	bool is_control;     /* changes the clock or the streams: only for keys that may */
+	bool is_of_all;      /* reads the data of all accounts: not for a key that is bound to one, unless it may control */
 	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
 };
 
@@ -64,5 +65,15 @@ enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sig
 		      struct err *err) WARN_UNUSED;
 enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *claim, struct ns *ns,
 		      struct err *err) WARN_UNUSED;
+
+/* A request of this program's own. */
+struct sigv4_own {
+	struct str method, path, query, host, body;
+	struct str access_key, secret;
+	struct str date;    /* set by sigv4_sign */
+};
+
+/* The lines of its head that sign it at Unix time `now_s`; `sigv4` is one of AUTH_VERIFY, its credentials count for nothing. */
+struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own, int64_t now_s);
 
 #endif

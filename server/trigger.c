@@ -475,7 +475,9 @@ static void judge(struct trigger *trigger, struct attempt *attempt, const struct
 
 static struct attempt post(struct trigger *trigger, const struct record *records, size_t n)
 {
-	const struct client_request request = {"POST", event_of(trigger, records, n), REPLY_WAIT_MS, &trigger->all->is_stopping};
+	const struct client_request request = {
+		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .stopping = &trigger->all->is_stopping,
+	};
 	struct attempt attempt = {0};
 
 	attempt.is_answered = client_ask(trigger->arena, &trigger->target, &request, &attempt.reply, &attempt.problem);

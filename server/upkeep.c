@@ -169,6 +169,8 @@ static void *work(void *context)
 	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
 	while (sleep_until(upkeep, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due)))) {
 		look_at_store(upkeep);
+		if (upkeep->options.tick)
+			upkeep->options.tick(upkeep->options.tick_context);
 		index_due = monotonic_ms() + keep_indexes(upkeep, arena);
 		if (monotonic_ms() >= expiry_due) {
 			keep_times(upkeep, arena);

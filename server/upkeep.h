@@ -13,6 +13,8 @@ struct upkeep_options {
 	struct catalog *catalog;
 	struct clock *clock;
 	int64_t ttl_delay_ms; /* how long after its time an item is deleted */
+	void (*tick)(void *context); /* called twice a second or so; or NULL */
+	void *tick_context;
 	int64_t period_ms;    /* real time between two looks for expired items; 0: only upkeep_run() looks */
 };
 

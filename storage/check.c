@@ -1,5 +1,7 @@
 #include "storage/check.h"
 
+#include <stdlib.h>
+
 #include "core/image.h"
 #include "storage/check_messages.h"
 #include "storage/expiry.h"
@@ -9,24 +11,57 @@
 #include "storage/vector/vector_row.h"
 
 #define KEY_SHOWN 48 /* bytes of a row's key that a finding shows */
-#define PARTS_MAX (INDEXES_MAX + VECTOR_INDEXES_MAX)
+#define PIECE_ROWS 500          /* that one piece looks at */
+#define PIECE_BYTES (1 << 20)   /* of them */
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct store_range every_row = {{NULL, 0}, {NULL, 0}, false};
 
-/* One table under check. */
+/* The parts of a table, in the order in which they are gone through. */
+enum stage { STAGE_ITEMS, STAGE_INDEX, STAGE_EXPIRY, STAGE_STREAM, STAGE_COUNT };
+
+/* One piece of the rows of a table. */
 struct check {
 	struct store_txn *txn;
 	struct check_report *report;
+	struct check_cursor *cursor;
 	struct arena *arena;            /* of one row */
+	struct arena *next;             /* of what stays in the cursor */
+	const struct settings_records *records;
 	const struct table *table;
 	int64_t now_ms;
-	bool is_unreadable[PARTS_MAX];  /* indexes that failed: told once */
-	bool is_queue_unreadable;
 	const struct index *index;      /* whose rows are gone through */
+	size_t rows, bytes;             /* that were looked at */
+	bool is_full;                   /* there may be more rows of this part */
 	size_t shard_count;
 	const struct stream_shard *shards;
 };
+
+/* A part that failed is told once. Its rows are not looked at, nor sought. */
+static bool is_unreadable(const struct check *check, size_t index)
+{
+	return check->cursor->unreadable >> index & 1;
+}
+
+static void set_unreadable(struct check *check, size_t index)
+{
+	check->cursor->unreadable |= UINT64_C(1) << index;
+}
+
+/* Behind each row: whether another fits into the piece. No key is a prefix of another, so a byte after it is the next possible one. */
+static bool goes_on(struct check *check, struct str key, struct str value)
+{
+	check->rows++;
+	check->bytes += key.n + value.n;
+	check->is_full = check->rows >= PIECE_ROWS || check->bytes >= PIECE_BYTES;
+	if (!check->is_full)
+		return true;
+	struct buf next = buf_in(check->next);
+	buf_add_str(&next, key);
+	buf_add_byte(&next, 0);
+	check->cursor->key = buf_str(&next);
+	return false;
+}
 
 static struct str hex_of(struct arena *arena, struct str key)
 {
@@ -46,8 +81,7 @@ static void tell(struct check *check, const struct index *index, struct str key,
 	struct buf line = buf_in(arena);
 	const struct table *table = check->table;
 
-	buf_printf(&line, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT ")", STR_ARG(table->identity.name),
-		   STR_ARG(table->identity.account),
+	buf_printf(&line, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT ")", STR_ARG(table->identity.name), STR_ARG(table->identity.account),
 		   STR_ARG(table->identity.region));
 	if (index)
 		buf_printf(&line, ", index " STR_FMT, STR_ARG(index->name));
@@ -90,13 +124,13 @@ static void check_index(struct check *check, size_t i, struct str key, const str
 	struct err err = err_in(check->arena);
 	struct str found;
 
-	if (!index_is_kept(index) || check->is_unreadable[i])
+	if (!index_is_kept(index) || is_unreadable(check, i))
 		return;
 	struct vector_row row = vector_row_of_index(check->arena, check->table, index, item, image);
 	if (!str_is_set(row.key))
 		return;
 	if (store_get(check->txn, index_keyspace(check->table, index), row.key, check->arena, &found, &err) != OK) {
-		check->is_unreadable[i] = true;
+		set_unreadable(check, i);
 		tell_unreadable(check, index, &err);
 	} else if (!str_is_set(found) && !index->is_backfilling) {
 		tell(check, index, key, CHECK_INDEX_MISSING);
@@ -110,35 +144,42 @@ static void check_queue(struct check *check, struct str key, struct str image)
 	struct str row = expiry_row(check->arena, check->table, key, image), found;
 	struct err err = err_in(check->arena);
 
-	if (!str_is_set(row) || check->is_queue_unreadable || expiry_is_too_old(row, check->now_ms))
+	if (!str_is_set(row) || is_unreadable(check, CHECK_QUEUE) || expiry_is_too_old(row, check->now_ms))
 		return;
-	check->is_queue_unreadable = store_get(check->txn, table_expiry(check->table), row, check->arena, &found, &err) != OK;
-	if (check->is_queue_unreadable)
+	if (store_get(check->txn, table_expiry(check->table), row, check->arena, &found, &err) != OK) {
+		set_unreadable(check, CHECK_QUEUE);
 		tell_unreadable(check, NULL, &err);
-	else if (!str_is_set(found))
+	} else if (!str_is_set(found)) {
 		tell(check, NULL, key, CHECK_EXPIRY_MISSING);
+	}
+}
+
+static void check_item(struct check *check, struct str key, struct str image)
+{
+	struct value item;
+
+	if (!check_image(check->arena, image, &item)) {
+		tell(check, NULL, key, CHECK_ITEM_MALFORMED);
+		return;
+	}
+	struct str own = item_key_of_row(check->arena, check->table, NULL, &item);
+	if (!str_is_set(own) || !str_eq(own, key)) {
+		tell(check, NULL, key, CHECK_ITEM_KEY);
+		return;
+	}
+	for (size_t i = 0; i < table_index_total(check->table); i++)
+		check_index(check, i, key, &item, image);
+	check_queue(check, key, image);
 }
 
 static bool visit_item(void *context, struct str key, struct str image)
 {
 	struct check *check = context;
-	struct value item;
 
 	arena_reset(check->arena);
 	check->report->items++;
-	if (!check_image(check->arena, image, &item)) {
-		tell(check, NULL, key, CHECK_ITEM_MALFORMED);
-		return true;
-	}
-	struct str own = item_key_of_row(check->arena, check->table, NULL, &item);
-	if (!str_is_set(own) || !str_eq(own, key)) {
-		tell(check, NULL, key, CHECK_ITEM_KEY);
-		return true;
-	}
-	for (size_t i = 0; i < table_index_total(check->table); i++)
-		check_index(check, i, key, &item, image);
-	check_queue(check, key, image);
-	return true;
+	check_item(check, key, image);
+	return goes_on(check, key, image);
 }
 
 /* The item of this key as the store has it; false, and nothing told, where there is none: what is wrong with it is told with the items. */
@@ -163,14 +204,14 @@ static bool visit_index_row(void *context, struct str key, struct str value)
 	struct str own = item_of_row(check, index, value);
 	if (!str_is_set(own)) {
 		tell(check, index, key, CHECK_INDEX_MALFORMED);
-		return true;
+		return goes_on(check, key, value);
 	}
 	struct str implied = STR_ABSENT;
 	if (find_item(check, own, &item, &image))
 		implied = vector_row_of_index(check->arena, check->table, index, &item, image).key;
 	if (!str_is_set(implied) || !str_eq(implied, key))
 		tell(check, index, key, CHECK_INDEX_EXTRA);
-	return true;
+	return goes_on(check, key, value);
 }
 
 static bool visit_expiry_row(void *context, struct str key, struct str value)
@@ -179,40 +220,28 @@ static bool visit_expiry_row(void *context, struct str key, struct str value)
 	struct str implied = STR_ABSENT, image;
 	struct value item;
 
-	(void)value;
 	arena_reset(check->arena);
 	check->report->expiry_rows++;
 	if (key.n > sizeof(uint64_t) && find_item(check, expiry_item(key), &item, &image))
 		implied = expiry_row(check->arena, check->table, expiry_item(key), image);
 	if (!str_is_set(implied) || !str_eq(implied, key))
 		tell(check, NULL, key, CHECK_EXPIRY_EXTRA);
-	return true;
+	return goes_on(check, key, value);
 }
 
-static void scan(struct check *check, const struct index *index, struct keyspace keyspace, const struct store_range *range, store_visit *visit)
+/* Goes through a keyspace from where the piece before ended. */
+static void scan(struct check *check, const struct index *index, struct keyspace keyspace, struct store_range range, store_visit *visit)
 {
-	struct err err = err_in(check->arena);
+	struct err err = err_in(check->next);
 
 	check->index = index;
+	if (str_is_set(check->cursor->key))
+		range.low = check->cursor->key;
 	arena_reset(check->arena);
-	if (store_scan(check->txn, keyspace, range, visit, check, &err) != OK)
+	if (store_scan(check->txn, keyspace, &range, visit, check, &err) != OK) {
+		check->is_full = false;
 		tell_unreadable(check, index, &err);
-}
-
-static void check_items(struct check *check)
-{
-	const struct table *table = check->table;
-	const struct store_range vector_rows = vector_row_range();
-
-	scan(check, NULL, table_items(table), &every_row, visit_item);
-	for (size_t i = 0; i < table_index_total(table); i++) {
-		const struct index *index = table_index_at(table, i);
-
-		if (index_is_kept(index) && !check->is_unreadable[i])
-			scan(check, index, index_keyspace(table, index), index->vector ? &vector_rows : &every_row, visit_index_row);
 	}
-	if (table->ttl.is_enabled && !check->is_queue_unreadable)
-		scan(check, NULL, table_expiry(table), &every_row, visit_expiry_row);
 }
 
 /* Shards divide the range of numbers in order; the last one is open while the stream is enabled. */
@@ -275,109 +304,219 @@ static bool visit_record(void *context, struct str key, struct str row)
 		tell(check, NULL, key, CHECK_RECORD_BYTES);
 	else if (!has_shard(check, stream_shard_sequence(key)))
 		tell(check, NULL, key, CHECK_RECORD_PLACE);
-	return true;
+	return goes_on(check, key, row);
 }
 
 static void check_stream(struct check *check)
 {
-	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	struct store_range range = stream_shard_range(arena, 0, 0);
+	struct err err = err_in(check->next);
 	struct stream_shard *shards;
 
 	arena_reset(check->arena);
-	if (stream_shard_list(check->txn, arena, check->table, 0, 0, &shards, &check->shard_count, &err) != OK) {
+	if (stream_shard_list(check->txn, check->next, check->table, 0, 0, &shards, &check->shard_count, &err) != OK) {
 		tell_unreadable(check, NULL, &err);
-	} else {
-		check->shards = shards;
-		check_shards(check);
-		scan(check, NULL, stream_keyspace(check->table), &range, visit_record);
+		return;
 	}
-	arena_free(arena);
+	check->shards = shards;
+	if (!str_is_set(check->cursor->key))
+		check_shards(check);
+	scan(check, NULL, stream_keyspace(check->table), stream_shard_range(check->next, 0, 0), visit_record);
 }
 
-/* The records of tables: read before the tables are gone through, since scans do not nest. */
-struct tables {
-	struct check_report *report;
-	const struct settings_records *records;
+static void check_rows(struct check *check)
+{
+	const struct table *table = check->table;
+	struct check_cursor *cursor = check->cursor;
+	bool is_retired = retired_is_key(cursor->table), is_deleting = table->state.status == STATUS_DELETING;
+	const struct index *index;
+
+	switch ((enum stage)cursor->stage) {
+	case STAGE_ITEMS:
+		if (!is_deleting)
+			scan(check, NULL, table_items(table), every_row, visit_item);
+		break;
+	case STAGE_INDEX:
+		index = table_index_at(table, cursor->index);
+		if (!is_deleting && index_is_kept(index) && !is_unreadable(check, cursor->index))
+			scan(check, index, index_keyspace(table, index), index->vector ? vector_row_range() : every_row, visit_index_row);
+		break;
+	case STAGE_EXPIRY:
+		if (!is_deleting && table->ttl.is_enabled && !is_unreadable(check, CHECK_QUEUE))
+			scan(check, NULL, table_expiry(table), every_row, visit_expiry_row);
+		break;
+	case STAGE_STREAM:
+		/* of a deleted table only its stream is left, under a record of its own */
+		if (table->streams.n > 0 && (!is_deleting || is_retired))
+			check_stream(check);
+		break;
+	case STAGE_COUNT:
+		break;
+	}
+}
+
+/* The next part of the table. */
+static void advance(struct check *check)
+{
+	struct check_cursor *cursor = check->cursor;
+
+	cursor->key = STR_ABSENT;
+	if (cursor->stage == STAGE_INDEX)
+		cursor->index++;
+	else
+		cursor->stage++;
+	if (cursor->stage == STAGE_INDEX && cursor->index >= table_index_total(check->table))
+		cursor->stage = STAGE_EXPIRY;
+}
+
+/* A row of the tables' keyspace. */
+struct record {
 	struct arena *arena;
-	size_t n;
-	struct table **tables;
-	bool *is_retired;
+	struct str key, value;
 };
 
-static bool collect_table(void *context, struct str key, struct str record)
+static bool take_record(void *context, struct str key, struct str value)
 {
-	struct tables *tables = context;
-	struct err err = err_in(tables->arena);
+	struct record *record = context;
 
-	tables->tables = arena_room(tables->arena, tables->tables, tables->n, sizeof(*tables->tables));
-	tables->is_retired = arena_room(tables->arena, tables->is_retired, tables->n, sizeof(*tables->is_retired));
-	if (table_decode(record, tables->records, &tables->tables[tables->n], &err) == OK) {
-		tables->is_retired[tables->n++] = retired_is_key(key);
-	} else {
-		tables->report->findings++;
-		tables->report->tell(tables->report->context, str_printf(tables->arena, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
-	}
-	return true;
+	record->key = str_copy(record->arena, key);
+	record->value = str_copy(record->arena, value);
+	return false;
 }
 
-/* Of a deleted table only its stream is left, under a record of its own. */
-static void check_table(struct check *check, bool is_retired)
+static void find(struct check_report *report, struct str line)
 {
-	bool is_deleting = check->table->state.status == STATUS_DELETING;
-
-	check->report->tables++;
-	if (!is_deleting)
-		check_items(check);
-	if (check->table->streams.n > 0 && (!is_deleting || is_retired))
-		check_stream(check);
+	report->findings++;
+	report->tell(report->context, line);
 }
 
-static bool is_of_table(const struct tables *tables, uint64_t number)
+/* The record where the cursor stands, or the next one; its key is absent where there is none. */
+static struct record find_record(struct check *check)
 {
-	for (size_t i = 0; i < tables->n; i++) {
-		if (tables->tables[i]->identity.number == number)
-			return true;
+	struct record record = {check->next, STR_ABSENT, STR_ABSENT};
+	struct store_range range = {check->cursor->table, STR_ABSENT, false};
+	struct err err = err_in(check->next);
+
+	if (store_scan(check->txn, tables_keyspace, &range, take_record, &record, &err) != OK) {
+		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
+		record.key = STR_ABSENT;
 	}
-	return number == 0;
+	return record;
+}
+
+static void leave_table(struct check *check, struct str key)
+{
+	struct buf next = buf_in(check->next);
+
+	buf_add_str(&next, key);
+	buf_add_byte(&next, 0);
+	*check->cursor = (struct check_cursor){.table = buf_str(&next), .key = STR_ABSENT};
+}
+
+static void check_piece(struct check *check)
+{
+	struct check_cursor *cursor = check->cursor;
+	struct record record = find_record(check);
+	struct err err = err_in(check->next);
+	struct table *table;
+
+	if (!str_is_set(record.key)) {
+		cursor->is_done = true;
+		return;
+	}
+	if (table_decode(record.value, check->records, &table, &err) != OK) {
+		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
+		leave_table(check, record.key);
+		return;
+	}
+	if (cursor->number != table->identity.number || !str_eq(cursor->table, record.key)) {
+		*cursor = (struct check_cursor){.table = record.key, .key = STR_ABSENT, .number = table->identity.number};
+		check->report->tables++;
+		check->report->last_table = table->identity.number;
+	}
+	cursor->table = record.key;
+	check->table = table;
+	/* the table may have lost an index since the last piece */
+	if (cursor->stage == STAGE_INDEX && cursor->index >= table_index_total(table))
+		advance(check);
+	while (cursor->stage < STAGE_COUNT && !check->is_full) {
+		check_rows(check);
+		if (!check->is_full)
+			advance(check);
+	}
+	if (cursor->stage >= STAGE_COUNT)
+		leave_table(check, record.key);
+	table_unref(table);
+}
+
+enum code check_step(struct store *store, const struct settings_records *records, int64_t now_ms, struct arena *arena, struct check_cursor *cursor,
+		     struct check_report *report, struct err *err)
+{
+	struct check check = {.report = report, .cursor = cursor, .next = arena, .records = records, .now_ms = now_ms};
+	enum code code = store_begin(store, STORE_READ, &check.txn, err);
+
+	if (code != OK)
+		return code;
+	check.arena = arena_new(64 * 1024);
+	check_piece(&check);
+	arena_free(check.arena);
+	store_abort(check.txn);
+	return OK;
+}
+
+/* The tables that were met. */
+struct numbers {
+	struct arena *arena;
+	size_t n;
+	uint64_t *v;
+};
+
+static void add_number(struct numbers *numbers, uint64_t number)
+{
+	if (numbers->n && numbers->v[numbers->n - 1] == number)
+		return;
+	numbers->v = arena_room(numbers->arena, numbers->v, numbers->n, sizeof(*numbers->v));
+	numbers->v[numbers->n++] = number;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
 }
 
 /* A table has several keyspaces: one finding for each table, where its first part is. */
-static void check_keyspaces(struct check_report *report, const struct tables *tables, struct arena *arena)
+static void check_keyspaces(struct check_report *report, struct numbers *numbers)
 {
+	add_number(numbers, 0);
+	qsort(numbers->v, numbers->n, sizeof(*numbers->v), by_number);
 	for (size_t i = 0; i < report->keyspace_count; i++) {
 		const struct keyspace *keyspace = &report->keyspaces[i];
 
-		if ((keyspace->part != PART_ITEMS && keyspace->part != PART_STREAM) || is_of_table(tables, keyspace->table))
-			continue;
-		report->findings++;
-		report->tell(report->context, str_printf(arena, CHECK_NO_TABLE, (unsigned long long)keyspace->table));
+		if ((keyspace->part == PART_ITEMS || keyspace->part == PART_STREAM) &&
+		    !bsearch(&keyspace->table, numbers->v, numbers->n, sizeof(*numbers->v), by_number))
+			find(report, str_printf(numbers->arena, CHECK_NO_TABLE, (unsigned long long)keyspace->table));
 	}
 }
 
 enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms, struct check_report *report, struct err *err)
 {
-	struct tables tables = {.report = report, .records = records, .arena = err->arena};
-	struct store_txn *txn;
-	enum code code = store_begin(store, STORE_READ, &txn, err);
+	struct check_cursor cursor = CHECK_START;
+	struct numbers numbers = {.arena = err->arena};
+	struct arena *arenas[] = {arena_new(1 << 20), arena_new(1 << 20)}; /* a piece's cursor is read while the next is made */
+	enum code code = OK;
 
-	if (code != OK)
-		return code;
-	struct arena *row = arena_new(64 * 1024);
-	code = store_scan(txn, tables_keyspace, &every_row, collect_table, &tables, err);
-	if (code != OK) {
-		report->findings++;
-		report->tell(report->context, str_printf(row, CHECK_RECORD_MALFORMED, STR_ARG(err->message)));
-	}
-	check_keyspaces(report, &tables, row);
-	for (size_t i = 0; i < tables.n; i++) {
-		struct check check = {.txn = txn, .report = report, .arena = row, .table = tables.tables[i], .now_ms = now_ms};
+	for (unsigned i = 0; code == OK && !cursor.is_done; i ^= 1) {
+		uint64_t tables = report->tables;
 
-		check_table(&check, tables.is_retired[i]);
-		table_unref(tables.tables[i]);
+		arena_reset(arenas[i]);
+		code = check_step(store, records, now_ms, arenas[i], &cursor, report, err);
+		if (report->tables > tables)
+			add_number(&numbers, report->last_table);
 	}
-	arena_free(row);
-	store_abort(txn);
-	return OK;
+	if (code == OK)
+		check_keyspaces(report, &numbers);
+	arena_free(arenas[0]);
+	arena_free(arenas[1]);
+	return code;
 }

@@ -25,6 +25,7 @@
 #define MSG_STORE_NO_SCHEMA \
 	ERR_INTERNAL, "%s cannot be repaired: the pages that say where each table is are lost; take a backup"
 #define MSG_STORE_KEPT ERR_INTERNAL, "%s is there from an earlier repair: give it another name first"
+#define MSG_STORE_COPY_ROOM ERR_STORE_FULL, "there is not enough room for a copy"
 #define SALVAGE_PAGE_MENDED "a byte of its page was wrong; here it is as the page's checksum says"
 #define SALVAGE_PAGE_DAMAGED "its page fails its checksum"
 #define SALVAGE_PAGE_STRAY "it cannot be known whether the row had been deleted"

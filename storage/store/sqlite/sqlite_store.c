@@ -11,6 +11,7 @@
 
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/data_file.h"
+#include "storage/store/sqlite/live_copy_internal.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/pinned.h"
@@ -529,6 +530,19 @@ static enum code open_readers(struct sqlite_store *store, const char *path, int 
 }
 
 /*
+ * New files get room for checksums at the end of each page. For a file that exists its own head decides. In
+ * memory nothing fills it, but a copy of the store is a data file.
+ */
+static enum code reserve_checksums(struct connection *connection, struct err *err)
+{
+	int reserved = PAGE_CHECK_BYTES;
+
+	if (sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK)
+		return connection_error(connection, err);
+	return OK;
+}
+
+/*
  * The journal stays where it is and is written over by the next transaction. Readers see the pages where they lie; the writer has copies
  * until it commits.
  */
@@ -545,6 +559,8 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=PERSIST", STORE_PAGE, options->cache_bytes / 1024, kept);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code == OK)
+		code = reserve_checksums(&store->writer, err);
+	if (code == OK)
 		code = create_store(store, err);
 	if (code == OK)
 		code = note_size(store, err);
@@ -552,16 +568,6 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 		memory_file_limit(store->writer.db, &store->quota);
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
 	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
-}
-
-/* New files get room for checksums at the end of each page. For a file that exists its own head decides. */
-static enum code reserve_checksums(struct connection *connection, struct err *err)
-{
-	int reserved = PAGE_CHECK_BYTES;
-
-	if (sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK)
-		return connection_error(connection, err);
-	return OK;
 }
 
 /*
@@ -713,18 +719,24 @@ enum code sqlite_store_copy(struct store *base, const char *target, struct err *
 	return verify_copy(store->lock_fd, store->path, target, err);
 }
 
-const char *sqlite_store_library_version(void)
+enum code sqlite_store_copy_live(struct store *base, struct live_copy **out, struct err *err)
 {
-	return sqlite3_libversion();
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	const struct live_source source = {.db = store->writer.db, .mutex = &store->writer_mutex, .path = store->path};
+
+	return live_copy_begin(&source, out, err);
 }
 
-/* SQLite: "Write-Ahead Logging", The WAL-Reset Bug: mended in 3.51.3, and in 3.50.7 and 3.44.6 of older lines. */
-const char *sqlite_store_library_note(void)
+enum code sqlite_store_verify_some(struct store *base, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context, uint64_t *findings,
+				   struct err *err)
 {
-	int version = sqlite3_libversion_number();
-	bool is_mended = version >= 3051003 || (version >= 3050007 && version < 3051000) || (version >= 3044006 && version < 3045000);
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
 
-	return is_mended ? NULL : "has the WAL-reset bug, which this server's order of checkpoints avoids; SQLite 3.51.3 and later are free of it";
+	*next = 0;
+	enum code code = store->is_memory ? OK : verify_some_pages(&verify, from ? from : 1, n, next, err);
+	*findings += verify.findings;
+	return code;
 }
 
 /* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few times before that. */

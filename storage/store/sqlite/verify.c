@@ -4,10 +4,14 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
+
+#define READ_AGAIN 20
+#define READ_AGAIN_NS 1000000
 
 static void tell(struct verify *verify, struct str line)
 {
@@ -35,6 +39,38 @@ enum code verify_pages(struct verify *verify, struct err *err)
 			tell(verify, str_printf(err->arena, STORE_PAGE_DAMAGED, (unsigned)number));
 	}
 	return n < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno)) : OK;
+}
+
+/* Whether it is whole, at last. */
+static bool is_whole_now(int fd, uint32_t number, unsigned char *page)
+{
+	for (unsigned i = 0; i < READ_AGAIN; i++) {
+		if (page_file_is_whole(page, number))
+			return true;
+		nanosleep(&(struct timespec){0, READ_AGAIN_NS}, NULL);
+		if (pread(fd, page, STORE_PAGE, place_of(number)) != STORE_PAGE)
+			return true; /* the file became shorter */
+	}
+	return page_file_is_whole(page, number);
+}
+
+enum code verify_some_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next, struct err *err)
+{
+	unsigned char page[STORE_PAGE];
+
+	*next = 0;
+	if (pread(verify->fd, page, sizeof(page), 0) == STORE_PAGE && !page_file_has_checksums(page))
+		return OK;
+	for (uint32_t number = from; number - from < n; number++) {
+		ssize_t got = pread(verify->fd, page, sizeof(page), place_of(number));
+
+		if (got < STORE_PAGE)
+			return got < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno)) : OK;
+		if (!is_whole_now(verify->fd, number, page))
+			tell(verify, str_printf(err->arena, STORE_PAGE_DAMAGED, (unsigned)number));
+	}
+	*next = from + n;
+	return OK;
 }
 
 void verify_structure(struct verify *verify, struct connection *connection, struct err *err)
@@ -75,8 +111,7 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 	return fsync(to) == 0 ? OK : err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 }
 
-/* A log that is left of an earlier file of this name would be moved into the copy. */
-static enum code check_no_log(const char *target, struct err *err)
+enum code verify_no_log(const char *target, struct err *err)
 {
 	static const char *const suffixes[] = {"-wal", "-journal"};
 
@@ -101,7 +136,7 @@ bool verify_sync_folder(struct arena *arena, const char *target)
 
 enum code verify_copy(int fd, const char *path, const char *target, struct err *err)
 {
-	enum code code = check_no_log(target, err);
+	enum code code = verify_no_log(target, err);
 
 	if (code != OK)
 		return code;

@@ -1,0 +1,28 @@
+/*
+ * remote - the check and the copy of a server that runs, from the client's side: the pieces of online.h asked for one behind the other.
+ *
+ * Requests are signed where the environment has AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, which a server with --auth verify wants.
+ */
+#ifndef DYNALITH_SERVER_REMOTE_H
+#define DYNALITH_SERVER_REMOTE_H
+
+#include "core/err.h"
+#include "server/client.h"
+#include "storage/check.h"
+
+/* Whether the word is the URL of a server; else it is a file. */
+bool remote_is_url(const char *word);
+
+struct remote;
+
+/* `authorities` as in struct client_target. NULL: the URL cannot be read. */
+struct remote *remote_new(const char *url, const char *authorities);
+void remote_free(struct remote *remote);
+
+/* Looks at all data. ERR_INTERNAL where the server did not answer as it should, with one line. */
+enum code remote_check(struct remote *remote, struct check_report *report, struct err *err) WARN_UNUSED;
+
+/* Writes the data of one moment to a file that is open and empty. ERR_INTERNAL as above, or where it cannot be written. */
+enum code remote_backup(struct remote *remote, int fd, struct err *err) WARN_UNUSED;
+
+#endif
