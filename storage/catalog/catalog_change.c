@@ -316,7 +316,7 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		table_ref(table);
 		pthread_rwlock_wrlock(&catalog->lock);
 		if (kept)
-			retired_add(&catalog->retired, kept);
+			retired_put(&catalog->retired, kept);
 		catalog->retired_stamp = kept ? version : catalog->retired_stamp;
 		show(catalog, deletion.key, deleting, version);
 		pthread_rwlock_unlock(&catalog->lock);

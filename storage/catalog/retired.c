@@ -15,6 +15,18 @@ void retired_add(struct retired *retired, struct table *table)
 	retired->tables[retired->n++] = table;
 }
 
+void retired_put(struct retired *retired, struct table *table)
+{
+	for (size_t i = 0; i < retired->n; i++) {
+		if (retired->tables[i]->identity.number == table->identity.number) {
+			table_unref(retired->tables[i]);
+			retired->tables[i] = table;
+			return;
+		}
+	}
+	retired_add(retired, table);
+}
+
 bool retired_remove(struct retired *retired, const struct table *table)
 {
 	for (size_t i = 0; i < retired->n; i++) {

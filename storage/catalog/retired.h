@@ -16,6 +16,8 @@ struct retired {
 
 /* Takes over the caller's reference. */
 void retired_add(struct retired *retired, struct table *table);
+/* The same in the place of one that is there already: a refresh may have taken in a deletion before it shows. */
+void retired_put(struct retired *retired, struct table *table);
 /* Takes a snapshot out and gives its reference to the caller; false where it is not there. */
 bool retired_remove(struct retired *retired, const struct table *table);
 void retired_clear(struct retired *retired);
