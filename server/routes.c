@@ -529,7 +529,8 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 	} else {
 		err_default(&err, ERR_MISSING_AUTH_KEY);
 		refuse_as(routes, request, response, &err);
-	}	return true;
+	}
+	return true;
 }
 
 bool routes_handle(void *context, const struct http_request *request, struct http_response *response)
