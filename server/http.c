@@ -251,19 +251,32 @@ static void finish(struct exchange *exchange)
 	exchange->out.stage = STAGE_REPLIED;
 }
 
+#define DECIMAL_MAX 11 /* digits of 32 bits, and the end */
+
+/* The number's digits at the end of `text`: each reply has one. */
+static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
+{
+	char *at = text + DECIMAL_MAX - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	return at;
+}
+
 static enum MHD_Result send_reply(struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 	struct str body = reply->body;
 	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
-	char crc[16];
+	char crc[DECIMAL_MAX];
 
 	if (!response)
 		return MHD_NO;
-	snprintf(crc, sizeof(crc), "%u", crc32_of(body.p, body.n));
 	MHD_add_response_header(response, "Server", "Dynalith");
 	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
-	MHD_add_response_header(response, "x-amz-crc32", crc);
+	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(body.p, body.n)));
 	if (str_is_set(reply->content_type))
 		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
 	if (exchange->out.coding)

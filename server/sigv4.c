@@ -445,12 +445,26 @@ static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, co
 	return buf_str(&out);
 }
 
+/* "20260131/us-east-1/dynamodb" */
+static void add_scope(struct buf *buf, const struct sigv4_claim *s)
+{
+	buf_add_str(buf, s->day);
+	buf_add_byte(buf, '/');
+	buf_add_str(buf, s->region);
+	buf_add_byte(buf, '/');
+	buf_add_str(buf, s->service);
+}
+
 /* The signing key of a day, from the cache where it is there. */
 static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s, struct str secret, unsigned char *key)
 {
-	struct str scope = str_printf(arena, STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(s->access_key), STR_ARG(s->day),
-				      STR_ARG(s->region), STR_ARG(s->service));
-	struct str first = str_printf(arena, "AWS4" STR_FMT, STR_ARG(secret));
+	struct buf text = buf_in(arena);
+
+	buf_add_str(&text, s->access_key);
+	buf_add_byte(&text, '/');
+	add_scope(&text, s);
+	buf_add_byte(&text, 0);
+	struct str scope = {buf_str(&text).p, buf_str(&text).n - 1};
 	bool fits = scope.n < sizeof(sigv4->cache[0].scope), found = false;
 
 	pthread_mutex_lock(&sigv4->mutex);
@@ -462,6 +476,7 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 	pthread_mutex_unlock(&sigv4->mutex);
 	if (found)
 		return;
+	struct str first = str_printf(arena, "AWS4" STR_FMT, STR_ARG(secret));
 	hmac(sigv4, first.p, first.n, s->day, key);
 	hmac(sigv4, key, HASH_SIZE, s->region, key);
 	hmac(sigv4, key, HASH_SIZE, s->service, key);
@@ -482,8 +497,12 @@ static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str cano
 	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
 
 	hash(sigv4, canonical, digest);
-	buf_printf(to_sign, ALGORITHM "\n" STR_FMT "\n" STR_FMT "/" STR_FMT "/" STR_FMT "/aws4_request\n" STR_FMT, STR_ARG(s->date),
-		   STR_ARG(s->day), STR_ARG(s->region), STR_ARG(s->service), STR_ARG(hex(arena, digest)));
+	buf_add_lit(to_sign, ALGORITHM "\n");
+	buf_add_str(to_sign, s->date);
+	buf_add_byte(to_sign, '\n');
+	add_scope(to_sign, s);
+	buf_add_lit(to_sign, "/aws4_request\n");
+	buf_add_str(to_sign, hex(arena, digest));
 	derive_key(sigv4, arena, s, secret, key);
 	hmac(sigv4, key, HASH_SIZE, buf_str(to_sign), digest);
 	OPENSSL_cleanse(key, sizeof(key));
