@@ -53,6 +53,31 @@ static inline bool str_has_zero(struct str s)
 
 /* Byte order, a shorter prefix first: negative, 0 or positive. */
 int str_cmp(struct str a, struct str b);
+
+/*
+ * Where the key stands among `n` rows of `size` bytes that begin with their struct str and lie in the order of those, or where it would stand.
+ * Inline, so that the size is a constant.
+ */
+static inline size_t str_search(const void *rows, size_t n, size_t size, struct str key, bool *is_there)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = str_cmp(*(const struct str *)((const char *)rows + middle * size), key);
+
+		if (order == 0) {
+			*is_there = true;
+			return middle;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*is_there = false;
+	return low;
+}
 /* The same for qsort and bsearch over struct str. */
 int str_order(const void *a, const void *b);
 

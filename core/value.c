@@ -43,23 +43,7 @@ struct value value_of_str(enum type type, struct str bytes)
 
 uint32_t value_place(const struct value *map, struct str name, bool *is_there)
 {
-	uint32_t low = 0, high = map->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order = str_cmp(map->members[middle].name, name);
-
-		if (order == 0) {
-			*is_there = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*is_there = false;
-	return low;
+	return (uint32_t)str_search(map->members, map->n, sizeof(*map->members), name, is_there);
 }
 
 const struct value *value_member(const struct value *map, struct str name)

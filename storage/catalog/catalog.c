@@ -59,23 +59,7 @@ struct str catalog_key(struct arena *arena, const struct catalog *catalog, struc
 
 size_t catalog_position(const struct catalog *catalog, struct str key, bool *found)
 {
-	size_t low = 0, high = catalog->n;
-
-	*found = false;
-	while (low < high && !*found) {
-		size_t middle = low + (high - low) / 2;
-		int order = str_cmp(catalog->entries[middle].key, key);
-
-		if (order == 0) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return str_search(catalog->entries, catalog->n, sizeof(*catalog->entries), key, found);
 }
 
 void catalog_put(struct catalog *catalog, struct str key, struct table *table, uint64_t stamp)

@@ -42,23 +42,7 @@ static struct str copied(struct str s)
 
 static size_t position(const struct pinned *pinned, struct str key, bool *is_found)
 {
-	size_t low = 0, high = pinned->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = str_cmp(pinned->rows[middle].key, key);
-
-		if (order == 0) {
-			*is_found = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*is_found = false;
-	return low;
+	return str_search(pinned->rows, pinned->n, sizeof(*pinned->rows), key, is_found);
 }
 
 static struct pinned_row *grown(struct pinned_row *rows, size_t n, size_t *capacity)
