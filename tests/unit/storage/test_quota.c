@@ -173,7 +173,7 @@ TEST(a_transaction_beyond_the_limit_is_not_there)
 		struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 		enum code code = OK;
 		for (int i = 0; i < 100 && code == OK; i++) {
-			char key[16];
+			char key[32];
 
 			snprintf(key, sizeof(key), "many-%d", i);
 			code = store_put(txn, ITEMS, str_of(key), (struct str){bytes, LARGE}, &fixture.err);
