@@ -161,7 +161,7 @@ TEST(the_log_is_short_again_after_a_large_transaction)
 	fixture_create(&fixture, store, ITEMS);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 	for (int i = 0; i < 100; i++) {
-		char key[16];
+		char key[32];
 
 		snprintf(key, sizeof(key), "large-%d", i);
 		CHECK_INT(store_put(txn, ITEMS, str_of(key), (struct str){row, sizeof(row)}, &fixture.err), OK);
