@@ -1,6 +1,7 @@
 #include "core/str.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 
 #include "core/arena.h"
@@ -49,6 +50,16 @@ bool str_eq_nocase(struct str a, struct str b)
 struct str str_of(const char *cstring)
 {
 	return cstring ? (struct str){cstring, strlen(cstring)} : STR_ABSENT;
+}
+
+struct str str_duplicate(struct str s)
+{
+	if (!str_is_set(s))
+		return s;
+	char *p = arena_checked(malloc(s.n + 1));
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	return (struct str){p, s.n};
 }
 
 struct str str_copy(struct arena *arena, struct str s)

@@ -108,6 +108,8 @@ struct str str_of(const char *cstring);
 
 /* A copy in the arena. The copy is followed by a NUL byte that does not count, so .p is also a C string. */
 struct str str_copy(struct arena *arena, struct str s);
+/* A copy in no arena, for what outlives requests: its bytes are the caller's to free(). Of an absent string, the same. */
+struct str str_duplicate(struct str s);
 
 /* Formats into the arena; the result is followed by a NUL byte that does not count. */
 struct str str_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -77,11 +77,8 @@ void catalog_put(struct catalog *catalog, struct str key, struct table *table, u
 		catalog->capacity = catalog->capacity ? catalog->capacity * 2 : 16;
 		catalog->entries = arena_checked(realloc(catalog->entries, catalog->capacity * sizeof(*catalog->entries)));
 	}
-	char *copy = arena_checked(malloc(key.n));
-
-	memcpy(copy, key.p, key.n);
 	memmove(&catalog->entries[at + 1], &catalog->entries[at], (catalog->n - at) * sizeof(*catalog->entries));
-	catalog->entries[at] = (struct entry){{copy, key.n}, table, stamp};
+	catalog->entries[at] = (struct entry){str_duplicate(key), table, stamp};
 	catalog->n++;
 	name_index_add(&catalog->by_name, catalog->entries[at].key);
 }

@@ -185,14 +185,6 @@ void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace)
 	pthread_mutex_unlock(&memory->lock);
 }
 
-static struct str duplicate(struct str s)
-{
-	char *copy = arena_checked(malloc(s.n + 1));
-
-	memcpy(copy, s.p, s.n);
-	return (struct str){copy, s.n};
-}
-
 void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, const struct vector_version *version, struct str key)
 {
 	struct vector_cache *cache = acquire(memory, keyspace, NULL, 0);
@@ -202,7 +194,7 @@ void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, c
 	pthread_mutex_lock(&cache->journal_lock);
 	struct note *note = &cache->journal[version->number % JOURNAL_SIZE];
 	free((void *)(uintptr_t)note->key.p);
-	*note = (struct note){*version, duplicate(key)};
+	*note = (struct note){*version, str_duplicate(key)};
 	pthread_mutex_unlock(&cache->journal_lock);
 	release(cache);
 }

@@ -30,16 +30,6 @@ void pinned_destroy(struct pinned *pinned)
 	pthread_rwlock_destroy(&pinned->lock);
 }
 
-static struct str copied(struct str s)
-{
-	if (!str_is_set(s))
-		return STR_ABSENT;
-	char *bytes = arena_checked(malloc(s.n + 1));
-
-	memcpy(bytes, s.p, s.n);
-	return (struct str){bytes, s.n};
-}
-
 static size_t position(const struct pinned *pinned, struct str key, bool *is_found)
 {
 	return str_search(pinned->rows, pinned->n, sizeof(*pinned->rows), key, is_found);
@@ -63,7 +53,7 @@ static struct pinned_row *place(struct pinned *pinned, struct str key)
 		return &pinned->rows[at];
 	pinned->rows = grown(pinned->rows, pinned->n, &pinned->capacity);
 	memmove(&pinned->rows[at + 1], &pinned->rows[at], (pinned->n - at) * sizeof(*pinned->rows));
-	pinned->rows[at] = (struct pinned_row){copied(key), STR_ABSENT, false};
+	pinned->rows[at] = (struct pinned_row){str_duplicate(key), STR_ABSENT, false};
 	pinned->n++;
 	return &pinned->rows[at];
 }
@@ -82,7 +72,7 @@ static void remove_row(struct pinned *pinned, struct str key)
 
 void pinned_load(struct pinned *pinned, struct str key, struct str value)
 {
-	place(pinned, key)->value = copied(value);
+	place(pinned, key)->value = str_duplicate(value);
 }
 
 bool pinned_get(struct pinned *pinned, bool is_writer, struct str key, struct arena *arena, struct str *value)
@@ -104,7 +94,7 @@ bool pinned_get(struct pinned *pinned, bool is_writer, struct str key, struct ar
 void pinned_change(struct pinned *pinned, struct str key, struct str value)
 {
 	pinned->changes = grown(pinned->changes, pinned->change_count, &pinned->change_capacity);
-	pinned->changes[pinned->change_count++] = (struct pinned_row){copied(key), copied(value), false};
+	pinned->changes[pinned->change_count++] = (struct pinned_row){str_duplicate(key), str_duplicate(value), false};
 }
 
 void pinned_begin_commit(struct pinned *pinned)
@@ -123,7 +113,7 @@ static void end_row(struct pinned *pinned, const struct pinned_row *change, bool
 	row->is_uncertain = false;
 	if (is_committed) {
 		free_str(row->value);
-		row->value = copied(change->value);
+		row->value = str_duplicate(change->value);
 	}
 	if (!str_is_set(row->value))
 		remove_row(pinned, change->key);
