@@ -260,7 +260,6 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 
 	if (code == OK)
 		code = store_drop(txn, table_items(table), err);
-
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
 		const struct index *index = table_index_at(table, i);
 
@@ -337,7 +336,6 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 	struct table *known;
 	enum code code = catalog_stored(catalog, txn, burial->key, &known, err);
 
-	(void)catalog;
 	if (code == OK && known && known->identity.number == burial->table->identity.number)
 		code = store_del(txn, tables_keyspace, burial->key, err);
 	table_unref(known);

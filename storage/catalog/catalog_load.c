@@ -19,7 +19,7 @@ struct reload {
 	struct retired retired;
 };
 
-/* Whether the entry of the key, or a retired table, is what the record says; told by its number and version. */
+/* Whether the entry of the key, or a retired table, has the number and the version of the record: then it is the same. */
 static bool is_known(struct catalog *catalog, struct str key, uint64_t number, uint64_t version)
 {
 	const struct table *table = NULL;

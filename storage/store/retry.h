@@ -26,7 +26,7 @@ struct retry {
 /* Whether to run it again: ERR_CONFLICT, and not too often yet. Sleeps before it says so. */
 bool retry_again(struct retry *retry, enum code code);
 
-/* The code that is told when there was no end of conflicts: ERR_STORE_UNAVAILABLE for ERR_CONFLICT, any other as it is. */
+/* The code to answer with after the last run: ERR_STORE_UNAVAILABLE where it still met a conflict, any other as it is. */
 enum code retry_code(enum code code, struct err *err);
 
 #endif

@@ -28,7 +28,7 @@ size_t vector_cache_memory_used(struct vector_memory *memory);
 /* This process's seed of vector_row_chain(). */
 uint64_t vector_cache_seed(const struct vector_memory *memory);
 
-/* This process is about to commit a version of an index: which row it puts or deletes. Whether the commit succeeds need not be told. */
+/* This process is about to commit a version of an index: which row it puts or deletes. No call need follow when the commit fails. */
 void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, const struct vector_version *version, struct str key);
 
 /*
