@@ -51,17 +51,6 @@ static const struct record moment_record = RECORD(moment, moment_fields);
 	NUMBER(of, int64_t, member.revision, name ".revision")
 #define SHOWN(of, member)
 #include "protocol/tables/settings.def"
-#undef SETTINGS
-#undef NUMBER
-#undef FLAG
-#undef TEXT
-#undef TAGS
-#undef LIST
-#undef THROUGHPUT
-#undef PAIR
-#undef INSIGHTS
-#undef POLICY
-#undef SHOWN
 
 const struct settings_records settings_records = {&table_record, &index_record, &stream_record};
 

@@ -89,17 +89,6 @@ struct moment {
 #define POLICY(of, member, name) struct policy member;
 #define SHOWN(of, member) bool member;
 #include "protocol/tables/settings.def"
-#undef SETTINGS
-#undef NUMBER
-#undef FLAG
-#undef TEXT
-#undef TAGS
-#undef LIST
-#undef THROUGHPUT
-#undef PAIR
-#undef INSIGHTS
-#undef POLICY
-#undef SHOWN
 
 /* For table_new and for the catalog. */
 extern const struct settings_records settings_records;
