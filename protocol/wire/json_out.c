@@ -113,10 +113,7 @@ static char *put_long_text(char *to, struct str s)
 	return put_escaped(to, p, (size_t)(end - p));
 }
 
-/*
- * Copies with escapes, eight bytes a step where none is needed; the last step of a text, and both of a short one, overlap the
- * step before. `to` has room for ESCAPED_MAX(n) bytes.
- */
+/* Copies with escapes. What is shorter than a step is looked at in two parts that overlap. `to` has room for ESCAPED_MAX(n) bytes. */
 #define ESCAPED_MAX(n) ((n) * 6)
 static char *put_text(char *to, struct str s)
 {
@@ -129,18 +126,12 @@ static char *put_text(char *to, struct str s)
 		memcpy(to + s.n - 4, end - 4, 4);
 		return to + s.n;
 	}
-	bool is_plain = false; /* the step before was */
-	for (; end - p >= 8; p += 8) {
-		is_plain = !needs_escape(load(p, 8));
-		if (is_plain)
-			memcpy(to, p, 8);
-		to = is_plain ? to + 8 : put_escaped(to, p, 8);
+	if (s.n >= 8 && !needs_escape(load(p, 8)) && !needs_escape(load(end - 8, 8))) {
+		memcpy(to, p, 8);
+		memcpy(to + s.n - 8, end - 8, 8);
+		return to + s.n;
 	}
-	if (is_plain && !needs_escape(load(end - 8, 8))) {
-		memcpy(to + (end - p) - 8, end - 8, 8);
-		return to + (end - p);
-	}
-	return put_escaped(to, p, (size_t)(end - p));
+	return put_escaped(to, p, s.n);
 }
 
 static void add_string(struct buf *buf, struct str s)
