@@ -5,7 +5,9 @@
 #ifndef DYNALITH_TEST_STORE_FIXTURE_H
 #define DYNALITH_TEST_STORE_FIXTURE_H
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/arena.h"
@@ -67,6 +69,17 @@ static inline struct store *fixture_open(struct fixture *fixture)
 		abort();
 	}
 	return store;
+}
+
+/* No file of this process may grow beyond `bytes`: writes fail as on a disk with an error. */
+static inline void fixture_limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 static inline struct store_txn *fixture_begin(struct fixture *fixture, struct store *store, enum store_mode mode)

@@ -513,17 +513,6 @@ TEST(a_creation_that_was_rolled_back)
 	fixture_free(&fixture);
 }
 
-/* No file of this process may grow beyond `bytes`: writes fail as on a disk with an error. */
-static void limit_files(rlim_t bytes)
-{
-	struct rlimit limit;
-
-	signal(SIGXFSZ, SIG_IGN);
-	CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* SQLite rolls back by itself after such an error: nothing that follows in the transaction may be written on its own. */
 TEST(a_disk_error_undoes_the_transaction)
 {
@@ -539,12 +528,12 @@ TEST(a_disk_error_undoes_the_transaction)
 	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("before"), STR("1")), OK);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 	fixture_put(&fixture, txn, ITEMS, "first", "1");
-	limit_files(512 * 1024);
+	fixture_limit_files(512 * 1024);
 	for (int i = 0; i < 20 && code == OK; i++) {
 		snprintf(key, sizeof(key), "%d", i);
 		code = store_put(txn, ITEMS, str_of(key), (struct str){bytes, n}, &fixture.err);
 	}
-	limit_files(RLIM_INFINITY);
+	fixture_limit_files(RLIM_INFINITY);
 	CHECK_INT(code, ERR_INTERNAL);
 	CHECK(contains(fixture.err.message, "I/O error"));
 	CHECK_INT(store_put(txn, ITEMS, STR("last"), STR("1"), &fixture.err), ERR_INTERNAL);
@@ -557,9 +546,9 @@ TEST(a_disk_error_undoes_the_transaction)
 	/* the same where the commit is what fails */
 	txn = fixture_begin(&fixture, store, STORE_WRITE);
 	fixture_put(&fixture, txn, ITEMS, "small", "1");
-	limit_files(1);
+	fixture_limit_files(1);
 	CHECK_INT(store_commit(txn, &fixture.err), ERR_INTERNAL);
-	limit_files(RLIM_INFINITY);
+	fixture_limit_files(RLIM_INFINITY);
 	CHECK(!str_is_set(fixture_get_alone(&fixture, store, ITEMS, "small")));
 	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("small"), STR("2")), OK);
 	store_close(store);

@@ -227,16 +227,6 @@ TEST(a_long_reader_is_interrupted_when_writers_wait_for_it)
 	fixture_free(&fixture);
 }
 
-static void limit_files(rlim_t bytes)
-{
-	struct rlimit limit;
-
-	signal(SIGXFSZ, SIG_IGN);
-	CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 /* Nobody waits for room in the log that a full disk does not give. */
 TEST(a_log_that_cannot_be_moved_keeps_no_writer_waiting)
 {
@@ -245,11 +235,11 @@ TEST(a_log_that_cannot_be_moved_keeps_no_writer_waiting)
 	struct worker before = {.number = 0, .transactions = TRANSACTIONS}, after = {.number = 1, .transactions = TRANSACTIONS};
 
 	fixture_create(&fixture, store, ITEMS);
-	limit_files(2 << 20);
+	fixture_limit_files(2 << 20);
 	start(&before, &fixture, store, write_all);
 	join(&before);
 	CHECK_INT(before.code, ERR_INTERNAL);
-	limit_files(RLIM_INFINITY);
+	fixture_limit_files(RLIM_INFINITY);
 	start(&after, &fixture, store, write_all);
 	join(&after);
 	CHECK_INT(after.code, OK);
