@@ -78,3 +78,53 @@ enum code store_scan(struct store_txn *txn, struct keyspace keyspace, const stru
 {
 	return txn->ops->scan(txn, keyspace, range, visit, context, err);
 }
+
+enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+{
+	return n > 0 ? txn->ops->get_many(txn, keys, n, arena, values, err) : OK;
+}
+
+enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+		     struct arena *arena, struct store_page *page, struct err *err)
+{
+	return txn->ops->page(txn, keyspace, range, bounds, arena, page, err);
+}
+
+void store_range_after(struct store_range *range, const struct store_page *page, struct arena *arena)
+{
+	struct str last = str_copy(arena, page->v[page->n - 1].key);
+
+	if (range->is_reverse)
+		range->high = last;
+	else
+		range->low = (struct str){last.p, last.n + 1}; /* the zero byte behind the copy makes it the next possible key */
+}
+
+enum code store_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	return txn->ops->del_range(txn, keyspace, range, err);
+}
+
+enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+{
+	return txn->ops->add(txn, keyspace, key, delta, err);
+}
+
+int64_t store_number(struct str value)
+{
+	return value.n == STORE_NUMBER_BYTES ? (int64_t)str_be(value.p, STORE_NUMBER_BYTES) : 0;
+}
+
+struct str store_number_value(int64_t number, char *bytes)
+{
+	for (int i = 0; i < STORE_NUMBER_BYTES; i++)
+		bytes[i] = (char)((uint64_t)number >> (56 - 8 * i));
+	return (struct str){bytes, STORE_NUMBER_BYTES};
+}
+
+const struct store_limits *store_limits(const struct store *store)
+{
+	static const struct store_limits none = {0};
+
+	return store->ops->limits ? store->ops->limits(store) : &none;
+}

@@ -17,6 +17,9 @@
  * gone. A committed transaction survives the end of the process; whether it
  * survives the end of the machine is the backend's durability option.
  *
+ * A backend may keep what a transaction writes and send it with the commit. The transaction's own reads see it all the same, but an error of put, del,
+ * del_range or add may come only from the commit: so nothing is decided by whether they succeed.
+ *
  * Threads: a store may be used from any thread, a transaction only from the thread that began it, one transaction per
  * thread at a time.
  *
@@ -81,6 +84,36 @@ struct store_range {
 	bool is_reverse;    /* from high to low */
 };
 
+/* Where a row is. */
+struct store_key {
+	struct keyspace keyspace;
+	struct str key;
+};
+
+struct store_row {
+	struct str key, value;
+};
+
+/* Of a page; 0: none. The row that reaches `bytes`, of keys and values, is the last one, so a page has at least one row where the range has. */
+struct store_bounds {
+	size_t rows, bytes;
+};
+
+struct store_page {
+	struct store_row *v; /* in the order of the range */
+	size_t n;
+	bool is_more;        /* the bounds ended it: the range may have further rows */
+};
+
+/*
+ * What a backend takes; 0: no limit that a caller could reach. `value` is of one row, `txn` of all keys and values that one transaction reads or
+ * writes. Whoever does work that grows with the data cuts it by these.
+ */
+struct store_limits {
+	size_t key, value, txn; /* bytes */
+	unsigned txn_ms;
+};
+
 /* Called per row in order; key and value are valid during the call only. Return false to stop. */
 typedef bool store_visit(void *context, struct str key, struct str value);
 
@@ -119,6 +152,12 @@ struct store_ops {
 	enum code (*scan)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
 			  store_visit *visit, void *context, struct err *err);
 	void (*usage)(struct store *store, struct store_usage *usage); /* or NULL: not known */
+	enum code (*get_many)(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err);
+	enum code (*page)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+			  struct arena *arena, struct store_page *page, struct err *err);
+	enum code (*del_range)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err);
+	enum code (*add)(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err);
+	const struct store_limits *(*limits)(const struct store *store); /* or NULL: none */
 };
 
 /* The first member of every backend's store and transaction. */
@@ -155,5 +194,36 @@ enum code store_put(struct store_txn *txn, struct keyspace keyspace, struct str 
 enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err) WARN_UNUSED;
 enum code store_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
 		     store_visit *visit, void *context, struct err *err) WARN_UNUSED;
+
+/* The values of `n` rows, in one round trip, each as by store_get. */
+enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
+			 struct err *err) WARN_UNUSED;
+
+/*
+ * The first rows of a range, in its order, copied into the arena. Only what is in the page counts as read, up to its last row, or the whole range
+ * where is_more is false.
+ */
+enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+		     struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
+/* Cuts the range to what follows a page that has rows; the new bound lies in `arena`, which need not be the page's. */
+void store_range_after(struct store_range *range, const struct store_page *page, struct arena *arena);
+
+/* Deletes the rows of a range, in one step however many they are. It reads nothing: it meets no conflict of its own. */
+enum code store_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err) WARN_UNUSED;
+
+/*
+ * Adds to the number in a row, which is 0 where there is no row, and becomes a row also where the sum is 0. Many transactions may add to one row at
+ * the same time: none meets a conflict by that. Whoever reads the row meets one when another changed it, as with every row.
+ *
+ * The number's value: 8 bytes, big-endian, two's complement. A row with another value must not be added to.
+ */
+enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err) WARN_UNUSED;
+#define STORE_NUMBER_BYTES 8
+/* The number in a row; 0 where there is none. */
+int64_t store_number(struct str value);
+/* The row's value for a number: STORE_NUMBER_BYTES into `bytes`. */
+struct str store_number_value(int64_t number, char *bytes);
+
+const struct store_limits *store_limits(const struct store *store);
 
 #endif

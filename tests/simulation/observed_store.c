@@ -396,6 +396,44 @@ static enum code observed_scan(struct store_txn *base, struct keyspace keyspace,
 	return code != OK ? code : store_scan(txn->inner, keyspace, range, visit, context, err);
 }
 
+static enum code observed_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
+				   struct err *err)
+{
+	struct observed_txn *txn = (struct observed_txn *)base;
+	enum code code = strike(txn->store->machine, err);
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = look_for(txn, keys[i].keyspace, err);
+	return code != OK ? code : store_get_many(txn->inner, keys, n, arena, values, err);
+}
+
+static enum code observed_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+			       struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct observed_txn *txn = (struct observed_txn *)base;
+	enum code code = strike(txn->store->machine, err);
+
+	if (code == OK)
+		code = look_for(txn, keyspace, err);
+	return code != OK ? code : store_page(txn->inner, keyspace, range, bounds, arena, page, err);
+}
+
+static enum code observed_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	struct observed_txn *txn = (struct observed_txn *)base;
+	enum code code = strike(txn->store->machine, err);
+
+	return code != OK ? code : store_del_range(txn->inner, keyspace, range, err);
+}
+
+static enum code observed_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+{
+	struct observed_txn *txn = (struct observed_txn *)base;
+	enum code code = strike(txn->store->machine, err);
+
+	return code != OK ? code : store_add(txn->inner, keyspace, key, delta, err);
+}
+
 static enum code observed_check(struct store *base, struct err *err)
 {
 	return store_check(((struct observed_store *)base)->machine->inner, err);
@@ -412,7 +450,7 @@ struct store *observed_store_new(struct machine *machine)
 	static const struct store_ops ops = {
 		.close = observed_close, .check = observed_check, .begin = observed_begin, .commit = observed_commit, .abort = observed_abort,
 		.create = observed_create, .drop = observed_drop, .stat = observed_stat, .get = observed_get, .put = observed_put, .del = observed_del,
-		.scan = observed_scan,
+		.scan = observed_scan, .get_many = observed_get_many, .page = observed_page, .del_range = observed_del_range, .add = observed_add,
 	};
 	struct observed_store *store = arena_checked(calloc(1, sizeof(*store)));
 

@@ -11,7 +11,10 @@
 static const char *const statement_sql[STATEMENT_COUNT] = {
 	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE k = ?1",
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = number_sum(v, excluded.v)",
 	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1",
+	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE k >= ?1 AND k < ?2",
+	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE k >= ?1",
 	[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k",
 	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k",
 	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",
@@ -100,6 +103,20 @@ enum code connection_run(struct connection *connection, const char *sql, struct 
 	return OK;
 }
 
+/* The sum of two numbers in the form that store_add keeps. */
+static void number_sum(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	uint64_t sum = 0;
+	char bytes[STORE_NUMBER_BYTES];
+
+	for (int i = 0; i < n; i++) {
+		const char *p = sqlite3_value_blob(values[i]);
+
+		sum += (uint64_t)store_number((struct str){p, (size_t)sqlite3_value_bytes(values[i])});
+	}
+	sqlite3_result_blob(context, store_number_value((int64_t)sum, bytes).p, STORE_NUMBER_BYTES, SQLITE_TRANSIENT);
+}
+
 enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err)
 {
 	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : log_file_system();
@@ -108,6 +125,8 @@ enum code connection_open(struct connection *connection, const char *name, int f
 	if (!connection->slots || sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
 		return connection_error(connection, err);
 	sqlite3_busy_timeout(connection->db, 5000);
+	if (sqlite3_create_function(connection->db, "number_sum", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_sum, NULL, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
 	enum code code = connection_run(connection, setup, err);
 	if (code != OK)
 		return code;
@@ -151,6 +170,15 @@ enum code connection_control(struct connection *connection, enum control control
 
 	sqlite3_reset(statement);
 	return code;
+}
+
+enum code connection_create(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	char name[KEYSPACE_NAME_MAX], sql[256];
+
+	keyspace_name(keyspace, name);
+	sqlite3_snprintf(sizeof(sql), sql, "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)", name);
+	return connection_run(connection, sql, err);
 }
 
 void connection_rollback(struct connection *connection)

@@ -13,7 +13,7 @@
 
 /* Statements of a keyspace. */
 enum statement {
-	STATEMENT_GET, STATEMENT_PUT, STATEMENT_DEL,
+	STATEMENT_GET, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
 	STATEMENT_FORWARD, STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE, STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
 	STATEMENT_COUNT
 };
@@ -59,6 +59,9 @@ enum code connection_control(struct connection *connection, enum control control
 
 /* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open: the next begin reports it. */
 void connection_rollback(struct connection *connection);
+
+/* Creates a keyspace, within a writing transaction. */
+enum code connection_create(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 
 /* The pages of the database, and how many of them are free; false where they cannot be read. No transaction is under way. */
 bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages);

@@ -14,15 +14,13 @@
 #include "storage/store/sqlite/live_copy_internal.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
-#include "storage/store/sqlite/pinned.h"
-#include "storage/store/sqlite/quota.h"
+#include "storage/store/sqlite/rows.h"
+#include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/sqlite/verify.h"
-#include "storage/store/sqlite/wal.h"
 #include "storage/store/store_messages.h"
 
 #define JOURNAL_KEPT ((size_t)1 << 20) /* in memory: a rollback journal that grew beyond this is cut */
 #define READERS_GROWTH 4                /* so many times its usual size the log may have while readers need it; not under a limit */
-#define OVERFLOWING 900               /* shorter values lie in the page of their key */
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 
 /*
@@ -30,28 +28,6 @@
  * log.
  */
 #define SETUP_WRITER "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_size_limit=%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
-
-struct sqlite_store {
-	struct store base;
-	bool is_memory;
-	bool is_open;                 /* opening came to its end */
-	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
-	pthread_mutex_t writer_mutex;
-	struct connection writer;
-	pthread_rwlock_t memory_lock; /* in memory: held by readers, and by the writer alone, while their transactions last */
-	struct wal wal;               /* on disk */
-	struct quota quota;
-	char *path;                   /* absolute; NULL in memory */
-	pthread_mutex_t pool_mutex;
-	pthread_cond_t pool_cond;
-	struct connection *free_readers;
-	unsigned reader_count;
-	struct connection *readers;
-	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
-	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
-	uint64_t drops;               /* committed transactions that dropped keyspaces; under pool_mutex */
-	struct store_usage usage;     /* as it was last read; under pool_mutex */
-};
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 
@@ -212,40 +188,20 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	return wal_sync(&store->wal, commit, err);
 }
 
-/*
- * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
- * committed row by row. So nothing is.
- */
-static enum code check_writing(struct connection *connection, struct err *err)
-{
-	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
-		return err_set(err, MSG_STORE_NO_WRITE);
-	return OK;
-}
-
-static enum code create_keyspace(struct connection *connection, struct keyspace keyspace, struct err *err)
-{
-	char name[KEYSPACE_NAME_MAX], sql[256];
-
-	keyspace_name(keyspace, name);
-	sqlite3_snprintf(sizeof(sql), sql, "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)", name);
-	return connection_run(connection, sql, err);
-}
-
 static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = check_writing(connection, err);
+	enum code code = rows_check_writing(connection, err);
 
 	connection->store->quota.is_growing = true;
-	return code != OK ? code : create_keyspace(connection, keyspace, err);
+	return code != OK ? code : connection_create(connection, keyspace, err);
 }
 
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	char name[KEYSPACE_NAME_MAX], sql[256];
-	enum code code = check_writing(connection, err);
+	enum code code = rows_check_writing(connection, err);
 
 	if (code != OK)
 		return code;
@@ -272,142 +228,6 @@ static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace, st
 		stat->bytes = (uint64_t)sqlite3_column_double(statement, 1);
 	}
 	sqlite3_finalize(statement);
-	return code;
-}
-
-static void bind(sqlite3_stmt *statement, int position, struct str bytes)
-{
-	sqlite3_bind_blob64(statement, position, bytes.p ? bytes.p : "", bytes.n, SQLITE_STATIC);
-}
-
-static struct str column(sqlite3_stmt *statement, int position)
-{
-	const char *p = sqlite3_column_blob(statement, position);
-
-	return (struct str){p ? p : "", (size_t)sqlite3_column_bytes(statement, position)};
-}
-
-static bool is_versions(struct keyspace keyspace)
-{
-	return keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS;
-}
-
-static enum code sqlite_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
-			    struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	struct slot *slot;
-	sqlite3_stmt *statement;
-
-	if (is_versions(keyspace) && pinned_get(&connection->store->pinned, txn->mode == STORE_WRITE, key, arena, value))
-		return OK;
-	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
-	if (code != OK)
-		return code;
-	bind(statement, 1, key);
-	*value = STR_ABSENT;
-	int result = sqlite3_step(statement);
-	if (result == SQLITE_ROW)
-		*value = str_copy(arena, column(statement, 0));
-	else if (result != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
-}
-
-/* Before the row itself is changed. The first change in a file of 0.1.0 makes the keyspace. */
-static enum code change_pinned(struct sqlite_store *store, struct str key, struct str value, struct err *err)
-{
-	enum code code = OK;
-
-	if (!store->has_versions && !pinned_has_changes(&store->pinned))
-		code = create_keyspace(&store->writer, versions_keyspace, err);
-	if (code == OK)
-		pinned_change(&store->pinned, key, value);
-	return code;
-}
-
-/* Whether rows there make the data grow; others, such as the records of streams, also come with deletes. */
-static bool is_growing(struct keyspace keyspace)
-{
-	return keyspace.table != 0 && (keyspace.part == PART_ITEMS || keyspace.part >= PART_INDEX);
-}
-
-/* Runs put or del to its end. */
-static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
-			struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	enum code code = check_writing(connection, err);
-
-	if (code == OK && is_versions(keyspace))
-		code = change_pinned(connection->store, key, kind == STATEMENT_PUT ? value : STR_ABSENT, err);
-	if (code == OK)
-		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
-	if (code != OK)
-		return code;
-	bind(statement, 1, key);
-	if (kind == STATEMENT_PUT)
-		bind(statement, 2, value);
-	if (sqlite3_step(statement) != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
-}
-
-/*
- * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty value goes first, so that one that
- * is not longer needs no more room than it had.
- */
-static enum code sqlite_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)
-{
-	struct quota *quota = &((struct connection *)txn)->store->quota;
-
-	if (quota->limit) {
-		quota->is_growing = quota->is_growing || is_growing(keyspace);
-		if (value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
-			enum code code = change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
-
-			if (code != OK)
-				return code;
-		}
-	}
-	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
-}
-
-static enum code sqlite_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)
-{
-	return change(txn, keyspace, STATEMENT_DEL, key, STR_ABSENT, err);
-}
-
-static enum code sqlite_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
-			     void *context, struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	bool is_open = !str_is_set(range->high);
-	enum statement kind = range->is_reverse ? (is_open ? STATEMENT_REVERSE_OPEN : STATEMENT_REVERSE)
-						: (is_open ? STATEMENT_FORWARD_OPEN : STATEMENT_FORWARD);
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	int result;
-	enum code code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
-
-	if (code != OK)
-		return code;
-	bind(statement, 1, range->low);
-	if (!is_open)
-		bind(statement, 2, range->high);
-	slot->busy++;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		if (!visit(context, column(statement, 0), column(statement, 1)))
-			break;
-	}
-	if (result != SQLITE_ROW && result != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	slot->busy--;
 	return code;
 }
 
@@ -485,8 +305,8 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 
 static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
-	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = sqlite_get, .put = sqlite_put, .del = sqlite_del,
-	.scan = sqlite_scan,
+	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
+	.scan = rows_scan, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
 };
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
@@ -498,7 +318,7 @@ static enum code create_store(struct sqlite_store *store, struct err *err)
 		 SQLITE_STORE_FORMAT);
 	enum code code = connection_run(&store->writer, mark, err);
 	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
-		code = create_keyspace(&store->writer, (struct keyspace){0, part}, err);
+		code = connection_create(&store->writer, (struct keyspace){0, part}, err);
 	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
 }
 
@@ -666,7 +486,7 @@ static enum code load_pinned(struct sqlite_store *store, struct err *err)
 
 	if (code != OK)
 		return code;
-	code = sqlite_scan(txn, versions_keyspace, &all, load_pinned_row, &store->pinned, err);
+	code = rows_scan(txn, versions_keyspace, &all, load_pinned_row, &store->pinned, err);
 	store->has_versions = code == OK;
 	sqlite_abort(txn);
 	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;

@@ -6,7 +6,7 @@
 
 struct timed_store {
 	struct store base;
-	struct store_ops ops; /* of the store and of its writing transactions: the backend's own, but for four */
+	struct store_ops ops; /* of the store and of its writing transactions: the inner store's own, but for those below */
 	struct store *inner;
 	timed_observe *observe;
 	void *context;
@@ -30,6 +30,11 @@ static void timed_usage(struct store *base, struct store_usage *usage)
 	store_usage(((struct timed_store *)base)->inner, usage);
 }
 
+static const struct store_limits *timed_limits(const struct store *base)
+{
+	return store_limits(((const struct timed_store *)base)->inner);
+}
+
 static enum code timed_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct timed_store *store = (struct timed_store *)base;
@@ -44,12 +49,14 @@ static enum code timed_begin(struct store *base, enum store_mode mode, struct st
 	return code;
 }
 
-/* The transaction is the backend's own; its table of calls lies in our store. */
+/* The transaction is the inner store's own; its table of calls lies in our store. The inner store, which may be of this kind too, finds its own there. */
 static enum code timed_commit(struct store_txn *txn, struct err *err)
 {
 	const struct timed_store *store = (const struct timed_store *)((const char *)txn->ops - offsetof(struct timed_store, ops));
 	uint64_t start = monotonic_ns();
-	enum code code = store->inner->ops->commit(txn, err);
+
+	txn->ops = store->inner->ops;
+	enum code code = store_commit(txn, err);
 
 	store->observe(store->context, TIMED_COMMIT, monotonic_ns() - start);
 	return code;
@@ -65,6 +72,7 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 	store->ops.usage = timed_usage;
 	store->ops.begin = timed_begin;
 	store->ops.commit = timed_commit;
+	store->ops.limits = timed_limits;
 	store->base.ops = &store->ops;
 	return &store->base;
 }

@@ -34,7 +34,8 @@ struct trace_txn {
 };
 
 static const char *const names[TRACE_CALL_COUNT] = {
-	"begin", "commit", "abort", "create", "drop", "stat", "get", "put", "del", "scan", "row",
+	"begin", "commit", "abort", "create", "drop", "stat", "get", "put", "del", "scan",
+	"get_many", "page", "del_range", "add", "row",
 };
 
 static struct keyspace_count *count_of(struct trace_store *store, struct keyspace keyspace)
@@ -227,11 +228,60 @@ static enum code trace_scan(struct store_txn *base, struct keyspace keyspace, co
 	return done(txn->store, TRACE_SCAN, code != OK ? code : store_scan(txn->inner, keyspace, range, visit_row, &rows, err));
 }
 
+static enum code trace_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
+				struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_GET_MANY, &keys[0].keyspace, err);
+
+	return done(txn->store, TRACE_GET_MANY, code != OK ? code : store_get_many(txn->inner, keys, n, arena, values, err));
+}
+
+static enum code trace_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+			    struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	struct err ignored = {.arena = NULL};
+	enum code code = trace(txn->store, TRACE_PAGE, &keyspace, err);
+
+	*page = (struct store_page){0};
+	if (code == OK)
+		code = store_page(txn->inner, keyspace, range, bounds, arena, page, err);
+	for (size_t i = 0; i < page->n; i++) {
+		enum code never = trace(txn->store, TRACE_ROW, &keyspace, &ignored); /* never fails */
+
+		(void)never;
+	}
+	return done(txn->store, TRACE_PAGE, code);
+}
+
+static enum code trace_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_DEL_RANGE, &keyspace, err);
+
+	return done(txn->store, TRACE_DEL_RANGE, code != OK ? code : store_del_range(txn->inner, keyspace, range, err));
+}
+
+static enum code trace_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_ADD, &keyspace, err);
+
+	return done(txn->store, TRACE_ADD, code != OK ? code : store_add(txn->inner, keyspace, key, delta, err));
+}
+
+static const struct store_limits *trace_limits(const struct store *base)
+{
+	return store_limits(((const struct trace_store *)base)->inner);
+}
+
 struct store *trace_store_new(struct store *inner)
 {
 	static const struct store_ops ops = {
-		trace_close, trace_check, trace_begin, trace_commit, trace_abort, trace_create, trace_drop, trace_stat, trace_get, trace_put, trace_del,
-		trace_scan, trace_usage,
+		.close = trace_close, .check = trace_check, .usage = trace_usage, .begin = trace_begin, .commit = trace_commit, .abort = trace_abort,
+		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del, .scan = trace_scan,
+		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 

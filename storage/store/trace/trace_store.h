@@ -11,7 +11,9 @@
 
 enum trace_call {
 	TRACE_BEGIN, TRACE_COMMIT, TRACE_ABORT, TRACE_CREATE, TRACE_DROP, TRACE_STAT, TRACE_GET, TRACE_PUT, TRACE_DEL, TRACE_SCAN,
-	TRACE_ROW, /* a row shown to a scan's visitor */
+	TRACE_GET_MANY, /* counted and logged once per call, in the keyspace of its first key */
+	TRACE_PAGE, TRACE_DEL_RANGE, TRACE_ADD,
+	TRACE_ROW, /* a row shown to a scan's visitor, or in a page */
 	TRACE_CALL_COUNT
 };
 
@@ -23,7 +25,7 @@ uint64_t trace_store_count(const struct store *store, enum trace_call call);
 uint64_t trace_store_count_in(const struct store *store, enum trace_call call, struct keyspace keyspace);
 void trace_store_reset(struct store *store);
 
-/* The n-th call from now (1 is the next, rows not counted) fails with `code`; 0 turns it off. begin to scan, not abort. */
+/* The n-th call from now (1 is the next, rows not counted) fails with `code`; 0 turns it off. Any call but abort. */
 void trace_store_fail(struct store *store, uint64_t n, enum code code);
 
 /*

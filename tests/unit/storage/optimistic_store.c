@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/buf.h"
-
 /* What a row was from a version on. */
 struct image {
 	uint64_t version;
 	bool is_there;
+	bool is_sum;      /* of a transaction's own: `delta` is added to what the row is when it commits */
+	int64_t delta;
 	struct str value; /* malloced */
 	struct image *older;
 };
@@ -53,6 +53,8 @@ struct txn {
 	struct rows own; /* each row with one image, in the arena */
 	size_t look_count, look_capacity;
 	struct look *looks;
+	size_t gap_count;
+	struct look *gaps; /* ranges that it deleted, but for its own rows in them; in the arena */
 };
 
 static int compare(struct keyspace a, struct str a_key, struct keyspace b, struct str b_key)
@@ -206,32 +208,56 @@ static void end(struct txn *txn)
 	free(txn);
 }
 
+static bool is_within(const struct look *look, const struct row *row)
+{
+	return row->keyspace.table == look->keyspace.table && row->keyspace.part == look->keyspace.part && str_cmp(row->key, look->low) >= 0 &&
+	       (!str_is_set(look->high) || str_cmp(row->key, look->high) < 0);
+}
+
 /* Whether a row in the look's range was changed after the snapshot. */
 static bool is_changed(const struct optimistic_db *db, const struct look *look, uint64_t snapshot)
 {
-	for (size_t at = position(&db->rows, look->keyspace, look->low); at < db->rows.n; at++) {
-		const struct row *row = &db->rows.v[at];
-
-		if (compare(row->keyspace, STR(""), look->keyspace, STR("")) != 0 || (str_is_set(look->high) && str_cmp(row->key, look->high) >= 0))
-			return false;
-		if (row->newest->version > snapshot)
+	for (size_t at = position(&db->rows, look->keyspace, look->low); at < db->rows.n && is_within(look, &db->rows.v[at]); at++) {
+		if (db->rows.v[at].newest->version > snapshot)
 			return true;
 	}
 	return false;
 }
 
-static void apply(struct optimistic_db *db, const struct rows *own)
+static void add_image(struct row *row, uint64_t version, bool is_there, struct str value)
 {
+	struct image *image = arena_checked(calloc(1, sizeof(*image)));
+
+	*image = (struct image){.version = version, .is_there = is_there, .value = copied(value), .older = row->newest};
+	row->newest = image;
+}
+
+static struct str sum(const struct image *base, int64_t delta, char *bytes)
+{
+	return store_number_value((base && base->is_there ? store_number(base->value) : 0) + delta, bytes);
+}
+
+static void apply(struct optimistic_db *db, const struct txn *txn)
+{
+	char bytes[STORE_NUMBER_BYTES];
+
 	db->version++;
-	for (size_t i = 0; i < own->n; i++) {
+	for (size_t i = 0; i < txn->gap_count; i++) {
+		const struct look *gap = &txn->gaps[i];
+
+		for (size_t at = position(&db->rows, gap->keyspace, gap->low); at < db->rows.n && is_within(gap, &db->rows.v[at]); at++) {
+			if (db->rows.v[at].newest->is_there)
+				add_image(&db->rows.v[at], db->version, false, STR(""));
+		}
+	}
+	for (size_t i = 0; i < txn->own.n; i++) {
+		const struct image *own = txn->own.v[i].newest;
 		bool is_new;
-		struct row *row = place(&db->rows, own->v[i].keyspace, own->v[i].key, &is_new);
-		struct image *image = arena_checked(calloc(1, sizeof(*image)));
+		struct row *row = place(&db->rows, txn->own.v[i].keyspace, txn->own.v[i].key, &is_new);
 
 		if (is_new)
-			row->key = copied(own->v[i].key);
-		*image = (struct image){db->version, own->v[i].newest->is_there, copied(own->v[i].newest->value), row->newest};
-		row->newest = image;
+			row->key = copied(txn->own.v[i].key);
+		add_image(row, db->version, own->is_there, own->is_sum ? sum(row->newest, own->delta, bytes) : own->value);
 	}
 }
 
@@ -257,7 +283,7 @@ static enum code commit_locked(struct txn *txn, struct err *err)
 		db->counts.conflicts++;
 		return err_default(err, ERR_CONFLICT);
 	}
-	apply(db, &txn->own);
+	apply(db, txn);
 	db->counts.commits++;
 	return is_drawn(db, db->faults.unknown_done) ? err_default(err, ERR_STORE_UNKNOWN) : OK;
 }
@@ -267,7 +293,7 @@ static enum code process_commit(struct store_txn *base, struct err *err)
 	struct txn *txn = (struct txn *)base;
 	enum code code = OK;
 
-	if (txn->own.n > 0) {
+	if (txn->own.n + txn->gap_count > 0) {
 		pthread_mutex_lock(&txn->db->lock);
 		code = commit_locked(txn, err);
 		pthread_mutex_unlock(&txn->db->lock);
@@ -301,11 +327,7 @@ static void note(struct txn *txn, struct keyspace keyspace, struct str low, stru
 /* The least key above this one. */
 static struct str after(struct txn *txn, struct str key)
 {
-	struct buf buf = buf_in(txn->arena);
-
-	buf_add_str(&buf, key);
-	buf_add_byte(&buf, 0);
-	return buf_str(&buf);
+	return (struct str){str_copy(txn->arena, key).p, key.n + 1}; /* with the zero byte behind the copy */
 }
 
 /* What the row is in the snapshot; NULL where there is none. The database's lock is held. */
@@ -318,6 +340,17 @@ static const struct image *image_at(const struct txn *txn, const struct row *row
 	return image && image->is_there ? image : NULL;
 }
 
+static bool is_in_gap(const struct txn *txn, struct keyspace keyspace, struct str key)
+{
+	const struct row row = {keyspace, key, NULL};
+
+	for (size_t i = 0; i < txn->gap_count; i++) {
+		if (is_within(&txn->gaps[i], &row))
+			return true;
+	}
+	return false;
+}
+
 static enum code process_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
 			     struct err *err)
 {
@@ -325,46 +358,117 @@ static enum code process_get(struct store_txn *base, struct keyspace keyspace, s
 	size_t at = position(&txn->own, keyspace, key);
 
 	(void)err;
+	const struct image *own = is_at(&txn->own, at, keyspace, key) ? txn->own.v[at].newest : NULL;
+	char bytes[STORE_NUMBER_BYTES];
+
 	*value = STR_ABSENT;
-	if (is_at(&txn->own, at, keyspace, key)) {
-		if (txn->own.v[at].newest->is_there)
-			*value = str_copy(arena, txn->own.v[at].newest->value);
+	if (own && !own->is_sum) {
+		if (own->is_there)
+			*value = str_copy(arena, own->value);
 		return OK;
 	}
+	if (!own && is_in_gap(txn, keyspace, key))
+		return OK;
 	note(txn, keyspace, key, after(txn, key));
 	pthread_mutex_lock(&txn->db->lock);
 	at = position(&txn->db->rows, keyspace, key);
 	const struct image *image = is_at(&txn->db->rows, at, keyspace, key) ? image_at(txn, &txn->db->rows.v[at]) : NULL;
-	if (image)
+	if (own)
+		*value = str_copy(arena, sum(image, own->delta, bytes));
+	else if (image)
 		*value = str_copy(arena, image->value);
 	pthread_mutex_unlock(&txn->db->lock);
 	return OK;
 }
 
-static enum code process_write(struct store_txn *base, struct keyspace keyspace, struct str key, bool is_there, struct str value)
+static enum code process_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
+				  struct err *err)
 {
-	struct txn *txn = (struct txn *)base;
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = process_get(base, keys[i].keyspace, keys[i].key, arena, &values[i], err);
+	return code;
+}
+
+/* The transaction's own image of the row; NULL before it was filled in for the first time. */
+static struct image **own_image(struct txn *txn, struct keyspace keyspace, struct str key)
+{
 	bool is_new;
 	struct row *row = place(&txn->own, keyspace, key, &is_new);
 
-	if (is_new) {
+	if (is_new)
 		row->key = str_copy(txn->arena, key);
-		row->newest = ARENA_NEW(txn->arena, struct image);
+	return &row->newest;
+}
+
+static enum code check_writing(const struct txn *txn, struct err *err)
+{
+	return txn->base.mode == STORE_WRITE ? OK : err_default(err, ERR_INTERNAL);
+}
+
+static enum code process_write(struct store_txn *base, struct keyspace keyspace, struct str key, bool is_there, struct str value, struct err *err)
+{
+	struct txn *txn = (struct txn *)base;
+	struct image **image;
+	enum code code = check_writing(txn, err);
+
+	if (code != OK)
+		return code;
+	image = own_image(txn, keyspace, key);
+	*image = ARENA_NEW(txn->arena, struct image);
+	**image = (struct image){.is_there = is_there, .value = is_there && value.p ? str_copy(txn->arena, value) : STR("")};
+	return OK;
+}
+
+static enum code process_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+{
+	struct txn *txn = (struct txn *)base;
+	char bytes[STORE_NUMBER_BYTES];
+	struct image **image;
+	enum code code = check_writing(txn, err);
+
+	if (code != OK)
+		return code;
+	image = own_image(txn, keyspace, key);
+	if (*image && !(*image)->is_sum)
+		return process_write(base, keyspace, key, true, sum(*image, delta, bytes), err);
+	if (!*image && is_in_gap(txn, keyspace, key))
+		return process_write(base, keyspace, key, true, sum(NULL, delta, bytes), err);
+	if (!*image)
+		*image = ARENA_NEW(txn->arena, struct image);
+	**image = (struct image){.is_there = true, .is_sum = true, .delta = (*image)->delta + delta, .value = STR("")};
+	return OK;
+}
+
+static enum code process_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	struct txn *txn = (struct txn *)base;
+	struct str low = str_is_set(range->low) ? range->low : STR("");
+	struct look gap = {keyspace, str_copy(txn->arena, low), str_copy(txn->arena, range->high)};
+	size_t kept = 0;
+	enum code code = check_writing(txn, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < txn->own.n; i++) {
+		if (!is_within(&gap, &txn->own.v[i]))
+			txn->own.v[kept++] = txn->own.v[i];
 	}
-	*row->newest = (struct image){.is_there = is_there, .value = is_there ? str_copy(txn->arena, value) : STR("")};
+	txn->own.n = kept;
+	txn->gaps = arena_room(txn->arena, txn->gaps, txn->gap_count, sizeof(*txn->gaps));
+	txn->gaps[txn->gap_count++] = gap;
 	return OK;
 }
 
 static enum code process_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
 {
-	(void)err;
-	return process_write(base, keyspace, key, true, value);
+	return process_write(base, keyspace, key, true, value, err);
 }
 
 static enum code process_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
 {
-	(void)err;
-	return process_write(base, keyspace, key, false, STR(""));
+	return process_write(base, keyspace, key, false, STR(""), err);
 }
 
 /* A row of the snapshot or of the transaction's own. */
@@ -376,7 +480,8 @@ struct merge {
 	struct txn *txn;
 	struct keyspace keyspace;
 	const struct store_range *range;
-	size_t n, capacity;
+	struct store_bounds bounds; /* where it may end early, in rising order */
+	size_t n, capacity, bytes;
 	struct seen *v;
 };
 
@@ -393,6 +498,24 @@ static void add(struct merge *merge, struct str key, struct str value)
 		merge->v = arena_checked(realloc(merge->v, merge->capacity * sizeof(*merge->v)));
 	}
 	merge->v[merge->n++] = (struct seen){key, value};
+	merge->bytes += key.n + value.n;
+}
+
+static bool is_full(struct store_bounds bounds, size_t rows, size_t bytes)
+{
+	return (bounds.rows && rows >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
+}
+
+/* The value of a row that is in the snapshot, in the transaction's own, or in both; absent where it is deleted. */
+static struct str merged(const struct merge *merge, const struct row *base, const struct row *own)
+{
+	const struct image *image = base ? image_at(merge->txn, base) : NULL;
+
+	if (own && own->newest->is_sum)
+		return str_copy(merge->txn->arena, sum(image, own->newest->delta, (char[STORE_NUMBER_BYTES]){0}));
+	if (own)
+		return own->newest->is_there ? own->newest->value : STR_ABSENT;
+	return image && !is_in_gap(merge->txn, base->keyspace, base->key) ? image->value : STR_ABSENT;
 }
 
 /* All rows of the range in rising order. The database's lock is held. */
@@ -406,12 +529,12 @@ static void gather(struct merge *merge)
 		const struct row *a = i < base->n && is_in(merge, &base->v[i]) ? &base->v[i] : NULL;
 		const struct row *b = k < own->n && is_in(merge, &own->v[k]) ? &own->v[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : str_cmp(a->key, b->key);
-		const struct image *image = order < 0 ? image_at(merge->txn, a) : b && b->newest->is_there ? b->newest : NULL;
 
-		if (!a && !b)
+		if ((!a && !b) || is_full(merge->bounds, merge->n, merge->bytes))
 			return;
-		if (image)
-			add(merge, order < 0 ? a->key : b->key, image->value);
+		struct str value = merged(merge, order <= 0 ? a : NULL, order >= 0 ? b : NULL);
+		if (str_is_set(value))
+			add(merge, order < 0 ? a->key : b->key, value);
 		i += order <= 0;
 		k += order >= 0;
 	}
@@ -443,25 +566,39 @@ static enum code process_scan(struct store_txn *base, struct keyspace keyspace, 
 	return OK;
 }
 
-static bool remove_row(void *context, struct str key, struct str value)
+static enum code process_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+			      struct arena *arena, struct store_page *page, struct err *err)
 {
-	struct merge *merge = context;
+	struct txn *txn = (struct txn *)base;
+	struct merge merge = {.txn = txn, .keyspace = keyspace, .range = range, .bounds = range->is_reverse ? (struct store_bounds){0} : bounds};
+	struct str low = str_is_set(range->low) ? range->low : STR(""), high = range->high;
+	size_t bytes = 0;
 
-	(void)value;
-	add(merge, str_copy(merge->txn->arena, key), STR(""));
-	return true;
+	(void)err;
+	*page = (struct store_page){0};
+	pthread_mutex_lock(&txn->db->lock);
+	gather(&merge);
+	page->v = arena_alloc(arena, merge.n * sizeof(*page->v));
+	while (page->n < merge.n && !page->is_more) {
+		const struct seen *seen = &merge.v[range->is_reverse ? merge.n - 1 - page->n : page->n];
+
+		page->v[page->n++] = (struct store_row){str_copy(arena, seen->key), str_copy(arena, seen->value)};
+		bytes += seen->key.n + seen->value.n;
+		page->is_more = is_full(bounds, page->n, bytes);
+		if (page->is_more && range->is_reverse)
+			low = seen->key;
+		else if (page->is_more)
+			high = after(txn, seen->key);
+	}
+	note(txn, keyspace, low, high);
+	pthread_mutex_unlock(&txn->db->lock);
+	free(merge.v);
+	return OK;
 }
 
 static enum code process_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
-	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
-	struct merge merge = {.txn = (struct txn *)base};
-	enum code code = process_scan(base, keyspace, &all, remove_row, &merge, err);
-
-	for (size_t i = 0; i < merge.n && code == OK; i++)
-		code = process_del(base, keyspace, merge.v[i].key, err);
-	free(merge.v);
-	return code;
+	return process_del_range(base, keyspace, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
 }
 
 static bool sum_row(void *context, struct str key, struct str value)
@@ -482,8 +619,9 @@ static enum code process_stat(struct store_txn *base, struct keyspace keyspace, 
 }
 
 static const struct store_ops process_ops = {
-	process_close, process_check, process_begin, process_commit, process_abort, process_create, process_drop,
-	process_stat,  process_get,   process_put,   process_del,    process_scan,   NULL,
+	.close = process_close, .check = process_check, .begin = process_begin, .commit = process_commit, .abort = process_abort,
+	.create = process_create, .drop = process_drop, .stat = process_stat, .get = process_get, .put = process_put, .del = process_del,
+	.scan = process_scan, .get_many = process_get_many, .page = process_page, .del_range = process_del_range, .add = process_add,
 };
 
 struct store *optimistic_open(struct optimistic_db *db)

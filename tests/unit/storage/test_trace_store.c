@@ -2,6 +2,7 @@
 
 #define ITEMS KEYSPACE(7, PART_ITEMS)
 #define INDEX KEYSPACE(7, PART_INDEX)
+#define COUNTERS KEYSPACE(0, SYSTEM_COUNTERS)
 
 static struct store *open_traced(struct fixture *fixture)
 {
@@ -25,6 +26,10 @@ TEST(counts_by_call_and_keyspace)
 	struct fixture fixture;
 	struct store *store = open_traced(&fixture);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_key keys[] = {{ITEMS, STR_INIT("k")}, {INDEX, STR_INIT("k")}};
+	struct store_page page;
+	struct str values[2];
 	struct store_stat stat;
 
 	fixture_put(&fixture, txn, ITEMS, "a", "1");
@@ -34,18 +39,24 @@ TEST(counts_by_call_and_keyspace)
 	CHECK_INT(store_del(txn, INDEX, STR("x"), &fixture.err), OK);
 	CHECK_INT(store_stat(txn, ITEMS, &stat, &fixture.err), OK);
 	fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 99);
+	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){1, 0}, fixture.arena, &page, &fixture.err), OK);
+	CHECK_INT(store_del_range(txn, INDEX, &all, &fixture.err), OK);
+	CHECK_INT(store_add(txn, COUNTERS, STR("n"), 1, &fixture.err), OK);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	store_abort(fixture_begin(&fixture, store, STORE_READ));
 
 	static const uint64_t expected[TRACE_CALL_COUNT] = {
 		[TRACE_BEGIN] = 2, [TRACE_COMMIT] = 1, [TRACE_ABORT] = 1, [TRACE_STAT] = 1, [TRACE_GET] = 1,
-		[TRACE_PUT] = 3, [TRACE_DEL] = 1, [TRACE_SCAN] = 1, [TRACE_ROW] = 2,
+		[TRACE_PUT] = 3, [TRACE_DEL] = 1, [TRACE_SCAN] = 1, [TRACE_GET_MANY] = 1,
+		[TRACE_PAGE] = 1, [TRACE_DEL_RANGE] = 1, [TRACE_ADD] = 1, [TRACE_ROW] = 3,
 	};
 	for (enum trace_call call = 0; call < TRACE_CALL_COUNT; call++)
 		CHECK_INT(trace_store_count(store, call), expected[call]);
 	CHECK_INT(trace_store_count_in(store, TRACE_PUT, ITEMS), 2);
 	CHECK_INT(trace_store_count_in(store, TRACE_PUT, INDEX), 1);
-	CHECK_INT(trace_store_count_in(store, TRACE_ROW, ITEMS), 2);
+	CHECK_INT(trace_store_count_in(store, TRACE_ROW, ITEMS), 3);
+	CHECK_INT(trace_store_count_in(store, TRACE_GET_MANY, ITEMS), 1);
 	CHECK_INT(trace_store_count_in(store, TRACE_DEL, ITEMS), 0);
 	CHECK_INT(trace_store_count_in(store, TRACE_PUT, KEYSPACE(8, PART_ITEMS)), 0);
 	trace_store_reset(store);
@@ -96,8 +107,10 @@ static enum code move_row(struct fixture *fixture, struct store *store)
 	struct store_txn *txn;
 	struct store_stat stat;
 	struct listing listing = {.left = 9};
-	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
-	struct str value;
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false}, none = {STR("l"), STR("m"), false};
+	struct store_key keys[] = {{ITEMS, STR_INIT("k")}, {INDEX, STR_INIT("k")}};
+	struct store_page page;
+	struct str value, values[2];
 	enum code code = store_begin(store, STORE_WRITE, &txn, &fixture->err);
 
 	if (code != OK)
@@ -113,6 +126,14 @@ static enum code move_row(struct fixture *fixture, struct store *store)
 		code = store_put(txn, INDEX, STR("k"), value, &fixture->err);
 	if (code == OK)
 		code = store_stat(txn, INDEX, &stat, &fixture->err);
+	if (code == OK)
+		code = store_get_many(txn, keys, 2, fixture->arena, values, &fixture->err);
+	if (code == OK)
+		code = store_page(txn, INDEX, &all, (struct store_bounds){9, 0}, fixture->arena, &page, &fixture->err);
+	if (code == OK)
+		code = store_del_range(txn, INDEX, &none, &fixture->err);
+	if (code == OK)
+		code = store_add(txn, COUNTERS, STR("n"), 1, &fixture->err);
 	if (code == OK)
 		code = store_drop(txn, KEYSPACE(8, PART_ITEMS), &fixture->err);
 	if (code == OK)
@@ -139,7 +160,8 @@ TEST(whichever_call_fails_nothing_is_changed)
 		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
 		CHECK(!str_is_set(fixture_get_alone(&fixture, store, INDEX, "k")));
 	}
-	CHECK_INT(n, 10); /* nine calls: begin, seven between, commit */
+	CHECK_INT(n, 14); /* thirteen calls: begin, eleven between, commit */
+	CHECK_INT(store_number(fixture_get_alone(&fixture, store, COUNTERS, "n")), 1);
 	CHECK(!str_is_set(fixture_get_alone(&fixture, store, ITEMS, "k")));
 	CHECK_STR(fixture_get_alone(&fixture, store, INDEX, "k"), "v");
 	close_traced(store, &fixture);

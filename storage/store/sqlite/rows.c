@@ -1,0 +1,272 @@
+#include "storage/store/sqlite/rows.h"
+
+#include "storage/store/sqlite/sqlite_state.h"
+#include "storage/store/store_messages.h"
+
+#define OVERFLOWING 900 /* shorter values lie in the page of their key */
+
+static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
+
+/*
+ * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
+ * committed row by row. So nothing is.
+ */
+enum code rows_check_writing(struct connection *connection, struct err *err)
+{
+	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
+		return err_set(err, MSG_STORE_NO_WRITE);
+	return OK;
+}
+
+static void bind(sqlite3_stmt *statement, int position, struct str bytes)
+{
+	sqlite3_bind_blob64(statement, position, bytes.p ? bytes.p : "", bytes.n, SQLITE_STATIC);
+}
+
+static struct str column(sqlite3_stmt *statement, int position)
+{
+	const char *p = sqlite3_column_blob(statement, position);
+
+	return (struct str){p ? p : "", (size_t)sqlite3_column_bytes(statement, position)};
+}
+
+static bool is_versions(struct keyspace keyspace)
+{
+	return keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS;
+}
+
+enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
+			    struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement;
+
+	if (is_versions(keyspace) && pinned_get(&connection->store->pinned, txn->mode == STORE_WRITE, key, arena, value))
+		return OK;
+	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, key);
+	*value = STR_ABSENT;
+	int result = sqlite3_step(statement);
+	if (result == SQLITE_ROW)
+		*value = str_copy(arena, column(statement, 0));
+	else if (result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+/* Before the row itself is changed. The first change in a file of 0.1.0 makes the keyspace. */
+static enum code change_pinned(struct sqlite_store *store, struct str key, struct str value, struct err *err)
+{
+	enum code code = OK;
+
+	if (!store->has_versions && !pinned_has_changes(&store->pinned))
+		code = connection_create(&store->writer, versions_keyspace, err);
+	if (code == OK)
+		pinned_change(&store->pinned, key, value);
+	return code;
+}
+
+/* Whether rows there make the data grow; others, such as the records of streams, also come with deletes. */
+static bool is_growing(struct keyspace keyspace)
+{
+	return keyspace.table != 0 && (keyspace.part == PART_ITEMS || keyspace.part >= PART_INDEX);
+}
+
+/* Runs put, add or del to its end. */
+static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
+			struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = rows_check_writing(connection, err);
+
+	if (code == OK && is_versions(keyspace))
+		code = change_pinned(connection->store, key, kind == STATEMENT_DEL ? STR_ABSENT : value, err);
+	if (code == OK)
+		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, key);
+	if (kind != STATEMENT_DEL)
+		bind(statement, 2, value);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+/*
+ * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty value goes first, so that one that
+ * is not longer needs no more room than it had.
+ */
+enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	struct quota *quota = &((struct connection *)txn)->store->quota;
+
+	if (quota->limit) {
+		quota->is_growing = quota->is_growing || is_growing(keyspace);
+		if (value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
+			enum code code = change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
+
+			if (code != OK)
+				return code;
+		}
+	}
+	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
+}
+
+enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)
+{
+	return change(txn, keyspace, STATEMENT_DEL, key, STR_ABSENT, err);
+}
+
+static enum code range_statement(struct connection *connection, struct keyspace keyspace, const struct store_range *range, struct slot **slot,
+				 sqlite3_stmt **statement, struct err *err)
+{
+	bool is_open = !str_is_set(range->high);
+	enum statement kind = range->is_reverse ? (is_open ? STATEMENT_REVERSE_OPEN : STATEMENT_REVERSE)
+						: (is_open ? STATEMENT_FORWARD_OPEN : STATEMENT_FORWARD);
+	enum code code = connection_statement(connection, keyspace, kind, slot, statement, err);
+
+	if (code != OK)
+		return code;
+	bind(*statement, 1, range->low);
+	if (!is_open)
+		bind(*statement, 2, range->high);
+	return OK;
+}
+
+enum code rows_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
+			     void *context, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	int result;
+	enum code code = range_statement(connection, keyspace, range, &slot, &statement, err);
+
+	if (code != OK)
+		return code;
+	slot->busy++;
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		if (!visit(context, column(statement, 0), column(statement, 1)))
+			break;
+	}
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	slot->busy--;
+	return code;
+}
+
+/* A copy of the row at which the statement stands. */
+static struct store_row copy_row(sqlite3_stmt *statement, struct arena *arena)
+{
+	struct str key = column(statement, 0), value = column(statement, 1);
+	char *bytes = arena_bytes(arena, key.n + value.n + 1);
+
+	memcpy(bytes, key.p, key.n);
+	memcpy(bytes + key.n, value.p, value.n);
+	bytes[key.n + value.n] = '\0';
+	return (struct store_row){{bytes, key.n}, {bytes + key.n, value.n}};
+}
+
+enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+		    struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	size_t bytes = 0;
+	int result = SQLITE_DONE;
+	enum code code = range_statement(connection, keyspace, range, &slot, &statement, err);
+
+	*page = (struct store_page){0};
+	if (code != OK)
+		return code;
+	while (!page->is_more && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct store_row row = copy_row(statement, arena);
+
+		page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
+		page->v[page->n++] = row;
+		bytes += row.key.n + row.value.n;
+		page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
+	}
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
+	return code;
+}
+
+/* The rows of SYSTEM_VERSIONS are remembered one by one. */
+static enum code del_pinned_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	struct store_page page;
+	enum code code = rows_page(txn, keyspace, range, (struct store_bounds){0, 0}, arena, &page, err);
+
+	for (size_t i = 0; i < page.n && code == OK; i++)
+		code = rows_del(txn, keyspace, page.v[i].key, err);
+	arena_free(arena);
+	return code;
+}
+
+enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	bool is_open = !str_is_set(range->high);
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = rows_check_writing(connection, err);
+
+	if (code == OK && is_versions(keyspace))
+		return del_pinned_range(txn, keyspace, range, err);
+	if (code == OK)
+		code = connection_statement(connection, keyspace, is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, range->low);
+	if (!is_open)
+		bind(statement, 2, range->high);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+/* The rows of SYSTEM_VERSIONS are remembered with their values. */
+static enum code add_pinned(struct store_txn *txn, struct str key, int64_t delta, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	char bytes[STORE_NUMBER_BYTES];
+	struct str value;
+	enum code code = rows_get(txn, versions_keyspace, key, arena, &value, err);
+
+	if (code == OK)
+		code = rows_put(txn, versions_keyspace, key, store_number_value((int64_t)((uint64_t)store_number(value) + (uint64_t)delta), bytes), err);
+	arena_free(arena);
+	return code;
+}
+
+enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+{
+	char bytes[STORE_NUMBER_BYTES];
+
+	if (is_versions(keyspace))
+		return add_pinned(txn, key, delta, err);
+	return change(txn, keyspace, STATEMENT_ADD, key, store_number_value(delta, bytes), err);
+}
