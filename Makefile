@@ -77,7 +77,7 @@ $(BUILD)/sqlite: always
 core.src     := $(wildcard core/*.c)
 storage.src  := $(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
-server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c))
+server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c server/*/*.c))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always

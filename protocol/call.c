@@ -165,7 +165,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 struct write_token call_token(struct call *call, struct str client_token, struct str sameness)
 {
 	struct buf fingerprint = buf_in(call->arena);
-	struct str space = str_printf(call->arena, STR_FMT "/" STR_FMT "/", STR_ARG(call->ns.account), STR_ARG(call->ns.region));
+	struct str space = write_token_space(call->arena, call->ns);
 
 	if (!str_is_set(client_token))
 		return (struct write_token){.token = STR_ABSENT};

@@ -19,10 +19,13 @@ SHELVES = {
                       "storage/item_key", "storage/messages"],
     "storage/upkeep": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write", "storage/expiry",
                        "storage/item_key", "storage/messages"],
+    "storage/state": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write/write",
+                      "storage/messages"],
     "protocol/wire": [],
     "protocol/tables": ["protocol/wire", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/partiql": ["protocol/wire", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
+    "server/control": ["server/clock", "server/upkeep", "server/messages"],
     "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql"],
 }
 # What may use no shelf but these, though it lies flat: what shelves use.

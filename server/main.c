@@ -229,6 +229,7 @@ static int serve(struct parts *parts)
 		.slow_ns = (uint64_t)config->log_slow_ms * 1000000,
 		.auth = auth_of(config->auth),
 		.clock = parts->clock,
+		.control = {&service, parts->clock, parts->upkeep},
 		.upkeep = parts->upkeep,
 		.online = parts->online,
 		.cors = config->cors,

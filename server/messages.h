@@ -36,7 +36,7 @@
 	ERR_INVALID_SIGNATURE, "%s", "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
 #define MSG_AUTH_HEADER_UNSIGNED ERR_INVALID_SIGNATURE, "'" STR_FMT "' must be a 'SignedHeader' in the AWS Authorization."
 #define MSG_AUTH_CONTROL                                                                                                       \
-	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' may not change the clock or the streams; \"control\": true in its entry of credentials allows it"
+	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' may not change the clock, the streams or the state; \"control\": true in its entry of credentials allows it"
 #define MSG_AUTH_ALL                                                                                                     \
 	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' belongs to one account; \"control\": true in its entry of credentials lets it read all data"
 #define MSG_AUTH_MISMATCH                                                                                                            \
@@ -52,6 +52,15 @@
 #define MSG_CLOCK_MANY ERR_VALIDATION, "%d namespaces have a clock of their own already; give some back with {\"release\": true}"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_CONTROL_NAMESPACE                                                                                              \
+	ERR_VALIDATION, "A namespace is an account of 12 digits and a region of 1 to 63 letters, digits and hyphens, not account '" STR_FMT \
+			"' and region '" STR_FMT "'"
+#define MSG_CONTROL_NAME ERR_VALIDATION, "A name has 1 to %d letters, digits, '.', '_' and '-', unlike '" STR_FMT "'"
+#define MSG_CONTROL_BODY ERR_VALIDATION, "The body must be a JSON object with " STR_FMT ", or empty"
+#define MSG_CONTROL_MEMBER ERR_VALIDATION, "There is no member \"" STR_FMT "\" here; a body takes " STR_FMT
+#define MSG_CONTROL_TYPE ERR_VALIDATION, "\"%s\" must be %s"
+#define MSG_CONTROL_STRINGS ERR_VALIDATION, "\"%s\" must be an array of strings"
+#define MSG_RESET_KEEP ERR_VALIDATION, "%s", "\"keep\" can only be \"tables\""
 #define MSG_CHECK_BODY ERR_VALIDATION, "%s", "The check wants {} or {\"cursor\": ...} with the cursor of the answer before"
 #define MSG_BACKUP_QUERY \
 	ERR_VALIDATION, "%s", "There is no such backup: /_dynalith/backup begins one, ?id=ID goes on, ?id=ID&at=BYTES reads it when it is whole"

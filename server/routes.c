@@ -18,6 +18,12 @@ struct caller {
 	int64_t now_s;
 };
 
+/* HEAD is a GET without the answer's body. */
+static bool is_look(const struct http_request *request)
+{
+	return str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
+}
+
 /* AWS: the API is at every path; ours is below that of our pages. */
 static bool is_ours(const struct http_request *request)
 {
@@ -39,7 +45,7 @@ static struct sigv4_request signed_request(const struct http_request *request)
 	return (struct sigv4_request){
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
 		.header = http_header, .headers = http_headers, .each_header = http_each_header, .context = request->connection,
-		.is_control = is_ours(request) && str_eq(request->method, STR("POST")), .is_of_all = is_of_all(request),
+		.is_control = is_ours(request) && !is_look(request), .is_of_all = is_of_all(request),
 		.is_at_any_path = !is_ours(request),
 	};
 }
@@ -402,40 +408,81 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 	response->status = 200;
 }
 
-/* Whether there is time for it: turns of the clock take as long as what they make due. */
-static bool is_too_long(const struct http_request *request, const struct page *page)
+/* Endpoints authenticate by the namespace that they ask for. */
+static void call_endpoint(struct routes *routes, const struct endpoint *endpoint, struct str name, const struct http_request *request,
+			  struct http_response *response)
+{
+	struct control_call call = {.control = &routes->control, .arena = request->arena, .name = name, .query = request->query, .body = request->body};
+	struct err err = err_in(request->arena);
+	bool is_one;
+	enum code code = whose(routes, request, &call.ns, &is_one, &err);
+
+	if (code == OK)
+		code = endpoint_run(endpoint, &call, &response->body, &err);
+	if (code != OK) {
+		refuse(request, response, &err);
+		return;
+	}
+	response->content_type = STR("application/json");
+	response->status = 200;
+}
+
+/* Whether there is time for it: turns of the clock take as long as what they make due, endpoints as long as what they change. */
+static bool is_too_long(const struct http_request *request, const struct page *page, const struct endpoint *endpoint)
 {
 	bool is_call = str_eq(request->method, STR("POST")) && !is_ours(request);
-	bool is_other_page = page && !page->is_vital && page != &root_page;
+	bool is_other_page = endpoint || (page && !page->is_vital && page != &root_page);
 
 	return (is_call && request->haste == HTTP_FOR_VITAL) || (is_other_page && request->haste != HTTP_LONG);
+}
+
+/* The methods that the path has; empty where it has none. */
+static struct str methods_at(struct arena *arena, struct str path)
+{
+	struct buf methods = buf_in(arena);
+	size_t n;
+	const struct endpoint *endpoints = endpoint_all(&n);
+
+	for (size_t i = 0; i < PAGES; i++) {
+		if (str_eq(pages[i].path, path))
+			buf_printf(&methods, "%s%s", buf_str(&methods).n ? ", " : "", pages[i].is_get ? "GET, HEAD" : "POST");
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (endpoint_is_at(&endpoints[i], path))
+			buf_printf(&methods, "%s" STR_FMT, buf_str(&methods).n ? ", " : "", STR_ARG(endpoints[i].method));
+	}
+	return buf_str(&methods);
+}
+
+static void add_page(struct json_out *out, struct str method, struct str path, const char *what)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "method", method);
+	json_out_field_string(out, "path", path);
+	json_out_field_string(out, "what", str_of(what));
+	json_out_close(out, '}');
 }
 
 /* Where we have no page: which there are. */
 static void list_pages(const struct http_request *request, struct http_response *response)
 {
 	struct json_out out = json_out_in(request->arena);
-	struct buf methods = buf_in(request->arena);
+	struct str methods = methods_at(request->arena, request->path);
+	size_t n;
+	const struct endpoint *endpoints = endpoint_all(&n);
 
-	for (size_t i = 0; i < PAGES; i++) {
-		if (str_eq(pages[i].path, request->path))
-			buf_printf(&methods, "%s%s", buf_str(&methods).n ? ", " : "", pages[i].is_get ? "GET, HEAD" : "POST");
-	}
-	response->status = buf_str(&methods).n ? 405 : 404;
+	response->status = methods.n ? 405 : 404;
 	if (response->status == 405)
-		add_header(response, "Allow", buf_str(&methods));
+		add_header(response, "Allow", methods);
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "message", str_printf(request->arena, "There is no page for " STR_FMT " " STR_FMT, STR_ARG(request->method),
 							  STR_ARG(request->path)));
 	json_out_name(&out, STR("pages"));
 	json_out_open(&out, '[');
-	for (size_t i = 0; i < PAGES; i++) {
-		json_out_open(&out, '{');
-		json_out_field_string(&out, "method", pages[i].is_get ? STR("GET") : STR("POST"));
-		json_out_field_string(&out, "path", pages[i].path);
-		json_out_field_string(&out, "what", str_of(pages[i].help));
-		json_out_close(&out, '}');
-	}
+	for (size_t i = 0; i < PAGES; i++)
+		add_page(&out, pages[i].is_get ? STR("GET") : STR("POST"), pages[i].path, pages[i].help);
+	for (size_t i = 0; i < n; i++)
+		add_page(&out, endpoints[i].method, str_printf(request->arena, "/_dynalith/" STR_FMT, STR_ARG(endpoints[i].path)), endpoints[i].what);
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
 	response->content_type = STR("application/json");
@@ -505,9 +552,11 @@ static bool is_for_operators(const struct http_request *request, const struct pa
 
 static bool handle(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
-	bool is_get = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
+	bool is_get = is_look(request);
 	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Origin"));
 	const struct page *page = find_page(routes, request, is_get);
+	struct str name = STR_ABSENT;
+	const struct endpoint *endpoint = page || !is_ours(request) ? NULL : endpoint_find(request->method, request->path, &name);
 	struct err err = err_in(request->arena);
 
 	add_cors(routes, request, is_preflight, response);
@@ -515,7 +564,7 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 		refuse_problem(routes, request, response);
 	} else if (!is_for_every_page(page, is_preflight) && check_origin(routes, request, is_get, &err) != OK) {
 		refuse_as(routes, request, response, &err);
-	} else if (is_too_long(request, page)) {
+	} else if (is_too_long(request, page, endpoint)) {
 		return false;
 	} else if (str_eq(request->method, STR("POST")) && !is_ours(request)) {
 		return call_api(routes, request, response);
@@ -524,6 +573,8 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 		response->body = STR("");
 	} else if (page) {
 		show_page(routes, page, request, response);
+	} else if (endpoint) {
+		call_endpoint(routes, endpoint, name, request, response);
 	} else if (is_ours(request)) {
 		list_pages(request, response);
 	} else {

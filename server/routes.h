@@ -5,6 +5,7 @@
 #define DYNALITH_SERVER_ROUTES_H
 
 #include "protocol/op.h"
+#include "server/control/endpoints.h"
 #include "server/http.h"
 #include "server/metrics.h"
 #include "server/online.h"
@@ -18,6 +19,7 @@ struct routes {
 	struct metrics *metrics;
 	enum auth_mode auth;
 	struct clock *clock;
+	struct control control;
 	struct upkeep *upkeep;
 	struct online *online;
 	struct str store;  /* where the data is: "memory" or "file" */

@@ -35,7 +35,7 @@ struct sigv4_request {
 	/* tells the name of each header line */
 	void (*each_header)(const void *context, void (*visit)(void *visitor, struct str name), void *visitor);
 	const void *context;
-	bool is_control;     /* changes the clock or the streams: only for keys that may */
+	bool is_control;     /* changes the clock, the streams or the state: only for keys that may */
 	bool is_of_all;      /* reads the data of all accounts: not for a key that is bound to one, unless it may control */
 	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
 };

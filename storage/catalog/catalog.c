@@ -13,6 +13,11 @@ struct store *catalog_store(struct catalog *catalog)
 	return catalog->store;
 }
 
+const struct settings_records *catalog_settings(const struct catalog *catalog)
+{
+	return catalog->options.settings;
+}
+
 struct vector_memory *catalog_vector_memory(struct catalog *catalog)
 {
 	return catalog->vector_memory;

@@ -128,6 +128,12 @@ enum code catalog_size_in(struct store_txn *txn, struct table *table, const stru
 /* A table's vector indexes tell how its items are sized: where `next`, which is not published yet, has others, its items are counted again. */
 void catalog_size_follow(const struct table *current, struct table *next);
 
+/* The key of a table's record in SYSTEM_TABLES; with no name, what all of the namespace begin with. */
+struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name);
+/* A table number that was never used, taken in the transaction. */
+enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err) WARN_UNUSED;
+/* What the settings in records are. */
+const struct settings_records *catalog_settings(const struct catalog *catalog);
 struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);
 size_t catalog_fill_max(const struct catalog *catalog);

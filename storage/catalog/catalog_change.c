@@ -57,8 +57,8 @@ static void show(struct catalog *catalog, struct str key, struct table *next, ui
 		catalog->version = version;
 }
 
-/* The next table number; the counter is a decimal text. */
-static enum code next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
+/* The counter is a decimal text. */
+enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
 {
 	struct str key = STR("table"), value;
 	enum code code = store_get(txn, counters_keyspace, key, arena, &value, err);
@@ -90,7 +90,7 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 		code = currency_del(txn, known, err);
 	table_unref(known);
 	if (code == OK)
-		code = next_number(txn, arena, &table->identity.number, err);
+		code = catalog_next_number(txn, arena, &table->identity.number, err);
 	if (code == OK)
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)

@@ -39,8 +39,6 @@ struct catalog {
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 
-struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name);
-
 /* Position of the key, or where it would stand. The lock is held. */
 size_t catalog_position(const struct catalog *catalog, struct str key, bool *found);
 

@@ -46,6 +46,11 @@ void retired_clear(struct retired *retired)
 	*retired = (struct retired){0, NULL};
 }
 
+struct str retired_prefix(void)
+{
+	return PREFIX;
+}
+
 bool retired_is_key(struct str key)
 {
 	return str_starts_with(key, PREFIX);

@@ -24,6 +24,8 @@ void retired_clear(struct retired *retired);
 
 /* Whether a row of SYSTEM_TABLES is one of ours: no account and no table name begins as our keys do. */
 bool retired_is_key(struct str key);
+/* What these keys begin with. */
+struct str retired_prefix(void);
 
 /* What is to be kept of a table that is deleted at `now_ms`: NULL where no stream of it can be read any more. */
 struct table *retired_of(const struct table *table, int64_t now_ms);

@@ -11,6 +11,11 @@
 static const struct keyspace tokens = {0, SYSTEM_TOKENS};
 static const struct keyspace expiries = {0, SYSTEM_TOKEN_EXPIRY};
 
+struct str write_token_space(struct arena *arena, struct ns ns)
+{
+	return str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
+}
+
 struct expired {
 	struct arena *arena;
 	size_t n;

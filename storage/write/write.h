@@ -75,6 +75,9 @@ struct write_token {
 	bool was_done;            /* out: the same request was applied before; nothing was written now, costs are reads */
 };
 
+/* What the tokens of a namespace begin with: "account/region/". */
+struct str write_token_space(struct arena *arena, struct ns ns);
+
 /*
  * Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION).
  * ERR_TABLE_MOVED: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.

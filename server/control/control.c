@@ -1,0 +1,63 @@
+#include "server/control/control.h"
+
+#include "server/messages.h"
+
+/* The names that a body may have, for a message. */
+static struct str list_members(struct arena *arena, const struct control_member *members, size_t n)
+{
+	struct buf buf = buf_in(arena);
+
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&buf, "%s\"%s\"", i ? ", " : "", members[i].name);
+	return n ? buf_str(&buf) : STR("no members");
+}
+
+static enum code read_member(const struct control_call *call, const struct control_member *members, size_t n, const struct json *json, struct err *err)
+{
+	static const char *const types[] = {
+		[JSON_NULL] = "null", [JSON_BOOLEAN] = "true or false", [JSON_NUMBER] = "a number",
+		[JSON_STRING] = "a string", [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object",
+	};
+	struct str name = json_name(call->arena, json);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!str_eq(name, str_of(members[i].name)))
+			continue;
+		if (json_type(json) != members[i].type)
+			return err_set(err, MSG_CONTROL_TYPE, members[i].name, types[members[i].type]);
+		*members[i].value = json;
+		return OK;
+	}
+	return err_set(err, MSG_CONTROL_MEMBER, STR_ARG(name), STR_ARG(list_members(call->arena, members, n)));
+}
+
+enum code control_read(const struct control_call *call, const struct control_member *members, size_t n, struct err *err)
+{
+	const struct json *root;
+
+	for (size_t i = 0; i < n; i++)
+		*members[i].value = NULL;
+	if (call->body.n == 0)
+		return OK;
+	enum code code = json_parse(call->arena, call->body, &root, err);
+
+	if (code == ERR_SERVICE_UNAVAILABLE)
+		return code;
+	if (code != OK || json_type(root) != JSON_OBJECT)
+		return err_set(err, MSG_CONTROL_BODY, STR_ARG(list_members(call->arena, members, n)));
+	for (const struct json *member = json_first(root); member && code == OK; member = json_next(member))
+		code = read_member(call, members, n, member, err);
+	return code;
+}
+
+enum code control_strings(const struct control_call *call, const char *name, const struct json *array, struct str **strings, size_t *n, struct err *err)
+{
+	*n = 0;
+	*strings = ARENA_ARRAY(call->arena, struct str, json_count(array));
+	for (const struct json *element = json_first(array); element; element = json_next(element)) {
+		if (json_type(element) != JSON_STRING)
+			return err_set(err, MSG_CONTROL_STRINGS, name);
+		(*strings)[(*n)++] = json_string(call->arena, element);
+	}
+	return OK;
+}

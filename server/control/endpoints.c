@@ -1,0 +1,101 @@
+#include "server/control/endpoints.h"
+
+#include "server/control/state.h"
+#include "server/messages.h"
+
+#define ROOT "/_dynalith/"
+#define ACCOUNT_SIZE 12
+#define REGION_MAX 63
+#define NAME_MAX 64
+
+static const struct endpoint endpoints[] = {
+#define ENDPOINT(method, path, handle, what) {STR_INIT(method), STR_INIT(path), handle, what},
+#include "server/control/endpoints.def"
+#undef ENDPOINT
+};
+
+#define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
+
+const struct endpoint *endpoint_all(size_t *n)
+{
+	*n = ENDPOINTS;
+	return endpoints;
+}
+
+/* The path up to its next slash; `rest` is what follows that, absent at the end. */
+static struct str segment(struct str path, struct str *rest)
+{
+	const char *slash = memchr(path.p, '/', path.n);
+	size_t n = slash ? (size_t)(slash - path.p) : path.n;
+
+	*rest = slash ? (struct str){slash + 1, path.n - n - 1} : STR_ABSENT;
+	return (struct str){path.p, n};
+}
+
+static bool matches(struct str pattern, struct str path, struct str *name)
+{
+	while (str_is_set(pattern) && str_is_set(path)) {
+		struct str wanted = segment(pattern, &pattern), given = segment(path, &path);
+
+		if (str_eq(wanted, STR("NAME")) && given.n > 0)
+			*name = given;
+		else if (!str_eq(wanted, given))
+			return false;
+	}
+	return !str_is_set(pattern) && !str_is_set(path);
+}
+
+static bool is_at(const struct endpoint *endpoint, struct str path, struct str *name)
+{
+	const size_t root = sizeof(ROOT) - 1;
+
+	*name = STR_ABSENT;
+	return str_starts_with(path, STR(ROOT)) && matches(endpoint->path, (struct str){path.p + root, path.n - root}, name);
+}
+
+bool endpoint_is_at(const struct endpoint *endpoint, struct str path)
+{
+	struct str name;
+
+	return is_at(endpoint, path, &name);
+}
+
+const struct endpoint *endpoint_find(struct str method, struct str path, struct str *name)
+{
+	for (size_t i = 0; i < ENDPOINTS; i++) {
+		if (str_eq(endpoints[i].method, method) && is_at(&endpoints[i], path, name))
+			return &endpoints[i];
+	}
+	return NULL;
+}
+
+/* Letters, digits, '.', '_' and '-', as in the name of a table: nothing that a path would have to escape. */
+static bool is_name(struct str name)
+{
+	bool is_fine = name.n <= NAME_MAX;
+
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+
+		is_fine = is_fine && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-');
+	}
+	return is_fine;
+}
+
+static bool is_namespace(struct ns ns)
+{
+	bool is_fine = ns.account.n == ACCOUNT_SIZE && ns.region.n > 0 && ns.region.n <= REGION_MAX && is_name(ns.region);
+
+	for (size_t i = 0; i < ns.account.n; i++)
+		is_fine = is_fine && ns.account.p[i] >= '0' && ns.account.p[i] <= '9';
+	return is_fine;
+}
+
+enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call, struct str *answer, struct err *err)
+{
+	if (!is_namespace(call->ns))
+		return err_set(err, MSG_CONTROL_NAMESPACE, STR_ARG(call->ns.account), STR_ARG(call->ns.region));
+	if (str_is_set(call->name) && !is_name(call->name))
+		return err_set(err, MSG_CONTROL_NAME, NAME_MAX, STR_ARG(call->name));
+	return endpoint->handle(call, answer, err);
+}

@@ -1,0 +1,76 @@
+#include "storage/state/reset.h"
+
+#include "storage/state/space.h"
+#include "storage/state/state_messages.h"
+
+static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
+
+static bool is_wanted(const struct reset *reset, const struct space_record *record)
+{
+	if (!reset->is_some)
+		return true;
+	for (size_t i = 0; i < reset->n && !record->is_retired; i++) {
+		if (str_eq(reset->tables[i], record->name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_there(const struct space_records *records, struct str name)
+{
+	for (size_t i = 0; i < records->n; i++) {
+		if (!records->v[i].is_retired && str_eq(records->v[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* The table as it is when nothing was ever written to it: indexes that were being filled have nothing to be filled with. */
+static enum code make_empty(struct space *space, const struct space_record *record, struct table *table, struct err *err)
+{
+	if (table->streams.n > 1) { /* earlier ones have no records left to be read */
+		table->streams.v[0] = table->streams.v[table->streams.n - 1];
+		table->streams.n = 1;
+	}
+	return space_create(space, record->key, table, err);
+}
+
+static enum code reset_table(struct space *space, const struct reset *reset, const struct space_record *record, struct err *err)
+{
+	struct table *table;
+	enum code code = space_decode(space, record, &table, err);
+
+	if (code != OK)
+		return code;
+	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING;
+	code = space_drop(space, record, table, err);
+	if (code == OK)
+		code = is_kept ? make_empty(space, record, table, err) : store_del(space->txn, tables_keyspace, record->key, err);
+	table_unref(table);
+	return code;
+}
+
+static enum code apply(struct space *space, void *context, struct err *err)
+{
+	struct reset *reset = context;
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	reset->done = 0;
+	for (size_t i = 0; i < reset->n && code == OK; i++) {
+		if (!is_there(&records, reset->tables[i]))
+			code = err_set(err, MSG_STATE_NO_TABLE, STR_ARG(reset->tables[i]));
+	}
+	for (size_t i = 0; i < records.n && code == OK; i++) {
+		if (!is_wanted(reset, &records.v[i]))
+			continue;
+		code = reset_table(space, reset, &records.v[i], err);
+		reset->done += !records.v[i].is_retired;
+	}
+	return code == OK && !reset->is_some ? space_drop_tokens(space, err) : code;
+}
+
+enum code reset_run(struct catalog *catalog, struct ns ns, struct reset *reset, struct err *err)
+{
+	return space_change(catalog, ns, apply, reset, err);
+}

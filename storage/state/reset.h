@@ -1,0 +1,26 @@
+/*
+ * reset - a namespace as new, or its tables empty.
+ */
+#ifndef DYNALITH_STORAGE_RESET_H
+#define DYNALITH_STORAGE_RESET_H
+
+#include "core/err.h"
+#include "storage/catalog/catalog.h"
+
+struct reset {
+	bool keeps_tables;   /* they are emptied, not deleted */
+	bool is_some;        /* only `tables`, and nothing else of the namespace */
+	size_t n;
+	const struct str *tables;
+
+	size_t done;         /* out: tables that were deleted or emptied */
+};
+
+/*
+ * Deletes or empties the tables of a namespace, in one transaction; without is_some also the streams of deleted tables and the idempotency
+ * tokens. An emptied table keeps its record but for its number: whoever holds a snapshot of it gets ERR_TABLE_MOVED, and a stream of it begins
+ * with a new shard. ERR_RESOURCE_NOT_FOUND where a name is no table's: nothing was changed.
+ */
+enum code reset_run(struct catalog *catalog, struct ns ns, struct reset *reset, struct err *err) WARN_UNUSED;
+
+#endif

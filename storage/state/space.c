@@ -1,0 +1,199 @@
+#include "storage/state/space.h"
+
+#include "core/key.h"
+#include "storage/catalog/retired.h"
+#include "storage/schema/currency.h"
+#include "storage/store/retry.h"
+#include "storage/write/write.h"
+
+static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
+static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
+static const struct keyspace token_keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
+
+static enum code run_once(struct space *space, space_apply *apply, void *context, struct err *err)
+{
+	uint64_t version;
+	enum code code = store_begin(catalog_store(space->catalog), STORE_WRITE, &space->txn, err);
+
+	if (code != OK)
+		return code;
+	code = apply(space, context, err);
+	if (code == OK)
+		code = currency_raise_catalog(space->txn, &version, err);
+	if (code == OK)
+		code = err_if_over(space->arena, err);
+	if (code == OK)
+		return store_commit_for_good(space->txn, err);
+	store_abort(space->txn);
+	return code;
+}
+
+enum code space_change(struct catalog *catalog, struct ns ns, space_apply *apply, void *context, struct err *err)
+{
+	struct space space = {.catalog = catalog, .ns = ns, .arena = err->arena};
+	struct retry retry = {0};
+	enum code code;
+
+	do {
+		code = run_once(&space, apply, context, err);
+	} while (retry_again(&retry, code));
+	return code == OK ? catalog_refresh(catalog, err) : retry_code(code, err);
+}
+
+/* A scan of records. */
+struct collection {
+	const struct space *space;
+	struct space_records *records;
+	size_t prefix; /* bytes of a key before the table's name; 0: retired ones */
+};
+
+static bool collect(void *context, struct str key, struct str record)
+{
+	struct collection *collection = context;
+	struct arena *arena = collection->space->arena;
+	struct space_records *records = collection->records;
+	struct space_record found = {.key = str_copy(arena, key), .record = str_copy(arena, record), .is_retired = collection->prefix == 0};
+
+	if (!found.is_retired)
+		found.name = (struct str){found.key.p + collection->prefix, found.key.n - collection->prefix};
+	records->v = arena_room(arena, records->v, records->n, sizeof(*records->v));
+	records->v[records->n++] = found;
+	return true;
+}
+
+static enum code scan(const struct space *space, struct str prefix, bool are_retired, struct space_records *records, struct err *err)
+{
+	struct collection collection = {space, records, are_retired ? 0 : prefix.n};
+	struct store_range range = {prefix, key_after_prefix(space->arena, prefix), false};
+
+	return store_scan(space->txn, tables_keyspace, &range, collect, &collection, err);
+}
+
+static bool is_own(const struct space *space, const struct table *table)
+{
+	return catalog_is_shared(space->catalog) ||
+	       (str_eq(table->identity.account, space->ns.account) && str_eq(table->identity.region, space->ns.region));
+}
+
+/* Keeps the retired records that are the namespace's, behind the `from` first ones. */
+static enum code keep_own(const struct space *space, struct space_records *records, size_t from, struct err *err)
+{
+	size_t n = from;
+
+	for (size_t i = from; i < records->n; i++) {
+		struct table *table;
+		enum code code = space_decode(space, &records->v[i], &table, err);
+
+		if (code != OK)
+			return code;
+		if (is_own(space, table)) {
+			records->v[n] = records->v[i];
+			records->v[n++].name = str_copy(space->arena, table->identity.name);
+		}
+		table_unref(table);
+	}
+	records->n = n;
+	return OK;
+}
+
+enum code space_records(const struct space *space, struct space_records *records, struct err *err)
+{
+	*records = (struct space_records){0};
+	enum code code = scan(space, catalog_key(space->arena, space->catalog, space->ns, STR("")), false, records, err);
+	size_t n = 0;
+
+	/* with --shared-db the keys of tables begin as those of retired ones do */
+	for (size_t i = 0; i < records->n; i++) {
+		if (!retired_is_key(records->v[i].key))
+			records->v[n++] = records->v[i];
+	}
+	records->n = n;
+	if (code == OK)
+		code = scan(space, retired_prefix(), true, records, err);
+	return code == OK ? keep_own(space, records, n, err) : code;
+}
+
+enum code space_decode(const struct space *space, const struct space_record *record, struct table **table, struct err *err)
+{
+	return table_decode(record->record, catalog_settings(space->catalog), table, err);
+}
+
+static enum code drop_index(struct space *space, const struct table *table, const struct index *index, struct err *err)
+{
+	enum code code = store_drop(space->txn, index_keyspace(table, index), err);
+
+	if (code == OK && index->is_backfilling)
+		code = store_del(space->txn, counters_keyspace, catalog_progress_key(space->arena, table, index), err);
+	return code;
+}
+
+enum code space_drop(struct space *space, const struct space_record *record, const struct table *table, struct err *err)
+{
+	/* of a deleted table that is still shown, and of a retired one, only the stream is left, which is the retired one's */
+	bool is_deleted = table->state.status == STATUS_DELETING;
+	enum code code = is_deleted ? OK : store_drop(space->txn, table_items(table), err);
+
+	for (size_t i = 0; i < table_index_total(table) && !is_deleted && code == OK; i++)
+		code = drop_index(space, table, table_index_at(table, i), err);
+	if (code == OK && !is_deleted && table->ttl.is_enabled)
+		code = store_drop(space->txn, table_expiry(table), err);
+	if (code == OK && table->streams.n > 0 && is_deleted == record->is_retired)
+		code = store_drop(space->txn, stream_keyspace(table), err);
+	return code == OK && !record->is_retired ? currency_del(space->txn, table, err) : code;
+}
+
+enum code space_create(struct space *space, struct str key, struct table *table, struct err *err)
+{
+	struct store_txn *txn = space->txn;
+	enum code code = catalog_next_number(txn, space->arena, &table->identity.number, err);
+
+	currency_follow(NULL, table);
+	if (code == OK)
+		code = store_create(txn, table_items(table), err);
+	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
+		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
+	if (code == OK && table->ttl.is_enabled)
+		code = store_create(txn, table_expiry(table), err);
+	if (code == OK && table->streams.n > 0 && table->streams.view == STREAM_OFF)
+		code = store_create(txn, stream_keyspace(table), err);
+	if (code == OK)
+		code = stream_change_table(txn, space->arena, NULL, table, err);
+	if (code == OK)
+		code = currency_put(txn, table, err);
+	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(space->arena, table), err) : code;
+}
+
+/* Keys of rows to be deleted: a scan's visitor must not write. */
+struct keys {
+	struct arena *arena;
+	size_t n;
+	struct str *v;
+};
+
+static bool collect_key(void *context, struct str key, struct str value)
+{
+	struct keys *keys = context;
+
+	(void)value;
+	keys->v = arena_room(keys->arena, keys->v, keys->n, sizeof(*keys->v));
+	keys->v[keys->n++] = str_copy(keys->arena, key);
+	return true;
+}
+
+enum code space_drop_tokens(struct space *space, struct err *err)
+{
+	struct str prefix = write_token_space(space->arena, space->ns);
+	struct store_range range = {prefix, key_after_prefix(space->arena, prefix), false};
+	enum code code = OK;
+
+	if (catalog_is_shared(space->catalog)) /* all namespaces are one */
+		range = (struct store_range){STR_ABSENT, STR_ABSENT, false};
+	for (size_t k = 0; k < sizeof(token_keyspaces) / sizeof(token_keyspaces[0]) && code == OK; k++) {
+		struct keys keys = {.arena = space->arena};
+
+		code = store_scan(space->txn, token_keyspaces[k], &range, collect_key, &keys, err);
+		for (size_t i = 0; i < keys.n && code == OK; i++)
+			code = store_del(space->txn, token_keyspaces[k], keys.v[i], err);
+	}
+	return code;
+}

@@ -1,0 +1,55 @@
+/*
+ * space - what a namespace has in the store: the records of its tables, their keyspaces, its idempotency tokens.
+ *
+ * Whoever changes a namespace as a whole does it here in one transaction upon the rows, as another process would: the catalog's version rises,
+ * and catalog_refresh() takes in what changed. So nothing on this shelf knows what the catalog remembers.
+ *
+ * The shelf storage/state/ holds what returns a namespace to a state: reset.
+ */
+#ifndef DYNALITH_STORAGE_SPACE_H
+#define DYNALITH_STORAGE_SPACE_H
+
+#include "core/err.h"
+#include "storage/catalog/catalog.h"
+
+/* A namespace within a transaction. */
+struct space {
+	struct catalog *catalog;
+	struct ns ns;
+	struct store_txn *txn;
+	struct arena *arena;  /* the request's */
+};
+
+/* What a change does in its transaction, which may be run again from its start. */
+typedef enum code space_apply(struct space *space, void *context, struct err *err);
+
+/* Runs the change in one write transaction, and takes it in. ERR_RESOURCE_NOT_FOUND and the like are the change's own. */
+enum code space_change(struct catalog *catalog, struct ns ns, space_apply *apply, void *context, struct err *err) WARN_UNUSED;
+
+struct space_record {
+	struct str key, record;
+	struct str name;      /* of the table */
+	bool is_retired;      /* what is kept of a deleted table: its stream */
+};
+
+struct space_records {
+	size_t n;
+	struct space_record *v; /* in the arena */
+};
+
+/* All records of the namespace, tables first, by name. */
+enum code space_records(const struct space *space, struct space_records *records, struct err *err) WARN_UNUSED;
+
+/* The table of a record, with a reference for the caller; nobody else has it. */
+enum code space_decode(const struct space *space, const struct space_record *record, struct table **table, struct err *err) WARN_UNUSED;
+
+/* Drops all keyspaces of a table, its version and how far its indexes came; not its record. */
+enum code space_drop(struct space *space, const struct space_record *record, const struct table *table, struct err *err) WARN_UNUSED;
+
+/* Creates the keyspaces of a table that is to have none yet, under a new number, and puts its record. */
+enum code space_create(struct space *space, struct str key, struct table *table, struct err *err) WARN_UNUSED;
+
+/* Forgets the idempotency tokens. */
+enum code space_drop_tokens(struct space *space, struct err *err) WARN_UNUSED;
+
+#endif

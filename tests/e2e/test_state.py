@@ -1,0 +1,148 @@
+"""The state of a namespace: reset."""
+import json
+import urllib.error
+import urllib.request
+
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from harness import Server, create_app, raises, run
+
+
+def control(server, method, path, body=None, key=None, region="us-east-1", status=200, query=""):
+    """The answer to a call of an endpoint; signed where there is a key."""
+    url = f"{server.url}/_dynalith/{path}{query}"
+    data = None if body is None else json.dumps(body)
+    headers = {"Content-Type": "application/json"}
+    if key:
+        request = AWSRequest(method, url, data=data, headers=headers)
+        SigV4Auth(Credentials(key, "secret"), "dynamodb", region).add_auth(request)
+        headers = dict(request.headers)
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data=data and data.encode(), headers=headers, method=method), timeout=60) as reply:
+            assert status == 200, reply.read()
+            return json.load(reply)
+    except urllib.error.HTTPError as e:
+        answer = json.load(e)
+        assert e.code == status, (e.code, answer)
+        return answer
+
+
+def put(client, pk, table="app", **more):
+    client.put_item(TableName=table, Item={"PK": {"S": pk}, "SK": {"S": "1"}, "GSI1PK": {"S": "all"}, "GSI1SK": {"S": pk}, "at": {"S": "9"}, **more})
+
+
+def names(client, table="app", **kwargs):
+    return sorted(i["PK"]["S"] for page in client.get_paginator("scan").paginate(TableName=table, **kwargs) for i in page["Items"])
+
+
+def everywhere(client, table="app"):
+    """The partition keys that the table has, after a look into its indexes."""
+    found = names(client, table)
+    for index in ("GSI1", "GSI3", "by-time"):
+        assert names(client, table, IndexName=index) == found, (index, found)
+    assert client.describe_table(TableName=table)["Table"]["ItemCount"] == len(found)
+    return found
+
+
+def records(server, client, table="app"):
+    """The partition keys of a stream's records, in order."""
+    arn = client.describe_table(TableName=table)["Table"]["LatestStreamArn"]
+    streams = server.client(service="dynamodbstreams")
+    found = []
+    for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+        iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+        found += [r["dynamodb"]["Keys"]["PK"]["S"] for r in streams.get_records(ShardIterator=iterator)["Records"]]
+    return found
+
+
+def stream(client, table="app"):
+    client.update_table(TableName=table, StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+
+
+def resets_a_namespace():
+    for disk in (False, True):
+        server = Server(disk=disk)
+        client, other, far = server.client(key="111111111111"), server.client(key="222222222222"), server.client(key="111111111111", region="eu-west-1")
+        for c in (client, other, far):
+            create_app(c)
+            put(c, "a")
+        stream(client)
+        put(client, "b")
+        client.delete_table(TableName="app")
+        create_app(client)
+        create_app(client, "second")
+        write = dict(TransactItems=[{"Put": {"TableName": "app", "Item": {"PK": {"S": "t"}, "SK": {"S": "1"}}}}], ClientRequestToken="token")
+        client.transact_write_items(**write)
+        control(server, "POST", "clock", {"advance": "30d"}, key="111111111111")
+        assert control(server, "POST", "reset", key="111111111111") == {"tables": 2}
+        assert client.list_tables()["TableNames"] == []
+        assert server.client("111111111111", service="dynamodbstreams").list_streams()["Streams"] == []
+        assert control(server, "GET", "clock", key="111111111111")["offset"] == 0
+        for c in (other, far):
+            assert everywhere(c) == ["a"]
+        create_app(client)
+        client.transact_write_items(**write)  # the token is forgotten: it is done again
+        assert names(client) == ["t"]
+        if disk:
+            server.kill()
+            server.start()
+            assert names(client) == ["t"] and everywhere(other) == ["a"]
+        assert control(server, "POST", "reset", {}, key="111111111111") == {"tables": 1}
+        assert control(server, "POST", "reset", {}, key="111111111111") == {"tables": 0}
+        assert control(server, "POST", "reset", query="?account=222222222222") == {"tables": 1}
+        raises("ResourceNotFoundException", other.describe_table, TableName="app")
+        server.stop()
+
+
+def empties_tables():
+    server = Server()
+    client = server.client("000000000000")
+    for name in ("app", "second", "third"):
+        create_app(client, name)
+        stream(client, name)
+        client.update_time_to_live(TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+        put(client, "a", name, ttl={"N": "1"})
+    before = client.describe_table(TableName="app")["Table"]
+    assert control(server, "POST", "reset", {"keep": "tables", "tables": ["app"]}) == {"tables": 1}
+    after = client.describe_table(TableName="app")["Table"]
+    for description in (before, after):
+        for part in [description, *description["GlobalSecondaryIndexes"], *description["LocalSecondaryIndexes"]]:
+            for size in ("ItemCount", "TableSizeBytes", "IndexSizeBytes"):
+                part.pop(size, None)
+    assert before == after, (before, after)
+    assert everywhere(client) == [] and everywhere(client, "second") == ["a"]
+    assert records(server, client) == [] and records(server, client, "second") == ["a"]
+    put(client, "b")
+    assert everywhere(client) == ["b"] and records(server, client) == ["b"]
+    assert control(server, "POST", "reset", {"tables": ["second"]}) == {"tables": 1}
+    assert client.list_tables()["TableNames"] == ["app", "third"]
+    assert control(server, "POST", "reset", {"keep": "tables"}) == {"tables": 2}
+    assert everywhere(client) == [] and everywhere(client, "third") == []
+    put(client, "c", ttl={"N": "1"})
+    assert control(server, "POST", "clock", {"advance": "1h"})["expired"] >= 0 and records(server, client)[0] == "c"
+    server.stop()
+
+
+def refuses_what_it_does_not_understand():
+    server = Server()
+    client = server.client("000000000000")
+    create_app(client)
+    put(client, "a")
+    bad = [
+        ({"keep": "all"}, "can only be"), ({"keep": 1}, "a string"), ({"tables": "app"}, "an array"), ({"tables": [1]}, "array of strings"),
+        ({"tables": ["app", "none"]}, "no table 'none'"), ({"kepp": "tables"}, 'no member "kepp"'), ([], "JSON object"),
+    ]
+    for body, what in bad:
+        answer = control(server, "POST", "reset", body, status=400)
+        assert what in answer["message"], (body, answer)
+        assert everywhere(client) == ["a"]
+    assert "account" in control(server, "POST", "reset", status=400, query="?account=12")["message"]
+    assert control(server, "GET", "reset", status=405)["pages"]
+    assert control(server, "POST", "reset/more", status=404)["pages"]
+    server.stop()
+
+
+if __name__ == "__main__":
+    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand])
