@@ -19,16 +19,33 @@ static const struct str service_prefixes[SERVICE_COUNT] = {
 	[SERVICE_STREAMS] = STR_INIT("DynamoDBStreams_20120810."),
 };
 
+/* What an operation may hold up: the last column of ops.def. */
+enum op_work {
+	WORK_READ,
+	WORK_WRITE,
+	WORK_SCHEMA, /* fills indexes and drops keyspaces */
+	WORK_SEARCH, /* compares vectors */
+	WORK_COUNT,
+};
+
+static const struct {
+	bool is_writing;   /* it takes the writers' turn */
+	bool is_uncounted; /* its work counts no steps, so that a slice cannot end it */
+} works[WORK_COUNT] = {
+	[WORK_READ] = {false, false}, [WORK_WRITE] = {true, false}, [WORK_SCHEMA] = {true, true}, [WORK_SEARCH] = {false, true},
+};
+
 struct op {
 	enum op_service service;
 	struct str name;
 	const struct shape *input;                                             /* NULL: not here */
 	enum surface surface;
+	enum op_work work;
 	enum code (*run)(struct call *call, const void *input, struct err *err);
 };
 
 /* Handlers take their own input type; these pass it on. */
-#define OPERATION(service, wire, prefix, type, surface)                                             \
+#define OPERATION(service, wire, prefix, type, surface, work)                                       \
 	static enum code run_##prefix(struct call *call, const void *input, struct err *err)        \
 	{                                                                                           \
 		return op_##prefix(call, input, err);                                               \
@@ -40,8 +57,9 @@ struct op {
 
 /* By service, then in byte order of the names, for the search below. */
 static const struct op ops[] = {
-#define OPERATION(service, wire, prefix, type, surface) {SERVICE_##service, STR_INIT(#wire), &shape_##type, SURFACE_##surface, run_##prefix},
-#define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, SURFACE_OLDER, NULL},
+#define OPERATION(service, wire, prefix, type, surface, work) \
+	{SERVICE_##service, STR_INIT(#wire), &shape_##type, SURFACE_##surface, WORK_##work, run_##prefix},
+#define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, SURFACE_OLDER, WORK_READ, NULL},
 #include "protocol/ops.def"
 #undef OPERATION
 #undef ABSENT
@@ -141,24 +159,9 @@ static enum code gate_auth(struct passage *passage, struct err *err)
 	return code;
 }
 
-/* Whether work of the operation counts no steps: indexes filled, keyspaces dropped, vectors compared. */
-static bool is_uncounted(const struct op *op)
-{
-	return op->surface == SURFACE_SEARCH || str_eq(op->name, STR("CreateTable")) || str_eq(op->name, STR("UpdateTable")) ||
-	       str_eq(op->name, STR("DeleteTable"));
-}
-
-/* Whether it takes the writers' turn. */
 static bool is_writing(const struct op *op)
 {
-	static const struct str readers[] = {STR_INIT("Get"), STR_INIT("BatchGet"), STR_INIT("Query"), STR_INIT("Scan"), STR_INIT("TransactGet"),
-					     STR_INIT("Describe"), STR_INIT("List"), STR_INIT("Search")};
-
-	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
-		if (str_starts_with(op->name, readers[i]))
-			return false;
-	}
-	return true;
+	return works[op->work].is_writing;
 }
 
 /* Within a slice nothing is begun that may take long, or wait for long. */
@@ -172,7 +175,7 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 		atomic_fetch_add(long_writes, 1);
 	if (request->slice_ns == 0)
 		return OK;
-	passage->is_late = is_uncounted(passage->op);
+	passage->is_late = works[passage->op->work].is_uncounted;
 	passage->is_given_up = passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 && is_writing(passage->op));
 	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }

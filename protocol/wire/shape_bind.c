@@ -46,18 +46,6 @@ static enum code bind_string(struct walk *walk, const struct shape *shape, const
 	return OK;
 }
 
-/* Enumerations of the legacy parameters: the newer layer does not check them with the constraints. legacy.c refuses the constant id_count. */
-static bool is_checked_later(const struct walk *walk, const struct shape *shape)
-{
-	static const char *const names[] = {"ComparisonOperator", "ConditionalOperator", "AttributeAction"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !walk->is_older; i++) {
-		if (strcmp(shape->name, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum code bind_enum(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, int *out)
 {
 	if (json_type(json) != JSON_STRING)
@@ -66,10 +54,11 @@ static enum code bind_enum(struct walk *walk, const struct shape *shape, const s
 	for (size_t i = 0; i < shape->count; i++) {
 		if (str_eq(text, str_of(shape->texts[i]))) {
 			*out = (int)i + 1;
+			walk->is_untaken = walk->is_untaken || (shape->taken && !(shape->taken >> (i + 1) & 1));
 			return OK;
 		}
 	}
-	if (is_checked_later(walk, shape)) {
+	if (!walk->is_older && shape->traits & CHECKED_LATER) {
 		*out = (int)shape->count + 1;
 		return OK;
 	}
@@ -106,12 +95,6 @@ static enum code bind_timestamp(struct walk *walk, const struct json *json, stru
 	double ms = json_number(json) * 1000 + 0.001;
 	*out = (struct opt_int){true, ms > bound ? (int64_t)bound : ms < -bound ? (int64_t)-bound : (int64_t)ms - (ms < (double)(int64_t)ms)};
 	return OK;
-}
-
-/* The booleans of item requests: ConsistentRead, ScanIndexForward, Exists. */
-static bool is_item_option(const struct shape *shape)
-{
-	return strcmp(shape->name, "ConsistentRead") == 0 || strcmp(shape->name, "BooleanObject") == 0;
 }
 
 static void refuse_null(struct walk *walk, const struct place *place)
@@ -181,9 +164,7 @@ static void check_count(struct walk *walk, const struct shape *shape, const stru
 /* The list of a transaction's actions. One that is too long is refused before any of them. */
 static bool is_of_actions(const struct walk *walk, const struct shape *shape, const struct place *place, size_t n)
 {
-	bool is_transaction = walk->input == &shape_transact_write_items_input || walk->input == &shape_transact_get_items_input;
-
-	return is_transaction && !place->parent && n > 0 && has_right_count(shape, n);
+	return walk->input->traits & OF_ACTIONS && !place->parent && n > 0 && has_right_count(shape, n);
 }
 
 /* An element, with errors of values of its own where it is an action. */
@@ -306,13 +287,13 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 	case SHAPE_TIMESTAMP:
 		return bind_timestamp(walk, json, out);
 	case SHAPE_BOOLEAN:
-		return shape_read_boolean(walk, json, is_item_option(shape), out);
+		return shape_read_boolean(walk, json, shape->traits & TAKES_WORDS, out);
 	case SHAPE_VALUE:
 		return shape_read_attribute(walk, json, out);
 	case SHAPE_PARAMETER:
 		return shape_read_parameter(walk, json, out);
 	case SHAPE_ITEM:
-		return shape_read_item(walk, shape, json, place, out);
+		return shape_read_item(walk, shape, json, out);
 	case SHAPE_STRUCTURE:
 		return bind_structure(walk, shape, json, place, out);
 	case SHAPE_LIST:
@@ -334,7 +315,7 @@ static enum code walk_request(struct arena *arena, const struct shape *shape, co
 	enum code code = bind_structure(&walk, shape, json, NULL, out->input);
 	*is_unread = walk.is_unread;
 	out->actions = walk.actions;
-	return code == OK && (out->is_older || !walk.is_unread) ? shape_check_all(&walk, out->input, &out->late_err) : code;
+	return code == OK && (out->is_older || !walk.is_unread) ? shape_check_all(&walk, &out->late_err) : code;
 }
 
 enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface, const struct json *json, struct shape_bound *out,

@@ -13,7 +13,7 @@ enum { STAGE_FIRST, STAGE_NAME, STAGE_MEMBERS, STAGE_SECOND, STAGE_THIRD, STAGE_
 enum wording {
 	WORDS_USUAL,
 	WORDS_BARE,     /* without the envelope */
-	WORDS_SILENT,   /* the value is not told: "Value at 'Limit'" */
+	WORDS_SILENT,   /* without the value: "Value at 'Limit'" */
 	WORDS_FIXED,    /* TEXT_RETURN_VALUES, whatever the value */
 	WORDS_ABSENT,   /* TEXT_PARAMETER_REQUIRED, bare */
 	WORDS_REQUIRED, /* TEXT_BATCH_EMPTY_WRITE, bare */
@@ -30,25 +30,26 @@ enum {
  * counts. UpdateItem stops at its first enumeration.
  */
 static const struct rule {
-	const struct shape *input; /* NULL: any */
+	const struct shape *input; /* NULL: any with the traits */
 	const char *member;
 	const char *value;         /* NULL: any that is given */
 	unsigned stage;
 	enum wording wording;
 	unsigned which;            /* of RULE_... */
+	unsigned traits;           /* of the input */
 } rules[] = {
-	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT, 0},
-	{&shape_batch_get_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_SILENT, 0},
-	{&shape_batch_get_item_input, "Keys", "[]", STAGE_FIRST, WORDS_SILENT, RULE_NESTED},
-	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, RULE_BEFORE},
-	{&shape_query_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, RULE_BEFORE},
-	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, 0},
-	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL, 0},
-	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0},
-	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE, 0},
-	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, 0},
-	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE, 0},
-	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0},
+	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT, 0, 0},
+	{&shape_batch_get_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_SILENT, 0, 0},
+	{&shape_batch_get_item_input, "Keys", "[]", STAGE_FIRST, WORDS_SILENT, RULE_NESTED, 0},
+	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, RULE_BEFORE, 0},
+	{&shape_query_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, RULE_BEFORE, 0},
+	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, 0, 0},
+	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL, 0, 0},
+	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0, 0},
+	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE, 0, 0},
+	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, 0, 0},
+	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE, 0, 0},
+	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0, 0},
 };
 
 /*
@@ -56,24 +57,20 @@ static const struct rule {
  * it lists an ill-formed name behind all other members.
  */
 static const struct rule older_rules[] = {
-	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING},
-	{&shape_batch_write_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_REQUIRED, 0},
-	{NULL, "TableName", "", STAGE_MEMBERS, WORDS_USUAL, 0},
-	{&shape_put_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
-	{&shape_get_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
-	{&shape_update_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
-	{&shape_delete_item_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
-	{&shape_query_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
-	{&shape_scan_input, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0},
-	{&shape_transact_get_items_input, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED},
-	{&shape_transact_write_items_input, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED},
+	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING, 0},
+	{&shape_batch_write_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_REQUIRED, 0, 0},
+	{NULL, "TableName", "", STAGE_MEMBERS, WORDS_USUAL, 0, 0},
+	{NULL, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0, OF_ITEMS},
+	{NULL, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED, OF_ACTIONS},
 };
 
 static bool is_for(const struct rule *rule, const struct walk *walk, const struct place *place, struct str value)
 {
 	bool is_nested = rule->which & RULE_NESTED, is_missing = rule->which & RULE_MISSING;
 
-	if ((rule->input && rule->input != walk->input) || is_nested != (place->parent != NULL) || !str_eq(place->name, str_of(rule->member)))
+	if ((rule->input && rule->input != walk->input) || (walk->input->traits & rule->traits) != rule->traits)
+		return false;
+	if (is_nested != (place->parent != NULL) || !str_eq(place->name, str_of(rule->member)))
 		return false;
 	return rule->value ? str_eq(value, str_of(rule->value)) : is_missing != str_is_set(value);
 }
@@ -119,22 +116,22 @@ static void write_place(const struct place *place, bool is_raw, struct buf *out)
 }
 
 /* Adds a breach to the list of the error. */
-static void tell(struct walk *walk, const struct rule *rule, struct str text)
+static void list_breach(struct walk *walk, const struct rule *rule, struct str text)
 {
-	struct constraints *told = &walk->constraints;
+	struct constraints *listed = &walk->constraints;
 
-	if (told->count == CONSTRAINTS_MAX || (told->count > 0 && rule->stage > told->stage))
+	if (listed->count == CONSTRAINTS_MAX || (listed->count > 0 && rule->stage > listed->stage))
 		return;
-	if (told->count > 0 && rule->stage < told->stage)
-		*told = (struct constraints){0};
-	told->stage = rule->stage;
-	told->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT || rule->wording == WORDS_REQUIRED;
-	if (told->count++ == 0)
-		told->text = text;
+	if (listed->count > 0 && rule->stage < listed->stage)
+		*listed = (struct constraints){0};
+	listed->stage = rule->stage;
+	listed->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT || rule->wording == WORDS_REQUIRED;
+	if (listed->count++ == 0)
+		listed->text = text;
 	else if (rule->which & RULE_BEFORE)
-		told->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(text), STR_ARG(told->text));
+		listed->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(text), STR_ARG(listed->text));
 	else
-		told->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(told->text), STR_ARG(text));
+		listed->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(listed->text), STR_ARG(text));
 }
 
 static void breach(struct walk *walk, const struct rule *rule, const struct place *place, struct str value, struct str what)
@@ -142,11 +139,11 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 	struct buf text = buf_in(walk->arena);
 
 	if (rule->wording == WORDS_FIXED || rule->wording == WORDS_REQUIRED) {
-		tell(walk, rule, rule->wording == WORDS_FIXED ? STR(TEXT_RETURN_VALUES) : STR(TEXT_BATCH_EMPTY_WRITE));
+		list_breach(walk, rule, rule->wording == WORDS_FIXED ? STR(TEXT_RETURN_VALUES) : STR(TEXT_BATCH_EMPTY_WRITE));
 		return;
 	}
 	if (rule->wording == WORDS_ABSENT) {
-		tell(walk, rule, str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
+		list_breach(walk, rule, str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
 		return;
 	}
 	if (rule->wording == WORDS_SILENT)
@@ -157,7 +154,7 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 		buf_add_lit(&text, "Value null at '");
 	write_place(place, rule->wording == WORDS_SILENT, &text);
 	buf_printf(&text, "' failed to satisfy constraint: " STR_FMT, STR_ARG(what));
-	tell(walk, rule, buf_str(&text));
+	list_breach(walk, rule, buf_str(&text));
 }
 
 void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
@@ -197,26 +194,7 @@ static bool matches(const char *pattern, struct str s)
 	return s.n > 0;
 }
 
-/* The operations on items whose table is a member of the request. */
-static bool is_of_items(const struct walk *walk)
-{
-	static const struct shape *const inputs[] = {
-		&shape_put_item_input, &shape_get_item_input, &shape_update_item_input, &shape_delete_item_input, &shape_query_input, &shape_scan_input,
-	};
-
-	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
-		if (walk->input == inputs[i])
-			return true;
-	}
-	return false;
-}
-
-static bool is_insights(const struct walk *walk)
-{
-	return walk->input == &shape_update_contributor_insights_input || walk->input == &shape_describe_contributor_insights_input;
-}
-
-/* AWS: of the names of tables and indexes the operations on tables, and transactions, tell the length before the letters, an empty one too. */
+/* AWS: operations on tables, and transactions, list the length of a name before its letters, also for an empty name. */
 static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
 {
 	shape_check_length(walk, shape, place, name, utf8_utf16_length(name));
@@ -224,16 +202,16 @@ static void check_name(struct walk *walk, const struct shape *shape, const struc
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 }
 
-/* A table's name. AWS: operations on items tell its length or else its letters, but the newer layer of UpdateItem's both. */
+/* A table's name. AWS: operations on items list its length or else its letters; the newer layer of UpdateItem lists both. */
 static void check_table(struct walk *walk, const struct shape *shape, const struct place *place, struct str name)
 {
 	const char *pattern = shape->pattern + sizeof(ARN_OR) - 1;
-	bool is_one = is_of_items(walk) && (walk->is_older || walk->input != &shape_update_item_input);
+	bool is_of_items = walk->input->traits & OF_ITEMS, is_one = is_of_items && (walk->is_older || !(walk->input->traits & ALL_OF_NAME));
 	size_t length = utf8_utf16_length(name);
 
 	if (str_starts_with(name, STR("arn:")))
 		return;
-	if (walk->is_older && (place->parent || !is_of_items(walk))) {
+	if (walk->is_older && (place->parent || !is_of_items)) {
 		check_name(walk, shape, place, name, pattern);
 		return;
 	}
@@ -252,13 +230,13 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 		check_table(walk, shape, place, text);
 		return;
 	}
-	if (is_insights(walk) && strcmp(shape->name, "IndexName") == 0 && utf8_utf16_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
+	if (walk->input->traits & INDEX_FIRST && shape->traits & LENGTH_FIRST && utf8_utf16_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
 		static const struct rule rule = {.stage = STAGE_FIRST, .wording = WORDS_BARE};
 
-		tell(walk, &rule, STR(TEXT_INDEX_NAME_LENGTH));
+		list_breach(walk, &rule, STR(TEXT_INDEX_NAME_LENGTH));
 		return;
 	}
-	if (walk->is_older && strcmp(shape->name, "IndexName") == 0) {
+	if (walk->is_older && shape->traits & LENGTH_FIRST) {
 		check_name(walk, shape, place, text, shape->pattern);
 		return;
 	}
@@ -318,28 +296,19 @@ void shape_check_map(struct walk *walk, const struct shape *shape, const struct 
 				  key->max, key->min, key->pattern + sizeof(ARN_OR) - 1));
 }
 
-/* PutItem and DeleteItem: the newer layer counts a ReturnValues that they do not know among the constraints. */
-static void check_return_values(struct walk *walk, const void *input)
+enum code shape_check_all(struct walk *walk, struct err *late_err)
 {
-	int given = walk->input == &shape_put_item_input ? ((const struct put_item_input *)input)->return_values :
-		    walk->input == &shape_delete_item_input ? ((const struct delete_item_input *)input)->return_values : 0;
-	static const struct rule rule = {.stage = STAGE_MEMBERS};
+	const struct constraints *listed = &walk->constraints;
+	static const struct rule usual = {.stage = STAGE_MEMBERS};
 
-	if (!walk->is_older && given && given != RETURN_VALUE_NONE && given != RETURN_VALUE_ALL_OLD)
-		tell(walk, &rule, STR(TEXT_RETURN_VALUES_OLD));
-}
-
-enum code shape_check_all(struct walk *walk, const void *input, struct err *late_err)
-{
-	const struct constraints *told = &walk->constraints;
-
-	check_return_values(walk, input);
-	if (told->count == 0)
+	if (walk->is_untaken && !walk->is_older)
+		list_breach(walk, &usual, STR(TEXT_RETURN_VALUES_OLD));
+	if (listed->count == 0)
 		return OK;
 	if (arena_is_over(walk->arena))
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
-	struct err *err = told->stage == STAGE_LATE ? late_err : walk->err;
-	enum code code = told->is_bare ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(told->text)) :
-					 err_set(err, MSG_CONSTRAINTS, told->count, told->count > 1 ? "s" : "", STR_ARG(told->text));
-	return told->stage == STAGE_LATE ? OK : code;
+	struct err *err = listed->stage == STAGE_LATE ? late_err : walk->err;
+	enum code code = listed->is_bare ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(listed->text)) :
+					 err_set(err, MSG_CONSTRAINTS, listed->count, listed->count > 1 ? "s" : "", STR_ARG(listed->text));
+	return listed->stage == STAGE_LATE ? OK : code;
 }

@@ -62,9 +62,9 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 /* AWS: an item's own empty name precedes the errors inside its values, a value's gives way to its depth. */
 static void refuse_empty_name(struct walk *walk, unsigned depth)
 {
-	bool is_told = walk->value_err->code == OK || (depth == 1 && !walk->is_settled);
+	bool is_reported = walk->value_err->code == OK || (depth == 1 && !walk->is_earlier);
 
-	if (!is_told)
+	if (!is_reported)
 		return;
 	walk->value_err->code = OK;
 	value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
@@ -361,9 +361,9 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 
 static void refuse_depth(struct walk *walk)
 {
-	bool is_told = walk->value_err->code == OK || walk->is_weak;
+	bool is_reported = walk->value_err->code == OK || walk->is_weak;
 
-	if (!is_told)
+	if (!is_reported)
 		return;
 	walk->value_err->code = OK;
 	value_error(walk, MSG_VALUE_DEPTH);
@@ -391,16 +391,16 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	return read_types(walk, json, depth, out);
 }
 
-/* The older layer names the expression's value that an error is in, and tells of a start key that it is invalid. */
-static void tell_place(struct walk *walk, const struct shape *shape, const struct place *place)
+/* The older layer names the expression's value that an error is in, and says that a start key is invalid. */
+static void name_place(struct walk *walk, const struct shape *shape)
 {
 	struct str message = walk->value_err->message;
 
 	if (!walk->is_older)
 		return;
-	if (shape->is_expression)
+	if (shape->traits & EXPRESSION)
 		(void)(err_set(walk->value_err, MSG_EXPRESSION_VALUE, STR_ARG(message), STR_ARG(walk->attribute)) == OK);
-	else if (str_eq(place->name, STR("ExclusiveStartKey")) && !walk->is_reading)
+	else if (shape->traits & IS_START_KEY && !walk->is_reading)
 		(void)(err_set(walk->value_err, MSG_START_KEY_VALUE, STR_ARG(message)) == OK);
 }
 
@@ -436,19 +436,18 @@ static enum code read_action_values(struct walk *walk, const struct json *json, 
 
 	if (is_deep)
 		walk->value_err->code = OK;
-	walk->is_settled = walk->value_err->code != OK;
+	walk->is_earlier = walk->value_err->code != OK;
 	enum code code = read_map(walk, json, 1, item);
 	if (walk->value_err->code == OK && is_deep) {
 		*walk->value_err = kept;
-		walk->is_settled = true; /* the error names its place */
-	} else if (!walk->is_settled) {
+		walk->is_earlier = true; /* the error names its place */
+	} else if (!walk->is_earlier) {
 		walk->is_deep = false;
 	}
 	return code;
 }
 
-enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
-			  const struct value **out)
+enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct value **out)
 {
 	struct value *item = ARENA_NEW(walk->arena, struct value);
 
@@ -457,11 +456,11 @@ enum code shape_read_item(struct walk *walk, const struct shape *shape, const st
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	*out = item;
-	walk->is_settled = walk->value_err->code != OK;
-	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->is_expression ? 1u : 0u);
-	enum code code = walk->actions && shape->is_expression ? read_action_values(walk, json, item) : read_map(walk, json, 1, item);
+	walk->is_earlier = walk->value_err->code != OK;
+	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->traits & EXPRESSION ? 1u : 0u);
+	enum code code = walk->actions && shape->traits & EXPRESSION ? read_action_values(walk, json, item) : read_map(walk, json, 1, item);
 	walk->depth_max = VALUE_DEPTH_MAX;
-	if (!walk->is_settled && walk->value_err->code != OK)
-		tell_place(walk, shape, place);
+	if (!walk->is_earlier && walk->value_err->code != OK)
+		name_place(walk, shape);
 	return code;
 }

@@ -39,12 +39,13 @@ struct walk {
 	struct constraints constraints;
 	struct err *value_err;
 	bool is_reading;      /* a start key reports value_err without its prefix */
-	bool is_settled;      /* value_err comes from an earlier item */
+	bool is_earlier;      /* value_err comes from an earlier item */
 	bool is_weak;         /* the error of a value nested too deep replaces value_err */
 	bool is_deep;         /* value_err is one of struct action_err's */
 	struct action_err *actions; /* of a transaction */
 	struct str attribute; /* the top-level one that value_err is in */
 	bool is_older;        /* the older layer checks the request: surface.h */
+	bool is_untaken;      /* an enumeration has a constant that its member does not take: SUBSET in shapes.def */
 	bool is_unread;       /* the newer layer cannot read the request */
 	unsigned depth_max;   /* of the values that are read now */
 };
@@ -57,8 +58,7 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 
 enum code shape_read_attribute(struct walk *walk, const struct json *json, struct value *out) WARN_UNUSED;
 enum code shape_read_parameter(struct walk *walk, const struct json *json, struct parameter *out) WARN_UNUSED;
-enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
-			  const struct value **out) WARN_UNUSED;
+enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct value **out) WARN_UNUSED;
 
 /* Notes "Value 'x' at 'path' failed to satisfy constraint: ..."; an absent value is "Value null". */
 void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
@@ -78,6 +78,6 @@ void shape_check_integer(struct walk *walk, const struct shape *shape, const str
 /* The text is none of the enumeration's. */
 void shape_check_enum(struct walk *walk, const struct shape *shape, const struct place *place, struct str text);
 /* Checks constraints among members. The listed constraints go to *err, or to *late_err where the operation reports them after its own rules. */
-enum code shape_check_all(struct walk *walk, const void *input, struct err *late_err) WARN_UNUSED;
+enum code shape_check_all(struct walk *walk, struct err *late_err) WARN_UNUSED;
 
 #endif

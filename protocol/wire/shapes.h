@@ -50,14 +50,19 @@ static inline bool opt_is_true(struct opt_bool option)
 
 /* The C types. */
 #define STRING(id, name, min, max, pattern)
+#define NAME(id, name, min, max, pattern)
+#define SUBSET(id, of, name, taken)
 #define INTEGER(id, name, min, max)
 #define LONG(id, name, min, max)
 #define BOOLEAN(id, name)
+#define WORDED_BOOLEAN(id, name)
 #define TIMESTAMP(id, name)
 #define ITEM_MAP(id, name)
 #define EXPRESSION_VALUES(id, name)
+#define START_KEY(id, name)
 #define ENUMERATOR(id, constant, text) constant,
 #define ENUMERATION(id, name, ...) enum { id##_unset = 0, __VA_ARGS__ id##_count };
+#define LATE_ENUMERATION ENUMERATION
 #define LIST(id, name, type, element, min, max) \
 	struct id {                             \
 		size_t n;                       \
@@ -78,21 +83,28 @@ static inline bool opt_is_true(struct opt_bool option)
 		__VA_ARGS__      \
 	};                       \
 	extern const struct shape shape_##id;
+#define INPUT(id, name, traits, ...) STRUCTURE(id, name, __VA_ARGS__)
 struct shape;
 #include "protocol/wire/shapes.def"
 #undef STRING
+#undef NAME
+#undef SUBSET
 #undef INTEGER
 #undef LONG
 #undef BOOLEAN
+#undef WORDED_BOOLEAN
 #undef TIMESTAMP
 #undef ITEM_MAP
 #undef EXPRESSION_VALUES
+#undef START_KEY
 #undef ENUMERATOR
 #undef ENUMERATION
+#undef LATE_ENUMERATION
 #undef LIST
 #undef MAP
 #undef MEMBER
 #undef STRUCTURE
+#undef INPUT
 
 /* The size in bytes of a structure's C type. */
 size_t shape_size(const struct shape *shape);

@@ -54,24 +54,26 @@ def table():
         ident, name = fields[0], fields[1].strip('"')
         names[ident] = name
         limit = lambda i: number[fields[i]] if fields[i] in number else int(fields[i].rstrip("L"))
-        if kind == "STRING":
+        if kind in ("STRING", "NAME"):
             pattern = re.search(r'"([^"]*)"\s*$', body)
             shapes[name] = {"type": "string", "limits": (limit(2), limit(3)), "pattern": pattern.group(1) if body.rstrip().endswith('"') and fields[4] != "NULL" else None}
-        elif kind == "ENUMERATION":
+        elif kind in ("ENUMERATION", "LATE_ENUMERATION"):
             shapes[name] = {"type": "string", "enum": re.findall(r'ENUMERATOR\(\w+,\s*\w+,\s*"([^"]*)"\)', body)}
+        elif kind == "SUBSET":
+            names[ident] = fields[2].strip('"')
         elif kind in ("INTEGER", "LONG"):
             shapes[name] = {"type": kind.lower(), "limits": (limit(2), limit(3))}
-        elif kind == "BOOLEAN":
+        elif kind in ("BOOLEAN", "WORDED_BOOLEAN"):
             shapes[name] = {"type": "boolean"}
         elif kind == "TIMESTAMP":
             shapes[name] = {"type": "timestamp"}
-        elif kind in ("ITEM_MAP", "EXPRESSION_VALUES"):
+        elif kind in ("ITEM_MAP", "EXPRESSION_VALUES", "START_KEY"):
             shapes[name] = {"type": "map", "limits": (None, None), "value": "AttributeValue"}
         elif kind == "LIST":
             shapes[name] = {"type": "list", "limits": (limit(4), limit(5)), "element": names[fields[3]]}
         elif kind == "MAP":
             shapes[name] = {"type": "map", "limits": (limit(5), limit(6)), "key": names[fields[3]], "value": names[fields[4]]}
-        elif kind == "STRUCTURE":
+        elif kind in ("STRUCTURE", "INPUT"):
             members = re.findall(r'MEMBER\(\w+,\s*"(\w+)",\s*\w+,\s*.*?,\s*(\w+),\s*(REQUIRED|OPTIONAL)\)', body)
             shapes[name] = {"type": "structure", "members": {n: names[s] for n, s, _ in members},
                             "required": {n for n, _, need in members if need == "REQUIRED"}}
