@@ -261,3 +261,14 @@ def check_doors(doors, names):
         for place in places:
             if not exists(names, place):
                 yield "scripts/lint", 1, f"{place}, a door of {door}, is not there"
+
+
+def check_operations(files):
+    """Code that serves all operations names none: what is special of one is a column of ops.def or shapes.def."""
+    names = re.findall(r"^(?:OPERATION|ABSENT)\(\w+, (\w+)", files.get("protocol/ops.def", ""), re.M)
+    for name, text in files.items():
+        if name not in ("protocol/op.c", "server/routes.c") and (folder(name) != "protocol/wire" or not name.endswith(".c")):
+            continue
+        for match in re.finditer(STRING, blank(text, COMMENT)):
+            if match.group(0).strip('"') in names:
+                yield name, text.count("\n", 0, match.start()) + 1, f"{match.group(0)}: a column of ops.def or shapes.def says what is special of an operation"

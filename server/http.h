@@ -1,5 +1,5 @@
 /*
- * http - the HTTP front end: connections, bodies, replies. The only door to libmicrohttpd.
+ * http - the HTTP front end: connections, bodies, replies. The only door to libmicrohttpd, with its parts (http_internal.h).
  *
  * A pool of threads, each with its own epoll set. What takes long goes to threads of its own (aside.h), so that no connection waits for another's request
  * for more than a slice of time. Every request gets an exchange with an arena that is kept warm between requests.
@@ -23,6 +23,7 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "server/connections.h"
+#include "server/headers.h"
 
 #define HTTP_HEADERS_MAX 8
 
@@ -54,11 +55,11 @@ struct http_request {
 	enum http_problem problem;
 	struct str id;         /* as the client will read it; ends with a NUL that does not count */
 	bool is_from_browser;  /* there is an Origin or Sec-Fetch-*; see origin.h */
-	const void *connection;
+	const struct headers *headers;
 	void *claim;           /* what http_admit made, in the arena; or NULL */
 };
 
-struct http_header {
+struct http_response_header {
 	const char *name;
 	struct str value;
 };
@@ -71,17 +72,8 @@ struct http_response {
 	bool is_long_write; /* where it was not done: it will hold up others that write */
 	bool is_behind;     /* where it was not done: it might wait for such a one */
 	size_t header_count;
-	struct http_header headers[HTTP_HEADERS_MAX];
+	struct http_response_header headers[HTTP_HEADERS_MAX];
 };
-
-/* A request header, absent where there is none, the first line of several; `connection` is the request's. */
-struct str http_header(const void *connection, const char *name);
-
-/* The same with the values of all its lines, joined by commas (RFC 9110, 5.3); slower. */
-struct str http_headers(struct arena *arena, const void *connection, const char *name);
-
-/* Calls `visit` with the name of each header line. */
-void http_each_header(const void *connection, void (*visit)(void *context, struct str name), void *context);
 
 /* False where the request cannot be done in its haste: nothing is done, and it is called again where it may take long. */
 typedef bool http_handler(void *context, const struct http_request *request, struct http_response *response);

@@ -44,7 +44,7 @@ static struct sigv4_request signed_request(const struct http_request *request)
 {
 	return (struct sigv4_request){
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
-		.header = http_header, .headers = http_headers, .each_header = http_each_header, .context = request->connection,
+		.headers = request->headers,
 		.is_control = is_ours(request) && !is_look(request), .is_of_all = is_of_all(request),
 		.is_at_any_path = !is_ours(request),
 	};
@@ -83,7 +83,7 @@ bool routes_admit(void *context, struct http_request *request)
 static void add_header(struct http_response *response, const char *name, struct str value)
 {
 	if (response->header_count < HTTP_HEADERS_MAX && str_is_set(value))
-		response->headers[response->header_count++] = (struct http_header){name, value};
+		response->headers[response->header_count++] = (struct http_response_header){name, value};
 }
 
 static void fill(struct http_response *response, const struct op_response *from)
@@ -115,7 +115,7 @@ static struct str allowed_origin(const struct routes *routes, const struct http_
  */
 static void add_cors(const struct routes *routes, const struct http_request *request, bool is_preflight, struct http_response *response)
 {
-	struct str origin = request->is_from_browser ? http_header(request->connection, "Origin") : STR_ABSENT;
+	struct str origin = request->is_from_browser ? headers_first(request->headers, STR("Origin")) : STR_ABSENT;
 	struct str allowed = str_is_set(origin) ? allowed_origin(routes, request, origin) : STR_ABSENT;
 
 	if (!str_is_set(allowed))
@@ -126,8 +126,8 @@ static void add_cors(const struct routes *routes, const struct http_request *req
 		add_header(response, "Vary", STR("Origin"));
 	if (!is_preflight)
 		return;
-	add_header(response, "Access-Control-Allow-Methods", http_header(request->connection, "Access-Control-Request-Method"));
-	add_header(response, "Access-Control-Allow-Headers", http_header(request->connection, "Access-Control-Request-Headers"));
+	add_header(response, "Access-Control-Allow-Methods", headers_first(request->headers, STR("Access-Control-Request-Method")));
+	add_header(response, "Access-Control-Allow-Headers", headers_first(request->headers, STR("Access-Control-Request-Headers")));
 	add_header(response, "Access-Control-Max-Age", STR("172800"));
 }
 
@@ -176,10 +176,10 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	struct caller caller = {routes, request, wall_seconds()};
 	struct op_request call = {
 		.arena = request->arena,
-		.target = http_header(request->connection, "X-Amz-Target"),
-		.content_type = http_header(request->connection, "Content-Type"),
+		.target = headers_first(request->headers, STR("X-Amz-Target")),
+		.content_type = headers_first(request->headers, STR("Content-Type")),
 		.body = request->body,
-		.host = http_header(request->connection, "Host"),
+		.host = headers_first(request->headers, STR("Host")),
 		.authenticate = authenticate,
 		.auth_context = &caller,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
@@ -265,7 +265,7 @@ static enum code whose(struct routes *routes, const struct http_request *request
 {
 	struct caller caller = {routes, request, wall_seconds()};
 	struct str account = query_value(request->query, STR("account")), region = query_value(request->query, STR("region"));
-	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(http_header(request->connection, "Authorization"));
+	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(headers_first(request->headers, STR("Authorization")));
 	enum code code = OK;
 
 	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
@@ -524,13 +524,13 @@ static enum code check_origin(const struct routes *routes, const struct http_req
 	if (!request->is_from_browser && !is_get)
 		return OK;
 	const struct origin_signs signs = {
-		.origin = http_header(request->connection, "Origin"),
-		.site = http_header(request->connection, "Sec-Fetch-Site"),
-		.mode = http_header(request->connection, "Sec-Fetch-Mode"),
-		.dest = http_header(request->connection, "Sec-Fetch-Dest"),
-		.user = http_header(request->connection, "Sec-Fetch-User"),
-		.host = http_header(request->connection, "Host"),
-		.language = http_header(request->connection, "Accept-Language"),
+		.origin = headers_first(request->headers, STR("Origin")),
+		.site = headers_first(request->headers, STR("Sec-Fetch-Site")),
+		.mode = headers_first(request->headers, STR("Sec-Fetch-Mode")),
+		.dest = headers_first(request->headers, STR("Sec-Fetch-Dest")),
+		.user = headers_first(request->headers, STR("Sec-Fetch-User")),
+		.host = headers_first(request->headers, STR("Host")),
+		.language = headers_first(request->headers, STR("Accept-Language")),
 		.is_get = is_get,
 	};
 
@@ -553,7 +553,7 @@ static bool is_for_operators(const struct http_request *request, const struct pa
 static bool handle(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	bool is_get = is_look(request);
-	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(http_header(request->connection, "Origin"));
+	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(headers_first(request->headers, STR("Origin")));
 	const struct page *page = find_page(routes, request, is_get);
 	struct str name = STR_ABSENT;
 	const struct endpoint *endpoint = page || !is_ours(request) ? NULL : endpoint_find(request->method, request->path, &name);

@@ -5,7 +5,6 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <time.h>
 
 #include "core/buf.h"
@@ -189,10 +188,10 @@ static enum code read_header_form(const struct sigv4_request *request, struct st
 	struct str rest = str_trim(header);
 
 	s->algorithm = str_cut(&rest, ' ');
-	s->date = request->header(request->context, "X-Amz-Date");
+	s->date = headers_first(request->headers, STR("X-Amz-Date"));
 	if (!str_is_set(s->date))
-		s->date = request->header(request->context, "Date");
-	s->token = request->header(request->context, "X-Amz-Security-Token");
+		s->date = headers_first(request->headers, STR("Date"));
+	s->token = headers_first(request->headers, STR("X-Amz-Security-Token"));
 	s->expires_s = -1;
 	while (rest.n) {
 		struct str parts = str_trim(str_cut(&rest, ','));
@@ -406,7 +405,7 @@ static void add_canonical_query(struct arena *arena, struct str query, struct bu
 /* "name:value\n" with runs of spaces folded. */
 static void add_canonical_header(const struct sigv4_request *request, struct arena *arena, struct str name, struct buf *out)
 {
-	struct str value = str_trim(request->headers(arena, request->context, str_copy(arena, name).p));
+	struct str value = str_trim(headers_joined(request->headers, arena, name));
 
 	buf_add_str(out, name);
 	buf_add_byte(out, ':');
@@ -420,7 +419,7 @@ static void add_canonical_header(const struct sigv4_request *request, struct are
 static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
 				    const struct sigv4_claim *s)
 {
-	struct str content_hash = request->header(request->context, "X-Amz-Content-Sha256");
+	struct str content_hash = headers_first(request->headers, STR("X-Amz-Content-Sha256"));
 	struct str names = s->headers;
 	struct buf out = buf_in(arena);
 	unsigned char digest[HASH_SIZE];
@@ -522,28 +521,14 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const
 	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
 }
 
-/* The headers of a request that is signed here. */
-static struct str own_header(const void *context, const char *name)
-{
-	const struct sigv4_own *own = context;
-
-	return strcasecmp(name, "host") == 0 ? own->host : strcasecmp(name, "x-amz-date") == 0 ? own->date : STR_ABSENT;
-}
-
-static struct str own_headers(struct arena *arena, const void *context, const char *name)
-{
-	(void)arena;
-	return own_header(context, name);
-}
-
 struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own, int64_t now_s)
 {
 	struct buf to_sign = buf_in(arena);
 
 	own->date = format_date(arena, now_s);
-	const struct sigv4_request request = {
-		.method = own->method, .query = own->query, .body = own->body, .header = own_header, .headers = own_headers, .context = own,
-	};
+	struct header lines[] = {{STR("host"), own->host}, {STR("x-amz-date"), own->date}};
+	const struct headers headers = {.n = 2, .v = lines};
+	const struct sigv4_request request = {.method = own->method, .query = own->query, .body = own->body, .headers = &headers};
 	const struct sigv4_claim s = {
 		.date = own->date, .day = {own->date.p, 8}, .region = STR("us-east-1"), .service = STR("dynamodb"), .access_key = own->access_key,
 		.headers = STR("host;x-amz-date"),
@@ -570,11 +555,6 @@ static enum code check_signed_host(const struct sigv4_claim *s, struct err *err)
 	return err_set(err, MSG_AUTH_HEADERS);
 }
 
-/* The first header that should be signed and is not. */
-struct unsigned_header {
-	struct str signed_names, name;
-};
-
 static bool is_among(struct str names, struct str wanted)
 {
 	while (names.n) {
@@ -584,25 +564,21 @@ static bool is_among(struct str names, struct str wanted)
 	return false;
 }
 
-static void look_for_unsigned(void *visitor, struct str name)
-{
-	static const struct str prefix = STR_INIT("x-amz-");
-	struct unsigned_header *found = visitor;
-
-	if (!str_is_set(found->name) && name.n > prefix.n && str_eq_nocase((struct str){name.p, prefix.n}, prefix) && !is_among(found->signed_names, name))
-		found->name = name;
-}
-
 /*
  * AWS: IAM User Guide, "Create a signed API request": the signed headers must hold host and each x-amz-* header of the request. Without it a URL
  * that was signed for one operation would be good for all.
  */
 static enum code check_signed_headers(struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *s, struct err *err)
 {
-	struct unsigned_header found = {s->headers, STR_ABSENT};
+	static const struct str prefix = STR_INIT("x-amz-");
 
-	request->each_header(request->context, look_for_unsigned, &found);
-	return str_is_set(found.name) ? err_set(err, MSG_AUTH_HEADER_UNSIGNED, STR_ARG(in_small_letters(arena, found.name))) : OK;
+	for (size_t i = 0; i < request->headers->n; i++) {
+		struct str name = request->headers->v[i].name;
+
+		if (name.n > prefix.n && str_eq_nocase((struct str){name.p, prefix.n}, prefix) && !is_among(s->headers, name))
+			return err_set(err, MSG_AUTH_HEADER_UNSIGNED, STR_ARG(in_small_letters(arena, name)));
+	}
+	return OK;
 }
 
 /* All that is wrong with the scope. Any region is one of ours. */
@@ -660,7 +636,7 @@ static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct si
 /* Reads the claim where there is one, and checks what the mode wants of its form. */
 static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s, struct err *err)
 {
-	struct str header = request->header(request->context, "Authorization");
+	struct str header = headers_first(request->headers, STR("Authorization"));
 	bool is_query = request->query.n && str_is_set(query_parameter(arena, request->query, STR(QUERY_ALGORITHM)));
 	bool is_header = str_starts_with(str_trim(header), STR("AWS4-"));
 	enum code code = OK;

@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "server/config.h"
+#include "server/headers.h"
 #include "storage/schema/schema.h"
 
 enum auth_mode {
@@ -28,13 +29,7 @@ struct sigv4_request {
 	struct str path;    /* raw, without the query */
 	struct str query;   /* raw, without '?'; may be empty */
 	struct str body;    /* before decompression */
-	/* absent where there is none; the name in any case; of several lines the first */
-	struct str (*header)(const void *context, const char *name);
-	/* the same with all lines joined by commas */
-	struct str (*headers)(struct arena *arena, const void *context, const char *name);
-	/* tells the name of each header line */
-	void (*each_header)(const void *context, void (*visit)(void *visitor, struct str name), void *visitor);
-	const void *context;
+	const struct headers *headers;
 	bool is_control;     /* changes the clock, the streams or the state: only for keys that may */
 	bool is_of_all;      /* reads the data of all accounts: not for a key that is bound to one, unless it may control */
 	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */

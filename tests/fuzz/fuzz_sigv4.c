@@ -5,7 +5,6 @@
  */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <strings.h>
 
 #include "server/sigv4.h"
 #include "tests/fuzz/fuzz.h"
@@ -16,60 +15,23 @@
 #define HASH_SIZE 32
 #define HEX_SIZE 64
 
-struct message {
-	struct str names[HEADERS_MAX], values[HEADERS_MAX]; /* each followed by a NUL */
-	size_t count;
-};
-
-static struct str find_header(const void *context, const char *name)
-{
-	const struct message *message = context;
-
-	for (size_t i = 0; i < message->count; i++) {
-		if (strcasecmp(message->names[i].p, name) == 0)
-			return message->values[i];
-	}
-	return STR_ABSENT;
-}
-
-/* All lines of that name in one. */
-static struct str find_headers(struct arena *arena, const void *context, const char *name)
-{
-	const struct message *message = context;
-	struct str all = STR_ABSENT;
-
-	for (size_t i = 0; i < message->count; i++) {
-		if (strcasecmp(message->names[i].p, name) == 0)
-			all = str_is_set(all) ? str_printf(arena, STR_FMT "," STR_FMT, STR_ARG(all), STR_ARG(message->values[i])) : message->values[i];
-	}
-	return all;
-}
-
-static void each_header(const void *context, void (*visit)(void *visitor, struct str name), void *visitor)
-{
-	const struct message *message = context;
-
-	for (size_t i = 0; i < message->count; i++)
-		visit(visitor, message->names[i]);
-}
-
 /* As a server takes them from the wire: a copy that ends at a NUL. */
 static struct str text(struct arena *arena, struct str s)
 {
 	return str_of(str_copy(arena, s).p);
 }
 
-static void read_headers(struct arena *arena, struct str *input, struct message *message)
+static void read_headers(struct arena *arena, struct str *input, struct headers *headers)
 {
-	while (message->count < HEADERS_MAX) {
+	while (headers->n < HEADERS_MAX) {
 		struct str line = fuzz_until(input, '\n');
 
 		if (line.n == 0)
 			break;
-		message->names[message->count] = text(arena, fuzz_until(&line, ':'));
+		struct str name = text(arena, fuzz_until(&line, ':'));
 		while (line.n && *line.p == ' ')
 			(void)fuzz_byte(&line);
-		message->values[message->count++] = text(arena, line);
+		headers_add(headers, arena, name, text(arena, line));
 	}
 }
 
@@ -137,23 +99,23 @@ static enum code check(struct sigv4 *sigv4, struct arena *arena, const struct si
 }
 
 /* Signs the request as asked and sends it again. */
-static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_request *request, struct message *message, int64_t now_s,
+static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_request *request, struct headers *headers, int64_t now_s,
 			 struct str refusal)
 {
 	struct str signature = sign(arena, refusal);
-	struct str first = find_header(message, "Authorization");
+	struct str first = headers_first(headers, STR("Authorization"));
 	struct err err;
 
 	if (!str_is_set(signature))
 		return;
 	request->query = replace(arena, request->query, STR("X-Amz-Signature="), "&", signature);
-	for (size_t i = 0; i < message->count; i++) {
-		if (message->values[i].p == first.p)
-			message->values[i] = replace(arena, first, STR("Signature="), ", \t", signature);
+	for (size_t i = 0; i < headers->n; i++) {
+		if (headers->v[i].value.p == first.p)
+			headers->v[i].value = replace(arena, first, STR("Signature="), ", \t", signature);
 	}
 	if (check(sigv4, arena, request, now_s, &err) != OK)
 		return; /* twice in it, or a part of what is signed */
-	bool is_body_signed = !str_eq(find_header(message, "X-Amz-Content-Sha256"), STR("UNSIGNED-PAYLOAD"));
+	bool is_body_signed = !str_eq(headers_first(headers, STR("X-Amz-Content-Sha256")), STR("UNSIGNED-PAYLOAD"));
 	struct sigv4_request changed = *request;
 	changed.method = str_printf(arena, STR_FMT "X", STR_ARG(request->method));
 	MUST(check(sigv4, arena, &changed, now_s, &err) != OK);
@@ -170,9 +132,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct sigv4 *sigv4[3];
 	struct str input = {(const char *)data, size < INPUT_MAX ? size : INPUT_MAX};
 	struct arena *arena = fuzz_arena();
-	struct message message = {.count = 0};
+	struct headers headers = {0};
 	unsigned head = fuzz_byte(&input);
-	struct sigv4_request request = {.header = find_header, .headers = find_headers, .each_header = each_header, .context = &message, .is_at_any_path = head & 1};
+	struct sigv4_request request = {.headers = &headers, .is_at_any_path = head & 1};
 	struct err err;
 
 	for (int mode = AUTH_OPEN; mode <= AUTH_OFF && !sigv4[mode]; mode++)
@@ -180,11 +142,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	request.method = text(arena, fuzz_until(&input, '\n'));
 	request.path = text(arena, fuzz_until(&input, '\n'));
 	request.query = text(arena, fuzz_until(&input, '\n'));
-	read_headers(arena, &input, &message);
+	read_headers(arena, &input, &headers);
 	request.body = input;
 	int64_t now_s = VECTOR_TIME + (int64_t)(head >> 2) * 60;
 	enum code code = check(sigv4[head % 3], arena, &request, now_s, &err);
 	if (head % 3 == AUTH_VERIFY && code == ERR_INVALID_SIGNATURE)
-		check_signed(sigv4[AUTH_VERIFY], arena, &request, &message, now_s, err.message);
+		check_signed(sigv4[AUTH_VERIFY], arena, &request, &headers, now_s, err.message);
 	return 0;
 }

@@ -11,36 +11,14 @@
 static struct arena *arena;
 static bool is_api; /* what is checked are requests to the API */
 
-static struct str vector_header(const void *context, const char *name)
+/* The arena is of all tests. */
+static const struct headers *headers_of(const struct vector *vector)
 {
-	const struct vector *vector = context;
-
-	for (size_t i = 0; i < sizeof(vector->headers) / sizeof(vector->headers[0]) && vector->headers[i][0]; i++) {
-		if (strcasecmp(vector->headers[i][0], name) == 0)
-			return str_of(vector->headers[i][1]);
-	}
-	return STR_ABSENT;
-}
-
-/* The values of all lines of that name. */
-static struct str vector_headers(struct arena *in, const void *context, const char *name)
-{
-	const struct vector *vector = context;
-	struct str all = STR_ABSENT;
-
-	for (size_t i = 0; i < sizeof(vector->headers) / sizeof(vector->headers[0]) && vector->headers[i][0]; i++) {
-		if (strcasecmp(vector->headers[i][0], name) == 0)
-			all = str_is_set(all) ? str_printf(in, STR_FMT ",%s", STR_ARG(all), vector->headers[i][1]) : str_of(vector->headers[i][1]);
-	}
-	return all;
-}
-
-static void each_vector_header(const void *context, void (*visit)(void *visitor, struct str name), void *visitor)
-{
-	const struct vector *vector = context;
+	struct headers *headers = ARENA_NEW(arena, struct headers);
 
 	for (size_t i = 0; i < sizeof(vector->headers) / sizeof(vector->headers[0]) && vector->headers[i][0]; i++)
-		visit(visitor, str_of(vector->headers[i][0]));
+		headers_add(headers, arena, str_of(vector->headers[i][0]), str_of(vector->headers[i][1]));
+	return headers;
 }
 
 static enum code check_vector(const struct vector *vector, enum auth_mode mode, int64_t now_s, const char *secret, struct ns *ns, struct err *err)
@@ -48,7 +26,7 @@ static enum code check_vector(const struct vector *vector, enum auth_mode mode, 
 	struct credential credentials[] = {{.access_key = STR("AKIDEXAMPLE"), .secret = str_of(secret)}};
 	struct sigv4 *sigv4 = sigv4_new(mode, credentials, 1);
 	struct sigv4_request request = {str_of(vector->method), str_of(vector->path), str_of(vector->query), str_of(vector->body),
-					vector_header, vector_headers, each_vector_header, vector, false, false, is_api};
+					headers_of(vector), false, false, is_api};
 
 	*err = err_in(arena);
 	enum code code = sigv4_check(sigv4, arena, &request, now_s, ns, err);
@@ -247,7 +225,7 @@ TEST(keys_may_be_bound_and_limited)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct credential credential = rows[i].credential;
 		struct sigv4_request request = {str_of(vectors[0].method), str_of(vectors[0].path), str_of(vectors[0].query), str_of(vectors[0].body),
-						vector_header, vector_headers, each_vector_header, &vectors[0], false, false, false};
+						headers_of(&vectors[0]), false, false, false};
 
 		credential.access_key = STR("AKIDEXAMPLE");
 		credential.secret = STR(VECTOR_SECRET);

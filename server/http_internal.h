@@ -1,0 +1,116 @@
+/*
+ * http_internal - what the parts of the front end share; not for others.
+ *
+ *   http.c           libmicrohttpd's threads and calls, start and stop
+ *   http_exchange.c  a request and its reply: a pool of them, and their memory
+ *   http_intake.c    the head, whether the body may come, the body
+ *   http_reply.c     compression, headers, sending
+ */
+#ifndef DYNALITH_SERVER_HTTP_INTERNAL_H
+#define DYNALITH_SERVER_HTTP_INTERNAL_H
+
+#include <pthread.h>
+
+#include "server/aside.h"
+#include "server/http.h"
+#include "server/request_id.h"
+
+#define HTTP_CONNECTION_MEMORY (18 * 1024) /* of libmicrohttpd, which clears it for each request: heads of request and answer must fit */
+
+struct MHD_Connection;
+struct MHD_Daemon;
+
+/* Where a request is handled. */
+enum stage {
+	STAGE_WORKER,  /* by the thread of its connection */
+	STAGE_ASIDE,   /* the connection is suspended */
+	STAGE_REPLIED, /* the reply waits for the connection's thread */
+};
+
+struct head {
+	const char *method;
+	struct str uri;
+	const char *uri_end;    /* in libmicrohttpd's buffer */
+	struct headers headers; /* in the arena */
+	bool is_from_browser;
+};
+
+/* The body as it comes. */
+struct incoming {
+	char *p;
+	size_t n, cap;
+	size_t claimed; /* its length by the head; 0: the head does not say */
+};
+
+struct outgoing {
+	enum stage stage;
+	struct http_response reply;
+	const char *coding; /* or NULL */
+	bool is_handled, is_answered;
+};
+
+/* One request and its reply. */
+struct exchange {
+	struct aside_job job; /* first: a job is its exchange */
+	struct exchange *next;
+	struct http *http;
+	struct arena *arena;
+	struct connection *connection;
+	struct MHD_Connection *mhd;
+	struct head head;
+	bool is_started, is_early, is_over, is_long_write; /* over: beyond a limit of connections or requests */
+	enum http_problem problem;
+	enum http_haste haste;
+	void *claim; /* see http_admit */
+	struct incoming body;
+	struct outgoing out;
+	char id[REQUEST_ID_SIZE + 1];
+};
+
+struct http {
+	struct http_options options;
+	struct MHD_Daemon *daemons[CONNECTION_KINDS];
+	struct door *door;
+	struct aside *aside;
+	unsigned port;
+	struct connections *connections;
+	atomic_bool is_stopping;
+	pthread_mutex_t mutex; /* of the idle exchanges */
+	struct exchange *idle;
+	unsigned idle_count;
+};
+
+/* A cleared one, counted as under way; and its end. */
+struct exchange *http_exchange_new(struct http *http);
+void http_exchange_done(struct exchange *exchange);
+/* Frees the idle ones. */
+void http_exchange_free_idle(struct http *http);
+
+/* Gives the request up for its problem: its body and its target are freed; what still comes of the body is read and thrown away. */
+void http_exchange_give_up(struct exchange *exchange, enum http_problem problem);
+/* Frees what a handler made before it gave the request up; the request stays. */
+void http_exchange_start_over(struct exchange *exchange);
+/* Where the request holds much memory, frees all of it but the reply. */
+void http_exchange_keep_reply(struct exchange *exchange);
+
+/* The request as the handler sees it, without its body. */
+struct http_request http_exchange_request(struct exchange *exchange);
+
+/* Reads the header lines from libmicrohttpd, after the arena was reset too. */
+void http_intake_headers(struct exchange *exchange);
+/*
+ * Reads the head, once it is there; sets the problem, and whether the reply comes before the body. False where the head has no room: libmicrohttpd
+ * ends the connection.
+ */
+bool http_intake_head(struct exchange *exchange, const char *url, const char *version);
+/* Takes the next bytes of the body. */
+void http_intake_body(struct exchange *exchange, const char *data, size_t n);
+/* Sets the request's body, as sent and decompressed; or the problem. */
+void http_intake_finish(struct exchange *exchange, struct http_request *request);
+
+/* Does all that needs no thread of the connection: compression, memory. */
+void http_reply_prepare(struct exchange *exchange);
+/* Hands the reply to libmicrohttpd; false where it takes none. */
+bool http_reply_send(struct exchange *exchange);
+
+#endif

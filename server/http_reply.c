@@ -1,0 +1,79 @@
+#include "server/http_internal.h"
+
+#include <microhttpd.h>
+
+#include "core/crc32.h"
+#include "server/gzip.h"
+#include "server/sockets.h"
+
+#define COMPRESS_FROM 4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
+#define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
+
+/* Behind some answers the connection ends. */
+static bool is_last(const struct exchange *exchange)
+{
+	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
+}
+
+/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding the last one counts. */
+static const char *compress(struct exchange *exchange)
+{
+	static const char *const names[] = {[GZIP_GZIP] = "gzip", [GZIP_DEFLATE] = "deflate"};
+	struct http_response *reply = &exchange->out.reply;
+
+	if (reply->body.n < COMPRESS_FROM)
+		return NULL;
+	enum gzip_coding coding = gzip_accepted(headers_last(&exchange->head.headers, STR("Accept-Encoding")));
+	struct str compressed = coding == GZIP_IDENTITY ? STR_ABSENT : gzip_encode(exchange->arena, coding, reply->body);
+	reply->body = str_is_set(compressed) ? compressed : reply->body;
+	return str_is_set(compressed) ? names[coding] : NULL;
+}
+
+void http_reply_prepare(struct exchange *exchange)
+{
+	connection_learn(exchange->connection, exchange->out.reply.took_ns);
+	exchange->out.coding = compress(exchange);
+	http_exchange_keep_reply(exchange);
+	exchange->out.stage = STAGE_REPLIED;
+}
+
+/* The number's digits at the end of `text`: each reply has one. */
+static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
+{
+	char *at = text + DECIMAL_MAX - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	return at;
+}
+
+bool http_reply_send(struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+	struct str body = reply->body;
+	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
+	char crc[DECIMAL_MAX];
+
+	if (!response)
+		return false;
+	MHD_add_response_header(response, "Server", "Dynalith");
+	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
+	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(body.p, body.n)));
+	if (str_is_set(reply->content_type))
+		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
+	if (exchange->out.coding)
+		MHD_add_response_header(response, "Content-Encoding", exchange->out.coding);
+	for (size_t i = 0; i < reply->header_count; i++)
+		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
+	if (is_last(exchange))
+		MHD_add_response_header(response, "Connection", "close");
+	sockets_answer(connection_fd(exchange->connection), exchange->is_early);
+	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
+	MHD_destroy_response(response);
+	exchange->out.is_answered = true;
+	/* behind an early answer what counts is whether the client still says something */
+	connection_enter(exchange->connection, exchange->is_early ? CONNECTION_RECEIVING : CONNECTION_SENDING);
+	return result == MHD_YES;
+}
