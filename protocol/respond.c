@@ -129,33 +129,28 @@ void respond_capacities(struct call *call, int wanted, enum capacity_form form, 
 	json_out_close(&call->out, ']');
 }
 
-static void add_item(void *context, struct str image, const struct value *projected)
-{
-	struct call *call = context;
-
-	if (projected)
-		json_out_item(&call->out, projected);
-	else
-		json_out_image(&call->out, image);
-}
-
 enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err)
 {
 	bool has_items = page->select != READ_COUNT;
 
-	page->sink = has_items ? add_item : NULL;
-	page->context = call;
+	enum code code = read_page(call->service->catalog, call->arena, page, err);
+
+	if (code != OK)
+		return code;
 	json_out_open(&call->out, '{');
 	if (has_items) {
 		json_out_name(&call->out, STR("Items"));
 		json_out_open(&call->out, '[');
-	}
-	enum code code = read_page(call->service->catalog, call->arena, page, err);
+		for (size_t i = 0; i < page->found.count; i++) {
+			const struct read_row *row = &page->found.rows[i];
 
-	if (code)
-		return code;
-	if (has_items)
+			if (str_is_set(row->image))
+				json_out_image(&call->out, row->image);
+			else
+				json_out_item(&call->out, &row->projected);
+		}
 		json_out_close(&call->out, ']');
+	}
 	json_out_field_integer(&call->out, "Count", (int64_t)page->found.count);
 	json_out_field_integer(&call->out, "ScannedCount", (int64_t)page->found.scanned);
 	if (value_is_set(&page->found.last_key) && !read_is_single(page)) { /* what follows would be refused */

@@ -6,40 +6,93 @@
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
 
+#define SCRATCH_BYTES (64 * 1024)   /* of rows that are counted and forgotten, at once */
+#define BATCH_BYTES_MIN (16 * 1024) /* of rows asked for at once: the last few of a page are not worth many calls */
+
 enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err)
 {
 	return item_key_of_key(arena, item->table, item->key, &item->row_key, err);
 }
 
-enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+/* What read_items asks the store for: the items, and before those of a table its version. */
+struct question {
+	struct store_key *keys;
+	struct str *values;
+	char (*versions)[CURRENCY_KEY_BYTES]; /* the bytes of the versions' keys */
+	size_t n;
+};
+
+static bool is_next_table(const struct read_item *items, size_t i)
 {
-	struct store_txn *txn;
-	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
-
-	if (code != OK)
-		return code;
-	for (size_t i = 0; i < n && code == OK; i++) {
-		struct read_item *item = &items[i];
-
-		if (i == 0 || item->table != items[i - 1].table)
-			code = currency_check(txn, item->table, err);
-		if (code == OK)
-			code = store_get(txn, table_items(item->table), item->row_key, arena, &item->image, err);
-		item->cost = (struct cost){.table = item->table};
-		item->cost.base.read = capacity_read(image_item_size(item->image), item->mode);
-		if (code == OK)
-			code = err_if_over(arena, err);
-	}
-	if (code != OK) {
-		store_abort(txn);
-		return code;
-	}
-	return store_commit(txn, err);
+	return i == 0 || items[i].table != items[i - 1].table;
 }
 
-/* A row of a page: what is wanted of, and what the filter sees. */
-struct row {
-	struct str image, filtered;
+/* ERR_TABLE_MOVED where a table is not what its snapshot says. */
+static enum code take_answers(const struct question *question, struct read_item *items, size_t n, struct err *err)
+{
+	const struct str *value = question->values;
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		if (is_next_table(items, i))
+			code = currency_judge(items[i].table, *value++, err);
+		items[i].image = *value++;
+		items[i].cost = (struct cost){.table = items[i].table};
+		items[i].cost.base.read = capacity_read(image_item_size(items[i].image), items[i].mode);
+	}
+	return code;
+}
+
+/* A missing keyspace: most likely that of a table that is gone. */
+static enum code explain_missing(struct store_txn *txn, const struct read_item *items, size_t n, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = currency_check(txn, items[i].table, err);
+	return code == OK ? err_default(err, ERR_RESOURCE_NOT_FOUND) : code;
+}
+
+enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+{
+	struct store_key few_keys[2];
+	struct str few_values[2];
+	char few_versions[1][CURRENCY_KEY_BYTES];
+	struct question question = {few_keys, few_values, few_versions, 0};
+	struct store_txn *txn;
+
+	if (n > 1) {
+		question.keys = arena_alloc(arena, 2 * n * sizeof(*question.keys));
+		question.values = arena_alloc(arena, 2 * n * sizeof(*question.values));
+		question.versions = arena_alloc(arena, n * sizeof(*question.versions));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (is_next_table(items, i))
+			question.keys[question.n++] = currency_key(items[i].table, question.versions[i]);
+		question.keys[question.n++] = (struct store_key){table_items(items[i].table), items[i].row_key};
+	}
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+	if (code != OK)
+		return code;
+	code = store_get_many(txn, question.keys, question.n, arena, question.values, err);
+	if (code == ERR_RESOURCE_NOT_FOUND)
+		code = explain_missing(txn, items, n, err);
+	if (code == OK)
+		code = take_answers(&question, items, n, err);
+	if (code == OK)
+		code = err_if_over(arena, err);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+/* Rows that the store gave at once. */
+struct batch {
+	struct store_row *rows;
+	struct str *bases; /* the whole items, where rows of a local index are completed from the table */
+	size_t n;
+	struct batch *next;
 };
 
 /* A page under way. */
@@ -47,14 +100,13 @@ struct visit {
 	struct read_page *page;
 	struct arena *arena;
 	struct store_txn *txn;
-	struct err *err;
-	enum code code;
 	enum read_mode mode;
 	bool needs_base;     /* rows of a local index are completed from the table: for what is wanted */
 	bool filters_base;   /* the same, for the filter */
+	bool is_full;
 	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
-	struct row *rows;
-	size_t n;
+	struct arena *scratch;         /* for rows of which only the number is wanted; or NULL */
+	struct batch *batches, **last;
 };
 
 static bool is_held(void *page, const struct path *path)
@@ -83,65 +135,125 @@ static bool is_base_filtered(struct read_page *page)
 	return page->index && page->index->is_local && page->filter && !page->filters_row && !node_walk_paths(page->filter, is_held, page);
 }
 
-/* The whole item of an index row; bills its reading to the table. */
-static enum code fetch_base(struct visit *visit, struct str *image)
+/* The whole items of the rows of an index; bills their reading to the table. */
+static enum code fetch_bases(struct visit *visit, struct batch *batch, struct err *err)
 {
-	struct read_page *page = visit->page;
-	struct value keys = item_key_attributes(visit->arena, page->table, NULL, *image);
-	struct str row_key;
-	enum code code = item_key_of_key(visit->arena, page->table, &keys, &row_key, visit->err);
+	const struct table *table = visit->page->table;
+	struct store_key *keys = ARENA_ARRAY(visit->arena, struct store_key, batch->n);
+	enum code code = OK;
 
+	batch->bases = ARENA_ARRAY(visit->arena, struct str, batch->n);
+	for (size_t i = 0; i < batch->n && code == OK; i++) {
+		struct value own = item_key_attributes(visit->arena, table, NULL, batch->rows[i].value);
+
+		keys[i].keyspace = table_items(table);
+		code = item_key_of_key(visit->arena, table, &own, &keys[i].key, err);
+	}
 	if (code == OK)
-		code = store_get(visit->txn, table_items(page->table), row_key, visit->arena, image, visit->err);
-	if (code == OK && !str_is_set(*image))
-		return err_set(visit->err, MSG_ROW_MALFORMED);
-	page->found.cost.base.read += capacity_read(image_item_size(*image), visit->mode);
+		code = store_get_many(visit->txn, keys, batch->n, visit->arena, batch->bases, err);
+	for (size_t i = 0; i < batch->n && code == OK; i++) {
+		if (!str_is_set(batch->bases[i]))
+			return err_set(err, MSG_ROW_MALFORMED);
+		visit->page->found.cost.base.read += capacity_read(image_item_size(batch->bases[i]), visit->mode);
+	}
 	return code;
 }
 
-static void deliver(struct visit *visit, const struct row *row)
+/* Takes the rows of a batch up to the one that fills the page. */
+static void count_rows(struct visit *visit, struct batch *batch)
 {
 	struct read_page *page = visit->page;
-	struct subject subject = {visit->arena, NULL, row->filtered};
 
-	if (page->filter && !expr_eval(page->filter, &subject))
-		return;
-	subject.image = row->image;
-	page->found.count++;
-	if (page->select == READ_COUNT)
-		return;
-	if (page->projection && !page->wants_image) {
-		struct value projected = expr_project(page->projection, &subject);
+	for (size_t i = 0; i < batch->n && !visit->is_full; i++) {
+		page->found.scanned++;
+		visit->bytes += image_item_size(batch->rows[i].value);
+		visit->is_full = (page->limit && page->found.scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
+		if (visit->is_full) {
+			struct str row = visit->scratch ? str_copy(visit->arena, batch->rows[i].value) : batch->rows[i].value;
 
-		page->sink(page->context, STR_ABSENT, &projected);
-	} else {
-		page->sink(page->context, row->image, NULL);
+			batch->n = i + 1;
+			page->found.last_key = item_key_attributes(visit->arena, page->table, page->index, row);
+		}
 	}
 }
 
-/* Rows are copied, and looked at when the transaction has ended: others may wait for its end. */
-static bool visit_row(void *context, struct str key, struct str bytes)
+/* As many rows as the page can still take, or a little more: in the store they may be smaller than DynamoDB's rules say, or larger. */
+static struct store_bounds bounds_of(const struct visit *visit)
 {
-	struct visit *visit = context;
-	struct read_page *page = visit->page;
-	bool is_counted_only = page->select == READ_COUNT && !page->filter;
+	const struct read_page *page = visit->page;
+	size_t taken = page->bytes_before + visit->bytes, left = taken < PAGE_SIZE_MAX ? PAGE_SIZE_MAX - taken : 0;
 
-	(void)key;
-	page->found.scanned++;
-	visit->bytes += image_item_size(bytes);
-	bool is_last = (page->limit && page->found.scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
-	struct str own = is_counted_only && !is_last ? STR_ABSENT : str_copy(visit->arena, bytes), base = own;
-	if (visit->needs_base || visit->filters_base)
-		visit->code = fetch_base(visit, &base);
-	if (visit->code == OK)
-		visit->code = err_if_over(visit->arena, visit->err);
-	if (visit->code != OK)
-		return false;
-	visit->rows = arena_room(visit->arena, visit->rows, visit->n, sizeof(*visit->rows));
-	visit->rows[visit->n++] = (struct row){visit->needs_base ? base : own, visit->filters_base ? base : own};
-	if (is_last)
-		page->found.last_key = item_key_attributes(visit->arena, page->table, page->index, own);
-	return !is_last;
+	if (visit->scratch && left > SCRATCH_BYTES)
+		left = SCRATCH_BYTES;
+	return (struct store_bounds){page->limit ? page->limit - page->found.scanned : 0, left > BATCH_BYTES_MIN ? left : BATCH_BYTES_MIN};
+}
+
+/* The rows are copies, which are looked at when the transaction has ended: others may wait for its end. */
+static enum code read_rows(struct visit *visit, struct store_range range, struct err *err)
+{
+	struct read_page *page = visit->page;
+	struct keyspace keyspace = page->index ? index_keyspace(page->table, page->index) : table_items(page->table);
+	struct store_page rows = {.is_more = true};
+	enum code code = OK;
+
+	while (code == OK && rows.is_more && !visit->is_full) {
+		struct arena *arena = visit->scratch ? visit->scratch : visit->arena;
+
+		code = store_page(visit->txn, keyspace, &range, bounds_of(visit), arena, &rows, err);
+		if (code != OK || rows.n == 0)
+			return code;
+		struct batch *batch = ARENA_NEW(arena, struct batch);
+		*batch = (struct batch){.rows = rows.v, .n = rows.n};
+		count_rows(visit, batch);
+		if (visit->needs_base || visit->filters_base)
+			code = fetch_bases(visit, batch, err);
+		if (code == OK)
+			code = err_if_over(visit->arena, err);
+		if (rows.is_more && !visit->is_full)
+			store_range_after(&range, &rows, visit->arena);
+		if (visit->scratch) {
+			arena_reset(visit->scratch);
+			continue;
+		}
+		*visit->last = batch;
+		visit->last = &batch->next;
+	}
+	return code;
+}
+
+static void deliver(struct visit *visit, struct str image, struct str filtered)
+{
+	struct read_page *page = visit->page;
+	struct subject subject = {visit->arena, NULL, filtered};
+
+	if (page->filter && !expr_eval(page->filter, &subject))
+		return;
+	subject.image = image;
+	struct read_row *row = &page->found.rows[page->found.count++];
+	if (page->select == READ_COUNT)
+		return;
+	if (page->projection && !page->wants_image)
+		row->projected = expr_project(page->projection, &subject);
+	else
+		row->image = image;
+}
+
+static enum code deliver_all(struct visit *visit, struct err *err)
+{
+	struct read_found *found = &visit->page->found;
+	enum code code = OK;
+
+	found->rows = ARENA_ARRAY(visit->arena, struct read_row, found->scanned);
+	for (struct batch *batch = visit->batches; batch; batch = batch->next) {
+		for (size_t i = 0; i < batch->n && code == OK; i++) {
+			struct str own = batch->rows[i].value, base = batch->bases ? batch->bases[i] : own;
+
+			deliver(visit, visit->needs_base ? base : own, visit->filters_base ? base : own);
+			if (!arena_works(visit->arena, 8))
+				code = err_if_over(visit->arena, err);
+		}
+	}
+	return code;
 }
 
 static struct str later(struct str a, struct str b)
@@ -184,42 +296,43 @@ static struct store_range page_range(struct arena *arena, const struct read_page
 	return range;
 }
 
+/* One snapshot of the rows. */
+static enum code read_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
+{
+	struct store_range range = page_range(visit->arena, visit->page);
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &visit->txn, err);
+
+	if (code != OK)
+		return code;
+	code = currency_check(visit->txn, visit->page->table, err);
+	if (code == OK)
+		code = read_rows(visit, range, err);
+	if (code == OK)
+		return store_commit(visit->txn, err);
+	store_abort(visit->txn);
+	return code;
+}
+
 enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err)
 {
-	struct store_range range = page_range(arena, page);
+	bool is_counted_only = page->select == READ_COUNT && !page->filter;
 	struct visit visit = {
 		.page = page,
 		.arena = arena,
-		.err = err,
 		.mode = page->is_consistent ? READ_CONSISTENT : READ_EVENTUAL,
 		.needs_base = is_base_needed(page),
 		.filters_base = is_base_filtered(page),
+		.scratch = is_counted_only ? arena_new(SCRATCH_BYTES * 2) : NULL,
 	};
-	enum code code;
 
-	page->found.count = page->found.scanned = 0;
-	page->found.last_key = VALUE_NONE;
-	page->found.cost = (struct cost){.table = page->table};
-	code = store_begin(catalog_store(catalog), STORE_READ, &visit.txn, err);
-	if (code != OK)
-		return code;
-	code = currency_check(visit.txn, page->table, err);
-	if (code == OK)
-		code = store_scan(visit.txn, page->index ? index_keyspace(page->table, page->index) : table_items(page->table), &range, visit_row,
-			  &visit, err);
-	if (code == OK)
-		code = visit.code;
-	if (code != OK) {
-		store_abort(visit.txn);
-		return code;
-	}
-	code = store_commit(visit.txn, err);
-	if (code != OK)
-		return code;
-	for (size_t i = 0; i < visit.n && code == OK; i++) {
-		deliver(&visit, &visit.rows[i]);
-		if (!arena_works(arena, 8))
-			code = err_if_over(arena, err);
+	visit.last = &visit.batches;
+	page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = page->table}};
+	enum code code = read_snapshot(catalog, &visit, err);
+	if (is_counted_only) {
+		arena_free(visit.scratch);
+		page->found.count = page->found.scanned;
+	} else if (code == OK) {
+		code = deliver_all(&visit, err);
 	}
 	if (code != OK)
 		return code;

@@ -34,11 +34,15 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 /* What Select asks for, after the rules have settled its default. */
 enum read_select { READ_ALL_ATTRIBUTES, READ_PROJECTED_ATTRIBUTES, READ_SPECIFIC_ATTRIBUTES, READ_COUNT };
 
-/* Given each item of the page that passed the filter: its image, or where there is a projection the projected item. Valid during the call. */
-typedef void read_sink(void *context, struct str image, const struct value *projected);
+/* An item of the page that passed the filter: its image, or where there is a projection the projected item. */
+struct read_row {
+	struct str image;
+	struct value projected;
+};
 
 struct read_found {
 	uint64_t count, scanned;
+	struct read_row *rows;                /* `count` of them, in the arena; not with READ_COUNT */
 	size_t bytes;                         /* of the rows examined */
 	struct value last_key;                /* LastEvaluatedKey, or TYPE_NONE */
 	struct cost cost;
@@ -58,10 +62,8 @@ struct read_page {
 	uint32_t segment, segments;           /* Scan; segments 0: not parallel */
 	struct str start_after;               /* row key of ExclusiveStartKey, or absent; see read_start_key */
 	size_t bytes_before;                  /* of other ranges that count towards the same page */
-	bool wants_image;                     /* the sink projects by itself: it is given images */
+	bool wants_image;                     /* the caller projects by itself: it is given images */
 	bool filters_row;                     /* the filter sees what the index holds, of a local one too */
-	read_sink *sink;
-	void *context;
 
 	struct read_found found;              /* out */
 };

@@ -19,14 +19,6 @@ struct run {
 	struct cost cost;
 };
 
-static void add_item(void *context, struct str image, const struct value *projected)
-{
-	struct run *run = context;
-
-	(void)projected;
-	partiql_respond_item(run->call, run->statement->columns, image);
-}
-
 /*
  * What a token holds true for: the statement, its parameters, the table as it was created. Two halves of a hash, since the
  * token travels through the client.
@@ -99,6 +91,8 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 
 		if (code != OK)
 			return code;
+		for (size_t k = 0; k < page->found.count; k++)
+			partiql_respond_item(run->call, run->statement->columns, page->found.rows[k].image);
 		cost_add(&run->cost, &page->found.cost);
 		page->bytes_before += page->found.bytes;
 		left -= run->select->limit ? page->found.scanned : 0;
@@ -129,8 +123,6 @@ static enum code prepare(struct run *run, struct err *err)
 		.filter = run->plan.filter,
 		.projection = expressions.projection,
 		.is_consistent = opt_is_true(run->select->consistent),
-		.sink = add_item,
-		.context = run,
 		.wants_image = true,
 		.filters_row = true,
 	};

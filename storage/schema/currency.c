@@ -12,28 +12,36 @@ static void put_be64(char *bytes, uint64_t number)
 		bytes[i] = (char)(number >> (56 - 8 * i));
 }
 
-static enum code read_row(struct store_txn *txn, const struct table *table, uint64_t *version, uint64_t *layout, bool *is_there, struct err *err)
+struct store_key currency_key(const struct table *table, char *bytes)
 {
-	char key[8];
-	struct str row;
+	put_be64(bytes, table->identity.number);
+	return (struct store_key){versions, {bytes, CURRENCY_KEY_BYTES}};
+}
 
-	put_be64(key, table->identity.number);
-	enum code code = store_get(txn, versions, (struct str){key, sizeof(key)}, err->arena, &row, err);
-	*is_there = code == OK && row.p && row.n == ROW_SIZE;
-	if (*is_there) {
-		*version = str_be(row.p, 8);
-		*layout = str_be(row.p + 8, 8);
-	}
-	return code;
+static enum code read_row(struct store_txn *txn, const struct table *table, struct str *row, struct err *err)
+{
+	char bytes[CURRENCY_KEY_BYTES];
+	struct store_key key = currency_key(table, bytes);
+
+	return store_get(txn, key.keyspace, key.key, err->arena, row, err);
+}
+
+static uint64_t layout_of(struct str row)
+{
+	return str_be(row.p + 8, 8);
+}
+
+enum code currency_judge(const struct table *table, struct str row, struct err *err)
+{
+	return row.p && row.n == ROW_SIZE && layout_of(row) == table->currency.layout ? OK : err_default(err, ERR_TABLE_MOVED);
 }
 
 enum code currency_check(struct store_txn *txn, const struct table *table, struct err *err)
 {
-	uint64_t version = 0, layout = 0;
-	bool is_there;
-	enum code code = read_row(txn, table, &version, &layout, &is_there, err);
+	struct str row;
+	enum code code = read_row(txn, table, &row, err);
 
-	return code != OK || (is_there && layout == table->currency.layout) ? code : err_default(err, ERR_TABLE_MOVED);
+	return code != OK ? code : currency_judge(table, row, err);
 }
 
 enum code currency_check_version(struct store_txn *txn, const struct table *table, struct err *err)
@@ -46,10 +54,10 @@ enum code currency_check_version(struct store_txn *txn, const struct table *tabl
 
 enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *is_exact, struct err *err)
 {
-	uint64_t version = 0, layout = 0;
-	enum code code = read_row(txn, table, &version, &layout, is_exact, err);
+	struct str row;
+	enum code code = read_row(txn, table, &row, err);
 
-	*is_exact = *is_exact && version == table->currency.version && layout == table->currency.layout;
+	*is_exact = code == OK && row.p && row.n == ROW_SIZE && str_be(row.p, 8) == table->currency.version && layout_of(row) == table->currency.layout;
 	return code;
 }
 
@@ -61,20 +69,18 @@ void currency_follow(const struct table *current, struct table *next)
 
 enum code currency_put(struct store_txn *txn, const struct table *table, struct err *err)
 {
-	char key[8], row[ROW_SIZE];
+	char bytes[CURRENCY_KEY_BYTES], row[ROW_SIZE];
 
-	put_be64(key, table->identity.number);
 	put_be64(row, table->currency.version);
 	put_be64(row + 8, table->currency.layout);
-	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, sizeof(row)}, err);
+	return store_put(txn, versions, currency_key(table, bytes).key, (struct str){row, sizeof(row)}, err);
 }
 
 enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err)
 {
-	char key[8];
+	char bytes[CURRENCY_KEY_BYTES];
 
-	put_be64(key, table->identity.number);
-	return store_del(txn, versions, (struct str){key, sizeof(key)}, err);
+	return store_del(txn, versions, currency_key(table, bytes).key, err);
 }
 
 enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err *err)

@@ -17,6 +17,11 @@
 /* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. */
 enum code currency_check(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 
+/* The same where the row is read with others: its key, of which `bytes` keeps CURRENCY_KEY_BYTES, and what its value says. */
+#define CURRENCY_KEY_BYTES 8
+struct store_key currency_key(const struct table *table, char *bytes);
+enum code currency_judge(const struct table *table, struct str row, struct err *err) WARN_UNUSED;
+
 /* For a change of the table: ERR_TABLE_MOVED where anything of it was changed. */
 enum code currency_check_version(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 

@@ -195,7 +195,7 @@ enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str 
 enum code store_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
 		     store_visit *visit, void *context, struct err *err) WARN_UNUSED;
 
-/* The values of `n` rows, in one round trip, each as by store_get. */
+/* The values of `n` rows, in one round trip, each as by store_get. Where the arena is over it may stop, as err_if_over() says; so may store_page. */
 enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 			 struct err *err) WARN_UNUSED;
 

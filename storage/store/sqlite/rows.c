@@ -189,13 +189,14 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 	*page = (struct store_page){0};
 	if (code != OK)
 		return code;
-	while (!page->is_more && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+	while (!page->is_more && code == OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
 		struct store_row row = copy_row(statement, arena);
 
 		page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
 		page->v[page->n++] = row;
 		bytes += row.key.n + row.value.n;
 		page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
+		code = err_if_over(arena, err);
 	}
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
 		code = connection_error(connection, err);
@@ -207,8 +208,11 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i++)
+	for (size_t i = 0; i < n && code == OK; i++) {
 		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
+		if (code == OK)
+			code = err_if_over(arena, err);
+	}
 	return code;
 }
 

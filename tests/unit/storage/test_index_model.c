@@ -299,11 +299,8 @@ struct answer {
 	struct str images[ITEMS];
 };
 
-static void add_answer(void *context, struct str image, const struct value *projected)
+static void add_answer(struct answer *answer, struct str image)
 {
-	struct answer *answer = context;
-
-	(void)projected;
 	CHECK(answer->n < ITEMS);
 	answer->images[answer->n++] = str_copy(answer->w->d.arena, image);
 }
@@ -368,9 +365,11 @@ static void check_query(struct query *query, bool is_reverse)
 	CHECK_INT(key_condition_resolve(w->d.arena, w->d.table, query->index, condition_of(query), &keys, &w->d.err), OK);
 	*answer = (struct answer){.w = w};
 	struct read_page page = {.table = w->d.table, .index = query->index, .keys = &keys, .limit = 1 + draw(60), .is_reverse = is_reverse,
-				 .select = READ_PROJECTED_ATTRIBUTES, .sink = add_answer, .context = answer};
+				 .select = READ_PROJECTED_ATTRIBUTES};
 	do {
 		CHECK_INT(read_page(w->d.catalog, w->d.arena, &page, &w->d.err), OK);
+		for (size_t i = 0; i < page.found.count; i++)
+			add_answer(answer, page.found.rows[i].image);
 		if (value_is_set(&page.found.last_key))
 			CHECK_INT(read_start_key(w->d.arena, &page, &page.found.last_key, &page.start_after, &w->d.err), OK);
 	} while (value_is_set(&page.found.last_key));

@@ -165,13 +165,11 @@ struct found {
 	bool in_order;
 };
 
-static void see(void *context, struct str image, const struct value *projected)
+static void see(struct found *found, struct str image)
 {
-	struct found *found = context;
 	struct value pk, sk, v, g;
 	int64_t s = -1, value = -1;
 
-	(void)projected;
 	CHECK(image_get(arena, image, STR("pk"), &pk) && image_get(arena, image, STR("sk"), &sk) && image_get(arena, image, STR("v"), &v) &&
 	      image_get(arena, image, STR("g"), &g));
 	CHECK(number_to_int(value_str(&sk), &s) && pk.n == 2 && s >= 0 && s < SORTS);
@@ -188,12 +186,14 @@ static size_t read_all(struct catalog *catalog, struct table *table, const struc
 {
 	struct found found = {0};
 	struct read_page page = {.table = table, .index = index, .keys = keys, .limit = 1 + draw(20), .is_reverse = is_reverse,
-				 .select = READ_ALL_ATTRIBUTES, .sink = see, .context = &found, .is_consistent = true};
+				 .select = READ_ALL_ATTRIBUTES, .is_consistent = true};
 	struct err err = err_in(arena);
 	bool more = true;
 
 	while (more) {
 		CHECK_INT(read_page(catalog, arena, &page, &err), OK);
+		for (size_t i = 0; i < page.found.count; i++)
+			see(&found, page.found.rows[i].image);
 		more = value_is_set(&page.found.last_key);
 		if (more)
 			CHECK_INT(read_start_key(arena, &page, &page.found.last_key, &page.start_after, &err), OK);

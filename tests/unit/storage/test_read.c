@@ -7,21 +7,29 @@ struct seen {
 	struct value projected;
 };
 
-static void see(void *context, struct str image, const struct value *projected)
+static void see(struct seen *seen, const struct read_row *row)
 {
-	struct seen *seen = context;
 	struct value sk;
 	struct buf buf = buf_in(seen->d->arena);
 
-	if (projected) {
-		seen->projected = *projected;
+	if (!str_is_set(row->image)) {
+		seen->projected = row->projected;
 		return;
 	}
-	CHECK(image_get(seen->d->arena, image, STR("sk"), &sk));
+	CHECK(image_get(seen->d->arena, row->image, STR("sk"), &sk));
 	number_format(value_str(&sk), &buf);
 	size_t n = strlen(seen->text);
 	snprintf(seen->text + n, sizeof(seen->text) - n, STR_FMT " ", STR_ARG(buf_str(&buf)));
-	seen->bytes += image_item_size(image);
+	seen->bytes += image_item_size(row->image);
+}
+
+static enum code see_page(struct data *d, struct read_page *page, struct seen *seen)
+{
+	enum code code = read_page(d->catalog, d->arena, page, &d->err);
+
+	for (size_t i = 0; code == OK && page->select != READ_COUNT && i < page->found.count; i++)
+		see(seen, &page->found.rows[i]);
+	return code;
 }
 
 /* Items 1..6 of partition a: l is 10 - sk, v is sk % 2, big is 5,000 bytes. */
@@ -42,7 +50,7 @@ static struct read_page query(struct data *d, const struct index *index, struct 
 
 	CHECK_INT(key_condition_resolve(d->arena, d->table, index, node, keys, &d->err), OK);
 	*seen = (struct seen){.d = d};
-	return (struct read_page){.table = d->table, .index = index, .keys = keys, .is_consistent = true, .sink = see, .context = seen,
+	return (struct read_page){.table = d->table, .index = index, .keys = keys, .is_consistent = true,
 				  .select = index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES};
 }
 
@@ -69,7 +77,7 @@ TEST(a_query_goes_both_ways)
 	struct seen seen;
 	struct read_page page = query(&d, NULL, &keys, &seen);
 
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "1 2 3 4 5 6 ");
 	CHECK_INT(page.found.count, 6);
 	CHECK_INT(page.found.scanned, 6);
@@ -78,10 +86,10 @@ TEST(a_query_goes_both_ways)
 	CHECK(page.found.cost.base.read == 8); /* 6 * 5016 bytes, rounded up once */
 	page = query(&d, NULL, &keys, &seen);
 	page.is_reverse = true;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
 	page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "6 5 4 3 2 1 ");
 	CHECK(page.found.cost.index[LOCAL].read == 1 && page.found.cost.base.read == 0);
 	data_free(&d);
@@ -96,7 +104,7 @@ TEST(a_limit_counts_before_the_filter)
 
 	page.filter = data_condition(&d, EXPR_FILTER, "v = :v", ":v", "N1", NULL);
 	page.limit = 4;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "1 3 ");
 	CHECK_INT(page.found.count, 2);
 	CHECK_INT(page.found.scanned, 4);
@@ -113,15 +121,15 @@ TEST(a_limit_that_is_just_reached_has_a_last_key)
 	struct read_page page = query(&d, NULL, &keys, &seen);
 
 	page.limit = 6;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N6", NULL)));
 	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.count, 0);
 	CHECK(!value_is_set(&page.found.last_key));
 	page.limit = 7;
 	page.start_after = STR_ABSENT;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK(!value_is_set(&page.found.last_key));
 	data_free(&d);
 }
@@ -135,11 +143,11 @@ TEST(a_page_ends_with_the_item_that_fills_1_MB)
 	for (int i = 1; i <= 20; i++)
 		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 60000), NULL)), OK);
 	struct read_page page = query(&d, NULL, &keys, &seen);
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.count, 18); /* 17 * 60,008 is less than 1,048,576 */
 	CHECK_INT(seen.bytes, 18 * 60008);
 	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.count, 2);
 	CHECK(!value_is_set(&page.found.last_key));
 	data_free(&d);
@@ -155,7 +163,7 @@ TEST(a_page_of_just_1_MB_is_full)
 	for (int i = 1; i <= 17; i++)
 		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 65528), NULL)), OK);
 	struct read_page page = query(&d, NULL, &keys, &seen);
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.bytes, 1024 * 1024);
 	CHECK_INT(page.found.count, 16);
 	data_free(&d);
@@ -187,12 +195,12 @@ TEST(a_start_key_beyond_the_range_changes_nothing)
 	struct read_page page = query_where(&d, "pk = :p AND sk > :s", &keys, &seen);
 
 	page.start_after = row_key(&d, "Sa", "N1");
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "4 5 6 ");
 	page = query_where(&d, "pk = :p AND sk < :s", &keys, &seen);
 	page.is_reverse = true;
 	page.start_after = row_key(&d, "Sa", "N5");
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "2 1 ");
 	data_free(&d);
 }
@@ -210,7 +218,7 @@ TEST(a_row_of_a_local_index_without_its_item_is_an_error)
 	CHECK_INT(store_del(txn, table_items(d.table), row_key(&d, "Sa", "N3"), &d.err), OK);
 	CHECK_INT(store_commit(txn, &d.err), OK);
 	page.select = READ_ALL_ATTRIBUTES;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), ERR_INTERNAL);
+	CHECK_INT(see_page(&d, &page, &seen), ERR_INTERNAL);
 	CHECK_STR(d.err.message, "a row of the store is malformed");
 	data_free(&d);
 }
@@ -224,7 +232,7 @@ TEST(a_local_index_fetches_what_it_lacks)
 
 	page.select = READ_ALL_ATTRIBUTES;
 	page.limit = 2;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(seen.bytes, 5015 + 5016); /* a number 0 is one byte, another two */
 	CHECK(page.found.cost.index[LOCAL].read == 1);
 	CHECK(page.found.cost.base.read == 4); /* each item on its own: 2 units */
@@ -233,10 +241,10 @@ TEST(a_local_index_fetches_what_it_lacks)
 	page.select = READ_SPECIFIC_ATTRIBUTES;
 	page.projection = data_projection(&d, "l, v");
 	page.limit = 1;
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK(value_equal(&seen.projected, data_item(&d, "l", "N4", "v", "N0", NULL)));
 	page.projection = data_projection(&d, "l, pk");
-	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK(page.found.cost.base.read == 0);
 	data_free(&d);
 }
@@ -252,11 +260,11 @@ TEST(segments_divide_the_table)
 
 		for (uint32_t segment = 0; segment < segments; segment++) {
 			struct seen seen = {.d = &d};
-			struct read_page page = {.table = d.table, .segment = segment, .segments = segments, .limit = 7, .sink = see, .context = &seen};
+			struct read_page page = {.table = d.table, .segment = segment, .segments = segments, .limit = 7};
 			bool more = true;
 
 			while (more) {
-				CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+				CHECK_INT(see_page(&d, &page, &seen), OK);
 				total += page.found.count;
 				memset(seen.text, 0, sizeof(seen.text));
 				more = value_is_set(&page.found.last_key);
@@ -383,7 +391,7 @@ TEST(a_failing_store_is_told)
 		page.select = READ_ALL_ATTRIBUTES;
 		page.limit = 1;
 		trace_store_fail(d.store, n, ERR_INTERNAL);
-		CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), ERR_INTERNAL);
+		CHECK_INT(see_page(&d, &page, &seen), ERR_INTERNAL);
 		trace_store_fail(d.store, 0, OK);
 	}
 	data_free(&d);
