@@ -198,3 +198,64 @@ bool streams_read_iterator(struct arena *arena, struct str text, struct streams_
 	/* no time is before 1970: what is, was not made here */
 	return iterator->issued_ms >= 0 && checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)str_be(fields.p + 24, 4);
 }
+
+/* AWS: the two forms order and spell the members differently. */
+static void write_identity(struct json_out *out, enum streams_form form)
+{
+	struct str id = STR("dynamodb.amazonaws.com"), type = STR("Service");
+
+	json_out_name(out, STR("userIdentity"));
+	json_out_open(out, '{');
+	if (form == STREAMS_RECORD) {
+		json_out_field_string(out, "PrincipalId", id);
+		json_out_field_string(out, "Type", type);
+	} else {
+		json_out_field_string(out, "type", type);
+		json_out_field_string(out, "principalId", id);
+	}
+	json_out_close(out, '}');
+}
+
+static void write_image(struct json_out *out, struct str name, struct str image)
+{
+	if (!str_is_set(image))
+		return;
+	json_out_name(out, name);
+	json_out_image(out, image);
+}
+
+static void write_change(struct json_out *out, struct arena *arena, const struct streams_change *change)
+{
+	const struct stream_record *record = change->record;
+
+	json_out_name(out, STR("dynamodb"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "ApproximateCreationDateTime", record->created_ms / 1000);
+	json_out_name(out, STR("Keys"));
+	json_out_item(out, change->keys);
+	write_image(out, STR("NewImage"), record->new_image);
+	write_image(out, STR("OldImage"), record->old_image);
+	json_out_field_string(out, "SequenceNumber", streams_sequence(arena, record->sequence));
+	json_out_field_integer(out, "SizeBytes", (int64_t)change->size);
+	json_out_field_string(out, "StreamViewType", streams_view_name(change->stream->view));
+	json_out_close(out, '}');
+}
+
+void streams_write_record(struct json_out *out, struct arena *arena, const struct streams_change *change, enum streams_form form)
+{
+	static const char *const events[] = {[STREAM_INSERT] = "INSERT", [STREAM_MODIFY] = "MODIFY", [STREAM_REMOVE] = "REMOVE"};
+	const struct stream_record *record = change->record;
+
+	json_out_open(out, '{');
+	if (form == STREAMS_EVENT)
+		json_out_field_string(out, "eventSourceARN", streams_arn(arena, change->table, change->stream));
+	json_out_field_string(out, "eventID", streams_event_id(arena, change->table, record->sequence));
+	json_out_field_string(out, "eventName", str_of(events[record->event]));
+	json_out_field_string(out, "eventVersion", STR("1.1"));
+	json_out_field_string(out, "eventSource", STR("aws:dynamodb"));
+	json_out_field_string(out, "awsRegion", change->table->identity.region);
+	write_change(out, arena, change);
+	if (record->is_service_delete)
+		write_identity(out, form);
+	json_out_close(out, '}');
+}

@@ -1,10 +1,11 @@
 /*
- * streams - what the operations of DynamoDB Streams share: the wire forms of streams, shards, sequence numbers and iterators.
+ * streams - what the operations of DynamoDB Streams and triggers share: the wire forms of streams, shards, sequence numbers, iterators and records.
  */
 #ifndef DYNALITH_PROTOCOL_STREAMS_H
 #define DYNALITH_PROTOCOL_STREAMS_H
 
 #include "protocol/handler.h"
+#include "storage/stream/stream_record.h"
 
 /* "NEW_IMAGE" and the like. */
 struct str streams_view_name(enum stream_view view);
@@ -45,5 +46,21 @@ struct streams_iterator {
 
 struct str streams_iterator_text(struct arena *arena, const struct streams_iterator *iterator);
 bool streams_read_iterator(struct arena *arena, struct str text, struct streams_iterator *iterator) WARN_UNUSED;
+
+/* A record as stream_read hands it to a sink, with what it is a record of. */
+struct streams_change {
+	const struct table *table;
+	const struct stream *stream;
+	const struct stream_record *record;
+	const struct value *keys;
+	size_t size;
+};
+
+enum streams_form {
+	STREAMS_RECORD, /* in GetRecords' answer */
+	STREAMS_EVENT,  /* in a function's event: with the stream's ARN, and two names spelt in another way */
+};
+
+void streams_write_record(struct json_out *out, struct arena *arena, const struct streams_change *change, enum streams_form form);
 
 #endif

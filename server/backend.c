@@ -22,10 +22,11 @@ static const struct backend {
 	const char *scheme;
 	const char *form; /* of its URLs, for people */
 	bool has_file;    /* what follows the scheme is a file; else nothing may follow */
+	bool is_shared;   /* several processes can have it open at once */
 	open_backend *open;
 } backends[] = {
-	{"sqlite:", "sqlite:FILE", true, open_sqlite},
-	{"memory:", "memory:", false, open_sqlite},
+	{"sqlite:", "sqlite:FILE", true, false, open_sqlite},
+	{"memory:", "memory:", false, false, open_sqlite},
 };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
@@ -62,6 +63,13 @@ const char *backend_file(const char *url)
 	const struct backend *backend = find(url);
 
 	return backend && backend->has_file ? rest_of(backend, url) : NULL;
+}
+
+bool backend_is_shared(const char *url)
+{
+	const struct backend *backend = find(url);
+
+	return backend && backend->is_shared;
 }
 
 const char *backend_url(struct arena *arena, bool in_memory, const char *file)

@@ -30,6 +30,9 @@ bool backend_check(struct arena *arena, const char *url, struct str *problem);
 /* The data file that the URL names; NULL where there is none. */
 const char *backend_file(const char *url);
 
+/* Whether several processes can have the store open at once. */
+bool backend_is_shared(const char *url);
+
 /* The URL of the short forms. */
 const char *backend_url(struct arena *arena, bool in_memory, const char *file);
 

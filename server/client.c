@@ -52,17 +52,20 @@ struct wire {
 	int fd;
 	struct tls_client *tls; /* or NULL */
 	int64_t until_ms;
-	const atomic_bool *stopping;
+	const struct client_request *request;
 };
 
 /* Waits until the socket is ready for `events`. */
 static bool await(const struct wire *wire, short events)
 {
+	const struct client_request *request = wire->request;
 	struct pollfd poller = {wire->fd, events, 0};
 
-	while (!atomic_load(wire->stopping) && monotonic_ms() < wire->until_ms) {
+	while (!(request->stopping && atomic_load(request->stopping)) && monotonic_ms() < wire->until_ms) {
 		if (poll(&poller, 1, STEP_MS) > 0)
 			return true;
+		if (request->tick)
+			request->tick(request->tick_context);
 	}
 	return false;
 }
@@ -228,8 +231,7 @@ static struct str exchange(struct arena *arena, const struct wire *wire, const s
 bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
 		const char **problem)
 {
-	static const atomic_bool never = false;
-	struct wire wire = {-1, NULL, monotonic_ms() + request->wait_ms, request->stopping ? request->stopping : &never};
+	struct wire wire = {-1, NULL, monotonic_ms() + request->wait_ms, request};
 	size_t head_n = 0;
 
 	*problem = "cannot connect";

@@ -26,6 +26,8 @@ struct client_request {
 	struct str body;             /* JSON, or empty */
 	int wait_ms;                 /* for the whole reply */
 	const atomic_bool *stopping; /* it is given up when this is set; or NULL */
+	void (*tick)(void *context); /* called now and then while it waits; or NULL */
+	void *tick_context;
 	struct str head;             /* lines of the head beside the usual ones, each with its end; absent: none */
 };
 

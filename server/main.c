@@ -28,6 +28,7 @@
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/timed/timed_store.h"
+#include "storage/upkeep/lease.h"
 
 #define DRAIN_MS 5000             /* how long requests under way may take when the server is told to end */
 #define THREADS_MAX_DEFAULT 4
@@ -45,6 +46,7 @@ struct parts {
 	struct catalog *catalog;
 	struct clock *clock;
 	struct upkeep *upkeep;
+	struct leases *leases;
 	struct online *online;
 };
 
@@ -121,10 +123,10 @@ static struct http_options http_options_of(const struct config *config, struct t
 	};
 }
 
-static struct triggers *start_triggers(const struct config *config, struct service *service)
+static struct triggers *start_triggers(const struct config *config, struct service *service, struct leases *leases)
 {
 	const struct trigger_options options = {
-		.service = service, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
+		.service = service, .leases = leases, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
 		.retries = (unsigned)config->trigger_retries, .from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
 		.filter = config->trigger_filter, .failures = config->trigger_failures,
 	};
@@ -236,7 +238,7 @@ static int serve(struct parts *parts)
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
 	const struct http_options options = http_options_of(config, parts->tls, &stats, &routes);
-	struct triggers *triggers = start_triggers(config, &service);
+	struct triggers *triggers = start_triggers(config, &service, parts->leases);
 	int status = EXIT_FAILURE;
 
 	routes.http = &options;
@@ -254,7 +256,7 @@ static int serve(struct parts *parts)
 static int keep_and_serve(struct parts *parts)
 {
 	struct upkeep_options options = {
-		.catalog = parts->catalog, .clock = parts->clock, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
+		.catalog = parts->catalog, .clock = parts->clock, .leases = parts->leases, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
 		.period_ms = parts->config->ttl_period,
 		.tick = online_tick, .tick_context = parts->online,
 	};
@@ -302,7 +304,9 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 
 	if (catalog_open(store, &options, &parts->catalog, err) != OK)
 		return fail(err);
+	parts->leases = lease_open(&(struct lease_options){.store = store, .is_alone = !backend_is_shared(config->store)});
 	int status = keep_and_serve(parts);
+	lease_close(parts->leases);
 	catalog_close(parts->catalog);
 	return status;
 }

@@ -1,6 +1,5 @@
 #include "server/trigger.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,40 +7,30 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "protocol/streams.h"
 #include "protocol/wire/json.h"
-#include "protocol/wire/json_out.h"
 #include "server/client.h"
 #include "server/crash.h"
 #include "server/failure.h"
+#include "server/feed.h"
 #include "server/filter.h"
 #include "server/log.h"
-#include "storage/catalog/catalog.h"
 
 #define POLL_MS 100            /* between two looks for records */
 #define REPLY_WAIT_MS 60000
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 10000
-#define SHARD_MAX 128
 #define FILTER_FILE_MAX (1024 * 1024)
-#define SEQUENCE_MAX 64
 
-/* One trigger; its position is where the next batch begins. */
+/* One trigger. */
 struct trigger {
 	struct triggers *all;
 	pthread_t thread;
-	struct str table;
 	struct client_target target;
 	struct filter filter;
 	struct arena *arena;
-	char *account, *region;      /* of any length, as they stand in ARNs and iterators: these four are malloced */
-	char *stream;                /* NULL: none found yet */
-	char *iterator;              /* NULL: one must be got */
-	char shard[SHARD_MAX];       /* empty: none found yet */
-	char sequence[SEQUENCE_MAX]; /* of the last record that is done; empty: the shard's begin */
-	bool is_at_end;              /* the shard is closed and read: its child is next */
-	bool is_skipping;            /* LATEST: what was there before is read and not pushed */
-	enum code refusal;           /* of the operation asked for last */
-	bool was_missed;             /* said once that there is nothing to read */
+	struct feed feed;
+	bool was_missed; /* said once that there is nothing to read */
 };
 
 struct triggers {
@@ -49,20 +38,7 @@ struct triggers {
 	atomic_bool is_stopping;
 	size_t n;
 	struct trigger *v;
-	struct arena *kept; /* what is read at the start: filters */
-};
-
-/* A record as a function's event holds it, its sequence number, and when it was made. */
-struct record {
-	struct str json, sequence;
-	int64_t made_s;
-};
-
-struct batch {
-	size_t n; /* that pass the filter */
-	struct record *v;
-	size_t seen;
-	struct str last; /* sequence number of the last one seen */
+	struct arena *kept; /* what is read at the start: filters, names */
 };
 
 /* The next TABLE=URL of the text; false at the end. */
@@ -130,282 +106,30 @@ bool trigger_filter_is_valid(struct arena *arena, const char *option, struct str
 	return read_filter_text(arena, option, &text) && filter_read(arena, text, STR_ABSENT, &filter, problem);
 }
 
-static void pause_ms(struct trigger *trigger, int ms)
+/* At work the lease is kept meanwhile. */
+static void pause_ms(struct trigger *trigger, int ms, bool is_at_work)
 {
 	for (; ms > 0 && !atomic_load(&trigger->all->is_stopping); ms -= POLL_MS) {
 		struct timespec step = {0, (ms < POLL_MS ? ms : POLL_MS) * 1000000L};
 
 		nanosleep(&step, NULL);
+		if (is_at_work)
+			feed_hold(&trigger->feed);
 	}
 }
 
-static enum code let_in(void *context, struct ns *ns, struct err *err)
+/* AWS: a filter sees the record as the function would. A feed_filter. */
+static bool is_wanted(void *context, struct str record)
 {
-	const struct trigger *trigger = context;
-
-	(void)err;
-	*ns = (struct ns){str_of(trigger->account), str_of(trigger->region)};
-	return OK;
-}
-
-/* The answer to an operation as JSON, NULL where it is refused; *text is its body. */
-static const struct json *ask(struct trigger *trigger, const char *target, struct str body, struct str *text)
-{
-	struct op_request request = {
-		.arena = trigger->arena, .target = str_of(target), .body = body, .authenticate = let_in, .auth_context = trigger,
-	};
-	struct err err = err_in(trigger->arena);
-	struct op_response response = {0};
-	const struct json *json;
-
-	op_run(trigger->all->options.service, &request, &response);
-	if (str_is_set(response.problem))
-		log_line(LOG_ERROR, "trigger " STR_FMT ": " STR_FMT, STR_ARG(trigger->table), STR_ARG(response.problem));
-	trigger->refusal = response.code;
-	*text = response.body;
-	return response.status == 200 && json_parse(trigger->arena, response.body, &json, &err) == OK ? json : NULL;
-}
-
-/* The text of a member; absent where it is none. */
-static struct str member_text(struct arena *arena, const struct json *object, const char *name)
-{
-	const struct json *member = object ? json_member(object, name) : NULL;
-
-	return member && json_type(member) == JSON_STRING ? json_string(arena, member) : STR_ABSENT;
-}
-
-/* The same as a string; false where it is no text, or none that fits whole. */
-static bool copy_member(struct arena *arena, const struct json *object, const char *name, char *out, size_t max)
-{
-	struct str text = member_text(arena, object, name);
-
-	if (!str_is_set(text) || text.n >= max || str_has_zero(text))
-		return false;
-	memcpy(out, text.p, text.n);
-	out[text.n] = '\0';
-	return true;
-}
-
-/* Puts a copy of the text, NULL where it is absent, in place of what was there. */
-static void keep(char **at, struct str text)
-{
-	char *copy = str_is_set(text) ? arena_checked(strndup(text.p, text.n)) : NULL;
-
-	free(*at);
-	*at = copy;
-}
-
-/* The table of that name, in whatever namespace it is, and its newest stream. Called when none is being read: one is read to its end before the next. */
-static bool find_stream(struct trigger *trigger)
-{
-	struct table **tables;
-	struct str text;
-	size_t n = catalog_streamed(trigger->all->options.service->catalog, NULL, trigger->table, trigger->arena, &tables);
-
-	if (n > 0) {
-		keep(&trigger->account, tables[0]->identity.account);
-		keep(&trigger->region, tables[0]->identity.region);
-	}
-	for (size_t i = 0; i < n; i++)
-		table_unref(tables[i]);
-	if (n == 0)
-		return false;
-	const struct json *answer = ask(trigger, "DynamoDB_20120810.DescribeTable",
-					str_printf(trigger->arena, "{\"TableName\":\"" STR_FMT "\"}", STR_ARG(trigger->table)), &text);
-	struct str found = member_text(trigger->arena, answer ? json_member(answer, "Table") : NULL, "LatestStreamArn");
-
-	if (!str_is_set(found))
-		return trigger->stream != NULL;
-	if (!trigger->stream || !str_eq(found, str_of(trigger->stream))) {
-		keep(&trigger->stream, found);
-		keep(&trigger->iterator, STR_ABSENT);
-		trigger->shard[0] = trigger->sequence[0] = '\0';
-		trigger->is_at_end = false;
-	}
-	return true;
-}
-
-/* It is gone, with all that was not read; whatever the table gets next is new. */
-static void forget_stream(struct trigger *trigger)
-{
-	if (!trigger->is_at_end)
-		log_line(LOG_WARN, "trigger " STR_FMT ": the stream %s is gone before it was read to its end", STR_ARG(trigger->table), trigger->stream);
-	keep(&trigger->stream, STR_ABSENT);
-	keep(&trigger->iterator, STR_ABSENT);
-	trigger->shard[0] = trigger->sequence[0] = '\0';
-	trigger->is_at_end = trigger->is_skipping = trigger->was_missed = false;
-}
-
-/* Of a request about the stream: `name` (NULL: no more members) and its text. To be closed. */
-static struct json_out body_of(const struct trigger *trigger, const char *name, const char *text)
-{
-	struct json_out body = json_out_in(trigger->arena);
-
-	json_out_open(&body, '{');
-	json_out_field_string(&body, "StreamArn", str_of(trigger->stream));
-	if (name) {
-		json_out_name(&body, str_of(name));
-		json_out_string(&body, str_of(text));
-	}
-	return body;
-}
-
-/* The shard to begin with: the oldest, or where what was before is skipped the newest; behind `shard`, where there is one, its child. */
-static bool find_shard(struct trigger *trigger)
-{
-	char last[SHARD_MAX], found[SHARD_MAX] = "";
-	bool wants_newest = trigger->is_skipping && !trigger->shard[0];
-
-	snprintf(last, sizeof(last), "%s", trigger->shard);
-	for (bool is_more = true; is_more && (wants_newest || !found[0]);) {
-		struct json_out body = body_of(trigger, last[0] ? "ExclusiveStartShardId" : NULL, last);
-		struct str text;
-
-		if (!wants_newest)
-			json_out_field_integer(&body, "Limit", 1);
-		json_out_close(&body, '}');
-		const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.DescribeStream", json_out_str(&body), &text);
-		const struct json *description = answer ? json_member(answer, "StreamDescription") : NULL;
-		const struct json *shards = description ? json_member(description, "Shards") : NULL;
-
-		for (const struct json *shard = shards ? json_first(shards) : NULL; shard; shard = json_next(shard)) {
-			copy_member(trigger->arena, shard, "ShardId", found, sizeof(found));
-			if (!wants_newest)
-				break;
-		}
-		is_more = copy_member(trigger->arena, description, "LastEvaluatedShardId", last, sizeof(last));
-	}
-	if (!found[0] && trigger->refusal == ERR_RESOURCE_NOT_FOUND)
-		forget_stream(trigger);
-	if (!found[0])
-		return false;
-	memcpy(trigger->shard, found, sizeof(found));
-	trigger->sequence[0] = '\0';
-	keep(&trigger->iterator, STR_ABSENT);
-	trigger->is_at_end = false;
-	return true;
-}
-
-static bool find_iterator(struct trigger *trigger)
-{
-	struct json_out body = body_of(trigger, trigger->sequence[0] ? "SequenceNumber" : NULL, trigger->sequence);
-	struct str text;
-
-	json_out_field_string(&body, "ShardId", str_of(trigger->shard));
-	json_out_field_string(&body, "ShardIteratorType", trigger->sequence[0] ? STR("AFTER_SEQUENCE_NUMBER") : STR("TRIM_HORIZON"));
-	json_out_close(&body, '}');
-	const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.GetShardIterator", json_out_str(&body), &text);
-	keep(&trigger->iterator, member_text(trigger->arena, answer, "ShardIterator"));
-	if (trigger->iterator)
-		return true;
-	/* what came after the last record is trimmed, or the shard itself is gone: on with what there still is */
-	if (trigger->sequence[0])
-		trigger->sequence[0] = '\0';
-	else
-		trigger->shard[0] = '\0';
-	return false;
-}
-
-/* The text of the object that begins at `at`. */
-static struct str object_at(const char *at, const char *end)
-{
-	size_t depth = 0;
-
-	for (const char *p = at; p < end; p++) {
-		if (*p == '"') {
-			for (p++; p < end && *p != '"'; p++)
-				p += *p == '\\';
-		} else if (*p == '{') {
-			depth++;
-		} else if (*p == '}' && --depth == 0) {
-			return (struct str){at, (size_t)(p + 1 - at)};
-		}
-	}
-	return STR_ABSENT;
-}
-
-/* The record as a function's event has it: with the stream's ARN, and two names spelt in another way than by GetRecords. */
-static struct str event_record(struct trigger *trigger, struct str json)
-{
-	static const char service_user[] = "\"userIdentity\":{\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"}";
-	struct json_out arn = json_out_in(trigger->arena);
-	struct buf out = buf_in(trigger->arena);
-
-	assert(json.p);
-	const char *user = memmem(json.p, json.n, service_user, sizeof(service_user) - 1);
-
-	json_out_string(&arn, str_of(trigger->stream));
-	buf_printf(&out, "{\"eventSourceARN\":" STR_FMT ",", STR_ARG(json_out_str(&arn)));
-	if (user) {
-		buf_add(&out, json.p + 1, (size_t)(user - json.p) - 1);
-		buf_add_lit(&out, "\"userIdentity\":{\"type\":\"Service\",\"principalId\":\"dynamodb.amazonaws.com\"}");
-		json.n -= (size_t)(user - json.p) + sizeof(service_user) - 1;
-		json.p = user + sizeof(service_user) - 1;
-		buf_add_str(&out, json);
-	} else {
-		buf_add(&out, json.p + 1, json.n - 1);
-	}
-	return buf_str(&out);
-}
-
-/* AWS: a filter sees the record as the function would. */
-static bool is_wanted(struct trigger *trigger, struct str record)
-{
+	struct trigger *trigger = context;
 	struct err err = err_in(trigger->arena);
 	const struct json *json;
 
-	return trigger->filter.n == 0 || json_parse(trigger->arena, record, &json, &err) != OK || filter_passes(&trigger->filter, trigger->arena, json);
-}
-
-/*
- * The records of an answer: their text as it was written, so that nothing of it is changed. No attribute's value is a bare list, so
- * the first such text is the member of the answer.
- */
-static void read_records(struct trigger *trigger, struct str text, const struct json *records, struct batch *batch)
-{
-	static const char begin[] = "\"Records\":[";
-	const char *at = memmem(text.p, text.n, begin, sizeof(begin) - 1), *end = text.p + text.n;
-
-	for (const struct json *record = at ? json_first(records) : NULL; record; record = json_next(record)) {
-		const struct json *change = json_member(record, "dynamodb");
-		const struct json *sequence = change ? json_member(change, "SequenceNumber") : NULL;
-		const struct json *made = change ? json_member(change, "ApproximateCreationDateTime") : NULL;
-
-		at = memchr(at, '{', (size_t)(end - at));
-		if (!at || !sequence)
-			return;
-		struct str json = object_at(at, end), event = event_record(trigger, json);
-
-		at += json.n;
-		batch->seen++;
-		batch->last = json_string(trigger->arena, sequence);
-		if (is_wanted(trigger, event))
-			batch->v[batch->n++] = (struct record){event, batch->last, made ? (int64_t)json_number(made) : 0};
-	}
-}
-
-/* Adds what there is to the batch, up to its size; false where the reading has to be set up again. */
-static bool read_more(struct trigger *trigger, struct batch *batch)
-{
-	unsigned room = trigger->all->options.batch - (unsigned)batch->n;
-	struct json_out body = json_out_in(trigger->arena);
-	struct str text;
-
-	json_out_open(&body, '{');
-	json_out_field_string(&body, "ShardIterator", str_of(trigger->iterator));
-	json_out_field_integer(&body, "Limit", room);
-	json_out_close(&body, '}');
-	const struct json *answer = ask(trigger, "DynamoDBStreams_20120810.GetRecords", json_out_str(&body), &text);
-	keep(&trigger->iterator, member_text(trigger->arena, answer, "NextShardIterator"));
-	if (!answer) /* expired, trimmed, or the table is gone */
-		return false;
-	read_records(trigger, text, json_member(answer, "Records"), batch);
-	trigger->is_at_end = !trigger->iterator;
-	return true;
+	return json_parse(trigger->arena, record, &json, &err) != OK || filter_passes(&trigger->filter, trigger->arena, json);
 }
 
 /* The records as a function's event. */
-static struct str event_of(struct trigger *trigger, const struct record *records, size_t n)
+static struct str event_of(struct trigger *trigger, const struct feed_record *records, size_t n)
 {
 	struct buf out = buf_in(trigger->arena);
 
@@ -431,12 +155,13 @@ struct attempt {
  * How many of the records are taken when the function names some that failed: those before the first of these. AWS: none where a name is empty, null,
  * no text or missing; here also where it is no record's of the batch, since what failed is then not known.
  */
-static size_t done_before(struct trigger *trigger, const struct json *failures, const struct record *records, size_t n)
+static size_t done_before(struct trigger *trigger, const struct json *failures, const struct feed_record *records, size_t n)
 {
 	size_t done = n;
 
 	for (const struct json *one = json_first(failures); one; one = json_next(one)) {
-		struct str name = json_type(one) == JSON_OBJECT ? member_text(trigger->arena, one, "itemIdentifier") : STR_ABSENT;
+		const struct json *member = json_type(one) == JSON_OBJECT ? json_member(one, "itemIdentifier") : NULL;
+		struct str name = member && json_type(member) == JSON_STRING ? json_string(trigger->arena, member) : STR_ABSENT;
 		size_t i = 0;
 
 		while (i < n && !str_eq(records[i].sequence, name))
@@ -449,7 +174,7 @@ static size_t done_before(struct trigger *trigger, const struct json *failures, 
 }
 
 /* Fills in what the reply says: all records are taken, some, or none. */
-static void judge(struct trigger *trigger, struct attempt *attempt, const struct record *records, size_t n)
+static void judge(struct trigger *trigger, struct attempt *attempt, const struct feed_record *records, size_t n)
 {
 	const struct client_reply *reply = &attempt->reply;
 	struct err err = err_in(trigger->arena);
@@ -473,10 +198,11 @@ static void judge(struct trigger *trigger, struct attempt *attempt, const struct
 	}
 }
 
-static struct attempt post(struct trigger *trigger, const struct record *records, size_t n)
+static struct attempt post(struct trigger *trigger, const struct feed_record *records, size_t n)
 {
 	const struct client_request request = {
 		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .stopping = &trigger->all->is_stopping,
+		.tick = feed_hold, .tick_context = &trigger->feed,
 	};
 	struct attempt attempt = {0};
 
@@ -486,23 +212,19 @@ static struct attempt post(struct trigger *trigger, const struct record *records
 	return attempt;
 }
 
-static void remember(struct trigger *trigger, struct str sequence)
+static void leave_behind(struct trigger *trigger, const struct feed_record *record, unsigned posts, const struct attempt *last)
 {
-	snprintf(trigger->sequence, sizeof(trigger->sequence), STR_FMT, STR_ARG(sequence));
-}
-
-static void leave_behind(struct trigger *trigger, const struct record *record, unsigned posts, const struct attempt *last)
-{
-	const struct service *service = trigger->all->options.service;
 	const char *path = trigger->all->options.failures;
+	const struct feed *feed = &trigger->feed;
 	FILE *file = strcmp(path, "log") != 0 ? fopen(path, "a") : NULL;
-	struct ns ns = {str_of(trigger->account), str_of(trigger->region)};
+	struct ns ns = {feed->table->identity.account, feed->table->identity.region};
 
 	if (file) {
 		const struct failure failure = {
 			.account = ns.account, .region = ns.region, .function = failure_function(trigger->target.path), .invocations = posts,
 			.status = last->is_answered ? last->reply.status : 0, .is_function_error = last->is_function_error,
-			.now_ms = service->now_ms(service->clock_context, ns), .stream = str_of(trigger->stream), .shard = str_of(trigger->shard),
+			.now_ms = feed->service->now_ms(feed->service->clock_context, ns), .stream = streams_arn(trigger->arena, feed->table, feed->stream),
+			.shard = streams_shard_id(trigger->arena, feed->table, feed->at.shard),
 			.first = record->sequence, .last = record->sequence, .first_s = record->made_s, .last_s = record->made_s, .records = 1,
 			.payload = event_of(trigger, record, 1),
 		};
@@ -510,13 +232,14 @@ static void leave_behind(struct trigger *trigger, const struct record *record, u
 		fprintf(file, STR_FMT "\n", STR_ARG(failure_text(trigger->arena, &failure)));
 		fclose(file);
 	}
-	log_line(LOG_WARN, "trigger " STR_FMT ": record " STR_FMT " is left behind: %s", STR_ARG(trigger->table), STR_ARG(record->sequence),
-		 last->problem);
-	remember(trigger, record->sequence);
+	log_line(LOG_WARN, "trigger " STR_FMT ": record " STR_FMT " is left behind: %s", STR_ARG(feed->name), STR_ARG(record->sequence), last->problem);
 }
 
-/* Posts the records until all are done, left behind, or the server stops. `posts` held them before. Depth is the logarithm of the batch. */
-static void push(struct trigger *trigger, const struct record *records, size_t n, unsigned posts)
+/*
+ * Posts the records until all are done, left behind, or the server stops. `posts` held them before. Depth is the logarithm of the batch. False: not
+ * all are done, since the server stops or another process has moved on.
+ */
+static bool push(struct trigger *trigger, const struct feed_record *records, size_t n, unsigned posts)
 {
 	struct attempt attempt = {.problem = ""};
 	int pause = PAUSE_FIRST_MS;
@@ -525,58 +248,50 @@ static void push(struct trigger *trigger, const struct record *records, size_t n
 		attempt = post(trigger, records, n);
 		posts++;
 		if (atomic_load(&trigger->all->is_stopping) && attempt.done == 0)
-			return;
+			return false;
 		if (attempt.done > 0) {
-			remember(trigger, records[attempt.done - 1].sequence);
+			if (!feed_move(&trigger->feed, trigger->arena, records[attempt.done - 1].number + 1))
+				return false;
 			tries = 0;
 		}
 		records += attempt.done;
 		n -= attempt.done;
 		if (n > 0 && tries < trigger->all->options.retries)
-			pause_ms(trigger, pause);
+			pause_ms(trigger, pause, true);
 		pause = pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS;
 	}
 	if (n == 1) {
 		leave_behind(trigger, records, posts, &attempt);
-	} else if (n > 1) {
-		push(trigger, records, n / 2, posts);
-		if (!atomic_load(&trigger->all->is_stopping))
-			push(trigger, records + n / 2, n - n / 2, posts);
+		return feed_move(&trigger->feed, trigger->arena, records->number + 1);
 	}
-}
-
-/* Where to read: on in the shard, in its child, or in the stream that follows. */
-static bool find_place(struct trigger *trigger)
-{
-	if (trigger->is_at_end && find_shard(trigger))
-		return true;
-	/* looked for only when there is none or it is read to its end */
-	if ((!trigger->stream || trigger->is_at_end) && !find_stream(trigger))
-		return false;
-	return !trigger->is_at_end && (trigger->shard[0] || find_shard(trigger));
+	return n == 0 || (push(trigger, records, n / 2, posts) && !atomic_load(&trigger->all->is_stopping) &&
+			  push(trigger, records + n / 2, n - n / 2, posts));
 }
 
 /* One batch, if there are records. False: there was nothing to do. */
 static bool run_once(struct trigger *trigger)
 {
-	struct batch batch = {.v = ARENA_ARRAY(trigger->arena, struct record, trigger->all->options.batch)};
-	int waited = 0;
+	const struct trigger_options *options = &trigger->all->options;
+	struct feed *feed = &trigger->feed;
+	struct feed_batch batch = {
+		.v = ARENA_ARRAY(trigger->arena, struct feed_record, options->batch), .limit = options->batch,
+		.filter = trigger->filter.n > 0 ? is_wanted : NULL, .filter_context = trigger,
+	};
 
-	if (!find_place(trigger))
+	if (!feed_find(feed, trigger->arena) || !feed_read(feed, trigger->arena, &batch))
 		return false;
-	if (!trigger->iterator && !find_iterator(trigger))
+	if (batch.seen == 0)
+		return feed->is_at_end && feed_go_on(feed, trigger->arena);
+	if (!feed_take(feed, trigger->arena))
 		return false;
-	while (read_more(trigger, &batch) && batch.n < trigger->all->options.batch && batch.n > 0 && trigger->iterator &&
-	       waited < trigger->all->options.window_ms && !trigger->is_skipping && !atomic_load(&trigger->all->is_stopping)) {
-		pause_ms(trigger, POLL_MS);
-		waited += POLL_MS;
+	for (int waited = 0; batch.n > 0 && batch.n < batch.limit && waited < options->window_ms && !feed->is_at_end; waited += POLL_MS) {
+		pause_ms(trigger, POLL_MS, true);
+		if (atomic_load(&trigger->all->is_stopping) || !feed_read(feed, trigger->arena, &batch))
+			break;
 	}
-	if (!trigger->is_skipping)
-		push(trigger, batch.v, batch.n, 0);
-	if (batch.seen > 0 && !atomic_load(&trigger->all->is_stopping))
-		remember(trigger, batch.last); /* behind what the filter drops */
-	trigger->is_skipping = trigger->is_skipping && (batch.seen > 0 || trigger->is_at_end);
-	return batch.seen > 0 || trigger->is_at_end;
+	if (push(trigger, batch.v, batch.n, 0) && feed->at.next != batch.next)
+		feed_move(feed, trigger->arena, batch.next); /* behind what the filter drops */
+	return true;
 }
 
 static void *run(void *context)
@@ -588,23 +303,20 @@ static void *run(void *context)
 		arena_reset(trigger->arena);
 		bool did_work = run_once(trigger);
 
-		if (!did_work && !trigger->stream && !trigger->was_missed) {
-			log_line(LOG_INFO, "trigger " STR_FMT ": waits for a table with a stream", STR_ARG(trigger->table));
+		if (!did_work && !trigger->feed.table && !trigger->was_missed) {
+			log_line(LOG_INFO, "trigger " STR_FMT ": waits for a table with a stream", STR_ARG(trigger->feed.name));
 			trigger->was_missed = true;
 		}
 		if (!did_work)
-			pause_ms(trigger, POLL_MS);
+			pause_ms(trigger, POLL_MS, false);
 	}
 	return NULL;
 }
 
 static void forget(struct trigger *trigger)
 {
+	feed_close(&trigger->feed);
 	arena_free(trigger->arena);
-	free(trigger->account);
-	free(trigger->region);
-	free(trigger->stream);
-	free(trigger->iterator);
 }
 
 /* What of the filters is for the trigger's table. */
@@ -613,7 +325,38 @@ static bool read_filter(struct trigger *trigger)
 	struct arena *kept = trigger->all->kept;
 	struct str text, problem;
 
-	return read_filter_text(kept, trigger->all->options.filter, &text) && filter_read(kept, text, trigger->table, &trigger->filter, &problem);
+	return read_filter_text(kept, trigger->all->options.filter, &text) && filter_read(kept, text, trigger->feed.name, &trigger->filter, &problem);
+}
+
+/* By its table and URL; the second of two that are alike reads by itself. */
+static struct feed feed_of(const struct triggers *triggers, struct str table, struct str spec)
+{
+	const struct trigger_options *options = &triggers->options;
+	struct str url = {spec.p + table.n + 1, spec.n - table.n - 1}, reader = url;
+	const char *at = options->specs;
+	struct str before;
+
+	for (size_t alike = 1; next_spec(&at, &before) && before.p < spec.p;) {
+		if (str_eq(before, spec))
+			reader = str_printf(triggers->kept, STR_FMT "#%zu", STR_ARG(url), ++alike);
+	}
+	return (struct feed){
+		.service = options->service, .leases = options->leases, .name = table, .reader = reader,
+		.lease = str_printf(triggers->kept, "trigger/" STR_FMT "/" STR_FMT, STR_ARG(table), STR_ARG(reader)), .is_from_latest = !options->from_horizon,
+	};
+}
+
+static bool start_one(struct trigger *trigger, struct str spec)
+{
+	struct str table;
+
+	if (!read_spec(spec, &table, &trigger->target))
+		return false;
+	trigger->feed = feed_of(trigger->all, table, spec);
+	if (!read_filter(trigger))
+		return false;
+	feed_find(&trigger->feed, trigger->arena); /* what is newer than this is pushed */
+	return pthread_create(&trigger->thread, NULL, run, trigger) == 0;
 }
 
 struct triggers *trigger_start(const struct trigger_options *options)
@@ -634,11 +377,7 @@ struct triggers *trigger_start(const struct trigger_options *options)
 
 		trigger->all = triggers;
 		trigger->arena = arena_new(0);
-		bool is_valid = read_spec(spec, &trigger->table, &trigger->target);
-		is_valid = is_valid && read_filter(trigger);
-		/* of a stream that is made later nothing is older than the trigger */
-		trigger->is_skipping = is_valid && find_stream(trigger) && !options->from_horizon;
-		if (!is_valid || pthread_create(&trigger->thread, NULL, run, trigger) != 0) {
+		if (!start_one(trigger, spec)) {
 			forget(trigger);
 			trigger_stop(triggers);
 			return NULL;

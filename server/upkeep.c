@@ -9,9 +9,11 @@
 #include <time.h>
 
 #include "server/crash.h"
+#include "server/feed.h"
 #include "server/log.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/monotonic.h"
+#include "storage/upkeep/lease.h"
 #include "storage/upkeep/stream_sweep.h"
 #include "storage/upkeep/ttl.h"
 
@@ -20,7 +22,7 @@
 #define INDEX_FULL_MS 10000 /* where the data is at its limit: until something is deleted */
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
-#define TRIM_MS 60000
+#define TRIM_MS 60000     /* between two looks for what is not used any more: memory, rows */
 #define STORE_MS 500      /* between two looks whether the data file is still in its place */
 
 struct upkeep {
@@ -91,7 +93,7 @@ static enum code expire(struct upkeep *upkeep, const struct times *times, uint64
 enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err)
 {
 	struct clock_scope scope = {upkeep->options.clock, ns};
-	const struct times times = {clock_tell_scope, &scope};
+	const struct times times = {.tell = clock_tell_scope, .context = &scope}; /* without leases: it is done when this returns, by whomever */
 	int64_t wait_ms = 0;
 	enum code code = OK;
 
@@ -119,7 +121,7 @@ static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
 static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
-	const struct times times = {clock_tell, upkeep->options.clock};
+	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	int64_t wait_ms;
 
 	enum code code = step_indexes(upkeep, &times, &wait_ms, &err);
@@ -136,7 +138,7 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 static void keep_times(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
-	const struct times times = {clock_tell, upkeep->options.clock};
+	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	uint64_t expired;
 
 	if (expire(upkeep, &times, &expired, &err) != OK)
@@ -151,6 +153,20 @@ static void trim_heap(void)
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
+}
+
+/* Rows of readers and of processes that are no more: by real time. */
+static void sweep_rows(struct upkeep *upkeep, struct arena *arena)
+{
+	struct timespec now;
+	struct err err = err_in(arena);
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	enum code code = stream_position_sweep(catalog_store(upkeep->options.catalog), arena, (int64_t)now.tv_sec * 1000 - FEED_KEPT_MS, &err);
+	if (code == OK)
+		code = lease_sweep(upkeep->options.leases, &err);
+	if (code != OK)
+		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
 }
 
 static int64_t first_of(int64_t a, int64_t b)
@@ -177,6 +193,7 @@ static void *work(void *context)
 			expiry_due = monotonic_ms() + period;
 		}
 		if (monotonic_ms() >= trim_due) {
+			sweep_rows(upkeep, arena);
 			trim_heap();
 			trim_due = monotonic_ms() + TRIM_MS;
 		}

@@ -10,58 +10,13 @@ struct writing {
 	const struct stream_cursor *cursor;
 };
 
-static void write_identity(struct json_out *out)
-{
-	json_out_name(out, STR("userIdentity"));
-	json_out_open(out, '{');
-	json_out_field_string(out, "PrincipalId", STR("dynamodb.amazonaws.com"));
-	json_out_field_string(out, "Type", STR("Service"));
-	json_out_close(out, '}');
-}
-
-static void write_image(struct json_out *out, struct str name, struct str image)
-{
-	if (!str_is_set(image))
-		return;
-	json_out_name(out, name);
-	json_out_image(out, image);
-}
-
-static void write_change(struct writing *writing, const struct stream_record *record, const struct value *keys, size_t size)
-{
-	struct json_out *out = &writing->call->out;
-
-	json_out_name(out, STR("dynamodb"));
-	json_out_open(out, '{');
-	json_out_field_integer(out, "ApproximateCreationDateTime", record->created_ms / 1000);
-	json_out_name(out, STR("Keys"));
-	json_out_item(out, keys);
-	write_image(out, STR("NewImage"), record->new_image);
-	write_image(out, STR("OldImage"), record->old_image);
-	json_out_field_string(out, "SequenceNumber", streams_sequence(writing->call->arena, record->sequence));
-	json_out_field_integer(out, "SizeBytes", (int64_t)size);
-	json_out_field_string(out, "StreamViewType", streams_view_name(writing->cursor->stream->view));
-	json_out_close(out, '}');
-}
-
 /* A stream_sink. */
 static void write_record(void *context, const struct stream_record *record, const struct value *keys, size_t size)
 {
-	static const char *const events[] = {[STREAM_INSERT] = "INSERT", [STREAM_MODIFY] = "MODIFY", [STREAM_REMOVE] = "REMOVE"};
 	struct writing *writing = context;
-	const struct table *table = writing->cursor->table;
-	struct json_out *out = &writing->call->out;
+	const struct streams_change change = {writing->cursor->table, writing->cursor->stream, record, keys, size};
 
-	json_out_open(out, '{');
-	json_out_field_string(out, "eventID", streams_event_id(writing->call->arena, table, record->sequence));
-	json_out_field_string(out, "eventName", str_of(events[record->event]));
-	json_out_field_string(out, "eventVersion", STR("1.1"));
-	json_out_field_string(out, "eventSource", STR("aws:dynamodb"));
-	json_out_field_string(out, "awsRegion", table->identity.region);
-	write_change(writing, record, keys, size);
-	if (record->is_service_delete)
-		write_identity(out);
-	json_out_close(out, '}');
+	streams_write_record(&writing->call->out, writing->call->arena, &change, STREAMS_RECORD);
 }
 
 static enum code check(const struct call *call, const struct get_records_input *input, struct streams_iterator *iterator, struct err *err)

@@ -17,7 +17,7 @@
 /* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. */
 enum code currency_check(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 
-/* The same where the row is read with others: its key, of which `bytes` keeps CURRENCY_KEY_BYTES, and what its value says. */
+/* The same where a reading transaction reads the row with others: its key, of which `bytes` keeps CURRENCY_KEY_BYTES, and what its value says. */
 #define CURRENCY_KEY_BYTES 8
 struct store_key currency_key(const struct table *table, char *bytes);
 enum code currency_judge(const struct table *table, struct str row, struct err *err) WARN_UNUSED;

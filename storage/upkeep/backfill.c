@@ -4,6 +4,7 @@
 #include "storage/item_key.h"
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/upkeep/lease.h"
 #include "storage/vector/vector_row.h"
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
@@ -153,8 +154,31 @@ static enum code run(struct job *job, struct err *err)
 	return code == OK && !job->piece->is_full ? finish(job, err) : code;
 }
 
-/* A piece of the first work that the table has; a table that was changed meanwhile is looked up again by the next step. */
-static enum code step_table(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+/* The lease of the work on the table. */
+static struct str lease_of(struct arena *arena, const struct table *table)
+{
+	return str_printf(arena, "fill/%llu", (unsigned long long)table->identity.number);
+}
+
+/* One piece; where it was the last, other processes need not wait until the lease runs out. */
+static enum code run_leased(struct job *job, struct leases *leases, bool *is_ours, struct err *err)
+{
+	struct str lease = leases ? lease_of(job->piece->arena, job->table) : STR_ABSENT;
+	enum code code = lease_take(leases, lease, is_ours, NULL, err);
+
+	if (code != OK || !*is_ours)
+		return code;
+	code = run(job, err);
+	if (leases && code == OK && !job->piece->is_full)
+		lease_release(leases, lease);
+	return code;
+}
+
+/*
+ * A piece of the first work that the table has; a table that was changed meanwhile is looked up again by the next step. *is_ours: no other
+ * process does it.
+ */
+static enum code step_table(struct catalog *catalog, struct table *table, struct leases *leases, int64_t now_ms, bool *is_ours, struct err *err)
 {
 	struct job job = {.catalog = catalog, .table = table};
 	struct arena *scratch = arena_new(0);
@@ -172,7 +196,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, int64_
 		job.piece = ARENA_NEW(scratch, struct piece);
 		job.piece->arena = scratch;
 		job.piece->limit = limit_of(catalog);
-		code = run(&job, &own);
+		code = run_leased(&job, leases, is_ours, &own);
 	}
 	if (table->state.status == STATUS_DELETING)
 		code = catalog_bury(catalog, table, &own);
@@ -192,20 +216,25 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 	enum code code = catalog_refresh(catalog, err);
 	struct table *table;
 	int64_t now_ms;
-	size_t tried = 0;
+	size_t tried = 0, done = 0;
 
 	*wait_ms = code == OK ? INT64_MAX : 0;
 	if (code != OK)
 		return code == ERR_CONFLICT ? OK : code;
 
-	/* what fails, as for want of room, holds up no other table: there may be an index to drop */
-	while ((code != OK || tried == 0) && (table = catalog_find_work(catalog, times, tried, &now_ms, wait_ms)) != NULL) {
-		code = step_table(catalog, table, now_ms, err);
+	/* what fails, as for want of room, holds up no other table: there may be an index to drop; nor does what another process does */
+	while ((code != OK || done == 0) && (table = catalog_find_work(catalog, times, tried, &now_ms, wait_ms)) != NULL) {
+		bool is_ours = true;
+
+		code = step_table(catalog, table, times->leases, now_ms, &is_ours, err);
 		table_unref(table);
 		tried++;
+		done += is_ours || code != OK;
 	}
-	if (tried > 0)
+	if (done > 0)
 		*wait_ms = 0;
+	else if (tried > 0 && *wait_ms > BACKFILL_OTHERS_MS)
+		*wait_ms = BACKFILL_OTHERS_MS;
 	return code;
 }
 
@@ -215,7 +244,7 @@ enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name
 
 	for (unsigned i = 0; i < steps && code == OK; i++) {
 		struct table *table;
-		bool has_work = false;
+		bool has_work = false, is_ours = true;
 
 		code = catalog_get(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
@@ -223,7 +252,7 @@ enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name
 		for (size_t k = 0; k < table_index_total(table); k++)
 			has_work = has_work || table_index_at(table, k)->is_backfilling || table_index_at(table, k)->status == STATUS_DELETING;
 		if (has_work)
-			code = step_table(catalog, table, now_ms, err);
+			code = step_table(catalog, table, NULL, now_ms, &is_ours, err);
 		table_unref(table);
 		if (!has_work)
 			break;

@@ -5,7 +5,7 @@
  * backfill_step goes through the items in key order, a bounded piece per write transaction, and adds the rows that are missing;
  * how far it came is in the store, so that it goes on after a restart. Since each piece reads and writes in one transaction, no write
  * is lost between them. An index that is deleted is not kept any more; of a very large one rows are deleted piece by piece before its
- * keyspace is dropped.
+ * keyspace is dropped. Of several processes one works on a table, by a lease; backfill_settle asks for none.
  *
  * The shelf storage/upkeep/ holds work without a request, in small transactions. It goes through the tables of the catalog.
  */
@@ -16,6 +16,7 @@
 
 #define BACKFILL_STEP_ROWS 500             /* a few milliseconds: other writers wait for it */
 #define BACKFILL_STEP_BYTES (1024 * 1024)  /* of items by their stored size */
+#define BACKFILL_OTHERS_MS 500             /* between two looks at work that another process does */
 
 /*
  * Does the next piece of any table's work that is due by the clock of its namespace; an error means that the next piece of none could be done.

@@ -3,8 +3,10 @@
 #include "storage/messages.h"
 #include "storage/stream/stream_record.h"
 #include "storage/stream/stream_shard.h"
+#include "storage/upkeep/lease.h"
 
 #define TRIM_PER_TRANSACTION 500 /* records, and as many shards: so that writers do not wait long */
+#define LEASE "trim"
 
 static bool is_old(void *context, struct str key, struct str row)
 {
@@ -51,21 +53,25 @@ static enum code trim_some(struct store *store, struct arena *arena, const struc
 	return code;
 }
 
-static enum code sweep_table(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+static enum code sweep_table(struct catalog *catalog, struct table *table, struct leases *leases, int64_t now_ms, struct err *err)
 {
 	struct store *store = catalog_store(catalog);
 	struct arena *scratch = arena_new(0);
-	bool is_retired = table->state.status == STATUS_DELETING, due = false, is_done = false;
+	bool is_gone = table->state.status == STATUS_DELETING && stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
+	bool due = is_gone, is_done = false, is_ours = true;
 	enum code code = OK;
 
-	if (is_retired && stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms)) {
-		arena_free(scratch);
-		return catalog_forget(catalog, table, err);
-	}
-	code = is_due(store, scratch, table, now_ms - STREAM_RETENTION_MS, &due, err);
-	while (due && !is_done && code == OK) {
+	if (!is_gone)
+		code = is_due(store, scratch, table, now_ms - STREAM_RETENTION_MS, &due, err);
+	if (due && code == OK)
+		code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
+	if (is_gone && is_ours && code == OK)
+		code = catalog_forget(catalog, table, err);
+	while (!is_gone && due && is_ours && !is_done && code == OK) {
 		arena_reset(scratch);
 		code = trim_some(store, scratch, table, now_ms, &is_done, err);
+		if (!is_done && code == OK)
+			code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
 	}
 	arena_free(scratch);
 	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
@@ -81,7 +87,7 @@ enum code stream_sweep(struct catalog *catalog, const struct times *times, struc
 		int64_t now_ms;
 
 		if (code == OK && times_tell(times, tables[i], &now_ms))
-			code = sweep_table(catalog, tables[i], now_ms, err);
+			code = sweep_table(catalog, tables[i], times->leases, now_ms, err);
 		table_unref(tables[i]);
 	}
 	return code;

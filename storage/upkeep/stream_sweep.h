@@ -8,7 +8,7 @@
 
 /*
  * Deletes all stream records, shards and streams that can no longer be read by the clock of their namespace. Where nothing is due it only reads, at most three
- * rows per table that has a stream. Tables that go meanwhile are skipped.
+ * rows per table that has a stream. Tables that go meanwhile are skipped. Of several processes one does it, by a lease.
  */
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err) WARN_UNUSED;
 

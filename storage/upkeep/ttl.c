@@ -1,9 +1,11 @@
 #include "storage/upkeep/ttl.h"
 
 #include "storage/expiry.h"
+#include "storage/upkeep/lease.h"
 #include "storage/write/write.h"
 
 #define ROWS_PER_BATCH 64 /* deleted in one transaction: other writers wait that long */
+#define LEASE "expire"
 
 struct batch {
 	struct arena *arena;
@@ -61,11 +63,18 @@ enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t 
 	*more = false;
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct batch batch = {.arena = arena};
+		bool is_ours = true;
 		int64_t now_ms;
 
 		if (!times_tell(times, tables[i], &now_ms))
 			continue;
 		code = find_due(catalog, tables[i], now_ms - delay_ms, &batch, err);
+		if (code == OK && batch.n > 0)
+			code = lease_take(times->leases, STR(LEASE), &is_ours, NULL, err);
+		if (!is_ours) {
+			*more = false;
+			break;
+		}
 		if (code == OK && batch.n > 0)
 			code = delete_due(catalog, tables[i], &batch, now_ms, deleted, err);
 		*more = *more || batch.n == ROWS_PER_BATCH || code == ERR_TABLE_MOVED;

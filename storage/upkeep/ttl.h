@@ -2,7 +2,7 @@
  * ttl - deleting what has expired.
  *
  * The sweep reads the rows of the expiry keyspaces that are due, and deletes their items through the write path, indexes and stream
- * included. It costs what expires, not what the tables hold.
+ * included. It costs what expires, not what the tables hold. Of several processes one does it, by a lease; where nothing is due none takes it.
  */
 #ifndef DYNALITH_STORAGE_TTL_H
 #define DYNALITH_STORAGE_TTL_H

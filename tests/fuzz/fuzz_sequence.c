@@ -145,7 +145,7 @@ static void make_update_table(struct grammar *g)
 static void turn_clock(struct str *choices)
 {
 	static const int64_t steps[] = {1000, 3600000, 86400000, 5 * 86400000ll, 60000, 40 * 86400000ll};
-	const struct times times = {tell_times, NULL};
+	const struct times times = {.tell = tell_times};
 	struct err err = err_in(world.request);
 	uint64_t deleted = 0;
 	bool more = true;

@@ -11,6 +11,6 @@ static inline bool times_tell_one(void *context, struct ns ns, int64_t *now_ms)
 	return true;
 }
 
-#define TIMES_AT(ms) (&(struct times){times_tell_one, &(int64_t){ms}})
+#define TIMES_AT(ms) (&(struct times){.tell = times_tell_one, .context = &(int64_t){ms}})
 
 #endif

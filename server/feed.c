@@ -1,0 +1,328 @@
+#include "server/feed.h"
+
+#include <time.h>
+
+#include "protocol/streams.h"
+#include "server/log.h"
+#include "storage/stream/stream_read.h"
+
+#define REFRESH_MS 3600000 /* how often a row that does not move is saved again: it is somebody's */
+
+static const struct stream_position nowhere = {0};
+
+static int64_t real_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static struct store *store_of(const struct feed *feed)
+{
+	return catalog_store(feed->service->catalog);
+}
+
+/* Whether it went well; the first of several failures is logged. */
+static bool is_fine(struct feed *feed, enum code code, const struct err *err)
+{
+	if (code != OK && !feed->is_failing)
+		log_line(LOG_ERROR, "trigger " STR_FMT ": " STR_FMT "; trying again", STR_ARG(feed->name), STR_ARG(err->message));
+	feed->is_failing = code != OK;
+	return code == OK;
+}
+
+static void drop_table(struct feed *feed)
+{
+	table_unref(feed->table);
+	feed->table = NULL;
+	feed->stream = NULL;
+}
+
+void feed_close(struct feed *feed)
+{
+	drop_table(feed);
+}
+
+/* Puts the row where the reader is; the row may be gone before. */
+static bool save(struct feed *feed, struct arena *arena, const struct stream_position *to)
+{
+	struct stream_position next = *to;
+	struct err err = err_in(arena);
+	bool is_moved = true;
+
+	next.saved_ms = real_ms();
+	enum code code = stream_position_move(store_of(feed), arena, feed->number, feed->reader, &feed->saved, &next, &is_moved, &err);
+
+	if (!is_fine(feed, code, &err))
+		return true; /* what is done is done: the next move saves it, or a restart reads it again */
+	feed->is_lost = !is_moved;
+	if (is_moved)
+		feed->saved = next;
+	return is_moved;
+}
+
+/* Makes the row the position. */
+static bool load(struct feed *feed, struct arena *arena)
+{
+	struct err err = err_in(arena);
+	enum code code = stream_position_get(store_of(feed), arena, feed->number, feed->reader, &feed->saved, &err);
+
+	feed->at = feed->saved;
+	feed->is_lost = false;
+	return is_fine(feed, code, &err);
+}
+
+static struct stream_cursor cursor_at(const struct feed *feed, const struct stream *stream, uint64_t shard)
+{
+	return (struct stream_cursor){.table = feed->table, .stream = stream, .shard = shard, .now_ms = feed->now_ms};
+}
+
+/* Makes the shard the position, from its oldest record or behind its newest. */
+static bool go_to(struct feed *feed, struct arena *arena, const struct stream *stream, uint64_t shard, enum stream_start start)
+{
+	struct stream_cursor cursor = cursor_at(feed, stream, shard);
+	struct err err = err_in(arena);
+	enum code code = stream_read_start(store_of(feed), arena, &cursor, start, 0, 0, &err);
+
+	if (code == ERR_RESOURCE_NOT_FOUND || !is_fine(feed, code, &err))
+		return false;
+	feed->stream = stream;
+	feed->at = (struct stream_position){.stream = stream->number, .shard = shard, .next = cursor.position};
+	feed->is_at_end = false;
+	return save(feed, arena, &feed->at);
+}
+
+/* The stream's first shard from the stamp on that can be read; 0: there is none. */
+static uint64_t shard_from(struct feed *feed, struct arena *arena, const struct stream *stream, uint64_t from)
+{
+	struct stream_shard_page page = {.from = from, .limit = 1};
+	struct err err = err_in(arena);
+	enum code code = stream_read_shards(store_of(feed), arena, feed->table, stream, feed->now_ms, &page, &err);
+
+	return is_fine(feed, code, &err) && page.n > 0 ? page.shards[0].stamp : 0;
+}
+
+static uint64_t last_shard(struct feed *feed, struct arena *arena)
+{
+	struct stream_shard shard = {0};
+	struct err err = err_in(arena);
+	struct store_txn *txn;
+	enum code code = store_begin(store_of(feed), STORE_READ, &txn, &err);
+
+	if (code == OK) {
+		code = stream_shard_last(txn, feed->table, &shard, &err);
+		store_abort(txn);
+	}
+	return is_fine(feed, code, &err) ? shard.stamp : 0;
+}
+
+/* Where a reader without a row begins: in the newest stream. */
+static bool begin(struct feed *feed, struct arena *arena)
+{
+	const struct stream *latest = &feed->table->streams.v[feed->table->streams.n - 1];
+	bool is_from_latest = feed->is_from_latest;
+	uint64_t shard = is_from_latest ? last_shard(feed, arena) : shard_from(feed, arena, latest, 0);
+
+	feed->saved = nowhere;
+	if (shard == 0 || !go_to(feed, arena, latest, shard, is_from_latest ? STREAM_START_LATEST : STREAM_START_TRIM_HORIZON) || !feed->saved.stream)
+		return false;
+	feed->is_from_latest = false;
+	return true;
+}
+
+static const struct stream *stream_numbered(const struct feed *feed, uint64_t number, bool or_later)
+{
+	const struct table *table = feed->table;
+
+	for (size_t i = 0; i < table->streams.n; i++) {
+		const struct stream *stream = &table->streams.v[i];
+
+		if ((stream->number == number || (or_later && stream->number > number)) && !stream_is_gone(stream, feed->now_ms))
+			return stream;
+	}
+	return NULL;
+}
+
+/* Whether a reader can begin in the table. */
+static bool is_live(const struct table *table, int64_t now_ms)
+{
+	return table->state.status != STATUS_DELETING && table->streams.n > 0 && !stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
+}
+
+/* The table of that number, or 0: a live one but `except`; with a reference, or NULL. */
+static struct table *pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except)
+{
+	struct table **tables, *found = NULL;
+	size_t n = catalog_streamed(feed->service->catalog, NULL, feed->name, arena, &tables);
+
+	for (size_t i = 0; i < n; i++) {
+		struct ns ns = {tables[i]->identity.account, tables[i]->identity.region};
+		int64_t now_ms = feed->service->now_ms(feed->service->clock_context, ns);
+		bool is_it = number ? tables[i]->identity.number == number : tables[i]->identity.number != except && is_live(tables[i], now_ms);
+
+		if (is_it && !found) {
+			found = tables[i];
+			feed->now_ms = now_ms;
+		} else {
+			table_unref(tables[i]);
+		}
+	}
+	return found;
+}
+
+/* The reader leaves the table: its row goes too. */
+static void leave(struct feed *feed, struct arena *arena)
+{
+	if (feed->number && feed->saved.stream)
+		save(feed, arena, &nowhere);
+	feed->number = 0;
+	feed->at = feed->saved = nowhere;
+	feed->is_at_end = feed->is_lost = false;
+}
+
+/* A table to begin or to go on in, by the row that the reader has for it. */
+static bool enter(struct feed *feed, struct arena *arena)
+{
+	feed->table = pick(feed, arena, 0, 0);
+	if (!feed->table)
+		return false;
+	feed->number = feed->table->identity.number;
+	if (!load(feed, arena))
+		return false;
+	return feed->at.stream || begin(feed, arena);
+}
+
+/* The stream that the position is in; a later one where that is gone. */
+static bool find_stream(struct feed *feed, struct arena *arena)
+{
+	feed->stream = stream_numbered(feed, feed->at.stream, false);
+	if (feed->stream)
+		return true;
+	const struct stream *later = stream_numbered(feed, feed->at.stream, true);
+	uint64_t shard = later ? shard_from(feed, arena, later, 0) : 0;
+
+	return shard && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
+}
+
+bool feed_find(struct feed *feed, struct arena *arena)
+{
+	struct err err = err_in(arena);
+
+	drop_table(feed);
+	if (!is_fine(feed, catalog_refresh(feed->service->catalog, &err), &err))
+		return false;
+	/* another process may have moved on, or left the table */
+	if (feed->number && (feed->is_lost || !lease_is_held(feed->leases, feed->lease)) && !load(feed, arena))
+		return false;
+	if (feed->number && !feed->saved.stream && !feed->at.stream)
+		feed->number = 0;
+	if (feed->number && (feed->table = pick(feed, arena, feed->number, 0)) == NULL) {
+		if (!feed->is_at_end)
+			log_line(LOG_WARN, "trigger " STR_FMT ": its stream is gone before it was read to its end", STR_ARG(feed->name));
+		leave(feed, arena);
+	}
+	if (!feed->number && !enter(feed, arena)) {
+		feed->is_from_latest = feed->is_from_latest && feed->table; /* nothing there yet: what comes is all new */
+		feed->number = 0;
+		return false;
+	}
+	if (real_ms() - feed->saved.saved_ms > REFRESH_MS)
+		save(feed, arena, &feed->at);
+	return find_stream(feed, arena);
+}
+
+/* What the records of a page are added to. */
+struct reading {
+	struct feed *feed;
+	struct arena *arena;
+	struct feed_batch *batch;
+};
+
+static void add_record(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+{
+	struct reading *reading = context;
+	struct feed_batch *batch = reading->batch;
+	const struct streams_change change = {reading->feed->table, reading->feed->stream, record, keys, size};
+	struct json_out out = json_out_in(reading->arena);
+
+	streams_write_record(&out, reading->arena, &change, STREAMS_EVENT);
+	batch->seen++;
+	if (batch->filter && !batch->filter(batch->filter_context, json_out_str(&out)))
+		return;
+	batch->v[batch->n++] = (struct feed_record){
+		json_out_str(&out), streams_sequence(reading->arena, record->sequence), record->sequence, record->created_ms / 1000,
+	};
+}
+
+bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
+{
+	struct stream_cursor cursor = cursor_at(feed, feed->stream, feed->at.shard);
+	struct reading reading = {feed, arena, batch};
+	struct err err = err_in(arena);
+
+	cursor.position = batch->seen > 0 ? batch->next : feed->at.next;
+	enum code code = stream_read_page(store_of(feed), arena, &cursor, batch->limit - batch->n, add_record, &reading, &err);
+
+	if (code == ERR_TRIMMED_DATA) { /* on with what there still is */
+		if (batch->seen == 0)
+			go_to(feed, arena, feed->stream, feed->at.shard, STREAM_START_TRIM_HORIZON);
+		return false;
+	}
+	feed->is_at_end = code == ERR_RESOURCE_NOT_FOUND || (code == OK && cursor.is_at_end);
+	if (code == ERR_RESOURCE_NOT_FOUND)
+		return true;
+	batch->next = cursor.position;
+	return is_fine(feed, code, &err);
+}
+
+bool feed_take(struct feed *feed, struct arena *arena)
+{
+	struct stream_position before = feed->at;
+	struct err err = err_in(arena);
+	bool is_held, is_new;
+
+	if (!is_fine(feed, lease_take(feed->leases, feed->lease, &is_held, &is_new, &err), &err) || !is_held)
+		return false;
+	if (!is_new)
+		return true;
+	return load(feed, arena) && feed->at.shard == before.shard && feed->at.next == before.next;
+}
+
+bool feed_move(struct feed *feed, struct arena *arena, uint64_t next)
+{
+	feed->at.next = next;
+	return save(feed, arena, &feed->at);
+}
+
+bool feed_go_on(struct feed *feed, struct arena *arena)
+{
+	const struct stream *later = stream_numbered(feed, feed->at.stream + 1, true);
+	uint64_t shard = shard_from(feed, arena, feed->stream, feed->at.shard + 1);
+
+	if (shard)
+		return feed_take(feed, arena) && go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+	shard = later ? shard_from(feed, arena, later, 0) : 0;
+	if (shard)
+		return feed_take(feed, arena) && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
+	struct table *other = pick(feed, arena, 0, feed->number);
+	if (other && feed_take(feed, arena)) {
+		leave(feed, arena);
+		drop_table(feed);
+	}
+	table_unref(other);
+	return !feed->table;
+}
+
+void feed_hold(void *context)
+{
+	struct feed *feed = context;
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	bool is_held;
+
+	/* lost or not, what is under way cannot be called back: the next move finds out */
+	if (lease_take(feed->leases, feed->lease, &is_held, NULL, &err) != OK)
+		err = err_in(arena);
+	arena_free(arena);
+}
