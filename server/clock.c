@@ -345,6 +345,29 @@ enum code clock_turn(struct clock *clock, const struct ns *ns, struct str body, 
 	return code;
 }
 
+/* Whether it stands still, and its milliseconds. */
+struct str clock_save(struct clock *clock, struct ns ns, struct arena *arena)
+{
+	bool is_own;
+	struct setting setting = read_setting(clock, &ns, &is_own);
+
+	return is_own ? str_printf(arena, "%c%lld", setting.is_frozen ? 'f' : 'r', (long long)setting.ms) : STR("");
+}
+
+enum code clock_restore(struct clock *clock, struct ns ns, struct str saved, struct err *err)
+{
+	struct setting setting = {.is_frozen = saved.n > 0 && saved.p[0] == 'f'};
+
+	if (clock->is_shared)
+		return OK;
+	if (saved.n > 1)
+		setting.ms = strtoll(str_printf(err->arena, STR_FMT, STR_ARG(saved)).p + 1, NULL, 10);
+	pthread_rwlock_wrlock(&clock->lock);
+	enum code code = keep(clock, ns, saved.n > 1 ? &setting : NULL, err);
+	pthread_rwlock_unlock(&clock->lock);
+	return code;
+}
+
 static void add_time(struct json_out *out, struct arena *arena, struct setting setting)
 {
 	int64_t real_ms = system_ms(), now_ms = now_of(setting, real_ms);

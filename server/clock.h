@@ -49,6 +49,12 @@ bool clock_tell_scope(void *scope, struct ns ns, int64_t *now_ms);
 enum code clock_turn(struct clock *clock, const struct ns *ns, struct str body, struct err *err) WARN_UNUSED;
 
 /*
+ * The namespace's own clock in bytes, empty where it has none; and back to what was saved. ERR_VALIDATION for more than CLOCKS_MAX namespaces.
+ */
+struct str clock_save(struct clock *clock, struct ns ns, struct arena *arena);
+enum code clock_restore(struct clock *clock, struct ns ns, struct str saved, struct err *err) WARN_UNUSED;
+
+/*
  * The clock as JSON, with `expired` items deleted by this turn:
  *   {"now":1767225600.25,"iso":"2026-01-01T00:00:00.250Z","frozen":false,"offset":0.0,"expired":N}
  * For a namespace before "expired": "account", "region", and "own", whether it has a clock of its own. For the default one: "namespaces", which lists

@@ -60,6 +60,7 @@
 #define MSG_CONTROL_MEMBER ERR_VALIDATION, "There is no member \"" STR_FMT "\" here; a body takes " STR_FMT
 #define MSG_CONTROL_TYPE ERR_VALIDATION, "\"%s\" must be %s"
 #define MSG_CONTROL_STRINGS ERR_VALIDATION, "\"%s\" must be an array of strings"
+#define MSG_CONTROL_MISSING ERR_VALIDATION, "The body lacks \"%s\""
 #define MSG_RESET_KEEP ERR_VALIDATION, "%s", "\"keep\" can only be \"tables\""
 #define MSG_CHECK_BODY ERR_VALIDATION, "%s", "The check wants {} or {\"cursor\": ...} with the cursor of the answer before"
 #define MSG_BACKUP_QUERY \

@@ -7,6 +7,7 @@
 #include "storage/expiry.h"
 #include "storage/item_key.h"
 #include "storage/catalog/retired.h"
+#include "storage/store/journal.h"
 #include "storage/stream/stream_record.h"
 #include "storage/vector/vector_row.h"
 
@@ -485,6 +486,29 @@ static int by_number(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
+static bool add_hidden(void *context, struct keyspace keyspace, struct str key)
+{
+	(void)key;
+	add_number(context, keyspace.table);
+	return true;
+}
+
+/* What a rollback to a checkpoint would bring back belongs to no table now. */
+static enum code add_all_hidden(struct store *store, const struct check_report *report, struct numbers *numbers, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < report->keyspace_count && code == OK; i++) {
+		if (report->keyspaces[i].part == PART_JOURNAL)
+			code = journal_hidden(txn, report->keyspaces[i].table, add_hidden, numbers, err);
+	}
+	store_abort(txn);
+	return code;
+}
+
 /* A table has several keyspaces: one finding for each table, where its first part is. */
 static void check_keyspaces(struct check_report *report, struct numbers *numbers)
 {
@@ -514,6 +538,8 @@ enum code check_store(struct store *store, const struct settings_records *record
 		if (report->tables > tables)
 			add_number(&numbers, report->last_table);
 	}
+	if (code == OK)
+		code = add_all_hidden(store, report, &numbers, err);
 	if (code == OK)
 		check_keyspaces(report, &numbers);
 	arena_free(arenas[0]);

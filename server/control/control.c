@@ -2,6 +2,20 @@
 
 #include "server/messages.h"
 
+#define CONTROL_NAME_MAX 64
+
+enum code control_check_name(struct str name, struct err *err)
+{
+	bool is_fine = name.n > 0 && name.n <= CONTROL_NAME_MAX;
+
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+
+		is_fine = is_fine && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-');
+	}
+	return is_fine ? OK : err_set(err, MSG_CONTROL_NAME, CONTROL_NAME_MAX, STR_ARG(name));
+}
+
 /* The names that a body may have, for a message. */
 static struct str list_members(struct arena *arena, const struct control_member *members, size_t n)
 {

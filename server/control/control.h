@@ -34,6 +34,9 @@ struct control_call {
 /* Does it, and sets the JSON to answer with, by status 200. */
 typedef enum code control_handler(const struct control_call *call, struct str *answer, struct err *err);
 
+/* Letters, digits, '.', '_' and '-', 1 to 64 of them: nothing that a path would have to escape. ERR_VALIDATION for other names. */
+enum code control_check_name(struct str name, struct err *err) WARN_UNUSED;
+
 /* A member that a body may have; *value is NULL where it lacks it. */
 struct control_member {
 	const char *name;

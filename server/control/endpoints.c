@@ -6,7 +6,6 @@
 #define ROOT "/_dynalith/"
 #define ACCOUNT_SIZE 12
 #define REGION_MAX 63
-#define NAME_MAX 64
 
 static const struct endpoint endpoints[] = {
 #define ENDPOINT(method, path, handle, what) {STR_INIT(method), STR_INIT(path), handle, what},
@@ -69,22 +68,9 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 	return NULL;
 }
 
-/* Letters, digits, '.', '_' and '-', as in the name of a table: nothing that a path would have to escape. */
-static bool is_name(struct str name)
+static bool is_namespace(struct ns ns, struct err *err)
 {
-	bool is_fine = name.n <= NAME_MAX;
-
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-
-		is_fine = is_fine && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-');
-	}
-	return is_fine;
-}
-
-static bool is_namespace(struct ns ns)
-{
-	bool is_fine = ns.account.n == ACCOUNT_SIZE && ns.region.n > 0 && ns.region.n <= REGION_MAX && is_name(ns.region);
+	bool is_fine = ns.account.n == ACCOUNT_SIZE && ns.region.n <= REGION_MAX && control_check_name(ns.region, err) == OK;
 
 	for (size_t i = 0; i < ns.account.n; i++)
 		is_fine = is_fine && ns.account.p[i] >= '0' && ns.account.p[i] <= '9';
@@ -93,9 +79,9 @@ static bool is_namespace(struct ns ns)
 
 enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call, struct str *answer, struct err *err)
 {
-	if (!is_namespace(call->ns))
+	enum code code = str_is_set(call->name) ? control_check_name(call->name, err) : OK;
+
+	if (!is_namespace(call->ns, err))
 		return err_set(err, MSG_CONTROL_NAMESPACE, STR_ARG(call->ns.account), STR_ARG(call->ns.region));
-	if (str_is_set(call->name) && !is_name(call->name))
-		return err_set(err, MSG_CONTROL_NAME, NAME_MAX, STR_ARG(call->name));
-	return endpoint->handle(call, answer, err);
+	return code == OK ? endpoint->handle(call, answer, err) : code;
 }

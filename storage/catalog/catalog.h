@@ -130,6 +130,8 @@ void catalog_size_follow(const struct table *current, struct table *next);
 
 /* The key of a table's record in SYSTEM_TABLES; with no name, what all of the namespace begin with. */
 struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name);
+/* For a transaction that changes what is the namespace's and reads no table's row before: see currency_arm(). */
+enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct err *err) WARN_UNUSED;
 /* A table number that was never used, taken in the transaction. */
 enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err) WARN_UNUSED;
 /* What the settings in records are. */

@@ -3,6 +3,7 @@
 #include "storage/catalog/catalog_internal.h"
 #include "storage/expiry.h"
 #include "storage/schema/currency.h"
+#include "storage/store/journal.h"
 #include "storage/store/retry.h"
 
 /* What a change does in its transaction, which may be run again from the start. */
@@ -57,6 +58,16 @@ static void show(struct catalog *catalog, struct str key, struct table *next, ui
 		catalog->version = version;
 }
 
+enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct err *err)
+{
+	return currency_arm(txn, catalog_key(err->arena, catalog, ns, STR("")), err);
+}
+
+static struct ns ns_of(const struct table *table)
+{
+	return (struct ns){table->identity.account, table->identity.region};
+}
+
 /* The counter is a decimal text. */
 enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
 {
@@ -66,7 +77,7 @@ enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64
 	if (code != OK)
 		return code;
 	*number = (str_is_set(value) ? strtoull(value.p, NULL, 10) : 0) + 1;
-	return store_put(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
+	return journal_put_for_good(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
 }
 
 enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
@@ -136,8 +147,9 @@ struct creation {
 static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
 {
 	struct creation *creation = context;
+	enum code code = catalog_arm(catalog, txn, ns_of(creation->table), err);
 
-	return create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
+	return code != OK ? code : create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
 }
 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
@@ -333,9 +345,11 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
 {
 	const struct deletion *burial = context;
-	struct table *known;
-	enum code code = catalog_stored(catalog, txn, burial->key, &known, err);
+	struct table *known = NULL;
+	enum code code = catalog_arm(catalog, txn, ns_of(burial->table), err);
 
+	if (code == OK)
+		code = catalog_stored(catalog, txn, burial->key, &known, err);
 	if (code == OK && known && known->identity.number == burial->table->identity.number)
 		code = store_del(txn, tables_keyspace, burial->key, err);
 	table_unref(known);
@@ -365,8 +379,10 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 
 static enum code apply_forgetting(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
 {
-	(void)catalog;
-	return retired_drop(txn, context, err);
+	const struct table *table = context;
+	enum code code = catalog_arm(catalog, txn, ns_of(table), err);
+
+	return code != OK ? code : retired_drop(txn, table, err);
 }
 
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err)

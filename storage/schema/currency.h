@@ -7,6 +7,9 @@
  * a store that validates what was read sees to it that the answer holds until the commit.
  *
  * One more row has the version of the catalog: it rises whenever any table is made, changed or deleted.
+ *
+ * Where a namespace has checkpoints (storage/state/checkpoint.h), the rows of its tables have a mark: a transaction that reads one is armed with
+ * the journal of the latest checkpoint. So a namespace without any pays nothing, and no process has to know who has one.
  */
 #ifndef DYNALITH_STORAGE_CURRENCY_H
 #define DYNALITH_STORAGE_CURRENCY_H
@@ -31,6 +34,21 @@ void currency_follow(const struct table *current, struct table *next);
 /* Writes the table's row; deletes it. */
 enum code currency_put(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+enum code currency_del_number(struct store_txn *txn, uint64_t number, struct err *err) WARN_UNUSED;
+
+/*
+ * The stack of a namespace's checkpoints: a number, 0 where it has none. `space` is what the keys of its tables begin with. _put_stack sets the
+ * journal of the latest checkpoint, or takes the stack away (0); _mark marks the row of a table, or takes the mark away (0).
+ */
+enum code currency_stack(struct store_txn *txn, struct str space, uint64_t *stack, struct err *err) WARN_UNUSED;
+enum code currency_put_stack(struct store_txn *txn, struct str space, uint64_t stack, uint64_t journal, struct err *err) WARN_UNUSED;
+enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, struct err *err) WARN_UNUSED;
+
+/* After a rollback: a version, layout and epoch that no snapshot of the table ever had, in the table and in its row, which gets the mark. */
+enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct err *err) WARN_UNUSED;
+
+/* Arms a transaction that reads no table's row, or not before it writes. */
+enum code currency_arm(struct store_txn *txn, struct str space, struct err *err) WARN_UNUSED;
 
 /* Whether the row says what the table does; not so in a file to which an older Dynalith wrote. */
 enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *is_exact, struct err *err) WARN_UNUSED;

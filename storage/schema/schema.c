@@ -185,6 +185,8 @@ static void adopt_counter(struct size_counter **counter, struct size_counter *kn
 
 void table_adopt(struct table *next, const struct table *known)
 {
+	if (next->currency.epoch != known->currency.epoch)
+		return;
 	for (size_t i = 0; i < table_index_total(next); i++) {
 		struct index *index = table_index_at(next, i);
 

@@ -133,6 +133,7 @@ struct index {
 struct currency {
 	uint64_t version; /* rises with every change of the table */
 	uint64_t layout;  /* the version at which what readers and writers do changed last */
+	uint64_t epoch;   /* the version by which the table was rolled back last: what is remembered of it from before is void */
 };
 
 /* Never changes. */
@@ -198,7 +199,7 @@ struct stream_settings *table_stream_settings(const struct table *table);
 struct table *table_clone(const struct table *table);
 /*
  * For a snapshot that was read from the store and that nobody has yet: it shares with one of the same table what this process remembers of
- * the table (sizes, stream), as a copy would. Indexes are the same where their numbers are.
+ * the table (sizes, stream), as a copy would. Indexes are the same where their numbers are. Nothing where the table was rolled back since.
  */
 void table_adopt(struct table *next, const struct table *known);
 struct size_counter *size_counter_new(void);

@@ -23,6 +23,7 @@ static const struct field table_fields[] = {
 	OF_TABLE(identity.created_ms, "created_ms", FIELD_INT),
 	OF_TABLE(currency.version, "change", FIELD_INT), /* "version" is the record's own */
 	OF_TABLE(currency.layout, "layout", FIELD_INT),
+	OF_TABLE(currency.epoch, "epoch", FIELD_INT),
 	OF_TABLE(hash, "hash", FIELD_INT),
 	OF_TABLE(indexes.next, "next_index", FIELD_INT),
 	OF_TABLE(state.status, "status", FIELD_INT),

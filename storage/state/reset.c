@@ -1,6 +1,6 @@
 #include "storage/state/reset.h"
 
-#include "storage/state/space.h"
+#include "storage/state/checkpoint.h"
 #include "storage/state/state_messages.h"
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
@@ -56,6 +56,8 @@ static enum code apply(struct space *space, void *context, struct err *err)
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
+	if (code == OK && !reset->is_some && !reset->keeps_tables)
+		code = checkpoint_remove_all(space, err);
 	reset->done = 0;
 	for (size_t i = 0; i < reset->n && code == OK; i++) {
 		if (!is_there(&records, reset->tables[i]))
@@ -72,5 +74,7 @@ static enum code apply(struct space *space, void *context, struct err *err)
 
 enum code reset_run(struct catalog *catalog, struct ns ns, struct reset *reset, struct err *err)
 {
-	return space_change(catalog, ns, apply, reset, err);
+	bool is_all = !reset->is_some && !reset->keeps_tables;
+
+	return space_change(catalog, ns, is_all ? SPACE_BARE : 0, apply, reset, err);
 }

@@ -10,15 +10,18 @@ static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 static const struct keyspace token_keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
 
-static enum code run_once(struct space *space, space_apply *apply, void *context, struct err *err)
+static enum code run_once(struct space *space, unsigned way, space_apply *apply, void *context, struct err *err)
 {
 	uint64_t version;
 	enum code code = store_begin(catalog_store(space->catalog), STORE_WRITE, &space->txn, err);
 
 	if (code != OK)
 		return code;
-	code = apply(space, context, err);
+	if (!(way & SPACE_BARE))
+		code = catalog_arm(space->catalog, space->txn, space->ns, err);
 	if (code == OK)
+		code = apply(space, context, err);
+	if (code == OK && !(way & SPACE_QUIET))
 		code = currency_raise_catalog(space->txn, &version, err);
 	if (code == OK)
 		code = err_if_over(space->arena, err);
@@ -28,16 +31,18 @@ static enum code run_once(struct space *space, space_apply *apply, void *context
 	return code;
 }
 
-enum code space_change(struct catalog *catalog, struct ns ns, space_apply *apply, void *context, struct err *err)
+enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, space_apply *apply, void *context, struct err *err)
 {
 	struct space space = {.catalog = catalog, .ns = ns, .arena = err->arena};
 	struct retry retry = {0};
 	enum code code;
 
 	do {
-		code = run_once(&space, apply, context, err);
+		code = run_once(&space, way, apply, context, err);
 	} while (retry_again(&retry, code));
-	return code == OK ? catalog_refresh(catalog, err) : retry_code(code, err);
+	if (code == OK && !(way & SPACE_QUIET))
+		return catalog_refresh(catalog, err);
+	return retry_code(code, err);
 }
 
 /* A scan of records. */
@@ -116,6 +121,21 @@ enum code space_records(const struct space *space, struct space_records *records
 enum code space_decode(const struct space *space, const struct space_record *record, struct table **table, struct err *err)
 {
 	return table_decode(record->record, catalog_settings(space->catalog), table, err);
+}
+
+enum code space_number(const struct space *space, const struct space_record *record, uint64_t *number, struct err *err)
+{
+	struct table *table;
+	uint64_t version;
+
+	if (table_record_version(record->record, number, &version))
+		return OK;
+	enum code code = space_decode(space, record, &table, err);
+	if (code == OK) {
+		*number = table->identity.number;
+		table_unref(table);
+	}
+	return code;
 }
 
 static enum code drop_index(struct space *space, const struct table *table, const struct index *index, struct err *err)

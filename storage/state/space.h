@@ -4,7 +4,7 @@
  * Whoever changes a namespace as a whole does it here in one transaction upon the rows, as another process would: the catalog's version rises,
  * and catalog_refresh() takes in what changed. So nothing on this shelf knows what the catalog remembers.
  *
- * The shelf storage/state/ holds what returns a namespace to a state: reset.
+ * The shelf storage/state/ holds what returns a namespace to a state: reset, checkpoints.
  */
 #ifndef DYNALITH_STORAGE_SPACE_H
 #define DYNALITH_STORAGE_SPACE_H
@@ -23,8 +23,16 @@ struct space {
 /* What a change does in its transaction, which may be run again from its start. */
 typedef enum code space_apply(struct space *space, void *context, struct err *err);
 
-/* Runs the change in one write transaction, and takes it in. ERR_RESOURCE_NOT_FOUND and the like are the change's own. */
-enum code space_change(struct catalog *catalog, struct ns ns, space_apply *apply, void *context, struct err *err) WARN_UNUSED;
+enum space_way {
+	SPACE_BARE = 1,  /* the change is not noted for a rollback */
+	SPACE_QUIET = 2, /* no table is made, changed or deleted by it */
+};
+
+/*
+ * Runs the change in one write transaction, and takes it in; `way` is a sum of enum space_way. ERR_RESOURCE_NOT_FOUND and the like are the
+ * change's own.
+ */
+enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, space_apply *apply, void *context, struct err *err) WARN_UNUSED;
 
 struct space_record {
 	struct str key, record;
@@ -42,6 +50,9 @@ enum code space_records(const struct space *space, struct space_records *records
 
 /* The table of a record, with a reference for the caller; nobody else has it. */
 enum code space_decode(const struct space *space, const struct space_record *record, struct table **table, struct err *err) WARN_UNUSED;
+
+/* The number of its table. */
+enum code space_number(const struct space *space, const struct space_record *record, uint64_t *number, struct err *err) WARN_UNUSED;
 
 /* Drops all keyspaces of a table, its version and how far its indexes came; not its record. */
 enum code space_drop(struct space *space, const struct space_record *record, const struct table *table, struct err *err) WARN_UNUSED;

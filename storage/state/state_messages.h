@@ -7,5 +7,7 @@
 #include "core/err.h"
 
 #define MSG_STATE_NO_TABLE ERR_RESOURCE_NOT_FOUND, "There is no table '" STR_FMT "' in this namespace. Nothing was changed."
+#define MSG_CHECKPOINT_THERE ERR_RESOURCE_IN_USE, "There is a checkpoint '" STR_FMT "' in this namespace already"
+#define MSG_CHECKPOINT_NONE ERR_RESOURCE_NOT_FOUND, "There is no checkpoint '" STR_FMT "' in this namespace"
 
 #endif

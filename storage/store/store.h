@@ -53,6 +53,8 @@ enum part {
 	PART_ITEMS = 0,
 	PART_STREAM = 1,
 	PART_EXPIRY = 2,
+	PART_JOURNAL = 3,  /* of a number of its own: journal.h */
+	PART_STACK = 4,    /* of a number of its own: storage/state/checkpoint.h */
 	PART_INDEX = 16,
 };
 
@@ -168,6 +170,9 @@ struct store {
 struct store_txn {
 	const struct store_ops *ops;
 	enum store_mode mode;
+	/* of a transaction that is armed with a journal: journal.h */
+	const struct store_ops *below;
+	uint64_t stack, journal;
 };
 
 /* The calls, by their ops. */

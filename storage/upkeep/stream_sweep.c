@@ -39,14 +39,17 @@ static enum code is_due(struct store *store, struct arena *arena, const struct t
 	return code;
 }
 
-static enum code trim_some(struct store *store, struct arena *arena, const struct table *table, int64_t now_ms, bool *is_done, struct err *err)
+static enum code trim_some(const struct catalog *catalog, struct store *store, struct arena *arena, const struct table *table, int64_t now_ms,
+			   bool *is_done, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = stream_trim(txn, arena, table, TRIM_PER_TRANSACTION, now_ms, is_done, err);
+	code = catalog_arm(catalog, txn, (struct ns){table->identity.account, table->identity.region}, err);
+	if (code == OK)
+		code = stream_trim(txn, arena, table, TRIM_PER_TRANSACTION, now_ms, is_done, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
@@ -69,7 +72,7 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, struc
 		code = catalog_forget(catalog, table, err);
 	while (!is_gone && due && is_ours && !is_done && code == OK) {
 		arena_reset(scratch);
-		code = trim_some(store, scratch, table, now_ms, &is_done, err);
+		code = trim_some(catalog, store, scratch, table, now_ms, &is_done, err);
 		if (!is_done && code == OK)
 			code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
 	}

@@ -225,6 +225,11 @@ uint64_t vector_row_chain(uint64_t chain, uint64_t seed, struct str key)
 	return hash ^ hash >> 29;
 }
 
+bool vector_row_is_version(struct str key)
+{
+	return str_eq(key, VERSION_KEY);
+}
+
 enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, struct vector_version *version,
 			     struct err *err)
 {

@@ -68,6 +68,9 @@ struct vector_version {
 /* The chain after a change of the row, by the process with the seed. */
 uint64_t vector_row_chain(uint64_t chain, uint64_t seed, struct str key);
 
+/* Whether a row of the keyspace is its version. */
+bool vector_row_is_version(struct str key);
+
 /* The keyspace's version as the transaction sees it; the one after a change of the row, set in the transaction. */
 enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, struct vector_version *version,
 			     struct err *err) WARN_UNUSED;

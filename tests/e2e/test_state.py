@@ -1,5 +1,6 @@
-"""The state of a namespace: reset."""
+"""The state of a namespace: reset, checkpoints."""
 import json
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -7,7 +8,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from harness import Server, create_app, raises, run
+from harness import BINARY, Server, create_app, raises, run
 
 
 def control(server, method, path, body=None, key=None, region="us-east-1", status=200, query=""):
@@ -144,5 +145,141 @@ def refuses_what_it_does_not_understand():
     server.stop()
 
 
+def checkpoint(server, name, key=None):
+    assert control(server, "POST", "checkpoints", {"name": name}, key=key) == {"name": name}
+
+
+def roll_back(server, name, key=None):
+    assert control(server, "POST", f"checkpoints/{name}/rollback", key=key) == {"name": name}
+
+
+def checkpoints(server):
+    return [c["name"] for c in control(server, "GET", "checkpoints")["checkpoints"]]
+
+
+def described(client, table="app"):
+    """The table's description but for what the tests change by themselves."""
+    description = client.describe_table(TableName=table)["Table"]
+    description["GlobalSecondaryIndexes"] = sorted(description.get("GlobalSecondaryIndexes", []), key=lambda i: i["IndexName"])
+    return description
+
+
+def rolls_back():
+    for disk in (False, True):
+        server = Server(disk=disk)
+        client, other = server.client("000000000000"), server.client("222222222222")
+        for c in (client, other):
+            create_app(c)
+            put(c, "a")
+        stream(client)
+        client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+        create_app(client, "victim")
+        put(client, "v", "victim")
+        put(client, "kept", ttl={"N": "4000000000"})
+        before, stream_before, tags = described(client), records(server, client), client.list_tags_of_resource
+        checkpoint(server, "seeded")
+        for _ in range(3):  # any number of times
+            put(client, "b")
+            client.update_item(TableName="app", Key={"PK": {"S": "a"}, "SK": {"S": "1"}}, UpdateExpression="SET amount = :t",
+                               ExpressionAttributeValues={":t": {"N": "1"}})
+            put(other, "b")
+            client.delete_table(TableName="victim")
+            create_app(client, "made")
+            put(client, "m", "made")
+            client.tag_resource(ResourceArn=before["TableArn"], Tags=[{"Key": "k", "Value": "v"}])
+            client.update_table(TableName="app", AttributeDefinitions=[{"AttributeName": "GSI1PK", "AttributeType": "S"}],
+                                GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "GSI2"}}])
+            client.update_table(
+                TableName="app", AttributeDefinitions=[{"AttributeName": "amount", "AttributeType": "N"}],
+                GlobalSecondaryIndexUpdates=[{"Create": {"IndexName": "by-amount", "KeySchema": [{"AttributeName": "amount", "KeyType": "HASH"}],
+                                                         "Projection": {"ProjectionType": "ALL"}}}])
+            control(server, "POST", "clock", {"set": "2110-01-01"}, query="?account=000000000000")
+            assert names(client) == ["a", "b"] and len(records(server, client)) > 0
+            roll_back(server, "seeded")
+            assert described(client) == before, (described(client), before)
+            assert everywhere(client) == ["a", "kept"] and everywhere(client, "victim") == ["v"]
+            assert names(client, IndexName="GSI2") == []
+            assert records(server, client) == stream_before
+            assert client.list_tables()["TableNames"] == ["app", "victim"]
+            assert tags(ResourceArn=before["TableArn"])["Tags"] == []
+            assert control(server, "GET", "clock", query="?account=000000000000")["own"] is False
+            if disk:
+                server.kill()
+                server.start()
+        assert everywhere(other) == ["a", "b"]
+        put(client, "c")
+        assert records(server, client) == [*stream_before, "c"]
+        control(server, "DELETE", "checkpoints/seeded")
+        assert checkpoints(server) == [] and everywhere(client) == ["a", "c", "kept"]
+        assert "no checkpoint 'seeded'" in control(server, "POST", "checkpoints/seeded/rollback", status=400)["message"]
+        server.stop()
+
+
+def nests_checkpoints():
+    server = Server()
+    client = server.client("000000000000")
+    create_app(client)
+    for name in ("one", "two", "three"):
+        put(client, name)
+        checkpoint(server, name)
+    put(client, "four")
+    roll_back(server, "two")
+    assert checkpoints(server) == ["one", "two"] and everywhere(client) == ["one", "two"]
+    put(client, "x")
+    checkpoint(server, "three")
+    client.delete_table(TableName="app")
+    control(server, "DELETE", "checkpoints/two")
+    assert checkpoints(server) == ["one", "three"]
+    roll_back(server, "three")
+    assert everywhere(client) == ["one", "two", "x"]
+    roll_back(server, "one")
+    assert checkpoints(server) == ["one"] and everywhere(client) == ["one"]
+    put(client, "y")
+    assert control(server, "POST", "reset", {"keep": "tables"}) == {"tables": 1}
+    assert everywhere(client) == []
+    roll_back(server, "one")
+    assert everywhere(client) == ["one"]
+    assert "already" in control(server, "POST", "checkpoints", {"name": "one"}, status=400)["message"]
+    for body, what in ((None, 'lacks "name"'), ({"name": "a/b"}, "A name has"), ({"name": ""}, "A name has"), ({"name": 1}, "a string"),
+                       ({"name": "n", "more": 1}, 'no member "more"')):
+        assert what in control(server, "POST", "checkpoints", body, status=400)["message"], body
+    assert checkpoints(server) == ["one"]
+    control(server, "POST", "reset")
+    assert checkpoints(server) == [] and client.list_tables()["TableNames"] == []
+    server.stop()
+
+
+def rolls_tokens_back():
+    server = Server()
+    client = server.client("000000000000")
+    create_app(client)
+    write = dict(TransactItems=[{"Update": {"TableName": "app", "Key": {"PK": {"S": "a"}, "SK": {"S": "1"}}, "UpdateExpression": "ADD n :one",
+                                            "ExpressionAttributeValues": {":one": {"N": "1"}}}}])
+    client.transact_write_items(**write, ClientRequestToken="before")
+    checkpoint(server, "c")
+    client.transact_write_items(**write, ClientRequestToken="after")
+    roll_back(server, "c")
+    for token in ("before", "after", "after"):
+        client.transact_write_items(**write, ClientRequestToken=token)
+    assert client.get_item(TableName="app", Key={"PK": {"S": "a"}, "SK": {"S": "1"}})["Item"]["n"] == {"N": "2"}
+    server.stop()
+
+
+def survives_a_check():
+    server = Server(disk=True)
+    client = server.client("000000000000")
+    create_app(client)
+    put(client, "a")
+    checkpoint(server, "c")
+    client.delete_table(TableName="app")
+    server.kill()
+    done = subprocess.run([BINARY, "check", f"{server.folder}/data.db"], capture_output=True, text=True)
+    assert done.returncode == 0, done
+    server.start()
+    roll_back(server, "c")
+    assert everywhere(client) == ["a"]
+    server.stop()
+
+
 if __name__ == "__main__":
-    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand])
+    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand, rolls_back, nests_checkpoints, rolls_tokens_back, survives_a_check])

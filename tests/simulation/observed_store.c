@@ -152,7 +152,7 @@ static enum code observed_begin(struct store *base, enum store_mode mode, struct
 		return code;
 	struct observed_txn *txn = arena_checked(calloc(1, sizeof(*txn)));
 	*txn = (struct observed_txn){
-		.base = {base->ops, mode}, .store = store, .inner = inner, .client = own_client(machine), .acknowledged = acknowledged, .is_answer = is_answer,
+		.base = {.ops = base->ops, .mode = mode}, .store = store, .inner = inner, .client = own_client(machine), .acknowledged = acknowledged, .is_answer = is_answer,
 	};
 	txn->arena = arena_new(0);
 	code = mode == STORE_WRITE ? look(txn, err) : OK;

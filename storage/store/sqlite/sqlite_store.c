@@ -132,7 +132,7 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	/* others may use the writer's connection while this one waits to be admitted */
 	if (mode == STORE_WRITE)
 		code = wal_admit(&store->wal, err);
-	connection->txn = (struct store_txn){base->ops, mode};
+	connection->txn = (struct store_txn){.ops = base->ops, .mode = mode};
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE)
 		quota_begin(&store->quota);

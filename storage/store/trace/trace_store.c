@@ -120,7 +120,7 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 		store_abort(inner);
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	}
-	*txn = (struct trace_txn){{base->ops, mode}, store, inner};
+	*txn = (struct trace_txn){{.ops = base->ops, .mode = mode}, store, inner};
 	*out = &txn->base;
 	return done(store, TRACE_BEGIN, OK);
 }

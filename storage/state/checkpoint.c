@@ -1,0 +1,334 @@
+#include "storage/state/checkpoint.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "storage/schema/currency.h"
+#include "storage/state/state_messages.h"
+#include "storage/store/journal.h"
+#include "storage/vector/vector_row.h"
+
+static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
+static const struct store_range every_row = {{NULL, 0}, {NULL, 0}, false};
+
+/* The checkpoints of a namespace within a transaction. */
+struct stack {
+	struct str space;
+	uint64_t number; /* 0: it has none */
+	struct checkpoints all;
+};
+
+static struct keyspace stack_keyspace(const struct stack *stack)
+{
+	return (struct keyspace){stack->number, PART_STACK};
+}
+
+static struct str journal_key(struct arena *arena, uint64_t journal)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_be64(&buf, journal);
+	return buf_str(&buf);
+}
+
+/* Creation time, size of the name, the name, what is the caller's. */
+static struct str encode(struct arena *arena, const struct checkpoint *checkpoint)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_be64(&buf, (uint64_t)checkpoint->created_ms);
+	buf_add_byte(&buf, (int)checkpoint->name.n);
+	buf_add_str(&buf, checkpoint->name);
+	buf_add_str(&buf, checkpoint->extra);
+	return buf_str(&buf);
+}
+
+static struct checkpoint decode(struct store_row row)
+{
+	size_t n = (unsigned char)row.value.p[8];
+
+	return (struct checkpoint){
+		.name = {row.value.p + 9, n}, .created_ms = (int64_t)str_be(row.value.p, 8),
+		.extra = {row.value.p + 9 + n, row.value.n - 9 - n}, .journal = str_be(row.key.p, 8),
+	};
+}
+
+static enum code load(const struct space *space, struct stack *stack, struct err *err)
+{
+	struct store_page page = {.n = 0};
+
+	*stack = (struct stack){.space = catalog_key(space->arena, space->catalog, space->ns, STR(""))};
+	enum code code = currency_stack(space->txn, stack->space, &stack->number, err);
+	if (code == OK && stack->number)
+		code = store_page(space->txn, stack_keyspace(stack), &every_row, (struct store_bounds){0, 0}, space->arena, &page, err);
+	stack->all.v = ARENA_ARRAY(space->arena, struct checkpoint, page.n);
+	for (size_t i = 0; i < page.n && code == OK; i++)
+		stack->all.v[stack->all.n++] = decode(page.v[i]);
+	return code;
+}
+
+static enum code find(const struct stack *stack, struct str name, size_t *at, struct err *err)
+{
+	for (*at = 0; *at < stack->all.n; ++*at) {
+		if (str_eq(stack->all.v[*at].name, name))
+			return OK;
+	}
+	return err_set(err, MSG_CHECKPOINT_NONE, STR_ARG(name));
+}
+
+/* Marks the tables of the namespace as ones whose transactions go by the stack, or takes the mark away (0). */
+static enum code mark(struct space *space, uint64_t number, struct err *err)
+{
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	for (size_t i = 0; i < records.n && code == OK; i++) {
+		uint64_t table = 0;
+
+		if (records.v[i].is_retired)
+			continue;
+		code = space_number(space, &records.v[i], &table, err);
+		if (code == OK)
+			code = currency_mark(space->txn, table, number, err);
+	}
+	return code;
+}
+
+static enum code begin_stack(struct space *space, struct stack *stack, struct err *err)
+{
+	enum code code = catalog_next_number(space->txn, space->arena, &stack->number, err);
+
+	if (code == OK)
+		code = store_create(space->txn, stack_keyspace(stack), err);
+	return code == OK ? mark(space, stack->number, err) : code;
+}
+
+static enum code apply_make(struct space *space, void *context, struct err *err)
+{
+	const struct checkpoint *checkpoint = context;
+	struct stack stack;
+	uint64_t journal = 0;
+	size_t at;
+	enum code code = load(space, &stack, err);
+
+	if (code != OK)
+		return code;
+	if (find(&stack, checkpoint->name, &at, err) == OK)
+		return err_set(err, MSG_CHECKPOINT_THERE, STR_ARG(checkpoint->name));
+	if (!stack.number)
+		code = begin_stack(space, &stack, err);
+	if (code == OK)
+		code = catalog_next_number(space->txn, space->arena, &journal, err);
+	if (code == OK)
+		code = journal_create(space->txn, journal, err);
+	if (code == OK)
+		code = currency_put_stack(space->txn, stack.space, stack.number, journal, err);
+	return code != OK ? code : store_put(space->txn, stack_keyspace(&stack), journal_key(space->arena, journal), encode(space->arena, checkpoint), err);
+}
+
+enum code checkpoint_make(struct catalog *catalog, struct ns ns, const struct checkpoint *checkpoint, struct err *err)
+{
+	struct checkpoint own = *checkpoint;
+
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_make, &own, err);
+}
+
+/* What an undoing touched: numbers of tables, and keys of their records. */
+struct touched {
+	struct arena *arena;
+	size_t n;
+	uint64_t *numbers;
+	size_t key_count;
+	struct str *keys;
+};
+
+/* The version of a vector index does not come back: what was remembered for later versions would be taken for theirs. */
+static bool touch(void *context, struct keyspace keyspace, struct str key)
+{
+	struct touched *touched = context;
+
+	if (keyspace.table == 0) {
+		if (keyspace.part == SYSTEM_TABLES && str_is_set(key)) {
+			touched->keys = arena_room(touched->arena, touched->keys, touched->key_count, sizeof(*touched->keys));
+			touched->keys[touched->key_count++] = str_copy(touched->arena, key);
+		}
+		return true;
+	}
+	if (touched->n == 0 || touched->numbers[touched->n - 1] != keyspace.table) {
+		touched->numbers = arena_room(touched->arena, touched->numbers, touched->n, sizeof(*touched->numbers));
+		touched->numbers[touched->n++] = keyspace.table;
+	}
+	return !(keyspace.part >= PART_INDEX && str_is_set(key) && vector_row_is_version(key));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+static void sort(struct touched *touched)
+{
+	size_t n = 0;
+
+	if (touched->n > 0)
+		qsort(touched->numbers, touched->n, sizeof(*touched->numbers), by_number);
+	for (size_t i = 0; i < touched->n; i++) {
+		if (n == 0 || touched->numbers[n - 1] != touched->numbers[i])
+			touched->numbers[n++] = touched->numbers[i];
+	}
+	touched->n = n;
+}
+
+static bool is_touched(const struct touched *touched, const struct space_record *record, uint64_t number)
+{
+	if (touched->n > 0 && bsearch(&number, touched->numbers, touched->n, sizeof(number), by_number))
+		return true;
+	for (size_t i = 0; i < touched->key_count; i++) {
+		if (str_eq(touched->keys[i], record->key))
+			return true;
+	}
+	return false;
+}
+
+/* A later version for the table and its vector indexes, by a seed that no other change has. */
+static enum code renew(struct space *space, const struct space_record *record, uint64_t stack, struct err *err)
+{
+	struct vector_version ignored;
+	struct table *table;
+	uint64_t seed = 0;
+	enum code code = space_decode(space, record, &table, err);
+
+	if (code != OK)
+		return code;
+	(void)!getentropy(&seed, sizeof(seed));
+	code = currency_renew(space->txn, table, stack, err);
+	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
+		code = vector_row_next_version(space->txn, space->arena, index_keyspace(table, &table->indexes.vectors[i]), seed, STR(""), &ignored, err);
+	if (code == OK)
+		code = store_put(space->txn, tables_keyspace, record->key, table_encode(space->arena, table), err);
+	table_unref(table);
+	return code;
+}
+
+/* Tables that were made since are gone, others are as they were, under a later version. */
+static enum code renew_all(struct space *space, struct touched *touched, uint64_t stack, struct err *err)
+{
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	sort(touched);
+	for (size_t i = 0; i < touched->n && code == OK; i++)
+		code = currency_del_number(space->txn, touched->numbers[i], err);
+	for (size_t i = 0; i < records.n && code == OK; i++) {
+		uint64_t number = 0;
+
+		if (records.v[i].is_retired)
+			continue;
+		code = space_number(space, &records.v[i], &number, err);
+		if (code == OK && is_touched(touched, &records.v[i], number))
+			code = renew(space, &records.v[i], stack, err);
+	}
+	return code;
+}
+
+struct rollback {
+	struct str name;
+	struct str *extra;
+};
+
+static enum code apply_rollback(struct space *space, void *context, struct err *err)
+{
+	struct rollback *rollback = context;
+	struct touched touched = {.arena = space->arena};
+	struct stack stack;
+	size_t at;
+	enum code code = load(space, &stack, err);
+
+	if (code == OK)
+		code = find(&stack, rollback->name, &at, err);
+	for (size_t i = stack.all.n; code == OK && i-- > at;) {
+		uint64_t journal = stack.all.v[i].journal;
+
+		code = journal_undo(space->txn, journal, touch, &touched, err);
+		if (code == OK && i > at)
+			code = journal_drop(space->txn, journal, err);
+		if (code == OK && i > at)
+			code = store_del(space->txn, stack_keyspace(&stack), journal_key(space->arena, journal), err);
+	}
+	if (code != OK)
+		return code;
+	*rollback->extra = stack.all.v[at].extra;
+	code = currency_put_stack(space->txn, stack.space, stack.number, stack.all.v[at].journal, err);
+	return code == OK ? renew_all(space, &touched, stack.number, err) : code;
+}
+
+enum code checkpoint_rollback(struct catalog *catalog, struct ns ns, struct str name, struct str *extra, struct err *err)
+{
+	struct rollback rollback = {name, extra};
+
+	return space_change(catalog, ns, SPACE_BARE, apply_rollback, &rollback, err);
+}
+
+/* Takes a checkpoint out of the stack, and the stack away with its last one. */
+static enum code take_out(struct space *space, struct stack *stack, size_t at, struct err *err)
+{
+	struct checkpoints *all = &stack->all;
+	uint64_t journal = all->v[at].journal, outer = at > 0 ? all->v[at - 1].journal : 0;
+	enum code code = journal_end(space->txn, journal, outer, err);
+
+	if (code == OK)
+		code = store_del(space->txn, stack_keyspace(stack), journal_key(space->arena, journal), err);
+	memmove(&all->v[at], &all->v[at + 1], (all->n - at - 1) * sizeof(*all->v));
+	all->n--;
+	if (code != OK)
+		return code;
+	if (all->n > 0)
+		return currency_put_stack(space->txn, stack->space, stack->number, all->v[all->n - 1].journal, err);
+	code = currency_put_stack(space->txn, stack->space, stack->number, 0, err);
+	if (code == OK)
+		code = store_drop(space->txn, stack_keyspace(stack), err);
+	return code == OK ? mark(space, 0, err) : code;
+}
+
+static enum code apply_remove(struct space *space, void *context, struct err *err)
+{
+	const struct str *name = context;
+	struct stack stack;
+	size_t at;
+	enum code code = load(space, &stack, err);
+
+	if (code == OK)
+		code = find(&stack, *name, &at, err);
+	return code == OK ? take_out(space, &stack, at, err) : code;
+}
+
+enum code checkpoint_remove(struct catalog *catalog, struct ns ns, struct str name, struct err *err)
+{
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_remove, &name, err);
+}
+
+enum code checkpoint_remove_all(struct space *space, struct err *err)
+{
+	struct stack stack;
+	enum code code = load(space, &stack, err);
+
+	while (code == OK && stack.all.n > 0)
+		code = take_out(space, &stack, 0, err);
+	return code;
+}
+
+enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *arena, struct checkpoints *checkpoints, struct err *err)
+{
+	struct space space = {.catalog = catalog, .ns = ns, .arena = arena};
+	struct stack stack;
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &space.txn, err);
+
+	if (code != OK)
+		return code;
+	code = load(&space, &stack, err);
+	*checkpoints = stack.all;
+	store_abort(space.txn);
+	return code;
+}
