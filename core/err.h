@@ -64,7 +64,7 @@ const struct err_info *err_info(enum code code);
 /* Whether it is a mistake in the request's words: any of the codes whose wire name is ValidationException, but for ERR_EMPTY_KEY. */
 static inline bool err_is_validation(enum code code)
 {
-	return code == ERR_VALIDATION || code == ERR_REQUEST || code == ERR_SELECT;
+	return code == ERR_VALIDATION || code == ERR_REQUEST || code == ERR_SELECT || code == ERR_OPERAND;
 }
 
 /* "com.amazonaws.dynamodb.v20120810#" and the like. */

@@ -69,7 +69,7 @@
 	ERR_REQUEST, "Value provided in ExpressionAttributeValues unused in expressions: keys: {" STR_FMT "}"
 
 #define MSG_UPDATE_MISSING ERR_VALIDATION, "The provided expression refers to an attribute that does not exist in the item"
-#define MSG_UPDATE_OPERAND ERR_VALIDATION, "An operand in the update expression has an incorrect data type"
+#define MSG_UPDATE_OPERAND ERR_OPERAND, "An operand in the update expression has an incorrect data type"
 #define MSG_UPDATE_PATH ERR_VALIDATION, "The document path provided in the update expression is invalid for update"
 #define MSG_UPDATE_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits"
 #define MSG_UPDATE_SIZE ERR_VALIDATION, "Item size to update has exceeded the maximum allowed size"

@@ -79,19 +79,12 @@ static enum code parse_sections(struct parser *parser, struct raw_update *update
 	return OK;
 }
 
-/* The long type names that AWS uses for ADD and DELETE only. No set is a wrong operand. */
-static const char *long_type_name(enum type type, bool is_older)
+/* AWS: the newer layer has names of its own for two types. */
+static const char *operand_name(enum type type, bool is_older)
 {
-	static const char *const names[TYPE_COUNT] = {
-		[TYPE_S] = "STRING", [TYPE_N] = "NUMBER", [TYPE_M] = "MAP", [TYPE_L] = "LIST", [TYPE_NULL] = "NULL", [TYPE_SS] = "",
-		[TYPE_NS] = "", [TYPE_BS] = "", [TYPE_B] = "", [TYPE_BOOL] = "",
-	};
-
-	if (type == TYPE_B)
-		return is_older ? "BINARY" : "Binary";
-	if (type == TYPE_BOOL)
-		return is_older ? "BOOLEAN" : "BOOL";
-	return names[type];
+	if (is_older || (type != TYPE_B && type != TYPE_BOOL))
+		return type_long_name(type);
+	return type == TYPE_B ? "Binary" : "BOOL";
 }
 
 /* AWS: the newer layer names the set of ADD's operands for DELETE too. */
@@ -99,7 +92,7 @@ static enum code refuse_operand(struct parser *parser, enum update_verb verb, en
 {
 	bool is_older = parser->env->is_older;
 
-	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[verb].name, long_type_name(type, is_older),
+	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[verb].name, operand_name(type, is_older),
 		       verbs[is_older ? verb : UPDATE_ADD].name);
 }
 

@@ -8,13 +8,13 @@
 #define FEW_MEMBERS 24 /* up to so many are sorted without qsort and its allocation */
 
 static const struct {
-	const char *name;
+	const char *name, *long_name;
 	enum type element;
 } types[TYPE_COUNT] = {
-	[TYPE_NONE] = {"NONE", TYPE_NONE}, [TYPE_S] = {"S", TYPE_NONE},   [TYPE_N] = {"N", TYPE_NONE},
-	[TYPE_B] = {"B", TYPE_NONE},	   [TYPE_SS] = {"SS", TYPE_S},	  [TYPE_NS] = {"NS", TYPE_N},
-	[TYPE_BS] = {"BS", TYPE_B},	   [TYPE_M] = {"M", TYPE_NONE},	  [TYPE_L] = {"L", TYPE_NONE},
-	[TYPE_NULL] = {"NULL", TYPE_NONE}, [TYPE_BOOL] = {"BOOL", TYPE_NONE},
+	[TYPE_NONE] = {"NONE", "NONE", TYPE_NONE},    [TYPE_S] = {"S", "STRING", TYPE_NONE},        [TYPE_N] = {"N", "NUMBER", TYPE_NONE},
+	[TYPE_B] = {"B", "BINARY", TYPE_NONE},        [TYPE_SS] = {"SS", "STRING_SET", TYPE_S},     [TYPE_NS] = {"NS", "NUMBER_SET", TYPE_N},
+	[TYPE_BS] = {"BS", "BINARY_SET", TYPE_B},     [TYPE_M] = {"M", "MAP", TYPE_NONE},           [TYPE_L] = {"L", "LIST", TYPE_NONE},
+	[TYPE_NULL] = {"NULL", "NULL", TYPE_NONE},    [TYPE_BOOL] = {"BOOL", "BOOLEAN", TYPE_NONE},
 };
 
 enum type type_element(enum type set)
@@ -25,6 +25,11 @@ enum type type_element(enum type set)
 const char *type_name(enum type type)
 {
 	return types[type].name;
+}
+
+const char *type_long_name(enum type type)
+{
+	return types[type].long_name;
 }
 
 enum type type_of_name(struct str name)

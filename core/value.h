@@ -81,6 +81,9 @@ enum type type_element(enum type set);
 /* "S", "NS", "BOOL": the wire name. "NONE" for TYPE_NONE. */
 const char *type_name(enum type type);
 
+/* "STRING_SET": how the messages about ADD, DELETE and AttributeUpdates name it. */
+const char *type_long_name(enum type type);
+
 /* The type of a wire name; TYPE_NONE when there is none. */
 enum type type_of_name(struct str name);
 

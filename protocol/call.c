@@ -8,6 +8,38 @@
 #define NAME_MAX_LENGTH 255
 #define TOKEN_LIFE_MS (10 * 60 * (int64_t)1000)
 
+void call_charge(struct call *call, const struct cost *cost)
+{
+	struct charges *charges = &call->charges;
+
+	for (size_t i = 0; i < charges->n; i++) {
+		if (charges->v[i].table == cost->table) {
+			cost_add(&charges->v[i], cost);
+			return;
+		}
+	}
+	if (charges->n == charges->cap) {
+		size_t cap = charges->cap ? charges->cap * 2 : 1;
+
+		charges->v = arena_grow(call->arena, charges->v, charges->n * sizeof(*charges->v), cap * sizeof(*charges->v));
+		charges->cap = cap;
+	}
+	cost_copy(&charges->v[charges->n++], cost);
+}
+
+struct units call_consumed(const struct call *call)
+{
+	struct units sum = {0, 0};
+
+	for (size_t i = 0; i < call->charges.n; i++) {
+		struct units units = cost_total(&call->charges.v[i]);
+
+		sum.read += units.read;
+		sum.write += units.write;
+	}
+	return sum;
+}
+
 bool call_is_name(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++) {

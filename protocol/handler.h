@@ -22,13 +22,19 @@ struct held_table {
 	struct str arn; /* by which the request names it first; absent: by its name */
 };
 
+/* What the call's reads and writes cost, by table in the order in which they came. */
+struct charges {
+	size_t n, cap;
+	struct cost *v;
+};
+
 struct call {
 	struct service *service;
 	struct arena *arena;
 	struct ns ns;
 	int64_t now_ms;
 	struct str host; /* the request's Host header, or absent */
-	struct units consumed; /* capacity so far, whether the response tells it or not */
+	struct charges charges; /* capacity so far, whether the response shows it or not */
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
 	const struct action_err *actions; /* those inside the values of a transaction's actions, by their place */
@@ -95,6 +101,12 @@ struct write_token call_token(struct call *call, struct str client_token, struct
 
 /* Makes call_table look tables up again where one was changed meanwhile; what it gave so far stays valid. */
 void call_look_again(struct call *call);
+
+/* Adds what a read or write cost, as soon as storage has done it. ConsumedCapacity and the server's metrics come from there. */
+void call_charge(struct call *call, const struct cost *cost);
+
+/* The units of all charges. */
+struct units call_consumed(const struct call *call);
 
 /* Takes over a reference and releases it when the call ends. */
 void call_hold(struct call *call, struct table *table);

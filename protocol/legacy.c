@@ -29,12 +29,6 @@ static const struct comparison {
 	[COMPARISON_OPERATOR_BEGINS_WITH] = {"BEGINS_WITH", 1, 1, 1u << TYPE_S | 1u << TYPE_B, NODE_BEGINS_WITH, true},
 };
 
-/* AttributeUpdates names types in full. */
-static const char *const long_names[TYPE_COUNT] = {
-	[TYPE_S] = "STRING",      [TYPE_N] = "NUMBER", [TYPE_B] = "BINARY", [TYPE_SS] = "STRING_SET", [TYPE_NS] = "NUMBER_SET",
-	[TYPE_BS] = "BINARY_SET", [TYPE_M] = "MAP",    [TYPE_L] = "LIST",   [TYPE_NULL] = "NULL",     [TYPE_BOOL] = "BOOLEAN",
-};
-
 static const struct node *name_node(struct arena *arena, struct str name)
 {
 	return node_path(arena, path_of_name(arena, name));
@@ -273,7 +267,7 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 	action->operand = node_value(arena, update->value);
 	if (update->action == ATTRIBUTE_ACTION_DELETE) {
 		action->verb = UPDATE_DELETE;
-		return type_is_set(type) ? OK : err_set(err, MSG_UPDATES_DELETE_TYPE, long_names[type]);
+		return type_is_set(type) ? OK : err_set(err, MSG_UPDATES_DELETE_TYPE, type_long_name(type));
 	}
 	action->verb = update->action == ATTRIBUTE_ACTION_ADD ? UPDATE_ADD : UPDATE_SET;
 	if (action->verb == UPDATE_SET)
@@ -281,7 +275,7 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 	if (type == TYPE_L)
 		lower_append(arena, node_path(arena, action->path), &update->value, action);
 	else if (type != TYPE_N && !type_is_set(type))
-		return err_set(err, MSG_UPDATES_ADD_TYPE, long_names[type]);
+		return err_set(err, MSG_UPDATES_ADD_TYPE, type_long_name(type));
 	return OK;
 }
 
@@ -339,10 +333,5 @@ enum code legacy_projection(struct arena *arena, const struct attribute_name_lis
 
 enum code legacy_update_error(struct err *err)
 {
-	struct err operand = err_in(err->arena);
-
-	err_set(&operand, MSG_UPDATE_OPERAND);
-	if (err->code == ERR_VALIDATION && str_eq(err->message, operand.message))
-		return err_set(err, MSG_UPDATES_MISMATCH);
-	return err->code;
+	return err->code == ERR_OPERAND ? err_set(err, MSG_UPDATES_MISMATCH) : err->code;
 }

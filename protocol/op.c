@@ -117,6 +117,7 @@ struct passage {
 	struct call call;
 	const struct json *json;
 	void *input;
+	struct units consumed;
 	bool is_counted; /* as a long write, for this run */
 	bool is_given_up, is_late; /* for its slice: altogether, and because it takes long itself */
 };
@@ -256,6 +257,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		return code;
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
+		passage->call.charges = (struct charges){0};
 		code = passage->op->run(&passage->call, passage->input, err);
 		if (!has_moved(&passage->call, code, err) && !retry_again(&retry, code))
 			break;
@@ -355,6 +357,7 @@ static enum code pass(struct passage *passage, struct err *err)
 	passage->is_late = passage->is_late || (is_sliced && code != OK && arena_is_late(request->arena));
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
+	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	release(&passage->call);
 	if (passage->is_counted)
 		atomic_fetch_sub(&passage->call.service->long_writes, 1);
@@ -386,7 +389,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	response->content_type = STR("application/x-amz-json-1.0");
 	response->body = json_out_str(&passage.call.out);
 	response->code = OK;
-	response->consumed = passage.call.consumed;
+	response->consumed = passage.consumed;
 	return true;
 }
 

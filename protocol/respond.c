@@ -1,7 +1,5 @@
 #include "protocol/respond.h"
 
-#include "storage/messages.h"
-
 #define GB (1024.0 * 1024 * 1024)
 
 void respond_item(struct call *call, struct str image, const struct projection *projection)
@@ -97,35 +95,22 @@ static bool is_wanted(int wanted)
 	return wanted == RETURN_CONSUMED_CAPACITY_TOTAL || wanted == RETURN_CONSUMED_CAPACITY_INDEXES;
 }
 
-/* The server's metrics count what the response may leave out. */
-static void count_units(struct call *call, const struct cost *costs, size_t n)
+void respond_capacity(struct call *call, int wanted, enum capacity_form form)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct units units = cost_total(&costs[i]);
-
-		call->consumed.read += units.read;
-		call->consumed.write += units.write;
-	}
-}
-
-void respond_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost)
-{
-	count_units(call, cost, 1);
-	if (!is_wanted(wanted))
+	if (!is_wanted(wanted) || call->charges.n == 0)
 		return;
 	json_out_name(&call->out, STR("ConsumedCapacity"));
-	write_capacity(call, wanted, form, cost);
+	write_capacity(call, wanted, form, &call->charges.v[0]);
 }
 
-void respond_capacities(struct call *call, int wanted, enum capacity_form form, const struct cost *costs, size_t n)
+void respond_capacities(struct call *call, int wanted, enum capacity_form form)
 {
-	count_units(call, costs, n);
 	if (!is_wanted(wanted))
 		return;
 	json_out_name(&call->out, STR("ConsumedCapacity"));
 	json_out_open(&call->out, '[');
-	for (size_t i = 0; i < n; i++)
-		write_capacity(call, wanted, form, &costs[i]);
+	for (size_t i = 0; i < call->charges.n; i++)
+		write_capacity(call, wanted, form, &call->charges.v[i]);
 	json_out_close(&call->out, ']');
 }
 
@@ -157,19 +142,10 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 		json_out_name(&call->out, STR("LastEvaluatedKey"));
 		json_out_item(&call->out, &page->found.last_key);
 	}
-	respond_capacity(call, wanted, CAPACITY_READ, &page->found.cost);
+	call_charge(call, &page->found.cost);
+	respond_capacity(call, wanted, CAPACITY_READ);
 	json_out_close(&call->out, '}');
 	return OK;
-}
-
-void respond_tally(struct cost *costs, size_t *n, const struct cost *cost)
-{
-	for (size_t i = 0; i < *n; i++)
-		if (costs[i].table == cost->table) {
-			cost_add(&costs[i], cost);
-			return;
-		}
-	costs[(*n)++] = *cost;
 }
 
 void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes)
@@ -269,19 +245,4 @@ void respond_metrics_by_table(struct call *call, int wanted, const struct write 
 	}
 	if (is_open)
 		json_out_close(&call->out, '}');
-}
-
-enum code respond_canceled(struct err *err, struct err *reasons, size_t n)
-{
-	struct buf codes = buf_in(err->arena);
-
-	for (size_t i = 0; i < n; i++) {
-		if (i > 0)
-			buf_add_lit(&codes, ", ");
-		buf_add_str(&codes, str_of(write_reason(reasons[i].code)));
-	}
-	err_set(err, MSG_TRANSACTION_CANCELED, STR_ARG(buf_str(&codes)));
-	err->reasons = reasons;
-	err->reason_count = n;
-	return err->code;
 }

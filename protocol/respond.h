@@ -1,5 +1,5 @@
 /*
- * respond - the parts that many responses share, written once: ConsumedCapacity, ItemCollectionMetrics, cancellation.
+ * respond - the parts that many responses share, written once: ConsumedCapacity, ItemCollectionMetrics.
  */
 #ifndef DYNALITH_PROTOCOL_RESPOND_H
 #define DYNALITH_PROTOCOL_RESPOND_H
@@ -26,14 +26,11 @@ void respond_item(struct call *call, struct str image, const struct projection *
  */
 enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err) WARN_UNUSED;
 
-/* "ConsumedCapacity": {...}; nothing when `wanted` (a ReturnConsumedCapacity constant) is NONE or not given. */
-void respond_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost);
+/* "ConsumedCapacity": {...}, the charge of the call's one table; nothing when `wanted` (a ReturnConsumedCapacity constant) is NONE or not given. */
+void respond_capacity(struct call *call, int wanted, enum capacity_form form);
 
-/* "ConsumedCapacity": [...], one per table in the order given. */
-void respond_capacities(struct call *call, int wanted, enum capacity_form form, const struct cost *costs, size_t n);
-
-/* Adds `cost` to the entry of its table among the *n of `costs`, which has room for another. */
-void respond_tally(struct cost *costs, size_t *n, const struct cost *cost);
+/* "ConsumedCapacity": [...], the call's charges table by table. */
+void respond_capacities(struct call *call, int wanted, enum capacity_form form);
 
 /* {"ItemCollectionKey": {...}, "SizeEstimateRangeGB": [low, high]} as a value. */
 void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes);
@@ -46,8 +43,5 @@ bool respond_wants_metrics(int wanted);
 
 /* "ItemCollectionMetrics": {"table": [...], ...} of many writes; a collection stands once. */
 void respond_metrics_by_table(struct call *call, int wanted, const struct write *writes, size_t n);
-
-/* ERR_TRANSACTION_CANCELED with a reason per action: those whose keys and items were refused before anything was done. */
-enum code respond_canceled(struct err *err, struct err *reasons, size_t n) WARN_UNUSED;
 
 #endif

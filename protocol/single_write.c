@@ -23,12 +23,14 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 		code = rules_update_keys(write->table, write->update, err);
 	if (!code)
 		code = write_run(call->service->catalog, call->arena, write, 1, WRITE_ALONE, NULL, call->now_ms, err);
+	if (!code)
+		call_charge(call, &write->cost);
 	return code;
 }
 
 void single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants)
 {
-	respond_capacity(call, wants.capacity, CAPACITY_WRITE, &write->cost);
+	respond_capacity(call, wants.capacity, CAPACITY_WRITE);
 	respond_metrics(call, wants.metrics, write);
 	json_out_close(&call->out, '}');
 }

@@ -16,9 +16,9 @@ SHELVES = {
     "storage/vector": ["storage/store", "storage/schema", "storage/item_key", "storage/messages"],
     "storage/catalog": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/expiry", "storage/messages"],
     "storage/write": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/cost", "storage/expiry",
-                      "storage/item_key", "storage/messages"],
+                      "storage/index_row", "storage/item_key", "storage/messages"],
     "storage/upkeep": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write", "storage/expiry",
-                       "storage/item_key", "storage/messages"],
+                       "storage/index_row", "storage/item_key", "storage/messages"],
     "storage/state": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write/write",
                       "storage/messages"],
     "protocol/wire": [],
@@ -35,6 +35,7 @@ FLAT = {
     "storage/cost": ["storage/schema"],
     "storage/expiry": ["storage/schema"],
     "storage/item_key": ["storage/schema", "storage/messages"],
+    "storage/index_row": ["storage/schema", "storage/item_key", "storage/vector"],
 }
 FLAT_MAX = {"storage": 30, "protocol": 30}
 FIELDS_MAX = 20

@@ -5,6 +5,7 @@
 #include "core/image.h"
 #include "storage/check_messages.h"
 #include "storage/expiry.h"
+#include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/catalog/retired.h"
 #include "storage/store/journal.h"
@@ -127,7 +128,7 @@ static void check_index(struct check *check, size_t i, struct str key, const str
 
 	if (!index_is_kept(index) || is_unreadable(check, i))
 		return;
-	struct vector_row row = vector_row_of_index(check->arena, check->table, index, item, image);
+	struct index_row row = index_row_of(check->arena, check->table, index, item, image);
 	if (!str_is_set(row.key))
 		return;
 	if (store_get(check->txn, index_keyspace(check->table, index), row.key, check->arena, &found, &err) != OK) {
@@ -209,7 +210,7 @@ static bool visit_index_row(void *context, struct str key, struct str value)
 	}
 	struct str implied = STR_ABSENT;
 	if (find_item(check, own, &item, &image))
-		implied = vector_row_of_index(check->arena, check->table, index, &item, image).key;
+		implied = index_row_of(check->arena, check->table, index, &item, image).key;
 	if (!str_is_set(implied) || !str_eq(implied, key))
 		tell(check, index, key, CHECK_INDEX_EXTRA);
 	return goes_on(check, key, value);

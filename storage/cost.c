@@ -11,6 +11,18 @@ struct units cost_total(const struct cost *cost)
 	return total;
 }
 
+void cost_copy(struct cost *to, const struct cost *from)
+{
+	to->table = from->table;
+	to->base = from->base;
+	for (size_t i = 0; i < from->table->indexes.n; i++) {
+		to->index[i] = from->index[i];
+		to->index_is_touched[i] = from->index_is_touched[i];
+	}
+	for (size_t i = 0; i < from->table->indexes.vector_n; i++)
+		to->vector_bytes[i] = from->vector_bytes[i];
+}
+
 void cost_add(struct cost *cost, const struct cost *more)
 {
 	cost->base.read += more->base.read;

@@ -22,6 +22,9 @@ struct cost {
 /* The sum over the table and all its indexes. */
 struct units cost_total(const struct cost *cost);
 
+/* Copies what counts: the entries of the indexes that the table has. */
+void cost_copy(struct cost *to, const struct cost *from);
+
 /* Adds `more` (of the same table) to `cost`. */
 void cost_add(struct cost *cost, const struct cost *more);
 

@@ -6,6 +6,7 @@
 #include "storage/check.h"
 #include "storage/check_messages.h"
 #include "storage/expiry.h"
+#include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/catalog/retired.h"
 #include "storage/stream/stream_shard.h"
@@ -201,10 +202,10 @@ static void put_derived(struct repair *repair, struct str key, const struct valu
 
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		const struct index *index = table_index_at(table, i);
-		struct vector_row row = {.key = STR_ABSENT};
+		struct index_row row = {.key = STR_ABSENT};
 
 		if (index_is_kept(index))
-			row = vector_row_of_index(repair->row, table, index, item, image);
+			row = index_row_of(repair->row, table, index, item, image);
 		if (str_is_set(row.key))
 			repair_put(repair, index_keyspace(table, index), row.key, row.value);
 	}

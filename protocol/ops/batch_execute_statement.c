@@ -32,7 +32,7 @@ static void parse(struct call *call, struct slot *slot)
 	if (!code)
 		code = partiql_parse(call, slot->request->statement, parameters, slot->request->parameters.n, false, &slot->statement,
 				     &slot->err);
-	if (code && slot->statement.kind == PARTIQL_OTHER && !str_starts_with(slot->err.message, STR("EXISTS")))
+	if (code && slot->statement.kind == PARTIQL_OTHER)
 		code = err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);
 	slot->err.code = code;
 }
@@ -122,6 +122,7 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 	*is_changed = *is_changed || (!code && !is_read(slot));
 	slot->err.code = code ? partiql_write_error(&slot->statement, &slot->err) : OK;
 	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
+	call_charge(call, is_read(slot) ? &slot->read.cost : &slot->write.cost);
 	return OK;
 }
 
@@ -159,22 +160,18 @@ static void respond_slot(struct call *call, const struct slot *slot)
 
 static void respond(struct call *call, int wanted, const struct slot *slots, size_t n)
 {
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
 	enum capacity_form form = CAPACITY_READ;
-	size_t count = 0;
 
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < n; i++) {
 		respond_slot(call, &slots[i]);
-		if (!slots[i].table)
-			continue;
-		respond_tally(costs, &count, is_read(&slots[i]) ? &slots[i].read.cost : &slots[i].write.cost);
-		form = is_read(&slots[i]) ? CAPACITY_READ : CAPACITY_WRITE;
+		if (slots[i].table)
+			form = is_read(&slots[i]) ? CAPACITY_READ : CAPACITY_WRITE;
 	}
 	json_out_close(&call->out, ']');
-	respond_capacities(call, wanted, form, costs, count);
+	respond_capacities(call, wanted, form);
 	json_out_close(&call->out, '}');
 }
 

@@ -167,8 +167,7 @@ static void write_unprocessed(struct call *call, const struct share *share)
 
 static void respond(struct call *call, int wanted_capacity, struct share *shares, size_t n, const struct read_item *reads)
 {
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
-	size_t size = 0, cost_count = 0;
+	size_t size = 0;
 
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
@@ -176,7 +175,7 @@ static void respond(struct call *call, int wanted_capacity, struct share *shares
 	for (size_t i = 0; i < n; i++) {
 		write_items(call, &shares[i], reads, &size);
 		for (size_t j = 0; j < shares[i].done; j++)
-			respond_tally(costs, &cost_count, &reads[shares[i].first + j].cost);
+			call_charge(call, &reads[shares[i].first + j].cost);
 	}
 	json_out_close(&call->out, '}');
 	json_out_name(&call->out, STR("UnprocessedKeys"));
@@ -185,7 +184,7 @@ static void respond(struct call *call, int wanted_capacity, struct share *shares
 		if (shares[i].done < shares[i].wanted->keys.n)
 			write_unprocessed(call, &shares[i]);
 	json_out_close(&call->out, '}');
-	respond_capacities(call, wanted_capacity, CAPACITY_READ, costs, cost_count);
+	respond_capacities(call, wanted_capacity, CAPACITY_READ);
 	json_out_close(&call->out, '}');
 }
 

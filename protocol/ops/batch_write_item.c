@@ -68,17 +68,14 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 
 static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n)
 {
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
-	size_t cost_count = 0;
-
 	for (size_t i = 0; i < n; i++)
-		respond_tally(costs, &cost_count, &writes[i].cost);
+		call_charge(call, &writes[i].cost);
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("UnprocessedItems"));
 	json_out_open(&call->out, '{');
 	json_out_close(&call->out, '}');
 	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
-	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE, costs, cost_count);
+	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE);
 	json_out_close(&call->out, '}');
 }
 

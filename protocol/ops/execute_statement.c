@@ -18,12 +18,13 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem tell a "message" beside the item */
 		return code;
 	}
+	call_charge(call, &write.cost);
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Items"));
 	json_out_open(&call->out, '[');
 	partiql_respond_returning(call, statement, &write, STR_ABSENT);
 	json_out_close(&call->out, ']');
-	respond_capacity(call, input->return_consumed_capacity, CAPACITY_WRITE, &write.cost);
+	respond_capacity(call, input->return_consumed_capacity, CAPACITY_WRITE);
 	json_out_close(&call->out, '}');
 	return OK;
 }

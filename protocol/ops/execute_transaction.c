@@ -152,7 +152,7 @@ static enum code plan_all(struct transaction *transaction, struct err *err)
 				return in_statement(transaction, i, &transaction->reasons[i], err);
 			for (size_t k = i + 1; k < transaction->n; k++)
 				transaction->reasons[k] = err_in(arena);
-			return respond_canceled(err, transaction->reasons, transaction->n);
+			return write_canceled(transaction->reasons, transaction->n, err);
 		}
 	}
 	for (size_t i = 0; i < transaction->n; i++) {
@@ -168,8 +168,7 @@ static enum code plan_all(struct transaction *transaction, struct err *err)
 static enum code run_reads(struct transaction *transaction, struct err *err)
 {
 	struct call *call = transaction->call;
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, transaction->n);
-	size_t count = 0, size = 0;
+	size_t size = 0;
 	enum code code = read_items(call->service->catalog, call->arena, transaction->reads, transaction->n, err);
 
 	if (code)
@@ -179,7 +178,7 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < transaction->n; i++) {
 		size += image_item_size(transaction->reads[i].image);
-		respond_tally(costs, &count, &transaction->reads[i].cost);
+		call_charge(call, &transaction->reads[i].cost);
 		json_out_open(&call->out, '{');
 		if (str_is_set(transaction->reads[i].image)) {
 			json_out_name(&call->out, STR("Item"));
@@ -190,7 +189,7 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 	json_out_close(&call->out, ']');
 	if (size > RESPONSE_SIZE_MAX)
 		return err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size);
-	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_READ, costs, count);
+	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_READ);
 	json_out_close(&call->out, '}');
 	return OK;
 }
@@ -221,16 +220,14 @@ static enum code cancel(struct transaction *transaction, struct err *err)
 		return err->code;
 	for (size_t i = 0; i < transaction->n; i++)
 		partiql_write_error(&transaction->statements[i], &err->reasons[i]);
-	return respond_canceled(err, err->reasons, transaction->n);
+	return write_canceled(err->reasons, transaction->n, err);
 }
 
 static enum code run_writes(struct transaction *transaction, struct err *err)
 {
 	struct call *call = transaction->call;
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, transaction->n);
 	struct str client_token = transaction->input->client_request_token;
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
-	size_t count = 0;
 
 	for (size_t i = 0; i < transaction->n; i++)
 		transaction->writes[i].thought = call_thought(call);
@@ -238,12 +235,12 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 		      str_is_set(token.token) ? &token : NULL, call->now_ms, err))
 		return cancel(transaction, err);
 	for (size_t i = 0; i < transaction->n; i++)
-		respond_tally(costs, &count, &transaction->writes[i].cost);
+		call_charge(call, &transaction->writes[i].cost);
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '[');
 	json_out_close(&call->out, ']');
-	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE, costs, count);
+	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE);
 	json_out_close(&call->out, '}');
 	return OK;
 }

@@ -42,13 +42,14 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 		code = read_items(call->service->catalog, call->arena, &read, 1, err);
 	if (code)
 		return code;
+	call_charge(call, &read.cost);
 
 	json_out_open(&call->out, '{');
 	if (str_is_set(read.image)) {
 		json_out_name(&call->out, STR("Item"));
 		respond_item(call, read.image, expressions.projection);
 	}
-	respond_capacity(call, input->return_consumed_capacity, CAPACITY_READ, &read.cost);
+	respond_capacity(call, input->return_consumed_capacity, CAPACITY_READ);
 	json_out_close(&call->out, '}');
 	return OK;
 }

@@ -59,7 +59,7 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 		if (!seen_add(&seen, rules_item_name(call->arena, reads[i].table, reads[i].row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
-	return is_refused ? respond_canceled(err, reasons, items->n) : OK;
+	return is_refused ? write_canceled(reasons, items->n, err) : OK;
 }
 
 static enum code check_size(const struct read_item *reads, size_t n, struct err *err)
@@ -91,13 +91,10 @@ static void write_item(struct call *call, struct str image, const struct project
 
 static void respond(struct call *call, int wanted, const struct read_item *reads, const struct expressions *expressions, size_t n)
 {
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
-	size_t cost_count = 0;
-
 	for (size_t i = 0; i < n; i++)
-		respond_tally(costs, &cost_count, &reads[i].cost);
+		call_charge(call, &reads[i].cost);
 	json_out_open(&call->out, '{');
-	respond_capacities(call, wanted, CAPACITY_TRANSACT_READ, costs, cost_count);
+	respond_capacities(call, wanted, CAPACITY_TRANSACT_READ);
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < n; i++) {

@@ -141,7 +141,7 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 		if (!seen_add(&seen, rules_item_name(call->arena, writes[i].table, writes[i].row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
-	return is_refused ? respond_canceled(err, reasons, n) : OK;
+	return is_refused ? write_canceled(reasons, n, err) : OK;
 }
 
 static void add_text(struct buf *buf, struct str s)
@@ -179,13 +179,10 @@ static struct str sameness(struct call *call, const struct action *actions, size
 
 static void respond(struct call *call, const struct transact_write_items_input *input, const struct write *writes, size_t n)
 {
-	struct cost *costs = ARENA_ARRAY(call->arena, struct cost, n);
-	size_t cost_count = 0;
-
 	for (size_t i = 0; i < n; i++)
-		respond_tally(costs, &cost_count, &writes[i].cost);
+		call_charge(call, &writes[i].cost);
 	json_out_open(&call->out, '{');
-	respond_capacities(call, input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE, costs, cost_count);
+	respond_capacities(call, input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE);
 	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
 	json_out_close(&call->out, '}');
 }

@@ -233,11 +233,13 @@ static const struct pq_statement *exists_of(const struct pq_expr *expr)
 }
 
 /* What is an expression and no statement. */
-static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct err *err)
+static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct partiql_statement *out, struct err *err)
 {
 	const char *name = partiql_kind_name(expr);
+	bool is_call = str_eq(str_of(name), STR("NAry"));
 
-	if (str_eq(str_of(name), STR("NAry")))
+	out->kind = is_call && !is_transaction ? PARTIQL_CALL : PARTIQL_OTHER;
+	if (is_call)
 		return is_transaction ? err_set(err, MSG_PARTIQL_TRANSACTION_OPERATION) : err_set(err, MSG_PARTIQL_EXISTS);
 	return err_set(err, MSG_PARTIQL_OPERATION, name);
 }
@@ -260,10 +262,8 @@ enum code partiql_parse(struct call *call, struct str text, const struct value *
 		return out->is_column_wrong && str_is_set(out->index) && !is_transaction ? partiql_column_error(call, out, err) : code;
 	}
 	const struct pq_statement *exists = exists_of(expr);
-	if (!exists || !is_transaction) {
-		out->kind = PARTIQL_OTHER;
-		return refuse(expr, is_transaction, err);
-	}
+	if (!exists || !is_transaction)
+		return refuse(expr, is_transaction, out, err);
 	code = lower_select(&lowering, exists, out);
 	out->kind = PARTIQL_EXISTS;
 	return code;

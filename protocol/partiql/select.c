@@ -16,7 +16,6 @@ struct run {
 	const struct partiql_select *select;
 	struct partiql_plan plan;
 	struct read_page page;
-	struct cost cost;
 };
 
 /*
@@ -93,7 +92,7 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 			return code;
 		for (size_t k = 0; k < page->found.count; k++)
 			partiql_respond_item(run->call, run->statement->columns, page->found.rows[k].image);
-		cost_add(&run->cost, &page->found.cost);
+		call_charge(run->call, &page->found.cost);
 		page->bytes_before += page->found.bytes;
 		left -= run->select->limit ? page->found.scanned : 0;
 	}
@@ -126,7 +125,7 @@ static enum code prepare(struct run *run, struct err *err)
 		.wants_image = true,
 		.filters_row = true,
 	};
-	run->cost.table = run->plan.table;
+	call_charge(run->call, &(struct cost){.table = run->plan.table}); /* shown also where no range is read */
 	code = rules_select(0, run->plan.index != NULL, expressions.projection, false, &run->page.select, err);
 	if (code == OK)
 		code = rules_select_index(run->call->arena, run->plan.index, run->page.select, expressions.projection, err);
@@ -165,7 +164,7 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 	if (code != OK)
 		return code;
 	bool has_item = str_is_set(read->image) && !str_is_set(row_key);
-	run->cost = read->cost;
+	call_charge(call, &read->cost);
 	json_out_name(&call->out, STR("Items"));
 	json_out_open(&call->out, '[');
 	if (has_item)
@@ -189,7 +188,7 @@ enum code partiql_select_run(struct call *call, const struct partiql_statement *
 		code = is_point && !statement->order_count ? run_point(&run, &read, err) : run_page(&run, err);
 	if (code != OK)
 		return code;
-	respond_capacity(call, select->capacity, CAPACITY_READ, &run.cost);
+	respond_capacity(call, select->capacity, CAPACITY_READ);
 	json_out_close(&call->out, '}');
 	return OK;
 }

@@ -1,6 +1,7 @@
 #include "storage/upkeep/backfill.h"
 
 #include "core/image.h"
+#include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
@@ -56,7 +57,7 @@ static enum code add_row(struct job *job, struct str image, struct err *err)
 
 	if (!image_decode(arena, image, &item))
 		return err_set(err, MSG_ROW_MALFORMED);
-	struct vector_row row = vector_row_of_index(arena, job->table, job->index, &item, image);
+	struct index_row row = index_row_of(arena, job->table, job->index, &item, image);
 	if (!str_is_set(row.key))
 		return OK;
 	/* a write since the index exists may have put it */

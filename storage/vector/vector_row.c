@@ -58,20 +58,6 @@ struct vector_row vector_row_of(struct arena *arena, const struct table *table, 
 	return row;
 }
 
-struct vector_row vector_row_of_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item,
-				      struct str image)
-{
-	struct vector_row row = {STR_ABSENT, STR_ABSENT, 0};
-
-	if (index->vector)
-		return vector_row_of(arena, table, index, item);
-	row.key = item_key_in_index(arena, table, index, item);
-	if (str_is_set(row.key))
-		row.value = item_index_image(arena, index, item, image);
-	row.size = image_item_size(row.value);
-	return row;
-}
-
 /* The number as Java writes a large one: "1E+39", "-1.25E+40". */
 static struct str scientific(struct arena *arena, struct str number)
 {

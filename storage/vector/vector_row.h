@@ -35,10 +35,6 @@ struct vector_row vector_row_of(struct arena *arena, const struct table *table, 
 enum code vector_row_check(const struct table *table, const struct value *item, const struct value *old, bool is_update,
 			   struct err *err) WARN_UNUSED;
 
-/* The item's row in an index of any kind; no key where it has none. `image` is the item's. */
-struct vector_row vector_row_of_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item,
-				      struct str image);
-
 /* The parts of a row's value. The image is absent where the value is malformed. */
 struct str vector_row_image(const struct index *index, struct str value);
 void vector_row_floats(const struct index *index, struct str value, float *out);

@@ -240,9 +240,9 @@ bool write_is_reason(enum code code)
 	return err_is_validation(code) || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
 }
 
-static enum code canceled(struct arena *arena, struct err *reasons, size_t n, struct err *err)
+enum code write_canceled(struct err *reasons, size_t n, struct err *err)
 {
-	struct buf codes = buf_in(arena);
+	struct buf codes = buf_in(err->arena);
 
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&codes, "%s%s", i ? ", " : "", write_reason(reasons[i].code));
@@ -302,7 +302,7 @@ static enum code run_all(struct run *run, struct err *err)
 			reasons[i] = own;
 		has_failed = has_failed || code != OK;
 	}
-	return has_failed ? canceled(run->arena, reasons, run->n, err) : OK;
+	return has_failed ? write_canceled(reasons, run->n, err) : OK;
 }
 
 static enum code size_collections(struct run *run, struct err *err)

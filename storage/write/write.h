@@ -89,6 +89,9 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 /* Whether an error belongs to its action, to be told among the transaction's reasons; others are the request's or the store's. */
 bool write_is_reason(enum code code);
 
+/* ERR_TRANSACTION_CANCELED with a reason for each of `n` actions; those without an error have the code OK. */
+enum code write_canceled(struct err *reasons, size_t n, struct err *err) WARN_UNUSED;
+
 /* How a transaction's cancellation reasons name an error: "ConditionalCheckFailed", "None", ... */
 const char *write_reason(enum code code);
 

@@ -1,38 +1,9 @@
 #include "core/capacity.h"
-#include "core/image.h"
-#include "storage/item_key.h"
+#include "storage/index_row.h"
 #include "storage/vector/vector_row.h"
 #include "storage/write/write_internal.h"
 
 #define VECTOR_BYTES_MIN 1024 /* billed for a row of a vector index at least. Source: recorded answers of AWS */
-
-/* An item's row in an index; key absent where it has none. */
-struct row {
-	struct str key;
-	struct str image;
-};
-
-static struct row row_of(struct write_step *step, const struct index *index, const struct value *item, struct str image)
-{
-	struct row row = {STR_ABSENT, STR_ABSENT};
-
-	if (!str_is_set(image))
-		return row;
-	row.key = item_key_in_index(step->arena, step->write->table, index, item);
-	if (str_is_set(row.key))
-		row.image = item_index_image(step->arena, index, item, image);
-	return row;
-}
-
-/* The row of the new item. Its key is hashed and encoded only where it differs from that of the old one. */
-static struct row row_after(struct write_step *step, const struct index *index, const struct row *before)
-{
-	struct write *write = step->write;
-
-	if (!str_is_set(before->key) || !str_is_set(write->new_image) || !item_key_is_kept(index, &write->old_item, &write->new_item))
-		return row_of(step, index, &write->new_item, write->new_image);
-	return (struct row){before->key, item_index_image(step->arena, index, &write->new_item, write->new_image)};
-}
 
 /* Put and delete are billed each, by the size of the index's row; AWS: once also in a transaction, whose factor is the table's alone. */
 static double units_of(size_t old_size, size_t new_size)
@@ -55,21 +26,19 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.v[i];
 	struct keyspace keyspace = index_keyspace(write->table, index);
-	struct row before = row_of(step, index, &write->old_item, write->old_image);
-	struct row after = row_after(step, index, &before);
-	size_t old_size = str_is_set(before.key) ? image_item_size(before.image) : 0;
-	size_t new_size = str_is_set(after.key) ? image_item_size(after.image) : 0;
+	struct index_row before = index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
+	struct index_row after = index_row_after(step->arena, write->table, index, &before, &write->old_item, &write->new_item, write->new_image);
 	bool same_key = str_is_set(before.key) && str_is_set(after.key) && str_eq(before.key, after.key);
 	double units = 0;
 	enum code code = OK;
 
-	if (!index_is_kept(index) || (same_key && str_eq(before.image, after.image)))
+	if (!index_is_kept(index) || (same_key && str_eq(before.value, after.value)))
 		return OK;
 	if (same_key) {
-		units = units_of(old_size, new_size);
+		units = units_of(before.size, after.size);
 	} else {
-		units += str_is_set(before.key) ? units_of(old_size, 0) : 0;
-		units += str_is_set(after.key) ? units_of(0, new_size) : 0;
+		units += str_is_set(before.key) ? units_of(before.size, 0) : 0;
+		units += str_is_set(after.key) ? units_of(0, after.size) : 0;
 	}
 	if (index->is_backfilling && str_is_set(before.key)) {
 		bool is_there;
@@ -79,17 +48,17 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 			return code;
 		if (!is_there) {
 			before.key = STR_ABSENT;
-			old_size = 0;
+			before.size = 0;
 		}
 	}
 	if (str_is_set(before.key) && !same_key)
 		code = store_del(step->txn, keyspace, before.key, err);
 	if (code == OK && str_is_set(after.key))
-		code = store_put(step->txn, keyspace, after.key, after.image, err);
+		code = store_put(step->txn, keyspace, after.key, after.value, err);
 	write->cost.index[i].write += units;
 	write->cost.index_is_touched[i] = units > 0;
 	step->sizes[1 + i].items += str_is_set(after.key) - str_is_set(before.key);
-	step->sizes[1 + i].bytes += (long long)new_size - (long long)old_size;
+	step->sizes[1 + i].bytes += (long long)after.size - (long long)before.size;
 	return code;
 }
 
@@ -118,8 +87,8 @@ static enum code write_vector(struct write_step *step, size_t i, struct err *err
 {
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.vectors[i];
-	struct vector_row before = vector_row_of(step->arena, write->table, index, &write->old_item);
-	struct vector_row after = vector_row_of(step->arena, write->table, index, &write->new_item);
+	struct index_row before = index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
+	struct index_row after = index_row_of(step->arena, write->table, index, &write->new_item, write->new_image);
 	bool had = str_is_set(before.key), has = str_is_set(after.key), same_key = had && has && str_eq(before.key, after.key);
 	struct size_change *sizes = &step->sizes[1 + write->table->indexes.n + i];
 	enum code code = OK;

@@ -287,7 +287,7 @@ TEST(many_appended_lists_are_refused_before_they_are_made)
 	/* an operand that is no list still comes before the size */
 	buf_add_lit(&text, ", z = list_append(l, pk)");
 	CHECK(expr_parse_update(&e, buf_str(&text), &update, &err) == OK);
-	CHECK(expr_update(update, arena, &item, &after, &err) == ERR_VALIDATION);
+	CHECK(expr_update(update, arena, &item, &after, &err) == ERR_OPERAND);
 	CHECK_STR(err.message, "An operand in the update expression has an incorrect data type");
 }
 

@@ -276,7 +276,7 @@ TEST(a_type_error_is_reworded)
 
 	/* a is a string: ADD of a number does not fit. */
 	CHECK_INT(update((struct attribute_value_update){.value = N(1), .action = ATTRIBUTE_ACTION_ADD}, &lowered), OK);
-	CHECK_INT(expr_update(lowered, arena, &item, &changed, &err), ERR_VALIDATION);
+	CHECK_INT(expr_update(lowered, arena, &item, &changed, &err), ERR_OPERAND);
 	CHECK_INT(legacy_update_error(&err), ERR_VALIDATION);
 	CHECK_STR(err.message, "Type mismatch for attribute to update");
 	err_default(&err, ERR_CONDITIONAL_CHECK_FAILED);

@@ -211,7 +211,7 @@ TEST(exists_is_a_statement_of_transactions_only)
 	const char *text = "EXISTS(SELECT * FROM tab WHERE pk = 'a' AND x = 1)";
 
 	CHECK_REFUSED(text, "EXISTS can only be used in ExecuteTransaction write requests.");
-	CHECK_INT(statement.kind, PARTIQL_OTHER);
+	CHECK_INT(statement.kind, PARTIQL_CALL);
 	struct call call = {.service = &service, .arena = arena};
 
 	CHECK_INT(partiql_parse(&call, str_of(text), NULL, 0, true, &statement, &err), OK);

@@ -77,7 +77,7 @@ TEST(a_long_write_is_evaluated_before_its_turn)
 {
 	struct data d = data_new();
 	const char *const texts[] = {"SET v = :v", "SET v = v + :v", "SET x = v", "REMOVE v", "SET x = v", "ADD pk :v", "SET v = :v"};
-	const enum code codes[] = {OK, OK, OK, OK, ERR_VALIDATION, ERR_VALIDATION, OK};
+	const enum code codes[] = {OK, OK, OK, OK, ERR_VALIDATION, ERR_OPERAND, OK};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct data plain = data_new();
