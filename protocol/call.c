@@ -109,6 +109,15 @@ enum code call_table_name(struct call *call, struct str name_or_arn, struct str 
 	return call_is_name(name_or_arn) ? OK : err_set(err, MSG_TABLE_NAME);
 }
 
+enum code call_refresh(struct call *call, struct err *err)
+{
+	enum code code = catalog_refresh(call->service->catalog, err);
+
+	if (code == OK)
+		call->now_ms = call->service->now_ms(call->service->clock_context, call->ns);
+	return code;
+}
+
 static void note_elsewhere(struct call *call, struct str name)
 {
 	struct ns where;
@@ -178,7 +187,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		}
 	}
 	if (words != ABSENT_RESOURCE) /* what tells of a table or changes it goes by the table as it is now */
-		code = catalog_refresh(call->service->catalog, err);
+		code = call_refresh(call, err);
 	if (code == OK)
 		code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
 	if (code == OK && words == ABSENT_RESOURCE && ((*out)->state.status == STATUS_CREATING || (*out)->state.status == STATUS_DELETING)) {

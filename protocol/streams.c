@@ -70,9 +70,6 @@ enum code streams_find(struct call *call, struct str arn, struct table **table, 
 	*stream = NULL;
 	if (!read_arn(arn, &name))
 		return err_set(err, MSG_STREAM_ARN);
-	enum code code = catalog_refresh(call->service->catalog, err);
-	if (code != OK)
-		return code;
 	n = catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables);
 	for (size_t i = 0; i < n; i++) {
 		call_hold(call, tables[i]);

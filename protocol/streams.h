@@ -15,7 +15,7 @@ struct str streams_arn(struct arena *arena, const struct table *table, const str
 
 /*
  * The stream of that ARN in the caller's namespace, enabled or disabled for less than 24 hours, and its table, which may have been deleted;
- * held until the call ends. ERR_RESOURCE_NOT_FOUND; ERR_VALIDATION where it is no stream's ARN.
+ * held until the call ends. Behind call_refresh. ERR_RESOURCE_NOT_FOUND; ERR_VALIDATION where it is no stream's ARN.
  */
 enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err) WARN_UNUSED;
 

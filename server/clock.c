@@ -1,10 +1,7 @@
 #include "server/clock.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "protocol/wire/json.h"
@@ -13,125 +10,12 @@
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
-#define REGION_MAX 63
-#define ACCOUNT_SIZE 12
-
-/* What a turn leaves behind. */
-struct setting {
-	bool is_frozen;
-	int64_t ms; /* where it stands, or the distance from the system's clock */
-};
-
-/* The clock of one namespace. */
-struct own {
-	char account[ACCOUNT_SIZE + 1], region[REGION_MAX + 1];
-	struct setting setting;
-};
-
-struct clock {
-	bool is_shared;
-	/* The default setting in one word, so that no reader sees half a turn: twice its ms, plus 1 where it is frozen. */
-	atomic_llong state;
-	atomic_size_t n;
-	pthread_rwlock_t lock; /* of `own`; a turn holds it for writing */
-	struct own *own;       /* by account and region */
-};
-
-struct clock *clock_new(bool is_shared)
-{
-	struct clock *clock = arena_checked(calloc(1, sizeof(*clock)));
-
-	clock->is_shared = is_shared;
-	pthread_rwlock_init(&clock->lock, NULL);
-	return clock;
-}
-
-void clock_free(struct clock *clock)
-{
-	pthread_rwlock_destroy(&clock->lock);
-	free(clock->own);
-	free(clock);
-}
-
-static int64_t system_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static struct setting default_setting(const struct clock *clock)
-{
-	long long state = atomic_load(&clock->state);
-	bool is_frozen = state & 1;
-
-	return (struct setting){is_frozen, (state - is_frozen) / 2};
-}
-
-static int64_t now_of(struct setting setting, int64_t real_ms)
-{
-	return setting.is_frozen ? setting.ms : real_ms + setting.ms;
-}
-
-static struct setting moved_to(struct setting setting, int64_t now_ms, int64_t real_ms)
-{
-	return (struct setting){setting.is_frozen, setting.is_frozen ? now_ms : now_ms - real_ms};
-}
-
-/* Where the namespace's clock is or would be. The lock is held. */
-static size_t position(const struct clock *clock, struct ns ns, bool *found)
-{
-	size_t low = 0, high = atomic_load(&clock->n);
-
-	*found = false;
-	while (low < high) {
-		size_t at = low + (high - low) / 2;
-		int order = str_cmp(str_of(clock->own[at].account), ns.account);
-
-		if (order == 0)
-			order = str_cmp(str_of(clock->own[at].region), ns.region);
-		if (order == 0) {
-			*found = true;
-			return at;
-		}
-		if (order < 0)
-			low = at + 1;
-		else
-			high = at;
-	}
-	return low;
-}
-
-/* The setting that the namespace goes by; whether it is its own. The lock is held. */
-static struct setting setting_for(const struct clock *clock, const struct ns *ns, bool *is_own)
-{
-	size_t at = 0;
-
-	*is_own = false;
-	if (ns && !clock->is_shared)
-		at = position(clock, *ns, is_own);
-	return *is_own ? clock->own[at].setting : default_setting(clock);
-}
-
-/* Without the lock where no namespace has a clock of its own, which is nearly always. */
-static struct setting read_setting(struct clock *clock, const struct ns *ns, bool *is_own)
-{
-	*is_own = false;
-	if (atomic_load(&clock->n) == 0)
-		return default_setting(clock);
-	pthread_rwlock_rdlock(&clock->lock);
-	struct setting setting = setting_for(clock, ns, is_own);
-	pthread_rwlock_unlock(&clock->lock);
-	return setting;
-}
-
 int64_t clock_now_ms(void *context, struct ns ns)
 {
 	bool is_own;
-	struct setting setting = read_setting(context, &ns, &is_own);
+	struct clocks_setting setting = clocks_get(context, &ns, &is_own);
 
-	return now_of(setting, system_ms());
+	return clocks_now_of(setting, clocks_real_ms());
 }
 
 bool clock_tell(void *context, struct ns ns, int64_t *now_ms)
@@ -144,12 +28,17 @@ bool clock_tell_scope(void *context, struct ns ns, int64_t *now_ms)
 {
 	const struct clock_scope *scope = context;
 	bool is_own;
-	struct setting setting = read_setting(scope->clock, &ns, &is_own);
+	struct clocks_setting setting = clocks_get(scope->clocks, &ns, &is_own);
 
-	*now_ms = now_of(setting, system_ms());
-	if (scope->clock->is_shared)
+	*now_ms = clocks_now_of(setting, clocks_real_ms());
+	if (clocks_are_one(scope->clocks))
 		return true;
 	return scope->ns ? str_eq(ns.account, scope->ns->account) && str_eq(ns.region, scope->ns->region) : !is_own;
+}
+
+static struct clocks_setting moved_to(struct clocks_setting setting, int64_t now_ms, int64_t real_ms)
+{
+	return (struct clocks_setting){setting.is_frozen, setting.is_frozen ? now_ms : now_ms - real_ms};
 }
 
 static bool ms_of_seconds(double seconds, int64_t *ms)
@@ -258,7 +147,7 @@ static enum code read_turn(struct str body, struct turn *turn, struct err *err)
 }
 
 /* `base` is what a release goes back to. */
-static struct setting turned(struct setting setting, struct setting base, const struct turn *turn, int64_t real_ms)
+static struct clocks_setting turned(struct clocks_setting setting, struct clocks_setting base, const struct turn *turn, int64_t real_ms)
 {
 	if (turn->is_release)
 		setting = base;
@@ -266,7 +155,7 @@ static struct setting turned(struct setting setting, struct setting base, const 
 		setting = moved_to(setting, turn->set_ms, real_ms);
 	setting.ms += turn->advance_ms;
 	if (turn->is_freeze_given) {
-		int64_t now_ms = now_of(setting, real_ms);
+		int64_t now_ms = clocks_now_of(setting, real_ms);
 
 		setting.is_frozen = turn->is_freeze;
 		setting = moved_to(setting, now_ms, real_ms);
@@ -279,98 +168,80 @@ static bool changes_anything(const struct turn *turn)
 	return turn->is_set || turn->is_advance || turn->is_freeze_given;
 }
 
-/* Gives the namespace its own clock, or takes it away (`setting` NULL). The lock is held for writing. */
-static enum code keep(struct clock *clock, struct ns ns, const struct setting *setting, struct err *err)
-{
-	size_t n = atomic_load(&clock->n);
-	bool found;
-	size_t at = position(clock, ns, &found);
+/* What a turn is of: a clocks_turn's context. */
+struct turning {
+	const struct turn *turn;
+	bool is_default;
+};
 
-	if (!setting) {
-		if (found) {
-			memmove(clock->own + at, clock->own + at + 1, (n - at - 1) * sizeof(*clock->own));
-			atomic_store(&clock->n, n - 1);
-		}
-		return OK;
-	}
-	if (!found) {
-		if (n == CLOCKS_MAX)
-			return err_set(err, MSG_CLOCK_MANY, CLOCKS_MAX);
-		clock->own = arena_checked(realloc(clock->own, (n + 1) * sizeof(*clock->own)));
-		memmove(clock->own + at + 1, clock->own + at, (n - at) * sizeof(*clock->own));
-		clock->own[at] = (struct own){0};
-		memcpy(clock->own[at].account, ns.account.p, ns.account.n);
-		memcpy(clock->own[at].region, ns.region.p, ns.region.n);
-		atomic_store(&clock->n, n + 1);
-	}
-	clock->own[at].setting = *setting;
+static enum code apply(void *context, struct clocks_setting setting, struct clocks_setting base, struct clocks_setting *next,
+		       enum clocks_action *action, struct err *err)
+{
+	const struct turning *turning = context;
+	int64_t real_ms = clocks_real_ms(), now_ms;
+
+	*next = turned(setting, base, turning->turn, real_ms);
+	now_ms = clocks_now_of(*next, real_ms);
+	if (now_ms < 0 || now_ms > TIME_MAX_MS)
+		return err_set(err, MSG_CLOCK_RANGE);
+	*action = CLOCKS_NOTHING;
+	if (changes_anything(turning->turn))
+		*action = CLOCKS_SET;
+	else if (turning->turn->is_release)
+		*action = turning->is_default ? CLOCKS_SET : CLOCKS_RELEASE;
 	return OK;
 }
 
-/* The lock is held for writing. */
-static enum code apply(struct clock *clock, const struct ns *ns, const struct turn *turn, struct err *err)
-{
-	static const struct setting system = {false, 0};
-	bool is_own;
-	int64_t real_ms = system_ms();
-	struct setting setting = setting_for(clock, ns, &is_own);
-	struct setting next = turned(setting, ns ? default_setting(clock) : system, turn, real_ms);
-	int64_t now_ms = now_of(next, real_ms);
-
-	if (now_ms < 0 || now_ms > TIME_MAX_MS)
-		return err_set(err, MSG_CLOCK_RANGE);
-	if (!ns) {
-		atomic_store(&clock->state, next.ms * 2 + next.is_frozen);
-		return OK;
-	}
-	if (changes_anything(turn))
-		return keep(clock, *ns, &next, err);
-	return turn->is_release ? keep(clock, *ns, NULL, err) : OK;
-}
-
-enum code clock_turn(struct clock *clock, const struct ns *ns, struct str body, struct err *err)
+enum code clock_turn(struct clocks *clocks, const struct ns *ns, struct str body, struct err *err)
 {
 	struct turn turn;
 	enum code code = read_turn(body, &turn, err);
 
 	if (code != OK)
 		return code;
-	if (clock->is_shared)
+	if (clocks_are_one(clocks))
 		ns = NULL;
-	if (ns && (ns->account.n != ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > REGION_MAX))
+	if (ns && (ns->account.n != CLOCKS_ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > CLOCKS_REGION_MAX))
 		return err_set(err, MSG_CLOCK_NAMESPACE, STR_ARG(ns->account), STR_ARG(ns->region));
-	pthread_rwlock_wrlock(&clock->lock);
-	code = apply(clock, ns, &turn, err);
-	pthread_rwlock_unlock(&clock->lock);
-	return code;
+	struct turning turning = {&turn, ns == NULL};
+	return clocks_change(clocks, ns, apply, &turning, err);
 }
 
 /* Whether it stands still, and its milliseconds. */
-struct str clock_save(struct clock *clock, struct ns ns, struct arena *arena)
+struct str clock_save(struct clocks *clocks, struct ns ns, struct arena *arena)
 {
 	bool is_own;
-	struct setting setting = read_setting(clock, &ns, &is_own);
+	struct clocks_setting setting = clocks_get(clocks, &ns, &is_own);
 
 	return is_own ? str_printf(arena, "%c%lld", setting.is_frozen ? 'f' : 'r', (long long)setting.ms) : STR("");
 }
 
-enum code clock_restore(struct clock *clock, struct ns ns, struct str saved, struct err *err)
+/* A clocks_turn: the context is the setting to go back to, NULL for none. */
+static enum code restore(void *context, struct clocks_setting setting, struct clocks_setting base, struct clocks_setting *next,
+			 enum clocks_action *action, struct err *err)
 {
-	struct setting setting = {.is_frozen = saved.n > 0 && saved.p[0] == 'f'};
+	const struct clocks_setting *saved = context;
 
-	if (clock->is_shared)
+	(void)setting, (void)err;
+	*next = saved ? *saved : base;
+	*action = saved ? CLOCKS_SET : CLOCKS_RELEASE;
+	return OK;
+}
+
+enum code clock_restore(struct clocks *clocks, struct ns ns, struct str saved, struct err *err)
+{
+	struct clocks_setting setting = {.is_frozen = saved.n > 0 && saved.p[0] == 'f'};
+
+	if (clocks_are_one(clocks))
 		return OK;
 	if (saved.n > 1)
 		setting.ms = strtoll(str_printf(err->arena, STR_FMT, STR_ARG(saved)).p + 1, NULL, 10);
-	pthread_rwlock_wrlock(&clock->lock);
-	enum code code = keep(clock, ns, saved.n > 1 ? &setting : NULL, err);
-	pthread_rwlock_unlock(&clock->lock);
-	return code;
+	return clocks_change(clocks, &ns, restore, saved.n > 1 ? &setting : NULL, err);
 }
 
-static void add_time(struct json_out *out, struct arena *arena, struct setting setting)
+static void add_time(struct json_out *out, struct arena *arena, struct clocks_setting setting)
 {
-	int64_t real_ms = system_ms(), now_ms = now_of(setting, real_ms);
+	int64_t real_ms = clocks_real_ms(), now_ms = clocks_now_of(setting, real_ms);
 	time_t seconds = (time_t)(now_ms / 1000);
 	char iso[32];
 	struct tm tm;
@@ -385,35 +256,39 @@ static void add_time(struct json_out *out, struct arena *arena, struct setting s
 	json_out_units(out, (double)(now_ms - real_ms) / 1000);
 }
 
-static void add_namespaces(struct json_out *out, struct clock *clock, struct arena *arena)
+struct listing {
+	struct json_out *out;
+	struct arena *arena;
+};
+
+static void add_namespace(void *context, struct ns ns, struct clocks_setting setting)
 {
-	json_out_name(out, STR("namespaces"));
-	json_out_open(out, '[');
-	pthread_rwlock_rdlock(&clock->lock);
-	for (size_t i = 0; i < atomic_load(&clock->n); i++) {
-		json_out_open(out, '{');
-		json_out_field_string(out, "account", str_of(clock->own[i].account));
-		json_out_field_string(out, "region", str_of(clock->own[i].region));
-		add_time(out, arena, clock->own[i].setting);
-		json_out_close(out, '}');
-	}
-	pthread_rwlock_unlock(&clock->lock);
-	json_out_close(out, ']');
+	struct listing *listing = context;
+
+	json_out_open(listing->out, '{');
+	json_out_field_string(listing->out, "account", ns.account);
+	json_out_field_string(listing->out, "region", ns.region);
+	add_time(listing->out, listing->arena, setting);
+	json_out_close(listing->out, '}');
 }
 
-struct str clock_describe(struct clock *clock, const struct ns *ns, struct arena *arena, uint64_t expired)
+struct str clock_describe(struct clocks *clocks, const struct ns *ns, struct arena *arena, uint64_t expired)
 {
 	struct json_out out = json_out_in(arena);
+	struct listing listing = {&out, arena};
 	bool is_own;
 
 	json_out_open(&out, '{');
-	add_time(&out, arena, read_setting(clock, ns, &is_own));
-	if (ns && !clock->is_shared) {
+	add_time(&out, arena, clocks_get(clocks, ns, &is_own));
+	if (ns && !clocks_are_one(clocks)) {
 		json_out_field_string(&out, "account", ns->account);
 		json_out_field_string(&out, "region", ns->region);
 		json_out_field_boolean(&out, "own", is_own);
 	} else {
-		add_namespaces(&out, clock, arena);
+		json_out_name(&out, STR("namespaces"));
+		json_out_open(&out, '[');
+		clocks_each(clocks, add_namespace, &listing);
+		json_out_close(&out, ']');
 	}
 	json_out_field_integer(&out, "expired", (int64_t)expired);
 	json_out_close(&out, '}');

@@ -44,7 +44,7 @@ struct parts {
 	struct tls *tls; /* NULL: clients speak plain HTTP */
 	struct metrics *metrics;
 	struct catalog *catalog;
-	struct clock *clock;
+	struct clocks *clock;
 	struct upkeep *upkeep;
 	struct leases *leases;
 	struct online *online;
@@ -302,12 +302,18 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 		.search_threads = thread_count(config),
 	};
 
-	if (catalog_open(store, &options, &parts->catalog, err) != OK)
+	bool is_shared = backend_is_shared(config->store);
+
+	options.clocks = parts->clock = clocks_new(is_shared ? store : NULL, config->shared_db);
+	if (catalog_open(store, &options, &parts->catalog, err) != OK) {
+		clocks_free(parts->clock);
 		return fail(err);
-	parts->leases = lease_open(&(struct lease_options){.store = store, .is_alone = !backend_is_shared(config->store)});
+	}
+	parts->leases = lease_open(&(struct lease_options){.store = store, .is_alone = !is_shared});
 	int status = keep_and_serve(parts);
 	lease_close(parts->leases);
 	catalog_close(parts->catalog);
+	clocks_free(parts->clock);
 	return status;
 }
 
@@ -332,7 +338,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 	struct tls *tls;
 	if (!prepare_tls(arena, config, signals, &tls))
 		return EXIT_FAILURE;
-	struct parts parts = {.arena = arena, .config = config, .signals = signals, .tls = tls, .metrics = metrics_new(), .clock = clock_new(config->shared_db)};
+	struct parts parts = {.arena = arena, .config = config, .signals = signals, .tls = tls, .metrics = metrics_new()};
 	struct err err = err_in(arena);
 	struct store *store = NULL;
 	int status = open_store(config, &parts, &store, &err) == OK ? open_and_serve(&parts, store, &err) : fail(&err);
@@ -341,7 +347,6 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 		online_free(parts.online);
 	store_close(store);
 	metrics_free(parts.metrics);
-	clock_free(parts.clock);
 	tls_free(tls);
 	return status;
 }

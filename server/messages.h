@@ -49,7 +49,6 @@
 			"\"2030-01-31T12:00:00Z\", \"advance\": seconds or \"30d\", \"freeze\": true or false"
 #define MSG_CLOCK_NAMESPACE \
 	ERR_VALIDATION, "A clock belongs to an account of 12 digits and a region of 1 to 63 characters, not to account '" STR_FMT "' and region '" STR_FMT "'"
-#define MSG_CLOCK_MANY ERR_VALIDATION, "%d namespaces have a clock of their own already; give some back with {\"release\": true}"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
 #define MSG_CONTROL_NAMESPACE                                                                                              \

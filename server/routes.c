@@ -287,6 +287,9 @@ static enum code show_clock(struct routes *routes, const struct http_request *re
 
 	if (code != OK)
 		return code;
+	code = clocks_refresh(routes->clock, err);
+	if (code != OK)
+		return code;
 	response->content_type = STR("application/json");
 	response->body = clock_describe(routes->clock, is_one ? &ns : NULL, request->arena, 0);
 	return OK;

@@ -18,7 +18,7 @@ struct routes {
 	struct sigv4 *sigv4;
 	struct metrics *metrics;
 	enum auth_mode auth;
-	struct clock *clock;
+	struct clocks *clock;
 	struct control control;
 	struct upkeep *upkeep;
 	struct online *online;

@@ -11,7 +11,7 @@
 
 struct upkeep_options {
 	struct catalog *catalog;
-	struct clock *clock;
+	struct clocks *clock;
 	struct leases *leases; /* shared work is done under these; NULL: by this process */
 	int64_t ttl_delay_ms; /* how long after its time an item is deleted */
 	void (*tick)(void *context); /* called twice a second or so; or NULL */

@@ -92,4 +92,6 @@
 #define MSG_RECORD_MALFORMED ERR_INTERNAL, "a table record is malformed"
 #define MSG_ROW_MALFORMED ERR_INTERNAL, "a row of the store is malformed"
 
+#define MSG_CLOCK_MANY ERR_VALIDATION, "%d namespaces have a clock of their own already; give some back with {\"release\": true}"
+
 #endif

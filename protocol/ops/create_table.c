@@ -36,6 +36,8 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	if (!resolved.billing_mode)
 		resolved.billing_mode = input->table_throughput_mode;
 	enum code code = call_table_name(call, input->table_name, &name, err);
+	if (code == OK)
+		code = call_refresh(call, err);
 	if (code != OK)
 		return code;
 	table = table_new(&settings_records);

@@ -88,6 +88,8 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	enum code code = check(input, err);
 
 	if (code == OK)
+		code = call_refresh(call, err);
+	if (code == OK)
 		code = streams_find(call, input->stream_arn, &table, &stream, err);
 	if (code == OK)
 		code = read_shards(call, input, table, stream, &page, err);

@@ -31,12 +31,15 @@ static enum code check(const struct call *call, const struct get_records_input *
 enum code op_get_records(struct call *call, const struct get_records_input *input, struct err *err)
 {
 	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX;
-	struct stream_cursor cursor = {.now_ms = call->now_ms};
+	struct stream_cursor cursor = {0};
 	struct writing writing = {call, &cursor};
 	struct streams_iterator iterator;
 	struct table *table;
-	enum code code = check(call, input, &iterator, err);
+	enum code code = call_refresh(call, err);
 
+	cursor.now_ms = call->now_ms;
+	if (code == OK)
+		code = check(call, input, &iterator, err);
 	if (code == OK)
 		code = streams_find(call, iterator.arn, &table, &cursor.stream, err);
 	if (code != OK)

@@ -30,11 +30,14 @@ static enum code check(const struct call *call, const struct get_shard_iterator_
 
 enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterator_input *input, struct err *err)
 {
-	struct stream_cursor cursor = {.shard = streams_shard_stamp(input->shard_id), .now_ms = call->now_ms};
+	struct stream_cursor cursor = {.shard = streams_shard_stamp(input->shard_id)};
 	struct table *table;
 	uint64_t sequence;
-	enum code code = check(call, input, &sequence, err);
+	enum code code = call_refresh(call, err);
 
+	cursor.now_ms = call->now_ms;
+	if (code == OK)
+		code = check(call, input, &sequence, err);
 	if (code == OK)
 		code = streams_find(call, input->stream_arn, &table, &cursor.stream, err);
 	if (code != OK)

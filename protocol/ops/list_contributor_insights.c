@@ -59,7 +59,7 @@ static enum code list_all(struct listing *listing, struct err *err)
 	struct str first = {listing->after.p, slash ? (size_t)(slash - listing->after.p) : listing->after.n}, *names;
 	struct table *table;
 	bool more = true;
-	enum code code = catalog_refresh(catalog, err);
+	enum code code = call_refresh(call, err);
 
 	if (code != OK)
 		return code;

@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b)
 static enum code collect(struct call *call, struct str table_name, struct listed **out, size_t *listed, struct err *err)
 {
 	struct table **tables;
-	enum code code = catalog_refresh(call->service->catalog, err);
+	enum code code = call_refresh(call, err);
 	size_t n = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &tables), all = 0, count = 0;
 
 	for (size_t i = 0; i < n; i++)

@@ -8,7 +8,7 @@ enum code op_list_tables(struct call *call, const struct list_tables_input *inpu
 	struct json_out *out = &call->out;
 	struct str *names;
 	bool more;
-	enum code code = catalog_refresh(call->service->catalog, err);
+	enum code code = call_refresh(call, err);
 	size_t n = catalog_list(call->service->catalog, call->ns, input->exclusive_start_table_name, limit, call->now_ms, call->arena, &names,
 				&more);
 

@@ -18,7 +18,7 @@
 /* What endpoints work with. */
 struct control {
 	struct service *service;
-	struct clock *clock;
+	struct clocks *clock;
 	struct upkeep *upkeep;
 };
 

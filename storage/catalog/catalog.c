@@ -43,6 +43,11 @@ bool catalog_is_shared(const struct catalog *catalog)
 	return catalog->options.is_shared;
 }
 
+struct clocks *catalog_clocks(const struct catalog *catalog)
+{
+	return catalog->options.clocks;
+}
+
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
 {
 	return &catalog->options.rotation;

@@ -14,6 +14,7 @@
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
 #include "storage/stream/stream.h"
+#include "storage/catalog/clocks.h"
 #include "storage/catalog/times.h"
 #include "storage/vector/vector_cache.h"
 
@@ -36,6 +37,7 @@ struct catalog_options {
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
 	struct stream_rotation rotation;
+	struct clocks *clocks;        /* of the namespaces, kept by the caller; NULL: what is stamped is what the caller says */
 	size_t vector_memory_bytes;   /* for vector indexes held in memory; 0: none are */
 	unsigned search_threads;      /* that a large vector search may use; 0: one */
 };
@@ -43,7 +45,7 @@ struct catalog_options {
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
 void catalog_close(struct catalog *catalog);
 
-/* Takes in what other processes changed. A read of one small row where they changed nothing. */
+/* Takes in what other processes changed, tables and clocks. A read of two small rows where they changed nothing. */
 enum code catalog_refresh(struct catalog *catalog, struct err *err) WARN_UNUSED;
 
 /* Whether the snapshot is the table as far as this process knows; true after a refresh: as it was then. */
@@ -150,6 +152,7 @@ size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
 bool catalog_is_shared(const struct catalog *catalog);
+struct clocks *catalog_clocks(const struct catalog *catalog);
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
 
 /* A random UUID, version 4, in small letters. */

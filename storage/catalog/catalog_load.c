@@ -133,6 +133,8 @@ enum code catalog_refresh(struct catalog *catalog, struct err *err)
 	if (code != OK)
 		return code;
 	code = currency_catalog(txn, &version, err);
+	if (code == OK)
+		code = clocks_refresh_in(catalog->options.clocks, txn, err);
 	pthread_rwlock_rdlock(&catalog->lock);
 	bool is_complete = catalog->version != CATALOG_UNKNOWN && catalog->version >= version;
 	pthread_rwlock_unlock(&catalog->lock);

@@ -387,6 +387,31 @@ static enum code check_tables(struct run *run, struct err *err)
 	return code;
 }
 
+/* Whether the transaction writes a time: records of streams, tokens, rows of what expires. */
+static bool is_stamped(const struct run *run, const struct write_token *token)
+{
+	bool is_stamped = token != NULL;
+
+	for (size_t i = 0; i < run->n && !is_stamped; i++)
+		is_stamped = run->writes[i].table->streams.view != STREAM_OFF || run->writes[i].table->ttl.is_enabled;
+	return is_stamped;
+}
+
+/* The time may be another one by now: a process turned the clock. All tables of a transaction are in one namespace. */
+static enum code tell_time(struct catalog *catalog, struct run *run, struct write_token *token, struct err *err)
+{
+	const struct table *table = run->writes[0].table;
+	int64_t now_ms = run->now_ms;
+
+	if (!catalog_clocks(catalog) || !is_stamped(run, token))
+		return OK;
+	enum code code = clocks_stamp(catalog_clocks(catalog), run->txn, (struct ns){table->identity.account, table->identity.region}, &now_ms, err);
+	if (code == OK && token)
+		token->expires_ms += now_ms - run->now_ms;
+	run->now_ms = now_ms;
+	return code;
+}
+
 /* In a reading transaction, which holds up no one on disk; the evaluation is behind its end. */
 static enum code think(struct catalog *catalog, struct run *run, struct write *write, struct err *err)
 {
@@ -428,6 +453,8 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 	if (code != OK)
 		return code;
 	code = check_tables(run, err);
+	if (code == OK)
+		code = tell_time(catalog, run, token, err);
 	if (code == OK)
 		return run_and_commit(run, token, err);
 	store_abort(run->txn);

@@ -19,11 +19,17 @@ enum code write_expiry(struct write_step *step, struct err *err)
 	return code;
 }
 
+/* Not so where the clock was turned back since the row was found. */
+static bool is_due(const struct write_step *step)
+{
+	return str_cmp(step->write->expiry_row, expiry_bound(step->arena, step->now_ms)) < 0;
+}
+
 bool write_is_expired(const struct write_step *step)
 {
 	const struct write *write = step->write;
 
-	return str_eq(expiry_row(step->arena, write->table, write->row_key, write->old_image), write->expiry_row);
+	return is_due(step) && str_eq(expiry_row(step->arena, write->table, write->row_key, write->old_image), write->expiry_row);
 }
 
 enum code write_forget_expiry(struct write_step *step, struct err *err)
@@ -31,5 +37,5 @@ enum code write_forget_expiry(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 
 	write->new_image = write->old_image;
-	return store_del(step->txn, table_expiry(write->table), write->expiry_row, err);
+	return is_due(step) ? store_del(step->txn, table_expiry(write->table), write->expiry_row, err) : OK;
 }

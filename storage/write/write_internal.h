@@ -38,10 +38,10 @@ enum code write_size_collection(struct store_txn *txn, struct arena *arena, stru
 /* Brings the item's row in the expiry keyspace from the old image to the new one. */
 enum code write_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
 
-/* Of a write with an expiry_row: whether the item that is there is still the one that the row is about. */
+/* Of a write with an expiry_row: whether it is due, and the item that is there still the one that it is about. */
 bool write_is_expired(const struct write_step *step);
 
-/* Deletes the row of an item that is not; nothing else changes. */
+/* Of one that is not: deletes the row, unless it is not due; nothing else changes. */
 enum code write_forget_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
 
 /* The transaction's token: whether the same request was applied before; if not, notes it in the transaction. */

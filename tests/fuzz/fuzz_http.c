@@ -25,7 +25,7 @@ static struct http_stats stats;
 static void start(void)
 {
 	static struct service_fixture fixture;
-	struct clock *clock = clock_new(false);
+	struct clocks *clock = clocks_new(NULL, false);
 	static struct routes routes;
 	static struct http_options options;
 	struct arena *arena = fuzz_arena();

@@ -198,7 +198,7 @@ static bool open_server(struct machine *machine)
 		.fill_max = 1 + random_draw(&machine->random, 12),
 		.rotation = {.records = 1 + random_draw(&machine->random, 60)},
 	};
-	machine->clock = clock_new(false);
+	machine->clock = clocks_new(NULL, false);
 	machine->service = (struct service){.now_ms = clock_now_ms, .clock_context = machine->clock, .statements = partiql_cache_new()};
 	if (catalog_open(machine->store, &machine->catalog_options, &machine->service.catalog, &err) != OK) {
 		if (!fault_vfs_is_off())
@@ -223,7 +223,7 @@ static void close_server(struct machine *machine)
 		store_close(machine->inner);
 	partiql_cache_free(machine->service.statements);
 	if (machine->clock)
-		clock_free(machine->clock);
+		clocks_free(machine->clock);
 	machine->store = machine->inner = NULL;
 	machine->upkeep = NULL;
 	machine->clock = NULL;

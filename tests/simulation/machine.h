@@ -60,7 +60,7 @@ struct machine {
 	bool is_memory, is_up, is_ending, is_off;
 	int durability;
 	struct store *store, *inner;
-	struct clock *clock;
+	struct clocks *clock;
 	struct upkeep *upkeep;
 	struct service service;
 	struct catalog_options catalog_options;

@@ -13,12 +13,12 @@
 struct setup {
 	struct arena *arena;
 	struct err err;
-	struct clock *clock;
+	struct clocks *clock;
 };
 
 static struct setup setup_new(void)
 {
-	struct setup s = {.arena = arena_new(0), .clock = clock_new(false)};
+	struct setup s = {.arena = arena_new(0), .clock = clocks_new(NULL, false)};
 
 	s.err = err_in(s.arena);
 	return s;
@@ -26,7 +26,7 @@ static struct setup setup_new(void)
 
 static void setup_free(struct setup *s)
 {
-	clock_free(s->clock);
+	clocks_free(s->clock);
 	arena_free(s->arena);
 }
 
@@ -194,8 +194,8 @@ TEST(a_shared_store_has_one_clock)
 	struct setup s = setup_new();
 	struct ns two = TWO;
 
-	clock_free(s.clock);
-	s.clock = clock_new(true);
+	clocks_free(s.clock);
+	s.clock = clocks_new(NULL, true);
 	struct clock_scope one = {s.clock, &two};
 	CHECK_INT(turn_of(&s, TWO, "{\"set\":1893499200,\"freeze\":true}"), OK);
 	int64_t now_ms;
@@ -231,7 +231,7 @@ TEST(namespaces_are_checked_and_bounded)
 
 static void *advance_often(void *context)
 {
-	struct clock *clock = context;
+	struct clocks *clock = context;
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 
