@@ -60,6 +60,8 @@
 #define MSG_CONTROL_TYPE ERR_VALIDATION, "\"%s\" must be %s"
 #define MSG_CONTROL_STRINGS ERR_VALIDATION, "\"%s\" must be an array of strings"
 #define MSG_CONTROL_MISSING ERR_VALIDATION, "The body lacks \"%s\""
+#define MSG_CLONE_TWICE ERR_VALIDATION, "Account " STR_FMT " is named twice: \"to\" has other accounts than \"from\", each once"
+#define MSG_CLONE_SHARED ERR_VALIDATION, "%s", "With --shared-db all accounts are one: there is nothing to clone to"
 #define MSG_RESET_KEEP ERR_VALIDATION, "%s", "\"keep\" can only be \"tables\""
 #define MSG_CHECK_BODY ERR_VALIDATION, "%s", "The check wants {} or {\"cursor\": ...} with the cursor of the answer before"
 #define MSG_BACKUP_QUERY \

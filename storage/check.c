@@ -8,6 +8,7 @@
 #include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/catalog/retired.h"
+#include "storage/state/snapshot.h"
 #include "storage/store/journal.h"
 #include "storage/stream/stream_record.h"
 #include "storage/vector/vector_row.h"
@@ -494,7 +495,12 @@ static bool add_hidden(void *context, struct keyspace keyspace, struct str key)
 	return true;
 }
 
-/* What a rollback to a checkpoint would bring back belongs to no table now. */
+static void add_copy(void *context, uint64_t number)
+{
+	add_number(context, number);
+}
+
+/* What a rollback to a checkpoint would bring back, or a snapshot has, belongs to no table now. */
 static enum code add_all_hidden(struct store *store, const struct check_report *report, struct numbers *numbers, struct err *err)
 {
 	struct store_txn *txn;
@@ -505,6 +511,8 @@ static enum code add_all_hidden(struct store *store, const struct check_report *
 	for (size_t i = 0; i < report->keyspace_count && code == OK; i++) {
 		if (report->keyspaces[i].part == PART_JOURNAL)
 			code = journal_hidden(txn, report->keyspaces[i].table, add_hidden, numbers, err);
+		if (report->keyspaces[i].part == PART_SNAPSHOT && code == OK)
+			code = snapshot_tables(txn, report->keyspaces[i].table, add_copy, numbers, err);
 	}
 	store_abort(txn);
 	return code;

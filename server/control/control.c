@@ -3,6 +3,8 @@
 #include "server/messages.h"
 
 #define CONTROL_NAME_MAX 64
+#define ACCOUNT_SIZE 12
+#define REGION_MAX 63
 
 enum code control_check_name(struct str name, struct err *err)
 {
@@ -14,6 +16,15 @@ enum code control_check_name(struct str name, struct err *err)
 		is_fine = is_fine && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-');
 	}
 	return is_fine ? OK : err_set(err, MSG_CONTROL_NAME, CONTROL_NAME_MAX, STR_ARG(name));
+}
+
+enum code control_check_namespace(struct ns ns, struct err *err)
+{
+	bool is_fine = ns.account.n == ACCOUNT_SIZE && ns.region.n <= REGION_MAX && control_check_name(ns.region, err) == OK;
+
+	for (size_t i = 0; i < ns.account.n; i++)
+		is_fine = is_fine && ns.account.p[i] >= '0' && ns.account.p[i] <= '9';
+	return is_fine ? OK : err_set(err, MSG_CONTROL_NAMESPACE, STR_ARG(ns.account), STR_ARG(ns.region));
 }
 
 /* The names that a body may have, for a message. */

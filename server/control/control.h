@@ -37,6 +37,9 @@ typedef enum code control_handler(const struct control_call *call, struct str *a
 /* Letters, digits, '.', '_' and '-', 1 to 64 of them: nothing that a path would have to escape. ERR_VALIDATION for other names. */
 enum code control_check_name(struct str name, struct err *err) WARN_UNUSED;
 
+/* A namespace is an account of 12 digits and a region. ERR_VALIDATION for others. */
+enum code control_check_namespace(struct ns ns, struct err *err) WARN_UNUSED;
+
 /* A member that a body may have; *value is NULL where it lacks it. */
 struct control_member {
 	const char *name;

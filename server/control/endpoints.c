@@ -1,11 +1,8 @@
 #include "server/control/endpoints.h"
 
 #include "server/control/state.h"
-#include "server/messages.h"
 
 #define ROOT "/_dynalith/"
-#define ACCOUNT_SIZE 12
-#define REGION_MAX 63
 
 static const struct endpoint endpoints[] = {
 #define ENDPOINT(method, path, handle, what) {STR_INIT(method), STR_INIT(path), handle, what},
@@ -68,20 +65,11 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 	return NULL;
 }
 
-static bool is_namespace(struct ns ns, struct err *err)
-{
-	bool is_fine = ns.account.n == ACCOUNT_SIZE && ns.region.n <= REGION_MAX && control_check_name(ns.region, err) == OK;
-
-	for (size_t i = 0; i < ns.account.n; i++)
-		is_fine = is_fine && ns.account.p[i] >= '0' && ns.account.p[i] <= '9';
-	return is_fine;
-}
-
 enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call, struct str *answer, struct err *err)
 {
-	enum code code = str_is_set(call->name) ? control_check_name(call->name, err) : OK;
+	enum code code = control_check_namespace(call->ns, err);
 
-	if (!is_namespace(call->ns, err))
-		return err_set(err, MSG_CONTROL_NAMESPACE, STR_ARG(call->ns.account), STR_ARG(call->ns.region));
+	if (code == OK && str_is_set(call->name))
+		code = control_check_name(call->name, err);
 	return code == OK ? endpoint->handle(call, answer, err) : code;
 }

@@ -4,6 +4,7 @@
 #include "server/messages.h"
 #include "storage/state/checkpoint.h"
 #include "storage/state/reset.h"
+#include "storage/state/snapshot.h"
 
 /* What of the namespace is not in the store. */
 static enum code forget(const struct control_call *call, struct err *err)
@@ -82,28 +83,43 @@ enum code state_make_checkpoint(const struct control_call *call, struct str *ans
 	return checkpoint_make(catalog_of(call), call->ns, &checkpoint, err);
 }
 
-enum code state_list_checkpoints(const struct control_call *call, struct str *answer, struct err *err)
+/* One of a list. */
+static void add_state(struct json_out *out, struct str name, int64_t created_ms)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "name", name);
+	json_out_name(out, STR("created"));
+	json_out_time_ms(out, created_ms);
+	json_out_close(out, '}');
+}
+
+static struct json_out begin_list(const struct control_call *call, struct str name)
 {
 	struct json_out out = json_out_in(call->arena);
-	struct checkpoints checkpoints;
+
+	json_out_open(&out, '{');
+	json_out_name(&out, name);
+	json_out_open(&out, '[');
+	return out;
+}
+
+static struct str end_list(struct json_out *out)
+{
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+	return json_out_str(out);
+}
+
+enum code state_list_checkpoints(const struct control_call *call, struct str *answer, struct err *err)
+{
+	struct json_out out = begin_list(call, STR("checkpoints"));
+	struct checkpoints checkpoints = {0};
 	enum code code = checkpoint_list(catalog_of(call), call->ns, call->arena, &checkpoints, err);
 
-	if (code != OK)
-		return code;
-	json_out_open(&out, '{');
-	json_out_name(&out, STR("checkpoints"));
-	json_out_open(&out, '[');
-	for (size_t i = 0; i < checkpoints.n; i++) {
-		json_out_open(&out, '{');
-		json_out_field_string(&out, "name", checkpoints.v[i].name);
-		json_out_name(&out, STR("created"));
-		json_out_time_ms(&out, checkpoints.v[i].created_ms);
-		json_out_close(&out, '}');
-	}
-	json_out_close(&out, ']');
-	json_out_close(&out, '}');
-	*answer = json_out_str(&out);
-	return OK;
+	for (size_t i = 0; i < checkpoints.n; i++)
+		add_state(&out, checkpoints.v[i].name, checkpoints.v[i].created_ms);
+	*answer = end_list(&out);
+	return code;
 }
 
 enum code state_roll_back(const struct control_call *call, struct str *answer, struct err *err)
@@ -125,4 +141,96 @@ enum code state_remove_checkpoint(const struct control_call *call, struct str *a
 
 	*answer = answer_name(call, call->name);
 	return code == OK ? checkpoint_remove(catalog_of(call), call->ns, call->name, err) : code;
+}
+
+enum code state_list_snapshots(const struct control_call *call, struct str *answer, struct err *err)
+{
+	struct json_out out = begin_list(call, STR("snapshots"));
+	struct snapshots snapshots = {0};
+	enum code code = snapshot_list(catalog_of(call), call->ns, call->arena, &snapshots, err);
+
+	for (size_t i = 0; i < snapshots.n; i++)
+		add_state(&out, snapshots.v[i].name, snapshots.v[i].created_ms);
+	*answer = end_list(&out);
+	return code;
+}
+
+enum code state_take_snapshot(const struct control_call *call, struct str *answer, struct err *err)
+{
+	const struct service *service = call->control->service;
+	struct snapshot snapshot = {.name = call->name, .created_ms = service->now_ms(service->clock_context, call->ns)};
+	enum code code = read_nothing(call, err);
+
+	if (code != OK)
+		return code;
+	snapshot.extra = clock_save(call->control->clock, call->ns, call->arena);
+	*answer = answer_name(call, call->name);
+	return snapshot_take(catalog_of(call), call->ns, &snapshot, err);
+}
+
+enum code state_restore_snapshot(const struct control_call *call, struct str *answer, struct err *err)
+{
+	struct str clock;
+	enum code code = read_nothing(call, err);
+
+	if (code == OK)
+		code = snapshot_restore(catalog_of(call), call->ns, call->name, &clock, err);
+	if (code == OK)
+		code = clock_restore(call->control->clock, call->ns, clock, err);
+	*answer = answer_name(call, call->name);
+	return code;
+}
+
+enum code state_remove_snapshot(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = read_nothing(call, err);
+
+	*answer = answer_name(call, call->name);
+	return code == OK ? snapshot_remove(catalog_of(call), call->ns, call->name, err) : code;
+}
+
+/* The namespaces of the accounts in the call's region: each another one than `from` and than those before it. */
+static enum code read_targets(const struct control_call *call, struct ns from, const struct json *to, struct ns **out, size_t *n, struct err *err)
+{
+	struct str *accounts;
+	enum code code = control_strings(call, "to", to, &accounts, n, err);
+
+	*out = ARENA_ARRAY(call->arena, struct ns, *n);
+	for (size_t i = 0; i < *n && code == OK; i++) {
+		(*out)[i] = (struct ns){accounts[i], from.region};
+		code = control_check_namespace((*out)[i], err);
+		for (size_t k = 0; k <= i && code == OK; k++) {
+			if (str_eq(accounts[i], k == i ? from.account : accounts[k]))
+				code = err_set(err, MSG_CLONE_TWICE, STR_ARG(accounts[i]));
+		}
+	}
+	return code;
+}
+
+enum code state_clone(const struct control_call *call, struct str *answer, struct err *err)
+{
+	const struct json *from, *to, *replace;
+	const struct control_member members[] = {{"from", JSON_STRING, &from}, {"to", JSON_ARRAY, &to}, {"replace", JSON_BOOLEAN, &replace}};
+	struct snapshot_clone clone = {.from = call->ns};
+	struct ns *targets = NULL;
+	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
+
+	if (code == OK && !to)
+		code = err_set(err, MSG_CONTROL_MISSING, "to");
+	if (code == OK && catalog_is_shared(catalog_of(call)))
+		code = err_set(err, MSG_CLONE_SHARED);
+	if (code == OK && from)
+		clone.from.account = json_string(call->arena, from);
+	if (code == OK)
+		code = control_check_namespace(clone.from, err);
+	if (code == OK)
+		code = read_targets(call, clone.from, to, &targets, &clone.n, err);
+	clone.to = targets;
+	clone.replaces = code == OK && replace && json_boolean(replace);
+	if (code == OK)
+		code = snapshot_clone(catalog_of(call), &clone, err);
+	for (size_t i = 0; i < clone.n && code == OK; i++)
+		code = clock_restore(call->control->clock, targets[i], clock_save(call->control->clock, clone.from, call->arena), err);
+	*answer = str_printf(call->arena, "{\"clones\":%zu}", clone.n);
+	return code;
 }

@@ -8,7 +8,7 @@
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
-static const struct keyspace token_keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
+const struct keyspace space_token_keyspaces[SPACE_TOKEN_KEYSPACES] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
 
 static enum code run_once(struct space *space, unsigned way, space_apply *apply, void *context, struct err *err)
 {
@@ -183,37 +183,43 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(space->arena, table), err) : code;
 }
 
-/* Keys of rows to be deleted: a scan's visitor must not write. */
-struct keys {
-	struct arena *arena;
-	size_t n;
-	struct str *v;
-};
-
-static bool collect_key(void *context, struct str key, struct str value)
+struct store_range space_token_range(const struct space *space)
 {
-	struct keys *keys = context;
+	struct str prefix = write_token_space(space->arena, space->ns);
 
-	(void)value;
-	keys->v = arena_room(keys->arena, keys->v, keys->n, sizeof(*keys->v));
-	keys->v[keys->n++] = str_copy(keys->arena, key);
-	return true;
+	if (catalog_is_shared(space->catalog)) /* all namespaces are one */
+		return (struct store_range){STR_ABSENT, STR_ABSENT, false};
+	return (struct store_range){prefix, key_after_prefix(space->arena, prefix), false};
 }
 
 enum code space_drop_tokens(struct space *space, struct err *err)
 {
-	struct str prefix = write_token_space(space->arena, space->ns);
-	struct store_range range = {prefix, key_after_prefix(space->arena, prefix), false};
+	struct store_range range = space_token_range(space);
 	enum code code = OK;
 
-	if (catalog_is_shared(space->catalog)) /* all namespaces are one */
-		range = (struct store_range){STR_ABSENT, STR_ABSENT, false};
-	for (size_t k = 0; k < sizeof(token_keyspaces) / sizeof(token_keyspaces[0]) && code == OK; k++) {
-		struct keys keys = {.arena = space->arena};
-
-		code = store_scan(space->txn, token_keyspaces[k], &range, collect_key, &keys, err);
-		for (size_t i = 0; i < keys.n && code == OK; i++)
-			code = store_del(space->txn, token_keyspaces[k], keys.v[i], err);
-	}
+	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES && code == OK; k++)
+		code = store_del_range(space->txn, space_token_keyspaces[k], &range, err);
 	return code;
+}
+
+static enum code remove_table(struct space *space, const struct space_record *record, struct err *err)
+{
+	struct table *table;
+	enum code code = space_decode(space, record, &table, err);
+
+	if (code != OK)
+		return code;
+	code = space_drop(space, record, table, err);
+	table_unref(table);
+	return code == OK ? store_del(space->txn, tables_keyspace, record->key, err) : code;
+}
+
+enum code space_clear(struct space *space, struct err *err)
+{
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	for (size_t i = 0; i < records.n && code == OK; i++)
+		code = remove_table(space, &records.v[i], err);
+	return code == OK ? space_drop_tokens(space, err) : code;
 }

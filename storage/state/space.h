@@ -4,7 +4,7 @@
  * Whoever changes a namespace as a whole does it here in one transaction upon the rows, as another process would: the catalog's version rises,
  * and catalog_refresh() takes in what changed. So nothing on this shelf knows what the catalog remembers.
  *
- * The shelf storage/state/ holds what returns a namespace to a state: reset, checkpoints.
+ * The shelf storage/state/ holds what returns a namespace to a state, or copies one: reset, checkpoints, snapshots.
  */
 #ifndef DYNALITH_STORAGE_SPACE_H
 #define DYNALITH_STORAGE_SPACE_H
@@ -60,7 +60,15 @@ enum code space_drop(struct space *space, const struct space_record *record, con
 /* Creates the keyspaces of a table that is to have none yet, under a new number, and puts its record. */
 enum code space_create(struct space *space, struct str key, struct table *table, struct err *err) WARN_UNUSED;
 
+/* The keyspaces of idempotency tokens, and the namespace's rows in either. */
+#define SPACE_TOKEN_KEYSPACES 2
+extern const struct keyspace space_token_keyspaces[SPACE_TOKEN_KEYSPACES];
+struct store_range space_token_range(const struct space *space);
+
 /* Forgets the idempotency tokens. */
 enum code space_drop_tokens(struct space *space, struct err *err) WARN_UNUSED;
+
+/* Deletes all tables, what is kept of deleted ones, and the tokens. */
+enum code space_clear(struct space *space, struct err *err) WARN_UNUSED;
 
 #endif

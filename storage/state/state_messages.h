@@ -9,5 +9,9 @@
 #define MSG_STATE_NO_TABLE ERR_RESOURCE_NOT_FOUND, "There is no table '" STR_FMT "' in this namespace. Nothing was changed."
 #define MSG_CHECKPOINT_THERE ERR_RESOURCE_IN_USE, "There is a checkpoint '" STR_FMT "' in this namespace already"
 #define MSG_CHECKPOINT_NONE ERR_RESOURCE_NOT_FOUND, "There is no checkpoint '" STR_FMT "' in this namespace"
+#define MSG_SNAPSHOT_THERE ERR_RESOURCE_IN_USE, "There is a snapshot '" STR_FMT "' of this namespace already"
+#define MSG_SNAPSHOT_NONE ERR_RESOURCE_NOT_FOUND, "There is no snapshot '" STR_FMT "' of this namespace"
+#define MSG_CLONE_FULL \
+	ERR_RESOURCE_IN_USE, "Account " STR_FMT " has tables in this region already; \"replace\": true deletes them first. Nothing was changed."
 
 #endif

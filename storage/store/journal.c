@@ -264,11 +264,19 @@ static enum code armed_page(struct store_txn *txn, struct keyspace keyspace, con
 	return end_pause(pause, store_page(txn, keyspace, range, bounds, arena, page, err));
 }
 
+/* The target was created since the journal began, or its rows would have to be noted. */
+static enum code armed_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+{
+	struct pause pause = begin_pause(txn);
+
+	return end_pause(pause, store_copy(txn, from, to, err));
+}
+
 /* Of a transaction, not of a store: the calls of a store are never made by it. */
 static const struct store_ops armed_ops = {
 	.commit = armed_commit, .abort = armed_abort, .create = armed_create, .drop = armed_drop, .stat = armed_stat, .get = armed_get,
 	.put = armed_put, .del = armed_del, .scan = armed_scan, .get_many = armed_get_many, .page = armed_page, .del_range = armed_del_range,
-	.add = armed_add,
+	.add = armed_add, .copy = armed_copy,
 };
 
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)

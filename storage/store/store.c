@@ -110,6 +110,33 @@ enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str 
 	return txn->ops->add(txn, keyspace, key, delta, err);
 }
 
+/* Each piece in an arena of its own: there may be many rows. */
+static enum code copy_by_rows(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+{
+	static const struct store_bounds piece = {500, (size_t)1 << 20};
+	struct arena *scratch = arena_new(0), *ends = arena_new(0);
+	struct store_range rest = {STR_ABSENT, STR_ABSENT, false};
+	struct store_page page = {.is_more = true};
+	enum code code = OK;
+
+	while (code == OK && page.is_more) {
+		arena_reset(scratch);
+		code = store_page(txn, from, &rest, piece, scratch, &page, err);
+		for (size_t i = 0; i < page.n && code == OK; i++)
+			code = store_put(txn, to, page.v[i].key, page.v[i].value, err);
+		if (code == OK && page.is_more)
+			store_range_after(&rest, &page, ends);
+	}
+	arena_free(scratch);
+	arena_free(ends);
+	return code;
+}
+
+enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+{
+	return txn->ops->copy ? txn->ops->copy(txn, from, to, err) : copy_by_rows(txn, from, to, err);
+}
+
 int64_t store_number(struct str value)
 {
 	return value.n == STORE_NUMBER_BYTES ? (int64_t)str_be(value.p, STORE_NUMBER_BYTES) : 0;

@@ -55,6 +55,7 @@ enum part {
 	PART_EXPIRY = 2,
 	PART_JOURNAL = 3,  /* of a number of its own: journal.h */
 	PART_STACK = 4,    /* of a number of its own: storage/state/checkpoint.h */
+	PART_SNAPSHOT = 5, /* of a number of its own: storage/state/snapshot.h */
 	PART_INDEX = 16,
 };
 
@@ -159,6 +160,7 @@ struct store_ops {
 			  struct arena *arena, struct store_page *page, struct err *err);
 	enum code (*del_range)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err);
 	enum code (*add)(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err);
+	enum code (*copy)(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err); /* or NULL: row by row */
 	const struct store_limits *(*limits)(const struct store *store); /* or NULL: none */
 };
 
@@ -228,6 +230,9 @@ enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str 
 int64_t store_number(struct str value);
 /* The row's value for a number: STORE_NUMBER_BYTES into `bytes`. */
 struct str store_number_value(int64_t number, char *bytes);
+
+/* Copies all rows of a keyspace into an empty one, at the speed of pages where the backend can. */
+enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
 
 const struct store_limits *store_limits(const struct store *store);
 

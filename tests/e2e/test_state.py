@@ -1,4 +1,4 @@
-"""The state of a namespace: reset, checkpoints."""
+"""The state of a namespace: reset, checkpoints, snapshots, clones."""
 import json
 import subprocess
 import urllib.error
@@ -281,5 +281,81 @@ def survives_a_check():
     server.stop()
 
 
+def keeps_snapshots():
+    for disk in (False, True):
+        server = Server(disk=disk)
+        client = server.client("000000000000")
+        create_app(client)
+        stream(client)
+        client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+        put(client, "a", ttl={"N": "4000000000"})
+        create_app(client, "second")
+        before, stream_before = described(client), records(server, client)
+        write = dict(TransactItems=[{"Update": {"TableName": "second", "Key": {"PK": {"S": "t"}, "SK": {"S": "1"}}, "UpdateExpression": "ADD n :one",
+                                                "ExpressionAttributeValues": {":one": {"N": "1"}}}}], ClientRequestToken="token")
+        client.transact_write_items(**write)
+        assert control(server, "PUT", "snapshots/seeded") == {"name": "seeded"}
+        assert "already" in control(server, "PUT", "snapshots/seeded", status=400)["message"]
+        for _ in range(2):
+            put(client, "b")
+            client.delete_table(TableName="second")
+            create_app(client, "made")
+            if disk:
+                server.kill()
+                done = subprocess.run([BINARY, "check", f"{server.folder}/data.db"], capture_output=True, text=True)
+                assert done.returncode == 0, done
+                server.start()
+            control(server, "POST", "snapshots/seeded/restore")
+            assert client.list_tables()["TableNames"] == ["app", "second"]
+            assert described(client) == before and everywhere(client) == ["a"] and records(server, client) == stream_before
+            client.transact_write_items(**write)  # was done before the snapshot
+            assert client.get_item(TableName="second", Key={"PK": {"S": "t"}, "SK": {"S": "1"}})["Item"]["n"] == {"N": "1"}
+            control(server, "POST", "clock", {"set": "2110-01-01"}, query="?account=000000000000")
+            assert everywhere(client) == []  # the queue of time to live came along
+            control(server, "POST", "reset")
+            control(server, "POST", "snapshots/seeded/restore")
+        assert [s["name"] for s in control(server, "GET", "snapshots")["snapshots"]] == ["seeded"]
+        checkpoint(server, "c")
+        put(client, "c")
+        control(server, "POST", "snapshots/seeded/restore")
+        assert everywhere(client) == ["a"]
+        roll_back(server, "c")
+        assert everywhere(client) == ["a"] and described(client) == before
+        control(server, "DELETE", "snapshots/seeded")
+        assert control(server, "GET", "snapshots") == {"snapshots": []}
+        assert "no snapshot" in control(server, "POST", "snapshots/seeded/restore", status=400)["message"]
+        assert "A name has" in control(server, "PUT", "snapshots/a%20b", status=400)["message"]
+        server.stop()
+
+
+def clones_namespaces():
+    server = Server()
+    workers = [f"{n:012d}" for n in range(1, 5)]
+    seed = server.client("000000000000")
+    create_app(seed)
+    stream(seed)
+    for n in range(30):
+        put(seed, f"item-{n:02}")
+    found = everywhere(seed)
+    assert control(server, "POST", "clone", {"from": "000000000000", "to": workers}) == {"clones": 4}
+    for worker in workers:
+        client = server.client(worker)
+        assert everywhere(client) == found
+        table = client.describe_table(TableName="app")["Table"]
+        assert f":{worker}:table/app" in table["TableArn"] and table["TableId"] != seed.describe_table(TableName="app")["Table"]["TableId"]
+        put(client, worker)
+        assert everywhere(client) == sorted([*found, worker])
+    assert everywhere(seed) == found
+    assert "has tables" in control(server, "POST", "clone", {"to": ["000000000009", workers[0]]}, status=400)["message"]
+    raises("ResourceNotFoundException", server.client("000000000009").describe_table, TableName="app")
+    control(server, "POST", "clone", {"to": workers[:1], "replace": True})
+    assert everywhere(server.client(workers[0])) == found
+    for body, what in (({}, 'lacks "to"'), ({"to": ["1"]}, "12 digits"), ({"to": ["000000000000"]}, "named twice"), ({"to": [workers[0]] * 2}, "twice"),
+                       ({"to": workers, "form": "1"}, 'no member "form"'), ({"to": [1]}, "array of strings")):
+        assert what in control(server, "POST", "clone", body, status=400)["message"], body
+    server.stop()
+
+
 if __name__ == "__main__":
-    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand, rolls_back, nests_checkpoints, rolls_tokens_back, survives_a_check])
+    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand, rolls_back, nests_checkpoints, rolls_tokens_back, survives_a_check, keeps_snapshots,
+                  clones_namespaces])

@@ -1,0 +1,393 @@
+#include "storage/state/snapshot.h"
+
+#include "core/key.h"
+#include "storage/schema/currency.h"
+#include "storage/state/state_messages.h"
+
+static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
+static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
+static const struct store_bounds no_bounds = {0, 0};
+
+#define PREFIX "snapshot/"
+
+/* Rows of a snapshot's keyspace: what it is, the record of each table by name, tokens by the part of their keyspace and what follows the namespace. */
+enum kind { KIND_ABOUT = 'a', KIND_TABLE = 't', KIND_TOKEN = 'u' };
+
+static struct keyspace keyspace_of(uint64_t number)
+{
+	return (struct keyspace){number, PART_SNAPSHOT};
+}
+
+static struct store_range range_of_kind(struct arena *arena, enum kind kind)
+{
+	char byte = (char)kind;
+	struct str prefix = str_copy(arena, (struct str){&byte, 1});
+
+	return (struct store_range){prefix, key_after_prefix(arena, prefix), false};
+}
+
+static struct str row_key(struct arena *arena, enum kind kind, struct str rest)
+{
+	return str_printf(arena, "%c" STR_FMT, (char)kind, STR_ARG(rest));
+}
+
+/* "snapshot/", what the keys of the namespace's tables begin with, and the name, which has no zero byte. */
+static struct str index_key(const struct space *space, struct str name)
+{
+	struct buf buf = buf_in(space->arena);
+
+	buf_add_str(&buf, STR(PREFIX));
+	buf_add_str(&buf, catalog_key(space->arena, space->catalog, space->ns, STR("")));
+	buf_add_str(&buf, name);
+	return buf_str(&buf);
+}
+
+static enum code read_about(const struct space *space, struct snapshot *snapshot, struct err *err)
+{
+	struct str about;
+	enum code code = store_get(space->txn, keyspace_of(snapshot->number), row_key(space->arena, KIND_ABOUT, STR("")), space->arena, &about, err);
+
+	if (code != OK || about.n < 8)
+		return code;
+	snapshot->created_ms = (int64_t)str_be(about.p, 8);
+	snapshot->extra = (struct str){about.p + 8, about.n - 8};
+	return OK;
+}
+
+/* ERR_RESOURCE_NOT_FOUND where there is no such one. */
+static enum code find(const struct space *space, struct str name, struct snapshot *snapshot, struct err *err)
+{
+	struct str number;
+	enum code code = store_get(space->txn, counters_keyspace, index_key(space, name), space->arena, &number, err);
+
+	if (code != OK)
+		return code;
+	if (!str_is_set(number))
+		return err_set(err, MSG_SNAPSHOT_NONE, STR_ARG(name));
+	*snapshot = (struct snapshot){.name = name, .number = str_be(number.p, number.n)};
+	return read_about(space, snapshot, err);
+}
+
+static enum code copy_rows(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+{
+	enum code code = store_create(txn, to, err);
+
+	return code == OK ? store_copy(txn, from, to, err) : code;
+}
+
+static enum code copy_index(const struct space *space, const struct table *from, const struct table *to, const struct index *index, struct err *err)
+{
+	enum code code = copy_rows(space->txn, index_keyspace(from, index), index_keyspace(to, index), err);
+	struct str progress = STR_ABSENT;
+
+	if (code == OK && index->is_backfilling)
+		code = store_get(space->txn, counters_keyspace, catalog_progress_key(space->arena, from, index), space->arena, &progress, err);
+	return code == OK && str_is_set(progress)
+		       ? store_put(space->txn, counters_keyspace, catalog_progress_key(space->arena, to, index), progress, err)
+		       : code;
+}
+
+/* Gives `to`, which is as `from`, a number and copies of its rows. */
+static enum code copy_table(const struct space *space, const struct table *from, struct table *to, struct err *err)
+{
+	enum code code = catalog_next_number(space->txn, space->arena, &to->identity.number, err);
+
+	currency_follow(NULL, to);
+	if (code == OK)
+		code = copy_rows(space->txn, table_items(from), table_items(to), err);
+	for (size_t i = 0; i < table_index_total(from) && code == OK; i++)
+		code = copy_index(space, from, to, table_index_at(from, i), err);
+	if (code == OK && from->ttl.is_enabled)
+		code = copy_rows(space->txn, table_expiry(from), table_expiry(to), err);
+	if (code == OK && from->streams.n > 0)
+		code = copy_rows(space->txn, stream_keyspace(from), stream_keyspace(to), err);
+	return code;
+}
+
+/* Where a copy goes: into a snapshot, or into a namespace (snapshot 0). */
+struct target {
+	uint64_t snapshot;
+	struct ns ns;
+	bool is_other;       /* the copy is another table */
+};
+
+static enum code put_copy(struct space *space, const struct target *target, struct table *copy, struct err *err)
+{
+	struct str name = copy->identity.name;
+
+	if (target->snapshot)
+		return store_put(space->txn, keyspace_of(target->snapshot), row_key(space->arena, KIND_TABLE, name), table_encode(space->arena, copy), err);
+	copy->identity.account = target->ns.account;
+	copy->identity.region = target->ns.region;
+	if (target->is_other)
+		copy->identity.id = catalog_uuid(copy->arena);
+	enum code code = currency_put(space->txn, copy, err);
+	return code != OK ? code : store_put(space->txn, tables_keyspace, catalog_key(space->arena, space->catalog, target->ns, name),
+					     table_encode(space->arena, copy), err);
+}
+
+static enum code copy_record(struct space *space, const struct space_record *record, const struct target *target, struct err *err)
+{
+	struct table *from = NULL, *copy = NULL;
+	enum code code = space_decode(space, record, &from, err);
+
+	if (code == OK && from->state.status != STATUS_DELETING)
+		code = space_decode(space, record, &copy, err);
+	if (code == OK && copy)
+		code = copy_table(space, from, copy, err);
+	if (code == OK && copy)
+		code = put_copy(space, target, copy, err);
+	table_unref(copy);
+	table_unref(from);
+	return code;
+}
+
+/* Copies the tables of the namespace. */
+static enum code copy_tables(struct space *space, const struct target *target, struct err *err)
+{
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	for (size_t i = 0; i < records.n && code == OK; i++) {
+		if (!records.v[i].is_retired)
+			code = copy_record(space, &records.v[i], target, err);
+	}
+	return code;
+}
+
+static enum code save_tokens(struct space *space, uint64_t snapshot, struct err *err)
+{
+	struct store_range range = space_token_range(space);
+	enum code code = OK;
+
+	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES && code == OK; k++) {
+		struct store_page page;
+
+		code = store_page(space->txn, space_token_keyspaces[k], &range, no_bounds, space->arena, &page, err);
+		for (size_t i = 0; i < page.n && code == OK; i++) {
+			struct buf key = buf_in(space->arena);
+
+			buf_add_byte(&key, KIND_TOKEN);
+			buf_add_byte(&key, (int)k);
+			buf_add_str(&key, page.v[i].key);
+			code = store_put(space->txn, keyspace_of(snapshot), buf_str(&key), page.v[i].value, err);
+		}
+	}
+	return code;
+}
+
+static enum code load_tokens(struct space *space, uint64_t snapshot, struct err *err)
+{
+	struct store_range range = range_of_kind(space->arena, KIND_TOKEN);
+	struct store_page page;
+	enum code code = store_page(space->txn, keyspace_of(snapshot), &range, no_bounds, space->arena, &page, err);
+
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		size_t k = (unsigned char)page.v[i].key.p[1];
+		struct str key = {page.v[i].key.p + 2, page.v[i].key.n - 2};
+
+		if (k < SPACE_TOKEN_KEYSPACES)
+			code = store_put(space->txn, space_token_keyspaces[k], key, page.v[i].value, err);
+	}
+	return code;
+}
+
+static enum code put_about(struct space *space, const struct snapshot *snapshot, uint64_t number, struct err *err)
+{
+	struct buf about = buf_in(space->arena), value = buf_in(space->arena);
+
+	buf_add_be64(&about, (uint64_t)snapshot->created_ms);
+	buf_add_str(&about, snapshot->extra);
+	buf_add_be64(&value, number);
+	enum code code = store_put(space->txn, keyspace_of(number), row_key(space->arena, KIND_ABOUT, STR("")), buf_str(&about), err);
+	return code == OK ? store_put(space->txn, counters_keyspace, index_key(space, snapshot->name), buf_str(&value), err) : code;
+}
+
+static enum code apply_take(struct space *space, void *context, struct err *err)
+{
+	const struct snapshot *snapshot = context;
+	struct target target = {0};
+	struct snapshot known;
+	enum code code = find(space, snapshot->name, &known, err);
+
+	if (code == OK)
+		return err_set(err, MSG_SNAPSHOT_THERE, STR_ARG(snapshot->name));
+	if (code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	code = catalog_next_number(space->txn, space->arena, &target.snapshot, err);
+	if (code == OK)
+		code = store_create(space->txn, keyspace_of(target.snapshot), err);
+	if (code == OK)
+		code = copy_tables(space, &target, err);
+	if (code == OK)
+		code = save_tokens(space, target.snapshot, err);
+	return code == OK ? put_about(space, snapshot, target.snapshot, err) : code;
+}
+
+enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snapshot *snapshot, struct err *err)
+{
+	struct snapshot own = *snapshot;
+
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_take, &own, err);
+}
+
+/* The records of a snapshot's tables. */
+static enum code records_of(const struct space *space, uint64_t snapshot, struct space_records *records, struct err *err)
+{
+	struct store_range range = range_of_kind(space->arena, KIND_TABLE);
+	struct store_page page;
+	enum code code = store_page(space->txn, keyspace_of(snapshot), &range, no_bounds, space->arena, &page, err);
+
+	*records = (struct space_records){.v = ARENA_ARRAY(space->arena, struct space_record, page.n)};
+	for (size_t i = 0; i < page.n && code == OK; i++)
+		records->v[records->n++] = (struct space_record){.key = page.v[i].key, .record = page.v[i].value};
+	return code;
+}
+
+struct restoration {
+	struct str name;
+	struct str *extra;
+};
+
+static enum code apply_restore(struct space *space, void *context, struct err *err)
+{
+	const struct restoration *restoration = context;
+	const struct target target = {.ns = space->ns};
+	struct space_records records = {0};
+	struct snapshot snapshot;
+	enum code code = find(space, restoration->name, &snapshot, err);
+
+	if (code == OK)
+		code = space_clear(space, err);
+	if (code == OK)
+		code = records_of(space, snapshot.number, &records, err);
+	for (size_t i = 0; i < records.n && code == OK; i++)
+		code = copy_record(space, &records.v[i], &target, err);
+	if (code != OK)
+		return code;
+	*restoration->extra = snapshot.extra;
+	return load_tokens(space, snapshot.number, err);
+}
+
+enum code snapshot_restore(struct catalog *catalog, struct ns ns, struct str name, struct str *extra, struct err *err)
+{
+	struct restoration restoration = {name, extra};
+
+	return space_change(catalog, ns, 0, apply_restore, &restoration, err);
+}
+
+static enum code apply_remove(struct space *space, void *context, struct err *err)
+{
+	const struct str *name = context;
+	struct space_records records = {0};
+	struct snapshot snapshot;
+	enum code code = find(space, *name, &snapshot, err);
+
+	if (code == OK)
+		code = records_of(space, snapshot.number, &records, err);
+	for (size_t i = 0; i < records.n && code == OK; i++) {
+		struct table *table;
+
+		code = space_decode(space, &records.v[i], &table, err);
+		if (code != OK)
+			return code;
+		code = space_drop(space, &records.v[i], table, err);
+		table_unref(table);
+	}
+	if (code == OK)
+		code = store_drop(space->txn, keyspace_of(snapshot.number), err);
+	return code == OK ? store_del(space->txn, counters_keyspace, index_key(space, *name), err) : code;
+}
+
+enum code snapshot_remove(struct catalog *catalog, struct ns ns, struct str name, struct err *err)
+{
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_remove, &name, err);
+}
+
+enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *arena, struct snapshots *snapshots, struct err *err)
+{
+	struct space space = {.catalog = catalog, .ns = ns, .arena = arena};
+	struct str prefix = index_key(&space, STR(""));
+	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
+	struct store_page page = {.n = 0};
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &space.txn, err);
+
+	if (code != OK)
+		return code;
+	code = store_page(space.txn, counters_keyspace, &range, no_bounds, arena, &page, err);
+	*snapshots = (struct snapshots){.v = ARENA_ARRAY(arena, struct snapshot, page.n)};
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		struct snapshot *snapshot = &snapshots->v[snapshots->n++];
+
+		snapshot->name = (struct str){page.v[i].key.p + prefix.n, page.v[i].key.n - prefix.n};
+		snapshot->number = str_be(page.v[i].value.p, page.v[i].value.n);
+		code = read_about(&space, snapshot, err);
+	}
+	store_abort(space.txn);
+	return code;
+}
+
+static enum code check_target(const struct space *space, const struct snapshot_clone *clone, struct err *err)
+{
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	for (size_t i = 0; i < records.n && code == OK && !clone->replaces; i++) {
+		if (!records.v[i].is_retired)
+			return err_set(err, MSG_CLONE_FULL, STR_ARG(space->ns.account));
+	}
+	return code;
+}
+
+/* So that a clone to several namespaces is refused before the first is changed. */
+static enum code check_targets(struct catalog *catalog, const struct snapshot_clone *clone, struct err *err)
+{
+	struct space space = {.catalog = catalog, .arena = err->arena};
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &space.txn, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < clone->n && code == OK; i++) {
+		space.ns = clone->to[i];
+		code = check_target(&space, clone, err);
+	}
+	store_abort(space.txn);
+	return code;
+}
+
+static enum code apply_clone(struct space *space, void *context, struct err *err)
+{
+	const struct snapshot_clone *clone = context;
+	const struct target target = {.ns = space->ns, .is_other = true};
+	struct space source = {.catalog = space->catalog, .ns = clone->from, .txn = space->txn, .arena = space->arena};
+	enum code code = check_target(space, clone, err);
+
+	if (code == OK)
+		code = space_clear(space, err);
+	return code == OK ? copy_tables(&source, &target, err) : code;
+}
+
+enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *clone, struct err *err)
+{
+	struct snapshot_clone own = *clone;
+	enum code code = check_targets(catalog, clone, err);
+
+	for (size_t i = 0; i < clone->n && code == OK; i++)
+		code = space_change(catalog, clone->to[i], 0, apply_clone, &own, err);
+	return code;
+}
+
+enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit)(void *context, uint64_t table), void *context, struct err *err)
+{
+	struct store_range range = range_of_kind(err->arena, KIND_TABLE);
+	struct store_page page;
+	enum code code = store_page(txn, keyspace_of(snapshot), &range, no_bounds, err->arena, &page, err);
+
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		uint64_t number, version;
+
+		if (table_record_version(page.v[i].value, &number, &version))
+			visit(context, number);
+	}
+	return code;
+}
