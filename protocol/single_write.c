@@ -1,26 +1,17 @@
 #include "protocol/single_write.h"
 
-#include "core/expr_messages.h"
 #include "protocol/respond.h"
-#include "protocol/rules.h"
-#include "storage/messages.h"
+#include "protocol/table_gates.h"
 
 enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
 			   struct err *err)
 {
-	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &write->table, err);
+	struct table_passage passage = {.call = call, .name = table_name, .expressions = expressions, .write = write};
 
 	write->thought = call_thought(call);
 	write->condition = expressions->condition;
 	write->update = expressions->update;
-	if (!code)
-		code = rules_key_paths(write->table, expressions, err);
-	if (!code)
-		code = write_prepare(call->arena, write, err);
-	if (!code && expressions->update_charge > ITEM_SIZE_MAX)
-		code = err_set(err, MSG_UPDATE_SIZE);
-	if (!code)
-		code = rules_update_keys(write->table, write->update, err);
+	enum code code = table_gates_pass(ORDER_WRITE, &passage, err);
 	if (!code)
 		code = write_run(call->service->catalog, call->arena, write, 1, WRITE_ALONE, NULL, call->now_ms, err);
 	if (!code)

@@ -7,6 +7,7 @@
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/table_gates.h"
 #include "storage/read.h"
 
 #define KEYS_MAX 100
@@ -95,15 +96,13 @@ static bool is_repeated(const struct read_item *reads, size_t n, const struct re
 
 static enum code prepare(struct call *call, const struct share *share, struct read_item *reads, struct err *err)
 {
-	struct table *table;
-	enum code code = call_table(call, share->name, ABSENT_RESOURCE, &table, err);
+	struct table_passage passage = {.call = call, .name = share->name, .expressions = &share->expressions};
+	enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-	if (!code)
-		code = rules_key_paths(table, &share->expressions, err);
 	for (size_t i = 0; !code && i < share->wanted->keys.n; i++) {
 		struct read_item *read = &reads[share->first + i];
 
-		read->table = table;
+		read->table = passage.table;
 		read->key = share->wanted->keys.v[i];
 		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
 		code = read_prepare(call->arena, read, err);

@@ -3,8 +3,7 @@
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
-#include "protocol/rules.h"
-#include "storage/read.h"
+#include "protocol/table_gates.h"
 
 static enum code parse(struct call *call, const struct get_item_input *input, struct expressions *out, struct err *err)
 {
@@ -30,14 +29,11 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 	struct expressions expressions = {0};
 	struct read_item read = {.key = input->key,
 				 .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL};
+	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .read = &read};
 	enum code code = parse(call, input, &expressions, err);
 
 	if (!code)
-		code = call_table(call, input->table_name, ABSENT_RESOURCE, &read.table, err);
-	if (!code)
-		code = rules_key_paths(read.table, &expressions, err);
-	if (!code)
-		code = read_prepare(call->arena, &read, err);
+		code = table_gates_pass(ORDER_READ, &passage, err);
 	if (!code)
 		code = read_items(call->service->catalog, call->arena, &read, 1, err);
 	if (code)

@@ -5,7 +5,7 @@
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "storage/read.h"
+#include "protocol/table_gates.h"
 
 /* What the request alone tells. */
 static enum code parse(struct call *call, const struct query_input *input, struct expressions *out, struct err *err)
@@ -46,28 +46,6 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	return code;
 }
 
-/* What the table adds: key condition, filter, start key, attributes. */
-static enum code resolve(struct call *call, const struct query_input *input, const struct expressions *expressions,
-			 struct key_condition *keys, struct read_page *page, struct err *err)
-{
-	const struct key_schema *schema = page->index ? &page->index->keys : &page->table->keys;
-	bool is_legacy_filter = input->query_filter.v != NULL;
-	enum code code = rules_key_paths(page->table, expressions, err);
-
-	if (!code)
-		code = key_condition_resolve(call->arena, page->table, page->index, expressions->key_condition, keys, err);
-	if (!code)
-		code = rules_query_filter(schema, expressions->filter, is_legacy_filter ? "QueryFilter" : "Filter Expression",
-					  err);
-	if (!code)
-		code = rules_filter_projected(call->arena, page->index, expressions->filter, err);
-	if (!code && input->exclusive_start_key)
-		code = read_start_key(call->arena, page, input->exclusive_start_key, &page->start_after, err);
-	if (!code)
-		code = rules_select_index(call->arena, page->index, page->select, expressions->projection, err);
-	return code;
-}
-
 enum code op_query(struct call *call, const struct query_input *input, struct err *err)
 {
 	struct expressions expressions = {0};
@@ -81,18 +59,19 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 		.is_reverse = input->scan_index_forward.is_set && !input->scan_index_forward.value,
 		.limit = input->limit.is_set ? (uint64_t)input->limit.value : 0,
 	};
+	const struct page_request request = {
+		.index_name = input->index_name, .consistent = input->consistent_read, .start_key = input->exclusive_start_key,
+		.has_query_filter = input->query_filter.v != NULL,
+	};
+	struct table_passage passage = {
+		.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .keys = &keys, .request = &request,
+	};
 
 	if (!code)
 		code = rules_select(input->select, str_is_set(input->index_name), expressions.projection, input->attributes_to_get.v != NULL,
 				    &page.select, err);
 	if (!code)
-		code = call_table(call, input->table_name, ABSENT_RESOURCE, &page.table, err);
-	if (!code)
-		code = rules_not_vector(page.table, input->index_name, input->consistent_read, false, err);
-	if (!code)
-		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
-	if (!code)
-		code = resolve(call, input, &expressions, &keys, &page, err);
+		code = table_gates_pass(ORDER_QUERY, &passage, err);
 	if (code)
 		return code;
 	return respond_page(call, &page, input->return_consumed_capacity, err);

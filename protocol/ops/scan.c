@@ -4,7 +4,7 @@
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "storage/read.h"
+#include "protocol/table_gates.h"
 
 /* What the request alone tells. */
 static enum code parse(struct call *call, const struct scan_input *input, struct expressions *out, struct err *err)
@@ -44,23 +44,14 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 		.segment = (uint32_t)input->segment.value,
 		.segments = (uint32_t)input->total_segments.value,
 	};
+	const struct page_request request = {
+		.index_name = input->index_name, .consistent = input->consistent_read, .start_key = input->exclusive_start_key, .select = input->select,
+		.has_attributes_to_get = input->attributes_to_get.v != NULL,
+	};
+	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .request = &request};
 
 	if (!code)
-		code = call_table(call, input->table_name, ABSENT_RESOURCE, &page.table, err);
-	if (!code)
-		code = rules_not_vector(page.table, input->index_name, input->consistent_read, true, err);
-	if (!code)
-		code = rules_index(page.table, input->index_name, input->consistent_read, &page.index, err);
-	if (!code && input->exclusive_start_key)
-		code = read_check_index_keys(&page, input->exclusive_start_key, err);
-	if (!code)
-		code = rules_select(input->select, page.index != NULL, page.projection, input->attributes_to_get.v != NULL, &page.select, err);
-	if (!code)
-		code = rules_select_index(call->arena, page.index, page.select, page.projection, err);
-	if (!code && input->exclusive_start_key)
-		code = read_start_key(call->arena, &page, input->exclusive_start_key, &page.start_after, err);
-	if (!code)
-		code = rules_key_paths(page.table, &expressions, err);
+		code = table_gates_pass(ORDER_SCAN, &passage, err);
 	if (code)
 		return code;
 	return respond_page(call, &page, input->return_consumed_capacity, err);

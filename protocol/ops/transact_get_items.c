@@ -6,6 +6,7 @@
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/table_gates.h"
 #include "storage/read.h"
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
@@ -36,10 +37,9 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 
 	for (size_t i = 0; i < items->n; i++) {
 		const struct get_action *get = items->v[i].get;
-		enum code code = call_table(call, get->table_name, ABSENT_RESOURCE, &reads[i].table, err);
+		struct table_passage passage = {.call = call, .name = get->table_name, .expressions = &expressions[i], .read = &reads[i]};
+		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-		if (!code)
-			code = rules_key_paths(reads[i].table, &expressions[i], err);
 		if (code)
 			return code;
 		reads[i].key = get->key;

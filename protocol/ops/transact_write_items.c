@@ -6,6 +6,7 @@
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/table_gates.h"
 #include "storage/write/write.h"
 
 #define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items and keys by DynamoDB's rules */
@@ -103,15 +104,6 @@ static enum code parse_all(struct call *call, const struct transact_write_item_l
 	return code;
 }
 
-static enum code prepare_one(struct call *call, struct write *write, struct err *err)
-{
-	enum code code = write_prepare(call->arena, write, err);
-
-	if (!code)
-		code = rules_update_keys(write->table, write->update, err);
-	return code;
-}
-
 /* AWS: of several wrong keys the first alone is a reason, its action's; an absent table and an item named twice are the request's error. */
 static enum code prepare(struct call *call, const struct action *actions, struct write *writes, size_t n, struct err *err)
 {
@@ -120,14 +112,13 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 	bool is_refused = false;
 
 	for (size_t i = 0; i < n; i++) {
-		enum code code = call_table(call, actions[i].table_name, ABSENT_RESOURCE, &writes[i].table, err);
+		struct table_passage passage = {.call = call, .name = actions[i].table_name, .expressions = &actions[i].expressions, .write = &writes[i]};
+		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-		if (!code)
-			code = rules_key_paths(writes[i].table, &actions[i].expressions, err);
 		if (code)
 			return code;
 		struct err own = err_in(call->arena);
-		code = prepare_one(call, &writes[i], &own);
+		code = table_gates_pass(ORDER_CHANGE, &passage, &own);
 		if (code && !write_is_reason(code)) {
 			*err = own;
 			return code;
