@@ -1,61 +1,9 @@
 #include "protocol/wire/shape_walk.h"
 
-#include <strings.h>
-
-#include "core/base64.h"
 #include "core/messages.h"
-#include "core/number.h"
-#include "protocol/wire/json_out.h"
 #include "protocol/wire/messages.h"
 
 #define DEPTH_OLDER 63 /* levels from which the newer layer leaves a value to the older one */
-
-/* AWS takes these words, in any case, for the boolean; false: it is none of them. */
-static bool boolean_of_text(struct str text, bool *out)
-{
-	static const struct {
-		const char *text;
-		bool value;
-	} words[] = {
-		{"true", true}, {"t", true}, {"yes", true}, {"y", true}, {"1", true},
-		{"false", false}, {"f", false}, {"no", false}, {"n", false}, {"0", false},
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (text.n == strlen(words[i].text) && strncasecmp(text.p, words[i].text, text.n) == 0) {
-			*out = words[i].value;
-			return true;
-		}
-	}
-	return false;
-}
-
-enum code shape_read_boolean(struct walk *walk, const struct json *json, bool takes_text, struct opt_bool *out)
-{
-	out->is_set = true;
-	if (json_type(json) == JSON_STRING) {
-		walk->is_unread = true;
-		return takes_text && boolean_of_text(json_string(walk->arena, json), &out->value) ? OK : err_set(walk->err, MSG_TYPE_BOOLEAN_TEXT);
-	}
-	if (json_type(json) == JSON_ARRAY && takes_text)
-		return err_set(walk->err, MSG_TYPE_UNTOLD);
-	if (json_type(json) != JSON_BOOLEAN)
-		return shape_scalar_error(walk, json, "Boolean");
-	*out = (struct opt_bool){true, json_boolean(json)};
-	return OK;
-}
-
-/* Keeps the first error inside an attribute value. Those of reading have the same words in a start key as elsewhere. */
-#define value_error_of(walk, reads, ...)                                                   \
-	do {                                                                               \
-		if ((walk)->value_err->code == OK) {                                       \
-			(walk)->is_reading = (reads);                                      \
-			(walk)->is_weak = (walk)->is_deep = false;                         \
-			(void)(err_set((walk)->value_err, __VA_ARGS__) == OK);             \
-		}                                                                          \
-	} while (0)
-#define value_error(walk, ...) value_error_of(walk, false, __VA_ARGS__)
-#define reading_error(walk, ...) value_error_of(walk, true, __VA_ARGS__)
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
 
@@ -67,7 +15,7 @@ static void refuse_empty_name(struct walk *walk, unsigned depth)
 	if (!is_reported)
 		return;
 	walk->value_err->code = OK;
-	value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
+	shape_value_error(walk, MSG_ATTRIBUTE_NAME_EMPTY);
 	walk->is_weak = walk->is_deep = depth > 1;
 	if (depth == 1)
 		walk->attribute = STR("");
@@ -89,7 +37,7 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 		if (member->name.n == 0)
 			refuse_empty_name(walk, depth);
 		if (member->name.n > ATTRIBUTE_NAME_SIZE_MAX)
-			value_error(walk, MSG_ATTRIBUTE_NAME_TOO_LARGE);
+			shape_value_error(walk, MSG_ATTRIBUTE_NAME_TOO_LARGE);
 		enum code code = read_value(walk, child, depth, &member->value);
 		if (code != OK)
 			return code;
@@ -100,182 +48,11 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 	return OK;
 }
 
-/*
- * The older layer reads a number as Java's BigDecimal reads text, whose exponent and scale have 32 bits: beyond them it is no number, and just
- * within them the magnitude, in 32 bits too, turns around. Elsewhere the plain rule's error stays.
- */
-static enum code older_number_error(struct str text, struct err *err)
-{
-	const char *e = memchr(text.p, 'e', text.n), *point;
-	long long exponent = 0, places, digits = 0;
-
-	e = e ? e : memchr(text.p, 'E', text.n);
-	if (err->code == OK || !e)
-		return err->code;
-	point = memchr(text.p, '.', (size_t)(e - text.p));
-	places = point ? e - point - 1 : 0;
-	for (const char *p = e + 1; p < text.p + text.n && exponent < 100000000000LL; p++)
-		exponent = *p >= '0' && *p <= '9' ? exponent * 10 + (*p - '0') : exponent;
-	exponent = e + 1 < text.p + text.n && e[1] == '-' ? -exponent : exponent;
-	for (const char *p = text.p; p < e; p++)
-		digits += *p >= '1' && *p <= '9' ? 1 : *p == '0' && digits > 0;
-	if (exponent != (int32_t)exponent || places - exponent != (int32_t)(places - exponent))
-		return err_set(err, MSG_NUMBER_MALFORMED, STR_ARG(text));
-	if (exponent > 0 && digits - places + exponent > INT32_MAX)
-		return err_set(err, MSG_NUMBER_UNDERFLOW);
-	return err->code;
-}
-
-static enum code read_number(struct walk *walk, struct str text, struct value *out)
-{
-	char *bytes = arena_bytes(walk->arena, NUMBER_MAX);
-	struct err err = err_in(walk->arena);
-	size_t n = 0;
-
-	if (number_parse(text, bytes, &n, &err) != OK) {
-		const char *end = text.n == 0 && !walk->is_older ? ": " : "";
-
-		if (walk->is_older)
-			err.code = older_number_error(text, &err);
-		reading_error(walk, MSG_NUMBER, STR_ARG(err.message), end);
-		n = number_from_int(0, bytes);
-	}
-	*out = value_of_str(TYPE_N, (struct str){bytes, n});
-	return OK;
-}
-
-static enum code read_scalar(struct walk *walk, const struct json *json, enum type type, struct value *out)
-{
-	struct str text, bytes;
-
-	if (json_type(json) != JSON_STRING)
-		return type == TYPE_B && json_type(json) != JSON_ARRAY && json_type(json) != JSON_OBJECT ? err_set(walk->err, MSG_BASE64_TYPE)
-													    : shape_scalar_error(walk, json, "String");
-	text = json_string(walk->arena, json);
-	if (type == TYPE_N)
-		return read_number(walk, text, out);
-	if (type == TYPE_S) {
-		*out = value_of_str(TYPE_S, text);
-		return OK;
-	}
-	if (text.n % 4 != 0)
-		return err_set(walk->err, MSG_BASE64_LENGTH, text.n);
-	if (!base64_decode(walk->arena, text, &bytes))
-		return err_set(walk->err, MSG_BASE64_CHARACTER);
-	*out = value_of_str(TYPE_B, bytes);
-	return OK;
-}
-
-/* The members of a set of texts or bytes, in byte order up to the first that was there already, where the newer layer stopped to read. */
-static size_t sort_read(struct walk *walk, enum type type, struct member *members, const struct str *texts, size_t n)
-{
-	size_t repeat = n;
-
-	for (size_t i = 0; i < n; i++) {
-		members[i].name = texts[i];
-		if (type == TYPE_BS)
-			(void)base64_decode(walk->arena, texts[i], &members[i].name); /* it was decoded before */
-		members[i].value.n = (uint32_t)i;
-	}
-	value_sort_members(members, n, NULL);
-	for (size_t i = 1; i < n; i++) {
-		if (str_eq(members[i - 1].name, members[i].name) && members[i].value.n < repeat)
-			repeat = members[i].value.n;
-	}
-	return repeat;
-}
-
-static void add_element(const struct walk *walk, struct json_out *list, enum type type, struct str element)
-{
-	if (list->buf.n > 0)
-		buf_add_str(&list->buf, type == TYPE_BS && !walk->is_older ? STR(",") : STR(", "));
-	list->needs_comma = false;
-	if (walk->is_older)
-		buf_add_str(&list->buf, element);
-	else
-		json_out_string(list, element);
-}
-
-/*
- * A set of texts or bytes as AWS lists it where an element is there twice. The older layer: as sent. The newer layer: what it read until then in
- * byte order, then the second one and the rest as sent.
- */
-static struct str duplicates_list(struct walk *walk, enum type type, const struct json *json)
-{
-	size_t n = 0, first = 0;
-	struct str *texts = ARENA_ARRAY(walk->arena, struct str, json_count(json));
-	struct member *members = ARENA_ARRAY(walk->arena, struct member, json_count(json));
-	struct json_out list = json_out_in(walk->arena);
-
-	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		if (json_type(child) == JSON_STRING)
-			texts[n++] = json_string(walk->arena, child);
-	}
-	if (!walk->is_older)
-		first = sort_read(walk, type, members, texts, n);
-	for (size_t i = 0; i < n && first > 0; i++) {
-		if (members[i].value.n < first)
-			add_element(walk, &list, type, texts[members[i].value.n]);
-	}
-	for (size_t i = first; i < n; i++)
-		add_element(walk, &list, type, texts[i]);
-	return json_out_str(&list);
-}
-
-static void duplicates_error(struct walk *walk, enum type type, const struct json *json)
-{
-	if (type == TYPE_NS && walk->is_older)
-		reading_error(walk, MSG_SET_DUPLICATES_NUMBER_OLDER);
-	else if (type == TYPE_NS)
-		reading_error(walk, MSG_SET_DUPLICATES_NUMBER);
-	else if (type == TYPE_SS)
-		reading_error(walk, MSG_SET_DUPLICATES, STR_ARG(duplicates_list(walk, type, json)));
-	else
-		reading_error(walk, MSG_SET_DUPLICATES_BINARY, STR_ARG(duplicates_list(walk, type, json)));
-}
-
-/* Room for the elements of a set or list, which must be an array. */
-static enum code make_elements(struct walk *walk, const struct json *json, struct value **elements)
-{
-	if (json_type(json) != JSON_ARRAY)
-		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
-	*elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
-	return arena_is_over(walk->arena) ? err_default(walk->err, ERR_SERVICE_UNAVAILABLE) : OK;
-}
-
-static enum code read_set(struct walk *walk, const struct json *json, enum type type, struct value *out)
-{
-	const char *kind = type == TYPE_SS ? "string" : type == TYPE_NS ? "number" : "binary";
-	struct value *elements;
-	size_t n = 0;
-	enum code code = make_elements(walk, json, &elements);
-
-	if (code != OK)
-		return code;
-	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		if (json_type(child) == JSON_NULL) {
-			value_error(walk, MSG_SET_NULL, kind);
-			continue;
-		}
-		code = read_scalar(walk, child, type_element(type), &elements[n++]);
-		if (code != OK)
-			return code;
-	}
-	if (n == 0 && type == TYPE_BS)
-		value_error(walk, MSG_SET_EMPTY_BINARY);
-	else if (n == 0)
-		value_error(walk, MSG_SET_EMPTY, kind);
-	if (!value_sort_set(elements, n, NULL) && walk->value_err->code == OK)
-		duplicates_error(walk, type, json);
-	*out = (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
-	return OK;
-}
-
 static enum code read_list(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
 {
 	struct value *elements;
 	size_t n = 0;
-	enum code code = make_elements(walk, json, &elements);
+	enum code code = shape_make_elements(walk, json, &elements);
 
 	if (code != OK)
 		return code;
@@ -295,13 +72,13 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 	enum code code;
 
 	if (type_is_scalar_key(type))
-		return read_scalar(walk, json, type, out);
+		return shape_read_scalar(walk, json, type, out);
 	if (type_is_set(type))
-		return read_set(walk, json, type, out);
+		return shape_read_set(walk, json, type, out);
 	if (type == TYPE_NULL || type == TYPE_BOOL) {
 		code = shape_read_boolean(walk, json, true, &boolean);
 		if (code == OK && type == TYPE_NULL && !boolean.value)
-			value_error(walk, MSG_VALUE_NULL);
+			shape_value_error(walk, MSG_VALUE_NULL);
 		*out = (struct value){.type = (uint8_t)type, .boolean = code == OK && type == TYPE_BOOL && boolean.value};
 		return code;
 	}
@@ -353,9 +130,9 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 		return OK;
 	walk->is_unread = true;
 	if (found > 1)
-		value_error(walk, MSG_VALUE_MANY);
+		shape_value_error(walk, MSG_VALUE_MANY);
 	else
-		value_error(walk, MSG_VALUE_EMPTY);
+		shape_value_error(walk, MSG_VALUE_EMPTY);
 	return OK;
 }
 
@@ -366,7 +143,7 @@ static void refuse_depth(struct walk *walk)
 	if (!is_reported)
 		return;
 	walk->value_err->code = OK;
-	value_error(walk, MSG_VALUE_DEPTH);
+	shape_value_error(walk, MSG_VALUE_DEPTH);
 	walk->is_deep = true;
 }
 

@@ -2,8 +2,9 @@
  * shape_walk - what the parts of the walker share; not for others.
  *
  *   shape_bind.c         structures, lists, maps and scalars
- *   shape_values.c       attribute values, with the errors inside them
- *   shape_constraints.c  constraints: how each is told, and which of them
+ *   shape_values.c       attribute values: maps, lists, whole items
+ *   shape_scalars.c      texts, numbers, bytes, booleans, and sets of them
+ *   shape_constraints.c  constraints: the words of each, and which of them count
  *
  * One walk finds three kinds of errors. A type error ends it. Broken constraints are collected. The first error inside an attribute value is kept
  * for the operation, which reports it after its own rules.
@@ -55,6 +56,25 @@ enum code shape_scalar_error(struct walk *walk, const struct json *json, const c
 
 /* A boolean; the words that AWS takes for one count where `takes_text`. */
 enum code shape_read_boolean(struct walk *walk, const struct json *json, bool takes_text, struct opt_bool *out) WARN_UNUSED;
+
+/* Keeps the first error inside an attribute value. Those of reading have the same words in a start key as elsewhere. */
+#define shape_value_error_of(walk, reads, ...) \
+	do { \
+		if ((walk)->value_err->code == OK) { \
+			(walk)->is_reading = (reads); \
+			(walk)->is_weak = (walk)->is_deep = false; \
+			(void)(err_set((walk)->value_err, __VA_ARGS__) == OK); \
+		} \
+	} while (0)
+#define shape_value_error(walk, ...) shape_value_error_of(walk, false, __VA_ARGS__)
+#define shape_reading_error(walk, ...) shape_value_error_of(walk, true, __VA_ARGS__)
+
+/* The content of {"S": ...}, {"N": ...} or {"B": ...}; that of a set. */
+enum code shape_read_scalar(struct walk *walk, const struct json *json, enum type type, struct value *out) WARN_UNUSED;
+enum code shape_read_set(struct walk *walk, const struct json *json, enum type type, struct value *out) WARN_UNUSED;
+
+/* Room for the elements of a set or list, which must be an array. */
+enum code shape_make_elements(struct walk *walk, const struct json *json, struct value **elements) WARN_UNUSED;
 
 enum code shape_read_attribute(struct walk *walk, const struct json *json, struct value *out) WARN_UNUSED;
 enum code shape_read_parameter(struct walk *walk, const struct json *json, struct parameter *out) WARN_UNUSED;
