@@ -74,8 +74,16 @@ $(BUILD)/sqlite: always
 	@mkdir -p $(@D)
 	@echo "$(SQLITE)" | cmp -s - $@ || echo "$(SQLITE)" > $@
 
+# The store in PostgreSQL is built where the header of its client library is; whoever opens such a store loads the library itself.
+# POSTGRESQL=no leaves it out.
+ifneq ($(POSTGRESQL),no)
+postgresql.header := $(firstword $(wildcard $(addsuffix /libpq-fe.h,$(shell pkg-config --variable=includedir libpq 2>/dev/null) \
+	$(shell pg_config --includedir 2>/dev/null) /usr/include/postgresql /usr/include)))
+endif
+postgresql.flags := $(if $(postgresql.header),-DWITH_POSTGRESQL $(patsubst %,-isystem %,$(filter-out /usr/include,$(patsubst %/,%,$(dir $(postgresql.header))))))
+
 core.src     := $(wildcard core/*.c)
-storage.src  := $(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c))
+storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c server/*/*.c))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -84,6 +92,13 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 all: $(BUILD)/dynalith
 
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/sqlite/*.c)): $(BUILD)/sqlite
+# Changes only with the header.
+$(BUILD)/postgresql: always
+	@mkdir -p $(@D)
+	@echo "$(postgresql.flags)" | cmp -s - $@ || echo "$(postgresql.flags)" > $@
+postgresql.users := $(BUILD)/server/backend.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/postgresql/*.c tests/unit/*/test_postgresql*.c tests/unit/storage/test_store*.c))
+$(postgresql.users): $(BUILD)/postgresql
+$(postgresql.users): CPPFLAGS += $(postgresql.flags)
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D); $(call tell,CC,$<)
@@ -197,7 +212,7 @@ test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end
 	@$(MAKE) test-all
 test-all: ## the same without set-up
 	@$(MAKE) FLAVOUR=debug build/debug/dynalith
-	@FLAVOUR=debug scripts/run-tests "$(MAKE) FLAVOUR=debug test-native" "tests/e2e/run"
+	@FLAVOUR=debug scripts/run-tests "$(MAKE) FLAVOUR=debug test-native" "$(MAKE) -s FLAVOUR=debug database-test" "tests/e2e/run"
 test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
@@ -210,6 +225,13 @@ simulate: $(BUILD)/tests/simulation/simulate ## the server below HTTP in one thr
 	@$< --seed $(or $(SEED),1) --steps $(or $(STEPS),100000) $(ARGS)
 simulate-long: $(BUILD)/tests/simulation/simulate ## the same for 10 million steps: a hundred seeds from SEED=1 on, STEPS=100000 of each
 	@seq $(or $(SEED),1) $$(($(or $(SEED),1) + 99)) | xargs -P $$(nproc) -I N $< --seed N --steps $(or $(STEPS),100000) $(ARGS)
+# Part of make test.
+cluster.tests := $(patsubst %,$(BUILD)/tests/unit/storage/%,test_store test_store_rows test_postgresql)
+.PHONY: database-test
+database-test: $(BUILD)/dynalith $(if $(postgresql.header),$(cluster.tests))
+	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(if $(postgresql.header),$(abspath $(cluster.tests)))
+cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N
+	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) $(MAKE) -s FLAVOUR=debug database-test
 golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs

@@ -9,6 +9,7 @@ import re
 SHELVES = {
     "storage/store": ["storage/monotonic"],
     "storage/store/sqlite": ["storage/store"],
+    "storage/store/postgresql": ["storage/store", "storage/monotonic"],
     "storage/store/timed": ["storage/store", "storage/monotonic"],
     "storage/store/trace": ["storage/store"],
     "storage/schema": ["storage/store", "storage/messages"],

@@ -4,6 +4,10 @@
 
 #include "core/arena.h"
 #include "core/buf.h"
+#include "server/messages.h"
+#include "storage/store/postgresql/postgresql_store.h"
+
+#define WRITERS 4 /* connections of upkeep, triggers and the like */
 
 /* The rest of a URL behind its scheme. */
 typedef enum code open_backend(const struct backend_options *options, const char *rest, struct store **store, struct err *err);
@@ -18,15 +22,35 @@ static enum code open_sqlite(const struct backend_options *options, const char *
 	return sqlite_store_open(&own, store, err);
 }
 
+#ifdef WITH_POSTGRESQL
+static enum code open_postgresql(const struct backend_options *options, const char *rest, struct store **store, struct err *err)
+{
+	const struct postgresql_store_options own = {
+		.url = *rest ? options->url : "", .name = backend_shown(err->arena, options->url).p, .durability = options->durability,
+		.connections = options->readers + WRITERS,
+	};
+
+	return postgresql_store_open(&own, store, err);
+}
+#else
+static enum code open_postgresql(const struct backend_options *options, const char *rest, struct store **store, struct err *err)
+{
+	(void)options, (void)rest, (void)store;
+	return err_set(err, MSG_NO_POSTGRESQL);
+}
+#endif
+
 static const struct backend {
 	const char *scheme;
-	const char *form; /* of its URLs, for people */
-	bool has_file;    /* what follows the scheme is a file; else nothing may follow */
-	bool is_shared;   /* several processes can have it open at once */
+	const char *form;   /* of its URLs, for people */
+	const char *needs;  /* what must follow the scheme, NULL: nothing may; "": anything */
+	bool may_be_bare;   /* nothing need follow */
+	bool is_shared;
 	open_backend *open;
 } backends[] = {
-	{"sqlite:", "sqlite:FILE", true, false, open_sqlite},
-	{"memory:", "memory:", false, false, open_sqlite},
+	{"sqlite:", "sqlite:FILE", "", false, false, open_sqlite},
+	{"memory:", "memory:", NULL, true, false, open_sqlite},
+	{"postgresql:", "postgresql://USER@HOST/DATABASE", "//", true, true, open_postgresql},
 };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
@@ -45,16 +69,41 @@ static const char *rest_of(const struct backend *backend, const char *url)
 	return url + strlen(backend->scheme);
 }
 
+/* More than the password may go with it where the URL is no good one; never less. */
+struct str backend_shown(struct arena *arena, const char *url)
+{
+	static const char key[] = "password=";
+	struct buf shown = buf_in(arena);
+	const char *start = strstr(url, "//"), *at = start ? strrchr(start, '@') : NULL;
+	const char *colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL, *from = colon ? at : url;
+
+	if (!backend_is_shared(url))
+		return str_copy(arena, str_of(url));
+	if (colon)
+		buf_printf(&shown, STR_FMT ":***", STR_ARG(((struct str){url, (size_t)(colon - url)})));
+	for (const char *found; (found = strstr(from, key)) != NULL; from = found + strlen(key) + strcspn(found + strlen(key), "&"))
+		buf_printf(&shown, STR_FMT "%s***", STR_ARG(((struct str){from, (size_t)(found - from)})), key);
+	buf_printf(&shown, "%s", from);
+	return str_copy(arena, buf_str(&shown));
+}
+
+static bool is_fitting(const struct backend *backend, const char *rest)
+{
+	if (*rest == '\0')
+		return backend->may_be_bare;
+	return backend->needs && strncmp(rest, backend->needs, strlen(backend->needs)) == 0;
+}
+
 bool backend_check(struct arena *arena, const char *url, struct str *problem)
 {
 	const struct backend *backend = find(url);
 	struct buf forms = buf_in(arena);
 
-	if (backend && (*rest_of(backend, url) != '\0') == backend->has_file)
+	if (backend && is_fitting(backend, rest_of(backend, url)))
 		return true;
 	for (size_t i = 0; i < BACKENDS; i++)
 		buf_printf(&forms, "%s%s", i == 0 ? "" : i + 1 < BACKENDS ? ", " : " or ", backends[i].form);
-	*problem = str_printf(arena, "wants " STR_FMT ", not %s", STR_ARG(buf_str(&forms)), url);
+	*problem = str_printf(arena, "wants " STR_FMT ", not " STR_FMT, STR_ARG(buf_str(&forms)), STR_ARG(backend_shown(arena, url)));
 	return false;
 }
 
@@ -62,7 +111,7 @@ const char *backend_file(const char *url)
 {
 	const struct backend *backend = find(url);
 
-	return backend && backend->has_file ? rest_of(backend, url) : NULL;
+	return backend && backend->needs && !backend->is_shared ? rest_of(backend, url) : NULL;
 }
 
 bool backend_is_shared(const char *url)

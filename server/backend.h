@@ -3,8 +3,9 @@
  *
  *   sqlite:FILE   a data file, created where it is missing; a folder means the file dynalith.db in it
  *   memory:       in memory, gone when the server ends
+ *   postgresql:   //USER@HOST/DATABASE, as libpq takes it; nothing: as its environment says (PGHOST, PGSERVICE, ...)
  *
- * --db-path and --in-memory are short for these two.
+ * --db-path and --in-memory are short for the first two.
  */
 #ifndef DYNALITH_SERVER_BACKEND_H
 #define DYNALITH_SERVER_BACKEND_H
@@ -30,8 +31,11 @@ bool backend_check(struct arena *arena, const char *url, struct str *problem);
 /* The data file that the URL names; NULL where there is none. */
 const char *backend_file(const char *url);
 
-/* Whether several processes can have the store open at once. */
+/* Whether the data lies in a database, which several processes can have open at once. */
 bool backend_is_shared(const char *url);
+
+/* The URL for people: without a password. */
+struct str backend_shown(struct arena *arena, const char *url);
 
 /* The URL of the short forms. */
 const char *backend_url(struct arena *arena, bool in_memory, const char *file);

@@ -343,6 +343,8 @@ bool config_names(const char *text)
 
 struct str config_data(struct arena *arena, const struct config *config)
 {
+	if (backend_is_shared(config->store))
+		return backend_shown(arena, config->store);
 	char *path = config->in_memory ? NULL : realpath(config->db_path, NULL);
 	struct str data = str_copy(arena, str_of(config->in_memory ? "memory" : path ? path : config->db_path));
 
@@ -441,6 +443,10 @@ static void name_store(struct arena *arena, struct config *config)
 {
 	const char *file = config_names(config->store) ? backend_file(config->store) : NULL;
 
+	if (config_names(config->store) && backend_is_shared(config->store)) {
+		config->in_memory = false;
+		return;
+	}
 	if (config_names(config->store)) {
 		config->in_memory = !file;
 		config->db_path = file ? file : config->db_path;

@@ -55,7 +55,7 @@ bool config_names(const char *text);
 /* Logs a warning for each variable DYNALITH_... that is no option: nobody sets one without wanting something. */
 void config_warn_of_environment(char *const *environment);
 
-/* Where the data is, for people: the whole path of the file, which must be there, or "memory". */
+/* Where the data is, for people: the whole path of the file, which must be there, "memory", or the URL of a database. */
 struct str config_data(struct arena *arena, const struct config *config);
 
 /* The text of config.example.json. */

@@ -75,10 +75,10 @@ static unsigned thread_count(const struct config *config)
 	return cores < 1 ? 1 : cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : (unsigned)cores;
 }
 
-/* Who waits for the disk needs no core: the more wait together, the more commits share a sync. */
+/* Workers that wait for a disk or a database need no core. More of them means more commits per sync. */
 static unsigned worker_count(const struct config *config)
 {
-	bool waits = !config->in_memory && durability_of(config->durability) == DURABILITY_FULL;
+	bool waits = backend_is_shared(config->store) || (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
 
 	return waits && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
 }
@@ -159,7 +159,7 @@ static void say_ready(const struct parts *parts, unsigned port)
 	};
 
 	log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
-	if (!config->in_memory && sqlite_store_library_note())
+	if (backend_file(config->store) && sqlite_store_library_note())
 		log_line(LOG_INFO, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
 }
 
@@ -190,7 +190,7 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 	}
 	if (config->is_dropin) {
 		dropin_banner(stdout, &(struct dropin_banner){
-			.port = http_port(http), .db_path = config->in_memory ? NULL : config->db_path, .shared_db = config->shared_db,
+			.port = http_port(http), .db_path = backend_file(config->store), .shared_db = config->shared_db,
 			.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
 		});
 	}
@@ -227,7 +227,7 @@ static int serve(struct parts *parts)
 		.service = &service,
 		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
 		.metrics = parts->metrics,
-		.store = config->in_memory ? STR("memory") : STR("file"),
+		.store = config->in_memory ? STR("memory") : backend_is_shared(config->store) ? STR("database") : STR("file"),
 		.slow_ns = (uint64_t)config->log_slow_ms * 1000000,
 		.auth = auth_of(config->auth),
 		.clock = parts->clock,
@@ -285,7 +285,7 @@ static enum code open_store(const struct config *config, struct parts *parts, st
 	if (code == OK)
 		*store = timed_store_new(inner, metrics_observe_store, parts->metrics);
 	if (code == OK)
-		parts->online = online_new(inner);
+		parts->online = online_new(inner, !backend_is_shared(config->store));
 	return code;
 }
 
@@ -395,7 +395,7 @@ int main(int argc, char **argv)
 		}
 		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);
 		config_warn_of_environment(environ);
-		if (config.is_dropin && !config.in_memory)
+		if (config.is_dropin && backend_file(config.store))
 			dropin_warn_of_its_data(arena, config.db_path);
 		status = run(arena, &config, &signals);
 		break;

@@ -67,6 +67,7 @@
 #define MSG_BACKUP_QUERY \
 	ERR_VALIDATION, "%s", "There is no such backup: /_dynalith/backup begins one, ?id=ID goes on, ?id=ID&at=BYTES reads it when it is whole"
 #define MSG_BACKUP_BUSY ERR_RESOURCE_IN_USE, "%s", "Another backup is under way"
+#define MSG_BACKUP_DATABASE ERR_REQUEST, "%s", "The data is in a database: back it up by the tools of the database"
 #define MSG_REMOTE ERR_INTERNAL, STR_FMT ": " STR_FMT
 #define MSG_ORIGIN                                                                                                         \
 	ERR_ORIGIN_DENIED, "Pages of the origin '" STR_FMT "' may not call this server from a browser; the option --cors names those that may"
@@ -83,5 +84,8 @@
 #define HEAD_REFUSAL                                                                                                  \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \
 	"the server takes: 16 KB with all header lines\"}"
+
+#define MSG_HEALTH_STORE ERR_STORE_UNAVAILABLE, "%s", "The database cannot be reached"
+#define MSG_NO_POSTGRESQL ERR_INTERNAL, "%s", "this build has no store in PostgreSQL: the header of libpq was not there"
 
 #endif

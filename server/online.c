@@ -22,6 +22,7 @@
 
 struct online {
 	struct store *store;
+	bool has_pages;
 	pthread_mutex_t mutex;   /* of all that follows */
 	struct live_copy *copy;  /* NULL: none is under way */
 	struct arena *arena;     /* of its id */
@@ -29,11 +30,12 @@ struct online {
 	int64_t used_ms;
 };
 
-struct online *online_new(struct store *store)
+struct online *online_new(struct store *store, bool has_pages)
 {
 	struct online *online = arena_checked(calloc(1, sizeof(*online)));
 
 	online->store = store;
+	online->has_pages = has_pages;
 	online->arena = arena_new(0);
 	pthread_mutex_init(&online->mutex, NULL);
 	return online;
@@ -164,6 +166,8 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 
 	if (code != OK)
 		return code;
+	if (!online->has_pages)
+		place.page = 0;
 	json_out_open(&out, '{');
 	json_out_name(&out, STR("findings"));
 	json_out_open(&out, '[');
@@ -184,6 +188,8 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 
 static enum code begin(struct online *online, struct err *err)
 {
+	if (!online->has_pages)
+		return err_set(err, MSG_BACKUP_DATABASE);
 	if (online->copy)
 		return err_set(err, MSG_BACKUP_BUSY);
 	enum code code = sqlite_store_copy_live(online->store, &online->copy, err);

@@ -14,8 +14,8 @@
 
 struct online;
 
-/* For a store of sqlite_store.h, which must outlive it. */
-struct online *online_new(struct store *store);
+/* For a store, which must outlive it; `has_pages`: it is one of sqlite_store.h. A database is copied by its own tools, and has no pages to look at. */
+struct online *online_new(struct store *store, bool has_pages);
 void online_free(struct online *online);
 
 /* Lets go of a copy that nobody asks for any more; for a call each second or so. `online` is a struct online. */
@@ -31,7 +31,7 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 /*
  * Without `id`: begins a copy. With it: copies on; with `at` too: the bytes of the whole copy from there on, 512 KB at most, none at its end, *is_bytes set;
  * with at=end: lets go of it. The answer is JSON otherwise: "backup", the id; "pages" that were copied, "total"; "bytes" once the copy is whole.
- * ERR_RESOURCE_IN_USE: another copy is under way. ERR_VALIDATION: no such copy. ERR_STORE_FULL: there is too little room for it.
+ * ERR_RESOURCE_IN_USE: another copy is under way. ERR_VALIDATION: no such copy, or the data is in a database. ERR_STORE_FULL: there is too little room for it.
  */
 enum code online_backup(struct online *online, struct arena *arena, struct str id, struct str at, bool *is_bytes, struct str *answer,
 			struct err *err) WARN_UNUSED;

@@ -205,7 +205,8 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}}";
 	struct store_usage usage;
 
-	(void)err;
+	if (upkeep_misses_store(routes->upkeep))
+		return err_set(err, MSG_HEALTH_STORE);
 	store_usage(catalog_store(routes->service->catalog), &usage);
 	response->content_type = STR("application/json");
 	response->body = usage.limit ? str_printf(request->arena, form, (unsigned long long)(usage.used + usage.log), (unsigned long long)usage.limit)
@@ -365,7 +366,7 @@ static const struct page {
 	enum code (*show)(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err);
 	const char *help;
 } pages[] = {
-	{STR_INIT("/_dynalith/health"), true, true, show_health, "status 200 while the server answers"},
+	{STR_INIT("/_dynalith/health"), true, true, show_health, "status 200 while the server answers; 503: its database cannot be reached"},
 	{STR_INIT("/_dynalith/metrics"), true, true, show_metrics, "figures for Prometheus"},
 	{STR_INIT("/_dynalith/clock"), true, false, show_clock, "the clock: ?account=N&region=NAME for that of a namespace"},
 	{STR_INIT("/_dynalith/clock"), false, false, turn_clock, "turns the clock: {\"advance\": \"30d\"}, \"set\", \"freeze\", \"release\""},

@@ -35,12 +35,13 @@ struct upkeep {
 	pthread_cond_t wake;
 	bool is_woken;          /* there is new work on indexes */
 	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
-	atomic_bool is_told;    /* that the store may not be written to any more */
+	atomic_bool is_told;    /* that the store may not be written to any more, or cannot be reached */
+	atomic_bool is_away;    /* the latter */
 };
 
 #define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
 
-/* The log has one line about a store that lost its file; the store refuses writes from then on. */
+/* The log has one line about a store that lost its file, which refuses writes from then on, and one each time that a database goes or comes back. */
 static void look_at_store(struct upkeep *upkeep)
 {
 	if (monotonic_ms() < atomic_load(&upkeep->store_due))
@@ -49,9 +50,25 @@ static void look_at_store(struct upkeep *upkeep)
 	struct err err = err_in(arena);
 
 	atomic_store(&upkeep->store_due, monotonic_ms() + STORE_MS);
-	if (store_check(catalog_store(upkeep->options.catalog), &err) != OK && !atomic_exchange(&upkeep->is_told, true))
+	enum code code = store_check(catalog_store(upkeep->options.catalog), &err);
+	bool was_told = atomic_exchange(&upkeep->is_told, code != OK);
+	if (code != OK && !was_told)
 		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
+	if (code == OK && was_told)
+		log_line(LOG_INFO, "upkeep: the database can be reached again");
+	atomic_store(&upkeep->is_away, code == ERR_STORE_UNAVAILABLE);
 	arena_free(arena);
+}
+
+/* A database that is away has its own line. */
+static enum log_level level_of_failure(struct upkeep *upkeep)
+{
+	return atomic_load(&upkeep->is_away) ? LOG_DEBUG : LOG_ERROR;
+}
+
+bool upkeep_misses_store(struct upkeep *upkeep)
+{
+	return atomic_load(&upkeep->is_away);
 }
 
 /* Steps are short, so that neither requests nor the end wait for a long backlog. */
@@ -127,7 +144,7 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 	enum code code = step_indexes(upkeep, &times, &wait_ms, &err);
 
 	if (code != OK) {
-		log_line(LOG_ERROR, "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
+		log_line(level_of_failure(upkeep), "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
 		return code == ERR_DATA_LIMIT ? INDEX_FULL_MS : INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0)
@@ -142,7 +159,7 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 	uint64_t expired;
 
 	if (expire(upkeep, &times, &expired, &err) != OK)
-		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
+		log_line(level_of_failure(upkeep), "upkeep: " STR_FMT, STR_ARG(err.message));
 	if (expired > 0)
 		log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);
 }

@@ -36,4 +36,7 @@ void upkeep_wake(void *upkeep);
  */
 enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err) WARN_UNUSED;
 
+/* Whether the store, a database, could not be reached when it was last tried, a second ago or so. */
+bool upkeep_misses_store(struct upkeep *upkeep);
+
 #endif

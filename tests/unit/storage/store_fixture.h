@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "storage/store/postgresql/postgresql_store.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store.h"
 #include "storage/store/trace/trace_store.h"
@@ -24,6 +25,7 @@ struct fixture {
 	struct arena *arena;
 	struct err err;
 	struct sqlite_store_options options;
+	bool has_prefixes; /* keyspaces are prefixes: those that nobody created are empty */
 };
 
 static inline struct fixture fixture_new(bool is_memory)
@@ -68,6 +70,52 @@ static inline struct store *fixture_open(struct fixture *fixture)
 		fprintf(stderr, "open: " STR_FMT "\n", STR_ARG(fixture->err.message));
 		abort();
 	}
+	return store;
+}
+
+/* The PostgreSQL database that this test may use, or NULL: tests/cluster/with-database names one. */
+static inline const char *fixture_database(void)
+{
+#ifdef WITH_POSTGRESQL
+	return getenv("DYNALITH_TEST_POSTGRESQL");
+#else
+	return NULL;
+#endif
+}
+
+/* A store in it, as it was left. */
+static inline struct store *fixture_open_database_as_it_is(struct fixture *fixture)
+{
+	struct store *store = NULL;
+
+#ifdef WITH_POSTGRESQL
+	struct postgresql_store_options options = {.url = fixture_database(), .name = "the database", .durability = DURABILITY_OFF, .connections = 20};
+
+	if (postgresql_store_open(&options, &store, &fixture->err) != OK) {
+		fprintf(stderr, "open: " STR_FMT "\n", STR_ARG(fixture->err.message));
+		abort();
+	}
+#endif
+	fixture->has_prefixes = true;
+	return store;
+}
+
+/* The same, empty: without rows in any keyspace that tests use. */
+static inline struct store *fixture_open_database(struct fixture *fixture)
+{
+	struct store *store = fixture_open_database_as_it_is(fixture);
+	struct store_txn *txn = NULL;
+	enum code code = store_begin(store, STORE_WRITE, &txn, &fixture->err);
+
+	CHECK_INT(code, OK);
+	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
+		code = store_drop(txn, KEYSPACE(0, part), &fixture->err);
+	for (uint64_t table = 1; table < 800 && code == OK; table = table == 10 ? 100 : table + 1) {
+		for (uint32_t part = 0; part < 20 && code == OK; part++)
+			code = table < 100 || part == 0 ? store_drop(txn, KEYSPACE(table, part), &fixture->err) : OK;
+	}
+	CHECK_INT(code, OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	return store;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What store.h says of the calls for many rows, and of those that meet no conflict: the same tests over SQLite in memory, SQLite on disk, each decorator
- * and the store that many processes share.
+ * What store.h says of the calls for many rows, and of those that meet no conflict: the same tests over SQLite in memory, SQLite on disk, each decorator,
+ * the store that many processes share, and PostgreSQL where there is one (store_fixture.h).
  */
 #include "storage/store/timed/timed_store.h"
 #include "tests/unit/storage/optimistic_store.h"
@@ -11,7 +11,7 @@
 #define COUNTERS KEYSPACE(0, SYSTEM_COUNTERS)
 #define VERSIONS KEYSPACE(0, SYSTEM_VERSIONS)
 
-enum backend { MEMORY, DISK, TRACED, TIMED, SHARED, BACKEND_COUNT };
+enum backend { MEMORY, DISK, TRACED, TIMED, SHARED, DATABASE, BACKEND_COUNT };
 
 static void ignore(void *context, enum timed_step step, uint64_t ns)
 {
@@ -30,7 +30,7 @@ static struct store *open_shared(void)
 static struct store *open_backend(enum backend backend, struct fixture *fixture)
 {
 	*fixture = fixture_new(backend != DISK);
-	struct store *store = backend == SHARED ? open_shared() : fixture_open(fixture);
+	struct store *store = backend == SHARED ? open_shared() : backend == DATABASE ? fixture_open_database(fixture) : fixture_open(fixture);
 
 	if (backend == TRACED)
 		store = trace_store_new(store);
@@ -46,7 +46,7 @@ static struct store *open_backend(enum backend backend, struct fixture *fixture)
 	static void each_##name(struct fixture *fixture, struct store *store);    \
 	TEST(name)                                                                \
 	{                                                                         \
-		for (enum backend b = MEMORY; b < BACKEND_COUNT; b++) {           \
+		for (enum backend b = MEMORY; b < (fixture_database() ? BACKEND_COUNT : DATABASE); b++) { \
 			struct fixture fixture;                                   \
 			struct store *store = open_backend(b, &fixture);          \
                                                                                   \

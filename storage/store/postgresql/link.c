@@ -1,0 +1,356 @@
+#include "storage/store/postgresql/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/monotonic.h"
+#include "storage/store/postgresql/long_key.h"
+#include "storage/store/store_messages.h"
+
+#define ANSWER_MS 35000 /* longer than the database lets a statement take: then it is gone */
+
+static const char *const statements[STATEMENT_COUNT] = {
+#define STATEMENT(id, sql) [STATEMENT_##id] = sql,
+#include "storage/store/postgresql/statements.def"
+#undef STATEMENT
+};
+
+/*
+ * Plans go by the primary key whatever the table's statistics say, which may be of a time when it was empty. A server that stopped in the
+ * middle of a transaction lets go of its locks.
+ */
+#define SESSION                                                                                                                          \
+	"SET enable_seqscan = off; SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off; "              \
+	"SET statement_timeout = '30s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s'; "                      \
+	"SET bytea_output = 'hex'; SET standard_conforming_strings = on"
+#define SESSION_ASYNCHRONOUS SESSION "; SET synchronous_commit = off"
+
+/* What the first letters of the database's codes mean here; the longest that fits comes first. Source: PostgreSQL, Appendix A. */
+static const struct meaning {
+	const char *state;
+	enum code code;
+} meanings[] = {
+	{"40003", ERR_STORE_UNKNOWN},     /* statement completion unknown */
+	{"40", ERR_CONFLICT},             /* serialization failure, deadlock */
+	{"23505", ERR_CONFLICT},          /* a row that was read as absent is there */
+	{"22012", ERR_CONFLICT},          /* RANGE_CHECK of statements.def */
+	{"53100", ERR_STORE_FULL},
+	{"53", ERR_STORE_UNAVAILABLE},    /* too many connections, no memory */
+	{"08", ERR_STORE_UNAVAILABLE},
+	{"57", ERR_STORE_UNAVAILABLE},    /* shut down, starting up, cancelled */
+	{"55P03", ERR_STORE_UNAVAILABLE}, /* waited too long for a lock */
+	{"25P03", ERR_STORE_UNAVAILABLE}, /* idle for too long in a transaction */
+	{"25P02", ERR_STORE_UNAVAILABLE},
+	{"25006", ERR_STORE_UNAVAILABLE}, /* read-only: a standby, or one that was the primary */
+	{"26000", ERR_STORE_UNAVAILABLE}, /* its prepared statements are gone */
+	{"58", ERR_STORE_UNAVAILABLE},    /* the database's own disk fails */
+};
+
+static enum code meaning_of(const char *state)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
+			return meanings[i].code;
+	}
+	return ERR_INTERNAL;
+}
+
+/* Errors after which another connection may do better. */
+static bool is_fatal_to_link(const struct link *link, enum code code)
+{
+	static const char *const states[] = {"25006", "26000", "08"};
+
+	for (size_t i = 0; code != OK && i < sizeof(states) / sizeof(states[0]); i++) {
+		if (strncmp(link->state, states[i], strlen(states[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Keeps the words for the operator, in one line. Clients get them only where the store itself is at fault. */
+static enum code fail(struct link *link, enum code code, const char *words, struct err *err)
+{
+	size_t n = 0;
+
+	for (const char *p = words ? words : ""; *p && n < sizeof(link->problem) - 1; p++) {
+		char c = *p == '\n' || *p == '\t' ? ' ' : *p;
+
+		if (c != ' ' || (n > 0 && link->problem[n - 1] != ' '))
+			link->problem[n++] = c;
+	}
+	while (n > 0 && link->problem[n - 1] == ' ')
+		n--;
+	link->problem[n] = '\0';
+	return code == ERR_INTERNAL ? err_set(err, MSG_STORE_FAILED, link->problem) : err_default(err, code);
+}
+
+/* By the database's words, or by libpq's where it has none: the link broke then. */
+static enum code fail_as(struct link *link, const PGresult *result, struct err *err)
+{
+	const char *state = link->pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	snprintf(link->state, sizeof(link->state), "%s", state ? state : "");
+	if (!state)
+		return fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
+	return fail(link, meaning_of(state), link->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
+}
+
+static void forget_results(struct link *link)
+{
+	for (size_t i = 0; i < link->result_count; i++)
+		link->pq->PQclear(link->results[i]);
+	link->result_count = 0;
+	link->is_refused = link->is_fatal = false;
+}
+
+void link_close(struct link *link)
+{
+	forget_results(link);
+	if (link->conn)
+		link->pq->PQfinish(link->conn);
+	link->conn = NULL;
+	link->sent = link->unread = 0;
+}
+
+void link_free(struct link *link)
+{
+	link_close(link);
+	free(link->results);
+	link->results = NULL;
+}
+
+static void be_silent(void *context, const char *message)
+{
+	(void)context, (void)message;
+}
+
+enum code link_connect(struct link *link, const struct link_options *options, struct err *err)
+{
+	/* what stands before "dbname", the URL, may be set otherwise in it */
+	static const char *const keywords[] = {"fallback_application_name", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
+					       "tcp_user_timeout", "target_session_attrs", "dbname", NULL};
+	const char *const values[] = {"dynalith", "5", "10", "5", "3", "15000", "read-write", options->url, NULL};
+
+	link_close(link);
+	link->conn = link->pq->PQconnectdbParams(keywords, values, 1);
+	if (!link->conn)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	link->pq->PQsetNoticeProcessor(link->conn, be_silent, NULL);
+	atomic_fetch_add(&link->counts->waits, 1);
+	enum code code = OK;
+	if (link->pq->PQstatus(link->conn) != CONNECTION_OK)
+		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
+	if (code == OK)
+		code = link_command(link, options->is_asynchronous ? SESSION_ASYNCHRONOUS : SESSION, NULL, err);
+	if (code != OK)
+		link_close(link);
+	return code;
+}
+
+enum code link_command(struct link *link, const char *sql, struct str *text, struct err *err)
+{
+	PGresult *result = link->pq->PQexec(link->conn, sql);
+	ExecStatusType status = link->pq->PQresultStatus(result);
+	enum code code = OK;
+
+	atomic_fetch_add(&link->counts->waits, 1);
+	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+		code = fail_as(link, result, err);
+	else if (text)
+		*text = status == PGRES_TUPLES_OK && link->pq->PQntuples(result) > 0 ? str_copy(err->arena, str_of(link->pq->PQgetvalue(result, 0, 0))) : STR_ABSENT;
+	link->pq->PQclear(result);
+	return code;
+}
+
+enum code link_open(struct link *link, const struct link_options *options, struct err *err)
+{
+	enum code code = link_connect(link, options, err);
+	char name[16];
+
+	if (code != OK)
+		return code;
+	link->pq->PQenterPipelineMode(link->conn);
+	for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
+		snprintf(name, sizeof(name), "s%u", i);
+		link->pq->PQsendPrepare(link->conn, name, statements[i], 0, NULL);
+		link->sent++;
+	}
+	code = link_wait(link, err);
+	if (code != OK)
+		link_close(link);
+	return code;
+}
+
+void link_send(struct link *link, enum statement statement, const struct str *values, size_t n)
+{
+	const char *bytes[LINK_VALUES_MAX];
+	int lengths[LINK_VALUES_MAX], formats[LINK_VALUES_MAX];
+	char name[16];
+
+	if (link->sent == 0)
+		forget_results(link);
+	if (!link->conn)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		bytes[i] = values[i].p;
+		lengths[i] = (int)values[i].n;
+		formats[i] = 1;
+	}
+	snprintf(name, sizeof(name), "s%d", (int)statement);
+	link->pq->PQsendQueryPrepared(link->conn, name, (int)n, bytes, lengths, formats, 1); /* a failure shows in the answers, or their absence */
+	link->sent++;
+	atomic_fetch_add_explicit(&link->counts->statements, 1, memory_order_relaxed);
+}
+
+/* The next answer; NULL where libpq has none, or the time is over: *is_lost. */
+static PGresult *next_result(struct link *link, int64_t until_ms, bool *is_lost)
+{
+	while (link->pq->PQisBusy(link->conn)) {
+		struct pollfd wait = {.fd = link->pq->PQsocket(link->conn), .events = POLLIN};
+		int64_t left = until_ms - monotonic_ms();
+		int n = left > 0 ? poll(&wait, 1, (int)left) : 0;
+
+		if ((n < 0 && errno == EINTR))
+			continue;
+		if (n <= 0 || !link->pq->PQconsumeInput(link->conn)) {
+			*is_lost = true;
+			break;
+		}
+	}
+	if (*is_lost && link->pq->PQisBusy(link->conn))
+		return NULL;
+	return link->pq->PQgetResult(link->conn);
+}
+
+static void keep(struct link *link, PGresult *result)
+{
+	if (link->result_count == link->result_capacity) {
+		link->result_capacity = link->result_capacity ? link->result_capacity * 2 : 16;
+		link->results = arena_checked(realloc(link->results, link->result_capacity * sizeof(*link->results)));
+	}
+	link->results[link->result_count++] = result;
+}
+
+static bool is_fine(const struct link *link, const PGresult *result)
+{
+	ExecStatusType status = link->pq->PQresultStatus(result);
+
+	return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+/* The answers of a pipeline of `n` statements, to the sync behind it; false where the link broke. The first that failed is the last kept. */
+static bool read_pipeline(struct link *link, size_t n, bool is_kept)
+{
+	int64_t until_ms = monotonic_ms() + ANSWER_MS;
+	bool is_lost = false, has_failed = false;
+
+	for (size_t i = 0; i <= n && !is_lost; i++) {
+		PGresult *result = next_result(link, until_ms, &is_lost);
+
+		if (!result)
+			return false;
+		if (i == n) {
+			is_lost = link->pq->PQresultStatus(result) != PGRES_PIPELINE_SYNC;
+			link->pq->PQclear(result);
+			break;
+		}
+		if (is_kept && !has_failed)
+			keep(link, result);
+		has_failed = has_failed || !is_fine(link, result);
+		if (!is_kept || link->results[link->result_count - 1] != result)
+			link->pq->PQclear(result);
+		is_lost = is_lost || link->pq->PQstatus(link->conn) != CONNECTION_OK;
+		result = is_lost ? NULL : next_result(link, until_ms, &is_lost); /* what ends the answer to one statement is NULL */
+		link->pq->PQclear(result);
+	}
+	return !is_lost;
+}
+
+static bool read_left(struct link *link)
+{
+	bool is_open = true;
+
+	for (size_t i = 0; i < link->unread && is_open; i++)
+		is_open = read_pipeline(link, link->left[i], false);
+	link->unread = 0;
+	return is_open;
+}
+
+/* What the last answer that was kept says, which failed. */
+static enum code refused(struct link *link, struct err *err)
+{
+	const PGresult *result = link->results[link->result_count - 1];
+	const char *severity = link->pq->PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+	enum code code = fail_as(link, result, err);
+
+	link->is_refused = link->state[0] != '\0';
+	link->is_fatal = severity && strcmp(severity, "ERROR") != 0;
+	return code;
+}
+
+enum code link_wait(struct link *link, struct err *err)
+{
+	size_t n = link->sent;
+	enum code code = OK;
+
+	if (!link->conn)
+		return err_default(err, ERR_STORE_UNAVAILABLE);
+	atomic_fetch_add_explicit(&link->counts->waits, 1, memory_order_relaxed);
+	link->sent = 0;
+	link->pq->PQpipelineSync(link->conn); /* sends it all */
+	bool is_open = read_left(link) && read_pipeline(link, n, true);
+	if (link->result_count > 0 && !is_fine(link, link->results[link->result_count - 1]))
+		code = refused(link, err);
+	if (!is_open && code == OK)
+		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
+	if (!is_open || link->is_fatal || is_fatal_to_link(link, code)) {
+		link->pq->PQfinish(link->conn); /* results stay, for is_refused */
+		link->conn = NULL;
+	}
+	return code;
+}
+
+void link_leave(struct link *link, enum statement statement)
+{
+	if (!link->conn)
+		return;
+	if (link->unread == sizeof(link->left) / sizeof(link->left[0]) && !read_left(link)) {
+		link_close(link);
+		return;
+	}
+	link_send(link, statement, NULL, 0);
+	link->pq->PQpipelineSync(link->conn);
+	link->left[link->unread++] = link->sent;
+	link->sent = 0;
+}
+
+bool link_is_broken(const struct link *link)
+{
+	return !link->conn || link->pq->PQstatus(link->conn) != CONNECTION_OK;
+}
+
+bool link_is_alive(struct link *link)
+{
+	if (!link->conn)
+		return false;
+	struct pollfd look = {.fd = link->pq->PQsocket(link->conn), .events = POLLIN};
+	/* what there is to read may be what was left, or the end */
+	bool is_alive = poll(&look, 1, 0) == 0 || (read_left(link) && link->pq->PQconsumeInput(link->conn));
+	return is_alive && link->pq->PQstatus(link->conn) == CONNECTION_OK;
+}
+
+int link_rows(const struct link *link, size_t result)
+{
+	return link->pq->PQntuples(link->results[result]);
+}
+
+struct str link_column(const struct link *link, size_t result, int row, int column)
+{
+	const PGresult *from = link->results[result];
+
+	if (link->pq->PQgetisnull(from, row, column))
+		return STR_ABSENT;
+	return (struct str){link->pq->PQgetvalue(from, row, column), (size_t)link->pq->PQgetlength(from, row, column)};
+}

@@ -1,0 +1,97 @@
+/*
+ * link - one connection to the database: statements go out in a pipeline, and one wait brings all their answers.
+ *
+ * One thread at a time. A link that failed stays in its place, closed; link_open() opens it again.
+ */
+#ifndef DYNALITH_STORAGE_LINK_H
+#define DYNALITH_STORAGE_LINK_H
+
+#include <stdatomic.h>
+
+#include "core/arena.h"
+#include "storage/store/postgresql/libpq.h"
+#include "storage/store/store.h"
+
+enum statement {
+#define STATEMENT(id, sql) STATEMENT_##id,
+#include "storage/store/postgresql/statements.def"
+#undef STATEMENT
+	STATEMENT_COUNT
+};
+
+/* Of all links of a store. */
+struct link_counts {
+	atomic_uint_fast64_t waits;      /* round trips that somebody waited for */
+	atomic_uint_fast64_t statements;
+};
+
+struct link {
+	const struct libpq *pq;
+	PGconn *conn;              /* NULL: closed */
+	struct link_counts *counts;
+	size_t sent;               /* statements since the last wait */
+	size_t unread;             /* of them and of those before, pipelines that were left without a wait */
+	size_t left[2];            /* how many statements each of those has */
+	size_t result_count, result_capacity;
+	PGresult **results;        /* of the last wait, one per statement until one failed */
+	bool is_refused;           /* the database itself has said what failed, in results[result_count - 1] */
+	bool is_fatal;             /* and has closed the connection with that */
+	char state[6];             /* the database's code of what went wrong last; empty: it said none */
+	char problem[400];         /* what went wrong last, for the operator: one line, no password */
+	struct link *next_free;
+};
+
+struct link_options {
+	const char *url;
+	bool is_asynchronous; /* commits do not wait for the database's disk */
+};
+
+#define LINK_VALUES_MAX 8 /* of one statement, $1 to $8; absent: NULL */
+
+/* A number as a value: big-endian. */
+struct link_number {
+	char bytes[8];
+};
+
+static inline struct str link_number(struct link_number *number, int64_t value)
+{
+	for (unsigned i = 0; i < 8; i++)
+		number->bytes[i] = (char)((uint64_t)value >> (56 - 8 * i));
+	return (struct str){number->bytes, sizeof(number->bytes)};
+}
+
+/*
+ * Connects, and prepares all statements. ERR_STORE_UNAVAILABLE: it cannot be reached now, or takes no writes; ERR_INTERNAL: it was reached, and the table
+ * is not there or not ours to use; `problem` says what.
+ */
+enum code link_open(struct link *link, const struct link_options *options, struct err *err) WARN_UNUSED;
+/* Connects without preparing anything: for link_command(). */
+enum code link_connect(struct link *link, const struct link_options *options, struct err *err) WARN_UNUSED;
+/* Runs commands as they are; *text, unless NULL, is the first column of the last one's first row, in err's arena, or absent. Errors as link_wait(). */
+enum code link_command(struct link *link, const char *sql, struct str *text, struct err *err) WARN_UNUSED;
+void link_close(struct link *link);
+void link_free(struct link *link);
+
+/* Whether it is open and the database has not hung up, as far as can be seen without asking it. */
+bool link_is_alive(struct link *link);
+
+/* Puts a statement into the pipeline; what goes wrong comes with the wait. */
+void link_send(struct link *link, enum statement statement, const struct str *values, size_t n);
+
+/*
+ * Waits for the answers of all that was sent since the last wait: results[i] of the i-th, until the next send. The first that failed decides:
+ * ERR_CONFLICT, ERR_STORE_FULL, ERR_STORE_UNAVAILABLE (also where the link broke; it is closed then), ERR_INTERNAL.
+ */
+enum code link_wait(struct link *link, struct err *err) WARN_UNUSED;
+
+/* Sends what was put into the pipeline, with this statement as its last, and does not wait: its answers count for nothing. */
+void link_leave(struct link *link, enum statement statement);
+
+/* Whether nothing more can be sent: what is sent now goes nowhere. */
+bool link_is_broken(const struct link *link);
+
+/* A column of a result of the last wait; absent: NULL. Valid until the next send. */
+struct str link_column(const struct link *link, size_t result, int row, int column);
+int link_rows(const struct link *link, size_t result);
+
+#endif

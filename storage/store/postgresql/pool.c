@@ -1,0 +1,119 @@
+#include "storage/store/postgresql/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "storage/monotonic.h"
+
+#define FIRST_PAUSE_MS 50
+#define LAST_PAUSE_MS 3000
+
+struct pool {
+	const struct link_options *options;
+	struct link_counts counts;
+	pthread_mutex_t mutex;  /* of all that follows */
+	pthread_cond_t given;
+	struct link *links;
+	unsigned n;
+	struct link *free;
+	unsigned failures;      /* to connect, one after another */
+	int64_t due_ms;         /* when to try again */
+	uint64_t draws;
+	char problem[400];      /* of the last failure */
+};
+
+struct pool *pool_new(const struct libpq *pq, const struct link_options *options, unsigned links)
+{
+	struct pool *pool = arena_checked(calloc(1, sizeof(*pool)));
+
+	pool->options = options;
+	pool->n = links;
+	pool->links = arena_checked(calloc(links, sizeof(*pool->links)));
+	pthread_mutex_init(&pool->mutex, NULL);
+	pthread_cond_init(&pool->given, NULL);
+	if (getentropy(&pool->draws, sizeof(pool->draws)) != 0)
+		pool->draws = (uint64_t)monotonic_ns();
+	for (unsigned i = 0; i < links; i++) {
+		pool->links[i].pq = pq;
+		pool->links[i].counts = &pool->counts;
+		pool->links[i].next_free = pool->free;
+		pool->free = &pool->links[i];
+	}
+	return pool;
+}
+
+void pool_free(struct pool *pool)
+{
+	for (unsigned i = 0; i < pool->n; i++)
+		link_free(&pool->links[i]);
+	pthread_mutex_destroy(&pool->mutex);
+	pthread_cond_destroy(&pool->given);
+	free(pool->links);
+	free(pool);
+}
+
+/* Waits for a link. False: it is closed, and it is not yet time to try again; the link is not taken then. */
+static bool take(struct pool *pool, struct link **link)
+{
+	pthread_mutex_lock(&pool->mutex);
+	while (!pool->free)
+		pthread_cond_wait(&pool->given, &pool->mutex);
+	*link = pool->free;
+	bool may_try = pool->failures == 0 || (*link)->conn || monotonic_ms() >= pool->due_ms;
+	if (may_try)
+		pool->free = (*link)->next_free;
+	if (may_try && pool->failures > 0) /* the others wait for what this one finds */
+		pool->due_ms = monotonic_ms() + LAST_PAUSE_MS;
+	pthread_mutex_unlock(&pool->mutex);
+	return may_try;
+}
+
+static void note(struct pool *pool, const struct link *link, enum code code)
+{
+	uint64_t most = FIRST_PAUSE_MS;
+
+	pthread_mutex_lock(&pool->mutex);
+	pool->failures = code == OK ? 0 : pool->failures + 1;
+	for (unsigned i = 1; i < pool->failures && most < LAST_PAUSE_MS; i++)
+		most *= 2;
+	pool->draws = pool->draws * 6364136223846793005u + 1442695040888963407u;
+	pool->due_ms = monotonic_ms() + (int64_t)((pool->draws >> 33) % (most < LAST_PAUSE_MS ? most : LAST_PAUSE_MS));
+	memcpy(pool->problem, link->problem, sizeof(pool->problem));
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+enum code pool_take(struct pool *pool, struct link **link, struct err *err)
+{
+	if (!take(pool, link))
+		return err_default(err, ERR_STORE_UNAVAILABLE);
+	if (link_is_alive(*link))
+		return OK;
+	enum code code = link_open(*link, pool->options, err);
+	note(pool, *link, code);
+	if (code != OK)
+		pool_give(pool, *link);
+	return code;
+}
+
+void pool_give(struct pool *pool, struct link *link)
+{
+	pthread_mutex_lock(&pool->mutex);
+	link->next_free = pool->free;
+	pool->free = link;
+	pthread_cond_signal(&pool->given);
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+struct str pool_problem(struct pool *pool, struct arena *arena)
+{
+	pthread_mutex_lock(&pool->mutex);
+	struct str problem = pool->failures > 0 ? str_copy(arena, str_of(pool->problem)) : STR_ABSENT;
+	pthread_mutex_unlock(&pool->mutex);
+	return problem;
+}
+
+const struct link_counts *pool_counts(const struct pool *pool)
+{
+	return &pool->counts;
+}

@@ -1,0 +1,27 @@
+/*
+ * pool - the connections of a store: one per transaction that is under way, opened when they are needed, and kept.
+ *
+ * When the database cannot be reached, one caller after another tries it, at random moments that grow apart up to some seconds; the others are
+ * answered at once. So a database that comes back is not met by all at the same moment.
+ */
+#ifndef DYNALITH_STORAGE_POOL_H
+#define DYNALITH_STORAGE_POOL_H
+
+#include "storage/store/postgresql/link.h"
+
+struct pool;
+
+/* `pq` and the texts of `options` must outlive it. */
+struct pool *pool_new(const struct libpq *pq, const struct link_options *options, unsigned links);
+void pool_free(struct pool *pool);
+
+/* A link that is open, as far as can be seen; waits while all are in use. ERR_STORE_UNAVAILABLE, ERR_INTERNAL as link_open(). */
+enum code pool_take(struct pool *pool, struct link **link, struct err *err) WARN_UNUSED;
+void pool_give(struct pool *pool, struct link *link);
+
+/* Why the database could not be reached when it was last tried, in the arena; absent: it could. Waits for nobody. */
+struct str pool_problem(struct pool *pool, struct arena *arena);
+
+const struct link_counts *pool_counts(const struct pool *pool);
+
+#endif

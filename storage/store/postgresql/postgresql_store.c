@@ -1,0 +1,130 @@
+#include "storage/store/postgresql/postgresql_store.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "storage/store/postgresql/transaction.h"
+#include "storage/store/store_messages.h"
+
+#define TRANSACTION_MS 10000 /* as link.c has it in idle_in_transaction_session_timeout */
+#define MAKE_RUNS 20         /* several servers may make the table at the same moment */
+#define MAKE_PAUSE_NS 50000000
+
+struct postgresql_store {
+	struct store base;
+	struct libpq pq;
+	char *url;
+	struct link_options link;
+	struct pool *pool;
+};
+
+#define FORMAT "SELECT encode(v, 'escape') FROM dynalith_kv WHERE ks = -1 AND k = '\\x00'"
+/* The marks of the store: its format, and the row that transactions lock which read ranges and write. */
+#define MAKE \
+	"CREATE TABLE IF NOT EXISTS dynalith_kv (ks bigint NOT NULL, k bytea NOT NULL, t bytea, v bytea NOT NULL, PRIMARY KEY (ks, k)); " \
+	"INSERT INTO dynalith_kv (ks, k, v) VALUES (-1, '\\x00', '1'), (-1, '\\x01', '') ON CONFLICT (ks, k) DO NOTHING"
+
+static void postgresql_close(struct store *base)
+{
+	struct postgresql_store *store = (struct postgresql_store *)base;
+
+	if (store->pool)
+		pool_free(store->pool);
+	libpq_unload(&store->pq);
+	free(store->url);
+	free(store);
+}
+
+/* Tries it, so that also a server that nobody asks notices. */
+static enum code postgresql_check(struct store *base, struct err *err)
+{
+	struct pool *pool = ((struct postgresql_store *)base)->pool;
+	struct link *link;
+
+	if (pool_take(pool, &link, err) == OK)
+		pool_give(pool, link);
+	struct str problem = pool_problem(pool, err->arena);
+	return str_is_set(problem) ? err_set(err, MSG_STORE_LOST, STR_ARG(problem)) : OK;
+}
+
+static enum code postgresql_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
+{
+	return transaction_begin(base->ops, ((struct postgresql_store *)base)->pool, mode, txn, err);
+}
+
+static const struct store_limits *postgresql_limits(const struct store *store)
+{
+	static const struct store_limits limits = {.txn_ms = TRANSACTION_MS};
+
+	(void)store;
+	return &limits;
+}
+
+static const struct store_ops postgresql_ops = {
+	.close = postgresql_close, .check = postgresql_check, .begin = postgresql_begin, .commit = transaction_commit, .abort = transaction_abort,
+	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
+	.del = transaction_del, .scan = transaction_scan, .get_many = transaction_get_many, .page = transaction_page,
+	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits,
+};
+
+/* The format that the database has; the table is made where it is missing. */
+static enum code make(struct link *link, struct str *format, struct err *err)
+{
+	enum code code = link_command(link, FORMAT, format, err);
+
+	for (unsigned i = 0; i < MAKE_RUNS && (code != OK || !str_is_set(*format)); i++) {
+		if (code != OK && strcmp(link->state, "42P01") != 0 && code != ERR_CONFLICT)
+			return code;
+		code = link_command(link, MAKE, NULL, err);
+		/* another server may be doing the same: "tuple concurrently updated", or a type of that name */
+		if (code != OK && code != ERR_CONFLICT && strcmp(link->state, "XX000") != 0 && strcmp(link->state, "42P07") != 0)
+			return code;
+		if (code != OK)
+			nanosleep(&(struct timespec){0, MAKE_PAUSE_NS}, NULL);
+		code = link_command(link, FORMAT, format, err);
+	}
+	return code;
+}
+
+/* By a connection of its own, which has nothing prepared. */
+static enum code make_ready(struct postgresql_store *store, const char *name, struct err *err)
+{
+	struct link_counts counts = {0};
+	struct link link = {.pq = &store->pq, .counts = &counts};
+	struct str format = STR_ABSENT;
+	enum code code = link_connect(&link, &store->link, err);
+
+	if (code == OK)
+		code = make(&link, &format, err);
+	link_free(&link);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, name, link.problem);
+	unsigned long found = str_is_set(format) ? strtoul(format.p, NULL, 10) : 0;
+	return found > POSTGRESQL_STORE_FORMAT ? err_set(err, MSG_STORE_NEWER, name, (unsigned)found, POSTGRESQL_STORE_FORMAT) : OK;
+}
+
+enum code postgresql_store_open(const struct postgresql_store_options *options, struct store **out, struct err *err)
+{
+	struct postgresql_store *store = arena_checked(calloc(1, sizeof(*store)));
+
+	store->base.ops = &postgresql_ops;
+	store->url = arena_checked(strdup(options->url));
+	store->link = (struct link_options){.url = store->url, .is_asynchronous = options->durability == DURABILITY_OFF};
+	enum code code = libpq_load(&store->pq, err);
+	if (code == OK)
+		code = make_ready(store, options->name, err);
+	if (code != OK) {
+		postgresql_close(&store->base);
+		return code;
+	}
+	store->pool = pool_new(&store->pq, &store->link, options->connections ? options->connections : 1);
+	*out = &store->base;
+	return OK;
+}
+
+struct postgresql_store_counts postgresql_store_counts(const struct store *base)
+{
+	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
+
+	return (struct postgresql_store_counts){atomic_load(&counts->waits), atomic_load(&counts->statements)};
+}

@@ -1,0 +1,438 @@
+/*
+ * What the store in PostgreSQL promises beyond the contract that all backends keep: transactions of two servers, keys that are too long for an
+ * index, round trips. Runs where store_fixture.h finds a database; tests/cluster/run names one.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "storage/store/retry.h"
+#include "tests/unit/storage/store_fixture.h"
+
+#define ITEMS KEYSPACE(7, PART_ITEMS)
+#define INDEX KEYSPACE(7, PART_INDEX)
+#define COUNTERS KEYSPACE(0, SYSTEM_COUNTERS)
+#define VERSIONS KEYSPACE(0, SYSTEM_VERSIONS)
+#define LONG 2560 /* bytes that a key has in the index */
+
+/* Two servers on one database. */
+struct pair {
+	struct fixture fixture;
+	struct store *a, *b;
+};
+
+static struct pair open_pair(void)
+{
+	struct pair pair = {.fixture = fixture_new(true)};
+
+	pair.a = fixture_open_database(&pair.fixture);
+	pair.b = fixture_open_database_as_it_is(&pair.fixture);
+	return pair;
+}
+
+static void close_pair(struct pair *pair)
+{
+	store_close(pair->a);
+	store_close(pair->b);
+	fixture_free(&pair->fixture);
+}
+
+static void put_alone(struct pair *pair, struct store *store, struct keyspace keyspace, const char *key, const char *value)
+{
+	CHECK_INT(fixture_put_alone(&pair->fixture, store, keyspace, str_of(key), str_of(value)), OK);
+}
+
+TEST(a_reader_sees_one_moment)
+{
+	struct pair pair = open_pair();
+
+	put_alone(&pair, pair.a, ITEMS, "a", "1");
+	put_alone(&pair, pair.a, ITEMS, "b", "1");
+	struct store_txn *reader = fixture_begin(&pair.fixture, pair.a, STORE_READ);
+	CHECK_STR(fixture_get(&pair.fixture, reader, ITEMS, "a"), "1");
+	put_alone(&pair, pair.b, ITEMS, "b", "2");
+	put_alone(&pair, pair.b, ITEMS, "c", "2");
+	CHECK_STR(fixture_list(&pair.fixture, reader, ITEMS, NULL, NULL, false, 9), "a=1 b=1 ");
+	CHECK_INT(store_commit(reader, &pair.fixture.err), OK);
+	CHECK_STR(fixture_get_alone(&pair.fixture, pair.a, ITEMS, "b"), "2");
+	close_pair(&pair);
+}
+
+/* `a` has read; what `b` does then is in the way of a's commit. */
+static enum code meet(struct pair *pair, struct store_txn *a, struct keyspace keyspace, const char *key)
+{
+	put_alone(pair, pair->b, keyspace, key, "of b");
+	fixture_put(&pair->fixture, a, INDEX, "a was here", "");
+	return store_commit(a, &pair->fixture.err);
+}
+
+TEST(what_was_absent_stays_absent)
+{
+	static const struct keyspace keyspaces[] = {{7, PART_ITEMS}, {0, SYSTEM_TOKENS}, {0, SYSTEM_VERSIONS}};
+	struct pair pair = open_pair();
+
+	for (size_t i = 0; i < sizeof(keyspaces) / sizeof(keyspaces[0]); i++) {
+		struct store_txn *a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+
+		CHECK(!str_is_set(fixture_get(&pair.fixture, a, keyspaces[i], "x")));
+		CHECK_INT(meet(&pair, a, keyspaces[i], "x"), ERR_CONFLICT);
+		CHECK(!str_is_set(fixture_get_alone(&pair.fixture, pair.b, INDEX, "a was here")));
+		/* a row that the transaction writes itself */
+		a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+		CHECK(!str_is_set(fixture_get(&pair.fixture, a, keyspaces[i], "y")));
+		put_alone(&pair, pair.b, keyspaces[i], "y", "of b");
+		fixture_put(&pair.fixture, a, keyspaces[i], "y", "of a");
+		CHECK_INT(store_commit(a, &pair.fixture.err), ERR_CONFLICT);
+		CHECK_STR(fixture_get_alone(&pair.fixture, pair.a, keyspaces[i], "y"), "of b");
+		/* and nothing is left of the guards of one that commits */
+		a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+		CHECK(!str_is_set(fixture_get(&pair.fixture, a, keyspaces[i], "z")));
+		CHECK_INT(store_del(a, keyspaces[i], STR("z"), &pair.fixture.err), OK);
+		CHECK_INT(store_commit(a, &pair.fixture.err), OK);
+		CHECK(!str_is_set(fixture_get_alone(&pair.fixture, pair.b, keyspaces[i], "z")));
+	}
+	close_pair(&pair);
+}
+
+TEST(a_range_that_was_read_gets_no_rows)
+{
+	struct pair pair = open_pair();
+
+	put_alone(&pair, pair.a, ITEMS, "b", "1");
+	put_alone(&pair, pair.a, ITEMS, "d", "1");
+	struct store_txn *a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+	CHECK_STR(fixture_list(&pair.fixture, a, ITEMS, "a", "e", false, 9), "b=1 d=1 ");
+	CHECK_INT(meet(&pair, a, ITEMS, "c"), ERR_CONFLICT);
+	/* beside it all goes on, and its own rows count as its own */
+	a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+	CHECK_STR(fixture_list(&pair.fixture, a, ITEMS, "a", "c", false, 9), "b=1 ");
+	fixture_put(&pair.fixture, a, ITEMS, "bb", "2");
+	CHECK_INT(store_add(a, ITEMS, STR("bc"), 1, &pair.fixture.err), OK);
+	CHECK_INT(store_del(a, ITEMS, STR("b"), &pair.fixture.err), OK);
+	CHECK_INT(store_del(a, ITEMS, STR("ba"), &pair.fixture.err), OK);
+	CHECK_INT(meet(&pair, a, ITEMS, "e"), OK);
+	/* a blind write into the range is no blind write */
+	a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+	CHECK_STR(fixture_list(&pair.fixture, a, ITEMS, "f", "h", false, 9), "");
+	fixture_put(&pair.fixture, a, ITEMS, "g", "of a");
+	CHECK_INT(meet(&pair, a, ITEMS, "g"), ERR_CONFLICT);
+	/* what a page did not reach was not read */
+	a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+	struct store_range all = {STR_ABSENT, STR_ABSENT, true};
+	struct store_page page;
+	CHECK_INT(store_page(a, ITEMS, &all, (struct store_bounds){1, 0}, pair.fixture.arena, &page, &pair.fixture.err), OK);
+	CHECK_INT(page.n, 1);
+	CHECK_STR(page.v[0].key, "g");
+	CHECK_INT(meet(&pair, a, ITEMS, "ee"), OK);
+	close_pair(&pair);
+}
+
+/* One of several writers at once. */
+struct writer {
+	struct store *store;
+	unsigned number;
+	atomic_uint *conflicts;
+	pthread_barrier_t *pair; /* of this one and the other of two */
+	bool has_failed;
+};
+
+#define WRITERS 8
+#define ROUNDS 20
+
+static void *raise_number(void *context)
+{
+	struct writer *writer = context;
+	struct arena *arena = arena_new(1 << 16);
+	struct err err = err_in(arena);
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct retry retry = {0};
+		enum code code;
+
+		do {
+			struct store_txn *txn;
+			struct str value;
+
+			code = store_begin(writer->store, STORE_WRITE, &txn, &err);
+			if (code != OK)
+				continue;
+			code = store_get(txn, ITEMS, STR("n"), arena, &value, &err);
+			char bytes[STORE_NUMBER_BYTES];
+			if (code == OK)
+				code = store_put(txn, ITEMS, STR("n"), store_number_value(store_number(value) + 1, bytes), &err);
+			if (code == OK)
+				code = store_commit(txn, &err);
+			else
+				store_abort(txn);
+			if (code == ERR_CONFLICT)
+				atomic_fetch_add(writer->conflicts, 1);
+		} while (retry_again(&retry, code));
+		writer->has_failed = writer->has_failed || code != OK;
+		arena_reset(arena);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+static void *add_numbers(void *context)
+{
+	struct writer *writer = context;
+	struct arena *arena = arena_new(1 << 16);
+	struct err err = err_in(arena);
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct store_txn *txn;
+		enum code code = store_begin(writer->store, STORE_WRITE, &txn, &err);
+
+		for (unsigned k = 0; k < 3 && code == OK; k++)
+			code = store_add(txn, COUNTERS, str_printf(arena, "c%u", (writer->number + k) % 3), 1, &err);
+		if (code == OK)
+			code = store_commit(txn, &err);
+		if (code == ERR_CONFLICT)
+			atomic_fetch_add(writer->conflicts, 1);
+		writer->has_failed = writer->has_failed || code != OK;
+		arena_reset(arena);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+/* Each two by one: reads what the other of the two writes, in ranges. */
+static void *skew(void *context)
+{
+	struct writer *writer = context;
+	struct arena *arena = arena_new(1 << 16);
+	struct err err = err_in(arena);
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct str prefix = str_printf(arena, "%u-%u-", writer->number / 2, i), end = str_printf(arena, "%u-%u.", writer->number / 2, i);
+		struct store_range range = {prefix, end, false};
+		struct retry retry = {0};
+		enum code code;
+
+		do {
+			struct store_txn *txn;
+			struct store_page page;
+
+			code = store_begin(writer->store, STORE_WRITE, &txn, &err);
+			if (code != OK)
+				continue; /* does not happen: a link for each */
+			code = store_page(txn, ITEMS, &range, (struct store_bounds){0}, arena, &page, &err);
+			if (retry.runs == 0)
+				pthread_barrier_wait(writer->pair); /* both have read, neither has written */
+			if (code == OK && page.n == 0) /* the first alone may */
+				code = store_put(txn, ITEMS, str_printf(arena, STR_FMT "%u", STR_ARG(prefix), writer->number), STR("1"), &err);
+			if (code == OK)
+				code = store_commit(txn, &err);
+			else
+				store_abort(txn);
+			if (code == ERR_CONFLICT)
+				atomic_fetch_add(writer->conflicts, 1);
+		} while (retry_again(&retry, code));
+		writer->has_failed = writer->has_failed || code != OK;
+		arena_reset(arena);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+static unsigned run_writers(struct pair *pair, void *(*work)(void *))
+{
+	struct writer writers[WRITERS];
+	pthread_t threads[WRITERS];
+	pthread_barrier_t barriers[WRITERS / 2];
+	atomic_uint conflicts = 0;
+
+	for (unsigned i = 0; i < WRITERS / 2; i++)
+		pthread_barrier_init(&barriers[i], NULL, 2);
+	for (unsigned i = 0; i < WRITERS; i++) {
+		writers[i] = (struct writer){i % 2 ? pair->a : pair->b, i, &conflicts, &barriers[i / 2], false};
+		CHECK_INT(pthread_create(&threads[i], NULL, work, &writers[i]), 0);
+	}
+	for (unsigned i = 0; i < WRITERS; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK(!writers[i].has_failed);
+	}
+	for (unsigned i = 0; i < WRITERS / 2; i++)
+		pthread_barrier_destroy(&barriers[i]);
+	return atomic_load(&conflicts);
+}
+
+TEST(no_update_is_lost)
+{
+	struct pair pair = open_pair();
+
+	run_writers(&pair, raise_number);
+	CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.a, ITEMS, "n")), WRITERS * ROUNDS);
+	close_pair(&pair);
+}
+
+TEST(those_who_add_meet_no_conflict)
+{
+	struct pair pair = open_pair();
+
+	CHECK_INT(run_writers(&pair, add_numbers), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		char key[8];
+
+		snprintf(key, sizeof(key), "c%u", i);
+		CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.b, COUNTERS, key)), WRITERS * ROUNDS);
+	}
+	close_pair(&pair);
+}
+
+TEST(of_two_that_read_a_range_one_writes)
+{
+	struct pair pair = open_pair();
+
+	run_writers(&pair, skew);
+	struct store_txn *txn = fixture_begin(&pair.fixture, pair.a, STORE_READ);
+	struct store_stat stat;
+	CHECK_INT(store_stat(txn, ITEMS, &stat, &pair.fixture.err), OK);
+	CHECK_INT(stat.rows, WRITERS / 2 * ROUNDS);
+	store_abort(txn);
+	close_pair(&pair);
+}
+
+static uint64_t draw(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+/* Around the length from which on keys are long: few beginnings, so that many share one. */
+static struct str draw_key(struct arena *arena, uint64_t *seed)
+{
+	size_t n = draw(seed) % 4 == 0 ? draw(seed) % 3 : LONG - 2 + draw(seed) % 5;
+	char *key = arena_bytes(arena, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		key[i] = i < LONG - 1 ? 'k' : "\0\x01\xFF"[draw(seed) % 3];
+	if (n > 100)
+		key[100] = "\xFFq"[draw(seed) % 2];
+	return (struct str){key, n};
+}
+
+static void check_same(struct fixture *fixture, struct store_txn *ours, struct store_txn *model, const struct store_range *range, struct store_bounds bounds)
+{
+	struct store_page a, b;
+
+	CHECK_INT(store_page(ours, ITEMS, range, bounds, fixture->arena, &a, &fixture->err), OK);
+	CHECK_INT(store_page(model, ITEMS, range, bounds, fixture->arena, &b, &fixture->err), OK);
+	CHECK_INT(a.n, b.n);
+	for (size_t i = 0; i < a.n && i < b.n; i++)
+		CHECK(str_eq(a.v[i].key, b.v[i].key) && str_eq(a.v[i].value, b.v[i].value));
+	CHECK(bounds.rows || !a.is_more);
+}
+
+/* Against SQLite, whose keys have no limit. */
+TEST(long_keys_keep_their_order)
+{
+	struct fixture fixture = fixture_new(true);
+	struct store *ours = fixture_open_database(&fixture), *model = fixture_open(&fixture);
+	uint64_t seed = 7;
+
+	fixture_create(&fixture, model, ITEMS);
+	for (unsigned round = 0; round < 30; round++) {
+		struct store_txn *a = fixture_begin(&fixture, ours, STORE_WRITE), *b = fixture_begin(&fixture, model, STORE_WRITE);
+
+		for (unsigned i = 0; i < 6; i++) {
+			struct str key = draw_key(fixture.arena, &seed), value = str_printf(fixture.arena, "%u.%u", round, i);
+
+			if (i == 5) {
+				CHECK_INT(store_del(a, ITEMS, key, &fixture.err), OK);
+				CHECK_INT(store_del(b, ITEMS, key, &fixture.err), OK);
+				continue;
+			}
+			CHECK_INT(store_put(a, ITEMS, key, value, &fixture.err), OK);
+			CHECK_INT(store_put(b, ITEMS, key, value, &fixture.err), OK);
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			struct str low = draw(&seed) % 5 ? draw_key(fixture.arena, &seed) : STR_ABSENT, high = draw(&seed) % 5 ? draw_key(fixture.arena, &seed) : STR_ABSENT;
+			struct store_range range = {low, high, draw(&seed) % 2};
+
+			check_same(&fixture, a, b, &range, (struct store_bounds){draw(&seed) % 4, 0});
+			if (i == 5 && round % 5 == 0) {
+				CHECK_INT(store_del_range(a, ITEMS, &range, &fixture.err), OK);
+				CHECK_INT(store_del_range(b, ITEMS, &range, &fixture.err), OK);
+			}
+		}
+		CHECK_INT(store_commit(a, &fixture.err), OK);
+		CHECK_INT(store_commit(b, &fixture.err), OK);
+		a = fixture_begin(&fixture, ours, STORE_READ);
+		b = fixture_begin(&fixture, model, STORE_READ);
+		check_same(&fixture, a, b, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, (struct store_bounds){0});
+		check_same(&fixture, a, b, &(struct store_range){STR_ABSENT, STR_ABSENT, true}, (struct store_bounds){0});
+		struct store_stat sa, sb;
+		CHECK_INT(store_stat(a, ITEMS, &sa, &fixture.err), OK);
+		CHECK_INT(store_stat(b, ITEMS, &sb, &fixture.err), OK);
+		CHECK_INT(sa.rows, sb.rows);
+		CHECK_INT(sa.bytes, sb.bytes);
+		store_abort(a);
+		store_abort(b);
+	}
+	store_close(ours);
+	store_close(model);
+	fixture_free(&fixture);
+}
+
+/* Waits since the last call. */
+static uint64_t trips(struct store *store, uint64_t *before)
+{
+	uint64_t now = postgresql_store_counts(store).round_trips, n = now - *before;
+
+	*before = now;
+	return n;
+}
+
+TEST(round_trips_are_few)
+{
+	struct fixture fixture = fixture_new(true);
+	struct store *store = fixture_open_database(&fixture);
+	const struct store_key keys[] = {{VERSIONS, STR("v")}, {ITEMS, STR("a")}, {INDEX, STR("i")}};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct str values[3];
+	struct store_page page;
+	uint64_t before = 0;
+
+	CHECK_INT(fixture_put_alone(&fixture, store, VERSIONS, STR("v"), STR("1")), OK);
+	trips(store, &before);
+	/* one for a read of many rows, or of a page */
+	struct store_txn *txn = fixture_begin(&fixture, store, STORE_READ);
+	CHECK_INT(store_get_many(txn, keys, 3, fixture.arena, values, &fixture.err), OK);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	CHECK_INT(trips(store, &before), 1);
+	txn = fixture_begin(&fixture, store, STORE_READ);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){100, 1 << 20}, fixture.arena, &page, &fixture.err), OK);
+	store_abort(txn);
+	CHECK_INT(trips(store, &before), 1);
+	/* two for a write of any number of rows */
+	txn = fixture_begin(&fixture, store, STORE_WRITE);
+	CHECK_INT(store_get_many(txn, keys, 3, fixture.arena, values, &fixture.err), OK);
+	for (unsigned i = 0; i < 50; i++)
+		CHECK_INT(store_put(txn, ITEMS, str_printf(fixture.arena, "k%u", i), STR("v"), &fixture.err), OK);
+	CHECK_INT(store_add(txn, COUNTERS, STR("n"), 50, &fixture.err), OK);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	CHECK_INT(trips(store, &before), 2);
+	/* one where nothing was read, none where nothing was done */
+	txn = fixture_begin(&fixture, store, STORE_WRITE);
+	fixture_put(&fixture, txn, ITEMS, "a", "1");
+	CHECK_INT(store_del_range(txn, INDEX, &all, &fixture.err), OK);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	CHECK_INT(trips(store, &before), 1);
+	txn = fixture_begin(&fixture, store, STORE_WRITE);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	CHECK_INT(trips(store, &before), 0);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
+int main(void)
+{
+	static const struct test_case cases[] = {
+		TEST_CASE(a_reader_sees_one_moment), TEST_CASE(what_was_absent_stays_absent), TEST_CASE(a_range_that_was_read_gets_no_rows),
+		TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict), TEST_CASE(of_two_that_read_a_range_one_writes),
+		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few),
+	};
+
+	return test_run(__FILE__, cases, fixture_database() ? sizeof(cases) / sizeof(cases[0]) : 0);
+}
