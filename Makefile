@@ -274,6 +274,8 @@ bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its r
 bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
+bench-tables: build ## TABLES=10000 CYCLES=20000: create, put, get and delete beside many tables, on disk
+	@$(or $(wildcard build/deps/venv/bin/python),python3) tests/bench/tables $(if $(TABLES),--tables $(TABLES)) $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 bench-budget: build ## where the instructions of a request go
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/dynalith-shared
 	@for m in memory disk verify; do echo "$$m" && tests/bench/budget --mode $$m $(ARGS) || exit 1; done

@@ -134,20 +134,33 @@ static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
 	return !atomic_load(&upkeep->is_ending);
 }
 
+/* A piece of what the store has to do by itself, such as giving back the rows of deleted tables; whether there is more. */
+static bool tidy_store(struct upkeep *upkeep, struct arena *arena)
+{
+	struct err err = err_in(arena);
+	bool is_more;
+
+	if (store_tidy(catalog_store(upkeep->options.catalog), &is_more, &err) == OK)
+		return is_more;
+	if (!atomic_load(&upkeep->is_told)) /* else the log has said that nothing is written any more */
+		log_line(LOG_ERROR, "upkeep: rows of deleted tables wait for the next try: " STR_FMT, STR_ARG(err.message));
+	return false;
+}
+
 /* Works on indexes; how long to wait before the next piece. */
 static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
 	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	int64_t wait_ms;
-
+	bool has_more = tidy_store(upkeep, arena);
 	enum code code = step_indexes(upkeep, &times, &wait_ms, &err);
 
 	if (code != OK) {
 		log_line(level_of_failure(upkeep), "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
 		return code == ERR_DATA_LIMIT ? INDEX_FULL_MS : INDEX_RETRY_MS;
 	}
-	if (wait_ms == 0)
+	if (wait_ms == 0 || has_more)
 		return INDEX_PAUSE_MS;
 	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }

@@ -18,6 +18,12 @@ void store_usage(struct store *store, struct store_usage *usage)
 		store->ops->usage(store, usage);
 }
 
+enum code store_tidy(struct store *store, bool *is_more, struct err *err)
+{
+	*is_more = false;
+	return store->ops->tidy ? store->ops->tidy(store, is_more, err) : OK;
+}
+
 enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	return store->ops->begin(store, mode, txn, err);

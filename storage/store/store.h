@@ -162,6 +162,7 @@ struct store_ops {
 	enum code (*add)(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err);
 	enum code (*copy)(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err); /* or NULL: row by row */
 	const struct store_limits *(*limits)(const struct store *store); /* or NULL: none */
+	enum code (*tidy)(struct store *store, bool *is_more, struct err *err); /* or NULL: there is nothing to do */
 };
 
 /* The first member of every backend's store and transaction. */
@@ -192,7 +193,13 @@ enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
 enum code store_commit_for_good(struct store_txn *txn, struct err *err) WARN_UNUSED;
 void store_abort(struct store_txn *txn);
 enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+/* Takes as long for many rows as for few: what many rows occupy is given back by store_tidy(). */
 enum code store_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+/*
+ * The backend's own work in one short transaction, such as a piece of the rows of dropped keyspaces; *is_more: there may be more to do. What is left
+ * undone is done by a later process.
+ */
+enum code store_tidy(struct store *store, bool *is_more, struct err *err) WARN_UNUSED;
 enum code store_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err) WARN_UNUSED;
 enum code store_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena,
 		    struct str *value, struct err *err) WARN_UNUSED;

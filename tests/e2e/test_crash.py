@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 
+import pages
 from harness import BINARY, Server, copy_of_file, key, run
 from wire import Client, Gone
 
@@ -347,9 +348,9 @@ def check_file(path, table=None):
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         if table is None:
             return
-        number = db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'expiry_%'").fetchone()[0].partition("_")[2]
+        number = pages.with_queue(db)
         items = {row[0] for row in db.execute(f"SELECT k FROM items_{number}")}
-        queue = [(int.from_bytes(row[0][:8], "big"), row[0][8:]) for row in db.execute(f"SELECT k FROM expiry_{number}")]
+        queue = [(int.from_bytes(row[0][:8], "big"), row[0][8:]) for row in db.execute(f"SELECT k FROM {pages.shared(number, 'expiry')}")]
         assert all(item in items for _, item in queue), "the queue names an item that is not there"
         expected = sorted(int(item["ttl"]["N"]) for item in table.values() if "ttl" in item)
         assert sorted(at for at, _ in queue) == expected, "the queue's times"

@@ -18,6 +18,7 @@ from wire import Client, Gone, Refused
 FLIPS = int(os.environ.get("REPAIR_FLIPS", "20"))
 SEED = int(os.environ.get("REPAIR_SEED", "1"))
 PER_FILE = 10
+TABLES = ("app", "twin", "late")  # their items lie in the SQL tables items_1, items_2 and items_3
 IS_LONG = FLIPS >= 200
 ITEMS = 1500 if IS_LONG else 500
 
@@ -37,7 +38,10 @@ def item_of(draw, i):
 
 
 def make_file(server):
-    """Indexes of all kinds, streams, time to live, a second table alike the first, one that was deleted, values from one byte to three pages."""
+    """
+    Indexes of all kinds, streams, time to live, a second table alike the first, one that was deleted, one that has the SQL table of that, values from one
+    byte to three pages.
+    """
     client, wire, draw = server.client(), Client(server.port), random.Random(7)
     for name in ("app", "twin"):
         create_app(client, name)
@@ -57,6 +61,8 @@ def make_file(server):
          StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
     wire("PutItem", TableName="gone", Item={"a": {"S": "1"}})
     wire("DeleteTable", TableName="gone")
+    create_app(client, "late")
+    wire("BatchWriteItem", RequestItems={"late": [{"PutRequest": {"Item": item_of(draw, i)}} for i in range(25)]})
 
 
 class Original:
@@ -120,7 +126,7 @@ def name_of(item):
 
 def read_all(server):
     wire = Client(server.port)
-    return {table: {name_of(item): item for item in wire.all("Scan", TableName=table)} for table in ("app", "twin")}
+    return {table: {name_of(item): item for item in wire.all("Scan", TableName=table)} for table in TABLES}
 
 
 def answers_are_right(original):
@@ -159,7 +165,7 @@ def name_of_row(image):
 
 def check_what_is_back(original, damaged, aside, found, where):
     told = {(row.get("table"), row["key"]) for row in aside if "key" in row}
-    for number, table in ((1, "app"), (2, "twin")):
+    for number, table in enumerate(TABLES, 1):
         for name, item in found[table].items():
             assert original.items[table][name] == item, (where, table, name)
         for row in original.rows[f"items_{number}"].values():
@@ -263,11 +269,11 @@ def rows_that_do_not_agree():
     """Rows of indexes, of the queue and of shards follow from others; of a table without its record nothing does."""
     path = original().copy()
     pages.change(path, "DELETE FROM index_1_0 WHERE rowid % 3 = 0", "UPDATE index_1_1 SET v = x'00' WHERE rowid % 5 = 0",
-                 "INSERT INTO index_1_2 VALUES (x'1234', x'00')", "DELETE FROM expiry_1", "DELETE FROM index_2_0", "DELETE FROM index_1_4 WHERE rowid % 2")
+                 "INSERT INTO index_1_2 VALUES (x'1234', x'00')", f"DELETE FROM {pages.shared(1, 'expiry')}", "DELETE FROM index_2_0", "DELETE FROM index_1_4 WHERE rowid % 2")
     status, lost, asides = repair_and_compare(path, set(), "rows")
     assert (status, lost, asides) == (0, 0, 0), (status, lost, asides)
     path = original().copy()
-    pages.change(path, "DELETE FROM stream_1 WHERE hex(k) LIKE '01%'")
+    pages.change(path, f"DELETE FROM {pages.shared(1, 'stream')} AND hex(k) LIKE '01%'")
     status, lost, asides = repair_and_compare(path, set(), "shards")
     assert (status, lost, asides) == (1, 0, 0), (status, lost, asides)
     path = original().copy()

@@ -145,14 +145,24 @@ bool btree_page_record(struct str payload, struct btree_column *columns, size_t 
 	return head == head_end && body == end;
 }
 
-struct str btree_page_first(struct str beginning)
+struct str btree_page_first(struct str beginning, int64_t *before)
 {
 	const unsigned char *start = (const unsigned char *)beginning.p, *end = start + beginning.n, *head = start;
 	uint64_t head_size, type;
 
-	if (!read_varint(&head, end, &head_size) || head_size > beginning.n || !read_varint(&head, start + head_size, &type) || type < 12)
+	*before = 0;
+	if (!read_varint(&head, end, &head_size) || head_size > beginning.n || !read_varint(&head, start + head_size, &type))
 		return STR_ABSENT;
-	if ((type - 12) / 2 > beginning.n - head_size)
+	const unsigned char *body = start + head_size;
+	if (type < 10 && type != 7) {
+		if (integer_size(type) > (size_t)(end - body))
+			return STR_ABSENT;
+		*before = read_integer(type, body);
+		body += integer_size(type);
+		if (!read_varint(&head, start + head_size, &type))
+			return STR_ABSENT;
+	}
+	if (type < 12 || (type - 12) / 2 > (uint64_t)(end - body))
 		return STR_ABSENT;
-	return (struct str){beginning.p + head_size, (size_t)((type - 12) / 2)};
+	return (struct str){(const char *)body, (size_t)((type - 12) / 2)};
 }

@@ -46,7 +46,10 @@ struct btree_column {
 /* The columns of a record; false where it does not have exactly `n`, or some beyond its end. */
 bool btree_page_record(struct str payload, struct btree_column *columns, size_t n);
 
-/* The first column, a blob, of a record of which only the beginning is there; absent where it does not reach so far. */
-struct str btree_page_first(struct str beginning);
+/*
+ * The first blob of a record of which only the beginning is there, and the integer before it, or 0; absent where the beginning does not reach so
+ * far.
+ */
+struct str btree_page_first(struct str beginning, int64_t *before);
 
 #endif

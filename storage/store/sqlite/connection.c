@@ -1,14 +1,14 @@
 #include "storage/store/sqlite/connection.h"
 
 #include <assert.h>
-#include <inttypes.h>
 
 #include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/store_messages.h"
 
-static const char *const statement_sql[STATEMENT_COUNT] = {
+/* Of a SQL table whose rows are all the keyspace's, and of one that many share. */
+static const char *const statement_sql[2][STATEMENT_COUNT] = {{
 	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE k = ?1",
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
 	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = number_sum(v, excluded.v)",
@@ -19,7 +19,20 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
 	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k",
 	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",
 	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC",
-};
+}, {
+	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
+	[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = excluded.v",
+	[STATEMENT_ADD] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = number_sum(v, excluded.v)",
+	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE n = ?3 AND k = ?1",
+	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2",
+	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1",
+	[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2 ORDER BY k",
+	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k",
+	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2 ORDER BY k DESC",
+	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
+}};
+
+#define STATEMENT_NUMBER 3 /* the parameter that tells the keyspace's rows from those of others: bound once */
 
 static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_READ] = "BEGIN",
@@ -27,47 +40,6 @@ static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_COMMIT] = "COMMIT",
 	[CONTROL_ROLLBACK] = "ROLLBACK",
 };
-
-void keyspace_name(struct keyspace keyspace, char *name)
-{
-	static const char *const parts[PART_INDEX] = {[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
-	static const char *const systems[SYSTEM_PART_COUNT] = {
-		[SYSTEM_TABLES] = "tables", [SYSTEM_COUNTERS] = "counters", [SYSTEM_TOKENS] = "tokens", [SYSTEM_TOKEN_EXPIRY] = "token_expiry",
-	};
-
-	if (keyspace.table == 0 && keyspace.part < SYSTEM_PART_COUNT)
-		snprintf(name, KEYSPACE_NAME_MAX, "system_%s", systems[keyspace.part]);
-	else if (keyspace.part >= PART_INDEX)
-		snprintf(name, KEYSPACE_NAME_MAX, "index_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part - PART_INDEX);
-	else if (parts[keyspace.part])
-		snprintf(name, KEYSPACE_NAME_MAX, "%s_%" PRIu64, parts[keyspace.part], keyspace.table);
-	else
-		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part);
-}
-
-bool keyspace_name_read(const char *name, struct keyspace *keyspace)
-{
-	static const char *const parts[] = {"items_", "stream_", "expiry_", "index_", "part_"};
-	static const uint32_t numbers[] = {PART_ITEMS, PART_STREAM, PART_EXPIRY, PART_INDEX, 0};
-	char own[KEYSPACE_NAME_MAX], *end = NULL;
-
-	for (uint32_t part = 0; part < SYSTEM_PART_COUNT; part++) {
-		*keyspace = (struct keyspace){0, part};
-		keyspace_name(*keyspace, own);
-		if (strcmp(own, name) == 0)
-			return true;
-	}
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strncmp(name, parts[i], strlen(parts[i])) != 0)
-			continue;
-		*keyspace = (struct keyspace){strtoull(name + strlen(parts[i]), &end, 10), numbers[i]};
-		if (*end == '_')
-			keyspace->part += (uint32_t)strtoul(end + 1, NULL, 10);
-		keyspace_name(*keyspace, own);
-		return strcmp(own, name) == 0;
-	}
-	return false;
-}
 
 static unsigned damaged_page(sqlite3 *db)
 {
@@ -145,15 +117,15 @@ static void slot_clear(struct slot *slot)
 	*slot = (struct slot){.is_taken = false};
 }
 
-void connection_forget_all(struct connection *connection)
+void connection_forget(struct connection *connection)
 {
-	for (int i = 0; connection->slots && i < SLOT_SETS * SLOTS_PER_SET; i++)
-		slot_clear(&connection->slots[i]);
+	connection->forgotten++;
 }
 
 void connection_close(struct connection *connection)
 {
-	connection_forget_all(connection);
+	for (int i = 0; connection->slots && i < SLOT_SETS * SLOTS_PER_SET; i++)
+		slot_clear(&connection->slots[i]);
 	for (int i = 0; i < CONTROL_COUNT; i++)
 		sqlite3_finalize(connection->controls[i]);
 	sqlite3_close(connection->db);
@@ -170,15 +142,6 @@ enum code connection_control(struct connection *connection, enum control control
 
 	sqlite3_reset(statement);
 	return code;
-}
-
-enum code connection_create(struct connection *connection, struct keyspace keyspace, struct err *err)
-{
-	char name[KEYSPACE_NAME_MAX], sql[256];
-
-	keyspace_name(keyspace, name);
-	sqlite3_snprintf(sizeof(sql), sql, "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)", name);
-	return connection_run(connection, sql, err);
 }
 
 void connection_rollback(struct connection *connection)
@@ -214,27 +177,6 @@ bool connection_pages(struct connection *connection, int64_t *pages, int64_t *fr
 	return is_read;
 }
 
-enum code connection_keyspaces(struct connection *connection, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
-{
-	struct keyspace *found = NULL, keyspace;
-	sqlite3_stmt *statement;
-	int result;
-
-	*n = 0;
-	if (sqlite3_prepare_v2(connection->db, "SELECT name FROM sqlite_master WHERE type = 'table'", -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		if (!keyspace_name_read((const char *)sqlite3_column_text(statement, 0), &keyspace))
-			continue;
-		found = arena_room(arena, found, *n, sizeof(*found));
-		found[(*n)++] = keyspace;
-	}
-	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
-	sqlite3_finalize(statement);
-	*keyspaces = found;
-	return code;
-}
-
 static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)
 {
 	uint64_t hash = (keyspace.table * 31 + keyspace.part) * 0x9E3779B97F4A7C15u;
@@ -267,31 +209,95 @@ static struct slot *slot_find(struct connection *connection, struct keyspace key
 	return oldest;
 }
 
-void connection_forget(struct connection *connection, struct keyspace keyspace)
+bool connection_is_stale(struct connection *connection, sqlite3_stmt *statement)
 {
-	struct slot *set = slot_set(connection, keyspace);
+	if (connection->is_located || atomic_load(connection->drops_begun) == connection->drops_seen)
+		return false;
+	sqlite3_reset(statement);
+	connection->is_located = true;
+	connection_forget(connection);
+	return true;
+}
 
-	for (int i = 0; i < SLOTS_PER_SET; i++) {
-		if (slot_holds(&set[i], keyspace))
-			slot_clear(&set[i]);
+/* The row of PLACE_KEYSPACE about the keyspace, as the snapshot has it. */
+static enum code read_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err)
+{
+	char key[PLACE_ROW_MAX];
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_GET, &slot, &statement, err);
+
+	if (code != OK) /* a file of an earlier version has none */
+		return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+	struct str bytes = place_key(keyspace, key);
+	sqlite3_bind_blob64(statement, 1, bytes.p, bytes.n, SQLITE_STATIC);
+	int result = sqlite3_step(statement);
+	if (result == SQLITE_ROW) {
+		const char *p = sqlite3_column_blob(statement, 0);
+		struct str value = {p ? p : "", (size_t)sqlite3_column_bytes(statement, 0)};
+
+		if (!place_read_value(value, place))
+			code = err_set(err, MSG_STORE_NO_PLACE);
+	} else if (result != SQLITE_DONE) {
+		code = connection_error(connection, err);
 	}
+	sqlite3_reset(statement);
+	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+}
+
+enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err)
+{
+	*place = place_of_name(keyspace);
+	enum code code = keyspace.table == 0 ? OK : read_place(connection, keyspace, place, err);
+
+	if (code == OK && !place->name[0])
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	return code;
+}
+
+/* Brings the slot to where its keyspace lies now. */
+static enum code locate(struct connection *connection, struct slot *slot, struct err *err)
+{
+	struct place place;
+	enum code code = connection_place(connection, slot->keyspace, &place, err);
+
+	if (code != OK)
+		return code;
+	if (!place_is_same(&place, &slot->place)) {
+		for (int i = 0; i < STATEMENT_COUNT; i++) {
+			sqlite3_finalize(slot->statements[i]);
+			slot->statements[i] = NULL;
+		}
+		slot->place = place;
+	}
+	slot->located = connection->forgotten + 1;
+	return OK;
+}
+
+static enum code prepare(struct connection *connection, struct slot *slot, enum statement kind, struct err *err)
+{
+	char sql[256];
+
+	sqlite3_snprintf(sizeof(sql), sql, statement_sql[slot->place.number != 0][kind], slot->place.name);
+	if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	if (slot->place.number != 0)
+		sqlite3_bind_int64(slot->statements[kind], STATEMENT_NUMBER, (sqlite3_int64)slot->place.number);
+	return OK;
 }
 
 enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot_out,
 			       sqlite3_stmt **out, struct err *err)
 {
 	struct slot *slot = slot_find(connection, keyspace);
+	enum code code = OK;
 
 	slot->used_at = ++connection->clock;
 	*slot_out = slot;
-	if (!slot->statements[kind]) {
-		char name[KEYSPACE_NAME_MAX], sql[256];
-
-		keyspace_name(keyspace, name);
-		sqlite3_snprintf(sizeof(sql), sql, statement_sql[kind], name);
-		if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
-			return connection_error(connection, err);
-	}
+	if (slot->located != connection->forgotten + 1)
+		code = locate(connection, slot, err);
+	if (code == OK && !slot->statements[kind])
+		code = prepare(connection, slot, kind, err);
 	*out = slot->statements[kind];
-	return OK;
+	return code;
 }

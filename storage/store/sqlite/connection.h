@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-#include "storage/store/store.h"
+#include "storage/store/sqlite/place.h"
 
 /* Statements of a keyspace. */
 enum statement {
@@ -27,6 +27,8 @@ struct slot {
 	bool is_taken;
 	unsigned busy;       /* scans under way: not to be evicted */
 	uint64_t used_at;
+	uint64_t located;    /* 1 more than the connection had forgotten when the place was looked up */
+	struct place place;
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 
@@ -41,8 +43,11 @@ struct connection {
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
 	bool is_in_transaction;
-	bool has_dropped;    /* the transaction dropped a keyspace */
-	uint64_t drops_seen; /* of the store's drops, how many these statements know of */
+	bool has_moved;      /* of the writer: the transaction created or dropped keyspaces */
+	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
+	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
+	uint64_t drops_seen; /* of a reader: how many of them had ended when its transaction began */
+	uint64_t forgotten;  /* how often all places were */
 	struct connection *next_free;
 	sqlite3_stmt *controls[CONTROL_COUNT];
 	uint64_t clock;
@@ -60,9 +65,6 @@ enum code connection_control(struct connection *connection, enum control control
 /* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open: the next begin reports it. */
 void connection_rollback(struct connection *connection);
 
-/* Creates a keyspace, within a writing transaction. */
-enum code connection_create(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
-
 /* The pages of the database, and how many of them are free; false where they cannot be read. No transaction is under way. */
 bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages);
 
@@ -73,21 +75,19 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot,
 			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
 
-/* Finalises a keyspace's statements; those of all keyspaces. */
-void connection_forget(struct connection *connection, struct keyspace keyspace);
-void connection_forget_all(struct connection *connection);
+/* All places are looked up again before their next use. */
+void connection_forget(struct connection *connection);
 
-/* All keyspaces, in the arena. */
-enum code connection_keyspaces(struct connection *connection, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err) WARN_UNUSED;
+/*
+ * Asked after the first step of each reading statement, which gave a reader its snapshot. True, once a transaction: a keyspace may have been dropped since
+ * the places were looked up, the statement is reset, and connection_statement() has to be called again.
+ */
+bool connection_is_stale(struct connection *connection, sqlite3_stmt *statement);
+
+/* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was dropped; a SQL table of the name may be missing. */
+enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err) WARN_UNUSED;
 
 /* Turns SQLite's last error into ours. */
 enum code connection_error(struct connection *connection, struct err *err) WARN_UNUSED;
-
-/* The generated table's name: items_12, index_12_3, stream_12, expiry_12, system_tables. `name` has room for KEYSPACE_NAME_MAX. */
-#define KEYSPACE_NAME_MAX 64
-void keyspace_name(struct keyspace keyspace, char *name);
-
-/* The keyspace of that name; false where it is none of ours. */
-bool keyspace_name_read(const char *name, struct keyspace *keyspace);
 
 #endif

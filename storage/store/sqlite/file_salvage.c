@@ -4,7 +4,8 @@
 
 #include "core/buf.h"
 #include "storage/store/sqlite/btree_page.h"
-#include "storage/store/sqlite/connection.h"
+#include "storage/store/sqlite/place.h"
+#include "storage/store/sqlite/raw_row.h"
 #include "storage/store/store_messages.h"
 
 #define FREE_LIST_AT 32       /* in the file's head: its first page, then how many pages it has */
@@ -21,9 +22,23 @@ struct rowids {
 	uint64_t first, last;
 };
 
-/* A keyspace: a table, and its index of keys. */
-struct tree {
+/* The rows of a keyspace in a SQL table that many share, or of one that is not known. */
+struct share {
+	uint64_t number;
 	struct keyspace keyspace;
+	bool is_known, is_dropped;
+	struct list leaves, index_pages;
+};
+
+/* A SQL table, and its index of keys. */
+struct tree {
+	char name[KEYSPACE_NAME_MAX];
+	struct keyspace keyspace;     /* whose rows it has */
+	bool has_keyspace;
+	bool is_unused;               /* free, or with rows to be deleted */
+	bool is_shared;
+	size_t part_count;            /* of a shared one, by number */
+	struct share *parts;
 	uint32_t root, index_root;
 	struct list leaves, index_pages;
 	size_t range_count;
@@ -54,6 +69,7 @@ struct file_salvage {
 	unsigned char *is_known;      /* by page number: something refers to it */
 	size_t tree_count;
 	struct tree *trees;
+	size_t keyspace_count;
 	struct keyspace *keyspaces;
 	bool is_free_list_whole;
 	size_t orphan_count;
@@ -174,25 +190,34 @@ static void explore(struct file_salvage *salvage, struct tree *tree, uint32_t nu
 		explore(salvage, tree, page.right, is_index, depth + 1);
 }
 
+static struct tree *tree_named(struct file_salvage *salvage, const char *name)
+{
+	for (size_t i = 0; i < salvage->tree_count; i++) {
+		if (strcmp(salvage->trees[i].name, name) == 0)
+			return &salvage->trees[i];
+	}
+	return NULL;
+}
+
 /* One row of SQLite's schema: what keeps keyspaces is a table and the index that comes with it. */
 static void add_schema_row(struct file_salvage *salvage, const struct btree_column *columns)
 {
 	struct str kind = columns[0].bytes, name = columns[2].bytes;
 	uint32_t root = (uint32_t)columns[3].integer;
-	struct keyspace keyspace;
-	struct tree *tree = NULL;
+	struct tree found = {.root = 0};
 
-	if (!str_is_set(kind) || !str_is_set(name) || !keyspace_name_read(str_copy(salvage->row, name).p, &keyspace))
+	if (!str_is_set(kind) || !str_is_set(name) || name.n >= sizeof(found.name))
 		return;
-	for (size_t i = 0; i < salvage->tree_count && !tree; i++) {
-		const struct keyspace *known = &salvage->trees[i].keyspace;
-
-		tree = known->table == keyspace.table && known->part == keyspace.part ? &salvage->trees[i] : NULL;
-	}
+	memcpy(found.name, name.p, name.n);
+	found.is_shared = strcmp(found.name, PLACE_SHARED) == 0;
+	found.has_keyspace = keyspace_name_read(found.name, &found.keyspace);
+	if (!found.is_shared && !found.has_keyspace && strcmp(found.name, place_of_name(PLACE_KEYSPACE).name) != 0)
+		return;
+	struct tree *tree = tree_named(salvage, found.name);
 	if (!tree) {
 		salvage->trees = arena_room(salvage->arena, salvage->trees, salvage->tree_count, sizeof(*salvage->trees));
 		tree = &salvage->trees[salvage->tree_count++];
-		*tree = (struct tree){.keyspace = keyspace};
+		*tree = found;
 	}
 	if (str_eq(kind, STR("table")))
 		tree->root = root;
@@ -249,11 +274,9 @@ static void read_schema(struct file_salvage *salvage)
 	explore(salvage, &schema, 1, false, 0);
 	for (size_t i = 0; i < schema.leaves.n; i++)
 		each_cell(salvage, (uint32_t)schema.leaves.v[i], visit_schema_cell, salvage);
-	salvage->keyspaces = ARENA_ARRAY(salvage->arena, struct keyspace, salvage->tree_count);
 	for (size_t i = 0; i < salvage->tree_count; i++) {
 		struct tree *tree = &salvage->trees[i];
 
-		salvage->keyspaces[i] = tree->keyspace;
 		explore(salvage, tree, tree->root, false, 0);
 		explore(salvage, tree, tree->index_root, true, 0);
 	}
@@ -282,15 +305,6 @@ static void read_free_list(struct file_salvage *salvage)
 	salvage->is_free_list_whole = salvage->is_free_list_whole && seen == count;
 }
 
-static uint64_t hash_of(uint64_t rowid, struct str key)
-{
-	uint64_t hash = 0xCBF29CE484222325u ^ rowid * 0x9E3779B97F4A7C15u;
-
-	for (size_t i = 0; i < key.n; i++)
-		hash = (hash ^ (unsigned char)key.p[i]) * 0x100000001B3u;
-	return hash ^ hash >> 32;
-}
-
 static struct mark *next_mark(struct file_salvage *salvage, struct mark *mark)
 {
 	return mark + 1 == salvage->marks + salvage->mark_count ? salvage->marks : mark + 1;
@@ -301,24 +315,13 @@ static struct mark *first_mark(struct file_salvage *salvage, uint64_t hash)
 	return &salvage->marks[hash & (salvage->mark_count - 1)];
 }
 
-static bool read_row(const struct leaf_row *row, struct str *key, struct str *value)
-{
-	struct btree_column columns[2];
-
-	*key = btree_page_first(row->local);
-	*value = STR_ABSENT;
-	if (!str_is_set(row->payload) || !btree_page_record(row->payload, columns, 2) || !str_is_set(columns[0].bytes))
-		return false;
-	*key = columns[0].bytes;
-	*value = columns[1].bytes;
-	return str_is_set(*value);
-}
-
 /* What each_cell() carries to the functions below. */
 struct visit {
 	struct file_salvage *salvage;
 	struct orphan *orphan;
 	struct tree *tree;
+	struct share *part;            /* of a shared tree: no other rows; NULL: all */
+	uint32_t page;
 	const char *reason;
 	salvage_visit *visit;
 	void *context;
@@ -336,12 +339,12 @@ static void count_cell(void *context, const struct leaf_row *row)
 static void mark_cell(void *context, const struct leaf_row *row)
 {
 	struct visit *visit = context;
-	struct str key, value;
+	struct raw_row keyed;
 
-	(void)read_row(row, &key, &value);
-	if (!str_is_set(key))
+	(void)raw_row_read(row->payload, row->local, &keyed);
+	if (!str_is_set(keyed.key))
 		return;
-	uint64_t hash = hash_of(row->rowid, key);
+	uint64_t hash = raw_row_hash(row->rowid, keyed.key);
 	struct mark *mark = first_mark(visit->salvage, hash);
 	while (mark->orphan)
 		mark = next_mark(visit->salvage, mark);
@@ -382,23 +385,21 @@ typedef void visit_missing(struct visit *visit, struct str key, uint64_t rowid);
 
 static void each_missing(struct file_salvage *salvage, struct tree *tree, visit_missing *on_missing, struct visit *visit)
 {
+	const struct list *pages = visit->part ? &visit->part->index_pages : &tree->index_pages;
 	unsigned char bytes[STORE_PAGE];
-	struct btree_column columns[2];
 	struct btree_page page;
+	struct raw_entry entry;
 	struct btree_cell cell;
 	enum raw_state state;
 
-	for (size_t i = 0; i < tree->index_pages.n; i++) {
-		if (!read_page(salvage, (uint32_t)tree->index_pages.v[i], bytes, &state, &page))
+	for (size_t i = 0; i < pages->n; i++) {
+		if (!read_page(salvage, (uint32_t)pages->v[i], bytes, &state, &page))
 			continue;
 		for (unsigned k = 0; k < page.count; k++) {
 			arena_reset(salvage->row);
-			if (!btree_page_cell(&page, k, &cell))
-				continue;
-			struct str payload = payload_of(salvage, &cell, &state);
-			if (str_is_set(payload) && btree_page_record(payload, columns, 2) && str_is_set(columns[0].bytes) &&
-			    !is_reached(tree, (uint64_t)columns[1].integer))
-				on_missing(visit, columns[0].bytes, (uint64_t)columns[1].integer);
+			if (btree_page_cell(&page, k, &cell) && raw_row_entry(payload_of(salvage, &cell, &state), tree->is_shared, &entry) &&
+			    (!visit->part || visit->part->number == entry.number) && !is_reached(tree, entry.rowid))
+				on_missing(visit, entry.key, entry.rowid);
 		}
 	}
 }
@@ -406,7 +407,7 @@ static void each_missing(struct file_salvage *salvage, struct tree *tree, visit_
 /* Counts the orphans that have the row of the index's entry. */
 static void match(struct visit *visit, struct str key, uint64_t rowid)
 {
-	uint64_t hash = hash_of(rowid, key);
+	uint64_t hash = raw_row_hash(rowid, key);
 
 	for (struct mark *mark = first_mark(visit->salvage, hash); mark->orphan; mark = next_mark(visit->salvage, mark))
 		mark->orphan->matches += mark->hash == hash;
@@ -504,6 +505,140 @@ static void assign_orphans(struct file_salvage *salvage)
 		sort_ranges(&salvage->trees[i]);
 }
 
+static int order_of_parts(const void *a, const void *b)
+{
+	const struct share *left = a, *right = b;
+
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+static struct share *part_numbered(const struct tree *tree, uint64_t number)
+{
+	const struct share wanted = {.number = number};
+
+	return tree->part_count ? bsearch(&wanted, tree->parts, tree->part_count, sizeof(*tree->parts), order_of_parts) : NULL;
+}
+
+static struct share *add_part(struct file_salvage *salvage, struct tree *tree, uint64_t number)
+{
+	tree->parts = arena_room(salvage->arena, tree->parts, tree->part_count, sizeof(*tree->parts));
+	tree->parts[tree->part_count] = (struct share){.number = number};
+	return &tree->parts[tree->part_count++];
+}
+
+static void note_page(struct file_salvage *salvage, struct tree *tree, uint64_t number, uint32_t page, bool is_index)
+{
+	struct share *part = part_numbered(tree, number);
+
+	if (!part) { /* the row that says whose it is was lost */
+		add_part(salvage, tree, number);
+		qsort(tree->parts, tree->part_count, sizeof(*tree->parts), order_of_parts);
+		part = part_numbered(tree, number);
+	}
+	struct list *list = is_index ? &part->index_pages : &part->leaves;
+	if (list->n == 0 || list->v[list->n - 1] != page)
+		add_to(salvage, list, page);
+}
+
+static void note_row(void *context, const struct leaf_row *row)
+{
+	struct visit *visit = context;
+	struct raw_row keyed;
+
+	if (raw_row_read(row->payload, row->local, &keyed) || str_is_set(keyed.key))
+		note_page(visit->salvage, visit->tree, keyed.number, visit->page, false);
+}
+
+/* Finds the pages that have rows of each part of a shared tree. */
+static void note_pages(struct file_salvage *salvage, struct tree *tree)
+{
+	unsigned char bytes[STORE_PAGE];
+	struct visit visit = {.salvage = salvage, .tree = tree};
+	struct btree_page page;
+	struct btree_cell cell;
+	struct raw_entry entry;
+	enum raw_state state;
+
+	if (tree->part_count)
+		qsort(tree->parts, tree->part_count, sizeof(*tree->parts), order_of_parts);
+	for (size_t i = 0; i < tree->leaves.n; i++) {
+		visit.page = (uint32_t)tree->leaves.v[i];
+		each_cell(salvage, visit.page, note_row, &visit);
+	}
+	for (size_t i = 0; i < tree->index_pages.n; i++) {
+		uint32_t number = (uint32_t)tree->index_pages.v[i];
+
+		for (unsigned k = 0; read_page(salvage, number, bytes, &state, &page) && k < page.count; k++) {
+			arena_reset(salvage->row);
+			if (btree_page_cell(&page, k, &cell) && raw_row_entry(payload_of(salvage, &cell, &state), tree->is_shared, &entry))
+				note_page(salvage, tree, entry.number, number, true);
+		}
+	}
+}
+
+/* What a row says of SQL tables that are not those of their names: the first time of those without a keyspace, then of the others. */
+static void take_place(struct file_salvage *salvage, const struct raw_row *row, bool is_second)
+{
+	struct keyspace keyspace;
+	struct place place = {.number = 0};
+	bool is_unused = place_read_unused(row->key, &place), is_place = place_read_key(row->key, &keyspace) && place_read_value(row->value, &place);
+
+	if (is_place && !place.name[0] && !is_second)
+		place = place_of_name(keyspace);
+	else if (is_place == !is_second)
+		return;
+	struct tree *tree = tree_named(salvage, place.name);
+	if (!tree || (place.number != 0) != tree->is_shared)
+		return;
+	if (tree->is_shared) {
+		struct share *part = add_part(salvage, tree, place.number);
+
+		part->is_known = is_place;
+		part->is_dropped = is_unused;
+		part->keyspace = is_place ? keyspace : part->keyspace;
+		return;
+	}
+	tree->has_keyspace = is_place && is_second;
+	tree->is_unused = tree->is_unused || is_unused;
+	if (tree->has_keyspace)
+		tree->keyspace = keyspace;
+}
+
+static void visit_place(void *context, const struct leaf_row *row)
+{
+	const struct visit *visit = context;
+	struct raw_row keyed;
+
+	if (raw_row_read(row->payload, row->local, &keyed))
+		take_place(visit->salvage, &keyed, visit->count > 0);
+}
+
+/* Rows of damaged pages are taken too, as those of the schema are. */
+static void read_places(struct file_salvage *salvage)
+{
+	const struct tree *places = tree_named(salvage, place_of_name(PLACE_KEYSPACE).name);
+	struct tree *shared = tree_named(salvage, PLACE_SHARED);
+
+	for (struct visit visit = {.salvage = salvage}; places && visit.count < 2; visit.count++) {
+		for (size_t i = 0; i < places->leaves.n; i++)
+			each_cell(salvage, (uint32_t)places->leaves.v[i], visit_place, &visit);
+	}
+	if (shared)
+		note_pages(salvage, shared);
+	for (size_t i = 0; i < salvage->tree_count; i++)
+		salvage->keyspace_count += salvage->trees[i].has_keyspace;
+	salvage->keyspaces = ARENA_ARRAY(salvage->arena, struct keyspace, salvage->keyspace_count + (shared ? shared->part_count : 0));
+	salvage->keyspace_count = 0;
+	for (size_t i = 0; i < salvage->tree_count; i++) {
+		if (salvage->trees[i].has_keyspace)
+			salvage->keyspaces[salvage->keyspace_count++] = salvage->trees[i].keyspace;
+	}
+	for (size_t i = 0; shared && i < shared->part_count; i++) {
+		if (shared->parts[i].is_known)
+			salvage->keyspaces[salvage->keyspace_count++] = shared->parts[i].keyspace;
+	}
+}
+
 static bool is_adopted(const struct file_salvage *salvage, const struct orphan *orphan)
 {
 	return orphan->tree && !orphan->is_doubtful && salvage->is_free_list_whole;
@@ -517,15 +652,28 @@ static void visit_cell_of_leaf(void *context, const struct leaf_row *found)
 	static const char *const reasons[] = {[RAW_MENDED] = SALVAGE_PAGE_MENDED, [RAW_DAMAGED] = SALVAGE_PAGE_DAMAGED};
 	struct visit *visit = context;
 	struct salvage_row row = {.state = states[found->state], .reason = reasons[found->state]};
+	struct raw_row keyed;
+	bool is_read = raw_row_read(found->payload, found->local, &keyed);
+	const struct share *part = visit->part;
 
-	if (visit->tree)
+	if (part && part->number != keyed.number)
+		return;
+	if (!part && visit->tree && visit->tree->is_shared)
+		part = part_numbered(visit->tree, keyed.number);
+	if (part ? part->is_dropped : visit->tree && visit->tree->is_unused)
+		return;
+	if (part)
+		row.keyspace = part->keyspace;
+	else if (visit->tree)
 		row.keyspace = visit->tree->keyspace;
-	row.is_stray = visit->tree == NULL;
+	row.is_stray = !(part ? part->is_known : visit->tree && visit->tree->has_keyspace);
 	if (visit->reason) {
 		row.state = SALVAGE_DAMAGED;
 		row.reason = visit->reason;
 	}
-	if (!read_row(found, &row.key, &row.value))
+	row.key = keyed.key;
+	row.value = keyed.value;
+	if (!is_read)
 		row.state = SALVAGE_DAMAGED;
 	if (row.state == SALVAGE_DAMAGED && !row.reason)
 		row.reason = SALVAGE_ROW_MALFORMED;
@@ -537,11 +685,21 @@ static void visit_lost(struct visit *visit, struct str key, uint64_t rowid)
 {
 	const struct list *loose = &visit->tree->loose;
 	const struct salvage_row row = {
-		.keyspace = visit->tree->keyspace, .state = SALVAGE_DAMAGED, .key = key, .value = STR_ABSENT, .reason = SALVAGE_PAGE_DAMAGED,
+		.keyspace = visit->part ? visit->part->keyspace : visit->tree->keyspace, .state = SALVAGE_DAMAGED, .key = key, .value = STR_ABSENT,
+		.reason = SALVAGE_PAGE_DAMAGED,
 	};
 
 	if (!loose->n || !bsearch(&rowid, loose->v, loose->n, sizeof(*loose->v), order_of_numbers))
 		visit->visit(visit->context, &row);
+}
+
+/* The rows of a tree, or of a part of it. */
+static void visit_tree(struct visit *visit)
+{
+	const struct list *leaves = visit->part ? &visit->part->leaves : &visit->tree->leaves;
+
+	for (size_t k = 0; k < leaves->n; k++)
+		each_cell(visit->salvage, (uint32_t)leaves->v[k], visit_cell_of_leaf, visit);
 }
 
 static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_visit *on_row, void *context)
@@ -550,13 +708,31 @@ static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_vi
 
 	for (size_t i = 0; i < salvage->tree_count; i++) {
 		struct visit visit = {.salvage = salvage, .tree = &salvage->trees[i], .visit = on_row, .context = context};
-		struct tree *tree = visit.tree;
+		bool is_whole = visit.tree->has_keyspace && keyspace_is_same(visit.tree->keyspace, keyspace);
 
-		if (tree->keyspace.table != keyspace.table || tree->keyspace.part != keyspace.part)
+		for (size_t k = 0; k < visit.tree->part_count && !visit.part; k++) {
+			if (visit.tree->parts[k].is_known && keyspace_is_same(visit.tree->parts[k].keyspace, keyspace))
+				visit.part = &visit.tree->parts[k];
+		}
+		if (!is_whole && !visit.part)
 			continue;
-		for (size_t k = 0; k < tree->leaves.n; k++)
-			each_cell(salvage, (uint32_t)tree->leaves.v[k], visit_cell_of_leaf, &visit);
-		each_missing(salvage, tree, visit_lost, &visit);
+		visit_tree(&visit);
+		each_missing(salvage, visit.tree, visit_lost, &visit);
+	}
+}
+
+/* The rows of SQL tables of which it is not known whose they are. */
+static void visit_unknown(struct visit *visit)
+{
+	struct tree *tree = visit->tree;
+	bool is_lost = !tree->has_keyspace && !tree->is_unused && !tree->is_shared && strcmp(tree->name, place_of_name(PLACE_KEYSPACE).name) != 0;
+
+	if (is_lost)
+		visit_tree(visit);
+	for (size_t k = 0; k < tree->part_count; k++) {
+		visit->part = &tree->parts[k];
+		if (!visit->part->is_known && !visit->part->is_dropped)
+			visit_tree(visit);
 	}
 }
 
@@ -564,6 +740,8 @@ static void file_strays(struct salvage *base, salvage_visit *on_row, void *conte
 {
 	struct file_salvage *salvage = (struct file_salvage *)base;
 
+	for (size_t i = 0; i < salvage->tree_count; i++)
+		visit_unknown(&(struct visit){.salvage = salvage, .tree = &salvage->trees[i], .visit = on_row, .context = context});
 	for (size_t i = 0; i < salvage->orphan_count; i++) {
 		struct orphan *orphan = &salvage->orphans[i];
 		struct visit visit = {
@@ -579,7 +757,7 @@ static const struct keyspace *file_keyspaces(const struct salvage *base, size_t 
 {
 	const struct file_salvage *salvage = (const struct file_salvage *)base;
 
-	*n = salvage->tree_count;
+	*n = salvage->keyspace_count;
 	return salvage->keyspaces;
 }
 
@@ -610,6 +788,7 @@ enum code file_salvage_open(const struct raw_file *file, struct salvage **out, s
 	}
 	if (is_torn)
 		assign_orphans(salvage);
+	read_places(salvage);
 	if (salvage->tree_count == 0) {
 		file_close(&salvage->base);
 		return err_set(err, MSG_STORE_NO_SCHEMA, file->path);

@@ -1,5 +1,6 @@
 #include "storage/store/sqlite/rows.h"
 
+#include "storage/store/sqlite/places.h"
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
@@ -44,12 +45,16 @@ enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str k
 
 	if (is_versions(keyspace) && pinned_get(&connection->store->pinned, txn->mode == STORE_WRITE, key, arena, value))
 		return OK;
-	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
-	if (code != OK)
-		return code;
-	bind(statement, 1, key);
+	enum code code;
+	int result;
+	do {
+		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+		if (code != OK)
+			return code;
+		bind(statement, 1, key);
+		result = sqlite3_step(statement);
+	} while (connection_is_stale(connection, statement));
 	*value = STR_ABSENT;
-	int result = sqlite3_step(statement);
 	if (result == SQLITE_ROW)
 		*value = str_copy(arena, column(statement, 0));
 	else if (result != SQLITE_DONE)
@@ -64,7 +69,7 @@ static enum code change_pinned(struct sqlite_store *store, struct str key, struc
 	enum code code = OK;
 
 	if (!store->has_versions && !pinned_has_changes(&store->pinned))
-		code = connection_create(&store->writer, versions_keyspace, err);
+		code = places_create_system(&store->writer, versions_keyspace, err);
 	if (code == OK)
 		pinned_change(&store->pinned, key, value);
 	return code;
@@ -125,19 +130,24 @@ enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str k
 	return change(txn, keyspace, STATEMENT_DEL, key, STR_ABSENT, err);
 }
 
-static enum code range_statement(struct connection *connection, struct keyspace keyspace, const struct store_range *range, struct slot **slot,
-				 sqlite3_stmt **statement, struct err *err)
+/* The statement of a range at its first row; *result is what SQLite says of it. */
+static enum code first_of_range(struct connection *connection, struct keyspace keyspace, const struct store_range *range, struct slot **slot,
+				sqlite3_stmt **statement, int *result, struct err *err)
 {
 	bool is_open = !str_is_set(range->high);
 	enum statement kind = range->is_reverse ? (is_open ? STATEMENT_REVERSE_OPEN : STATEMENT_REVERSE)
 						: (is_open ? STATEMENT_FORWARD_OPEN : STATEMENT_FORWARD);
-	enum code code = connection_statement(connection, keyspace, kind, slot, statement, err);
 
-	if (code != OK)
-		return code;
-	bind(*statement, 1, range->low);
-	if (!is_open)
-		bind(*statement, 2, range->high);
+	do {
+		enum code code = connection_statement(connection, keyspace, kind, slot, statement, err);
+
+		if (code != OK)
+			return code;
+		bind(*statement, 1, range->low);
+		if (!is_open)
+			bind(*statement, 2, range->high);
+		*result = sqlite3_step(*statement);
+	} while (connection_is_stale(connection, *statement));
 	return OK;
 }
 
@@ -148,15 +158,13 @@ enum code rows_scan(struct store_txn *txn, struct keyspace keyspace, const struc
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	int result;
-	enum code code = range_statement(connection, keyspace, range, &slot, &statement, err);
+	enum code code = first_of_range(connection, keyspace, range, &slot, &statement, &result, err);
 
 	if (code != OK)
 		return code;
 	slot->busy++;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		if (!visit(context, column(statement, 0), column(statement, 1)))
-			break;
-	}
+	while (result == SQLITE_ROW && visit(context, column(statement, 0), column(statement, 1)))
+		result = sqlite3_step(statement);
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
 		code = connection_error(connection, err);
 	sqlite3_reset(statement);
@@ -183,13 +191,13 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	size_t bytes = 0;
-	int result = SQLITE_DONE;
-	enum code code = range_statement(connection, keyspace, range, &slot, &statement, err);
+	int result;
+	enum code code = first_of_range(connection, keyspace, range, &slot, &statement, &result, err);
 
 	*page = (struct store_page){0};
 	if (code != OK)
 		return code;
-	while (!page->is_more && code == OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+	while (result == SQLITE_ROW) {
 		struct store_row row = copy_row(statement, arena);
 
 		page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
@@ -197,6 +205,9 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 		bytes += row.key.n + row.value.n;
 		page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
 		code = err_if_over(arena, err);
+		if (page->is_more || code != OK)
+			break;
+		result = sqlite3_step(statement);
 	}
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
 		code = connection_error(connection, err);

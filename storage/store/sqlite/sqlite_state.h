@@ -5,12 +5,20 @@
 #define DYNALITH_STORAGE_SQLITE_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/sqlite/wal.h"
+
+/* Of keyspaces. */
+struct drops {
+	_Atomic uint64_t begun, ended; /* transactions with some: counted before their commits, and after them */
+	atomic_bool has_left;          /* there may be rows to delete */
+	atomic_uint pieces;            /* of them deleted since they were measured */
+};
 
 struct sqlite_store {
 	struct store base;
@@ -30,7 +38,7 @@ struct sqlite_store {
 	struct connection *readers;
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
 	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
-	uint64_t drops;               /* committed transactions that dropped keyspaces; under pool_mutex */
+	struct drops drops;
 	struct store_usage usage;     /* as it was last read; under pool_mutex */
 };
 

@@ -14,6 +14,7 @@
 #include "storage/store/sqlite/live_copy_internal.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
+#include "storage/store/sqlite/places.h"
 #include "storage/store/sqlite/rows.h"
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/sqlite/verify.h"
@@ -21,6 +22,7 @@
 
 #define JOURNAL_KEPT ((size_t)1 << 20) /* in memory: a rollback journal that grew beyond this is cut */
 #define READERS_GROWTH 4                /* so many times its usual size the log may have while readers need it; not under a limit */
+#define MEASURED_PIECES 64              /* of rows of dropped keyspaces, before it is seen again whether few are left */
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 
 /*
@@ -70,28 +72,27 @@ static void end_readers(void *context)
 	}
 }
 
-/* With pool_mutex held: the first free one, and whether it has statements of dropped keyspaces. */
-static bool take_reader(struct sqlite_store *store, struct connection **connection)
+/* With pool_mutex held: the first free one. What others drop from now on is found by connection_is_stale(). */
+static struct connection *take_reader(struct sqlite_store *store)
 {
-	*connection = store->free_readers;
-	store->free_readers = (*connection)->next_free;
-	bool has_missed_drop = (*connection)->drops_seen != store->drops;
-	(*connection)->drops_seen = store->drops;
-	return has_missed_drop;
+	struct connection *connection = store->free_readers;
+	uint64_t drops = atomic_load(&store->drops.ended);
+
+	store->free_readers = connection->next_free;
+	if (connection->drops_seen != drops)
+		connection_forget(connection);
+	connection->drops_seen = drops;
+	connection->is_located = false;
+	return connection;
 }
 
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
-	struct connection *connection;
-
 	pthread_mutex_lock(&store->pool_mutex);
 	while (!store->free_readers)
 		pthread_cond_wait(&store->pool_cond, &store->pool_mutex);
-	bool has_missed_drop = take_reader(store, &connection);
+	struct connection *connection = take_reader(store);
 	pthread_mutex_unlock(&store->pool_mutex);
-	/* a changed schema has every statement prepared anew in any case, so all may go with the dropped ones */
-	if (has_missed_drop)
-		connection_forget_all(connection);
 	if (store->is_memory)
 		pthread_rwlock_rdlock(&store->memory_lock);
 	next_turn(connection);
@@ -105,12 +106,6 @@ static void release(struct connection *connection)
 	if (store->is_memory)
 		pthread_rwlock_unlock(&store->memory_lock);
 	if (connection == &store->writer) {
-		if (connection->has_dropped) {
-			pthread_mutex_lock(&store->pool_mutex);
-			store->drops++;
-			pthread_mutex_unlock(&store->pool_mutex);
-			connection->has_dropped = false;
-		}
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
@@ -160,10 +155,28 @@ static void sqlite_abort(struct store_txn *txn)
 	struct connection *connection = (struct connection *)txn;
 
 	connection_rollback(connection);
+	if (connection->has_moved)
+		connection_forget(connection);
+	connection->has_moved = false;
 	end_pinned(connection->store, txn, false);
 	if (txn->mode == STORE_WRITE && connection->quota->is_refused && !connection->store->is_memory)
 		wal_shorten(&connection->store->wal);
 	release(connection);
+}
+
+/* Commits what SQLite has of the transaction. Readers look up the places of keyspaces again that the transaction may have changed. */
+static enum code commit_places(struct connection *connection, struct err *err)
+{
+	struct sqlite_store *store = connection->store;
+
+	if (!connection->has_moved)
+		return connection_control(connection, CONTROL_COMMIT, err);
+	atomic_fetch_add(&store->drops.begun, 1);
+	enum code code = connection_control(connection, CONTROL_COMMIT, err);
+	if (code == OK)
+		connection->has_moved = false;
+	atomic_fetch_add(&store->drops.ended, 1);
+	return code;
 }
 
 static enum code sqlite_commit(struct store_txn *txn, struct err *err)
@@ -175,7 +188,7 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	if (txn->mode == STORE_WRITE && pinned_has_changes(&store->pinned))
 		pinned_begin_commit(&store->pinned);
 	if (connection->is_in_transaction)
-		code = connection_control(connection, CONTROL_COMMIT, err);
+		code = commit_places(connection, err);
 	if (code != OK) {
 		sqlite_abort(txn);
 		return code;
@@ -194,35 +207,86 @@ static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, 
 	enum code code = rows_check_writing(connection, err);
 
 	connection->store->quota.is_growing = true;
-	return code != OK ? code : connection_create(connection, keyspace, err);
+	return code != OK ? code : places_create(connection, keyspace, err);
 }
 
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	char name[KEYSPACE_NAME_MAX], sql[256];
+	bool is_left = false;
 	enum code code = rows_check_writing(connection, err);
 
+	if (code == OK)
+		code = places_drop(connection, keyspace, &is_left, err);
+	if (is_left)
+		atomic_store(&connection->store->drops.has_left, true);
+	return code;
+}
+
+/* Which SQL table may be emptied as a whole: asked for each place, and from time to time while pieces of it are deleted. */
+static enum code measure(struct sqlite_store *store, struct place *small, struct err *err)
+{
+	struct store_txn *txn;
+
+	*small = (struct place){.number = 0};
+	if (atomic_fetch_add(&store->drops.pieces, 1) % MEASURED_PIECES != 0)
+		return OK;
+	enum code code = sqlite_begin(&store->base, STORE_READ, &txn, err);
 	if (code != OK)
 		return code;
-	connection_forget(connection, keyspace);
-	connection->has_dropped = true;
-	keyspace_name(keyspace, name);
-	sqlite3_snprintf(sizeof(sql), sql, "DROP TABLE \"%s\"", name);
-	return connection_run(connection, sql, err);
+	code = places_measure((struct connection *)txn, small, err);
+	sqlite_abort(txn);
+	return code;
+}
+
+static enum code sqlite_tidy(struct store *base, bool *is_more, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	enum places_tidied tidied;
+	struct place small;
+	struct store_txn *txn;
+
+	/* a transaction that drops a keyspace sets it again before it commits */
+	*is_more = atomic_exchange(&store->drops.has_left, false);
+	if (!*is_more)
+		return OK;
+	enum code code = measure(store, &small, err);
+	if (code == OK)
+		code = sqlite_begin(base, STORE_WRITE, &txn, err);
+	if (code == OK) {
+		code = places_tidy((struct connection *)txn, &small, &tidied, err);
+		if (code == OK)
+			code = sqlite_commit(txn, err);
+		else
+			sqlite_abort(txn);
+	}
+	*is_more = code != OK || tidied != PLACES_NOTHING_LEFT;
+	if (code == OK && tidied != PLACES_PIECE)
+		atomic_store(&store->drops.pieces, 0);
+	if (*is_more)
+		atomic_store(&store->drops.has_left, true);
+	return code;
 }
 
 static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	char name[KEYSPACE_NAME_MAX], sql[256];
+	static const char *const sums[] = {
+		"SELECT count(*), total(length(k) + length(v)) FROM \"%s\"", "SELECT count(*), total(length(k) + length(v)) FROM \"%s\" WHERE n = ?3",
+	};
+	struct place place;
+	char sql[256];
 	sqlite3_stmt *statement;
+	enum code code = connection_place(connection, keyspace, &place, err);
 
-	keyspace_name(keyspace, name);
-	sqlite3_snprintf(sizeof(sql), sql, "SELECT count(*), total(length(k) + length(v)) FROM \"%s\"", name);
+	if (code != OK)
+		return code;
+	sqlite3_snprintf(sizeof(sql), sql, sums[place.number != 0], place.name);
 	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
-	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	if (place.number != 0)
+		sqlite3_bind_int64(statement, 3, (sqlite3_int64)place.number);
+	code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
 	if (code == OK) {
 		stat->rows = (uint64_t)sqlite3_column_int64(statement, 0);
 		stat->bytes = (uint64_t)sqlite3_column_double(statement, 1);
@@ -268,18 +332,15 @@ static enum code sqlite_check(struct store *base, struct err *err)
 static struct connection *try_reader(struct sqlite_store *store)
 {
 	struct connection *connection = NULL;
-	bool has_missed_drop = false;
 
 	if (store->is_memory && pthread_rwlock_tryrdlock(&store->memory_lock) != 0)
 		return NULL;
 	pthread_mutex_lock(&store->pool_mutex);
 	if (store->free_readers)
-		has_missed_drop = take_reader(store, &connection);
+		connection = take_reader(store);
 	pthread_mutex_unlock(&store->pool_mutex);
 	if (!connection && store->is_memory)
 		pthread_rwlock_unlock(&store->memory_lock);
-	if (has_missed_drop)
-		connection_forget_all(connection);
 	if (connection)
 		next_turn(connection);
 	return connection;
@@ -306,7 +367,7 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
 	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
-	.scan = rows_scan, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
+	.scan = rows_scan, .tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
 };
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
@@ -318,7 +379,9 @@ static enum code create_store(struct sqlite_store *store, struct err *err)
 		 SQLITE_STORE_FORMAT);
 	enum code code = connection_run(&store->writer, mark, err);
 	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
-		code = connection_create(&store->writer, (struct keyspace){0, part}, err);
+		code = places_create_system(&store->writer, (struct keyspace){0, part}, err);
+	if (code == OK)
+		code = places_create_system(&store->writer, PLACE_KEYSPACE, err);
 	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
 }
 
@@ -343,6 +406,7 @@ static enum code open_readers(struct sqlite_store *store, const char *path, int 
 		if (code != OK)
 			return code;
 		reader->store = store;
+		reader->drops_begun = &store->drops.begun;
 		reader->next_free = store->free_readers;
 		store->free_readers = reader;
 	}
@@ -524,7 +588,7 @@ enum code sqlite_store_verify(struct store *base, store_tell *tell, void *contex
 enum code sqlite_store_keyspaces(struct store *base, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
 {
 	struct connection *connection = acquire_reader((struct sqlite_store *)base);
-	enum code code = connection_keyspaces(connection, arena, keyspaces, n, err);
+	enum code code = places_list(connection, arena, keyspaces, n, err);
 
 	release(connection);
 	return code;
@@ -599,6 +663,8 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->writer.store = store;
 	store->quota = quota_of(options->limit_bytes);
 	store->writer.quota = &store->quota;
+	store->writer.is_located = true;
+	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
 	init_fair(&store->memory_lock);
 	pthread_mutex_init(&store->pool_mutex, NULL);

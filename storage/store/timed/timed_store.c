@@ -30,6 +30,11 @@ static void timed_usage(struct store *base, struct store_usage *usage)
 	store_usage(((struct timed_store *)base)->inner, usage);
 }
 
+static enum code timed_tidy(struct store *base, bool *is_more, struct err *err)
+{
+	return store_tidy(((struct timed_store *)base)->inner, is_more, err);
+}
+
 static const struct store_limits *timed_limits(const struct store *base)
 {
 	return store_limits(((const struct timed_store *)base)->inner);
@@ -73,6 +78,7 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 	store->ops.begin = timed_begin;
 	store->ops.commit = timed_commit;
 	store->ops.limits = timed_limits;
+	store->ops.tidy = timed_tidy;
 	store->base.ops = &store->ops;
 	return &store->base;
 }

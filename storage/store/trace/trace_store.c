@@ -271,6 +271,11 @@ static enum code trace_add(struct store_txn *base, struct keyspace keyspace, str
 	return done(txn->store, TRACE_ADD, code != OK ? code : store_add(txn->inner, keyspace, key, delta, err));
 }
 
+static enum code trace_tidy(struct store *base, bool *is_more, struct err *err)
+{
+	return store_tidy(((struct trace_store *)base)->inner, is_more, err);
+}
+
 static const struct store_limits *trace_limits(const struct store *base)
 {
 	return store_limits(((const struct trace_store *)base)->inner);
@@ -281,7 +286,7 @@ struct store *trace_store_new(struct store *inner)
 	static const struct store_ops ops = {
 		.close = trace_close, .check = trace_check, .usage = trace_usage, .begin = trace_begin, .commit = trace_commit, .abort = trace_abort,
 		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del, .scan = trace_scan,
-		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits,
+		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 

@@ -1,0 +1,408 @@
+#include "storage/store/sqlite/places.h"
+
+#include "storage/store/store_messages.h"
+
+#define FEW_ROWS 64 /* of a keyspace that is dropped: deleted in the same transaction */
+#define FEW_BYTES ((uint64_t)64 << 10)
+
+/* Of a SQL table whose rows are all the keyspace's, and of one that many share. */
+static const char *const sizes_sql[] = {
+	"SELECT rowid, length(k) + length(v) FROM \"%s\" ORDER BY rowid",
+	"SELECT k, length(k) + length(v) FROM \"%s\" WHERE n = ?3 ORDER BY k",
+};
+static const char *const clear_sql[] = {"DELETE FROM \"%s\"", "DELETE FROM \"%s\" WHERE n = ?3"};
+static const char *const cut_sql[] = {"DELETE FROM \"%s\" WHERE rowid <= ?1", "DELETE FROM \"%s\" WHERE n = ?3 AND k <= ?1"};
+static const char *const create_sql[] = {
+	"CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
+	"CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB NOT NULL, UNIQUE (n, k))",
+};
+
+/* Of both kinds: the statement about the place. */
+static enum code prepare(struct connection *connection, const char *const *sql, const struct place *place, sqlite3_stmt **statement, struct err *err)
+{
+	bool is_shared = place->number != 0;
+	char text[256];
+
+	sqlite3_snprintf(sizeof(text), text, sql[is_shared], place->name);
+	if (sqlite3_prepare_v2(connection->db, text, -1, statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	if (is_shared)
+		sqlite3_bind_int64(*statement, 3, (sqlite3_int64)place->number);
+	return OK;
+}
+
+/* Runs a statement without results, and finalises it. */
+static enum code run(struct connection *connection, sqlite3_stmt *statement, struct err *err)
+{
+	enum code code = sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
+
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static enum code create_table(struct connection *connection, bool is_shared, const char *name, struct err *err)
+{
+	char sql[256];
+
+	sqlite3_snprintf(sizeof(sql), sql, create_sql[is_shared], name);
+	return connection_run(connection, sql, err);
+}
+
+static bool has_table(struct connection *connection, const char *name)
+{
+	return sqlite3_table_column_metadata(connection->db, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+enum code places_create_system(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	return create_table(connection, false, place_of_name(keyspace).name, err);
+}
+
+/* Puts a row of PLACE_KEYSPACE, or deletes it. */
+static enum code change(struct connection *connection, enum statement kind, struct str key, struct str value, struct err *err)
+{
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = connection_statement(connection, PLACE_KEYSPACE, kind, &slot, &statement, err);
+
+	if (code != OK)
+		return code;
+	sqlite3_bind_blob64(statement, 1, key.p, key.n, SQLITE_STATIC);
+	if (kind == STATEMENT_PUT)
+		sqlite3_bind_blob64(statement, 2, value.p, value.n, SQLITE_STATIC);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+static enum code put(struct connection *connection, struct str key, struct str value, struct err *err)
+{
+	return change(connection, STATEMENT_PUT, key, value, err);
+}
+
+static enum code del(struct connection *connection, struct str key, struct err *err)
+{
+	return change(connection, STATEMENT_DEL, key, STR_ABSENT, err);
+}
+
+static enum code put_place(struct connection *connection, struct keyspace keyspace, const struct place *place, struct err *err)
+{
+	char key[PLACE_ROW_MAX], value[PLACE_ROW_MAX];
+
+	return put(connection, place_key(keyspace, key), place_value(place, value), err);
+}
+
+/* Visits the rows of a kind until `visit` returns false. */
+typedef bool visit_row(void *context, struct str key, struct str value);
+
+static enum code each_row(struct connection *connection, enum place_kind kind, visit_row *visit, void *context, struct err *err)
+{
+	const char low = (char)kind, high = (char)(kind + 1);
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	int result;
+	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_FORWARD, &slot, &statement, err);
+
+	if (code != OK) /* a file of an earlier version has none */
+		return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+	sqlite3_bind_blob64(statement, 1, &low, 1, SQLITE_STATIC);
+	sqlite3_bind_blob64(statement, 2, &high, 1, SQLITE_STATIC);
+	slot->busy++;
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		const char *key = sqlite3_column_blob(statement, 0), *value = sqlite3_column_blob(statement, 1);
+
+		if (!visit(context, (struct str){key ? key : "", (size_t)sqlite3_column_bytes(statement, 0)},
+			   (struct str){value ? value : "", (size_t)sqlite3_column_bytes(statement, 1)}))
+			break;
+	}
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	slot->busy--;
+	return code;
+}
+
+static bool read_unused(void *context, struct str key, struct str value)
+{
+	(void)value;
+	return !place_read_unused(key, context);
+}
+
+/* The first place of PLACE_FREE or PLACE_DROPPED; without a name where there is none. */
+static enum code first_unused(struct connection *connection, enum place_kind kind, struct place *place, struct err *err)
+{
+	*place = (struct place){.number = 0};
+	return each_row(connection, kind, read_unused, place, err);
+}
+
+/* Whether a further SQL table of one keyspace would be one too many. */
+static enum code is_at_most(struct connection *connection, bool *is, struct err *err)
+{
+	int64_t n = 0;
+	enum code code = connection_number(connection, "SELECT count(*) FROM (SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 600)", &n, err);
+
+	*is = n >= PLACES_OWN_MAX;
+	return code;
+}
+
+static bool read_number(void *context, struct str key, struct str value)
+{
+	struct place place;
+
+	(void)key;
+	if (place_read_value(value, &place))
+		*(uint64_t *)context = place.number;
+	return false;
+}
+
+static enum code share(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	const char kind = PLACE_NUMBER;
+	struct place place = {.number = 0, .name = PLACE_SHARED};
+	char value[PLACE_ROW_MAX];
+	enum code code = has_table(connection, PLACE_SHARED) ? OK : create_table(connection, true, PLACE_SHARED, err);
+
+	if (code == OK)
+		code = each_row(connection, PLACE_NUMBER, read_number, &place.number, err);
+	place.number++;
+	if (code == OK)
+		code = put(connection, (struct str){&kind, 1}, place_value(&place, value), err);
+	return code == OK ? put_place(connection, keyspace, &place, err) : code;
+}
+
+/* Gives the keyspace a SQL table that is free. */
+static enum code take(struct connection *connection, struct keyspace keyspace, const struct place *unused, struct err *err)
+{
+	const struct place own = place_of_name(keyspace);
+	char key[PLACE_ROW_MAX];
+	enum code code = del(connection, place_key_free(unused->name, key), err);
+
+	if (code != OK || !place_is_same(unused, &own))
+		return code == OK ? put_place(connection, keyspace, unused, err) : code;
+	return del(connection, place_key(keyspace, key), err);
+}
+
+static enum code prepare_file(struct connection *connection, struct err *err)
+{
+	connection->has_moved = true;
+	return has_table(connection, place_of_name(PLACE_KEYSPACE).name) ? OK : places_create_system(connection, PLACE_KEYSPACE, err);
+}
+
+enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	struct place place, unused;
+	bool is_full;
+	enum code code = prepare_file(connection, err), found;
+
+	if (code != OK)
+		return code;
+	found = connection_place(connection, keyspace, &place, err);
+	if (found != OK && found != ERR_RESOURCE_NOT_FOUND)
+		return found;
+	if (found == OK && has_table(connection, place.name))
+		return err_set(err, MSG_STORE_FAILED, "the keyspace exists");
+	if (keyspace.part == PART_STREAM || keyspace.part == PART_EXPIRY)
+		return share(connection, keyspace, err);
+	code = first_unused(connection, PLACE_FREE, &unused, err);
+	if (code != OK || unused.name[0])
+		return code == OK ? take(connection, keyspace, &unused, err) : code;
+	code = is_at_most(connection, &is_full, err);
+	if (code != OK)
+		return code;
+	/* where it was dropped, others have the SQL table of its name */
+	return is_full || found != OK ? share(connection, keyspace, err) : create_table(connection, false, place.name, err);
+}
+
+/* The first rows of a place, in the order in which they are deleted. */
+struct extent {
+	size_t rows;
+	uint64_t bytes;
+	bool is_all;
+	int64_t rowid; /* of the last one, or its key */
+	struct str key;
+};
+
+static enum code measure(struct connection *connection, const struct place *place, size_t rows, uint64_t bytes, struct extent *extent, struct err *err)
+{
+	sqlite3_stmt *statement;
+	int result;
+	enum code code = prepare(connection, sizes_sql, place, &statement, err);
+
+	*extent = (struct extent){.is_all = false};
+	if (code != OK)
+		return code;
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW && extent->rows < rows && extent->bytes < bytes) {
+		extent->rows++;
+		extent->bytes += (uint64_t)sqlite3_column_int64(statement, 1);
+		if (place->number == 0)
+			extent->rowid = sqlite3_column_int64(statement, 0);
+		else if (extent->rows == rows || extent->bytes >= bytes)
+			extent->key = str_copy(err->arena, (struct str){sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0)});
+	}
+	extent->is_all = result == SQLITE_DONE;
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static enum code clear(struct connection *connection, const struct place *place, struct err *err)
+{
+	sqlite3_stmt *statement;
+	enum code code = prepare(connection, clear_sql, place, &statement, err);
+
+	return code == OK ? run(connection, statement, err) : code;
+}
+
+/* Deletes the rows up to the end of the extent. */
+static enum code cut(struct connection *connection, const struct place *place, const struct extent *extent, struct err *err)
+{
+	sqlite3_stmt *statement;
+	enum code code = prepare(connection, cut_sql, place, &statement, err);
+
+	if (code != OK)
+		return code;
+	if (place->number == 0)
+		sqlite3_bind_int64(statement, 1, extent->rowid);
+	else
+		sqlite3_bind_blob64(statement, 1, extent->key.p, extent->key.n, SQLITE_STATIC);
+	return run(connection, statement, err);
+}
+
+/* The place has no rows any more. */
+static enum code set_free(struct connection *connection, const struct place *place, struct err *err)
+{
+	char key[PLACE_ROW_MAX];
+
+	return place->number == 0 ? put(connection, place_key_free(place->name, key), STR(""), err) : OK;
+}
+
+enum code places_drop(struct connection *connection, struct keyspace keyspace, bool *is_left, struct err *err)
+{
+	const struct place own = place_of_name(keyspace), none = {.number = 0};
+	struct place place;
+	struct extent extent;
+	char key[PLACE_ROW_MAX];
+	enum code code = connection_place(connection, keyspace, &place, err);
+
+	*is_left = false;
+	if (code == OK && !has_table(connection, place.name))
+		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
+	if (code == OK)
+		code = prepare_file(connection, err);
+	if (code != OK)
+		return code;
+	connection_forget(connection);
+	/* its name must not lead to the SQL table, which another keyspace may get */
+	code = place_is_same(&place, &own) ? put_place(connection, keyspace, &none, err) : del(connection, place_key(keyspace, key), err);
+	if (code == OK)
+		code = measure(connection, &place, FEW_ROWS, FEW_BYTES, &extent, err);
+	if (code != OK)
+		return code;
+	*is_left = !extent.is_all;
+	if (*is_left)
+		return put(connection, place_key_dropped(&place, key), STR(""), err);
+	if (extent.rows > 0)
+		code = clear(connection, &place, err);
+	return code == OK ? set_free(connection, &place, err) : code;
+}
+
+enum code places_measure(struct connection *connection, struct place *small, struct err *err)
+{
+	struct extent extent;
+	enum code code = first_unused(connection, PLACE_DROPPED, small, err);
+
+	if (code != OK || !small->name[0] || small->number != 0) {
+		small->name[0] = '\0';
+		return code;
+	}
+	code = measure(connection, small, PLACES_CLEAR_ROWS, PLACES_CLEAR_BYTES, &extent, err);
+	if (code != OK || !extent.is_all)
+		small->name[0] = '\0';
+	return code;
+}
+
+enum code places_tidy(struct connection *connection, const struct place *small, enum places_tidied *tidied, struct err *err)
+{
+	struct place place;
+	struct extent extent = {.is_all = true};
+	char key[PLACE_ROW_MAX];
+	enum code code = first_unused(connection, PLACE_DROPPED, &place, err);
+
+	*tidied = PLACES_NOTHING_LEFT;
+	if (code != OK || !place.name[0])
+		return code;
+	if (!place_is_same(&place, small))
+		code = measure(connection, &place, PLACES_PIECE_ROWS, PLACES_PIECE_BYTES, &extent, err);
+	if (code == OK)
+		code = extent.is_all ? clear(connection, &place, err) : cut(connection, &place, &extent, err);
+	*tidied = extent.is_all ? PLACES_LAST_PIECE : PLACES_PIECE;
+	if (code != OK || !extent.is_all)
+		return code;
+	connection->has_moved = true;
+	code = del(connection, place_key_dropped(&place, key), err);
+	return code == OK ? set_free(connection, &place, err) : code;
+}
+
+struct listing {
+	struct arena *arena;
+	struct keyspace *found;
+	size_t n;
+};
+
+static void add(struct listing *listing, struct keyspace keyspace)
+{
+	listing->found = arena_room(listing->arena, listing->found, listing->n, sizeof(*listing->found));
+	listing->found[listing->n++] = keyspace;
+}
+
+/* The keyspaces that lie in the SQL tables of their names. */
+static enum code list_named(struct connection *connection, struct listing *listing, struct err *err)
+{
+	struct keyspace keyspace;
+	struct place place;
+	sqlite3_stmt *statement;
+	int result;
+	enum code code = OK;
+
+	if (sqlite3_prepare_v2(connection->db, "SELECT name FROM sqlite_master WHERE type = 'table'", -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	while (code == OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(statement, 0);
+
+		if (!keyspace_name_read(name, &keyspace))
+			continue;
+		code = connection_place(connection, keyspace, &place, err);
+		if (code == OK && strcmp(place.name, name) == 0)
+			add(listing, keyspace);
+		else if (code == ERR_RESOURCE_NOT_FOUND)
+			code = OK;
+	}
+	if (code == OK && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_finalize(statement);
+	return code;
+}
+
+static bool list_row(void *context, struct str key, struct str value)
+{
+	struct keyspace keyspace;
+	struct place place;
+
+	if (place_read_key(key, &keyspace) && place_read_value(value, &place) && place.name[0])
+		add(context, keyspace);
+	return true;
+}
+
+enum code places_list(struct connection *connection, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
+{
+	struct listing listing = {.arena = arena};
+	enum code code = list_named(connection, &listing, err);
+
+	if (code == OK)
+		code = each_row(connection, PLACE_OF_KEYSPACE, list_row, &listing, err);
+	*keyspaces = listing.found;
+	*n = listing.n;
+	return code;
+}
