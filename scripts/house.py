@@ -15,7 +15,7 @@ SHELVES = {
     "storage/schema": ["storage/store", "storage/messages"],
     "storage/stream": ["storage/store", "storage/schema", "storage/item_key", "storage/messages"],
     "storage/vector": ["storage/store", "storage/schema", "storage/item_key", "storage/messages"],
-    "storage/catalog": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/expiry", "storage/messages"],
+    "storage/catalog": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/expiry", "storage/index_row", "storage/messages"],
     "storage/write": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/cost", "storage/expiry",
                       "storage/index_row", "storage/item_key", "storage/messages"],
     "storage/upkeep": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write", "storage/expiry",

@@ -23,6 +23,7 @@
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
 #define TRIM_MS 60000     /* between two looks for what is not used any more: memory, rows */
+#define SIZES_MS 10000    /* between two flushes of the numbers of tables */
 #define STORE_MS 500      /* between two looks whether the data file is still in its place */
 
 struct upkeep {
@@ -165,6 +166,22 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }
 
+/* Flushes the numbers of tables when it is time, and counts tables; whether there is more to count. */
+static bool keep_sizes(struct upkeep *upkeep, struct arena *arena, int64_t *due_ms)
+{
+	struct err err = err_in(arena);
+	bool is_due = monotonic_ms() >= *due_ms, more = false;
+	enum code code = is_due ? catalog_size_keep(upkeep->options.catalog, monotonic_ms(), &err) : OK;
+
+	if (is_due)
+		*due_ms = monotonic_ms() + SIZES_MS;
+	if (code == OK)
+		code = catalog_size_step(upkeep->options.catalog, &more, &err);
+	if (code != OK)
+		log_line(LOG_ERROR, "upkeep: the numbers of tables wait for their next try: " STR_FMT, STR_ARG(err.message));
+	return more && code == OK;
+}
+
 static void keep_times(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
@@ -209,7 +226,7 @@ static void *work(void *context)
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
 	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
-	int64_t index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
+	int64_t sizes_due = monotonic_ms() + SIZES_MS, index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
 	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
@@ -218,6 +235,8 @@ static void *work(void *context)
 		if (upkeep->options.tick)
 			upkeep->options.tick(upkeep->options.tick_context);
 		index_due = monotonic_ms() + keep_indexes(upkeep, arena);
+		if (keep_sizes(upkeep, arena, &sizes_due))
+			index_due = monotonic_ms() + INDEX_PAUSE_MS;
 		if (monotonic_ms() >= expiry_due) {
 			keep_times(upkeep, arena);
 			expiry_due = monotonic_ms() + period;

@@ -49,7 +49,7 @@ static enum code explain_missing(struct store_txn *txn, const struct read_item *
 	enum code code = OK;
 
 	for (size_t i = 0; i < n && code == OK; i++)
-		code = currency_check(txn, items[i].table, err);
+		code = currency_check(txn, items[i].table, NULL, err);
 	return code == OK ? err_default(err, ERR_RESOURCE_NOT_FOUND) : code;
 }
 
@@ -304,7 +304,7 @@ static enum code read_snapshot(struct catalog *catalog, struct visit *visit, str
 
 	if (code != OK)
 		return code;
-	code = currency_check(visit->txn, visit->page->table, err);
+	code = currency_check(visit->txn, visit->page->table, NULL, err);
 	if (code == OK)
 		code = read_rows(visit, range, err);
 	if (code == OK)

@@ -9,6 +9,7 @@
 #include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/catalog/retired.h"
+#include "storage/catalog/size_rows.h"
 #include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
@@ -162,14 +163,18 @@ struct highest {
 	uint64_t number;
 };
 
-/* How far the filling of indexes came is left out: they are whole when it goes on, from their beginning. */
+/*
+ * How far the filling of indexes came is left out: they are whole when it goes on, from their beginning. So are the numbers of items and bytes: they are
+ * counted again.
+ */
 static void take_counter(void *context, const struct salvage_row *row)
 {
 	struct highest *highest = context;
 	struct repair *repair = highest->repair;
 
 	arena_reset(repair->row);
-	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")))
+	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")) ||
+	    size_rows_is_key(row->key))
 		return;
 	if (!str_eq(row->key, STR("table"))) {
 		repair_put(repair, counters_keyspace, row->key, row->value);

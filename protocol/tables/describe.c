@@ -141,14 +141,10 @@ static void write_vector(struct json_out *out, const struct vector_spec *spec)
 	json_out_field_string(out, "DistanceFunction", str_of(distances[spec->distance]));
 }
 
-static enum code write_index(struct call *call, struct table *table, const struct index *index, enum table_status status, struct err *err)
+static void write_index(struct call *call, struct table *table, const struct index *index, const struct table_size *size, enum table_status status)
 {
 	struct json_out *out = &call->out;
-	uint64_t items, bytes;
-	enum code code = catalog_size(call->service->catalog, table, index, &items, &bytes, err);
 
-	if (code != OK)
-		return code;
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", index->name);
 	if (index->vector)
@@ -164,8 +160,8 @@ static enum code write_index(struct call *call, struct table *table, const struc
 		if (!index->vector)
 			write_throughput(call, &index->settings->throughput);
 	}
-	json_out_field_integer(out, "IndexSizeBytes", (int64_t)bytes);
-	json_out_field_integer(out, "ItemCount", (int64_t)items);
+	json_out_field_integer(out, "IndexSizeBytes", (int64_t)size->bytes);
+	json_out_field_integer(out, "ItemCount", (int64_t)size->items);
 	json_out_field_string(out, "IndexArn",
 			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
 	if (!index->is_local && !index->vector) {
@@ -174,15 +170,14 @@ static enum code write_index(struct call *call, struct table *table, const struc
 			write_warm(out, table, index, index->settings->is_warm_updating);
 	}
 	json_out_close(out, '}');
-	return OK;
 }
 
-static enum code write_indexes(struct call *call, struct table *table, bool is_local, enum table_status status, struct err *err)
+/* `sizes` are those of all indexes. */
+static void write_indexes(struct call *call, struct table *table, bool is_local, const struct table_size *sizes, enum table_status status)
 {
 	bool is_open = false;
-	enum code code = OK;
 
-	for (size_t i = 0; i < table->indexes.n && code == OK; i++) {
+	for (size_t i = 0; i < table->indexes.n; i++) {
 		if (table->indexes.v[i].is_local != is_local)
 			continue;
 		if (!is_open) {
@@ -191,25 +186,21 @@ static enum code write_indexes(struct call *call, struct table *table, bool is_l
 			is_open = true;
 		}
 		/* a table's own update does not show on its indexes */
-		code = write_index(call, table, &table->indexes.v[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+		write_index(call, table, &table->indexes.v[i], &sizes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status);
 	}
 	if (is_open)
 		json_out_close(&call->out, ']');
-	return code;
 }
 
-static enum code write_vectors(struct call *call, struct table *table, enum table_status status, struct err *err)
+static void write_vectors(struct call *call, struct table *table, const struct table_size *sizes, enum table_status status)
 {
-	enum code code = OK;
-
 	if (!table->indexes.vector_n)
-		return OK;
+		return;
 	json_out_name(&call->out, STR("VectorIndexes"));
 	json_out_open(&call->out, '[');
-	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
-		code = write_index(call, table, &table->indexes.vectors[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status, err);
+	for (size_t i = 0; i < table->indexes.vector_n; i++)
+		write_index(call, table, &table->indexes.vectors[i], &sizes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status);
 	json_out_close(&call->out, ']');
-	return code;
 }
 
 /* AWS: twice, under the parameter's old name and under its new one; the time is not there while a change goes on, as a table is created too. */
@@ -291,37 +282,36 @@ static void write_settings(struct json_out *out, const struct table *table, enum
 }
 
 /* What DeleteTable's answer does not tell. */
-static enum code write_structure(struct call *call, struct table *table, enum table_status status, struct err *err)
+static void write_structure(struct call *call, struct table *table, const struct table_size *sizes, enum table_status status)
 {
 	write_definitions(call, table);
 	describe_keys(&call->out, &table->keys);
 	json_out_name(&call->out, STR("CreationDateTime"));
 	json_out_time_ms(&call->out, table->identity.created_ms);
-	enum code code = write_indexes(call, table, true, status, err);
-	if (code == OK)
-		code = write_indexes(call, table, false, status, err);
-	return code == OK ? write_vectors(call, table, status, err) : code;
+	write_indexes(call, table, true, sizes, status);
+	write_indexes(call, table, false, sizes, status);
+	write_vectors(call, table, sizes + table->indexes.n, status);
 }
 
 enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err)
 {
 	struct json_out *out = &call->out;
-	uint64_t items, bytes;
-	enum code code = catalog_size(call->service->catalog, table, NULL, &items, &bytes, err);
+	struct table_size *sizes;
 
+	table = timing_seen(call, table);
+	enum code code = catalog_sizes(call->service->catalog, table, call->arena, &sizes, err);
 	if (code != OK)
 		return code;
-	table = timing_seen(call, table);
 	json_out_open(out, '{');
 	json_out_name(out, name);
 	json_out_open(out, '{');
 	json_out_field_string(out, "TableName", table->identity.name);
 	json_out_field_string(out, "TableStatus", str_of(statuses[table->state.status == STATUS_ACTIVE ? status : table->state.status]));
 	if (status != STATUS_DELETING)
-		code = write_structure(call, table, status, err);
+		write_structure(call, table, sizes + 1, status);
 	write_throughput(call, &table->settings->throughput);
-	json_out_field_integer(out, "TableSizeBytes", (int64_t)bytes);
-	json_out_field_integer(out, "ItemCount", (int64_t)items);
+	json_out_field_integer(out, "TableSizeBytes", (int64_t)sizes[0].bytes);
+	json_out_field_integer(out, "ItemCount", (int64_t)sizes[0].items);
 	json_out_field_string(out, "TableArn", table_arn(call->arena, table));
 	json_out_field_string(out, "TableId", table->identity.id);
 	write_billing(out, table, status);

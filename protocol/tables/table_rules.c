@@ -237,7 +237,6 @@ static enum code add_local(struct table *table, const struct local_secondary_ind
 	if (code != OK)
 		return code;
 	index->is_local = true;
-	index->size = size_counter_new();
 	table->indexes.n++;
 	return OK;
 }
@@ -270,7 +269,6 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 		code = throughput_rules_warm(table, index, input->warm_throughput, THROUGHPUT_CREATE, err);
 	if (code != OK)
 		return code;
-	index->size = size_counter_new();
 	table->indexes.n++;
 	return OK;
 }
@@ -377,7 +375,6 @@ enum code table_rules_add_vector(struct table *table, const struct vector_index 
 		code = read_projection(table, input->projection, index, err);
 	if (code != OK)
 		return code;
-	index->size = size_counter_new();
 	table->indexes.vectors = vectors;
 	table->indexes.vector_n++;
 	return OK;

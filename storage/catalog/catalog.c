@@ -102,13 +102,6 @@ void catalog_remove_at(struct catalog *catalog, size_t at)
 	memmove(&catalog->entries[at], &catalog->entries[at + 1], (catalog->n - at) * sizeof(*catalog->entries));
 }
 
-void catalog_count_nothing(struct table *table)
-{
-	atomic_store(&table->size->is_counted, true);
-	for (size_t i = 0; i < table_index_total(table); i++)
-		atomic_store(&table_index_at(table, i)->size->is_counted, true);
-}
-
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err)
 {
 	struct catalog *catalog = arena_checked(calloc(1, sizeof(*catalog)));
@@ -119,9 +112,12 @@ enum code catalog_open(struct store *store, const struct catalog_options *option
 	pthread_mutex_init(&catalog->change_lock, NULL);
 	pthread_rwlock_init(&catalog->lock, NULL);
 	catalog->version = CATALOG_UNKNOWN;
+	catalog_sizes_open(catalog);
 	enum code code = catalog_refresh(catalog, err);
 	if (code == OK)
 		code = catalog_mend_versions(catalog, err);
+	if (code == OK && !options->has_peers)
+		code = catalog_orphans_take(catalog, 0, err);
 	if (code != OK) {
 		catalog_close(catalog);
 		return code;
@@ -130,10 +126,23 @@ enum code catalog_open(struct store *store, const struct catalog_options *option
 	return OK;
 }
 
+/* What fails to get into the rows leaves its mark, and is counted at the next start. */
+static void flush_at_the_end(struct catalog *catalog)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+
+	if (catalog_size_flush(catalog, &err) != OK)
+		arena_reset(arena);
+	arena_free(arena);
+}
+
 void catalog_close(struct catalog *catalog)
 {
 	if (!catalog)
 		return;
+	flush_at_the_end(catalog);
+	catalog_sizes_close(catalog);
 	while (catalog->n > 0)
 		catalog_remove_at(catalog, catalog->n - 1);
 	free(catalog->entries);

@@ -28,12 +28,14 @@
 #define DROP_ROWS_MAX 2000000
 
 struct catalog;
+struct currency_row;
 
 struct catalog_options {
 	const struct settings_records *settings; /* of tables; NULL: they have none */
 	bool is_shared;               /* --shared-db: every namespace is one */
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
 	size_t fill_max;              /* rows of an index filled in one piece; 0: as many as backfill.h says */
+	bool has_peers;               /* other processes may have the store open at the same time */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
 	struct stream_rotation rotation;
@@ -117,18 +119,61 @@ size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms);
 /* Another namespace that has a table of this name, for the log; false where there is none. */
 bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where);
 
+struct table_size {
+	uint64_t items, bytes; /* by DynamoDB's size rules */
+};
+
 /*
- * Item count and bytes (by DynamoDB's size rules) of a table (index NULL) or an index; exact. Counted once, then kept by the write path.
+ * The items and bytes of a table, [0], and of its indexes, [1 + i] for index i of table_index_at(). They are rows, and changes of this process
+ * that are not in the rows yet: exact where no other process writes, else behind its writes by a few seconds. After an unclean end of a process, in a
+ * file of an older Dynalith, and where its vector indexes changed, the table is counted again: a piece by this call, which is all of a small
+ * table, and the rest by catalog_size_step; until then the numbers are those from before.
  * AWS: an attribute that a vector index reads counts as it is billed in a write, 4 bytes a dimension.
  */
+enum code catalog_sizes(struct catalog *catalog, const struct table *table, struct arena *arena, struct table_size **sizes,
+			struct err *err) WARN_UNUSED;
+/* The same of one: the table (index NULL) or an index. */
 enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes,
 		       struct err *err) WARN_UNUSED;
 
-/* Counts the same within a write transaction that changed nothing of it yet. */
-enum code catalog_size_in(struct store_txn *txn, struct table *table, const struct index *index, struct err *err) WARN_UNUSED;
+/* By what a transaction keeps a table's numbers. */
+struct size_scope {
+	uint64_t epoch;     /* 0: the table was not counted yet */
+	struct str counted; /* a count goes on, which has met the items before this key; absent: none */
+	bool has_joined, has_marked;
+};
 
-/* A table's vector indexes tell how its items are sized: where `next`, which is not published yet, has others, its items are counted again. */
-void catalog_size_follow(const struct table *current, struct table *next);
+/* `count` is that of the table's row (schema/currency.h). Whoever keeps the scope for others of the table zeroes the last two members. */
+enum code catalog_size_scope(struct store_txn *txn, const struct table *table, uint64_t count, struct size_scope *scope, struct err *err) WARN_UNUSED;
+/* Within the transaction, for an item whose change made these changes: [0] the table's, [1 + i] of index i of table_index_at(). */
+enum code catalog_size_count(struct store_txn *txn, const struct table *table, const struct size_scope *scope, struct str row_key,
+			     const struct size_change *changes, struct err *err) WARN_UNUSED;
+/* At the end of the transaction, for one change or the sum of several. Also after an error catalog_size_leave is to be called. */
+enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, struct table *table, struct size_scope *scope,
+			    const struct size_change *changes, struct err *err) WARN_UNUSED;
+/* After the commit, with its code, or ERR_CONFLICT where the transaction did not come to that; nothing where nobody joined. */
+void catalog_size_leave(const struct table *table, const struct size_scope *scope, const struct size_change *changes, enum code code);
+
+/* Within a transaction: how many bytes a table and its local indexes have at most, before the changes of the transaction; immense: unknown. */
+enum code catalog_size_most(struct catalog *catalog, struct store_txn *txn, const struct table *table, const struct size_scope *scope, long long *bytes,
+			     struct err *err) WARN_UNUSED;
+/* The same for the rows of an index; UINT64_MAX: unknown. */
+enum code catalog_size_index(struct store_txn *txn, const struct table *table, const struct index *index, const struct size_scope *scope,
+			      uint64_t *items, struct err *err) WARN_UNUSED;
+
+/*
+ * Within a transaction that changed items otherwise than by the write path: the table is counted again, under an epoch that nobody has changes of.
+ * `record` is the key of the table's record, `row` that of its version, which is written.
+ */
+enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_t number, struct str record, struct currency_row *row,
+			     struct err *err) WARN_UNUSED;
+
+/* Puts this process's changes into the rows; also done at catalog_close. */
+enum code catalog_size_flush(struct catalog *catalog, struct err *err) WARN_UNUSED;
+/* For upkeep, every few seconds: the same, and finds what processes left behind that ended without doing so. `now_ms` is monotonic. */
+enum code catalog_size_keep(struct catalog *catalog, int64_t now_ms, struct err *err) WARN_UNUSED;
+/* For upkeep: a piece of the counts that are under way. *more: there may be further ones. */
+enum code catalog_size_step(struct catalog *catalog, bool *more, struct err *err) WARN_UNUSED;
 
 /* The key of a table's record in SYSTEM_TABLES; with no name, what all of the namespace begin with. */
 struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name);

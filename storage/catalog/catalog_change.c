@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/size_rows.h"
 #include "storage/expiry.h"
 #include "storage/schema/currency.h"
 #include "storage/store/journal.h"
@@ -89,6 +90,14 @@ enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, s
 	return code == OK && str_is_set(record) ? table_decode(record, catalog->options.settings, out, err) : code;
 }
 
+/* The rows that go with a table: of its version and of its numbers. */
+static enum code forget_rows(struct store_txn *txn, const struct table *table, struct err *err)
+{
+	enum code code = currency_del(txn, table, err);
+
+	return code == OK ? size_rows_drop(txn, table->identity.number, err) : code;
+}
+
 static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct str key, struct table *table,
 				 struct err *err)
 {
@@ -98,7 +107,7 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	if (code == OK && known && !catalog_is_gone(known, table->identity.created_ms))
 		code = err_default(err, ERR_RESOURCE_IN_USE);
 	if (code == OK && known) /* the remains of a deleted one */
-		code = currency_del(txn, known, err);
+		code = forget_rows(txn, known, err);
 	table_unref(known);
 	if (code == OK)
 		code = catalog_next_number(txn, arena, &table->identity.number, err);
@@ -109,7 +118,7 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	if (code == OK)
 		code = stream_change_table(txn, arena, NULL, table, err);
 	if (code == OK)
-		code = currency_put(txn, table, err);
+		code = currency_put(txn, table, COUNT_OF(1, 0), err); /* nothing is in it, and it is counted */
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
 }
 
@@ -131,12 +140,10 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 
 		index->number = (uint32_t)i;
 		index->status = table->state.status;
-		if (!index->size)
-			index->size = size_counter_new();
 		table_index_settle(table, index);
 	}
-	catalog_count_nothing(table);
 	currency_follow(NULL, table);
+	tally_know(table->tally, 1, 0);
 }
 
 struct creation {
@@ -193,7 +200,6 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 			continue;
 		index->status = STATUS_CREATING;
 		index->is_backfilling = true;
-		atomic_store(&index->size->is_counted, true); /* nothing in it yet */
 		code = store_create(txn, index_keyspace(next, index), err);
 	}
 	return code;
@@ -224,9 +230,9 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	const struct replacement *replacement = context;
 	const struct table *current = replacement->current;
 	struct table *next = replacement->next;
-	enum code code = currency_check_version(txn, current, err);
+	uint64_t count = 0;
+	enum code code = currency_check_version(txn, current, &count, err);
 
-	(void)catalog;
 	if (code == OK)
 		code = change_indexes(txn, err->arena, current, next, err);
 	if (code == OK)
@@ -235,7 +241,9 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 		code = stream_change_table(txn, err->arena, current, next, err);
 	currency_follow(current, next);
 	if (code == OK)
-		code = currency_put(txn, next, err);
+		code = currency_put(txn, next, count, err);
+	if (code == OK)
+		code = catalog_size_change(catalog, txn, current, next, count, err);
 	return code == OK ? store_put(txn, tables_keyspace, replacement->key, table_encode(err->arena, next), err) : code;
 }
 
@@ -245,7 +253,6 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 						      current->identity.name), current, next};
 	uint64_t version;
 
-	catalog_size_follow(current, next);
 	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_replacement, &replacement, &version, err);
 	if (code == OK) {
@@ -268,7 +275,8 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *kept,
 				 const struct table *deleting, struct err *err)
 {
-	enum code code = currency_check_version(txn, table, err);
+	uint64_t count = 0;
+	enum code code = currency_check_version(txn, table, &count, err);
 
 	if (code == OK)
 		code = store_drop(txn, table_items(table), err);
@@ -284,7 +292,7 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 	if (code == OK)
 		code = retired_store(txn, table, kept, err);
 	if (code == OK)
-		code = deleting ? currency_put(txn, deleting, err) : currency_del(txn, table, err);
+		code = deleting ? currency_put(txn, deleting, count, err) : forget_rows(txn, table, err);
 	if (code != OK)
 		return code;
 	return deleting ? store_put(txn, tables_keyspace, key, table_encode(err->arena, deleting), err) : store_del(txn, tables_keyspace, key, err);
@@ -353,7 +361,7 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 	if (code == OK && known && known->identity.number == burial->table->identity.number)
 		code = store_del(txn, tables_keyspace, burial->key, err);
 	table_unref(known);
-	return code == OK ? currency_del(txn, burial->table, err) : code;
+	return code == OK ? forget_rows(txn, burial->table, err) : code;
 }
 
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err)

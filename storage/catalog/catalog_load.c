@@ -44,8 +44,6 @@ static bool reload_record(void *context, struct str key, struct str record)
 		reload->code = table_decode(record, reload->catalog->options.settings, &table, reload->err);
 	if (reload->code != OK)
 		return false;
-	if (table && table->state.status == STATUS_DELETING)
-		catalog_count_nothing(table);
 	if (retired_is_key(key)) {
 		retired_add(&reload->retired, table);
 		return true;
@@ -93,10 +91,8 @@ static void merge(struct catalog *catalog, struct reload *reload, uint64_t versi
 
 		if (!found->table || (is_there && catalog->entries[at].stamp > version))
 			continue;
-		if (is_there && catalog->entries[at].table->identity.number == found->table->identity.number) {
+		if (is_there && catalog->entries[at].table->identity.number == found->table->identity.number)
 			table_adopt(found->table, catalog->entries[at].table);
-			catalog_size_follow(catalog->entries[at].table, found->table);
-		}
 		if (is_there)
 			catalog_drop_vectors(catalog, catalog->entries[at].table, found->table);
 		catalog_put(catalog, found->key, table_ref(found->table), version);
@@ -168,7 +164,7 @@ static enum code mend(struct catalog *catalog, struct store_txn *txn, struct err
 
 		code = catalog_stored(catalog, txn, catalog->entries[i].key, &table, err);
 		if (code == OK && table)
-			code = currency_put(txn, table, err);
+			code = currency_put(txn, table, 0, err); /* its numbers may be wrong */
 		table_unref(table);
 	}
 	return code;

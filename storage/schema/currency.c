@@ -4,8 +4,9 @@
 #include "storage/store/journal.h"
 
 #define CATALOG_KEY STR("\0\0\0\0\0\0\0\0") /* no table has the number 0 */
-#define ROW_SIZE 16
-#define MARKED_SIZE 24 /* with the number of the stack of checkpoints that the table's namespace has */
+#define ROW_SIZE 16         /* of a row that an older Dynalith wrote, or repair: nothing was counted */
+#define ROW_SIZE_COUNT 24
+#define ROW_SIZE_STACK 32   /* with the number of the stack of checkpoints that the table's namespace has */
 
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 
@@ -46,52 +47,90 @@ struct store_key currency_key(const struct table *table, char *bytes)
 	return (struct store_key){versions, {bytes, CURRENCY_KEY_BYTES}};
 }
 
-static bool is_row(struct str row)
+static struct currency_row row_of(struct str row)
 {
-	return row.p && (row.n == ROW_SIZE || row.n == MARKED_SIZE);
+	if (!row.p || (row.n != ROW_SIZE && row.n != ROW_SIZE_COUNT && row.n != ROW_SIZE_STACK))
+		return (struct currency_row){.is_there = false};
+	return (struct currency_row){
+		.version = str_be(row.p, 8), .layout = str_be(row.p + 8, 8), .count = row.n > ROW_SIZE ? str_be(row.p + 16, 8) : 0,
+		.stack = row.n == ROW_SIZE_STACK ? str_be(row.p + 24, 8) : 0, .is_there = true,
+	};
 }
 
-static uint64_t layout_of(struct str row)
+enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err)
 {
-	return str_be(row.p + 8, 8);
+	char key[CURRENCY_KEY_BYTES];
+	struct str value = STR_ABSENT;
+
+	put_be64(key, number);
+	enum code code = store_get(txn, versions, (struct str){key, sizeof(key)}, err->arena, &value, err);
+	*row = row_of(code == OK ? value : STR_ABSENT);
+	return code;
 }
 
-static enum code read_row(struct store_txn *txn, const struct table *table, struct str *row, struct err *err)
+/* The same for a transaction that goes on to use the table: its changes are noted where its namespace has a checkpoint. */
+static enum code read_row(struct store_txn *txn, const struct table *table, struct currency_row *row, struct err *err)
 {
-	char bytes[CURRENCY_KEY_BYTES];
-	struct store_key key = currency_key(table, bytes);
-	enum code code = store_get(txn, key.keyspace, key.key, err->arena, row, err);
+	enum code code = currency_read(txn, table->identity.number, row, err);
 
-	return code == OK && row->p && row->n == MARKED_SIZE && txn->mode == STORE_WRITE ? arm(txn, str_be(row->p + 16, 8), err) : code;
+	return code == OK && row->stack && txn->mode == STORE_WRITE ? arm(txn, row->stack, err) : code;
 }
 
-enum code currency_judge(const struct table *table, struct str row, struct err *err)
+static enum code judge(const struct table *table, const struct currency_row *row, struct err *err)
 {
-	return is_row(row) && layout_of(row) == table->currency.layout ? OK : err_default(err, ERR_TABLE_MOVED);
+	return row->is_there && row->layout == table->currency.layout ? OK : err_default(err, ERR_TABLE_MOVED);
 }
 
-enum code currency_check(struct store_txn *txn, const struct table *table, struct err *err)
+enum code currency_judge(const struct table *table, struct str value, struct err *err)
 {
-	struct str row;
+	struct currency_row row = row_of(value);
+
+	return judge(table, &row, err);
+}
+
+enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *from, struct err *err)
+{
+	char key[8], row[ROW_SIZE_STACK];
+
+	put_be64(key, number);
+	put_be64(row, from->version);
+	put_be64(row + 8, from->layout);
+	put_be64(row + 16, from->count);
+	put_be64(row + 24, from->stack);
+	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, from->stack ? ROW_SIZE_STACK : ROW_SIZE_COUNT}, err);
+}
+
+enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err)
+{
+	struct currency_row row = {0};
 	enum code code = read_row(txn, table, &row, err);
 
-	return code != OK ? code : currency_judge(table, row, err);
+	if (count)
+		*count = row.count;
+	return code != OK ? code : judge(table, &row, err);
 }
 
-enum code currency_check_version(struct store_txn *txn, const struct table *table, struct err *err)
+static bool is_exact(const struct currency_row *row, const struct table *table)
 {
-	bool is_exact;
-	enum code code = currency_is_exact(txn, table, &is_exact, err);
-
-	return code != OK || is_exact ? code : err_default(err, ERR_TABLE_MOVED);
+	return row->is_there && row->version == table->currency.version && row->layout == table->currency.layout;
 }
 
-enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *is_exact, struct err *err)
+enum code currency_check_version(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err)
 {
-	struct str row;
+	struct currency_row row = {0};
 	enum code code = read_row(txn, table, &row, err);
 
-	*is_exact = code == OK && is_row(row) && str_be(row.p, 8) == table->currency.version && layout_of(row) == table->currency.layout;
+	if (count)
+		*count = row.count;
+	return code != OK || is_exact(&row, table) ? code : err_default(err, ERR_TABLE_MOVED);
+}
+
+enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *out, struct err *err)
+{
+	struct currency_row row = {0};
+	enum code code = read_row(txn, table, &row, err);
+
+	*out = is_exact(&row, table);
 	return code;
 }
 
@@ -101,15 +140,11 @@ void currency_follow(const struct table *current, struct table *next)
 	next->currency.layout = current && table_is_alike(current, next) ? current->currency.layout : next->currency.version;
 }
 
-enum code currency_put(struct store_txn *txn, const struct table *table, struct err *err)
+enum code currency_put(struct store_txn *txn, const struct table *table, uint64_t count, struct err *err)
 {
-	char key[8], row[MARKED_SIZE];
+	const struct currency_row row = {table->currency.version, table->currency.layout, count, txn->stack, true};
 
-	put_be64(key, table->identity.number);
-	put_be64(row, table->currency.version);
-	put_be64(row + 8, table->currency.layout);
-	put_be64(row + 16, txn->stack);
-	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, txn->stack ? MARKED_SIZE : ROW_SIZE}, err);
+	return currency_write(txn, table->identity.number, &row, err);
 }
 
 enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err)
@@ -127,20 +162,15 @@ enum code currency_del_number(struct store_txn *txn, uint64_t number, struct err
 
 enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, struct err *err)
 {
-	char key[8], marked[MARKED_SIZE];
-	struct str row;
+	struct currency_row row;
+	enum code code = currency_read(txn, number, &row, err);
 
-	put_be64(key, number);
-	enum code code = store_get(txn, versions, (struct str){key, sizeof(key)}, err->arena, &row, err);
-	if (code != OK || !str_is_set(row) || row.n < ROW_SIZE) /* of a file that an older Dynalith wrote to */
-		return code;
-	memcpy(marked, row.p, ROW_SIZE);
-	put_be64(marked + ROW_SIZE, stack);
-	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){marked, stack ? MARKED_SIZE : ROW_SIZE}, err);
+	row.stack = stack;
+	return code == OK && row.is_there ? currency_write(txn, number, &row, err) : code; /* it is not there in a file that an older Dynalith wrote to */
 }
 
 /* Each change of a table raises the catalog's version too: so that is at least the table's, whatever became of the table's row. */
-enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct err *err)
+enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct currency_row *row, struct err *err)
 {
 	uint64_t version = 0;
 	enum code code = currency_catalog(txn, &version, err);
@@ -149,8 +179,8 @@ enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t st
 		return code;
 	version = (version > table->currency.version ? version : table->currency.version) + 1;
 	table->currency = (struct currency){version, version, version};
-	code = currency_put(txn, table, err);
-	return code == OK ? currency_mark(txn, table->identity.number, stack, err) : code;
+	*row = (struct currency_row){version, version, row->count, stack, true};
+	return currency_write(txn, table->identity.number, row, err);
 }
 
 enum code currency_stack(struct store_txn *txn, struct str space, uint64_t *stack, struct err *err)

@@ -1,10 +1,11 @@
 /*
  * currency - whether a snapshot of a table still is the table.
  *
- * The store has a row per table with two numbers: the version, which rises with every change of the table, and the layout, the version at
- * which what writers and readers do changed last (an index came or went, time to live, the stream). A snapshot carries the numbers that it
- * was made with. Whoever uses one reads the row in the transaction that uses it; so it does not matter which process made the change, and
- * a store that validates what was read sees to it that the answer holds until the commit.
+ * The store has a row per table with the version, which rises with every change of the table, and the layout, the version at which what
+ * writers and readers do changed last (an index came or went, time to live, the stream). A snapshot carries the numbers that it was made
+ * with. Whoever uses one reads the row in the transaction that uses it; so it does not matter which process made the change, and a store that
+ * validates what was read sees to it that the answer holds until the commit. The row also says which numbers of items and bytes hold, for
+ * writers read it in any case (catalog/size_rows.h).
  *
  * One more row has the version of the catalog: it rises whenever any table is made, changed or deleted.
  *
@@ -17,8 +18,18 @@
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
 
-/* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. */
-enum code currency_check(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+/* A table's row. `count` is of catalog/size_rows.h: which numbers hold, and whether the table is being counted. */
+struct currency_row {
+	uint64_t version, layout, count;
+	uint64_t stack; /* of checkpoints that the table's namespace has; 0: none */
+	bool is_there;
+};
+
+enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err) WARN_UNUSED;
+enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *row, struct err *err) WARN_UNUSED;
+
+/* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. `count` is the row's, for writers; or NULL. */
+enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err) WARN_UNUSED;
 
 /* The same where a reading transaction reads the row with others: its key, of which `bytes` keeps CURRENCY_KEY_BYTES, and what its value says. */
 #define CURRENCY_KEY_BYTES 8
@@ -26,13 +37,13 @@ struct store_key currency_key(const struct table *table, char *bytes);
 enum code currency_judge(const struct table *table, struct str row, struct err *err) WARN_UNUSED;
 
 /* For a change of the table: ERR_TABLE_MOVED where anything of it was changed. */
-enum code currency_check_version(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+enum code currency_check_version(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err) WARN_UNUSED;
 
 /* Gives `next` the numbers that follow those of `current` (NULL: it is new). */
 void currency_follow(const struct table *current, struct table *next);
 
 /* Writes the table's row; deletes it. */
-enum code currency_put(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+enum code currency_put(struct store_txn *txn, const struct table *table, uint64_t count, struct err *err) WARN_UNUSED;
 enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 enum code currency_del_number(struct store_txn *txn, uint64_t number, struct err *err) WARN_UNUSED;
 
@@ -44,8 +55,11 @@ enum code currency_stack(struct store_txn *txn, struct str space, uint64_t *stac
 enum code currency_put_stack(struct store_txn *txn, struct str space, uint64_t stack, uint64_t journal, struct err *err) WARN_UNUSED;
 enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, struct err *err) WARN_UNUSED;
 
-/* After a rollback: a version, layout and epoch that no snapshot of the table ever had, in the table and in its row, which gets the mark. */
-enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct err *err) WARN_UNUSED;
+/*
+ * After a rollback: a version, layout and epoch that no snapshot of the table ever had, in the table and in its row, which gets the mark. `row` is
+ * as it was, and then as it is.
+ */
+enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct currency_row *row, struct err *err) WARN_UNUSED;
 
 /* Arms a transaction that reads no table's row, or not before it writes. */
 enum code currency_arm(struct store_txn *txn, struct str space, struct err *err) WARN_UNUSED;

@@ -6,42 +6,6 @@
 
 #define TABLE_ARENA_KEEP 0
 
-struct size_counter *size_counter_new(void)
-{
-	struct size_counter *counter = arena_checked(calloc(1, sizeof(*counter)));
-
-	atomic_init(&counter->refs, 1);
-	return counter;
-}
-
-static struct size_counter *counter_ref(struct size_counter *counter)
-{
-	atomic_fetch_add(&counter->refs, 1);
-	return counter;
-}
-
-void size_counter_unref(struct size_counter *counter)
-{
-	if (counter && atomic_fetch_sub(&counter->refs, 1) == 1)
-		free(counter);
-}
-
-void size_counter_add(struct size_counter *counter, struct size_change *change)
-{
-	if (!atomic_load(&counter->is_counted))
-		*change = (struct size_change){0, 0};
-	if (change->items)
-		atomic_fetch_add(&counter->items, change->items);
-	if (change->bytes)
-		atomic_fetch_add(&counter->bytes, change->bytes);
-}
-
-void size_counter_take_back(struct size_counter *counter, const struct size_change *change)
-{
-	atomic_fetch_sub(&counter->items, change->items);
-	atomic_fetch_sub(&counter->bytes, change->bytes);
-}
-
 bool table_is_alike(const struct table *a, const struct table *b)
 {
 	bool is_alike = a->indexes.n == b->indexes.n && a->indexes.vector_n == b->indexes.vector_n && a->streams.view == b->streams.view &&
@@ -84,7 +48,7 @@ struct table *table_new(const struct settings_records *records)
 
 	atomic_init(&table->refs, 1);
 	table->arena = arena;
-	table->size = size_counter_new();
+	table->tally = tally_new();
 	table->streams.state = stream_state_new();
 	table->records = records;
 	table->settings = new_settings(arena, records ? records->table : NULL);
@@ -101,9 +65,7 @@ void table_unref(struct table *table)
 {
 	if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	for (size_t i = 0; i < table_index_total(table); i++)
-		size_counter_unref(table_index_at(table, i)->size);
-	size_counter_unref(table->size);
+	tally_unref(table->tally);
 	stream_state_unref(table->streams.state);
 	arena_free(table->arena);
 }
@@ -146,7 +108,6 @@ static struct index *copy_indexes(const struct table *copy, const struct index *
 
 		copy_keys(copy->arena, &index->keys);
 		index->projected = copy_strings(copy->arena, index->projected, index->projected_count);
-		index->size = counter_ref(index->size);
 		if (index->vector)
 			index->vector = copy_vector(copy->arena, index->vector);
 		index->settings = copy_settings(copy->arena, copy->records ? copy->records->index : NULL, index->settings);
@@ -172,30 +133,15 @@ struct table *table_clone(const struct table *table)
 	for (size_t i = 0; i < table->streams.n; i++)
 		copy->streams.v[i].settings = copy_settings(arena, records ? records->stream : NULL, table->streams.v[i].settings);
 	stream_state_ref(copy->streams.state);
-	copy->size = counter_ref(table->size);
+	tally_ref(copy->tally);
 	return copy;
-}
-
-static void adopt_counter(struct size_counter **counter, struct size_counter *known)
-{
-	counter_ref(known);
-	size_counter_unref(*counter);
-	*counter = known;
 }
 
 void table_adopt(struct table *next, const struct table *known)
 {
 	if (next->currency.epoch != known->currency.epoch)
 		return;
-	for (size_t i = 0; i < table_index_total(next); i++) {
-		struct index *index = table_index_at(next, i);
-
-		for (size_t j = 0; j < table_index_total(known); j++) {
-			if (table_index_at(known, j)->number == index->number)
-				adopt_counter(&index->size, table_index_at(known, j)->size);
-		}
-	}
-	adopt_counter(&next->size, known->size);
+	tally_replace(&next->tally, known->tally);
 	stream_state_ref(known->streams.state);
 	stream_state_unref(next->streams.state);
 	next->streams.state = known->streams.state;

@@ -22,6 +22,7 @@
 #include "core/str.h"
 #include "core/value.h"
 #include "core/vector.h"
+#include "storage/schema/tally.h"
 #include "storage/store/store.h"
 
 #define KEY_HASH_ATTRIBUTES_MAX 4  /* of a GSI; a table and an LSI have one. AWS: "multi-attribute keys" */
@@ -76,18 +77,6 @@ struct stream {
 	struct stream_settings *settings;
 };
 
-/* Item count and bytes, kept by the write path once they were counted. Shared by all snapshots of a table; atomic. */
-struct size_counter {
-	atomic_uint refs;
-	atomic_bool is_counted;
-	atomic_llong items, bytes;
-};
-
-/* What a transaction changes in one. */
-struct size_change {
-	long long items, bytes;
-};
-
 /* An element of a vector index's SearchSchema. */
 struct search_element {
 	struct key_attribute attribute;
@@ -124,7 +113,6 @@ struct index {
 	enum table_status status;
 	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/upkeep/backfill.h */
 	int64_t settles_ms;         /* CREATING and DELETING of a live table's index: not before this time; 0: as soon as its work is done */
-	struct size_counter *size;
 	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
 	struct index_settings *settings;
 };
@@ -184,7 +172,7 @@ struct table {
 	struct table_state state;
 	struct table_streams streams;
 	struct table_ttl ttl;
-	struct size_counter *size;
+	struct tally *tally;
 
 	const struct settings_records *records; /* what the settings are */
 	struct table_settings *settings;
@@ -199,18 +187,9 @@ struct stream_settings *table_stream_settings(const struct table *table);
 struct table *table_clone(const struct table *table);
 /*
  * For a snapshot that was read from the store and that nobody has yet: it shares with one of the same table what this process remembers of
- * the table (sizes, stream), as a copy would. Indexes are the same where their numbers are. Nothing where the table was rolled back since.
+ * the table (sizes, stream), as a copy would. Nothing where the table was rolled back since.
  */
 void table_adopt(struct table *next, const struct table *known);
-struct size_counter *size_counter_new(void);
-void size_counter_unref(struct size_counter *counter);
-/*
- * For a writing transaction before its commit, while it keeps counting and other writers out. What is not counted yet takes no part: it is
- * counted with its rows, maybe as soon as the commit has failed and before the change is taken back. *change is what was added, and is to
- * be taken from the counter when the commit fails.
- */
-void size_counter_add(struct size_counter *counter, struct size_change *change);
-void size_counter_take_back(struct size_counter *counter, const struct size_change *change);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 

@@ -196,6 +196,7 @@ static bool is_touched(const struct touched *touched, const struct space_record 
 static enum code renew(struct space *space, const struct space_record *record, uint64_t stack, struct err *err)
 {
 	struct vector_version ignored;
+	struct currency_row row;
 	struct table *table;
 	uint64_t seed = 0;
 	enum code code = space_decode(space, record, &table, err);
@@ -203,7 +204,11 @@ static enum code renew(struct space *space, const struct space_record *record, u
 	if (code != OK)
 		return code;
 	(void)!getentropy(&seed, sizeof(seed));
-	code = currency_renew(space->txn, table, stack, err);
+	code = currency_read(space->txn, table->identity.number, &row, err);
+	if (code == OK)
+		code = currency_renew(space->txn, table, stack, &row, err);
+	if (code == OK)
+		code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key, &row, err);
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
 		code = vector_row_next_version(space->txn, space->arena, index_keyspace(table, &table->indexes.vectors[i]), seed, STR(""), &ignored, err);
 	if (code == OK)
@@ -219,17 +224,21 @@ static enum code renew_all(struct space *space, struct touched *touched, uint64_
 	enum code code = space_records(space, &records, err);
 
 	sort(touched);
-	for (size_t i = 0; i < touched->n && code == OK; i++)
-		code = currency_del_number(space->txn, touched->numbers[i], err);
+	bool *is_there = ARENA_ARRAY(space->arena, bool, touched->n);
 	for (size_t i = 0; i < records.n && code == OK; i++) {
 		uint64_t number = 0;
 
 		if (records.v[i].is_retired)
 			continue;
 		code = space_number(space, &records.v[i], &number, err);
-		if (code == OK && is_touched(touched, &records.v[i], number))
-			code = renew(space, &records.v[i], stack, err);
+		if (code != OK || !is_touched(touched, &records.v[i], number))
+			continue;
+		code = renew(space, &records.v[i], stack, err);
+		for (size_t k = 0; k < touched->n; k++)
+			is_there[k] = is_there[k] || touched->numbers[k] == number;
 	}
+	for (size_t i = 0; i < touched->n && code == OK; i++)
+		code = is_there[i] ? OK : currency_del_number(space->txn, touched->numbers[i], err);
 	return code;
 }
 

@@ -121,7 +121,7 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	copy->identity.region = target->ns.region;
 	if (target->is_other)
 		copy->identity.id = catalog_uuid(copy->arena);
-	enum code code = currency_put(space->txn, copy, err);
+	enum code code = currency_put(space->txn, copy, 0, err); /* its items are counted when somebody wants to know */
 	return code != OK ? code : store_put(space->txn, tables_keyspace, catalog_key(space->arena, space->catalog, target->ns, name),
 					     table_encode(space->arena, copy), err);
 }

@@ -2,6 +2,7 @@
 
 #include "core/key.h"
 #include "storage/catalog/retired.h"
+#include "storage/catalog/size_rows.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
@@ -159,6 +160,8 @@ enum code space_drop(struct space *space, const struct space_record *record, con
 		code = store_drop(space->txn, table_expiry(table), err);
 	if (code == OK && table->streams.n > 0 && is_deleted == record->is_retired)
 		code = store_drop(space->txn, stream_keyspace(table), err);
+	if (code == OK && !record->is_retired)
+		code = size_rows_drop(space->txn, table->identity.number, err);
 	return code == OK && !record->is_retired ? currency_del(space->txn, table, err) : code;
 }
 
@@ -179,7 +182,7 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 	if (code == OK)
 		code = stream_change_table(txn, space->arena, NULL, table, err);
 	if (code == OK)
-		code = currency_put(txn, table, err);
+		code = currency_put(txn, table, 0, err); /* its items are counted when somebody wants to know */
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(space->arena, table), err) : code;
 }
 

@@ -154,7 +154,7 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 
 	if (code != OK)
 		return code;
-	code = currency_check(txn, table, err);
+	code = currency_check(txn, table, NULL, err);
 	if (code == OK && table->streams.view == STREAM_OFF)
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == OK)

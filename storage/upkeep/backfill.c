@@ -45,10 +45,11 @@ struct job {
 	size_t at;              /* of it, as table_index_at() counts */
 	struct store_txn *txn;
 	struct piece *piece;
-	struct size_change size;
+	struct size_scope scope;
+	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX]; /* as for catalog_size_join(); those of the index alone are used */
 };
 
-static enum code add_row(struct job *job, struct str image, struct err *err)
+static enum code add_row(struct job *job, struct str item_key, struct str image, struct err *err)
 {
 	struct arena *arena = job->piece->arena;
 	struct keyspace keyspace = index_keyspace(job->table, job->index);
@@ -64,8 +65,13 @@ static enum code add_row(struct job *job, struct str image, struct err *err)
 	enum code code = store_get(job->txn, keyspace, row.key, arena, &known, err);
 	if (code != OK || str_is_set(known))
 		return code;
-	job->size.items++;
-	job->size.bytes += (long long)row.size;
+	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX] = {{0, 0}};
+	sizes[1 + job->at] = (struct size_change){1, (long long)row.size};
+	job->sizes[1 + job->at].items++;
+	job->sizes[1 + job->at].bytes += (long long)row.size;
+	code = catalog_size_count(job->txn, job->table, &job->scope, item_key, sizes, err);
+	if (code != OK)
+		return code;
 	return store_put(job->txn, keyspace, row.key, row.value, err); /* no new version of a vector index: nobody searches it yet */
 }
 
@@ -80,7 +86,7 @@ static enum code fill(struct job *job, struct err *err)
 	if (code == OK)
 		code = store_scan(job->txn, table_items(job->table), &range, collect, piece, err);
 	for (size_t i = 0; i < piece->n && code == OK; i++)
-		code = add_row(job, piece->images[i], err);
+		code = add_row(job, piece->keys[i], piece->images[i], err);
 	if (code != OK || !piece->is_full)
 		return code;
 	/* no key is a prefix of another, so a byte after it is the next possible one */
@@ -94,16 +100,17 @@ static enum code fill(struct job *job, struct err *err)
 static enum code empty(struct job *job, struct err *err)
 {
 	struct piece *piece = job->piece;
-	struct size_counter *size = job->index->size;
 	struct store_range all = job->index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
-	enum code code = atomic_load(&size->is_counted) ? OK : catalog_size_in(job->txn, job->table, job->index, err);
+	struct size_change *size = &job->sizes[1 + job->at];
+	uint64_t items;
+	enum code code = catalog_size_index(job->txn, job->table, job->index, &job->scope, &items, err);
 
-	if (code != OK || (uint64_t)atomic_load(&size->items) <= catalog_drop_max(job->catalog))
+	if (code != OK || items <= catalog_drop_max(job->catalog))
 		return code;
 	code = store_scan(job->txn, index_keyspace(job->table, job->index), &all, collect, piece, err);
 	for (size_t i = 0; i < piece->n && code == OK; i++) {
-		job->size.items--;
-		job->size.bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
+		size->items--;
+		size->bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
 		code = store_del(job->txn, index_keyspace(job->table, job->index), piece->keys[i], err);
 	}
 	return code;
@@ -119,7 +126,6 @@ static enum code finish(struct job *job, struct err *err)
 		struct index *first = index->vector ? next->indexes.vectors : next->indexes.v;
 		size_t *count_of_kind = index->vector ? &next->indexes.vector_n : &next->indexes.n;
 
-		size_counter_unref(index->size);
 		--*count_of_kind;
 		memmove(index, index + 1, (*count_of_kind - (size_t)(index - first)) * sizeof(*index));
 	} else {
@@ -133,25 +139,27 @@ static enum code finish(struct job *job, struct err *err)
 /* One transaction of work on the index. */
 static enum code run(struct job *job, struct err *err)
 {
+	uint64_t count;
 	enum code code = store_begin(catalog_store(job->catalog), STORE_WRITE, &job->txn, err);
 
 	if (code != OK)
 		return code;
-	code = currency_check(job->txn, job->table, err);
+	code = currency_check(job->txn, job->table, &count, err);
+	if (code == OK)
+		code = catalog_size_scope(job->txn, job->table, count, &job->scope, err);
 	if (code != OK) {
 		store_abort(job->txn);
 		return code;
 	}
 	code = job->index->status == STATUS_DELETING ? empty(job, err) : fill(job, err);
-	if (code != OK) {
+	if (code == OK)
+		code = catalog_size_join(job->catalog, job->txn, job->table, &job->scope, job->sizes, err);
+	bool is_whole = code == OK;
+	if (is_whole)
+		code = store_commit(job->txn, err);
+	else
 		store_abort(job->txn);
-		return code;
-	}
-	/* before the commit, while writers and the counting in catalog_size wait */
-	size_counter_add(job->index->size, &job->size);
-	code = store_commit(job->txn, err);
-	if (code != OK)
-		size_counter_take_back(job->index->size, &job->size);
+	catalog_size_leave(job->table, &job->scope, job->sizes, is_whole ? code : ERR_CONFLICT);
 	return code == OK && !job->piece->is_full ? finish(job, err) : code;
 }
 

@@ -234,7 +234,7 @@ static enum code run(struct store_txn *txn, struct arena *arena, struct share *w
 	struct store_range range = search->hash ? vector_row_partition(arena, search->table, search->hash) : vector_row_range();
 	struct vector_view view;
 	struct vector_version version;
-	enum code code = currency_check(txn, search->table, err);
+	enum code code = currency_check(txn, search->table, NULL, err);
 
 	if (code == OK)
 		code = vector_row_version(txn, arena, keyspace, &version, err);

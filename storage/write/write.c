@@ -252,25 +252,15 @@ enum code write_canceled(struct err *reasons, size_t n, struct err *err)
 	return code;
 }
 
-static void count_sizes(const struct write *write, struct size_change *sizes, bool has_failed)
-{
-	for (size_t i = 0; i <= table_index_total(write->table); i++) {
-		struct size_counter *counter = i == 0 ? write->table->size : table_index_at(write->table, i - 1)->size;
-
-		if (has_failed)
-			size_counter_take_back(counter, &sizes[i]);
-		else
-			size_counter_add(counter, &sizes[i]);
-	}
-}
-
 struct run {
+	struct catalog *catalog;
 	struct store_txn *txn;
 	struct arena *arena;
 	struct write *writes;
 	size_t n;
 	enum write_mode mode;
 	struct size_change (*sizes)[SIZES_MAX];
+	struct size_scope *scopes; /* of each write */
 	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;
@@ -286,7 +276,7 @@ static enum code run_all(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
 			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->rotation, run->now_ms,
-			run->collection_max, run->vectors,
+			run->collection_max, &run->scopes[i], run->catalog, run->vectors,
 		};
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
@@ -313,7 +303,7 @@ static enum code size_collections(struct run *run, struct err *err)
 		struct write *write = &run->writes[i];
 
 		if (write->wants_collection_size && write->kind != WRITE_CHECK && table_has_collections(write->table))
-			code = write_size_collection(run->txn, run->arena, write, err);
+			code = write_size_collection(run->catalog, run->txn, run->arena, write, &run->scopes[i], err);
 	}
 	return code;
 }
@@ -334,6 +324,27 @@ static enum code read_costs(struct run *run, struct err *err)
 	return OK;
 }
 
+/* Before the commit, so that a flush sees that the changes are under way. */
+static enum code join_sizes(struct run *run, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < run->n && code == OK; i++) {
+		const struct write *write = &run->writes[i];
+
+		code = catalog_size_count(run->txn, write->table, &run->scopes[i], write->row_key, run->sizes[i], err);
+		if (code == OK)
+			code = catalog_size_join(run->catalog, run->txn, write->table, &run->scopes[i], run->sizes[i], err);
+	}
+	return code;
+}
+
+static void leave_sizes(struct run *run, enum code code)
+{
+	for (size_t i = 0; i < run->n; i++)
+		catalog_size_leave(run->writes[i].table, &run->scopes[i], run->sizes[i], code);
+}
+
 /* Runs the writes within a store transaction that is begun, and ends it. */
 static enum code run_and_commit(struct run *run, struct write_token *token, struct err *err)
 {
@@ -352,26 +363,21 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		store_abort(run->txn);
 		return code;
 	}
-	for (size_t i = 0; i < run->n && code == OK; i++)
-		code = write_count_collections(run->txn, run->writes[i].table, err);
 	if (code == OK)
 		code = run_all(run, err);
 	if (code == OK)
 		code = size_collections(run, err);
+	if (code == OK)
+		code = join_sizes(run, err);
 	for (size_t i = 0; i < run->n; i++)
 		stream_settle(run->writes[i].table);
 	if (code != OK) {
 		store_abort(run->txn);
+		leave_sizes(run, ERR_CONFLICT);
 		return code;
 	}
-	/* before the commit, while other writers and the counting in catalog_size wait */
-	for (size_t i = 0; i < run->n; i++)
-		count_sizes(&run->writes[i], run->sizes[i], false);
-	code = store_commit(run->txn, err);
-	if (code == OK)
-		arena_pardon(run->arena);
-	for (size_t i = 0; i < run->n && code != OK; i++)
-		count_sizes(&run->writes[i], run->sizes[i], true);
+	code = store_commit_for_good(run->txn, err);
+	leave_sizes(run, code);
 	return code;
 }
 
@@ -381,8 +387,15 @@ static enum code check_tables(struct run *run, struct err *err)
 	enum code code = OK;
 
 	for (size_t i = 0; i < run->n && code == OK; i++) {
-		if (i == 0 || run->writes[i].table != run->writes[i - 1].table)
-			code = currency_check(run->txn, run->writes[i].table, err);
+		uint64_t count;
+
+		if (i > 0 && run->writes[i].table == run->writes[i - 1].table) {
+			run->scopes[i] = run->scopes[i - 1];
+			continue;
+		}
+		code = currency_check(run->txn, run->writes[i].table, &count, err);
+		if (code == OK)
+			code = catalog_size_scope(run->txn, run->writes[i].table, count, &run->scopes[i], err);
 	}
 	return code;
 }
@@ -465,8 +478,8 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 		    struct write_token *token, int64_t now_ms, struct err *err)
 {
 	struct run run = {
-		.arena = arena, .writes = writes, .n = n, .mode = mode,
-		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)),
+		.catalog = catalog, .arena = arena, .writes = writes, .n = n, .mode = mode,
+		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)), .scopes = ARENA_ARRAY(arena, struct size_scope, n),
 		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
 		.vectors = catalog_vector_memory(catalog),
 	};

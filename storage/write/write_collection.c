@@ -40,55 +40,38 @@ static enum code collection_bytes(struct store_txn *txn, struct arena *arena, co
 	return code;
 }
 
-enum code write_count_collections(struct store_txn *txn, struct table *table, struct err *err)
-{
-	enum code code = OK;
-
-	if (!table_has_collections(table))
-		return OK;
-	if (!atomic_load(&table->size->is_counted))
-		code = catalog_size_in(txn, table, NULL, err);
-	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local && code == OK; i++) {
-		if (!atomic_load(&table->indexes.v[i].size->is_counted))
-			code = catalog_size_in(txn, table, &table->indexes.v[i], err);
-	}
-	return code;
-}
-
+/* Only a table that is large enough as a whole may have a collection beyond the limit. */
 enum code write_check_collection(struct write_step *step, struct err *err)
 {
 	const struct table *table = step->write->table;
-	long long total, growth;
+	long long total, growth = step->sizes[0].bytes;
 	uint64_t bytes;
 
 	if (!table_has_collections(table))
 		return OK;
-	total = atomic_load(&table->size->bytes);
-	growth = step->sizes[0].bytes;
-	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local; i++) {
-		total += atomic_load(&table->indexes.v[i].size->bytes);
+	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local; i++)
 		growth += step->sizes[1 + i].bytes;
-	}
 	/* AWS: what shrinks a collection is let through, also beyond the limit */
-	if (growth <= 0 || (uint64_t)(total + UNCOUNTED_MAX) <= step->collection_max)
+	if (growth <= 0)
 		return OK;
-	enum code code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes, err);
+	enum code code = catalog_size_most(step->catalog, step->txn, table, step->scope, &total, err);
+	if (code != OK || (uint64_t)(total + UNCOUNTED_MAX) <= step->collection_max)
+		return code;
+	code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes, err);
 	if (code == OK && bytes > step->collection_max)
 		return err_default(err, ERR_ITEM_COLLECTION_SIZE);
 	return code;
 }
 
 /* SizeEstimateRangeGB tells whole gigabytes: where all of the table is smaller, nothing need be read. */
-enum code write_size_collection(struct store_txn *txn, struct arena *arena, struct write *write, struct err *err)
+enum code write_size_collection(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct write *write, const struct size_scope *scope,
+				struct err *err)
 {
-	const struct table *table = write->table;
-	long long total = atomic_load(&table->size->bytes);
+	long long total;
+	enum code code = catalog_size_most(catalog, txn, write->table, scope, &total, err);
 
-	for (size_t i = 0; i < table->indexes.n && table->indexes.v[i].is_local; i++)
-		total += atomic_load(&table->indexes.v[i].size->bytes);
-	if (total + UNCOUNTED_MAX < COLLECTION_STEP) {
-		write->collection_bytes = 0;
-		return OK;
-	}
+	write->collection_bytes = 0;
+	if (code != OK || total + UNCOUNTED_MAX < COLLECTION_STEP)
+		return code;
 	return collection_bytes(txn, arena, write, UINT64_MAX, &write->collection_bytes, err);
 }

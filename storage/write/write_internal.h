@@ -17,6 +17,8 @@ struct write_step {
 	const struct stream_rotation *rotation;
 	int64_t now_ms;
 	uint64_t collection_max;   /* bytes */
+	const struct size_scope *scope;
+	struct catalog *catalog;
 	struct vector_memory *vectors;
 };
 
@@ -29,11 +31,9 @@ enum code write_indexes(struct write_step *step, struct err *err) WARN_UNUSED;
  */
 enum code write_check_collection(struct write_step *step, struct err *err) WARN_UNUSED;
 
-/* Before the first write of a transaction: sees to it that the sizes are known that write_check_collection goes by. */
-enum code write_count_collections(struct store_txn *txn, struct table *table, struct err *err) WARN_UNUSED;
-
 /* After all rows of a transaction: sets collection_bytes of a write that wants it. */
-enum code write_size_collection(struct store_txn *txn, struct arena *arena, struct write *write, struct err *err) WARN_UNUSED;
+enum code write_size_collection(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct write *write,
+				const struct size_scope *scope, struct err *err) WARN_UNUSED;
 
 /* Brings the item's row in the expiry keyspace from the old image to the new one. */
 enum code write_expiry(struct write_step *step, struct err *err) WARN_UNUSED;

@@ -46,7 +46,7 @@ static struct table *full_table(void)
 	settings->tags.v[0] = (struct tag){STR("team"), STR("")};
 	table->indexes.n = table->streams.n = 1;
 	table->indexes.v = ARENA_ARRAY(arena, struct index, 1);
-	table->indexes.v[0] = (struct index){.name = STR("some"), .keys = table->keys, .size = size_counter_new(),
+	table->indexes.v[0] = (struct index){.name = STR("some"), .keys = table->keys,
 					     .settings = table_index_settings(table)};
 	table->indexes.v[0].settings->throughput.write = 8;
 	table->indexes.v[0].settings->insights.changed_ms = 13;

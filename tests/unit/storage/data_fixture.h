@@ -229,7 +229,6 @@ static inline struct table *data_with_index(const struct table *table)
 
 	memcpy(indexes, next->indexes.v, next->indexes.n * sizeof(*indexes));
 	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->indexes.next++};
-	index->size = size_counter_new();
 	next->indexes.v = indexes;
 	next->indexes.n++;
 	table_index_settle(next, index);

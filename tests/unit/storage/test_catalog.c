@@ -266,7 +266,6 @@ TEST(a_dropped_index_is_gone_and_its_number_not_used_again)
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.v[3].number, 3);
 	next = table_clone(d.table);
-	size_counter_unref(next->indexes.v[3].size);
 	next->indexes.n--;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	data_take_current(&d);

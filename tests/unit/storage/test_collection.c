@@ -78,7 +78,7 @@ TEST(partitions_of_one_hash_are_two_collections)
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sp102309", "sk", "N1", "a", data_long(&d, 'S', 200), NULL)), OK);
 	struct data_rows rows = data_rows(&d, NULL);
 	CHECK(memcmp(rows.keys[0].p, rows.keys[1].p, KEY_HASH_SIZE) == 0);
-	atomic_fetch_add(&d.table->size->bytes, 2ll << 30); /* of a smaller table none is measured */
+	tally_know(d.table->tally, 1, 2ll << 30); /* of a smaller table none is measured */
 	CHECK_INT(data_write(&d, &write), OK);
 	CHECK_INT(write.collection_bytes, 9 + 4 + 201 + 9 + 4);
 	data_free(&d);
@@ -89,7 +89,7 @@ static bool looks(struct data *d, const struct value *item)
 {
 	trace_store_reset(d->store);
 	CHECK_INT(data_put(d, item), OK);
-	return trace_store_count(d->store, TRACE_SCAN) > 0;
+	return trace_store_count_in(d->store, TRACE_SCAN, table_items(d->table)) > 0;
 }
 
 /* 100 bytes of a table, 10 of each index's row: while all collections together are within the limit none is looked at. */
@@ -139,7 +139,7 @@ TEST(only_what_grows_is_looked_at)
 }
 
 /* What the look goes by is known of all tables of a transaction, before it changes them. */
-TEST(sizes_are_counted_before_a_transaction)
+TEST(sizes_are_known_to_a_transaction)
 {
 	struct data d = with_limit(0);
 	struct table *other;
@@ -154,10 +154,10 @@ TEST(sizes_are_counted_before_a_transaction)
 		CHECK_INT(write_prepare(d.arena, &writes[i], &d.err), OK);
 	CHECK_INT(write_run(d.catalog, d.arena, writes, 2, WRITE_TRANSACTION, NULL, 1, &d.err), OK);
 	for (int i = 0; i < 2; i++) {
-		CHECK(atomic_load(&writes[i].table->size->is_counted));
-		CHECK(atomic_load(&writes[i].table->indexes.v[FIRST].size->is_counted));
-		CHECK(atomic_load(&writes[i].table->indexes.v[SECOND].size->is_counted));
-		CHECK_INT(atomic_load(&writes[i].table->size->bytes), 100);
+		long long bytes;
+
+		CHECK(tally_known_bytes(writes[i].table->tally, 1, (const uint32_t[]){TALLY_TABLE}, 1, &bytes));
+		CHECK_INT(bytes, 100);
 	}
 	table_unref(other);
 	data_free(&d);
@@ -165,4 +165,4 @@ TEST(sizes_are_counted_before_a_transaction)
 
 TEST_MAIN(TEST_CASE(a_collection_may_have_just_the_limit), TEST_CASE(rows_of_each_local_index_count),
 	  TEST_CASE(partitions_of_one_hash_are_two_collections), TEST_CASE(small_tables_are_not_looked_at), TEST_CASE(nor_are_they_after_a_start),
-	  TEST_CASE(only_what_grows_is_looked_at), TEST_CASE(sizes_are_counted_before_a_transaction))
+	  TEST_CASE(only_what_grows_is_looked_at), TEST_CASE(sizes_are_known_to_a_transaction))

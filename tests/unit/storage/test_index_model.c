@@ -208,7 +208,6 @@ static void change_indexes(struct world *w)
 		memcpy(indexes, next->indexes.v, next->indexes.n * sizeof(*indexes));
 		indexes[next->indexes.n] = draw_index(w, next, false);
 		indexes[next->indexes.n].number = next->indexes.next++;
-		indexes[next->indexes.n].size = size_counter_new();
 		table_index_settle(next, &indexes[next->indexes.n]);
 		next->indexes.v = indexes;
 		next->indexes.n++;

@@ -19,12 +19,13 @@ struct pair {
 
 static struct data process_on(struct optimistic_db *db, const struct catalog_options *options)
 {
-	struct catalog_options defaults = {0};
+	struct catalog_options own = options ? *options : (struct catalog_options){0};
 	struct data data = {.arena = arena_new(1 << 20)};
 
+	own.has_peers = true;
 	data.err = err_in(data.arena);
 	data.store = trace_store_new(optimistic_open(db));
-	CHECK(catalog_open(data.store, options ? options : &defaults, &data.catalog, &data.err) == OK);
+	CHECK(catalog_open(data.store, &own, &data.catalog, &data.err) == OK);
 	return data;
 }
 
@@ -456,6 +457,71 @@ static void check_counters(struct pair *pair, const struct writer *writers)
 		CHECK_INT(data_rows(data, &data->table->indexes.v[i]).n, i == LOCAL ? 0 : rows);
 }
 
+static void check_numbers(struct data *data)
+{
+	struct table_size *sizes;
+
+	CHECK_INT(again(data, "data"), OK);
+	CHECK_INT(catalog_sizes(data->catalog, data->table, data->arena, &sizes, &data->err), OK);
+	for (size_t i = 0; i <= table_index_total(data->table); i++) {
+		struct data_rows rows = data_rows(data, i == 0 ? NULL : table_index_at(data->table, i - 1));
+		uint64_t bytes = 0;
+
+		for (size_t k = 0; k < rows.n; k++)
+			bytes += image_item_size(rows.images[k]);
+		CHECK_INT(sizes[i].items, rows.n);
+		CHECK_INT(sizes[i].bytes, bytes);
+	}
+}
+
+/* Each has its own changes at once, and those of others when they are flushed; a number is never written over. */
+TEST(numbers_of_all_processes_add_up)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B];
+	struct table_size *sizes;
+
+	for (int i = 0; i < 10; i++)
+		CHECK_INT(data_put(&pair.of[i % 3 == 0], data_item(a, "pk", str_printf(a->arena, "S%d", i).p, "sk", "N1", "l", "N2", NULL)), OK);
+	CHECK_INT(catalog_sizes(a->catalog, a->table, a->arena, &sizes, &a->err), OK);
+	CHECK_INT(sizes[0].items, 6);
+	CHECK_INT(catalog_size_flush(b->catalog, &b->err), OK);
+	check_numbers(a);
+	CHECK_INT(catalog_size_flush(a->catalog, &a->err), OK);
+	check_numbers(a);
+	check_numbers(b);
+	pair_free(&pair);
+}
+
+/* The other one sees its mark unchanged for too long. */
+TEST(numbers_of_a_process_that_died_are_counted)
+{
+	struct pair pair = pair_new();
+	struct data *a = &pair.of[A], *b = &pair.of[B], lost = process_on(pair.db, NULL);
+	bool more = true;
+
+	CHECK_INT(catalog_get(lost.catalog, DATA_NS, STR("data"), 5000, &lost.table, &lost.err), OK);
+	CHECK_INT(data_put(&lost, data_item(&lost, "pk", "Sa", "sk", "N1", "l", "N2", NULL)), OK);
+	CHECK_INT(data_put(a, data_item(a, "pk", "Sb", "sk", "N1", NULL)), OK);
+	for (int64_t now_ms = 0; now_ms < 50000; now_ms += 10000) {
+		CHECK_INT(catalog_size_keep(b->catalog, now_ms, &b->err), OK);
+		CHECK_INT(catalog_size_keep(a->catalog, now_ms, &a->err), OK);
+	}
+	CHECK_INT(catalog_size_keep(b->catalog, 61000, &b->err), OK);
+	CHECK_INT(data_put(a, data_item(a, "pk", "Sc", "sk", "N1", NULL)), OK);
+	while (more)
+		CHECK_INT(catalog_size_step(a->catalog, &more, &a->err), OK);
+	check_numbers(a);
+	/* it was only slow: what it knew is in the numbers already */
+	CHECK_INT(catalog_size_flush(lost.catalog, &lost.err), OK);
+	check_numbers(a);
+	CHECK_INT(data_put(&lost, data_item(&lost, "pk", "Sd", "sk", "N1", NULL)), OK);
+	CHECK_INT(catalog_size_flush(lost.catalog, &lost.err), OK);
+	check_numbers(a);
+	data_free(&lost);
+	pair_free(&pair);
+}
+
 TEST(no_update_is_lost_among_processes)
 {
 	struct pair pair = pair_new();
@@ -475,6 +541,9 @@ TEST(no_update_is_lost_among_processes)
 	faults = (struct optimistic_faults){0};
 	optimistic_db_fail(pair.db, &faults);
 	check_counters(&pair, writers);
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK_INT(catalog_size_flush(pair.of[i].catalog, &pair.of[i].err), OK);
+	check_numbers(&pair.of[A]);
 	CHECK(optimistic_db_counts(pair.db).conflicts > 0);
 	for (int i = 0; i <= WRITERS; i++) {
 		table_unref(writers[i].data.table);
@@ -483,7 +552,7 @@ TEST(no_update_is_lost_among_processes)
 	pair_free(&pair);
 }
 
-TEST_MAIN(TEST_CASE(tables_of_another_process_are_seen), TEST_CASE(numbers_of_tables_are_never_shared),
+TEST_MAIN(TEST_CASE(numbers_of_all_processes_add_up), TEST_CASE(numbers_of_a_process_that_died_are_counted), TEST_CASE(tables_of_another_process_are_seen), TEST_CASE(numbers_of_tables_are_never_shared),
 	  TEST_CASE(writes_through_an_old_snapshot_are_refused), TEST_CASE(reads_through_an_old_snapshot_are_refused),
 	  TEST_CASE(no_change_of_a_table_is_lost), TEST_CASE(a_setting_does_not_disturb_writers),
 	  TEST_CASE(a_table_of_the_same_name_is_another_one), TEST_CASE(transient_statuses_are_everyones),

@@ -550,8 +550,6 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N0", "N0"), "pk", "Sa")), OK);
 	CHECK_INT(find(&d, PLAIN, query, 1, NULL, NULL, NULL, &search), OK);
 	CHECK(vector_cache_memory_used(catalog_vector_memory(d.catalog)) > 0);
-	for (size_t i = 0; i < 2; i++)
-		size_counter_unref(next->indexes.vectors[i].size);
 	next->indexes.vector_n = 0;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
@@ -568,7 +566,6 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	for (uint32_t i = 0; i < 2; i++) {
 		next->indexes.vectors[i] = described->indexes.vectors[i];
 		next->indexes.vectors[i].number = next->indexes.next++;
-		next->indexes.vectors[i].size = size_counter_new();
 		next->indexes.vector_n++;
 		table_index_settle(next, &next->indexes.vectors[i]);
 	}

@@ -247,7 +247,7 @@ TEST(a_collection_is_the_items_and_local_rows_of_a_partition)
 	CHECK_INT(write.collection_bytes, 0); /* no table of less than a gigabyte is read for it */
 	CHECK_INT(trace_store_count(d.store, TRACE_SCAN), 0);
 	CHECK_INT(trace_store_count(d.store, TRACE_BEGIN), 1);
-	atomic_fetch_add(&d.table->size->bytes, 2ll << 30);
+	tally_know(d.table->tally, 1, 2ll << 30);
 	CHECK_INT(data_write(&d, &write), OK);
 	CHECK_INT(write.collection_bytes, (7 + 3 + 2) + (7 + 3));
 	data_free(&d);
@@ -374,7 +374,7 @@ static void conflict_again(void *context)
 {
 	struct data *d = context;
 
-	trace_store_fail(d->store, 5, ERR_CONFLICT);
+	trace_store_fail(d->store, 6, ERR_CONFLICT); /* begin, get of the version, get, put, put of the mark, commit */
 	trace_store_after(d->store, TRACE_COMMIT, conflict_again, d);
 }
 
