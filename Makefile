@@ -46,7 +46,7 @@ LDFLAGS.tsan   := -fsanitize=thread
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
 # Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
 LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR))
-LDLIBS  = -lmicrohttpd -lcjson $(if $(SQLITE),,-lsqlite3) -lssl -lcrypto -lz -lm
+LDLIBS  = -lmicrohttpd -lcjson $(if $(SQLITE),,-lsqlite3) -lssl -lcrypto -lz -lyaml -lm
 # How the server is linked with its libraries, see scripts/find-libraries. Archives start in half the time; tests link what builds fastest.
 LINK.release := auto
 LINK ?= $(or $(LINK.$(FLAVOUR)),shared)

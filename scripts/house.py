@@ -27,6 +27,7 @@ SHELVES = {
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/partiql": ["protocol/wire", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/control": ["server/clock", "server/upkeep", "server/messages"],
+    "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
     "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql"],
 }
 # What may use no shelf but these, though it lies flat: what shelves use.

@@ -132,7 +132,8 @@ static void print_help(void)
 	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n"
 	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers; by TLS with --tls-cert or --tls-ca\n"
 	       "       dynalith check FILE                        look for damage in a data file that no server has open\n"
-	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n\n");
+	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n"
+	       "       dynalith apply FILE...                     fill a server with tables and items of files\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};

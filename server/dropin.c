@@ -132,12 +132,13 @@ static bool is_its_data(const char *name)
 void dropin_warn_of_its_data(struct arena *arena, const char *db_path)
 {
 	const char *slash = strrchr(db_path, '/');
-	const char *folder = slash ? str_copy(arena, (struct str){db_path, (size_t)(slash - db_path) + 1}).p : ".";
+	const char *folder = slash ? str_copy(arena, (struct str){db_path, (size_t)(slash - db_path) + 1}).p : "./";
 	DIR *directory = opendir(folder);
 
 	for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
 		if (is_its_data(entry->d_name))
-			log_line(LOG_WARN, "%s in %s is of DynamoDB Local, and is not read: its tables are not here", entry->d_name, folder);
+			log_line(LOG_WARN, "%s in %s is of DynamoDB Local, and is not read; dynalith apply %s%s brings its tables here", entry->d_name, folder,
+				 folder, entry->d_name);
 	}
 	if (directory)
 		closedir(directory);

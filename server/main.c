@@ -21,6 +21,7 @@
 #include "server/maintain.h"
 #include "server/online.h"
 #include "server/routes.h"
+#include "server/seed/apply.h"
 #include "server/sigv4.h"
 #include "server/tls.h"
 #include "server/trigger.h"
@@ -215,6 +216,17 @@ static bool is_timed(const struct config *config)
 	return strcmp(config->timing, "aws") == 0;
 }
 
+/* --init. False: a line says why. */
+static bool fill(const struct parts *parts, struct service *service)
+{
+	struct err err = err_in(parts->arena);
+
+	if (!config_names(parts->config->init) || apply_init(service, parts->config->init, &err) == OK)
+		return true;
+	fprintf(stderr, "dynalith: --init: " STR_FMT "\n", STR_ARG(err.message));
+	return false;
+}
+
 static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
@@ -243,7 +255,7 @@ static int serve(struct parts *parts)
 
 	routes.http = &options;
 	if (triggers) {
-		status = listen_and_wait(parts, &options);
+		status = fill(parts, &service) ? listen_and_wait(parts, &options) : EXIT_FAILURE;
 		trigger_stop(triggers);
 	} else {
 		fprintf(stderr, "dynalith: cannot start a thread\n");
@@ -377,8 +389,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a full disk, no end */
 	crash_install();
-	if (maintain_is_asked(argc, argv)) {
-		status = maintain_run(arena, argc, argv);
+	if (maintain_is_asked(argc, argv) || apply_is_asked(argc, argv)) {
+		status = apply_is_asked(argc, argv) ? apply_run(arena, argc, argv) : maintain_run(arena, argc, argv);
 		arena_free(arena);
 		return status;
 	}

@@ -526,12 +526,13 @@ struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own
 	struct buf to_sign = buf_in(arena);
 
 	own->date = format_date(arena, now_s);
-	struct header lines[] = {{STR("host"), own->host}, {STR("x-amz-date"), own->date}};
-	const struct headers headers = {.n = 2, .v = lines};
+	struct header lines[] = {{STR("host"), own->host}, {STR("x-amz-date"), own->date}, {STR("x-amz-target"), own->target}};
+	const struct headers headers = {.n = str_is_set(own->target) ? 3 : 2, .v = lines};
 	const struct sigv4_request request = {.method = own->method, .query = own->query, .body = own->body, .headers = &headers};
 	const struct sigv4_claim s = {
-		.date = own->date, .day = {own->date.p, 8}, .region = STR("us-east-1"), .service = STR("dynamodb"), .access_key = own->access_key,
-		.headers = STR("host;x-amz-date"),
+		.date = own->date, .day = {own->date.p, 8}, .region = str_is_set(own->region) ? own->region : STR("us-east-1"),
+		.service = STR("dynamodb"), .access_key = own->access_key,
+		.headers = str_is_set(own->target) ? STR("host;x-amz-date;x-amz-target") : STR("host;x-amz-date"),
 	};
 	struct str canonical = canonical_request(sigv4, arena, &request, own->path, &s);
 	struct str signature = sign(sigv4, arena, canonical, &s, own->secret, &to_sign);

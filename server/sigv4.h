@@ -65,6 +65,8 @@ enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sig
 struct sigv4_own {
 	struct str method, path, query, host, body;
 	struct str access_key, secret;
+	struct str region;  /* absent: us-east-1 */
+	struct str target;  /* X-Amz-Target, or absent; the caller sends it */
 	struct str date;    /* set by sigv4_sign */
 };
 

@@ -38,4 +38,6 @@
 #define STORE_PAGE_CUT "page %u is cut short"
 #define MSG_STORE_LOCKED ERR_INTERNAL, "%s is in use by another process"
 
+#define MSG_FOREIGN_FILE ERR_INTERNAL, "%s: no data file of DynamoDB Local: %s"
+
 #endif

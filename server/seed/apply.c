@@ -1,0 +1,220 @@
+#include "server/seed/apply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/client.h"
+#include "server/log.h"
+#include "server/seed/file.h"
+#include "server/seed/local.h"
+#include "server/seed/messages.h"
+#include "server/sigv4.h"
+
+#define WAIT_MS 60000
+#define USAGE                                                                                                             \
+	"usage: dynalith apply FILE|FOLDER... [--endpoint URL] [--table NAME] [--parameter NAME=VALUE]... [--keep-going] " \
+	"[--tls-ca FILE]"
+
+enum { DONE = 0, REFUSED = 1, MISUSE = 2 };
+
+/* What a command line says. */
+struct words {
+	struct arena *arena;
+	const char **paths;
+	size_t path_count;
+	const char *endpoint, *authorities, *table;
+	bool is_keep_going;
+	struct seed_parameter *parameters;
+	size_t parameter_count;
+};
+
+/* A server elsewhere, as a target. */
+struct elsewhere {
+	struct client_target target;
+	struct str url;
+	struct sigv4 *sigv4;
+	struct str access_key, secret, region;
+};
+
+static const char *setting(const char *first, const char *second, const char *otherwise)
+{
+	const char *value = getenv(first);
+
+	if (!value || !*value)
+		value = getenv(second);
+	return value && *value ? value : otherwise;
+}
+
+static enum code send_elsewhere(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err)
+{
+	struct elsewhere *elsewhere = context;
+	const struct client_target *target = &elsewhere->target;
+	struct str name = str_printf(arena, "DynamoDB_20120810.%s", operation);
+	struct sigv4_own own = {
+		.method = STR("POST"), .path = STR("/"), .body = body, .access_key = elsewhere->access_key, .secret = elsewhere->secret,
+		.region = elsewhere->region, .target = name, .host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target->host), STR_ARG(target->port)),
+	};
+	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
+	const struct client_request request = {
+		.method = "POST", .body = body, .wait_ms = WAIT_MS,
+		.head = str_printf(arena, STR_FMT "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(signature), STR_ARG(name)),
+	};
+	struct client_reply answer;
+	const char *problem = "";
+
+	if (!client_ask(arena, target, &request, &answer, &problem))
+		return err_set(err, MSG_SEED_REMOTE, STR_ARG(elsewhere->url), problem);
+	*reply = (struct seed_reply){answer.status, answer.body};
+	return OK;
+}
+
+bool apply_is_asked(int argc, char **argv)
+{
+	return argc > 1 && strcmp(argv[1], "apply") == 0;
+}
+
+static bool add_parameter(struct words *words, const char *text)
+{
+	struct str rest = str_of(text), name = str_cut(&rest, '=');
+
+	if (name.n == 0 || !strchr(text, '='))
+		return false;
+	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count, sizeof(*words->parameters));
+	words->parameters[words->parameter_count++] = (struct seed_parameter){name, rest};
+	return true;
+}
+
+static bool take_option(struct words *words, const char *name, const char *value)
+{
+	if (strcmp(name, "--endpoint") == 0 || strcmp(name, "--endpoint-url") == 0)
+		words->endpoint = value;
+	else if (strcmp(name, "--tls-ca") == 0)
+		words->authorities = value;
+	else if (strcmp(name, "--table") == 0)
+		words->table = value;
+	else if (strcmp(name, "--parameter") == 0)
+		return value && add_parameter(words, value);
+	else
+		return false;
+	return value != NULL;
+}
+
+static bool read_words(struct words *words, int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--keep-going") == 0) {
+			words->is_keep_going = true;
+		} else if (argv[i][0] == '-') {
+			if (!take_option(words, argv[i], i + 1 < argc ? argv[i + 1] : NULL))
+				return false;
+			i++;
+		} else {
+			words->paths = arena_room(words->arena, words->paths, words->path_count, sizeof(*words->paths));
+			words->paths[words->path_count++] = argv[i];
+		}
+	}
+	return words->path_count > 0;
+}
+
+static void print_line(void *context, struct str line)
+{
+	(void)context;
+	fprintf(stderr, STR_FMT "\n", STR_ARG(line));
+}
+
+static void log_progress(void *context, struct str line)
+{
+	(void)context;
+	log_line(LOG_INFO, STR_FMT, STR_ARG(line));
+}
+
+static enum code load_all(struct seed *seed, struct arena *arena, const char *path, struct err *err)
+{
+	const char **files;
+	size_t n;
+	enum code code = file_list(arena, path, &files, &n, err);
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = file_load(seed, files[i], err);
+	return code;
+}
+
+static struct str sum(struct arena *arena, const struct seed *seed)
+{
+	struct seed_counts counts = seed_counts(seed);
+	struct buf buf = buf_in(arena);
+
+	buf_printf(&buf, "%llu items", (unsigned long long)counts.items);
+	if (counts.tables > 0)
+		buf_printf(&buf, ", %llu tables made", (unsigned long long)counts.tables);
+	if (counts.tables_there > 0)
+		buf_printf(&buf, ", %llu tables were there already and stay as they are", (unsigned long long)counts.tables_there);
+	if (counts.bad > 0)
+		buf_printf(&buf, ", %llu lines passed over", (unsigned long long)counts.bad);
+	return buf_str(&buf);
+}
+
+static int load(const struct words *words, struct elsewhere *elsewhere, struct rehearsal *rehearsal)
+{
+	const struct seed_options options = {
+		.write = {send_elsewhere, elsewhere}, .check = local_rehearsal_target(rehearsal), .is_check_apart = true,
+		.is_keep_going = words->is_keep_going, .table = str_of(words->table),
+		.parameters = words->parameters, .parameter_count = words->parameter_count, .say = print_line,
+	};
+	struct seed *seed = seed_new(&options);
+	struct err err = err_in(words->arena);
+	enum code code = OK;
+
+	for (size_t i = 0; i < words->path_count && code == OK; i++)
+		code = load_all(seed, words->arena, words->paths[i], &err);
+	printf(STR_FMT "\n", STR_ARG(sum(words->arena, seed)));
+	if (code != OK)
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
+	bool is_done = code == OK && seed_counts(seed).bad == 0;
+	seed_free(seed);
+	return is_done ? DONE : REFUSED;
+}
+
+int apply_run(struct arena *arena, int argc, char **argv)
+{
+	struct words words = {.arena = arena, .endpoint = setting("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL", "http://localhost:8000")};
+	struct elsewhere elsewhere = {
+		.access_key = str_of(setting("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "dynalith")),
+		.secret = str_of(setting("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "dynalith")),
+		.region = str_of(setting("AWS_REGION", "AWS_DEFAULT_REGION", "us-east-1")),
+	};
+	struct rehearsal *rehearsal;
+	struct err err = err_in(arena);
+
+	if (!read_words(&words, argc, argv) || !client_read_any_target(str_of(words.endpoint), &elsewhere.target)) {
+		fprintf(stderr, "%s\n", USAGE);
+		return MISUSE;
+	}
+	elsewhere.url = str_of(words.endpoint);
+	elsewhere.target.authorities = words.authorities;
+	if (local_rehearsal_new(&rehearsal, &err) != OK) {
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
+		return REFUSED;
+	}
+	elsewhere.sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0);
+	int status = load(&words, &elsewhere, rehearsal);
+	sigv4_free(elsewhere.sigv4);
+	local_rehearsal_free(rehearsal);
+	return status;
+}
+
+enum code apply_init(struct service *service, const char *path, struct err *err)
+{
+	const struct seed_options options = {.write = local_target(service), .check = local_target(service), .say = log_progress};
+	struct arena *arena = arena_new(0);
+	struct seed *seed = seed_new(&options);
+	enum code code = load_all(seed, arena, path, err);
+
+	if (code == OK)
+		log_line(LOG_INFO, "%s: " STR_FMT, path, STR_ARG(sum(arena, seed)));
+	seed_free(seed);
+	arena_free(arena);
+	return code;
+}

@@ -1,0 +1,91 @@
+#include "server/seed/description.h"
+
+#include "protocol/wire/json_out.h"
+#include "server/seed/json_text.h"
+
+/* Members of a description that CreateTable takes as they are. */
+static const char *const kept[] = {"TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification", "DeletionProtectionEnabled", "OnDemandThroughput"};
+static const char *const kept_of_index[] = {"IndexName", "KeySchema", "Projection", "OnDemandThroughput"};
+
+static void copy(struct json_out *out, struct arena *arena, const struct json *from, const char *name)
+{
+	const struct json *member = json_member(from, name);
+
+	if (!member)
+		return;
+	json_out_name(out, str_of(name));
+	json_text_write(out, arena, member);
+}
+
+static void copy_throughput(struct json_out *out, struct arena *arena, const struct json *from)
+{
+	const struct json *throughput = json_member(from, "ProvisionedThroughput");
+
+	if (!throughput || json_type(throughput) != JSON_OBJECT)
+		return;
+	json_out_name(out, STR("ProvisionedThroughput"));
+	json_out_open(out, '{');
+	copy(out, arena, throughput, "ReadCapacityUnits");
+	copy(out, arena, throughput, "WriteCapacityUnits");
+	json_out_close(out, '}');
+}
+
+static void copy_indexes(struct json_out *out, struct arena *arena, const struct json *from, const char *name, bool has_throughput)
+{
+	const struct json *indexes = json_member(from, name);
+
+	if (!indexes || json_type(indexes) != JSON_ARRAY || !json_first(indexes))
+		return;
+	json_out_name(out, str_of(name));
+	json_out_open(out, '[');
+	for (const struct json *index = json_first(indexes); index; index = json_next(index)) {
+		json_out_open(out, '{');
+		for (size_t i = 0; i < sizeof(kept_of_index) / sizeof(kept_of_index[0]); i++)
+			copy(out, arena, index, kept_of_index[i]);
+		if (has_throughput)
+			copy_throughput(out, arena, index);
+		json_out_close(out, '}');
+	}
+	json_out_close(out, ']');
+}
+
+/* A member of a member, a string. */
+static struct str inner_string(struct arena *arena, const struct json *object, const char *outer, const char *inner)
+{
+	const struct json *middle = json_member(object, outer);
+	const struct json *value = middle && json_type(middle) == JSON_OBJECT ? json_member(middle, inner) : NULL;
+
+	return value && json_type(value) == JSON_STRING ? json_string(arena, value) : STR_ABSENT;
+}
+
+static void copy_class(struct json_out *out, struct arena *arena, const struct json *table)
+{
+	struct str class = inner_string(arena, table, "TableClassSummary", "TableClass");
+
+	if (str_is_set(class))
+		json_out_field_string(out, "TableClass", class);
+	if (str_eq(inner_string(arena, table, "SSEDescription", "SSEType"), STR("KMS"))) {
+		json_out_name(out, STR("SSESpecification"));
+		json_out_open(out, '{');
+		json_out_field_boolean(out, "Enabled", true);
+		json_out_close(out, '}');
+	}
+}
+
+struct str description_to_create(struct arena *arena, const struct json *table)
+{
+	struct json_out out = json_out_in(arena);
+	bool is_on_demand = str_eq(inner_string(arena, table, "BillingModeSummary", "BillingMode"), STR("PAY_PER_REQUEST"));
+
+	json_out_open(&out, '{');
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		copy(&out, arena, table, kept[i]);
+	json_out_field_string(&out, "BillingMode", is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+	if (!is_on_demand)
+		copy_throughput(&out, arena, table);
+	copy_indexes(&out, arena, table, "GlobalSecondaryIndexes", !is_on_demand);
+	copy_indexes(&out, arena, table, "LocalSecondaryIndexes", false);
+	copy_class(&out, arena, table);
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}

@@ -1,0 +1,241 @@
+#include "server/seed/json_text.h"
+
+#include <string.h>
+
+#define IS_SPACE(c) ((c) == ' ' || (c) == '\t' || (c) == '\n' || (c) == '\r')
+
+static void skip(struct str *rest, char mark)
+{
+	while (rest->n > 0 && (IS_SPACE(rest->p[0]) || rest->p[0] == mark)) {
+		rest->p++;
+		rest->n--;
+	}
+}
+
+/* The length of the string at the beginning, with its quotes. */
+static size_t string_length(struct str rest)
+{
+	size_t i = 1;
+
+	while (i < rest.n && rest.p[i] != '"')
+		i += rest.p[i] == '\\' ? 2 : 1;
+	return i < rest.n ? i + 1 : rest.n;
+}
+
+/* The length of the value at the beginning. */
+static size_t value_length(struct str rest)
+{
+	size_t depth = 0, i = 0;
+
+	while (i < rest.n) {
+		char c = rest.p[i];
+
+		if (c == '"') {
+			i += string_length((struct str){rest.p + i, rest.n - i});
+		} else if (c == '{' || c == '[') {
+			depth++;
+			i++;
+		} else if (c == '}' || c == ']') {
+			if (depth == 0)
+				break; /* the end of what the value stands in */
+			depth--;
+			i++;
+		} else if (depth == 0 && (c == ',' || IS_SPACE(c))) {
+			break;
+		} else {
+			i++;
+			continue; /* in the middle of a number or a word */
+		}
+		if (depth == 0)
+			break;
+	}
+	return i;
+}
+
+static struct str take(struct str *rest, size_t n)
+{
+	struct str taken = {rest->p, n};
+
+	rest->p += n;
+	rest->n -= n;
+	return taken;
+}
+
+struct str json_text_inside(struct str container)
+{
+	skip(&container, ' ');
+	take(&container, container.n > 0);
+	return container;
+}
+
+bool json_text_element(struct str *rest, struct str *value)
+{
+	skip(rest, ',');
+	if (rest->n == 0 || rest->p[0] == ']')
+		return false;
+	*value = take(rest, value_length(*rest));
+	return true;
+}
+
+bool json_text_member(struct str *rest, struct str *name, struct str *value)
+{
+	skip(rest, ',');
+	if (rest->n == 0 || rest->p[0] == '}')
+		return false;
+	struct str quoted = take(rest, string_length(*rest));
+	*name = (struct str){quoted.p + 1, quoted.n - 2};
+	skip(rest, ':');
+	*value = take(rest, value_length(*rest));
+	return true;
+}
+
+struct str json_text_find(struct str object, struct str name)
+{
+	struct str rest = json_text_inside(object), found, value;
+
+	while (json_text_member(&rest, &found, &value)) {
+		if (str_eq(found, name))
+			return value;
+	}
+	return STR_ABSENT;
+}
+
+static bool is_type(struct str name)
+{
+	static const char *const types[] = {"S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (str_eq(name, str_of(types[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_typed(struct str value)
+{
+	struct str rest = json_text_inside(value), name, inner;
+
+	return value.p[0] == '{' && json_text_member(&rest, &name, &inner) && is_type(name) && !json_text_member(&rest, &name, &inner);
+}
+
+bool json_text_is_item(struct str object)
+{
+	struct str rest = json_text_inside(object), name, value;
+	bool is_item = false;
+
+	while (json_text_member(&rest, &name, &value)) {
+		if (!is_typed(value))
+			return false;
+		is_item = true;
+	}
+	return is_item;
+}
+
+static void add_value(struct buf *buf, struct str value);
+
+static void add_array(struct buf *buf, struct str array)
+{
+	struct str rest = json_text_inside(array), value;
+	bool is_first = true;
+
+	buf_add_lit(buf, "{\"L\":[");
+	while (json_text_element(&rest, &value)) {
+		if (!is_first)
+			buf_add_byte(buf, ',');
+		is_first = false;
+		add_value(buf, value);
+	}
+	buf_add_lit(buf, "]}");
+}
+
+/* As deep as json_parse lets a text be. */
+static void add_value(struct buf *buf, struct str value)
+{
+	const char *before = "{\"N\":\"", *after = "\"}";
+
+	switch (value.p[0]) {
+	case '[':
+		add_array(buf, value);
+		return;
+	case '{':
+		buf_add_lit(buf, "{\"M\":");
+		json_text_add_item(buf, value);
+		buf_add_byte(buf, '}');
+		return;
+	case 'n':
+		buf_add_lit(buf, "{\"NULL\":true}");
+		return;
+	case '"':
+		before = "{\"S\":";
+		after = "}";
+		break;
+	case 't':
+	case 'f':
+		before = "{\"BOOL\":";
+		after = "}";
+		break;
+	default:
+		break;
+	}
+	buf_add_str(buf, str_of(before));
+	buf_add_str(buf, value);
+	buf_add_str(buf, str_of(after));
+}
+
+void json_text_add_item(struct buf *buf, struct str object)
+{
+	struct str rest = json_text_inside(object), name, value;
+	bool is_first = true;
+
+	buf_add_byte(buf, '{');
+	while (json_text_member(&rest, &name, &value)) {
+		if (!is_first)
+			buf_add_byte(buf, ',');
+		is_first = false;
+		buf_add_byte(buf, '"');
+		buf_add_str(buf, name);
+		buf_add_lit(buf, "\":");
+		add_value(buf, value);
+	}
+	buf_add_byte(buf, '}');
+}
+
+static void write_children(struct json_out *out, struct arena *arena, const struct json *value)
+{
+	bool is_object = json_type(value) == JSON_OBJECT;
+
+	json_out_open(out, is_object ? '{' : '[');
+	for (const struct json *child = json_first(value); child; child = json_next(child)) {
+		if (is_object)
+			json_out_name(out, json_name(arena, child));
+		json_text_write(out, arena, child);
+	}
+	json_out_close(out, is_object ? '}' : ']');
+}
+
+void json_text_write(struct json_out *out, struct arena *arena, const struct json *value)
+{
+	int64_t integer;
+
+	switch (json_type(value)) {
+	case JSON_NULL:
+		json_out_null(out);
+		break;
+	case JSON_BOOLEAN:
+		json_out_boolean(out, json_boolean(value));
+		break;
+	case JSON_NUMBER:
+		if (json_integer(value, &integer))
+			json_out_integer(out, integer);
+		else
+			json_out_double(out, json_number(value));
+		break;
+	case JSON_STRING:
+		json_out_string(out, json_string(arena, value));
+		break;
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		write_children(out, arena, value);
+		break;
+	}
+}

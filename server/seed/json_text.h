@@ -1,0 +1,40 @@
+/*
+ * json_text - parts of a JSON text as they stand in it: numbers keep all their digits.
+ *
+ * The text must be one that json_parse accepts; nothing is checked here.
+ */
+#ifndef DYNALITH_SERVER_JSON_TEXT_H
+#define DYNALITH_SERVER_JSON_TEXT_H
+
+#include <stdbool.h>
+
+#include "core/buf.h"
+#include "core/str.h"
+#include "protocol/wire/json.h"
+#include "protocol/wire/json_out.h"
+
+/* What stands behind the bracket that begins an object or an array: for the walks below. */
+struct str json_text_inside(struct str container);
+
+/* The next member of an object; *name is as it stands between its quotes. False at the end. */
+bool json_text_member(struct str *rest, struct str *name, struct str *value);
+
+/* The next element of an array. False at the end. */
+bool json_text_element(struct str *rest, struct str *value);
+
+/* The member's text where the object has one whose name, as it stands, is `name`; else absent. */
+struct str json_text_find(struct str object, struct str name);
+
+/* Whether an object is an item in DynamoDB's own form: each member's value is an object of one member, whose name is a type. */
+bool json_text_is_item(struct str object);
+
+/*
+ * An item in DynamoDB's form from an object in the form of document clients (lib-dynamodb, boto3's resources): numbers, texts, true, false, null, arrays
+ * and objects are N, S, BOOL, NULL, L and M.
+ */
+void json_text_add_item(struct buf *buf, struct str object);
+
+/* A value of a tree as JSON. */
+void json_text_write(struct json_out *out, struct arena *arena, const struct json *value);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * local - operations carried out in this process: as a target of seed.h.
+ */
+#ifndef DYNALITH_SERVER_SEED_LOCAL_H
+#define DYNALITH_SERVER_SEED_LOCAL_H
+
+#include "protocol/service.h"
+#include "server/seed/seed.h"
+
+/* The service's tables of the namespace that unsigned requests have. The service must outlive it. */
+struct seed_target local_target(struct service *service);
+
+/* A service of its own, over an empty store in memory. */
+struct rehearsal;
+enum code local_rehearsal_new(struct rehearsal **out, struct err *err) WARN_UNUSED;
+void local_rehearsal_free(struct rehearsal *rehearsal);
+struct seed_target local_rehearsal_target(struct rehearsal *rehearsal);
+
+#endif

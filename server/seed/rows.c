@@ -1,0 +1,280 @@
+#include "server/seed/rows.h"
+
+#include <string.h>
+
+#include "protocol/wire/json_out.h"
+#include "server/seed/json_text.h"
+#include "server/seed/messages.h"
+
+/* An object of any of the forms: the item within its envelope, in DynamoDB's form. */
+static struct str item_of(struct arena *arena, struct str object)
+{
+	struct str inner = json_text_find(object, STR("Item"));
+	struct buf buf = buf_in(arena);
+
+	if (str_is_set(inner) && inner.p[0] == '{' && json_text_is_item(inner))
+		return inner;
+	if (json_text_is_item(object))
+		return object;
+	json_text_add_item(&buf, object);
+	return buf_str(&buf);
+}
+
+static enum code put(struct seed *seed, struct str table, struct str object, size_t line, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	enum code code;
+
+	if (object.n > 0 && object.p[0] == '{') {
+		code = seed_item(seed, table, item_of(arena, object), line, err);
+	} else {
+		code = err_set(err, MSG_SEED_NOT_ITEM);
+		code = seed_bad_line(seed, line, err);
+	}
+	arena_free(arena);
+	return code;
+}
+
+static enum code put_line(struct seed *seed, struct str table, struct str text, size_t line, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	const struct json *root;
+	struct err reason = err_in(arena);
+	enum code code;
+
+	if (json_parse(arena, text, &root, &reason) == OK) {
+		code = put(seed, table, str_trim(text), line, err);
+	} else {
+		err_set(err, MSG_SEED_NOT_JSON);
+		code = seed_bad_line(seed, line, err);
+	}
+	arena_free(arena);
+	return code;
+}
+
+enum code rows_read_lines(struct seed *seed, struct str text, struct err *err)
+{
+	struct str table = seed_table_name(seed);
+	enum code code = OK;
+
+	for (size_t line = 1; text.n > 0 && code == OK; line++) {
+		struct str bytes = str_cut(&text, '\n');
+
+		if (bytes.n > 0 && bytes.p[bytes.n - 1] == '\r')
+			bytes.n--;
+		if (str_trim(bytes).n > 0)
+			code = put_line(seed, table, bytes, line, err);
+	}
+	return code;
+}
+
+static enum code put_all(struct seed *seed, struct str table, struct str array, struct err *err)
+{
+	struct str rest = json_text_inside(array), element;
+	enum code code = OK;
+
+	while (code == OK && json_text_element(&rest, &element))
+		code = put(seed, table, element, 0, err);
+	return code;
+}
+
+static enum code put_requests(struct seed *seed, struct str table, struct str requests, struct err *err)
+{
+	struct str rest = json_text_inside(requests), element;
+	enum code code = OK;
+
+	while (code == OK && json_text_element(&rest, &element)) {
+		struct str request = element.p[0] == '{' ? json_text_find(element, STR("PutRequest")) : STR_ABSENT;
+
+		code = put(seed, table, str_is_set(request) ? request : STR(""), 0, err);
+	}
+	return code;
+}
+
+/* Whether it is BatchWriteItem's RequestItems. */
+static bool is_batch(const struct json *root)
+{
+	if (json_type(root) != JSON_OBJECT || !json_first(root))
+		return false;
+	for (const struct json *table = json_first(root); table; table = json_next(table)) {
+		const struct json *first = json_type(table) == JSON_ARRAY ? json_first(table) : NULL;
+
+		if (!first || json_type(first) != JSON_OBJECT || !json_member(first, "PutRequest"))
+			return false;
+	}
+	return true;
+}
+
+static enum code put_batch(struct seed *seed, struct str batch, struct err *err)
+{
+	struct str rest = json_text_inside(batch), name, requests;
+	enum code code = OK;
+
+	while (code == OK && json_text_member(&rest, &name, &requests))
+		code = put_requests(seed, name, requests, err);
+	return code;
+}
+
+enum code rows_read_document(struct seed *seed, struct str text, const struct json *root, struct err *err)
+{
+	struct str document = str_trim(text), table = seed_table_name(seed);
+
+	if (json_type(root) == JSON_ARRAY)
+		return put_all(seed, table, document, err);
+	const struct json *items = json_member(root, "Items"), *requests = json_member(root, "RequestItems");
+	if (items && json_type(items) == JSON_ARRAY)
+		return put_all(seed, table, json_text_find(document, STR("Items")), err);
+	if (requests && is_batch(requests))
+		return put_batch(seed, json_text_find(document, STR("RequestItems")), err);
+	if (is_batch(root))
+		return put_batch(seed, document, err);
+	return put(seed, table, document, 0, err);
+}
+
+/* A CSV file that is read, and the record at hand. */
+struct csv {
+	struct str rest;
+	size_t line;          /* of what comes next */
+	size_t record_line;   /* of the record */
+	struct str *fields;
+	size_t n;
+};
+
+static bool is_end_of_field(struct str rest)
+{
+	return rest.n == 0 || rest.p[0] == ',' || rest.p[0] == '\n' || (rest.p[0] == '\r' && rest.n > 1 && rest.p[1] == '\n');
+}
+
+static void skip(struct csv *csv)
+{
+	csv->line += csv->rest.p[0] == '\n';
+	csv->rest.p++;
+	csv->rest.n--;
+}
+
+/* False where a quoted one does not end. */
+static bool take_field(struct csv *csv, struct arena *arena)
+{
+	struct buf buf = buf_in(arena);
+	bool is_quoted = csv->rest.n > 0 && csv->rest.p[0] == '"';
+
+	if (is_quoted)
+		skip(csv);
+	while (csv->rest.n > 0 && (is_quoted || !is_end_of_field(csv->rest))) {
+		bool is_quote = is_quoted && csv->rest.p[0] == '"';
+
+		if (is_quote && (csv->rest.n == 1 || csv->rest.p[1] != '"')) {
+			skip(csv);
+			is_quoted = false;
+			continue; /* what follows up to the comma counts as it is */
+		}
+		if (is_quote)
+			skip(csv);
+		buf_add_byte(&buf, csv->rest.p[0]);
+		skip(csv);
+	}
+	csv->fields = arena_room(arena, csv->fields, csv->n, sizeof(*csv->fields));
+	csv->fields[csv->n++] = buf_str(&buf);
+	return !is_quoted;
+}
+
+/* False where it is broken. The end is a record without fields. */
+static bool take_record(struct csv *csv, struct arena *arena)
+{
+	csv->fields = NULL;
+	csv->n = 0;
+	while (csv->rest.n > 0 && (csv->rest.p[0] == '\n' || csv->rest.p[0] == '\r'))
+		skip(csv); /* empty lines */
+	csv->record_line = csv->line;
+	if (csv->rest.n == 0)
+		return true;
+	for (;;) {
+		if (!take_field(csv, arena))
+			return false;
+		if (csv->rest.n == 0 || csv->rest.p[0] != ',')
+			return true;
+		skip(csv);
+	}
+}
+
+struct csv_head {
+	const struct str *names, *types; /* types: "S", "N", "B" of keys, else absent */
+	size_t n;
+};
+
+static struct str csv_item(struct arena *arena, const struct csv_head *head, const struct csv *csv)
+{
+	struct json_out out = json_out_in(arena);
+
+	json_out_open(&out, '{');
+	for (size_t i = 0; i < head->n; i++) {
+		if (csv->fields[i].n == 0)
+			continue;
+		json_out_name(&out, head->names[i]);
+		json_out_open(&out, '{');
+		json_out_name(&out, str_is_set(head->types[i]) ? head->types[i] : STR("S"));
+		json_out_string(&out, csv->fields[i]);
+		json_out_close(&out, '}');
+	}
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
+static enum code read_head(struct seed *seed, struct csv *csv, struct str table, struct csv_head *head, struct err *err)
+{
+	struct arena *arena = seed_arena(seed);
+	struct str *types;
+
+	if (csv->rest.n > 2 && memcmp(csv->rest.p, "\xef\xbb\xbf", 3) == 0) {
+		csv->rest.p += 3; /* the mark that spreadsheets begin with */
+		csv->rest.n -= 3;
+	}
+	if (!take_record(csv, arena) || csv->n == 0)
+		return err_set(err, MSG_SEED_CSV_HEAD);
+	*head = (struct csv_head){.names = csv->fields, .n = csv->n};
+	head->types = types = ARENA_ARRAY(arena, struct str, head->n);
+	for (size_t i = 0; i < head->n; i++) {
+		enum code code = seed_key_type(seed, table, head->names[i], &types[i], err);
+
+		if (code != OK)
+			return code;
+		for (size_t k = 0; k < i; k++) {
+			if (head->names[i].n == 0 || str_eq(head->names[k], head->names[i]))
+				return err_set(err, MSG_SEED_CSV_HEAD);
+		}
+	}
+	return OK;
+}
+
+static enum code put_record(struct seed *seed, struct str table, const struct csv_head *head, const struct csv *csv, struct arena *arena, struct err *err)
+{
+	if (csv->n == head->n)
+		return seed_item(seed, table, csv_item(arena, head, csv), csv->record_line, err);
+	err_set(err, MSG_SEED_CSV_FIELDS, csv->n, head->n);
+	return seed_bad_line(seed, csv->record_line, err);
+}
+
+enum code rows_read_csv(struct seed *seed, struct str text, struct err *err)
+{
+	struct str table = seed_table_name(seed);
+	struct csv csv = {.rest = text, .line = 1};
+	struct csv_head head = {0};
+
+	if (read_head(seed, &csv, table, &head, err) != OK)
+		return seed_at(seed, 1, err);
+	struct arena *arena = arena_new(1 << 16);
+	enum code code = OK;
+	while (code == OK) {
+		if (!take_record(&csv, arena)) {
+			err_set(err, MSG_SEED_CSV_QUOTE);
+			code = seed_at(seed, csv.record_line, err);
+		} else if (csv.n == 0) {
+			break;
+		} else {
+			code = put_record(seed, table, &head, &csv, arena, err);
+		}
+		arena_reset(arena);
+	}
+	arena_free(arena);
+	return code;
+}

@@ -1,0 +1,515 @@
+#include "server/seed/seed.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/buf.h"
+#include "protocol/wire/json_out.h"
+#include "server/seed/description.h"
+#include "server/seed/json_text.h"
+#include "server/seed/messages.h"
+#include "storage/monotonic.h"
+
+#define BATCH_ITEMS 25          /* AWS: the most that BatchWriteItem takes */
+#define BATCH_BYTES (4u << 20)
+#define SENDS_MAX 20            /* of a batch whose items are left unprocessed */
+#define PAUSE_MS 20             /* before the second; then twice as long each */
+#define ACTIVE_MS 600000
+#define SAY_MS 2000
+
+/* A table that was made or looked up. */
+struct known {
+	struct known *next;
+	struct str name, hash;      /* the partition key's attribute */
+	const struct json *types;   /* AttributeDefinitions */
+	bool is_made;               /* by this file */
+};
+
+struct batch {
+	struct arena *arena;
+	struct str table;
+	struct str items[BATCH_ITEMS];
+	size_t n, bytes;
+};
+
+struct seed {
+	const struct seed_options *options;
+	struct arena *arena;        /* of one file */
+	struct arena *piece;        /* of one request */
+	const struct seed_file *file;
+	bool is_writing;            /* the file is read the second time */
+	struct known *tables;
+	struct batch batch;
+	uint64_t ordinal;           /* of the item that is read */
+	uint64_t *bad;              /* ordinals of those passed over, ascending */
+	size_t bad_count, bad_next;
+	struct seed_counts counts;
+	int64_t said_ms;
+};
+
+struct seed *seed_new(const struct seed_options *options)
+{
+	struct seed *seed = arena_checked(calloc(1, sizeof(*seed)));
+
+	seed->options = options;
+	seed->arena = arena_new(0);
+	seed->piece = arena_new(1 << 20);
+	seed->batch.arena = arena_new(1 << 20);
+	return seed;
+}
+
+void seed_free(struct seed *seed)
+{
+	arena_free(seed->arena);
+	arena_free(seed->piece);
+	arena_free(seed->batch.arena);
+	free(seed);
+}
+
+struct seed_counts seed_counts(const struct seed *seed)
+{
+	return seed->counts;
+}
+
+struct arena *seed_arena(const struct seed *seed)
+{
+	return seed->arena;
+}
+
+const char *seed_path(const struct seed *seed)
+{
+	return seed->file->path;
+}
+
+const struct seed_options *seed_options(const struct seed *seed)
+{
+	return seed->options;
+}
+
+struct str seed_table_name(const struct seed *seed)
+{
+	return str_is_set(seed->options->table) ? seed->options->table : seed->file->table;
+}
+
+/* What an answer with an error says: "ValidationException: ...". *type is the error's name. */
+static struct str reason_of(struct arena *arena, const struct seed_reply *reply, struct str *type)
+{
+	struct err err = err_in(arena);
+	const struct json *root, *kind = NULL, *message = NULL;
+
+	*type = STR("");
+	if (json_parse(arena, reply->body, &root, &err) == OK && json_type(root) == JSON_OBJECT) {
+		kind = json_member(root, "__type");
+		message = json_member(root, "message") ? json_member(root, "message") : json_member(root, "Message");
+	}
+	if (kind && json_type(kind) == JSON_STRING) {
+		struct str rest = json_string(arena, kind);
+
+		str_cut(&rest, '#');
+		*type = rest;
+	}
+	return message && json_type(message) == JSON_STRING ? json_string(arena, message) : str_printf(arena, "status %d", reply->status);
+}
+
+/* Carries out an operation. Where the answer is an error, *type has its name and *reason its text; else *type is empty. */
+static enum code ask(struct seed *seed, const struct seed_target *target, const char *operation, struct str body, struct seed_reply *reply, struct str *type,
+		     struct str *reason, struct err *err)
+{
+	enum code code = target->send(target->context, seed->piece, operation, body, reply, err);
+
+	*type = STR("");
+	if (code == OK && reply->status != 200) {
+		*reason = reason_of(seed->piece, reply, type);
+		if (type->n == 0)
+			*type = STR("?");
+	}
+	return code;
+}
+
+static enum code must(struct seed *seed, const struct seed_target *target, const char *operation, struct str name, struct str body,
+		      struct seed_reply *reply, struct err *err)
+{
+	struct str type, reason;
+	enum code code = ask(seed, target, operation, body, reply, &type, &reason, err);
+
+	return code != OK || type.n == 0 ? code : err_set(err, MSG_SEED_REFUSED, operation, STR_ARG(name), STR_ARG(reason));
+}
+
+static struct str table_body(struct seed *seed, struct str name)
+{
+	struct json_out out = json_out_in(seed->piece);
+
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "TableName", name);
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
+static struct known *find(struct seed *seed, struct str name)
+{
+	struct known *known = seed->tables;
+
+	while (known && !str_eq(known->name, name))
+		known = known->next;
+	return known;
+}
+
+static void wait_ms(long ms)
+{
+	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* The table's description once it is ACTIVE; NULL where there is no such table. */
+static enum code describe(struct seed *seed, const struct seed_target *target, struct str name, const struct json **table, struct err *err)
+{
+	int64_t until = monotonic_ms() + ACTIVE_MS;
+	struct seed_reply reply;
+	struct str type, reason;
+
+	for (long pause = 1;; pause = pause < 200 ? pause * 2 : pause) {
+		const struct json *root, *status = NULL;
+		enum code code = ask(seed, target, "DescribeTable", table_body(seed, name), &reply, &type, &reason, err);
+
+		*table = NULL;
+		if (code != OK || str_eq(type, STR("ResourceNotFoundException")))
+			return code;
+		if (type.n > 0)
+			return err_set(err, MSG_SEED_REFUSED, "DescribeTable", STR_ARG(name), STR_ARG(reason));
+		code = json_parse(seed->arena, str_copy(seed->arena, reply.body), &root, err);
+		if (code != OK)
+			return code;
+		*table = json_type(root) == JSON_OBJECT ? json_member(root, "Table") : NULL;
+		status = *table ? json_member(*table, "TableStatus") : NULL;
+		if (status && json_type(status) == JSON_STRING && str_eq(json_string(seed->piece, status), STR("ACTIVE")))
+			return OK;
+		if (monotonic_ms() > until)
+			return err_set(err, MSG_SEED_SLOW_TABLE, STR_ARG(name));
+		wait_ms(pause);
+	}
+}
+
+/* The first attribute of the key. */
+static struct str hash_of(struct arena *arena, const struct json *table)
+{
+	const struct json *keys = json_member(table, "KeySchema"), *first = keys ? json_first(keys) : NULL;
+	const struct json *name = first ? json_member(first, "AttributeName") : NULL;
+
+	return name ? json_string(arena, name) : STR("");
+}
+
+static enum code remember(struct seed *seed, struct str name, bool is_made, struct known **out, struct err *err)
+{
+	const struct json *table = NULL;
+	enum code code = describe(seed, &seed->options->write, name, &table, err);
+
+	if (code != OK)
+		return code;
+	if (!table)
+		return err_set(err, MSG_SEED_NO_TABLE, STR_ARG(name));
+	struct known *known = ARENA_NEW(seed->arena, struct known);
+	*known = (struct known){.next = seed->tables, .name = str_copy(seed->arena, name), .hash = hash_of(seed->arena, table),
+				.types = json_member(table, "AttributeDefinitions"), .is_made = is_made};
+	seed->tables = known;
+	*out = known;
+	if (!seed->options->is_check_apart)
+		return OK;
+	struct str type, reason, body = description_to_create(seed->piece, table);
+	struct seed_reply reply;
+	return ask(seed, &seed->options->check, "CreateTable", body, &reply, &type, &reason, err); /* one that is there already is from a file before */
+}
+
+static enum code known_table(struct seed *seed, struct str name, struct known **out, struct err *err)
+{
+	*out = find(seed, name);
+	return *out ? OK : remember(seed, name, false, out, err);
+}
+
+enum code seed_at(const struct seed *seed, size_t line, struct err *err)
+{
+	struct str reason = err->message;
+
+	return line > 0 ? err_set(err, MSG_SEED_AT_LINE, seed->file->path, line, STR_ARG(reason)) : err_set(err, MSG_SEED_AT, seed->file->path, STR_ARG(reason));
+}
+
+enum code seed_table(struct seed *seed, struct str name, struct str body, const struct seed_follow_up *follow_ups, size_t n, struct err *err)
+{
+	struct seed_reply reply;
+	struct str type, reason;
+	struct known *known;
+
+	if (seed->is_writing)
+		return OK;
+	enum code code = ask(seed, &seed->options->write, "CreateTable", body, &reply, &type, &reason, err);
+	bool is_there = code == OK && str_eq(type, STR("ResourceInUseException")), is_made = code == OK && type.n == 0;
+	if (code == OK && !is_there && !is_made)
+		code = err_set(err, MSG_SEED_REFUSED, "CreateTable", STR_ARG(name), STR_ARG(reason));
+	if (code == OK)
+		code = remember(seed, name, is_made, &known, err);
+	for (size_t i = 0; i < n && code == OK && is_made; i++)
+		code = must(seed, &seed->options->write, follow_ups[i].operation, name, follow_ups[i].body, &reply, err);
+	seed->counts.tables += is_made;
+	seed->counts.tables_there += is_there;
+	arena_reset(seed->piece);
+	return code == OK ? OK : seed_at(seed, 0, err);
+}
+
+static void add_bad(struct seed *seed)
+{
+	uint64_t *room = arena_room(seed->arena, seed->bad, seed->bad_count, sizeof(*seed->bad));
+
+	seed->bad = room;
+	seed->bad[seed->bad_count++] = seed->ordinal;
+}
+
+static enum code pass_over(struct seed *seed, size_t line, struct err *err)
+{
+	enum code code = seed_at(seed, line, err);
+
+	if (!seed->options->is_keep_going)
+		return code;
+	if (seed->options->say)
+		seed->options->say(seed->options->context, err->message);
+	seed->counts.bad++;
+	return OK;
+}
+
+enum code seed_bad_line(struct seed *seed, size_t line, struct err *err)
+{
+	return seed->is_writing ? OK : pass_over(seed, line, err);
+}
+
+static void begin_put(struct json_out *out, struct str table, struct str item)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "TableName", table);
+	json_out_name(out, STR("Item"));
+	buf_add_str(&out->buf, item);
+	out->needs_comma = true;
+}
+
+/* A write that is refused by its condition, unless something is wrong with the item. */
+static enum code try_item(struct seed *seed, struct str table, struct str item, struct err *err)
+{
+	struct json_out out = json_out_in(seed->piece);
+	struct seed_reply reply;
+	struct known *known;
+	struct str type, reason;
+	enum code code = known_table(seed, table, &known, err);
+
+	if (code != OK)
+		return code;
+	begin_put(&out, table, item);
+	json_out_field_string(&out, "ConditionExpression", STR("attribute_exists(#k) AND attribute_not_exists(#k)"));
+	json_out_name(&out, STR("ExpressionAttributeNames"));
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "#k", known->hash);
+	json_out_close(&out, '}');
+	json_out_close(&out, '}');
+	code = ask(seed, &seed->options->check, "PutItem", json_out_str(&out), &reply, &type, &reason, err);
+	if (code != OK || type.n == 0 || str_eq(type, STR("ConditionalCheckFailedException")))
+		return code;
+	return err_set(err, MSG_SEED_ITEM, STR_ARG(reason));
+}
+
+static void say_progress(struct seed *seed)
+{
+	int64_t now = monotonic_ms();
+
+	if (!seed->options->say || now - seed->said_ms < SAY_MS)
+		return;
+	seed->said_ms = now;
+	seed->options->say(seed->options->context, str_printf(seed->piece, "%s: %llu items so far", seed->file->path, (unsigned long long)seed->counts.items));
+}
+
+/* The items one by one, in their order: of a batch that holds a key twice. */
+static enum code put_singly(struct seed *seed, const struct batch *batch, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < batch->n && code == OK; i++) {
+		struct json_out out = json_out_in(seed->piece);
+		struct seed_reply reply;
+
+		begin_put(&out, batch->table, batch->items[i]);
+		json_out_close(&out, '}');
+		code = must(seed, &seed->options->write, "PutItem", batch->table, json_out_str(&out), &reply, err);
+	}
+	return code;
+}
+
+static struct str batch_items(struct arena *arena, const struct batch *batch)
+{
+	struct json_out out = json_out_in(arena);
+
+	json_out_open(&out, '{');
+	json_out_name(&out, batch->table);
+	json_out_open(&out, '[');
+	for (size_t i = 0; i < batch->n; i++) {
+		buf_printf(&out.buf, "%s{\"PutRequest\":{\"Item\":", i > 0 ? "," : "");
+		buf_add_str(&out.buf, batch->items[i]);
+		buf_add_lit(&out.buf, "}}");
+	}
+	json_out_close(&out, ']');
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
+static struct str batch_body(struct arena *arena, struct str items)
+{
+	return str_printf(arena, "{\"RequestItems\":" STR_FMT "}", STR_ARG(items));
+}
+
+/* Sends what is left until nothing is. */
+static enum code put_batch(struct seed *seed, const struct batch *batch, struct err *err)
+{
+	struct str items = batch_items(seed->piece, batch);
+	long pause = PAUSE_MS;
+
+	for (unsigned sends = 0; sends < SENDS_MAX; sends++) {
+		struct seed_reply reply;
+		struct str type, reason;
+		enum code code = ask(seed, &seed->options->write, "BatchWriteItem", batch_body(seed->piece, items), &reply, &type, &reason, err);
+
+		if (code != OK)
+			return code;
+		if (type.n > 0 && sends == 0 && str_eq(type, STR("ValidationException")))
+			return put_singly(seed, batch, err);
+		if (type.n > 0 && reply.status < 500)
+			return err_set(err, MSG_SEED_REFUSED, "BatchWriteItem", STR_ARG(batch->table), STR_ARG(reason));
+		if (type.n == 0) {
+			items = json_text_find(reply.body, STR("UnprocessedItems"));
+			if (!str_is_set(items) || str_eq(items, STR("{}")))
+				return OK;
+		}
+		wait_ms(pause);
+		pause = pause < 2000 ? pause * 2 : pause;
+	}
+	return err_set(err, MSG_SEED_UNPROCESSED);
+}
+
+static enum code flush(struct seed *seed, struct err *err)
+{
+	struct batch *batch = &seed->batch;
+	enum code code = batch->n > 0 ? put_batch(seed, batch, err) : OK;
+
+	if (code == OK)
+		seed->counts.items += batch->n;
+	say_progress(seed);
+	batch->n = 0;
+	batch->bytes = 0;
+	arena_reset(batch->arena);
+	return code == OK ? OK : seed_at(seed, 0, err);
+}
+
+static enum code add_to_batch(struct seed *seed, struct str table, struct str item, struct err *err)
+{
+	struct batch *batch = &seed->batch;
+
+	if (batch->n == BATCH_ITEMS || batch->bytes + item.n > BATCH_BYTES || (batch->n > 0 && !str_eq(batch->table, table))) {
+		enum code code = flush(seed, err);
+
+		if (code != OK)
+			return code;
+	}
+	if (batch->n == 0)
+		batch->table = str_copy(batch->arena, table);
+	batch->items[batch->n++] = str_copy(batch->arena, item);
+	batch->bytes += item.n;
+	return OK;
+}
+
+/* The first reading: a bad item is remembered where it is passed over. */
+static enum code check_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err)
+{
+	enum code code = try_item(seed, table, item, err);
+
+	if (code == OK)
+		return OK;
+	code = pass_over(seed, line, err);
+	if (code == OK)
+		add_bad(seed);
+	return code;
+}
+
+/* The second one. */
+static enum code write_item(struct seed *seed, struct str table, struct str item, struct err *err)
+{
+	if (seed->bad_next == seed->bad_count || seed->bad[seed->bad_next] != seed->ordinal)
+		return add_to_batch(seed, table, item, err);
+	seed->bad_next++;
+	return OK;
+}
+
+enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err)
+{
+	seed->ordinal++;
+	enum code code = seed->is_writing ? write_item(seed, table, item, err) : check_item(seed, table, item, line, err);
+	arena_reset(seed->piece);
+	return code;
+}
+
+enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type, struct err *err)
+{
+	struct known *known;
+	enum code code = known_table(seed, table, &known, err);
+
+	*type = STR_ABSENT;
+	for (const struct json *at = code == OK && known->types ? json_first(known->types) : NULL; at; at = json_next(at)) {
+		const struct json *name = json_member(at, "AttributeName"), *kind = json_member(at, "AttributeType");
+
+		if (name && kind && str_eq(json_string(seed->arena, name), attribute))
+			*type = json_string(seed->arena, kind);
+	}
+	return code;
+}
+
+/* What the file has made until now goes away again. */
+static void take_back(struct seed *seed)
+{
+	for (const struct known *known = seed->tables; known; known = known->next) {
+		struct err err = err_in(seed->piece);
+		struct seed_reply reply;
+		struct str type, reason;
+
+		if (!known->is_made)
+			continue;
+		seed->counts.tables--;
+		if (ask(seed, &seed->options->write, "DeleteTable", table_body(seed, known->name), &reply, &type, &reason, &err) != OK)
+			return; /* it cannot be reached any more */
+	}
+}
+
+static enum code read_twice(struct seed *seed, struct err *err)
+{
+	enum code code = seed->file->read(seed, seed->file, err);
+
+	if (code != OK) {
+		take_back(seed);
+		return code;
+	}
+	seed->is_writing = true;
+	seed->ordinal = 0;
+	code = seed->file->read(seed, seed->file, err);
+	return code == OK ? flush(seed, err) : code;
+}
+
+enum code seed_load(struct seed *seed, const struct seed_file *file, struct err *err)
+{
+	seed->file = file;
+	seed->said_ms = monotonic_ms();
+	seed->is_writing = false;
+	seed->tables = NULL;
+	seed->bad = NULL;
+	seed->bad_count = seed->bad_next = 0;
+	seed->ordinal = 0;
+	enum code code = read_twice(seed, err);
+	struct str message = str_copy(err->arena, err->message);
+	seed->tables = NULL;
+	seed->batch.n = seed->batch.bytes = 0;
+	arena_reset(seed->batch.arena);
+	arena_reset(seed->piece);
+	arena_reset(seed->arena);
+	if (code != OK)
+		err->message = message;
+	return code;
+}

@@ -1,0 +1,98 @@
+/*
+ * seed - fills tables from files: "dynalith apply FILE..." and --init DIR.
+ *
+ * A file is read twice. First its tables are made and each of its items is tried in a write whose condition does not hold; what is wrong is then known
+ * while nothing but new tables has changed, and these are deleted again. Then its items are written, in batches. So nothing of a file with a bad line
+ * is kept, unless bad lines are to be passed over. A table that is there already stays as it is.
+ *
+ * All goes by operations of the API, to this process or to another server.
+ */
+#ifndef DYNALITH_SERVER_SEED_H
+#define DYNALITH_SERVER_SEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/str.h"
+#include "protocol/wire/json.h"
+
+struct seed_reply {
+	int status;       /* of HTTP */
+	struct str body;  /* in the arena of the call */
+};
+
+/* Where operations are carried out. */
+struct seed_target {
+	/* `operation` is "PutItem". Another code than OK where no reply came, with its reason. */
+	enum code (*send)(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err);
+	void *context;
+};
+
+/* --parameter NAME=VALUE: of a template. */
+struct seed_parameter {
+	struct str name, value;
+};
+
+struct seed_options {
+	struct seed_target write;          /* where tables and items go */
+	struct seed_target check;          /* where items are tried: the same, or one that keeps nothing */
+	bool is_check_apart;               /* these two are not the same: tables are made in both */
+	bool is_keep_going;                /* bad lines are reported and passed over */
+	struct str table;                  /* of files of items; absent: each file's name says it */
+	const struct seed_parameter *parameters;
+	size_t parameter_count;
+	void (*say)(void *context, struct str line); /* progress, and lines passed over */
+	void *context;
+};
+
+struct seed_counts {
+	uint64_t tables, tables_there, items, bad;
+};
+
+struct seed;
+
+struct seed *seed_new(const struct seed_options *options);
+void seed_free(struct seed *seed);
+
+struct seed_file {
+	const char *path;     /* for messages */
+	struct str table;     /* of its items, unless the options name one */
+	struct str text;
+	/* Hands everything in it to seed_table and seed_item. */
+	enum code (*read)(struct seed *seed, const struct seed_file *file, struct err *err);
+};
+
+/* One file; ERR_VALIDATION with where and why. */
+enum code seed_load(struct seed *seed, const struct seed_file *file, struct err *err) WARN_UNUSED;
+struct seed_counts seed_counts(const struct seed *seed);
+
+/* What readers of files call; they may be run twice and must come to the same. */
+
+/* Lives as long as the file is read. */
+struct arena *seed_arena(const struct seed *seed);
+const char *seed_path(const struct seed *seed);
+const struct seed_options *seed_options(const struct seed *seed);
+/* The table of a file of items. */
+struct str seed_table_name(const struct seed *seed);
+
+/* A request that follows a table's creation: "UpdateTimeToLive". */
+struct seed_follow_up {
+	const char *operation;
+	struct str body;
+};
+
+/* A table by CreateTable's body. */
+enum code seed_table(struct seed *seed, struct str name, struct str body, const struct seed_follow_up *follow_ups, size_t n, struct err *err) WARN_UNUSED;
+/* An item in DynamoDB's JSON. `line` 0: of the file as a whole. */
+enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err) WARN_UNUSED;
+/* A line that is no item, for the reason in *err: OK where it is passed over. */
+enum code seed_bad_line(struct seed *seed, size_t line, struct err *err) WARN_UNUSED;
+/* Puts where it is in front of the reason in *err, and gives its code. */
+enum code seed_at(const struct seed *seed, size_t line, struct err *err);
+/* "S", "N" or "B" of a key attribute of the table or its indexes; absent where it is none. */
+enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type, struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,112 @@
+#include "storage/store/sqlite/foreign_file.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/store/store_messages.h"
+
+#define NAME_MAX_BYTES 255 /* AWS: of a table's name */
+
+struct foreign_file {
+	sqlite3 *db;
+	const char *path;
+};
+
+static enum code fail(const struct foreign_file *file, struct err *err)
+{
+	return err_set(err, MSG_FOREIGN_FILE, file->path, sqlite3_errmsg(file->db));
+}
+
+enum code foreign_file_open(const char *path, struct foreign_file **out, struct err *err)
+{
+	struct foreign_file *file = arena_checked(calloc(1, sizeof(*file)));
+	sqlite3_stmt *probe = NULL;
+	enum code code = OK;
+
+	file->path = path;
+	if (sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
+		code = fail(file, err);
+	sqlite3_finalize(probe);
+	if (code != OK)
+		foreign_file_close(file);
+	else
+		*out = file;
+	return code;
+}
+
+void foreign_file_close(struct foreign_file *file)
+{
+	sqlite3_close_v2(file->db);
+	free(file);
+}
+
+static struct str column(struct arena *arena, sqlite3_stmt *row, int i)
+{
+	const void *bytes = sqlite3_column_blob(row, i);
+	size_t n = (size_t)sqlite3_column_bytes(row, i);
+
+	if (sqlite3_column_type(row, i) == SQLITE_NULL)
+		return STR_ABSENT;
+	return str_copy(arena, (struct str){bytes ? bytes : "", n});
+}
+
+enum code foreign_file_tables(struct foreign_file *file, struct arena *arena, const struct foreign_table **tables, size_t *n, struct err *err)
+{
+	sqlite3_stmt *row = NULL;
+	struct foreign_table *all = NULL;
+	int result = sqlite3_prepare_v2(file->db,
+					"SELECT dm.TableName, dm.TableInfo, dm.ReadCapacityUnits, dm.WriteCapacityUnits, dm.BillingMode, dm.DeletionProtectionEnabled,"
+					" (SELECT StreamInfo FROM sm WHERE sm.TableName = dm.TableName AND sm.StreamStatus = 'ENABLED') FROM dm ORDER BY dm.TableName",
+					-1, &row, NULL);
+
+	*n = 0;
+	while (result == SQLITE_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+		all = arena_room(arena, all, *n, sizeof(*all));
+		all[(*n)++] = (struct foreign_table){
+			.name = column(arena, row, 0), .info = column(arena, row, 1), .read_units = sqlite3_column_int64(row, 2),
+			.write_units = sqlite3_column_int64(row, 3), .is_on_demand = sqlite3_column_int(row, 4) == 1,
+			.is_protected = sqlite3_column_int(row, 5) == 1, .stream_info = column(arena, row, 6),
+		};
+		result = SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	*tables = all;
+	return result == SQLITE_DONE ? OK : fail(file, err);
+}
+
+/* Whether a name may stand between quotes in SQL: those of the API's tables may. */
+static bool is_plain(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'))
+			return false;
+	}
+	return name.n > 0 && name.n <= NAME_MAX_BYTES;
+}
+
+enum code foreign_file_items(struct foreign_file *file, struct str table, enum code (*visit)(void *context, struct str item), void *context, struct err *err)
+{
+	char sql[NAME_MAX_BYTES + 64], name[NAME_MAX_BYTES + 1];
+	sqlite3_stmt *row = NULL;
+	enum code code = OK;
+
+	if (!is_plain(table))
+		return err_set(err, MSG_FOREIGN_FILE, file->path, "a table's name cannot be read");
+	snprintf(name, sizeof(name), STR_FMT, STR_ARG(table));
+	snprintf(sql, sizeof(sql), "SELECT ObjectJSON FROM \"%s\"", name);
+	int result = sqlite3_prepare_v2(file->db, sql, -1, &row, NULL);
+	while (code == OK && result == SQLITE_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+		const void *bytes = sqlite3_column_blob(row, 0);
+
+		code = visit(context, (struct str){bytes ? bytes : "", (size_t)sqlite3_column_bytes(row, 0)});
+		result = SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	if (code != OK)
+		return code;
+	return result == SQLITE_DONE || result == SQLITE_OK ? OK : fail(file, err);
+}

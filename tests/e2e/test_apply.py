@@ -1,0 +1,290 @@
+"""dynalith apply and --init: tables and items from what people have."""
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import tempfile
+
+from harness import BINARY, Server, run
+
+KEY = {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}
+TEMPLATE = """
+AWSTemplateFormatVersion: "2010-09-09"
+Parameters:
+  Stage: {Type: String, Default: dev}
+Conditions:
+  IsProd: !Equals [!Ref Stage, prod]
+Mappings:
+  Views: {dev: {view: KEYS_ONLY}, prod: {view: NEW_IMAGE}}
+Resources:
+  Orders:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub "orders-${Stage}"
+      BillingMode: !If [IsProd, PROVISIONED, PAY_PER_REQUEST]
+      ProvisionedThroughput: !If [IsProd, {ReadCapacityUnits: "5", WriteCapacityUnits: 7}, !Ref AWS::NoValue]
+      AttributeDefinitions:
+        - {AttributeName: PK, AttributeType: S}
+        - {AttributeName: SK, AttributeType: S}
+        - {AttributeName: GSI1PK, AttributeType: N}
+      KeySchema: [{AttributeName: PK, KeyType: HASH}, {AttributeName: SK, KeyType: RANGE}]
+      GlobalSecondaryIndexes:
+        - IndexName: !Join ["-", [by, number]]
+          KeySchema: [{AttributeName: GSI1PK, KeyType: HASH}]
+          Projection: {ProjectionType: ALL}
+          ProvisionedThroughput: !If [IsProd, {ReadCapacityUnits: 1, WriteCapacityUnits: 1}, !Ref "AWS::NoValue"]
+      TimeToLiveSpecification: {AttributeName: ttl, Enabled: true}
+      StreamSpecification: {StreamViewType: !FindInMap [Views, !Ref Stage, view]}
+      PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: "true"}
+      Tags: [{Key: stage, Value: !Ref Stage}]
+  OnlyProd:
+    Type: AWS::DynamoDB::Table
+    Condition: IsProd
+    Properties: {TableName: never}
+  Simple:
+    Type: AWS::Serverless::SimpleTable
+  Function:
+    Type: AWS::Lambda::Function
+    Properties: {Handler: !GetAtt Orders.Arn}
+"""
+
+
+def apply(server, *words):
+    """Status, what it printed, and what it complained of."""
+    done = subprocess.run([BINARY, "apply", "--endpoint", f"http://127.0.0.1:{server.port}", *map(str, words)], capture_output=True, text=True,
+                          env={**os.environ, "AWS_ACCESS_KEY_ID": "dynalith", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"})
+    return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+def folder(**files):
+    path = pathlib.Path(tempfile.mkdtemp())
+    for name, text in files.items():
+        (path / name.replace("__", ".")).write_bytes(text if isinstance(text, bytes) else (text if isinstance(text, str) else json.dumps(text)).encode())
+    return path
+
+
+def items(client, table):
+    return sorted(client.scan(TableName=table)["Items"], key=repr)
+
+
+def templates():
+    server = Server()
+    client = server.client()
+    path = folder(t__yaml=TEMPLATE)
+    assert apply(server, path / "t.yaml") == (0, "0 items, 2 tables made", "")
+    assert client.list_tables()["TableNames"] == ["Simple", "orders-dev"]
+    table = client.describe_table(TableName="orders-dev")["Table"]
+    assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST" and table["StreamSpecification"]["StreamViewType"] == "KEYS_ONLY", table
+    assert [i["IndexName"] for i in table["GlobalSecondaryIndexes"]] == ["by-number"]
+    assert client.describe_time_to_live(TableName="orders-dev")["TimeToLiveDescription"] == {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
+    recovery = client.describe_continuous_backups(TableName="orders-dev")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    assert recovery["PointInTimeRecoveryStatus"] == "ENABLED"
+    assert client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "stage", "Value": "dev"}]
+    assert apply(server, path / "t.yaml") == (0, "0 items, 2 tables were there already and stay as they are", "")
+    status, _, problem = apply(server, path / "t.yaml", "--parameter", "Stage=prod")
+    assert status == 1 and "t.yaml: CreateTable never: " in problem and client.list_tables()["TableNames"] == ["Simple", "orders-dev"], problem
+    (path / "t.yaml").write_text(TEMPLATE.replace("TableName: never", "KeySchema: [{AttributeName: id, KeyType: HASH}]\n      BillingMode: PAY_PER_REQUEST\n"
+                                                  "      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]")
+                                 .replace("Properties: {KeySchema", "Properties:\n      KeySchema").replace("]}\n  Simple", "]\n  Simple"))
+    status, said, problem = apply(server, path / "t.yaml", "--parameter", "Stage=prod")
+    assert (status, said) == (0, "0 items, 2 tables made, 1 tables were there already and stay as they are"), (said, problem)
+    table = client.describe_table(TableName="orders-prod")["Table"]
+    assert table["ProvisionedThroughput"]["WriteCapacityUnits"] == 7 and table["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE"
+    broken = folder(a__yaml="Resources: {T: {Type: AWS::DynamoDB::Table, Properties: {TableName: !Ref Unknown}}}", b__yaml="a: 1\nb: [1\n", c__yaml="a: 1",
+                    d__yaml="a: &x [*x]")
+    assert "resource T: cannot resolve Unknown" in apply(server, broken / "a.yaml")[2]
+    assert "b.yaml: line 3: " in apply(server, broken / "b.yaml")[2]
+    assert "neither tables nor items" in apply(server, broken / "c.yaml")[2]
+    assert "nested too deeply" in apply(server, broken / "d.yaml")[2]
+    client.close()
+    server.stop()
+
+
+def serverless():
+    server = Server()
+    client = server.client()
+    path = folder(serverless__yml="""
+service: shop
+provider: {name: aws, stage: "${opt:stage, 'test'}"}
+custom: {table: "${self:service}-${self:provider.stage}"}
+resources:
+  - Resources:
+      Table:
+        Type: AWS::DynamoDB::Table
+        Properties:
+          TableName: ${self:custom.table}
+          BillingMode: PAY_PER_REQUEST
+          KeySchema: [{AttributeName: id, KeyType: HASH}]
+          AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+""")
+    assert apply(server, path)[:2] == (0, "0 items, 1 tables made")
+    assert apply(server, path, "--parameter", "stage=live")[:2] == (0, "0 items, 1 tables made")
+    assert client.list_tables()["TableNames"] == ["shop-live", "shop-test"]
+    client.close()
+    server.stop()
+
+
+def terraform_and_workbench():
+    server = Server()
+    client = server.client()
+    table = {"name": "terra", "billing_mode": "PROVISIONED", "read_capacity": 3, "write_capacity": 4, "hash_key": "id", "range_key": "at",
+             "attribute": [{"name": "id", "type": "S"}, {"name": "at", "type": "N"}, {"name": "g", "type": "S"}, {"name": "l", "type": "S"}],
+             "global_secondary_index": [{"name": "ggg", "hash_key": "g", "range_key": "", "projection_type": "INCLUDE", "non_key_attributes": ["x"],
+                                         "read_capacity": 1, "write_capacity": 2}],
+             "local_secondary_index": [{"name": "lll", "range_key": "l", "projection_type": "KEYS_ONLY", "non_key_attributes": None}],
+             "stream_enabled": True, "stream_view_type": "OLD_IMAGE", "ttl": [{"attribute_name": "t", "enabled": True}], "tags": {"a": "b"},
+             "point_in_time_recovery": [{"enabled": True}], "table_class": "STANDARD_INFREQUENT_ACCESS", "deletion_protection_enabled": True}
+    item = {"table_name": "terra", "hash_key": "id", "item": json.dumps({"id": {"S": "1"}, "at": {"N": "2"}})}
+    plan = {"format_version": "1.2", "planned_values": {"root_module": {
+        "resources": [{"type": "aws_dynamodb_table_item", "values": item}, {"type": "aws_s3_bucket", "values": {}}],
+        "child_modules": [{"resources": [{"type": "aws_dynamodb_table", "values": table}]}]}}}
+    assert apply(server, folder(plan__json=plan))[:2] == (0, "1 items, 1 tables made")
+    made = client.describe_table(TableName="terra")["Table"]
+    assert made["ProvisionedThroughput"]["WriteCapacityUnits"] == 4 and made["DeletionProtectionEnabled"] and made["StreamSpecification"]["StreamViewType"] == "OLD_IMAGE"
+    assert made["GlobalSecondaryIndexes"][0]["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]}
+    assert [k["AttributeName"] for k in made["LocalSecondaryIndexes"][0]["KeySchema"]] == ["id", "l"]
+    assert client.describe_time_to_live(TableName="terra")["TimeToLiveDescription"]["AttributeName"] == "t"
+    assert items(client, "terra") == [{"id": {"S": "1"}, "at": {"N": "2"}}]
+    model = {"ModelName": "Shop", "ModelMetadata": {"Version": "3.0"}, "DataModel": [{
+        "TableName": "bench", "KeyAttributes": {"PartitionKey": {"AttributeName": "PK", "AttributeType": "S"}, "SortKey": {"AttributeName": "SK", "AttributeType": "S"}},
+        "NonKeyAttributes": [], "TableFacets": [{"FacetName": "f", "TableData": [{"PK": {"S": "f"}, "SK": {"S": "1"}}]}],
+        "GlobalSecondaryIndexes": [{"IndexName": "inverted", "KeyAttributes": {"PartitionKey": {"AttributeName": "SK", "AttributeType": "S"},
+                                    "SortKey": {"AttributeName": "PK", "AttributeType": "S"}}, "Projection": {"ProjectionType": "ALL"}}],
+        "TableData": [{"PK": {"S": "u"}, "SK": {"S": "1"}, "n": {"N": "5"}}], "BillingMode": "PROVISIONED"}]}
+    assert apply(server, folder(model__json=model))[:2] == (0, "2 items, 1 tables made")
+    assert len(client.query(TableName="bench", IndexName="inverted", KeyConditionExpression="SK = :s", ExpressionAttributeValues={":s": {"S": "1"}})["Items"]) == 2
+    client.close()
+    server.stop()
+
+
+def descriptions():
+    """What DescribeTable shows makes a table like it."""
+    server = Server()
+    client = server.client()
+    client.create_table(TableName="from", BillingMode="PROVISIONED", ProvisionedThroughput={"ReadCapacityUnits": 2, "WriteCapacityUnits": 3}, **KEY,
+                        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    shown = client.describe_table(TableName="from")
+    text = json.dumps(shown, default=str)
+    client.delete_table(TableName="from")
+    path = folder(a__json=text, b__json={"TableName": "own", "BillingMode": "PAY_PER_REQUEST", **KEY}, c__json=[{"TableName": "more", "BillingMode": "PAY_PER_REQUEST", **KEY}])
+    assert apply(server, path)[:2] == (0, "0 items, 3 tables made")
+    again = client.describe_table(TableName="from")["Table"]
+    for name in "KeySchema", "AttributeDefinitions", "StreamSpecification":
+        assert again[name] == shown["Table"][name]
+    assert again["ProvisionedThroughput"]["WriteCapacityUnits"] == 3
+    client.close()
+    server.stop()
+
+
+def forms_of_items():
+    server = Server()
+    client = server.client()
+    client.create_table(TableName="tab", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"},
+                        {"AttributeName": "n", "AttributeType": "N"}], KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                        GlobalSecondaryIndexes=[{"IndexName": "byn", "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}])
+    lines = '{"pk":"a","n":12345678901234567890.25,"l":[1,[2],{"x":null}],"b":true,"u":"\\u00e9\\n"}\r\n\n{"Item":{"pk":{"S":"b"},"bin":{"B":"AAE="}}}\n{"pk":{"S":"c"}}\n'
+    cases = {
+        "tab.jsonl": lines.encode(), "tab.json.gz": gzip.compress(b'[{"pk":"d"},{"pk":{"S":"e"}}]'), "tab.csv": '\ufeffpk,n,"text, quoted"\r\nf,5,"a ""b""\nc"\r\ng,,\r\n'.encode(),
+        "scan.json": json.dumps({"Items": [{"pk": {"S": "h"}}], "Count": 1}).encode(), "batch.json": json.dumps({"tab": [{"PutRequest": {"Item": {"pk": {"S": "i"}}}}]}).encode(),
+    }
+    path = pathlib.Path(tempfile.mkdtemp())
+    for name, data in cases.items():
+        (path / name).write_bytes(data)
+        done = apply(server, path / name, *(["--table", "tab"] if name == "scan.json" else []))
+        assert done[0] == 0, (name, done)
+    got = {i["pk"]["S"]: i for i in items(client, "tab")}
+    assert sorted(got) == list("abcdefghi"), got
+    assert got["a"] == {"pk": {"S": "a"}, "n": {"N": "12345678901234567890.25"}, "b": {"BOOL": True}, "u": {"S": "\u00e9\n"},
+                        "l": {"L": [{"N": "1"}, {"L": [{"N": "2"}]}, {"M": {"x": {"NULL": True}}}]}}, got["a"]
+    assert got["b"]["bin"]["B"] == b"\x00\x01" and got["g"] == {"pk": {"S": "g"}}
+    assert got["f"] == {"pk": {"S": "f"}, "n": {"N": "5"}, "text, quoted": {"S": 'a "b"\nc'}}, got["f"]
+    export = path / "AWSDynamoDB" / "0123"
+    (export / "data").mkdir(parents=True)
+    (export / "manifest-summary.json").write_text(json.dumps({"tableArn": "arn:aws:dynamodb:us-east-1:123456789012:table/tab", "itemCount": 1}))
+    (export / "manifest-files.json").write_text("{}")
+    (export / "data" / "abcd.json.gz").write_bytes(gzip.compress(b'{"Item":{"pk":{"S":"z"}}}\n'))
+    assert apply(server, path / "AWSDynamoDB")[:2] == (0, "1 items")
+    assert client.get_item(TableName="tab", Key={"pk": {"S": "z"}})["Item"] == {"pk": {"S": "z"}}
+    client.close()
+    server.stop()
+
+
+def bad_lines():
+    """Nothing of a file with a bad line is kept, unless bad lines are to be passed over."""
+    server = Server()
+    client = server.client()
+    client.create_table(TableName="tab", BillingMode="PAY_PER_REQUEST", **KEY)
+    many = [{"pk": f"k{i}"} for i in range(60)]
+    lines = [json.dumps(m) for m in many]
+    lines[40] = '{"pk":7}'
+    lines[50] = "no json"
+    path = folder(tab__jsonl="\n".join(lines), new__json=[{"TableName": "new", "BillingMode": "PAY_PER_REQUEST", **KEY}, {"TableName": "x", **KEY}],
+                  tab__csv="pk,a\nv,1,2\n", uuu__csv="pk,pk\n", unknown__jsonl='{"pk":"a"}\n{"pk":"b"}\n', plain__txt="hello")
+    status, said, problem = apply(server, path / "tab.jsonl")
+    assert (status, said) == (1, "0 items") and f"{path}/tab.jsonl:41: " in problem and "Type mismatch for key pk" in problem, problem
+    assert items(client, "tab") == []
+    status, said, problem = apply(server, path / "tab.jsonl", "--keep-going")
+    assert (status, said) == (1, "58 items, 2 lines passed over") and "tab.jsonl:51: no JSON" in problem, (said, problem)
+    assert len(items(client, "tab")) == 58
+    assert apply(server, path / "new.json")[0] == 1 and client.list_tables()["TableNames"] == ["tab"]
+    assert "tab.csv:2: 3 fields, but the first line names 2" in apply(server, path / "tab.csv")[2]
+    assert 'no table "unknown"' in apply(server, path / "unknown.jsonl")[2]
+    assert "neither tables nor items" in apply(server, path / "plain.txt")[2]
+    assert "No such file" in apply(server, path / "nothing")[2]
+    twice = folder(tab__jsonl='{"pk":"same","v":1}\n{"pk":"same","v":2}\n')
+    assert apply(server, twice)[0] == 0 and client.get_item(TableName="tab", Key={"pk": {"S": "same"}})["Item"]["v"] == {"N": "2"}
+    assert subprocess.run([BINARY, "apply"], capture_output=True).returncode == 2
+    client.close()
+    server.stop()
+    assert apply(server, twice)[0] == 1  # nobody is there
+
+
+def files_of_dynamodb_local():
+    """One made as DynamoDB Local 3.3.1 makes its own."""
+    path = folder() / "shared-local-instance.db"
+    attribute = {"pk": {"AttributeName": "pk", "AttributeType": "S"}, "sk": {"AttributeName": "sk", "AttributeType": "N"}, "g": {"AttributeName": "g", "AttributeType": "S"}}
+    info = {"Attributes": list(attribute.values()), "TimeToLiveAttributeName": "ttl",
+            "GSIList": [{"IndexName": "byg", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}],
+            "SQLiteIndex": {"": [{"DynamoDBAttribute": attribute["pk"], "KeyType": "HASH", "SQLiteColumnName": "hashKey"},
+                                 {"DynamoDBAttribute": attribute["sk"], "KeyType": "RANGE", "SQLiteColumnName": "rangeKey"}]}}
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE dm (TableName TEXT, TableInfo BLOB, ReadCapacityUnits INTEGER, WriteCapacityUnits INTEGER, BillingMode INTEGER,"
+                   " DeletionProtectionEnabled INTEGER, PRIMARY KEY(TableName))")
+        db.execute("CREATE TABLE sm (StreamID TEXT, StreamStatus TEXT, TableName TEXT, StreamInfo BLOB)")
+        db.execute('CREATE TABLE "Mu.sic-1" (hashKey TEXT, rangeKey BLOB, ObjectJSON BLOB)')
+        db.execute("INSERT INTO dm VALUES ('Mu.sic-1', ?, 0, 0, 1, 0)", [json.dumps(info).encode()])
+        db.execute("INSERT INTO sm VALUES ('arn', 'ENABLED', 'Mu.sic-1', ?)", [b'{"StreamViewType":"NEW_IMAGE"}'])
+        item = {"pk": {"S": "a"}, "sk": {"N": "1.5"}, "g": {"S": "x"}, "l": {"L": [{"NULL": True}]}}
+        db.execute('INSERT INTO "Mu.sic-1" VALUES (?, ?, ?)', [b"a", b"1", json.dumps(item).encode()])
+        db.commit()
+    before = path.read_bytes()
+    server = Server()
+    client = server.client()
+    assert apply(server, path)[:2] == (0, "1 items, 1 tables made")
+    made = client.describe_table(TableName="Mu.sic-1")["Table"]
+    assert made["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE" and made["GlobalSecondaryIndexes"][0]["IndexName"] == "byg", made
+    assert client.describe_time_to_live(TableName="Mu.sic-1")["TimeToLiveDescription"]["AttributeName"] == "ttl"
+    assert items(client, "Mu.sic-1") == [item] and path.read_bytes() == before
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE dm")
+    assert "no data file of DynamoDB Local: no such table: dm" in apply(server, path)[2]
+    client.close()
+    server.stop()
+
+
+def at_start():
+    path = folder(a__yaml=TEMPLATE, **{"orders-dev__csv": "PK,SK,GSI1PK\na,b,1\n"})
+    server = Server("--init", str(path))
+    client = server.client()
+    assert items(client, "orders-dev") == [{"PK": {"S": "a"}, "SK": {"S": "b"}, "GSI1PK": {"N": "1"}}]
+    client.close()
+    server.stop()
+    (path / "zoo.csv").write_text("PK,SK\na,b\n")
+    done = subprocess.run([BINARY, "--in-memory", "--port", "0", "--init", str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
+
+
+run("apply", [templates, serverless, terraform_and_workbench, descriptions, forms_of_items, bad_lines, files_of_dynamodb_local, at_start])
