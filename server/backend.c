@@ -74,11 +74,12 @@ struct str backend_shown(struct arena *arena, const char *url)
 {
 	static const char key[] = "password=";
 	struct buf shown = buf_in(arena);
-	const char *start = strstr(url, "//"), *at = start ? strrchr(start, '@') : NULL;
-	const char *colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL, *from = colon ? at : url;
+	const struct backend *backend = find(url);
 
-	if (!backend_is_shared(url))
+	if (!backend || !backend->is_shared)
 		return str_copy(arena, str_of(url));
+	const char *start = rest_of(backend, url), *at = strrchr(start, '@');
+	const char *colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL, *from = colon ? at : url;
 	if (colon)
 		buf_printf(&shown, STR_FMT ":***", STR_ARG(((struct str){url, (size_t)(colon - url)})));
 	for (const char *found; (found = strstr(from, key)) != NULL; from = found + strlen(key) + strcspn(found + strlen(key), "&"))

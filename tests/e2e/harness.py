@@ -46,15 +46,15 @@ def copy_of_file(path):
 
 class Server:
     """One server process, in memory unless `disk`; its data folder survives kill() and restart().
-    `before` is what a shell does first, such as setting limits."""
+    `before` is what a shell does first, such as setting limits; `store` is where the data is instead, as --store says it."""
 
-    def __init__(self, *flags, disk=False, before=None, environment=None):
+    def __init__(self, *flags, disk=False, before=None, environment=None, store=None):
         self.environment = {**os.environ, **(environment or {})}
         self.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
         self.port = free_port()
-        store = ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
+        data = ["--store", store] if store else ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
         shell = ["/bin/sh", "-c", f'{before} && exec "$0" "$@"'] if before else []
-        self.argv = [*shell, BINARY, "--port", str(self.port), "--log-level", "warn", *store, *flags]
+        self.argv = [*shell, BINARY, "--port", str(self.port), "--log-level", "warn", *data, *flags]
         self.start()
         atexit.register(self.clean)
 

@@ -1,0 +1,427 @@
+"""Two servers on one PostgreSQL database (database.py), as their clients see them: each answers by what the other has done, streams and time to live
+are whole, no update is lost, and what was acknowledged is there after a server or the database was killed.
+
+CLUSTER_SECONDS=N is how long writers go on where something is killed (default 2), CLUSTER_SEED=N.
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[0] / "e2e")]
+SECONDS = float(os.environ.get("CLUSTER_SECONDS", "2"))
+SEED = int(os.environ.get("CLUSTER_SEED", "1"))
+import database  # noqa: E402
+from harness import BINARY, Server, key, run, until  # noqa: E402
+from wire import Client, Gone, Refused  # noqa: E402
+
+DB = database.Database()
+FLAGS = ("--ttl-delay", "0", "--ttl-period", "100")
+
+
+def s(text):
+    return {"S": str(text)}
+
+
+def n(number):
+    return {"N": str(number)}
+
+
+class Cluster:
+    """Servers on a database of their own."""
+    made = 0
+
+    def __init__(self, servers=2, *flags):
+        Cluster.made += 1
+        self.name = f"cluster{Cluster.made}"
+        self.url = DB.create(self.name)
+        self.servers = [Server(*FLAGS, *flags, store=self.url) for _ in range(servers)]
+        self.clients = [Client(server.port, timeout=60) for server in self.servers]
+
+    def client(self, i):
+        return Client(self.servers[i % len(self.servers)].port, timeout=60)
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()
+
+
+def create(client, name="tab", **more):
+    client("CreateTable", TableName=name, BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+           AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")], **more)
+    until(lambda: client("DescribeTable", TableName=name)["Table"]["TableStatus"] == "ACTIVE", "the table is not active")
+
+
+def at(pk, sk):
+    return {"PK": s(pk), "SK": s(sk)}
+
+
+def tolerant(client, operation, **parameters):
+    """Repeats what an SDK repeats. None: nobody knows whether it was done."""
+    is_unknown = False
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            return client(operation, **parameters), is_unknown
+        except Gone:
+            is_unknown = True
+        except Refused as refused:
+            if refused.status < 500:
+                raise
+            is_unknown = is_unknown or refused.status == 500
+        time.sleep(0.05)
+    raise AssertionError(f"{operation} did not succeed in a minute")
+
+
+def what_one_writes_the_other_reads():
+    cluster = Cluster()
+    a, b = cluster.clients
+    create(a)
+    for i in range(20):
+        x, y = (a, b) if i % 2 else (b, a)
+        x("PutItem", TableName="tab", Item={**at("p", f"{i:03}"), "n": n(i)})
+        assert y("GetItem", TableName="tab", Key=at("p", f"{i:03}"), ConsistentRead=True)["Item"]["n"] == n(i)
+        assert y("Query", TableName="tab", KeyConditionExpression="PK = :p", ExpressionAttributeValues={":p": s("p")})["Count"] == i + 1
+    found = b("BatchGetItem", RequestItems={"tab": {"Keys": [at("p", f"{i:03}") for i in range(20)]}})["Responses"]["tab"]
+    assert len(found) == 20
+    for i in range(20):
+        b("DeleteItem", TableName="tab", Key=at("p", f"{i:03}"))
+        assert "Item" not in a("GetItem", TableName="tab", Key=at("p", f"{i:03}"))
+    cluster.stop()
+
+
+def what_one_changes_of_a_table_the_other_goes_by():
+    cluster = Cluster()
+    a, b = cluster.clients
+    create(a)
+    assert b("ListTables")["TableNames"] == ["tab"]
+    for i in range(30):
+        b("PutItem", TableName="tab", Item={**at("p", i), "g": s(i % 3)})
+    a("UpdateTable", TableName="tab", AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"}], GlobalSecondaryIndexUpdates=[
+        {"Create": {"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}}}])
+    for i in range(30, 60):
+        (a, b)[i % 2]("PutItem", TableName="tab", Item={**at("p", i), "g": s(i % 3)})
+    is_active = lambda c: c("DescribeTable", TableName="tab")["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+    until(lambda: is_active(a) and is_active(b), "the index does not become active")
+    for client in (a, b):
+        for g in range(3):
+            rows = client("Query", TableName="tab", IndexName="by-g", KeyConditionExpression="g = :g", ExpressionAttributeValues={":g": s(g)})
+            assert rows["Count"] == 20, rows["Count"]
+    b("DeleteTable", TableName="tab")
+    for client in (a, b):
+        try:
+            client("PutItem", TableName="tab", Item=at("p", "q"))
+            raise AssertionError("the table is still there")
+        except Refused as refused:
+            assert refused.name == "ResourceNotFoundException", refused
+    create(a)
+    assert b("Scan", TableName="tab")["Count"] == 0
+    cluster.stop()
+
+
+def in_threads(count, work):
+    """work(i) in `count` threads; what the first of them raised."""
+    problems = []
+
+    def guarded(i):
+        try:
+            work(i)
+        except BaseException as problem:  # noqa: BLE001
+            problems.append(problem)
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
+
+
+def sixteen_writers_lose_no_update():
+    cluster = Cluster()
+    create(cluster.clients[0])
+    steps, rounds = {"add": 0, "version": 0}, 10
+    lock = threading.Lock()
+
+    def work(i):
+        client, chance = cluster.client(i), random.Random(SEED * 100 + i)
+        for _ in range(rounds):
+            if chance.random() < 0.5:
+                client("UpdateItem", TableName="tab", Key=at("counter", "add"), UpdateExpression="ADD n :one", ExpressionAttributeValues={":one": n(1)})
+                with lock:
+                    steps["add"] += 1
+                continue
+            item = client("GetItem", TableName="tab", Key=at("counter", "version"), ConsistentRead=True).get("Item", {"n": n(0)})
+            try:
+                client("PutItem", TableName="tab", Item={**at("counter", "version"), "n": n(int(item["n"]["N"]) + 1)},
+                       ConditionExpression="n = :n OR attribute_not_exists(n) AND :n = :zero", ExpressionAttributeValues={":n": item["n"], ":zero": n(0)})
+                with lock:
+                    steps["version"] += 1
+            except Refused as refused:
+                assert refused.name == "ConditionalCheckFailedException", refused
+
+    in_threads(16, work)
+    for name, count in steps.items():
+        item = cluster.clients[1]("GetItem", TableName="tab", Key=at("counter", name), ConsistentRead=True).get("Item", {"n": n(0)})
+        assert item["n"] == n(count), (name, item, count)
+    cluster.stop()
+
+
+def records_of(client, table):
+    """All records of a stream, in the order of its shards."""
+    stream = client("DescribeTable", TableName=table)["Table"]["LatestStreamArn"]
+    records = []
+    for shard in client.streams("DescribeStream", StreamArn=stream)["StreamDescription"]["Shards"]:
+        iterator = client.streams("GetShardIterator", StreamArn=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+        while iterator:
+            page = client.streams("GetRecords", ShardIterator=iterator)
+            records += page["Records"]
+            iterator = page.get("NextShardIterator") if page["Records"] else None
+    return records
+
+
+def a_stream_has_each_change_once_and_in_order():
+    cluster = Cluster()
+    create(cluster.clients[0], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    writers, rounds = 6, 12
+
+    def work(i):
+        clients = [cluster.client(0), cluster.client(1)]
+        for j in range(rounds):
+            clients[(i + j) % 2]("UpdateItem", TableName="tab", Key=at("p", f"k{i % 3}"), UpdateExpression="ADD n :one", ExpressionAttributeValues={":one": n(1)})
+
+    in_threads(writers, work)
+    for client in cluster.clients:
+        records = records_of(client, "tab")
+        assert len(records) == writers * rounds, len(records)
+        sequence = [r["dynamodb"]["SequenceNumber"] for r in records]
+        assert len(set(sequence)) == len(sequence)
+        for k in range(3):
+            seen = [int(r["dynamodb"]["NewImage"]["n"]["N"]) for r in records if r["dynamodb"]["Keys"]["SK"] == s(f"k{k}")]
+            assert seen == list(range(1, writers // 3 * rounds + 1)), seen
+    cluster.stop()
+
+
+def an_item_expires_once():
+    cluster = Cluster()
+    a, b = cluster.clients
+    create(a, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    a("UpdateTimeToLive", TableName="tab", TimeToLiveSpecification={"AttributeName": "t", "Enabled": True})
+    for i in range(40):
+        (a, b)[i % 2]("PutItem", TableName="tab", Item={**at("p", i), "t": n(int(time.time()) - 10)})
+    until(lambda: b("Scan", TableName="tab", Select="COUNT")["Count"] == 0, "items do not expire")
+    removed = [r["dynamodb"]["Keys"]["SK"]["S"] for r in records_of(a, "tab") if r["eventName"] == "REMOVE"]
+    assert sorted(removed) == sorted(map(str, range(40))), removed
+    cluster.stop()
+
+
+def a_token_counts_on_both_servers():
+    cluster = Cluster()
+    create(cluster.clients[0])
+    step = {"Update": {"TableName": "tab", "Key": at("p", "q"), "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": n(1)}}}
+
+    def work(i):
+        for token in range(5):
+            while True:
+                try:
+                    cluster.client(i)("TransactWriteItems", ClientRequestToken=f"t{token}", TransactItems=[step])
+                    break
+                except Refused as refused:
+                    assert refused.name in ("TransactionInProgressException", "TransactionCanceledException") or refused.status == 503, refused
+
+    in_threads(6, work)
+    assert cluster.clients[0]("GetItem", TableName="tab", Key=at("p", "q"), ConsistentRead=True)["Item"]["n"] == n(5)
+    cluster.stop()
+
+
+def write_while(cluster, disturb):
+    """Eight writers; what they were told is done must be there when disturb() is over and all have ended."""
+    done, is_over = [{} for _ in range(8)], threading.Event()
+
+    def work(i):
+        chance, number = random.Random(SEED * 1000 + i), 0
+        clients = [cluster.client(k) for k in range(len(cluster.servers))]
+        while not is_over.is_set():
+            number += 1
+            name = f"{i}-{chance.randrange(20)}"
+            tolerant(clients[chance.randrange(len(clients))], "PutItem", TableName="tab", Item={**at("p", name), "n": n(number), "pad": s("x" * 500)})
+            done[i][name] = number
+
+    disturber = threading.Thread(target=lambda: (disturb(), is_over.set()))
+    disturber.start()
+    in_threads(len(done), work)
+    disturber.join()
+    for own in done:
+        for name, number in own.items():
+            item = cluster.client(0)("GetItem", TableName="tab", Key=at("p", name), ConsistentRead=True).get("Item")
+            assert item and item["n"] == n(number), (name, number, item and item["n"])
+    assert all(done)
+    records = records_of(cluster.client(1), "tab")
+    last = {}
+    for record in records:
+        last[record["dynamodb"]["Keys"]["SK"]["S"]] = record["dynamodb"]["NewImage"]["n"]
+    for own in done:
+        assert all(last[name] == n(number) for name, number in own.items()), "the stream lacks a write that was acknowledged"
+
+
+def a_killed_server_loses_nothing():
+    cluster = Cluster(2)
+    create(cluster.clients[0], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+
+    def disturb():
+        for _ in range(2):
+            time.sleep(SECONDS / 2)
+            cluster.servers[1].kill()
+            cluster.servers[1].start()
+
+    write_while(cluster, disturb)
+    cluster.stop()
+
+
+def health(server):
+    try:
+        with urllib.request.urlopen(server.url + "/_dynalith/health", timeout=10) as reply:
+            return reply.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def a_killed_database_loses_nothing():
+    """And its absence shows: 503 for health, and for requests an error that SDKs repeat."""
+    cluster = Cluster(2)
+    create(cluster.clients[0], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+
+    def disturb():
+        time.sleep(SECONDS / 2)
+        DB.kill()
+        try:
+            until(lambda: health(cluster.servers[0]) == 503, "health does not say that the database is away")
+        finally:
+            DB.start()
+        until(lambda: health(cluster.servers[0]) == 200, "health does not say that the database is back")
+        time.sleep(SECONDS / 2)
+
+    write_while(cluster, disturb)
+    cluster.stop()
+
+
+def cut_connections_lose_nothing():
+    cluster = Cluster(2)
+    create(cluster.clients[0], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+
+    def disturb():
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            DB.sql(f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{cluster.name}' AND random() < 0.3")
+            time.sleep(0.1)
+
+    write_while(cluster, disturb)
+    cluster.stop()
+
+
+def a_lock_that_is_held_for_long_is_answered():
+    cluster = Cluster(1)
+    client = cluster.clients[0]
+    create(client)
+    client("PutItem", TableName="tab", Item=at("p", "q"))
+    other = subprocess.Popen([f"{DB.bin}/psql", "-X", "-q", "-A", "-t", cluster.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other.stdin.write("BEGIN; SELECT count(*) FROM (SELECT 1 FROM dynalith_kv FOR UPDATE) x;\n")
+    other.stdin.flush()
+    other.stdout.readline()
+    try:
+        client("PutItem", TableName="tab", Item=at("p", "q"))
+        raise AssertionError("the row was locked")
+    except Refused as refused:
+        assert refused.status == 503 and refused.name == "ServiceUnavailable", refused
+    assert client("GetItem", TableName="tab", Key=at("p", "q"), ConsistentRead=True)["Item"]  # readers do not wait
+    other.stdin.close()
+    other.wait()
+    client("PutItem", TableName="tab", Item=at("p", "q"))
+    cluster.stop()
+
+
+def start_fails(store, **environment):
+    done = subprocess.run([BINARY, "--port", "0", "--store", store], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert "hunter2" not in done.stderr + done.stdout, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+def a_start_without_its_database_says_why():
+    said = start_fails("postgresql://me:hunter2@127.0.0.1:1/db?sslmode=disable&password=hunter2&connect_timeout=2")
+    assert "cannot open postgresql://me:***@127.0.0.1:1/db?sslmode=disable&password=***&connect_timeout=2: " in said and "refused" in said.lower(), said
+    assert "does not exist" in start_fails(DB.url_of("nowhere"))
+    assert "wants" in start_fails("postgresql:me:hunter2@h/db")
+    DB.sql("CREATE ROLE stranger LOGIN")
+    closed = DB.create("closed")
+    DB.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC", "closed")
+    assert "permission denied" in start_fails(closed.replace("postgres@", "stranger@"))
+    newer = Cluster(1)
+    newer.stop()
+    DB.sql(r"UPDATE dynalith_kv SET v = '99' WHERE ks = -1 AND k = '\x00'", newer.name)
+    assert "has data format 99, newer than" in start_fails(newer.url)
+
+
+def all_is_known_of_it():
+    """The line at the start, the metrics, the check; a backup is the database's."""
+    url = DB.create("known").replace("postgres@", "postgres:hunter2@")
+    server = Server("--log-level", "info", store="postgresql:", environment={"PGHOST": DB.folder, "PGPORT": str(DB.port), "PGUSER": "postgres", "PGDATABASE": "known"})
+    create(Client(server.port))
+    Client(server.port)("PutItem", TableName="tab", Item=at("p", "q"))
+    other = Server("--log-level", "info", store=url)
+    assert Client(other.port)("Scan", TableName="tab")["Count"] == 1
+
+    def post(path, body=b"{}"):
+        with urllib.request.urlopen(urllib.request.Request(server.url + path, data=body, headers={"Content-Type": "application/json"}), timeout=30) as reply:
+            return json.loads(reply.read())
+
+    report = post("/_dynalith/check")
+    while "cursor" in report:
+        assert report["count"] == 0, report
+        report = post("/_dynalith/check", json.dumps({"cursor": report["cursor"]}).encode())
+    try:
+        post("/_dynalith/backup")
+        raise AssertionError("a backup of a database")
+    except urllib.error.HTTPError as error:
+        assert error.code == 400 and b"tools of the database" in error.read()
+    with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=10) as reply:
+        assert b'store="database"' in reply.read()
+    for process in (server, other):
+        process.process.terminate()
+        said = process.process.stderr.read().decode()
+        assert process.process.wait(20) == 0
+        assert "hunter2" not in said, said
+        assert "data=postgresql:" in said.replace('"', ""), said
+
+
+def several_make_the_table_at_once():
+    url = DB.create("fresh")
+    servers = [None] * 4
+
+    def work(i):
+        servers[i] = Server(store=url)
+
+    in_threads(len(servers), work)
+    create(Client(servers[0].port))
+    assert all(Client(server.port)("ListTables")["TableNames"] == ["tab"] for server in servers)
+    for server in servers:
+        server.stop()
+
+
+try:
+    run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, sixteen_writers_lose_no_update,
+                    a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers, a_killed_server_loses_nothing,
+                    cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
+                    a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once])
+finally:
+    DB.close()
