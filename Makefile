@@ -150,6 +150,7 @@ $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $
 $(BUILD)/tests/unit/storage/test_store_rows $(BUILD)/tests/unit/storage/test_processes $(BUILD)/tests/unit/protocol/test_servers: \
 	$(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_lease $(BUILD)/tests/unit/server/test_feed $(BUILD)/tests/unit/server/test_clocks: $(BUILD)/tests/unit/storage/optimistic_store.o
+$(BUILD)/tests/unit/storage/test_stream_shared: $(BUILD)/tests/unit/storage/optimistic_store.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once %/test_memory,$(unit.protocol))

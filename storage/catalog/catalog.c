@@ -298,19 +298,33 @@ static bool is_wanted(const struct catalog *catalog, const struct table *table, 
 						      str_eq(table->identity.region, ns->region)));
 }
 
+static size_t add_streamed(const struct catalog *catalog, const struct ns *ns, struct str name, struct table *table, struct arena *arena,
+			   struct table ***tables, size_t n)
+{
+	if (!is_wanted(catalog, table, ns, name))
+		return n;
+	*tables = arena_room(arena, *tables, n, sizeof(**tables));
+	(*tables)[n] = table_ref(table);
+	return n + 1;
+}
+
 size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table ***tables)
 {
+	bool is_one = ns && str_is_set(name), found;
+	struct str key = ns ? catalog_key(arena, catalog, *ns, is_one ? name : STR("")) : STR("");
 	size_t n = 0;
 
+	*tables = NULL;
 	pthread_rwlock_rdlock(&catalog->lock);
-	*tables = ARENA_ARRAY(arena, struct table *, catalog->n + catalog->retired.n);
-	for (size_t i = 0; i < catalog->n + catalog->retired.n; i++) {
-		struct table *table = i < catalog->n ? catalog->entries[i].table : catalog->retired.tables[i - catalog->n];
-
+	for (size_t i = catalog_position(catalog, key, &found); i < catalog->n && str_starts_with(catalog->entries[i].key, key); i++) {
 		/* while a deleted table is still listed, its stream is the retired one's */
-		if (is_wanted(catalog, table, ns, name) && (i >= catalog->n || table->state.status != STATUS_DELETING))
-			(*tables)[n++] = table_ref(table);
+		if (catalog->entries[i].table->state.status != STATUS_DELETING)
+			n = add_streamed(catalog, ns, name, catalog->entries[i].table, arena, tables, n);
+		if (is_one)
+			break;
 	}
+	for (size_t i = 0; i < catalog->retired.n; i++)
+		n = add_streamed(catalog, ns, name, catalog->retired.tables[i], arena, tables, n);
 	pthread_rwlock_unlock(&catalog->lock);
 	return n;
 }

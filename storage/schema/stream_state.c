@@ -9,6 +9,7 @@ struct stream_state *stream_state_new(void)
 	struct stream_state *state = arena_checked(calloc(1, sizeof(*state)));
 
 	atomic_init(&state->refs, 1);
+	pthread_mutex_init(&state->lock, NULL);
 	return state;
 }
 
@@ -20,6 +21,24 @@ struct stream_state *stream_state_ref(struct stream_state *state)
 
 void stream_state_unref(struct stream_state *state)
 {
-	if (state && atomic_fetch_sub(&state->refs, 1) == 1)
-		free(state);
+	if (!state || atomic_fetch_sub(&state->refs, 1) > 1)
+		return;
+	pthread_mutex_destroy(&state->lock);
+	free(state);
+}
+
+struct stream_tail stream_state_tail(struct stream_state *state)
+{
+	pthread_mutex_lock(&state->lock);
+	struct stream_tail tail = state->tail;
+	pthread_mutex_unlock(&state->lock);
+	return tail;
+}
+
+void stream_state_keep(struct stream_state *state, const struct stream_tail *tail)
+{
+	pthread_mutex_lock(&state->lock);
+	if (tail->next >= state->tail.next)
+		state->tail = *tail;
+	pthread_mutex_unlock(&state->lock);
 }

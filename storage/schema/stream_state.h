@@ -1,10 +1,12 @@
 /*
- * stream_state - what the write path remembers of a table's stream between transactions, so that a change need not look for the latest
- * shard and record. Shared by all snapshots of the table; used within write transactions only, so by one thread at a time.
+ * stream_state - what a process remembers of the end of a table's stream between transactions, so that a change need not look for the
+ * latest shard and record. Only a hint: other processes append too, so each transaction verifies it (stream.h). Shared by all snapshots of the
+ * table; for any thread.
  */
 #ifndef DYNALITH_STORAGE_STREAM_STATE_H
 #define DYNALITH_STORAGE_STREAM_STATE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,19 +23,29 @@ struct stream_shard {
 	int64_t closed_ms;  /* 0: open */
 };
 
+/* The end of a table's stream as one transaction saw or left it. */
+struct stream_tail {
+	struct stream_shard last; /* the latest shard; stamp 0: none is known */
+	uint64_t next;            /* sequence number */
+	int64_t latest_ms;        /* the latest time in records and shards: what follows is no older */
+	bool is_empty;
+	int64_t oldest_ms;        /* time of the oldest record */
+};
+
 struct stream_state {
 	atomic_uint refs;
-	bool is_loaded;
-	bool is_dirty;             /* holds what the transaction under way did to shards */
-	uint64_t next;             /* sequence number */
-	struct stream_shard last;  /* the latest shard; stamp 0: none */
-	bool is_empty;
-	int64_t oldest_ms;         /* time of the oldest record */
+	pthread_mutex_t lock;    /* guards the tail */
+	struct stream_tail tail; /* of a committed transaction */
 };
 
 /* A reference each: what _new and _ref return, _unref gives back. */
 struct stream_state *stream_state_new(void);
 struct stream_state *stream_state_ref(struct stream_state *state);
 void stream_state_unref(struct stream_state *state);
+
+struct stream_tail stream_state_tail(struct stream_state *state);
+
+/* Remembers the tail of a transaction that was committed, unless that of a later one is there. */
+void stream_state_keep(struct stream_state *state, const struct stream_tail *tail);
 
 #endif

@@ -7,15 +7,27 @@
 #define TRIM_PER_WRITE 256              /* records that one write deletes at most: more than it adds */
 #define TRIM_BYTES (4 * 1024 * 1024)    /* of records that one transaction deletes, but for the last */
 
+/* The end of one table's stream within a transaction. */
+struct stream_ending {
+	struct stream_ending *next;
+	const struct table *table;
+	struct stream_tail tail;
+};
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-static enum code load(struct store_txn *txn, const struct table *table, struct stream_state *state, struct err *err)
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static enum code load(struct store_txn *txn, const struct table *table, struct stream_tail *tail, struct err *err)
 {
 	struct stream_peek first = {.is_found = false}, last = {.is_found = false};
-	enum code code = stream_shard_last(txn, table, &state->last, err);
+	enum code code = stream_shard_last(txn, table, &tail->last, err);
 
 	if (code == OK)
 		code = stream_record_peek(txn, table, 0, 0, false, &first, err);
@@ -23,50 +35,89 @@ static enum code load(struct store_txn *txn, const struct table *table, struct s
 		code = stream_record_peek(txn, table, 0, 0, true, &last, err);
 	if (code != OK)
 		return code;
-	state->next = larger(larger(state->last.start + 1, state->last.end), state->last.trimmed);
-	if (last.is_found)
-		state->next = larger(state->next, last.sequence + 1);
-	state->is_empty = !first.is_found;
-	state->oldest_ms = first.created_ms;
-	state->is_loaded = true;
+	tail->next = larger(larger(tail->last.start + 1, tail->last.end), tail->last.trimmed);
+	tail->latest_ms = later(tail->last.created_ms, tail->last.closed_ms);
+	if (last.is_found) {
+		tail->next = larger(tail->next, last.sequence + 1);
+		tail->latest_ms = later(tail->latest_ms, last.created_ms);
+	}
+	tail->is_empty = !first.is_found;
+	tail->oldest_ms = first.created_ms;
 	return OK;
 }
 
-/* Opens a shard behind state->last and makes it that. */
-static enum code open_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_state *state, uint64_t stream,
+/*
+ * Whether what the process remembers is the end still. Whoever appends goes on from the end, so the number remembered is the next one as long as
+ * it is no record's, its shard is open, and trimming has not come so far.
+ */
+static enum code verify(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_open *open,
+			const struct stream_tail *tail, bool *is_right, struct err *err)
+{
+	struct str record;
+
+	*is_right = false;
+	if (tail->last.stamp == 0 || open->stamp != tail->last.stamp || open->trimmed > tail->next)
+		return OK;
+	enum code code = store_get(txn, stream_keyspace(table), stream_shard_record_key(arena, tail->next), arena, &record, err);
+	*is_right = code == OK && !str_is_set(record);
+	return code;
+}
+
+/* The end as the process remembers it, or else as the store has it. */
+static enum code find_tail(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, struct err *err)
+{
+	struct stream_open open;
+	bool is_right = false;
+	enum code code = stream_shard_open(txn, table, &open, err);
+
+	*tail = stream_state_tail(table->streams.state);
+	if (code == OK)
+		code = verify(txn, arena, table, &open, tail, &is_right, err);
+	if (code != OK || is_right)
+		return code;
+	code = load(txn, table, tail, err);
+	/* not so in a file to which 0.1.0 wrote */
+	if (code == OK && tail->last.end == 0 && (open.stamp != tail->last.stamp || open.trimmed != tail->last.trimmed))
+		code = stream_shard_put_open(txn, table, &tail->last, err);
+	return code;
+}
+
+/* Opens a shard behind the last and makes it that. */
+static enum code open_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, uint64_t stream,
 			    uint64_t parent, int64_t now_ms, struct err *err)
 {
-	uint64_t now = now_ms > 0 ? (uint64_t)now_ms : 1;
-
-	state->last = (struct stream_shard){
-		.stamp = larger(now, state->last.stamp + 1), .parent = parent, .stream = stream, .start = state->next++, .created_ms = now_ms,
+	tail->latest_ms = later(tail->latest_ms, now_ms);
+	tail->last = (struct stream_shard){
+		.stamp = larger((uint64_t)later(tail->latest_ms, 1), tail->last.stamp + 1), .parent = parent, .stream = stream, .start = tail->next++,
+		.created_ms = tail->latest_ms,
 	};
-	return stream_shard_put(txn, arena, table, &state->last, err);
+	return stream_shard_put(txn, arena, table, &tail->last, err);
 }
 
-static enum code close_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_state *state, int64_t now_ms,
+static enum code close_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, int64_t now_ms,
 			     struct err *err)
 {
-	state->last.end = state->next;
-	state->last.closed_ms = now_ms;
-	return stream_shard_put(txn, arena, table, &state->last, err);
+	tail->latest_ms = later(tail->latest_ms, now_ms);
+	tail->last.end = tail->next;
+	tail->last.closed_ms = tail->latest_ms;
+	return stream_shard_put(txn, arena, table, &tail->last, err);
 }
 
-static enum code rotate(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_state *state, int64_t now_ms,
+static enum code rotate(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, int64_t now_ms,
 			struct err *err)
 {
 	struct stream_shard closed;
-	enum code code = close_shard(txn, arena, table, state, now_ms, err);
+	enum code code = close_shard(txn, arena, table, tail, now_ms, err);
 
-	closed = state->last;
-	return code != OK ? code : open_shard(txn, arena, table, state, closed.stream, closed.stamp, now_ms, err);
+	closed = tail->last;
+	return code != OK ? code : open_shard(txn, arena, table, tail, closed.stream, closed.stamp, now_ms, err);
 }
 
-static bool is_due(const struct stream_state *state, const struct stream_rotation *rotation, int64_t now_ms)
+static bool is_due(const struct stream_tail *tail, const struct stream_rotation *rotation, int64_t now_ms)
 {
 	/* the shard's own start is a number too */
-	return (rotation->records > 0 && state->next - state->last.start > rotation->records) ||
-	       (rotation->ms > 0 && now_ms - state->last.created_ms >= rotation->ms);
+	return (rotation->records > 0 && tail->next - tail->last.start > rotation->records) ||
+	       (rotation->ms > 0 && now_ms - tail->last.created_ms >= rotation->ms);
 }
 
 static bool is_change(const struct stream_change *change)
@@ -76,53 +127,68 @@ static bool is_change(const struct stream_change *change)
 	return had != has || (had && !str_eq(change->old_image, change->new_image));
 }
 
-/* What is to be done now and then before a record is appended. */
-static enum code tend(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_rotation *rotation,
-		      int64_t now_ms, struct err *err)
+/* The end of the table's stream as the transaction sees it; remembered by the process or looked for at its first append. */
+static enum code find_ending(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_appends *appends,
+			     struct stream_ending **out, struct err *err)
 {
-	struct stream_state *state = table->streams.state;
-	enum code code = state->is_loaded ? OK : load(txn, table, state, err);
+	struct stream_ending *ending = appends->endings;
+
+	while (ending && ending->table->identity.number != table->identity.number)
+		ending = ending->next;
+	*out = ending;
+	if (ending)
+		return OK;
+	ending = ARENA_NEW(arena, struct stream_ending);
+	*ending = (struct stream_ending){.next = appends->endings, .table = table};
+	appends->endings = *out = ending;
+	return find_tail(txn, arena, table, &ending->tail, err);
+}
+
+/* What is to be done now and then before a record is appended. */
+static enum code tend(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_appends *appends,
+		      struct stream_tail *tail, struct err *err)
+{
+	enum code code = OK;
 	bool is_done;
 
-	if (code == OK && !state->is_empty && now_ms - state->oldest_ms > STREAM_RETENTION_MS + TRIM_SLACK_MS) {
-		state->is_dirty = true;
-		code = stream_trim(txn, arena, table, TRIM_PER_WRITE, now_ms, &is_done, err);
+	if (!tail->is_empty && appends->now_ms - tail->oldest_ms > STREAM_RETENTION_MS + TRIM_SLACK_MS) {
+		code = stream_trim(txn, arena, table, TRIM_PER_WRITE, appends->now_ms, &is_done, err);
 		if (code == OK)
-			code = load(txn, table, state, err);
+			code = load(txn, table, tail, err);
 	}
-	if (code == OK && (state->last.stamp == 0 || state->last.end != 0))
+	if (code == OK && (tail->last.stamp == 0 || tail->last.end != 0))
 		return err_set(err, MSG_STREAM_NO_SHARD);
-	if (code == OK && is_due(state, rotation, now_ms)) {
-		state->is_dirty = true;
-		code = rotate(txn, arena, table, state, now_ms, err);
-	}
+	if (code == OK && is_due(tail, appends->rotation, appends->now_ms))
+		code = rotate(txn, arena, table, tail, appends->now_ms, err);
 	return code;
 }
 
 enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
-			const struct stream_rotation *rotation, int64_t now_ms, struct err *err)
+			struct stream_appends *appends, struct err *err)
 {
-	struct stream_state *state = table->streams.state;
+	struct stream_ending *ending;
 
 	if (table->streams.view == STREAM_OFF || !is_change(change))
 		return OK;
-	enum code code = tend(txn, arena, table, rotation, now_ms, err);
+	enum code code = find_ending(txn, arena, table, appends, &ending, err);
+	if (code == OK)
+		code = tend(txn, arena, table, appends, &ending->tail, err);
 	if (code != OK)
 		return code;
-	struct stream_record record = stream_record_of(arena, table, change, now_ms);
-	if (state->is_empty) {
-		state->is_empty = false;
-		state->oldest_ms = now_ms;
+	struct stream_tail *tail = &ending->tail;
+	tail->latest_ms = later(tail->latest_ms, appends->now_ms);
+	if (tail->is_empty) {
+		tail->is_empty = false;
+		tail->oldest_ms = tail->latest_ms;
 	}
-	return store_put(txn, stream_keyspace(table), stream_shard_record_key(arena, state->next++), stream_record_encode(arena, &record), err);
+	struct stream_record record = stream_record_of(arena, table, change, tail->latest_ms);
+	return store_put(txn, stream_keyspace(table), stream_shard_record_key(arena, tail->next++), stream_record_encode(arena, &record), err);
 }
 
-void stream_settle(const struct table *table)
+void stream_remember(const struct stream_appends *appends)
 {
-	if (!table->streams.state->is_dirty)
-		return;
-	table->streams.state->is_dirty = false;
-	table->streams.state->is_loaded = false;
+	for (const struct stream_ending *ending = appends->endings; ending; ending = ending->next)
+		stream_state_keep(ending->table->streams.state, &ending->tail);
 }
 
 enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
@@ -130,25 +196,26 @@ enum code stream_change_table(struct store_txn *txn, struct arena *arena, const 
 {
 	const struct stream *latest = next->streams.n ? &next->streams.v[next->streams.n - 1] : NULL;
 	bool was_on = current && current->streams.view != STREAM_OFF, is_on = next->streams.view != STREAM_OFF;
-	struct stream_state state = {.is_loaded = false};
+	struct stream_tail tail;
 	enum code code = OK;
 
 	if (!latest || was_on == is_on)
 		return OK;
-	next->streams.state->is_loaded = false;
 	if (!current || current->streams.n == 0)
 		code = store_create(txn, stream_keyspace(next), err);
 	if (code == OK)
-		code = load(txn, next, &state, err);
+		code = load(txn, next, &tail, err);
 	if (code != OK)
 		return code;
-	return is_on ? open_shard(txn, arena, next, &state, latest->number, 0, latest->created_ms, err)
-		     : close_shard(txn, arena, next, &state, latest->disabled_ms, err);
+	if (is_on)
+		return open_shard(txn, arena, next, &tail, latest->number, 0, latest->created_ms, err);
+	code = close_shard(txn, arena, next, &tail, latest->disabled_ms, err);
+	return code == OK ? stream_shard_del_open(txn, next, err) : code;
 }
 
 enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err)
 {
-	struct stream_state state = {.is_loaded = false};
+	struct stream_tail tail;
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
 
@@ -158,17 +225,15 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 	if (code == OK && table->streams.view == STREAM_OFF)
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == OK)
-		code = load(txn, table, &state, err);
-	if (code == OK && state.last.end != 0) /* the table is being deleted: its stream is kept, closed */
+		code = load(txn, table, &tail, err);
+	if (code == OK && tail.last.end != 0) /* the table is being deleted: its stream is kept, closed */
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == OK)
-		code = rotate(txn, err->arena, table, &state, now_ms, err);
-	if (code != OK) {
-		store_abort(txn);
-		return code;
-	}
-	table->streams.state->is_loaded = false;
-	return store_commit(txn, err);
+		code = rotate(txn, err->arena, table, &tail, now_ms, err);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
 }
 
 struct old {
@@ -261,7 +326,6 @@ enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct t
 	code = trim_records(txn, table, &range, &old, err);
 	if (code == OK)
 		code = trim_shards(txn, table, shards, n, !is_page, &old, &changes, err);
-	table->streams.state->is_loaded = false;
 	*is_done = code == OK && !old.is_cut && !(is_page && changes > 0);
 	return code;
 }

@@ -6,8 +6,8 @@
  *   01 stamp(8)      a shard: a range of sequence numbers that one stream used, see stream_shard.h
  *   02 sequence(8)   a record, in the order in which changes were committed
  *
- * Sequence numbers rise strictly over all streams that a table ever had, so a record needs no word of its shard. The numbers of
- * transactions that were aborted may be missing. A table whose stream was never enabled has no such keyspace.
+ * Sequence numbers rise strictly over all streams that a table ever had, so a record needs no word of its shard. Numbers may be missing.
+ * A table whose stream was never enabled has no such keyspace.
  *
  * Records are readable for 24 hours and then trimmed. AWS: Developer Guide, "Change data capture for DynamoDB Streams".
  *
@@ -27,15 +27,25 @@ struct stream_rotation {
 	int64_t ms;       /* by the first record that is so much younger than the shard */
 };
 
+/* What the appends of one transaction share. */
+struct stream_appends {
+	const struct stream_rotation *rotation;
+	int64_t now_ms;
+	struct stream_ending *endings; /* of the streams appended to so far; NULL at the begin, also when the transaction is run again */
+};
+
 /*
  * Appends the record of a change within the transaction that made it; nothing where the stream is off or the images are equal.
  * Closes and follows the open shard as `rotation` says, and trims some of what is older than the retention.
+ *
+ * Numbers are in the order of commits, whoever commits: the transaction reads that the number it takes is free and that the shard is
+ * open. The record's time is `now_ms`, or that of the record before it where that is later: clocks differ, and can be turned back.
  */
 enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
-			const struct stream_rotation *rotation, int64_t now_ms, struct err *err) WARN_UNUSED;
+			struct stream_appends *appends, struct err *err) WARN_UNUSED;
 
-/* Before a transaction with appends ends, however it ends: forgets what was learned within it and may not come true. */
-void stream_settle(const struct table *table);
+/* Once the transaction is committed: remembers the ends of its streams for the next one. */
+void stream_remember(const struct stream_appends *appends);
 
 /*
  * Brings shards from what `current` (NULL: a new table) says of the table's streams to what `next` (NULL: the table is deleted) says:

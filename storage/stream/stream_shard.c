@@ -8,6 +8,8 @@
 #define KEY_SIZE 9
 #define ROW_FIELDS 7 /* of 8 bytes */
 
+static const struct keyspace versions = {0, SYSTEM_VERSIONS};
+
 static struct str key_of(struct arena *arena, int kind, uint64_t number)
 {
 	struct buf buf = buf_in(arena);
@@ -68,7 +70,8 @@ enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const str
 
 	for (size_t i = 0; i < ROW_FIELDS; i++)
 		buf_add_be64(&row, fields[i]);
-	return store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), buf_str(&row), err);
+	enum code code = store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), buf_str(&row), err);
+	return code == OK && shard->end == 0 ? stream_shard_put_open(txn, table, shard, err) : code;
 }
 
 enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err)
@@ -86,6 +89,42 @@ enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const str
 	if (code != OK || !str_is_set(row))
 		return code;
 	return stream_shard_decode(key, row, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
+}
+
+/* Keys of tables have 8 bytes there (currency.h). */
+static struct str open_key(struct arena *arena, const struct table *table)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_reserve(&buf, KEY_SIZE);
+	buf_add_be64(&buf, table->identity.number);
+	buf_add_byte(&buf, 's');
+	return buf_str(&buf);
+}
+
+enum code stream_shard_open(struct store_txn *txn, const struct table *table, struct stream_open *open, struct err *err)
+{
+	struct str row;
+	enum code code = store_get(txn, versions, open_key(err->arena, table), err->arena, &row, err);
+
+	*open = (struct stream_open){0, 0};
+	if (code == OK && str_is_set(row) && row.n == 16)
+		*open = (struct stream_open){str_be(row.p, 8), str_be(row.p + 8, 8)};
+	return code;
+}
+
+enum code stream_shard_put_open(struct store_txn *txn, const struct table *table, const struct stream_shard *shard, struct err *err)
+{
+	struct buf row = buf_in(err->arena);
+
+	buf_add_be64(&row, shard->stamp);
+	buf_add_be64(&row, shard->trimmed);
+	return store_put(txn, versions, open_key(err->arena, table), buf_str(&row), err);
+}
+
+enum code stream_shard_del_open(struct store_txn *txn, const struct table *table, struct err *err)
+{
+	return store_del(txn, versions, open_key(err->arena, table), err);
 }
 
 struct list {

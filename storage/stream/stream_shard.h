@@ -29,9 +29,23 @@ enum code stream_shard_last(struct store_txn *txn, const struct table *table, st
 enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, size_t limit,
 			    struct stream_shard **shards, size_t *n, struct err *err) WARN_UNUSED;
 
+/* With stream_shard_put_open where the shard is open. */
 enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
 			   struct err *err) WARN_UNUSED;
 enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err) WARN_UNUSED;
+
+/*
+ * The open shard as a small row of SYSTEM_VERSIONS, which every append reads: so that one sees, at next to no cost, what another process did
+ * to shards. Written with the shard while that is open, deleted when the stream is closed. Stamp 0 where there is none, as in files of 0.1.0.
+ */
+struct stream_open {
+	uint64_t stamp;
+	uint64_t trimmed;
+};
+
+enum code stream_shard_open(struct store_txn *txn, const struct table *table, struct stream_open *open, struct err *err) WARN_UNUSED;
+enum code stream_shard_put_open(struct store_txn *txn, const struct table *table, const struct stream_shard *shard, struct err *err) WARN_UNUSED;
+enum code stream_shard_del_open(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 
 /* The key of a shard. */
 struct str stream_shard_key(struct arena *arena, uint64_t stamp);

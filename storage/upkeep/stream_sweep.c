@@ -77,7 +77,8 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, struc
 			code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
 	}
 	arena_free(scratch);
-	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+	/* deleted meanwhile; or another process trims, or writes, where this one does: the next round sees what is left */
+	return code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT ? OK : code;
 }
 
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)

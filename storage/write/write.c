@@ -205,7 +205,7 @@ static enum code append_to_stream(struct write_step *step, struct err *err)
 	const struct write *write = step->write;
 	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row)};
 
-	return stream_append(step->txn, step->arena, write->table, &change, step->rotation, step->now_ms, err);
+	return stream_append(step->txn, step->arena, write->table, &change, step->stream, err);
 }
 
 /* One write from its old image to its stream record. What it costs is known also when its condition failed. */
@@ -261,7 +261,7 @@ struct run {
 	enum write_mode mode;
 	struct size_change (*sizes)[SIZES_MAX];
 	struct size_scope *scopes; /* of each write */
-	const struct stream_rotation *rotation;
+	struct stream_appends stream;
 	int64_t now_ms;
 	uint64_t collection_max;
 	struct vector_memory *vectors;
@@ -273,9 +273,10 @@ static enum code run_all(struct run *run, struct err *err)
 	bool has_failed = false;
 
 	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
+	run->stream.endings = NULL;
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
-			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], run->rotation, run->now_ms,
+			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], &run->stream, run->now_ms,
 			run->collection_max, &run->scopes[i], run->catalog, run->vectors,
 		};
 		struct err own = err_in(run->arena);
@@ -369,14 +370,14 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		code = size_collections(run, err);
 	if (code == OK)
 		code = join_sizes(run, err);
-	for (size_t i = 0; i < run->n; i++)
-		stream_settle(run->writes[i].table);
 	if (code != OK) {
 		store_abort(run->txn);
 		leave_sizes(run, ERR_CONFLICT);
 		return code;
 	}
 	code = store_commit_for_good(run->txn, err);
+	if (code == OK)
+		stream_remember(&run->stream);
 	leave_sizes(run, code);
 	return code;
 }
@@ -421,7 +422,7 @@ static enum code tell_time(struct catalog *catalog, struct run *run, struct writ
 	enum code code = clocks_stamp(catalog_clocks(catalog), run->txn, (struct ns){table->identity.account, table->identity.region}, &now_ms, err);
 	if (code == OK && token)
 		token->expires_ms += now_ms - run->now_ms;
-	run->now_ms = now_ms;
+	run->now_ms = run->stream.now_ms = now_ms;
 	return code;
 }
 
@@ -480,7 +481,7 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 	struct run run = {
 		.catalog = catalog, .arena = arena, .writes = writes, .n = n, .mode = mode,
 		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)), .scopes = ARENA_ARRAY(arena, struct size_scope, n),
-		.rotation = catalog_rotation(catalog), .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
+		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms}, .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
 		.vectors = catalog_vector_memory(catalog),
 	};
 	struct retry retry = {0};

@@ -14,7 +14,7 @@ struct write_step {
 	struct write *write;
 	bool is_transactional;
 	struct size_change *sizes; /* SIZES_MAX of them: [0] the table's, [1 + i] of index i of table_index_at() */
-	const struct stream_rotation *rotation;
+	struct stream_appends *stream;
 	int64_t now_ms;
 	uint64_t collection_max;   /* bytes */
 	const struct size_scope *scope;

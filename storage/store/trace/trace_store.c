@@ -20,6 +20,7 @@ struct trace_store {
 	size_t keyspace_count;
 	struct keyspace_count keyspaces[KEYSPACES_MAX];
 	uint64_t fail_in;
+	enum trace_call fail_call; /* that counts; TRACE_CALL_COUNT: each does */
 	enum code fail_code;
 	enum trace_call hook_call;
 	trace_hook *hook; /* NULL: none */
@@ -62,7 +63,8 @@ static enum code trace(struct trace_store *store, enum trace_call call, const st
 	struct keyspace_count *count = keyspace ? count_of(store, *keyspace) : NULL;
 	if (count)
 		count->calls[call]++;
-	if (call != TRACE_ROW && call != TRACE_ABORT && store->fail_in > 0 && --store->fail_in == 0)
+	bool counts = store->fail_call == TRACE_CALL_COUNT ? call != TRACE_ROW && call != TRACE_ABORT : call == store->fail_call;
+	if (counts && store->fail_in > 0 && --store->fail_in == 0)
 		code = store->fail_code;
 	if (store->log && keyspace)
 		fprintf(store->log, "%s %" PRIu64 "/%" PRIu32 "%s\n", names[call], keyspace->table, keyspace->part, code ? " fails" : "");
@@ -333,14 +335,25 @@ void trace_store_reset(struct store *base)
 	pthread_mutex_unlock(&store->mutex);
 }
 
-void trace_store_fail(struct store *base, uint64_t n, enum code code)
+static void fail(struct store *base, enum trace_call call, uint64_t n, enum code code)
 {
 	struct trace_store *store = (struct trace_store *)base;
 
 	pthread_mutex_lock(&store->mutex);
 	store->fail_in = n;
+	store->fail_call = call;
 	store->fail_code = code;
 	pthread_mutex_unlock(&store->mutex);
+}
+
+void trace_store_fail(struct store *base, uint64_t n, enum code code)
+{
+	fail(base, TRACE_CALL_COUNT, n, code);
+}
+
+void trace_store_fail_next(struct store *base, enum trace_call call, enum code code)
+{
+	fail(base, call, 1, code);
 }
 
 void trace_store_after(struct store *base, enum trace_call call, trace_hook *hook, void *context)

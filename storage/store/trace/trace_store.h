@@ -27,6 +27,8 @@ void trace_store_reset(struct store *store);
 
 /* The n-th call from now (1 is the next, rows not counted) fails with `code`; 0 turns it off. Any call but abort. */
 void trace_store_fail(struct store *store, uint64_t n, enum code code);
+/* The same for the next call of that kind. */
+void trace_store_fail_next(struct store *store, enum trace_call call, enum code code);
 
 /*
  * `hook` runs once, on the caller's thread, when the next such call is done, also one that failed, and has not yet returned: what others may
