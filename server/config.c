@@ -474,8 +474,10 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		if (!set(&options[i], config, arena, options[i].key, options[i].otherwise))
 			return CONFIG_FAILED;
 	}
-	if (config->is_dropin)
+	if (config->is_dropin) {
 		config->cors = "*";
+		config->namespaces = "key";
+	}
 	if ((file && !read_file(arena, file, config)) || !read_environment(arena, config))
 		return CONFIG_FAILED;
 	if (dropin_is_given(argc, argv)) { /* its command line alone says where the data goes */
@@ -503,5 +505,6 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		return CONFIG_FAILED;
 	}
 	name_store(arena, config);
+	config->shared_db = config->shared_db || strcmp(config->namespaces, "shared") == 0;
 	return CONFIG_RUN;
 }

@@ -254,6 +254,8 @@ static int serve(struct parts *parts)
 	int status = EXIT_FAILURE;
 
 	routes.http = &options;
+	if (strcmp(config->namespaces, "key") == 0)
+		sigv4_separate_keys(routes.sigv4);
 	if (triggers) {
 		status = fill(parts, &service) ? listen_and_wait(parts, &options) : EXIT_FAILURE;
 		trigger_stop(triggers);

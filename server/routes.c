@@ -259,24 +259,27 @@ static struct str query_value(struct str query, struct str name)
 }
 
 /*
- * The namespace that a page is asked about: the query's ?account=...&region=..., else the signature's; of one part alone the other is the
+ * The namespace that a page is asked about: the query's ?account=...&region=... or ?access_key=..., else the signature's; of one part alone the other is the
  * signature's or the usual one. *is_one is false for all of them: ?all=true, or neither a signature nor a name.
  */
 static enum code whose(struct routes *routes, const struct http_request *request, struct ns *ns, bool *is_one, struct err *err)
 {
 	struct caller caller = {routes, request, wall_seconds()};
 	struct str account = query_value(request->query, STR("account")), region = query_value(request->query, STR("region"));
+	struct str key = query_value(request->query, STR("access_key"));
 	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(headers_first(request->headers, STR("Authorization")));
 	enum code code = OK;
 
 	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
 	if (is_signed)
 		code = authenticate(&caller, ns, err);
+	if (str_is_set(key))
+		ns->account = sigv4_account(routes->sigv4, request->arena, key);
 	if (str_is_set(account))
 		ns->account = account;
 	if (str_is_set(region))
 		ns->region = region;
-	*is_one = (is_signed || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
+	*is_one = (is_signed || str_is_set(key) || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
 	return code;
 }
 

@@ -14,6 +14,7 @@
 #define HASH_SIZE 32
 #define HEX_SIZE 64
 #define DAY_SIZE 8 /* of a date: YYYYMMDD */
+#define ACCOUNTS 1000000000000 /* numbers of 12 digits */
 #define DERIVED_KEYS 16 /* cached; one per access key, day, region and service */
 #define ALGORITHM "AWS4-HMAC-SHA256"
 #define QUERY_ALGORITHM "X-Amz-Algorithm"
@@ -28,6 +29,7 @@ struct sigv4 {
 	const struct credential *credentials;
 	size_t credential_count;
 	bool is_control_limited; /* to the credentials that may */
+	bool has_separate_keys;  /* each access key is an account */
 	EVP_MD *sha256;
 	EVP_MAC *hmac;
 	pthread_mutex_t mutex; /* of the cache */
@@ -275,16 +277,30 @@ static const struct credential *find_credential(const struct sigv4 *sigv4, struc
 	return NULL;
 }
 
+struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct str access_key)
+{
+	const struct credential *credential = find_credential(sigv4, access_key);
+	bool is_account = access_key.n == 12;
+
+	for (size_t i = 0; i < access_key.n && is_account; i++)
+		is_account = access_key.p[i] >= '0' && access_key.p[i] <= '9';
+	if (credential && str_is_set(credential->account))
+		return credential->account;
+	if (is_account)
+		return str_copy(arena, access_key);
+	if (sigv4->has_separate_keys)
+		return str_printf(arena, "%012llu", (unsigned long long)(str_hash(access_key, 0) % ACCOUNTS));
+	return STR("000000000000");
+}
+
+void sigv4_separate_keys(struct sigv4 *sigv4)
+{
+	sigv4->has_separate_keys = true;
+}
+
 static void set_namespace(const struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s, struct ns *ns)
 {
-	const struct credential *credential = find_credential(sigv4, s->access_key);
-	bool is_account = s->access_key.n == 12;
-
-	for (size_t i = 0; i < s->access_key.n && is_account; i++)
-		is_account = s->access_key.p[i] >= '0' && s->access_key.p[i] <= '9';
-	ns->account = is_account ? str_copy(arena, s->access_key) : STR("000000000000");
-	if (credential && str_is_set(credential->account))
-		ns->account = credential->account;
+	ns->account = sigv4_account(sigv4, arena, s->access_key);
 	ns->region = s->region.n ? str_copy(arena, s->region) : STR("us-east-1");
 }
 
@@ -672,6 +688,15 @@ enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sig
 		return code;
 	s->of = find_credential(sigv4, s->access_key);
 	return s->of ? check_signed_headers(arena, request, s, err) : err_default(err, ERR_UNRECOGNIZED_CLIENT);
+}
+
+struct str sigv4_access_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request)
+{
+	struct sigv4_claim claim = {0};
+	struct err err = err_in(arena);
+
+	(void)(read_claim(sigv4, arena, request, &claim, &err) == OK);
+	return claim.is_split ? claim.access_key : STR("");
 }
 
 enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *claim, struct ns *ns,

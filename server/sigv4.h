@@ -41,6 +41,15 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 void sigv4_free(struct sigv4 *sigv4);
 
 /*
+ * From now on each access key is an account of its own, --namespaces key: one that is no account's number has a number that follows from its text. To be
+ * called before there are requests.
+ */
+void sigv4_separate_keys(struct sigv4 *sigv4);
+
+/* The account of those who sign by that key, in the arena. */
+struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct str access_key);
+
+/*
  * AWS: what is checked in which order, and the texts, are as dynalite's source notes them of DynamoDB: parts, date and expiry, signed host, algorithm,
  * credential, scope, key, signature, token. Other signed headers are checked behind the key.
  *
@@ -60,6 +69,9 @@ enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sig
 		      struct err *err) WARN_UNUSED;
 enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *claim, struct ns *ns,
 		      struct err *err) WARN_UNUSED;
+
+/* The access key by which the request is signed, whether rightly or not; empty where there is none. */
+struct str sigv4_access_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request);
 
 /* A request of this program's own. */
 struct sigv4_own {

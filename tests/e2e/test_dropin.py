@@ -122,6 +122,27 @@ def the_classes_name_in_place_of_the_jar():
         assert java.client().list_tables()["TableNames"] == []
 
 
+def namespaces_of_access_keys():
+    """Without -sharedDb DynamoDB Local has a data file for each access key and region."""
+    with Java("-jar", "DynamoDBLocal.jar", "-inMemory", "-port", "PORT") as java:
+        java.wait_for_line("SharedDb:\tfalse")
+        create(java.client(access="one"))
+        assert java.client(access="one").list_tables()["TableNames"] == ["app"]
+        assert java.client(access="two").list_tables()["TableNames"] == java.client(access="one", region="eu-west-1").list_tables()["TableNames"] == []
+        arn = java.client(access="one").describe_table(TableName="app")["Table"]["TableArn"]
+        assert re.fullmatch(r"arn:aws:dynamodb:us-east-1:\d{12}:table/app", arn) and java.client(access="one").describe_table(TableName=arn)
+        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{java.port}/_dynalith/reset?access_key=two", method="POST"), timeout=30).close()
+        assert java.client(access="one").list_tables()["TableNames"] == ["app"]
+        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{java.port}/_dynalith/reset?access_key=one", method="POST"), timeout=30).close()
+        assert java.client(access="one").list_tables()["TableNames"] == []
+    for flags, apart in ((("--namespaces", "key"), True), (("--namespaces", "account"), False), ((), False), (("--namespaces", "shared"), False)):
+        server = Server(*flags)
+        create(server.client(key="one"))
+        assert server.client(key="two").list_tables()["TableNames"] == ([] if apart else ["app"]), flags
+        assert server.client(key="two", region="eu-west-1").list_tables()["TableNames"] == (["app"] if "shared" in flags else []), flags
+        server.stop()
+
+
 def words_that_are_no_flags():
     """DynamoDB Local passes over them, and the Java machine has more options than anyone lists."""
     with Java("-server", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-javaagent:x.jar", "-jar", "DynamoDBLocal.jar", "-inMemory", "true", "-sharedDb", "true", "more",
@@ -407,7 +428,7 @@ def changes_take_their_time():
 
 
 if __name__ == "__main__":
-    run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, words_that_are_no_flags, every_address, flags_without_java,
+    run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, namespaces_of_access_keys, words_that_are_no_flags, every_address, flags_without_java,
                    what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder, its_data_files_are_named,
                    its_command_line_says_where_the_data_goes, health_checks_of_the_wild,
                    the_root_can_answer_200, testcontainers_go, testcontainers_dotnet, testcontainers_rust, serverless_and_jest, terraforms_requests,
