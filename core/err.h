@@ -48,6 +48,10 @@ struct err {
 	struct str message;
 	struct str item;       /* image of the item that failed a condition, where ALL_OLD asked for it; else absent */
 	bool is_capital;       /* sent as "Message", not "message"; some kinds of errors always are */
+	struct {
+		struct str reason;   /* "TableReadProvisionedThroughputExceeded" */
+		struct str resource; /* the ARN of the table or index */
+	} throttle;            /* of errors of throttling: why; absent: not told */
 	struct err *reasons;   /* ERR_TRANSACTION_CANCELED: one per action, code OK for "None" */
 	size_t reason_count;
 };

@@ -83,6 +83,26 @@ void key_add_partition(struct buf *out, enum key_hash hash, const struct value *
 	}
 }
 
+struct value key_read(struct arena *arena, enum type type, struct str *rest)
+{
+	const char *p = rest->p, *end = rest->p + rest->n;
+	struct buf buf = buf_in(arena);
+
+	if (type == TYPE_N) {
+		struct str number = {p, number_length(p, rest->n)};
+
+		*rest = (struct str){p + number.n, rest->n - number.n};
+		return value_of_str(TYPE_N, number);
+	}
+	for (; p + 1 < end && (p[0] != 0 || p[1] != 1); p++) {
+		buf_add_byte(&buf, (unsigned char)*p);
+		p += *p == 0; /* 00 FF */
+	}
+	p = p + 1 < end ? p + 2 : end;
+	*rest = (struct str){p, (size_t)(end - p)};
+	return value_of_str(type, buf_str(&buf));
+}
+
 void key_add_tie(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n)
 {
 	if (hash == KEY_HASH_MD5)

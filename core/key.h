@@ -47,6 +47,9 @@ enum key_hash {
 /* Appends the hash of the partition key elements, and the elements. Where there are none (`n` 0) the hash is zero. */
 void key_add_partition(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n);
 
+/* The element of that type with which the text begins, as key_add wrote it; *rest is what follows. Numbers are slices of the text. */
+struct value key_read(struct arena *arena, enum type type, struct str *rest);
+
 /* Appends what orders rows of a global index that are equal in its keys: the hash of the table's key elements, if there is one. */
 void key_add_tie(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n);
 

@@ -17,6 +17,8 @@
 #include "storage/catalog/catalog.h"
 #include "storage/write/write.h"
 
+struct fault_call;
+
 struct held_table {
 	struct table *table;
 	struct str arn; /* by which the request names it first; absent: by its name */
@@ -41,6 +43,8 @@ struct call {
 	struct err late_err;  /* constraints that AWS tells after rules of the operation */
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	bool is_long;  /* it was given up before for its CPU time */
+	bool is_judged; /* a fault rule counted it: it is not given up any more */
+	struct fault_call *faults; /* the rules that concern it: protocol/faults; NULL: none */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct held_table *tables;

@@ -2,6 +2,7 @@
 
 #include "core/image.h"
 #include "core/utf8.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
@@ -118,6 +119,8 @@ struct passage {
 	const struct json *json;
 	void *input;
 	struct units consumed;
+	struct fault_signer signer;
+	struct fault_reply fault;
 	bool is_counted; /* as a long write, for this run */
 	bool is_given_up, is_late; /* for its slice: altogether, and because it takes long itself */
 };
@@ -244,6 +247,19 @@ static bool has_moved(const struct call *call, enum code code, struct err *err)
 	return has_moved;
 }
 
+static enum code run(struct passage *passage, struct err *err)
+{
+	struct call *call = &passage->call;
+
+	if (call->faults) {
+		fault_again(call);
+		enum code code = fault_at_request(call, passage->json, err);
+		if (code != OK)
+			return code;
+	}
+	return passage->op->run(call, passage->input, err);
+}
+
 /*
  * A table that changed under the call is looked up again, and the operation run again from its start. So it is where a read met a conflict:
  * writes are run again by the write path.
@@ -258,7 +274,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
 		passage->call.charges = (struct charges){0};
-		code = passage->op->run(&passage->call, passage->input, err);
+		code = run(passage, err);
 		if (!has_moved(&passage->call, code, err) && !retry_again(&retry, code))
 			break;
 		release(&passage->call);
@@ -269,9 +285,22 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	return envelope(passage, code, err);
 }
 
+/* Nothing fails here: the rules that concern the operation become the call's. */
+static enum code gate_faults(struct passage *passage, struct err *err)
+{
+	struct call *call = &passage->call;
+
+	(void)err;
+	if (!faults_are_set(call->service->faults))
+		return OK;
+	passage->signer = (struct fault_signer){passage->request->access_key, passage->request->auth_context};
+	fault_begin(call->service->faults, call, op_number(passage->op), &passage->signer);
+	return OK;
+}
+
 /* The precedence of errors is this order. */
 static enum code (*const gates[])(struct passage *passage, struct err *err) = {
-	gate_media_type, gate_target, gate_slice, gate_auth, gate_json, gate_shape, gate_handler,
+	gate_media_type, gate_target, gate_slice, gate_auth, gate_json, gate_shape, gate_faults, gate_handler,
 };
 
 static void write_reasons(struct json_out *out, const struct err *err)
@@ -291,6 +320,18 @@ static void write_reasons(struct json_out *out, const struct err *err)
 			json_out_field_string(out, "Message", reason->message);
 		json_out_close(out, '}');
 	}
+	json_out_close(out, ']');
+}
+
+/* AWS: the API's model spells it small in ThrottlingException alone. */
+static void write_throttle(struct json_out *out, const struct err *err)
+{
+	json_out_name(out, err->code == ERR_THROTTLING ? STR("throttlingReasons") : STR("ThrottlingReasons"));
+	json_out_open(out, '[');
+	json_out_open(out, '{');
+	json_out_field_string(out, "reason", err->throttle.reason);
+	json_out_field_string(out, "resource", err->throttle.resource);
+	json_out_close(out, '}');
 	json_out_close(out, ']');
 }
 
@@ -324,6 +365,8 @@ static bool write_error(struct arena *arena, const struct err *err, struct op_re
 		json_out_name(&out, is_capital ? STR("Message") : STR("message"));
 		json_out_string(&out, message);
 	}
+	if (str_is_set(err->throttle.reason))
+		write_throttle(&out, err);
 	json_out_close(&out, '}');
 	response->status = info->status;
 	response->content_type = STR("application/x-amz-json-1.0");
@@ -354,11 +397,13 @@ static enum code pass(struct passage *passage, struct err *err)
 		arena_limit_time(request->arena, service->cpu_ns, is_sliced ? request->slice_ns : service->cpu_limit_ns);
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](passage, err);
-	passage->is_late = passage->is_late || (is_sliced && code != OK && arena_is_late(request->arena));
+	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged && code != OK && arena_is_late(request->arena));
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	release(&passage->call);
+	if (passage->call.faults)
+		fault_end(&passage->call, &passage->fault);
 	if (passage->is_counted)
 		atomic_fetch_sub(&passage->call.service->long_writes, 1);
 	return code;
@@ -380,6 +425,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 		return false;
 	}
 	response->op = passage.op;
+	response->fault = passage.fault;
 	if (code != OK) {
 		op_error_response(request->arena, &err, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;

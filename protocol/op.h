@@ -16,6 +16,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "core/str.h"
+#include "protocol/faults/reply.h"
 #include "protocol/service.h"
 #include "storage/cost.h"
 
@@ -32,6 +33,7 @@ struct op_request {
 	 */
 	enum code (*authenticate)(void *context, struct ns *ns, struct err *err);
 	void *auth_context;
+	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
 	bool is_long;      /* it takes long, or is expected to: others that write are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
 	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
@@ -45,6 +47,7 @@ struct op_response {
 	enum code code;            /* OK or the error's */
 	struct str problem;        /* of a status from 500 on: what happened, for the log and not for the wire; else absent */
 	struct units consumed;     /* capacity, of all tables and indexes */
+	struct fault_reply fault;  /* what becomes of the answer; nothing where no fault rule says so */
 	bool is_behind;            /* where it was given up: it might wait for a long write */
 	bool is_long_write;        /* where it was given up: op_end_long_write() must be called when it has run again */
 };

@@ -1,5 +1,7 @@
 #include "protocol/respond.h"
 
+#include "protocol/faults/faults.h"
+
 #define GB (1024.0 * 1024 * 1024)
 
 void respond_item(struct call *call, struct str image, const struct projection *projection)
@@ -118,7 +120,7 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 {
 	bool has_items = page->select != READ_COUNT;
 
-	enum code code = read_page(call->service->catalog, call->arena, page, err);
+	enum code code = fault_read_page(call, page, err);
 
 	if (code != OK)
 		return code;

@@ -11,6 +11,8 @@
 #include "protocol/note_gate.h"
 #include "storage/catalog/catalog.h"
 
+struct faults;
+
 /* What the server lends to every request. */
 struct service {
 	struct catalog *catalog;
@@ -29,6 +31,7 @@ struct service {
 	uint64_t cpu_limit_ns;
 	atomic_uint long_writes; /* that took more than their slice, under way: others may wait for them */
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
+	struct faults *faults;            /* failures on demand; NULL: none */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };
 

@@ -1,5 +1,6 @@
 #include "protocol/single_write.h"
 
+#include "protocol/faults/faults.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
 
@@ -12,6 +13,8 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	write->condition = expressions->condition;
 	write->update = expressions->update;
 	enum code code = table_gates_pass(ORDER_WRITE, &passage, err);
+	if (!code)
+		code = fault_writes(call, write, 1, err);
 	if (!code)
 		code = write_run(call->service->catalog, call->arena, write, 1, WRITE_ALONE, NULL, call->now_ms, err);
 	if (!code)

@@ -25,10 +25,11 @@ SHELVES = {
     "protocol/wire": [],
     "protocol/tables": ["protocol/wire", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
-    "protocol/partiql": ["protocol/wire", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
+    "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/control": ["server/clock", "server/upkeep", "server/messages"],
     "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
-    "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql"],
+    "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/tables/arn", "protocol/ops"], # ops.def
+    "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql", "protocol/faults"],
 }
 # What may use no shelf but these, though it lies flat: what shelves use.
 FLAT = {

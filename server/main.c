@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/faults/faults.h"
 #include "protocol/tables/settings.h"
 #include "protocol/timing/timing.h"
 #include "server/aside.h"
@@ -232,6 +233,7 @@ static int serve(struct parts *parts)
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
 				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+				  .faults = faults_new(config->shared_db),
 				  .cpu_ns = cpu_ns,
 				  .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT};
 	struct http_stats stats = {0};
@@ -264,6 +266,7 @@ static int serve(struct parts *parts)
 	}
 	sigv4_free(routes.sigv4);
 	partiql_cache_free(service.statements);
+	faults_free(service.faults);
 	return status;
 }
 

@@ -67,6 +67,15 @@ static enum code authenticate(void *context, struct ns *ns, struct err *err)
 	return code;
 }
 
+/* For fault rules that want it. */
+static struct str access_key(void *context, struct arena *arena)
+{
+	const struct caller *caller = context;
+	struct sigv4_request is_signed = signed_request(caller->request);
+
+	return sigv4_access_key(caller->routes->sigv4, arena, &is_signed);
+}
+
 bool routes_admit(void *context, struct http_request *request)
 {
 	struct routes *routes = context;
@@ -182,6 +191,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.host = headers_first(request->headers, STR("Host")),
 		.authenticate = authenticate,
 		.auth_context = &caller,
+		.access_key = access_key,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
 		.slice_ns = request->haste == HTTP_BRIEFLY ? routes->http->slice_ns : 0,
@@ -470,7 +480,7 @@ static void add_page(struct json_out *out, struct str method, struct str path, c
 	json_out_close(out, '}');
 }
 
-/* Where we have no page: which there are. */
+/* The index, at /_dynalith/ and where we have no page: which there are. */
 static void list_pages(const struct http_request *request, struct http_response *response)
 {
 	struct json_out out = json_out_in(request->arena);
@@ -478,12 +488,15 @@ static void list_pages(const struct http_request *request, struct http_response 
 	size_t n;
 	const struct endpoint *endpoints = endpoint_all(&n);
 
-	response->status = methods.n ? 405 : 404;
+	bool is_index = is_look(request) && request->path.n <= sizeof("/_dynalith/") - 1;
+
+	response->status = is_index ? 200 : methods.n ? 405 : 404;
 	if (response->status == 405)
 		add_header(response, "Allow", methods);
 	json_out_open(&out, '{');
-	json_out_field_string(&out, "message", str_printf(request->arena, "There is no page for " STR_FMT " " STR_FMT, STR_ARG(request->method),
-							  STR_ARG(request->path)));
+	if (!is_index)
+		json_out_field_string(&out, "message", str_printf(request->arena, "There is no page for " STR_FMT " " STR_FMT,
+								  STR_ARG(request->method), STR_ARG(request->path)));
 	json_out_name(&out, STR("pages"));
 	json_out_open(&out, '[');
 	for (size_t i = 0; i < PAGES; i++)

@@ -211,6 +211,26 @@ struct str item_key_of_row(struct arena *arena, const struct table *table, const
 	return !index || add_table_key(&buf, table, index, item) ? buf_str(&buf) : STR_ABSENT;
 }
 
+struct value item_key_attributes_of_row(struct arena *arena, const struct table *table, const struct index *index, struct str row_key)
+{
+	struct member *members = ARENA_ARRAY(arena, struct member, 2 * KEY_ATTRIBUTES_MAX);
+	const struct key_schema *schemas[] = {keys_of(table, index), &table->keys};
+	struct str rest = {row_key.p + KEY_HASH_SIZE, row_key.n - KEY_HASH_SIZE};
+	size_t n = 0;
+
+	for (unsigned s = 0; s < (index ? 2u : 1u); s++) {
+		bool has_tie = s == 1 && !index->is_local && !index->vector && table->hash == KEY_HASH_MD5;
+
+		rest = has_tie ? (struct str){rest.p + KEY_HASH_SIZE, rest.n - KEY_HASH_SIZE} : rest;
+		for (unsigned i = 0; i < key_schema_count(schemas[s]); i++, n++) {
+			members[n].name = schemas[s]->attributes[i].name;
+			members[n].value = key_read(arena, schemas[s]->attributes[i].type, &rest);
+		}
+	}
+	n = value_sort_last(members, n);
+	return (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
+}
+
 /* Items may be older than the index: they need not have passed its checks. */
 static bool is_in_index(const struct index *index, const struct value *item)
 {

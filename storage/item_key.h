@@ -45,6 +45,9 @@ struct str item_index_image(struct arena *arena, const struct index *index, cons
 /* The row key of a start key or an index row's item: `index` NULL for the table. The key attributes must be there. */
 struct str item_key_of_row(struct arena *arena, const struct table *table, const struct index *index, const struct value *item);
 
+/* The map of key attributes from which item_key_of_row() made a row key: the way back. */
+struct value item_key_attributes_of_row(struct arena *arena, const struct table *table, const struct index *index, struct str row_key);
+
 /* A map of the key attributes of the table, and of the index where one is given, taken from an item's image: LastEvaluatedKey. */
 struct value item_key_attributes(struct arena *arena, const struct table *table, const struct index *index, struct str image);
 

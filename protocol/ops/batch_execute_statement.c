@@ -1,4 +1,5 @@
 /* BatchExecuteStatement. AWS: API Reference, BatchExecuteStatement. */
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "core/seen.h"
 #include "protocol/item_messages.h"
@@ -86,6 +87,25 @@ static enum code run_once(struct call *call, struct slot *slot)
 		return read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
 	slot->write.thought = call_thought(call);
 	return write_run(call->service->catalog, call->arena, &slot->write, 1, WRITE_ALONE, NULL, call->now_ms, &slot->err);
+}
+
+/* Faults come before any statement is run. One that ends the request is in *err. */
+static enum code meet_faults(struct call *call, struct slot *slots, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct slot *slot = &slots[i];
+
+		if (slot->err.code)
+			continue;
+		enum code code = is_read(slot) ? fault_reads(call, &slot->read, 1, &slot->err) : fault_writes(call, &slot->write, 1, &slot->err);
+		if (code && (fault_drops(call) || err_info(code)->status >= 500)) {
+			*err = slot->err;
+			return code;
+		}
+		if (code)
+			slot->table = is_read(slot) ? slot->read.table : slot->write.table;
+	}
+	return OK;
 }
 
 /* Parses and plans the statement anew, by its table as it is now. */
@@ -187,6 +207,8 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 		parse(call, &slots[i]);
 	}
 	enum code code = prepare(call, slots, n, err);
+	if (!code)
+		code = meet_faults(call, slots, n, err);
 	for (size_t i = 0; i < n && !code; i++)
 		if (!slots[i].err.code)
 			code = run(call, &slots[i], &is_changed, err);

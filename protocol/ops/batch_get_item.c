@@ -2,6 +2,7 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/legacy.h"
@@ -19,7 +20,8 @@ struct share {
 	const struct keys_and_attributes *wanted;
 	struct expressions expressions;
 	size_t first;
-	size_t done; /* items that fit into the response */
+	size_t done; /* items that fit into the response, and among them */
+	size_t left_out; /* those that are not in it: fault_leaves_out() */
 };
 
 static enum code check_duplicates(struct call *call, const struct key_list *keys, struct err *err)
@@ -119,6 +121,10 @@ static void write_items(struct call *call, struct share *share, const struct rea
 	for (; share->done < share->wanted->keys.n; share->done++) {
 		struct str image = reads[share->first + share->done].image;
 
+		if (fault_leaves_out(call, share->first + share->done)) {
+			share->left_out++;
+			continue;
+		}
 		*size += image_item_size(image);
 		if (*size > RESPONSE_SIZE_MAX)
 			break;
@@ -138,8 +144,9 @@ static void write_unprocessed(struct call *call, const struct share *share)
 	json_out_open(out, '{');
 	json_out_name(out, STR("Keys"));
 	json_out_open(out, '[');
-	for (size_t i = share->done; i < wanted->keys.n; i++)
-		json_out_item(out, wanted->keys.v[i]);
+	for (size_t i = 0; i < wanted->keys.n; i++)
+		if (i >= share->done || fault_leaves_out(call, share->first + i))
+			json_out_item(out, wanted->keys.v[i]);
 	json_out_close(out, ']');
 	if (wanted->attributes_to_get.v) {
 		json_out_name(out, STR("AttributesToGet"));
@@ -174,13 +181,14 @@ static void respond(struct call *call, int wanted_capacity, struct share *shares
 	for (size_t i = 0; i < n; i++) {
 		write_items(call, &shares[i], reads, &size);
 		for (size_t j = 0; j < shares[i].done; j++)
-			call_charge(call, &reads[shares[i].first + j].cost);
+			if (!fault_leaves_out(call, shares[i].first + j))
+				call_charge(call, &reads[shares[i].first + j].cost);
 	}
 	json_out_close(&call->out, '}');
 	json_out_name(&call->out, STR("UnprocessedKeys"));
 	json_out_open(&call->out, '{');
 	for (size_t i = 0; i < n; i++)
-		if (shares[i].done < shares[i].wanted->keys.n)
+		if (shares[i].done - shares[i].left_out < shares[i].wanted->keys.n)
 			write_unprocessed(call, &shares[i]);
 	json_out_close(&call->out, '}');
 	respond_capacities(call, wanted_capacity, CAPACITY_READ);
@@ -202,6 +210,8 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 		code = call_table(call, shares[i].name, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; !code && i < n; i++)
 		code = prepare(call, &shares[i], reads, err);
+	if (!code)
+		code = fault_reads(call, reads, total, err);
 	if (!code)
 		code = read_items(call->service->catalog, call->arena, reads, total, err);
 	if (!code)

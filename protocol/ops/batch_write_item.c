@@ -1,4 +1,5 @@
 /* BatchWriteItem. AWS: API Reference, BatchWriteItem. */
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -66,6 +67,51 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 	return code;
 }
 
+/* Those that a fault leaves out, table by table. */
+static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items)
+{
+	struct json_out *out = &call->out;
+	size_t first = 0;
+
+	for (size_t i = 0; i < items->n; first += items->v[i++].value.n) {
+		const struct write_requests *requests = &items->v[i].value;
+		bool is_open = false;
+
+		for (size_t j = 0; j < requests->n; j++) {
+			const struct write_request *request = &requests->v[j];
+
+			if (!fault_leaves_out(call, first + j))
+				continue;
+			if (!is_open) {
+				json_out_name(out, items->v[i].key);
+				json_out_open(out, '[');
+				is_open = true;
+			}
+			json_out_open(out, '{');
+			json_out_name(out, request->put_request ? STR("PutRequest") : STR("DeleteRequest"));
+			json_out_open(out, '{');
+			json_out_name(out, request->put_request ? STR("Item") : STR("Key"));
+			json_out_item(out, request->put_request ? request->put_request->item : request->delete_request->key);
+			json_out_close(out, '}');
+			json_out_close(out, '}');
+		}
+		if (is_open)
+			json_out_close(out, ']');
+	}
+}
+
+/* Without those that a fault leaves out. Returns how many are left. */
+static size_t without_unprocessed(const struct call *call, struct write *writes, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!fault_leaves_out(call, i))
+			writes[kept++] = writes[i];
+	}
+	return kept;
+}
+
 static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -73,6 +119,8 @@ static void respond(struct call *call, const struct batch_write_item_input *inpu
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("UnprocessedItems"));
 	json_out_open(&call->out, '{');
+	if (call->faults)
+		write_unprocessed(call, &input->request_items);
 	json_out_close(&call->out, '}');
 	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
 	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE);
@@ -99,6 +147,10 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	for (size_t i = 0; !code && i < total; i++)
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	if (!code)
+		code = fault_writes(call, writes, total, err);
+	if (!code && call->faults)
+		total = without_unprocessed(call, writes, total);
+	if (!code && total > 0)
 		code = write_run(call->service->catalog, call->arena, writes, total, WRITE_BATCH, NULL, call->now_ms, err);
 	if (!code)
 		respond(call, input, writes, total);

@@ -1,6 +1,7 @@
 /* ExecuteTransaction. AWS: API Reference, ExecuteTransaction. */
 #include "core/image.h"
 #include "core/seen.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/partiql/messages.h"
@@ -262,6 +263,8 @@ enum code op_execute_transaction(struct call *call, const struct execute_transac
 
 	if (!code)
 		code = plan_all(&transaction, err);
+	if (!code)
+		code = transaction.is_read ? fault_reads(call, transaction.reads, n, err) : fault_writes(call, transaction.writes, n, err);
 	if (code)
 		return code;
 	return transaction.is_read ? run_reads(&transaction, err) : run_writes(&transaction, err);

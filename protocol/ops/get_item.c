@@ -1,5 +1,6 @@
 /* GetItem. AWS: API Reference, GetItem. */
 #include "protocol/expressions.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
@@ -34,6 +35,8 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 
 	if (!code)
 		code = table_gates_pass(ORDER_READ, &passage, err);
+	if (!code)
+		code = fault_reads(call, &read, 1, err);
 	if (!code)
 		code = read_items(call->service->catalog, call->arena, &read, 1, err);
 	if (code)

@@ -1,3 +1,4 @@
+#include "protocol/faults/faults.h"
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
 #include "storage/stream/stream_read.h"
@@ -42,6 +43,8 @@ enum code op_get_records(struct call *call, const struct get_records_input *inpu
 		code = check(call, input, &iterator, err);
 	if (code == OK)
 		code = streams_find(call, iterator.arn, &table, &cursor.stream, err);
+	if (code == OK)
+		code = fault_table(call, table->identity.name, STR_ABSENT, err);
 	if (code != OK)
 		return code;
 	cursor.table = table;

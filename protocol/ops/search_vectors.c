@@ -3,6 +3,7 @@
 #include "core/number.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -350,6 +351,8 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 		code = parse(call, input, query, &expressions, err);
 	if (code == OK)
 		code = resolve(call, input, &expressions, &search, err);
+	if (code == OK)
+		code = fault_table(call, search.table->identity.name, search.index->name, err);
 	if (code == OK)
 		code = vector_search(call->arena, &search, err);
 	if (code != OK)

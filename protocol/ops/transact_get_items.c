@@ -2,6 +2,7 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -117,6 +118,8 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 		code = parse(call, &call->actions[i], input->transact_items.v[i].get, &expressions[i], err);
 	if (!code)
 		code = prepare(call, &input->transact_items, expressions, reads, err);
+	if (!code)
+		code = fault_reads(call, reads, n, err);
 	if (!code)
 		code = read_items(call->service->catalog, call->arena, reads, n, err);
 	if (!code)

@@ -2,6 +2,7 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
+#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -187,6 +188,8 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 
 	if (!code)
 		code = prepare(call, actions, writes, n, err);
+	if (!code)
+		code = fault_writes(call, writes, n, err);
 	if (code)
 		return code;
 	for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 #include "core/base64.h"
 #include "core/image.h"
+#include "protocol/faults/faults.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/plan.h"
 #include "protocol/respond.h"
@@ -86,7 +87,7 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 		page->keys = run->plan.is_keyed ? &run->plan.ranges[i].keys : NULL;
 		page->limit = left;
 		page->start_after = i == first ? start_after : STR_ABSENT;
-		enum code code = read_page(run->call->service->catalog, run->call->arena, page, err);
+		enum code code = fault_read_page(run->call, page, err);
 
 		if (code != OK)
 			return code;
@@ -159,6 +160,8 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 	run->plan = (struct partiql_plan){.table = read->table, .n = 1};
 	if (str_is_set(run->select->next_token))
 		code = read_token(run, &range, &row_key, err);
+	if (code == OK)
+		code = fault_reads(call, read, 1, err);
 	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, read, 1, err);
 	if (code != OK)

@@ -1,5 +1,6 @@
 #include "server/control/state.h"
 
+#include "protocol/faults/faults.h"
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 #include "storage/state/checkpoint.h"
@@ -9,6 +10,8 @@
 /* What of the namespace is not in the store. */
 static enum code forget(const struct control_call *call, struct err *err)
 {
+	if (call->control->service->faults)
+		faults_clear(call->control->service->faults, &call->ns);
 	return clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"), err);
 }
 

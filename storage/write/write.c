@@ -56,6 +56,12 @@ const char *write_reason(enum code code)
 		return "TransactionConflict";
 	case ERR_THROUGHPUT_EXCEEDED:
 		return "ProvisionedThroughputExceeded";
+	case ERR_THROTTLING:
+		return "ThrottlingError";
+	case ERR_REQUEST_LIMIT_EXCEEDED:
+		return "RequestLimitExceeded";
+	case ERR_ACCESS_DENIED:
+		return "AccessDenied";
 	default:
 		return "ValidationError";
 	}

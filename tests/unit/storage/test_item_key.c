@@ -194,8 +194,31 @@ TEST(the_key_attributes_of_a_row_name_each_once)
 	data_free(&d);
 }
 
+TEST(a_row_key_can_be_read_back)
+{
+	struct data d = data_new();
+	/* a byte 0 within a key is written as two */
+	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N-1.5e20", "l", "N7", "g", "Sx", "h", "Sy", "a", "S1", NULL);
+	struct member *members = (struct member *)(uintptr_t)item->members;
+	struct str image;
+
+	for (uint32_t i = 0; i < item->n; i++) {
+		if (str_eq(members[i].name, STR("pk")))
+			members[i].value = value_of_str(TYPE_S, STR("a\0\1b"));
+	}
+	image = data_image(&d, item);
+	for (size_t i = 0; i <= d.table->indexes.n; i++) {
+		const struct index *index = i ? &d.table->indexes.v[i - 1] : NULL;
+		struct value keys = item_key_attributes(d.arena, d.table, index, image);
+		struct value back = item_key_attributes_of_row(d.arena, d.table, index, item_key_of_row(d.arena, d.table, index, item));
+
+		CHECK(value_equal(&keys, &back));
+	}
+	data_free(&d);
+}
+
 TEST_MAIN(TEST_CASE(a_key_has_exactly_the_attributes_of_the_schema), TEST_CASE(a_batch_does_not_tell_which_key_is_wrong), TEST_CASE(key_values_are_neither_empty_nor_too_large),
 	  TEST_CASE(key_attributes_are_checked_one_after_the_other), TEST_CASE(an_item_has_the_keys_of_its_table),
 	  TEST_CASE(index_keys_that_are_there_must_be_fit), TEST_CASE(a_row_key_is_the_hash_and_the_elements),
 	  TEST_CASE(rows_of_a_partition_are_in_the_order_of_the_sort_key), TEST_CASE(an_index_holds_the_items_that_have_its_keys),
-	  TEST_CASE(an_index_row_has_what_is_projected), TEST_CASE(the_key_attributes_of_a_row_name_each_once))
+	  TEST_CASE(an_index_row_has_what_is_projected), TEST_CASE(the_key_attributes_of_a_row_name_each_once), TEST_CASE(a_row_key_can_be_read_back))

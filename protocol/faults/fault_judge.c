@@ -1,0 +1,324 @@
+#include <math.h>
+
+#include "core/buf.h"
+#include "core/key.h"
+#include "protocol/faults/fault_effect.h"
+#include "protocol/faults/fault_operation.h"
+#include "protocol/faults/fault_page.h"
+#include "protocol/faults/faults_internal.h"
+
+#define LATENCY_MAX_MS 300000.0
+
+/* One member of a request: an item that it reads or writes, a page, or what has no items. */
+struct fault_subject {
+	const struct table *table; /* NULL: none, or known by its name alone */
+	struct str name, index;    /* of the table and the index; absent: none */
+	const struct key_attribute *partition;
+	const struct value *item;  /* the item that is put, the key, or of a Query the partition key alone; NULL: none */
+	struct str row_key;        /* what tells keys apart */
+};
+
+static bool has_key(const struct fault_match *match, const struct fault_subject *subject)
+{
+	const struct value *value = subject->item ? value_member(subject->item, subject->partition->name) : NULL;
+
+	if (!value || value->type != match->key.type)
+		return false;
+	return match->is_prefix ? str_starts_with(value_str(value), value_str(&match->key)) : str_eq(value_str(value), value_str(&match->key));
+}
+
+static bool matches(const struct fault_match *match, const struct fault_subject *subject, struct arena *arena)
+{
+	struct subject evaluated = {.arena = arena, .item = subject->item};
+
+	if (str_is_set(match->table) && !str_eq(match->table, subject->name))
+		return false;
+	if (str_is_set(match->index) && !str_eq(match->index, subject->index))
+		return false;
+	if (value_is_set(&match->key) && !has_key(match, subject))
+		return false;
+	return !match->condition || (subject->item && expr_eval(match->condition, &evaluated));
+}
+
+static struct str access_key(struct call *call)
+{
+	struct fault_call *own = call->faults;
+
+	if (!str_is_set(own->access_key))
+		own->access_key = own->signer && own->signer->access_key ? own->signer->access_key(own->signer->context, call->arena) : STR("");
+	return own->access_key;
+}
+
+/* Those that the rule is about; NULL where there is none. */
+static bool *members_of(struct call *call, const struct fault_rule *rule, const struct fault_subject *subjects, size_t n)
+{
+	const struct fault_effect *effect = &rule->effect;
+	bool *members = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_chosen = effect->member_count == 0;
+
+		for (size_t k = 0; k < effect->member_count; k++)
+			is_chosen = is_chosen || effect->members[k] == i;
+		if (!is_chosen || !matches(&rule->match, &subjects[i], call->arena))
+			continue;
+		members = members ? members : ARENA_ARRAY(call->arena, bool, n);
+		members[i] = true;
+	}
+	return members;
+}
+
+/* 64 bits that depend on all four, and on nothing else. */
+static uint64_t chance(const struct fault_rule *rule, uint64_t key, uint64_t count, uint64_t use)
+{
+	const uint64_t words[] = {rule->fire.seed, key, count, use};
+	struct str bytes = {(const char *)words, sizeof(words)};
+
+	return str_hash(bytes, 0x6661756c74u);
+}
+
+/* From 0, below 1. */
+static double fraction(uint64_t bits)
+{
+	return (double)(bits >> 11) * 0x1p-53;
+}
+
+static uint64_t key_of(const struct fault_subject *subject)
+{
+	return str_hash(subject->row_key, str_hash(str_is_set(subject->name) ? subject->name : STR(""), 1));
+}
+
+static bool fires(const struct fault_rule *rule, uint64_t key, uint64_t count)
+{
+	switch (rule->fire.when) {
+	case FAULT_ALWAYS:
+		return true;
+	case FAULT_NTH:
+		return count == rule->fire.n;
+	case FAULT_EVERY:
+		return count % rule->fire.n == 0;
+	case FAULT_FIRST:
+		return count <= rule->fire.n;
+	case FAULT_PROBABILITY:
+		return fraction(chance(rule, key, count, 0)) < rule->fire.probability;
+	}
+	return false;
+}
+
+static uint64_t latency_of(const struct fault_rule *rule, uint64_t key, uint64_t count)
+{
+	const struct fault_latency *latency = &rule->effect.latency;
+	double where = fraction(chance(rule, key, count, 1)), ms = latency->ms;
+
+	if (latency->spread == FAULT_UNIFORM)
+		ms += where * (latency->to_ms - latency->ms);
+	if (latency->spread == FAULT_EXPONENTIAL)
+		ms *= -log(1 - where);
+	return (uint64_t)(ms < LATENCY_MAX_MS ? ms : LATENCY_MAX_MS);
+}
+
+/* What the fault does to the answer. Of several of one request the longest latency counts. */
+static void mark_reply(struct fault_reply *reply, const struct fault_effect *effect, uint64_t delay_ms)
+{
+	reply->delay_ms = delay_ms > reply->delay_ms ? delay_ms : reply->delay_ms;
+	reply->is_dropped = reply->is_dropped || effect->kind == FAULT_CLOSE;
+	reply->is_crc_wrong = reply->is_crc_wrong || effect->kind == FAULT_CRC;
+	if (effect->kind == FAULT_TRICKLE) {
+		reply->piece_bytes = effect->piece_bytes;
+		reply->piece_ms = effect->piece_ms;
+	}
+}
+
+/* Whether the rule acts on this request; counts it. */
+static bool judge_rule(struct call *call, struct fault_rule *rule, const struct fault_subject *subjects, size_t n, bool **members)
+{
+	size_t first = 0;
+
+	if (!fault_operations_have(&rule->match.operations, call->faults->operation))
+		return false;
+	if (str_is_set(rule->match.access_key) && !str_eq(rule->match.access_key, access_key(call)))
+		return false;
+	*members = members_of(call, rule, subjects, n);
+	if (!*members)
+		return false;
+	while (!(*members)[first])
+		first++;
+	uint64_t key = key_of(&subjects[first]);
+	uint64_t count = atomic_fetch_add(&rule->matched, 1) + 1;
+	uint64_t key_count = rule->counts ? fault_counts_next(rule->counts, key) : count;
+	if (!fires(rule, key, rule->fire.is_per_key ? key_count : count))
+		return false;
+	atomic_fetch_add(&rule->fired, 1);
+	mark_reply(&call->faults->reply, &rule->effect, latency_of(rule, key, key_count));
+	call->faults->is_done_first = rule->effect.kind == FAULT_CLOSE && rule->effect.is_after;
+	return true;
+}
+
+/* From now on the request runs to its end, where it is: run from its start again, it would be counted twice. */
+static void stay(struct call *call)
+{
+	arena_limit_time(call->arena, call->service->cpu_ns, call->service->cpu_limit_ns);
+	call->is_judged = true;
+}
+
+/* What the next hook decides, or decided when the handler ran before. */
+static const struct fault_decision *decide(struct call *call, const struct fault_subject *subjects, size_t n)
+{
+	struct fault_call *own = call->faults;
+
+	if (own->at < own->decided)
+		return &own->decisions[own->at++];
+	struct fault_decision decision = {NULL, NULL};
+	for (size_t i = 0; i < own->set->n && !decision.rule; i++) {
+		struct fault_rule *rule = &own->set->rules[i];
+
+		if (judge_rule(call, rule, subjects, n, &decision.members))
+			decision.rule = rule;
+		if (decision.members)
+			stay(call);
+	}
+	own->decisions = arena_room(call->arena, own->decisions, own->decided, sizeof(*own->decisions));
+	own->decisions[own->decided++] = decision;
+	return &own->decisions[own->at++];
+}
+
+static enum code cancel(struct call *call, const struct fault_effect *effect, const struct fault_decision *decision,
+			const struct fault_about *about, size_t n, struct err *err)
+{
+	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
+
+	for (size_t i = 0; i < n; i++) {
+		reasons[i] = err_in(call->arena);
+		if (decision->members[i])
+			(void)(fault_effect_error(effect, about, &reasons[i]) == OK);
+	}
+	return write_canceled(reasons, n, err);
+}
+
+static void leave_out(struct call *call, const struct fault_effect *effect, const struct fault_decision *decision, size_t n)
+{
+	bool *left = ARENA_ARRAY(call->arena, bool, n);
+	uint64_t room = effect->n ? effect->n : n;
+
+	for (size_t i = 0; i < n && room > 0; i++) {
+		left[i] = decision->members[i];
+		room -= left[i];
+	}
+	call->faults->left_out = left;
+}
+
+/* The error in place of the work, or OK. *rule is what acts, or NULL. */
+static enum code act(struct call *call, const struct fault_subject *subjects, size_t n, bool is_write, const struct fault_rule **rule, struct err *err)
+{
+	const struct fault_decision *decision = decide(call, subjects, n);
+	size_t first = 0;
+
+	*rule = decision->rule;
+	if (!decision->rule)
+		return OK;
+	while (!decision->members[first])
+		first++;
+	const struct fault_effect *effect = &decision->rule->effect;
+	const struct fault_subject *subject = &subjects[first];
+	const struct fault_about about = {
+		.table = subject->name, .index = subject->index,
+		.ns = subject->table ? (struct ns){subject->table->identity.account, subject->table->identity.region} : call->ns,
+		.is_write = is_write, .is_of_items = (fault_operation_has(call->faults->operation) & (FAULT_OF_ITEM | FAULT_OF_INDEX)) != 0,
+	};
+
+	if (effect->kind == FAULT_ERROR)
+		return fault_effect_error(effect, &about, err);
+	if (effect->kind == FAULT_CANCEL)
+		return cancel(call, effect, decision, &about, n, err);
+	if (effect->kind == FAULT_CLOSE && !effect->is_after)
+		return err_default(err, ERR_THROTTLING); /* nobody reads it */
+	if (effect->kind == FAULT_UNPROCESSED)
+		leave_out(call, effect, decision, n);
+	return OK;
+}
+
+enum code fault_at_writes(struct call *call, const struct write *writes, size_t n, struct err *err)
+{
+	struct fault_subject *subjects = ARENA_ARRAY(call->arena, struct fault_subject, n);
+	const struct fault_rule *rule;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct table *table = writes[i].table;
+
+		subjects[i] = (struct fault_subject){
+			.table = table, .name = table->identity.name, .partition = &table->keys.attributes[0],
+			.item = writes[i].kind == WRITE_PUT ? writes[i].item : writes[i].key, .row_key = writes[i].row_key,
+		};
+	}
+	return act(call, subjects, n, true, &rule, err);
+}
+
+enum code fault_at_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
+{
+	struct fault_subject *subjects = ARENA_ARRAY(call->arena, struct fault_subject, n);
+	const struct fault_rule *rule;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct table *table = reads[i].table;
+
+		subjects[i] = (struct fault_subject){
+			.table = table, .name = table->identity.name, .partition = &table->keys.attributes[0],
+			.item = reads[i].key, .row_key = reads[i].row_key,
+		};
+	}
+	return act(call, subjects, n, false, &rule, err);
+}
+
+/* The partition key that a Query names, as an item of that one attribute; NULL of a Scan. */
+static const struct value *partition_item(struct arena *arena, const struct read_page *page, const struct key_attribute *attribute)
+{
+	struct value *item = ARENA_NEW(arena, struct value);
+	struct member *member = ARENA_NEW(arena, struct member);
+
+	if (!page->keys || !str_is_set(page->keys->partition))
+		return NULL;
+	struct str rest = {page->keys->partition.p + KEY_HASH_SIZE, page->keys->partition.n - KEY_HASH_SIZE};
+	member->name = attribute->name;
+	member->value = key_read(arena, attribute->type, &rest);
+	*item = (struct value){.type = TYPE_M, .n = 1, .members = member};
+	return item;
+}
+
+enum code fault_at_page(struct call *call, struct read_page *page, struct err *err)
+{
+	const struct key_attribute *partition = page->index ? &page->index->keys.attributes[0] : &page->table->keys.attributes[0];
+	const struct value *item = partition_item(call->arena, page, partition);
+	const struct fault_subject subject = {
+		.table = page->table, .name = page->table->identity.name, .index = page->index ? page->index->name : STR_ABSENT, .partition = partition,
+		.item = item, .row_key = item ? page->keys->partition : STR(""),
+	};
+	const struct fault_rule *rule;
+	enum code code = act(call, &subject, 1, false, &rule, err);
+
+	bool is_empty = false;
+
+	if (code == OK && rule && rule->effect.kind == FAULT_PAGE && (page->limit == 0 || rule->effect.n < page->limit)) {
+		page->limit = rule->effect.n ? rule->effect.n : 1;
+		if (rule->effect.n == 0)
+			code = fault_page_empty(call, page, &is_empty, err);
+	}
+	return code == OK && !is_empty ? read_page(call->service->catalog, call->arena, page, err) : code;
+}
+
+enum code fault_at_table(struct call *call, struct str table, struct str index, struct err *err)
+{
+	const struct fault_subject subject = {.name = table, .index = index, .row_key = STR("")};
+	const struct fault_rule *rule;
+
+	return act(call, &subject, 1, false, &rule, err);
+}
+
+bool fault_drops(const struct call *call)
+{
+	return call->faults && call->faults->reply.is_dropped && !call->faults->is_done_first;
+}
+
+bool fault_leaves_out(const struct call *call, size_t i)
+{
+	return call->faults && call->faults->left_out && call->faults->left_out[i];
+}

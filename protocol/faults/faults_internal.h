@@ -1,0 +1,28 @@
+/*
+ * faults_internal - what a call has of the rules; not for others.
+ */
+#ifndef DYNALITH_PROTOCOL_FAULTS_INTERNAL_H
+#define DYNALITH_PROTOCOL_FAULTS_INTERNAL_H
+
+#include "protocol/faults/fault_rule.h"
+#include "protocol/faults/faults.h"
+
+/* What one hook decided: the handler may be run again, and then it is not decided again. */
+struct fault_decision {
+	const struct fault_rule *rule; /* or NULL */
+	bool *members;                 /* those that match */
+};
+
+struct fault_call {
+	struct fault_set *set;
+	size_t operation;
+	const struct fault_signer *signer;
+	struct str access_key; /* absent: not asked yet */
+	struct fault_decision *decisions;
+	size_t decided, at;    /* at: the next hook */
+	struct fault_reply reply;
+	bool is_done_first;    /* the work is done before the connection is closed */
+	const bool *left_out;  /* members of a batch, or NULL */
+};
+
+#endif

@@ -1,0 +1,23 @@
+#include "server/control/faults.h"
+
+#include "protocol/faults/faults.h"
+
+enum code faults_show(const struct control_call *call, struct str *answer, struct err *err)
+{
+	(void)err;
+	*answer = faults_describe(call->control->service->faults, call->ns, call->arena);
+	return OK;
+}
+
+enum code faults_put(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = faults_set(call->control->service->faults, call->ns, call->body, err);
+
+	return code == OK ? faults_show(call, answer, err) : code;
+}
+
+enum code faults_delete(const struct control_call *call, struct str *answer, struct err *err)
+{
+	faults_clear(call->control->service->faults, &call->ns);
+	return faults_show(call, answer, err);
+}

@@ -1,0 +1,255 @@
+"""Fault rules as users of the SDK meet them: exception classes, retries, batches, pages, lost answers."""
+import concurrent.futures
+import json
+import urllib.error
+import urllib.request
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
+
+from harness import Server, create_app, run
+
+
+def control(server, method, path, body=None, query="", status=200):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            assert status == 200, reply.read()
+            return json.load(reply)
+    except urllib.error.HTTPError as e:
+        assert e.code == status, (e.code, e.read())
+        return json.load(e)
+
+
+def rules(server, *wanted, query=""):
+    return control(server, "PUT", "faults", {"rules": list(wanted)}, query)
+
+
+def counts(server, query=""):
+    return [(r["matched"], r["fired"]) for r in control(server, "GET", "faults", query=query)["rules"]]
+
+
+def client_of(server, attempts=1, key="test", **config):
+    return boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=key, aws_secret_access_key="test",
+                        config=Config(retries={"total_max_attempts": attempts, "mode": "standard"}, max_pool_connections=64, **config))
+
+
+def item(pk, **more):
+    return {"PK": {"S": pk}, "SK": {"S": "1"}, **more}
+
+
+def failure(call, **kwargs):
+    try:
+        call(**kwargs)
+    except ClientError as e:
+        return e
+    raise AssertionError("no error")
+
+
+def errors_have_their_classes():
+    server = Server()
+    client = client_of(server)
+    create_app(client)
+    for name in ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "InternalServerError", "LimitExceededException",
+                 "TransactionConflictException", "ItemCollectionSizeLimitExceededException", "ReplicatedWriteConflictException",
+                 "ConditionalCheckFailedException", "ResourceNotFoundException", "TransactionInProgressException", "IdempotentParameterMismatchException"):
+        rules(server, {"operation": "PutItem", "error": name})
+        error = failure(client.put_item, TableName="app", Item=item("a"))
+        assert isinstance(error, getattr(client.exceptions, name)), (name, error)
+        assert error.response["Error"]["Message"], error.response
+        assert error.response["ResponseMetadata"]["HTTPStatusCode"] == (500 if name == "InternalServerError" else 400)
+    for name in ("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException", "ServiceUnavailable", "ValidationException"):
+        rules(server, {"error": name})
+        assert failure(client.list_tables).response["Error"]["Code"] == name
+    rules(server, {"error": {"name": "ThrottlingException", "message": "slow down"}})
+    assert failure(client.list_tables).response["Error"]["Message"] == "slow down"
+    rules(server, {"index": "GSI1", "error": "ProvisionedThroughputExceeded"})
+    error = failure(client.query, TableName="app", IndexName="GSI1", KeyConditionExpression="GSI1PK = :p", ExpressionAttributeValues={":p": {"S": "x"}})
+    assert error.response["ThrottlingReasons"] == [{"reason": "IndexReadProvisionedThroughputExceeded",
+                                                    "resource": "arn:aws:dynamodb:us-east-1:000000000000:table/app/index/GSI1"}], error.response
+    server.stop()
+
+
+def streams_have_theirs():
+    server = Server()
+    client, streams = client_of(server), server.client(service="dynamodbstreams")
+    create_app(client)
+    client.update_table(TableName="app", StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    arn = client.describe_table(TableName="app")["Table"]["LatestStreamArn"]
+    shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+    for name in ("ExpiredIterator", "TrimmedData"):
+        rules(server, {"operation": "GetRecords", "table": "app", "first": 1, "error": name})
+        assert failure(streams.get_records, ShardIterator=iterator).response["Error"]["Code"].startswith(name)
+        assert streams.get_records(ShardIterator=iterator)["Records"] == []
+    rules(server, {"operation": "DescribeStream", "table": "app", "error": "InternalServerError"})
+    failure(streams.describe_stream, StreamArn=arn)
+    server.stop()
+
+
+def retries_get_through():
+    server = Server()
+    create_app(client_of(server))
+    client = client_of(server, attempts=4)
+    for name in ("ThrottlingException", "ProvisionedThroughputExceeded", "InternalServerError", "ServiceUnavailable", "RequestLimitExceeded"):
+        rules(server, {"operation": "PutItem", "first": 2, "error": name})
+        assert client.put_item(TableName="app", Item=item("r"))["ResponseMetadata"]["RetryAttempts"] == 2
+        assert counts(server) == [(3, 2)]
+    rules(server, {"operation": "PutItem", "error": "ThrottlingException"})
+    assert failure(client.put_item, TableName="app", Item=item("r")).response["ResponseMetadata"]["RetryAttempts"] == 3
+    assert control(server, "DELETE", "faults") == {"rules": []}
+    client.put_item(TableName="app", Item=item("r"))
+    server.stop()
+
+
+def batches_come_back_in_part():
+    server = Server()
+    client = client_of(server)
+    create_app(client)
+    rules(server, {"operation": "BatchWriteItem", "first": 3, "unprocessed": 5}, {"operation": "BatchGetItem", "first": 1, "key": {"prefix": "b1"},
+                                                                                "unprocessed": "matching"})
+    table = boto3.resource("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test").Table("app")
+    with table.batch_writer() as batch:
+        for i in range(30):
+            batch.put_item(Item={"PK": f"b{i:02}", "SK": "1"})
+    assert counts(server)[0] == (4, 3), counts(server)
+    assert client.scan(TableName="app", Select="COUNT")["Count"] == 30
+    keys = [item(f"b{i:02}") for i in range(30)]
+    answer = client.batch_get_item(RequestItems={"app": {"Keys": keys, "ConsistentRead": True}})
+    left = answer["UnprocessedKeys"]["app"]
+    assert len(answer["Responses"]["app"]) == 20 and sorted(k["PK"]["S"] for k in left["Keys"]) == [f"b1{i}" for i in range(10)] and left["ConsistentRead"]
+    assert len(client.batch_get_item(RequestItems=answer["UnprocessedKeys"])["Responses"]["app"]) == 10
+    server.stop()
+
+
+def transactions_are_canceled():
+    server = Server()
+    client = client_of(server)
+    create_app(client)
+    actions = [{"Put": {"TableName": "app", "Item": item(f"t{i}")}} for i in range(3)]
+    rules(server, {"cancel": "TransactionConflict", "key": "t1", "first": 1}, {"cancel": {"reason": "ThrottlingError", "members": [0, 2]}, "first": 1})
+    error = failure(client.transact_write_items, TransactItems=actions)
+    assert isinstance(error, client.exceptions.TransactionCanceledException)
+    assert [r["Code"] for r in error.response["CancellationReasons"]] == ["None", "TransactionConflict", "None"]
+    error = failure(client.transact_write_items, TransactItems=actions)
+    assert [r["Code"] for r in error.response["CancellationReasons"]] == ["ThrottlingError", "None", "ThrottlingError"]
+    assert client.scan(TableName="app", Select="COUNT")["Count"] == 0
+    client.transact_write_items(TransactItems=actions)
+    rules(server, {"cancel": "TransactionConflict", "key": "t2"})
+    gets = [{"Get": {"TableName": "app", "Key": item(f"t{i}")}} for i in range(3)]
+    error = failure(client.transact_get_items, TransactItems=gets)
+    assert [r["Code"] for r in error.response["CancellationReasons"]] == ["None", "None", "TransactionConflict"]
+    server.stop()
+
+
+def pages_lose_nothing():
+    server = Server()
+    client = client_of(server)
+    create_app(client)
+    for i in range(20):
+        client.put_item(TableName="app", Item={"PK": {"S": f"p{i}"}, "SK": {"S": "1"}, "GSI1PK": {"S": "all"}, "GSI1SK": {"S": "same"}})
+    rules(server, {"every": 2, "page": 0}, {"page": 3})
+    for name, kwargs in {"scan": {}, "query": {"IndexName": "GSI1", "KeyConditionExpression": "GSI1PK = :p",
+                                              "ExpressionAttributeValues": {":p": {"S": "all"}}}}.items():
+        pages = list(client.get_paginator(name).paginate(TableName="app", **kwargs))
+        assert sorted(i["PK"]["S"] for page in pages for i in page["Items"]) == sorted(f"p{i}" for i in range(20))
+        assert [len(p["Items"]) for p in pages].count(0) >= 5 and max(len(p["Items"]) for p in pages) == 3
+    found, token = [], {}
+    while token is not None:
+        answer = client.execute_statement(Statement="SELECT * FROM app", **token)
+        found += [i["PK"]["S"] for i in answer["Items"]]
+        token = {"NextToken": answer["NextToken"]} if "NextToken" in answer else None
+    assert sorted(found) == sorted(f"p{i}" for i in range(20))
+    server.stop()
+
+
+def answers_get_lost():
+    server = Server()
+    once, client = client_of(server), client_of(server, attempts=3)
+    create_app(once)
+    for when, there in (("before", False), ("after", True)):
+        rules(server, {"operation": "PutItem", "close": when})
+        try:
+            once.put_item(TableName="app", Item=item(when))
+            raise AssertionError("an answer came")
+        except ConnectionClosedError:
+            pass
+        assert ("Item" in once.get_item(TableName="app", Key=item(when))) == there, when
+    add = {"Key": item("n"), "TableName": "app", "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
+    number = lambda: once.get_item(TableName="app", Key=item("n"))["Item"]["n"]["N"]
+    rules(server, {"close": "after", "operation": ["UpdateItem", "TransactWriteItems"], "every": 2})
+    client.update_item(**add)
+    client.update_item(**add)  # the second is done twice: its answer was lost
+    assert number() == "3", number()
+    client.transact_write_items(TransactItems=[{"Update": add}])  # and this one, which the SDK gives a token, once
+    assert number() == "4" and counts(server) == [(5, 2)], (number(), counts(server))
+    server.stop()
+
+
+def checksums_are_wrong():
+    server = Server()
+    create_app(client_of(server))
+    rules(server, {"operation": "GetItem", "first": 1, "crc": "wrong"})
+    client_of(server, attempts=3).get_item(TableName="app", Key=item("a"))
+    assert counts(server) == [(2, 1)]
+    server.stop()
+
+
+def slow_answers_hold_nobody_up():
+    server = Server("--threads", "1")
+    fast, slow = client_of(server), client_of(server, read_timeout=120)
+    create_app(fast)
+    fast.put_item(TableName="app", Item=item("a", text={"S": "x" * 3000}))
+    rules(server, {"operation": "GetItem", "access_key": "test", "latency": 3000}, {"operation": "GetItem", "access_key": "trickle",
+                                                                                   "trickle": {"bytes": 500, "ms": 20}})
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        waiting = [pool.submit(slow.get_item, TableName="app", Key=item("a")) for _ in range(32)]
+        while counts(server)[0][0] < 32:
+            assert not any(w.done() for w in waiting)
+        fast.put_item(TableName="app", Item=item("b"))
+        assert all(len(w.result()["Item"]["text"]["S"]) == 3000 for w in waiting)
+    assert len(client_of(server, key="trickle").get_item(TableName="app", Key=item("a"))["Item"]["text"]["S"]) == 3000
+    rules(server, {"operation": "GetItem", "latency": 300000})
+    try:
+        client_of(server, read_timeout=0.5).get_item(TableName="app", Key=item("a"))
+        raise AssertionError("an answer came")
+    except ReadTimeoutError:
+        pass
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        last = pool.submit(slow.get_item, TableName="app", Key=item("a"))
+        while counts(server)[0][0] < 2:
+            pass
+        server.stop()  # what waits is answered at once
+        assert last.result()["Item"]["PK"]["S"] == "a"
+
+
+def rules_belong_to_a_namespace():
+    server = Server()
+    one, other = client_of(server, key="111111111111"), client_of(server, key="222222222222")
+    query = "?account=111111111111"
+    rules(server, {"operation": "ListTables", "error": "InternalServerError"}, query=query)
+    failure(one.list_tables)
+    other.list_tables()
+    assert counts(server, query) == [(1, 1)] and counts(server, "?account=222222222222") == []
+    answer = control(server, "PUT", "faults", {"rules": [{"operation": "ListTables", "erorr": "x"}]}, query, status=400)
+    assert "there is no 'erorr'" in answer["message"] and counts(server, query) == [(1, 1)]
+    assert "list of rules" in control(server, "PUT", "faults", {"rule": []}, query, status=400)["message"]
+    control(server, "POST", "reset", {}, query)
+    one.list_tables()
+    server.stop()
+
+
+def the_index_lists_all():
+    server = Server()
+    pages = control(server, "GET", "")["pages"]
+    assert {("PUT", "/_dynalith/faults"), ("GET", "/_dynalith/faults"), ("DELETE", "/_dynalith/faults"), ("POST", "/_dynalith/reset"),
+            ("GET", "/_dynalith/health")} <= {(p["method"], p["path"]) for p in pages}
+    assert all(p["what"] and "\n" not in p["what"] for p in pages)
+    control(server, "GET", "nothing", status=404)
+    server.stop()
+
+
+run("faults", [errors_have_their_classes, streams_have_theirs, retries_get_through, batches_come_back_in_part, transactions_are_canceled, pages_lose_nothing,
+               answers_get_lost, checksums_are_wrong, slow_answers_hold_nobody_up, rules_belong_to_a_namespace, the_index_lists_all])
