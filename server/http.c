@@ -49,7 +49,10 @@ static void run_aside(struct aside_job *job, bool is_late)
 	if (is_late || !exchange->out.is_handled)
 		handle(exchange);
 	http_reply_prepare(exchange);
-	MHD_resume_connection(mhd); /* the exchange is the connection's thread's again */
+	if (http_slow_is(exchange))
+		http_slow_wait(exchange);
+	else
+		MHD_resume_connection(mhd); /* the exchange is the connection's thread's again */
 }
 
 /* The connection's thread comes back to the request when it is done. */
@@ -101,7 +104,11 @@ static enum MHD_Result answer(struct exchange *exchange)
 	if (!exchange->is_early && (!exchange->out.is_handled || is_long_to_compress(exchange)))
 		return step_aside(exchange);
 	http_reply_prepare(exchange);
-	return send_reply(exchange);
+	if (!http_slow_is(exchange))
+		return send_reply(exchange);
+	MHD_suspend_connection(exchange->mhd);
+	http_slow_wait(exchange);
+	return MHD_YES;
 }
 
 /* The first call of a request: its head is there. on_completed() refuses a head that is too large. */
@@ -235,6 +242,7 @@ static void http_free(struct http *http)
 	if (http->connections)
 		connections_free(http->connections);
 	aside_free(http->aside);
+	delay_free(http->delay);
 	pthread_mutex_destroy(&http->mutex);
 	free(http);
 }
@@ -306,6 +314,7 @@ struct http *http_start(const struct http_options *options, const char **problem
 	request_id_seed();
 	http->port = door_port(fd);
 	http->aside = aside_new();
+	http->delay = delay_new();
 	if (start(http, fd))
 		return http;
 	*problem = "no threads or files are left";
@@ -325,6 +334,7 @@ void http_stop(struct http *http, unsigned wait_ms)
 	int64_t end_ms = monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
 	atomic_store(&http->is_stopping, true);
+	delay_stop(http->delay); /* answers that wait go at once */
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
 	if (tls)

@@ -22,6 +22,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "core/str.h"
+#include "protocol/faults/reply.h"
 #include "server/connections.h"
 #include "server/headers.h"
 
@@ -71,6 +72,7 @@ struct http_response {
 	uint64_t took_ns; /* to handle; 0: not measured */
 	bool is_long_write; /* where it was not done: it will hold up others that write */
 	bool is_behind;     /* where it was not done: it might wait for such a one */
+	struct fault_reply fault; /* what is to happen to it on its way */
 	size_t header_count;
 	struct http_response_header headers[HTTP_HEADERS_MAX];
 };

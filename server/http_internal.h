@@ -5,6 +5,7 @@
  *   http_exchange.c  a request and its reply: a pool of them, and their memory
  *   http_intake.c    the head, whether the body may come, the body
  *   http_reply.c     compression, headers, sending
+ *   http_slow.c      answers that wait, and bodies that come in pieces
  */
 #ifndef DYNALITH_SERVER_HTTP_INTERNAL_H
 #define DYNALITH_SERVER_HTTP_INTERNAL_H
@@ -12,6 +13,7 @@
 #include <pthread.h>
 
 #include "server/aside.h"
+#include "server/delay.h"
 #include "server/http.h"
 #include "server/request_id.h"
 
@@ -47,6 +49,13 @@ struct outgoing {
 	struct http_response reply;
 	const char *coding; /* or NULL */
 	bool is_handled, is_answered;
+	bool is_piece_due; /* of a body that is sent in pieces */
+};
+
+/* An answer that waits. */
+struct waiting {
+	struct delay_job job; /* first */
+	struct exchange *exchange;
 };
 
 /* One request and its reply. */
@@ -64,6 +73,7 @@ struct exchange {
 	void *claim; /* see http_admit */
 	struct incoming body;
 	struct outgoing out;
+	struct waiting wait;
 	char id[REQUEST_ID_SIZE + 1];
 };
 
@@ -72,6 +82,7 @@ struct http {
 	struct MHD_Daemon *daemons[CONNECTION_KINDS];
 	struct door *door;
 	struct aside *aside;
+	struct delay *delay;
 	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping;
@@ -107,6 +118,13 @@ bool http_intake_head(struct exchange *exchange, const char *url, const char *ve
 void http_intake_body(struct exchange *exchange, const char *data, size_t n);
 /* Sets the request's body, as sent and decompressed; or the problem. */
 void http_intake_finish(struct exchange *exchange, struct http_request *request);
+
+/* Whether the reply waits; then the connection is to be suspended, and http_slow_wait() called, which resumes it in time. */
+bool http_slow_is(const struct exchange *exchange);
+void http_slow_wait(struct exchange *exchange);
+/* The reply's body in pieces, with pauses. */
+struct MHD_Response;
+struct MHD_Response *http_slow_response(struct exchange *exchange);
 
 /* Does all that needs no thread of the connection: compression, memory. */
 void http_reply_prepare(struct exchange *exchange);

@@ -53,14 +53,20 @@ bool http_reply_send(struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 	struct str body = reply->body;
-	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	char crc[DECIMAL_MAX];
 
+	if (reply->fault.is_dropped) { /* libmicrohttpd closes the connection */
+		sockets_forget(connection_fd(exchange->connection));
+		return false;
+	}
+	struct MHD_Response *response = reply->fault.piece_bytes > 0
+						? http_slow_response(exchange)
+						: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return false;
 	MHD_add_response_header(response, "Server", "Dynalith");
 	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
-	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(body.p, body.n)));
+	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(body.p, body.n) ^ reply->fault.is_crc_wrong));
 	if (str_is_set(reply->content_type))
 		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
 	if (exchange->out.coding)

@@ -207,6 +207,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		return false;
 	account(routes, request, &answer, response->took_ns);
 	fill(response, &answer);
+	response->fault = answer.fault;
 	return true;
 }
 
