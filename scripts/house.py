@@ -36,7 +36,7 @@ FLAT = {
     "storage/messages": [],
     "storage/monotonic": [],
     "storage/cost": ["storage/schema"],
-    "storage/expiry": ["storage/schema"],
+    "storage/expiry": ["storage/schema", "storage/store"],
     "storage/item_key": ["storage/schema", "storage/messages"],
     "storage/index_row": ["storage/schema", "storage/item_key", "storage/vector"],
 }

@@ -51,21 +51,6 @@ static void set_unreadable(struct check *check, size_t index)
 	check->cursor->unreadable |= UINT64_C(1) << index;
 }
 
-/* Behind each row: whether another fits into the piece. No key is a prefix of another, so a byte after it is the next possible one. */
-static bool goes_on(struct check *check, struct str key, struct str value)
-{
-	check->rows++;
-	check->bytes += key.n + value.n;
-	check->is_full = check->rows >= PIECE_ROWS || check->bytes >= PIECE_BYTES;
-	if (!check->is_full)
-		return true;
-	struct buf next = buf_in(check->next);
-	buf_add_str(&next, key);
-	buf_add_byte(&next, 0);
-	check->cursor->key = buf_str(&next);
-	return false;
-}
-
 static struct str hex_of(struct arena *arena, struct str key)
 {
 	struct buf buf = buf_in(arena);
@@ -175,14 +160,11 @@ static void check_item(struct check *check, struct str key, struct str image)
 	check_queue(check, key, image);
 }
 
-static bool visit_item(void *context, struct str key, struct str image)
+static void visit_item(struct check *check, struct str key, struct str image)
 {
-	struct check *check = context;
-
 	arena_reset(check->arena);
 	check->report->items++;
 	check_item(check, key, image);
-	return goes_on(check, key, image);
 }
 
 /* The item of this key as the store has it; false, and nothing told, where there is none: what is wrong with it is told with the items. */
@@ -195,9 +177,8 @@ static bool find_item(struct check *check, struct str key, struct value *item, s
 }
 
 /* A row that an item implies was compared with it before; what is left are rows that none does. */
-static bool visit_index_row(void *context, struct str key, struct str value)
+static void visit_index_row(struct check *check, struct str key, struct str value)
 {
-	struct check *check = context;
 	const struct index *index = check->index;
 	struct value item;
 	struct str image;
@@ -207,44 +188,57 @@ static bool visit_index_row(void *context, struct str key, struct str value)
 	struct str own = item_of_row(check, index, value);
 	if (!str_is_set(own)) {
 		tell(check, index, key, CHECK_INDEX_MALFORMED);
-		return goes_on(check, key, value);
+		return;
 	}
 	struct str implied = STR_ABSENT;
 	if (find_item(check, own, &item, &image))
 		implied = index_row_of(check->arena, check->table, index, &item, image).key;
 	if (!str_is_set(implied) || !str_eq(implied, key))
 		tell(check, index, key, CHECK_INDEX_EXTRA);
-	return goes_on(check, key, value);
 }
 
-static bool visit_expiry_row(void *context, struct str key, struct str value)
+static void visit_expiry_row(struct check *check, struct str key, struct str value)
 {
-	struct check *check = context;
 	struct str implied = STR_ABSENT, image;
 	struct value item;
 
+	(void)value;
 	arena_reset(check->arena);
 	check->report->expiry_rows++;
 	if (key.n > sizeof(uint64_t) && find_item(check, expiry_item(key), &item, &image))
 		implied = expiry_row(check->arena, check->table, expiry_item(key), image);
 	if (!str_is_set(implied) || !str_eq(implied, key))
 		tell(check, NULL, key, CHECK_EXPIRY_EXTRA);
-	return goes_on(check, key, value);
 }
 
-/* Goes through a keyspace from where the piece before ended. */
-static void scan(struct check *check, const struct index *index, struct keyspace keyspace, struct store_range range, store_visit *visit)
+typedef void visit_row(struct check *check, struct str key, struct str value);
+
+/* Goes through a keyspace from where the piece before ended, as far as the piece still takes rows. */
+static void scan(struct check *check, const struct index *index, struct keyspace keyspace, struct store_range range, visit_row *visit)
 {
+	struct arena *rows = arena_new(0);
 	struct err err = err_in(check->next);
+	struct store_bounds bounds = {PIECE_ROWS - check->rows, PIECE_BYTES - check->bytes};
+	struct store_page page;
 
 	check->index = index;
 	if (str_is_set(check->cursor->key))
 		range.low = check->cursor->key;
 	arena_reset(check->arena);
-	if (store_scan(check->txn, keyspace, &range, visit, check, &err) != OK) {
-		check->is_full = false;
+	enum code code = store_page(check->txn, keyspace, &range, bounds, rows, &page, &err);
+	if (code != OK)
 		tell_unreadable(check, index, &err);
+	for (size_t i = 0; i < page.n; i++) { /* also those before a damaged one */
+		check->rows++;
+		check->bytes += page.v[i].key.n + page.v[i].value.n;
+		visit(check, page.v[i].key, page.v[i].value);
 	}
+	check->is_full = code == OK && page.is_more;
+	if (check->is_full) {
+		store_range_after(&range, &page, check->next);
+		check->cursor->key = range.low;
+	}
+	arena_free(rows);
 }
 
 /* Shards divide the range of numbers in order; the last one is open while the stream is enabled. */
@@ -297,17 +291,14 @@ bool check_record(struct arena *arena, const struct table *table, struct str key
 	return !str_is_set(record.new_image) || check_image(arena, record.new_image, &ignored);
 }
 
-static bool visit_record(void *context, struct str key, struct str row)
+static void visit_record(struct check *check, struct str key, struct str row)
 {
-	struct check *check = context;
-
 	arena_reset(check->arena);
 	check->report->records++;
 	if (!check_record(check->arena, check->table, key, row))
 		tell(check, NULL, key, CHECK_RECORD_BYTES);
 	else if (!has_shard(check, stream_shard_sequence(key)))
 		tell(check, NULL, key, CHECK_RECORD_PLACE);
-	return goes_on(check, key, row);
 }
 
 static void check_stream(struct check *check)
@@ -371,21 +362,6 @@ static void advance(struct check *check)
 		cursor->stage = STAGE_EXPIRY;
 }
 
-/* A row of the tables' keyspace. */
-struct record {
-	struct arena *arena;
-	struct str key, value;
-};
-
-static bool take_record(void *context, struct str key, struct str value)
-{
-	struct record *record = context;
-
-	record->key = str_copy(record->arena, key);
-	record->value = str_copy(record->arena, value);
-	return false;
-}
-
 static void find(struct check_report *report, struct str line)
 {
 	report->findings++;
@@ -393,17 +369,17 @@ static void find(struct check_report *report, struct str line)
 }
 
 /* The record where the cursor stands, or the next one; its key is absent where there is none. */
-static struct record find_record(struct check *check)
+static struct store_row find_record(struct check *check)
 {
-	struct record record = {check->next, STR_ABSENT, STR_ABSENT};
 	struct store_range range = {check->cursor->table, STR_ABSENT, false};
 	struct err err = err_in(check->next);
+	struct store_page page;
 
-	if (store_scan(check->txn, tables_keyspace, &range, take_record, &record, &err) != OK) {
+	if (store_page(check->txn, tables_keyspace, &range, (struct store_bounds){.rows = 1}, check->next, &page, &err) != OK) {
 		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
-		record.key = STR_ABSENT;
+		page.n = 0;
 	}
-	return record;
+	return page.n > 0 ? page.v[0] : (struct store_row){STR_ABSENT, STR_ABSENT};
 }
 
 static void leave_table(struct check *check, struct str key)
@@ -418,7 +394,7 @@ static void leave_table(struct check *check, struct str key)
 static void check_piece(struct check *check)
 {
 	struct check_cursor *cursor = check->cursor;
-	struct record record = find_record(check);
+	struct store_row record = find_record(check);
 	struct err err = err_in(check->next);
 	struct table *table;
 

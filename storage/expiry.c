@@ -2,6 +2,7 @@
 
 #include "core/image.h"
 #include "core/number.h"
+#include "storage/store/walk.h"
 
 #define TIME_SIZE 8
 
@@ -57,52 +58,22 @@ struct str expiry_bound(struct arena *arena, int64_t now_ms)
 	return encode(arena, now_ms < 0 ? 0 : now_ms / 1000 + 1, STR(""));
 }
 
-#define FILL_ROWS 256          /* rows read before theirs are written: a scan's visitor must not write */
-#define FILL_BYTES (256 * 1024) /* read at once: what is no time may be a large value in each of many items */
-
-struct fill {
-	struct arena *arena;
-	const struct table *table;
-	size_t n;
-	bool is_full;
-	struct str last;
-	struct str rows[FILL_ROWS];
-};
-
-static bool collect(void *context, struct str key, struct str image)
+enum code expiry_fill(struct store_txn *txn, const struct table *table, struct err *err)
 {
-	struct fill *fill = context;
-	struct str row = expiry_row(fill->arena, fill->table, key, image);
-
-	if (str_is_set(row) && !expiry_is_too_old(row, fill->table->ttl.changed_ms))
-		fill->rows[fill->n++] = row;
-	fill->is_full = fill->n == FILL_ROWS || arena_used(fill->arena) > FILL_BYTES;
-	if (fill->is_full)
-		fill->last = str_copy(fill->arena, key);
-	return !fill->is_full;
-}
-
-enum code expiry_fill(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err)
-{
-	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
-	struct arena *scratch = arena_new(1024 * 1024);
-	struct fill fill = {.is_full = true};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct arena *scratch = arena_new(16 * 1024);
+	struct walk walk = walk_begin(txn, table_items(table), &all, err);
+	struct store_row item;
 	enum code code = OK;
 
-	while (fill.is_full && code == OK) {
-		fill = (struct fill){.arena = scratch, .table = table};
-		code = store_scan(txn, table_items(table), &range, collect, &fill, err);
-		for (size_t i = 0; i < fill.n && code == OK; i++)
-			code = store_put(txn, table_expiry(table), fill.rows[i], STR("-"), err);
-		if (fill.is_full) {
-			struct buf next = buf_in(arena); /* no key is a prefix of another, so a byte after it is the next possible one */
+	while (code == OK && walk_next(&walk, &item)) {
+		struct str row = expiry_row(scratch, table, item.key, item.value);
 
-			buf_add_str(&next, fill.last);
-			buf_add_byte(&next, 0);
-			range.low = buf_str(&next);
-		}
+		if (str_is_set(row) && !expiry_is_too_old(row, table->ttl.changed_ms))
+			code = store_put(txn, table_expiry(table), row, STR("-"), err);
 		arena_reset(scratch);
 	}
 	arena_free(scratch);
-	return code;
+	enum code read = walk_end(&walk);
+	return code != OK ? code : read;
 }

@@ -27,7 +27,7 @@ struct str expiry_item(struct str row);
 /*
  * Writes the row of every item that has one, in one transaction, as TTL is enabled; what was too old then (ttl_changed_ms) stays out.
  */
-enum code expiry_fill(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err) WARN_UNUSED;
+enum code expiry_fill(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 
 /* The exclusive upper bound of the rows that are due at `now_ms`. */
 struct str expiry_bound(struct arena *arena, int64_t now_ms);

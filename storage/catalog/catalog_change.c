@@ -206,7 +206,7 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 }
 
 /* The same for the expiry keyspace. */
-static enum code change_expiry(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next, struct err *err)
+static enum code change_expiry(struct store_txn *txn, const struct table *current, const struct table *next, struct err *err)
 {
 	enum code code = OK;
 
@@ -216,7 +216,7 @@ static enum code change_expiry(struct store_txn *txn, struct arena *arena, const
 		code = store_drop(txn, table_expiry(current), err);
 	if (code == OK && next->ttl.is_enabled)
 		code = store_create(txn, table_expiry(next), err);
-	return code == OK && next->ttl.is_enabled ? expiry_fill(txn, arena, next, err) : code;
+	return code == OK && next->ttl.is_enabled ? expiry_fill(txn, next, err) : code;
 }
 
 struct replacement {
@@ -236,7 +236,7 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	if (code == OK)
 		code = change_indexes(txn, err->arena, current, next, err);
 	if (code == OK)
-		code = change_expiry(txn, err->arena, current, next, err);
+		code = change_expiry(txn, current, next, err);
 	if (code == OK)
 		code = stream_change_table(txn, err->arena, current, next, err);
 	currency_follow(current, next);

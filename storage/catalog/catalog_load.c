@@ -2,6 +2,7 @@
 
 #include "storage/catalog/catalog_internal.h"
 #include "storage/schema/currency.h"
+#include "storage/store/walk.h"
 
 /* A record that the store has: decoded, or the entry that is the same already. */
 struct found {
@@ -12,8 +13,6 @@ struct found {
 struct reload {
 	struct catalog *catalog;
 	struct arena *arena;
-	struct err *err;
-	enum code code;
 	size_t n;
 	struct found *found; /* in the order of keys, which is that of the entries */
 	struct retired retired;
@@ -34,23 +33,23 @@ static bool is_known(struct catalog *catalog, struct str key, uint64_t number, u
 	return found;
 }
 
-static bool reload_record(void *context, struct str key, struct str record)
+static enum code reload_record(struct reload *reload, struct str key, struct str record, struct err *err)
 {
-	struct reload *reload = context;
 	struct table *table = NULL;
 	uint64_t number, version;
+	enum code code = OK;
 
 	if (!table_record_version(record, &number, &version) || !is_known(reload->catalog, key, number, version))
-		reload->code = table_decode(record, reload->catalog->options.settings, &table, reload->err);
-	if (reload->code != OK)
-		return false;
+		code = table_decode(record, reload->catalog->options.settings, &table, err);
+	if (code != OK)
+		return code;
 	if (retired_is_key(key)) {
 		retired_add(&reload->retired, table);
-		return true;
+		return OK;
 	}
 	reload->found = arena_room(reload->arena, reload->found, reload->n, sizeof(*reload->found));
 	reload->found[reload->n++] = (struct found){str_copy(reload->arena, key), table};
-	return true;
+	return OK;
 }
 
 /* Retired tables are few, and none changes but by going: those that are known stay, for who holds them. The lock is held for writing. */
@@ -105,12 +104,17 @@ static void merge(struct catalog *catalog, struct reload *reload, uint64_t versi
 
 static enum code reload(struct catalog *catalog, struct store_txn *txn, uint64_t version, struct err *err)
 {
-	struct reload reload = {.catalog = catalog, .arena = arena_new(0), .err = err};
-	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
-	enum code code = store_scan(txn, tables_keyspace, &all, reload_record, &reload, err);
+	struct reload reload = {.catalog = catalog, .arena = arena_new(0)};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct walk walk = walk_begin(txn, tables_keyspace, &all, err);
+	struct store_row row;
+	enum code code = OK;
 
+	while (code == OK && walk_next(&walk, &row))
+		code = reload_record(&reload, row.key, row.value, err);
+	enum code read = walk_end(&walk);
 	if (code == OK)
-		code = reload.code;
+		code = read;
 	if (code == OK)
 		merge(catalog, &reload, version);
 	for (size_t i = 0; i < reload.n; i++)

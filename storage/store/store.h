@@ -215,7 +215,7 @@ enum code store_get_many(struct store_txn *txn, const struct store_key *keys, si
 
 /*
  * The first rows of a range, in its order, copied into the arena. Only what is in the page counts as read, up to its last row, or the whole range
- * where is_more is false.
+ * where is_more is false. Where it fails, the page has the rows that could be read before.
  */
 enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 		     struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;

@@ -2,6 +2,7 @@
 
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/walk.h"
 
 #define TRIM_SLACK_MS (5 * 60 * 1000LL) /* writers trim now and then, not with every write */
 #define TRIM_PER_WRITE 256              /* records that one write deletes at most: more than it adds */
@@ -240,37 +241,42 @@ struct old {
 	struct arena *arena;
 	int64_t before_ms;
 	size_t n, budget, bytes;
-	bool is_cut, is_malformed;
+	bool is_cut;
 	uint64_t first_kept; /* sequence number of the first record that stays; UINT64_MAX: all of the range go */
 	struct str *keys;
 };
 
-static bool collect_old(void *context, struct str key, struct str row)
+/* The keys of the oldest records of the range. */
+static enum code find_old(struct store_txn *txn, const struct table *table, const struct store_range *range, struct old *old, struct err *err)
 {
-	struct old *old = context;
+	struct walk walk = walk_begin(txn, stream_keyspace(table), range, err);
 	struct stream_record record;
+	struct store_row row;
+	enum code code = OK;
 
-	old->is_malformed = !stream_record_decode(key, row, &record);
-	if (old->is_malformed)
-		return false;
-	old->is_cut = old->n == old->budget || old->bytes >= TRIM_BYTES;
-	if (old->is_cut || record.created_ms >= old->before_ms) {
-		old->first_kept = record.sequence;
-		return false;
+	while (walk_next(&walk, &row)) {
+		if (!stream_record_decode(row.key, row.value, &record)) {
+			code = err_set(err, MSG_ROW_MALFORMED);
+			break;
+		}
+		old->is_cut = old->n == old->budget || old->bytes >= TRIM_BYTES;
+		if (old->is_cut || record.created_ms >= old->before_ms) {
+			old->first_kept = record.sequence;
+			break;
+		}
+		old->bytes += row.value.n;
+		old->keys[old->n++] = str_copy(old->arena, row.key);
 	}
-	old->bytes += row.n;
-	old->keys[old->n++] = str_copy(old->arena, key);
-	return true;
+	enum code read = walk_end(&walk);
+	return code != OK ? code : read;
 }
 
 /* Deletes the oldest records of the range. */
 static enum code trim_records(struct store_txn *txn, const struct table *table, const struct store_range *range, struct old *old,
 			      struct err *err)
 {
-	enum code code = store_scan(txn, stream_keyspace(table), range, collect_old, old, err);
+	enum code code = find_old(txn, table, range, old, err);
 
-	if (code == OK && old->is_malformed)
-		return err_set(err, MSG_ROW_MALFORMED);
 	for (size_t i = 0; i < old->n && code == OK; i++)
 		code = store_del(txn, stream_keyspace(table), old->keys[i], err);
 	return code;

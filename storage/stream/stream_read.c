@@ -3,6 +3,8 @@
 #include "storage/messages.h"
 #include "storage/stream/stream.h"
 
+#define PROBES 7 /* records looked at together to find a time */
+
 static int64_t horizon_ms(int64_t now_ms)
 {
 	return now_ms - STREAM_RETENTION_MS;
@@ -103,7 +105,39 @@ static enum code find_latest(struct store_txn *txn, const struct table *table, c
 	return code;
 }
 
-/* The first record not older than `from_ms`, by halving: times rise with sequence numbers. Behind the last where all are older. */
+/*
+ * Narrows low..high by looking at some records between the two at once: numbers follow each other but for gaps, so most of them are there. What is not
+ * found leaves it as it is.
+ */
+static enum code probe(struct store_txn *txn, const struct table *table, int64_t from_ms, uint64_t *low, uint64_t *high, struct err *err)
+{
+	struct arena *scratch = arena_new(0);
+	uint64_t step = (*high - *low) / (PROBES + 1), first = *low;
+	struct store_key keys[PROBES];
+	struct str rows[PROBES];
+
+	for (uint64_t i = 0; i < PROBES; i++)
+		keys[i] = (struct store_key){stream_keyspace(table), stream_shard_record_key(scratch, first + (i + 1) * step)};
+	enum code code = store_get_many(txn, keys, PROBES, scratch, rows, err);
+	for (size_t i = 0; i < PROBES && code == OK; i++) {
+		struct stream_record record;
+
+		if (!str_is_set(rows[i]))
+			continue;
+		if (!stream_record_decode(keys[i].key, rows[i], &record)) {
+			code = err_set(err, MSG_ROW_MALFORMED);
+		} else if (record.created_ms >= from_ms) {
+			*high = record.sequence;
+			break;
+		} else {
+			*low = record.sequence + 1;
+		}
+	}
+	arena_free(scratch);
+	return code;
+}
+
+/* The first record not older than `from_ms`: times rise with sequence numbers. Behind the last where all are older. */
 static enum code find_time(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
 			   int64_t from_ms, uint64_t *position, struct err *err)
 {
@@ -113,8 +147,13 @@ static enum code find_time(struct store_txn *txn, const struct table *table, con
 
 	/* records below low are older, those from high on are not */
 	while (code == OK && low < high) {
-		uint64_t middle = low + (high - low) / 2;
+		uint64_t before = high - low;
 
+		if (before > PROBES)
+			code = probe(txn, table, from_ms, &low, &high, err);
+		if (code != OK || high - low < before)
+			continue;
+		uint64_t middle = low + (high - low) / 2;
 		code = stream_record_peek(txn, table, middle, shard->end, false, &peek, err);
 		if (code != OK)
 			return code;
@@ -196,31 +235,48 @@ struct page {
 	struct arena *arena;
 	struct stream_cursor *cursor;
 	size_t limit, n, bytes;
-	bool is_cut, is_malformed, is_trimmed;
+	bool is_cut;
 	stream_sink *sink;
 	void *context;
 };
 
-static bool add_record(void *context, struct str key, struct str row)
+static enum code add_record(struct page *page, const struct store_row *row, struct err *err)
 {
-	struct page *page = context;
 	struct stream_record record;
 	struct value keys;
 
-	if (!stream_record_decode(key, row, &record) || !stream_record_keys(page->arena, page->cursor->table, &record, &keys)) {
-		page->is_malformed = true;
-		return false;
-	}
+	if (!stream_record_decode(row->key, row->value, &record) || !stream_record_keys(page->arena, page->cursor->table, &record, &keys))
+		return err_set(err, MSG_ROW_MALFORMED);
 	size_t size = stream_record_size(&record, &keys);
-	page->is_trimmed = page->n == 0 && record.created_ms < horizon_ms(page->cursor->now_ms);
+	if (page->n == 0 && record.created_ms < horizon_ms(page->cursor->now_ms))
+		return err_default(err, ERR_TRIMMED_DATA);
 	page->is_cut = page->n == page->limit || (page->n > 0 && page->bytes + size > STREAM_PAGE_SIZE_MAX);
-	if (page->is_trimmed || page->is_cut)
-		return false;
+	if (page->is_cut)
+		return OK;
 	page->n++;
 	page->bytes += size;
 	page->cursor->position = record.sequence + 1;
 	page->sink(page->context, &record, &keys, size);
-	return true;
+	return OK;
+}
+
+/* In a closed shard one record more than is wanted is asked for, to know whether there is one. */
+static enum code read_records(struct store_txn *txn, struct page *page, const struct stream_shard *shard, struct err *err)
+{
+	const struct table *table = page->cursor->table;
+	struct store_page rows = {.is_more = true};
+	enum code code = OK;
+
+	while (code == OK && rows.is_more && !page->is_cut) {
+		struct store_range range = stream_shard_range(page->arena, page->cursor->position, shard->end);
+		struct store_bounds bounds = {page->limit - page->n + (shard->end > 0), STREAM_PAGE_SIZE_MAX + 1 - page->bytes};
+
+		code = store_page(txn, stream_keyspace(table), &range, bounds, page->arena, &rows, err);
+		for (size_t i = 0; i < rows.n && code == OK && !page->is_cut; i++)
+			code = add_record(page, &rows.v[i], err);
+		page->is_cut = page->is_cut || (rows.is_more && page->n == page->limit && shard->end == 0);
+	}
+	return code;
 }
 
 static enum code read_page(struct store_txn *txn, struct page *page, struct err *err)
@@ -233,12 +289,7 @@ static enum code read_page(struct store_txn *txn, struct page *page, struct err 
 		return code;
 	if (cursor->position < shard.trimmed)
 		return err_default(err, ERR_TRIMMED_DATA);
-	struct store_range range = stream_shard_range(page->arena, cursor->position, shard.end);
-	code = store_scan(txn, stream_keyspace(cursor->table), &range, add_record, page, err);
-	if (code == OK && page->is_malformed)
-		return err_set(err, MSG_ROW_MALFORMED);
-	if (code == OK && page->is_trimmed)
-		return err_default(err, ERR_TRIMMED_DATA);
+	code = read_records(txn, page, &shard, err);
 	cursor->is_at_end = shard.end > 0 && !page->is_cut;
 	return code;
 }

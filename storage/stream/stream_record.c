@@ -90,30 +90,21 @@ size_t stream_record_size(const struct stream_record *record, const struct value
 	return item_size(keys) + image_item_size(record->old_image) + image_item_size(record->new_image);
 }
 
-struct visit {
-	struct stream_peek *peek;
-	bool is_malformed;
-};
-
-static bool visit_first(void *context, struct str key, struct str row)
-{
-	struct visit *visit = context;
-	struct stream_record record;
-
-	visit->is_malformed = !stream_record_decode(key, row, &record);
-	if (!visit->is_malformed)
-		*visit->peek = (struct stream_peek){true, record.sequence, record.created_ms};
-	return false;
-}
-
 enum code stream_record_peek(struct store_txn *txn, const struct table *table, uint64_t from, uint64_t to, bool is_last,
 			     struct stream_peek *peek, struct err *err)
 {
-	struct store_range range = stream_shard_range(err->arena, from, to);
-	struct visit visit = {.peek = peek};
+	struct arena *scratch = arena_new(0); /* the record may be large */
+	struct store_range range = stream_shard_range(scratch, from, to);
+	struct stream_record record;
+	struct store_page page;
 
 	*peek = (struct stream_peek){.is_found = false};
 	range.is_reverse = is_last;
-	enum code code = store_scan(txn, stream_keyspace(table), &range, visit_first, &visit, err);
-	return code == OK && visit.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+	enum code code = store_page(txn, stream_keyspace(table), &range, (struct store_bounds){.rows = 1}, scratch, &page, err);
+	if (code == OK && page.n > 0 && !stream_record_decode(page.v[0].key, page.v[0].value, &record))
+		code = err_set(err, MSG_ROW_MALFORMED);
+	else if (code == OK && page.n > 0)
+		*peek = (struct stream_peek){true, record.sequence, record.created_ms};
+	arena_free(scratch);
+	return code;
 }

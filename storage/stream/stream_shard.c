@@ -127,48 +127,40 @@ enum code stream_shard_del_open(struct store_txn *txn, const struct table *table
 	return store_del(txn, versions, open_key(err->arena, table), err);
 }
 
-struct list {
-	struct arena *arena;
-	size_t n;
-	struct stream_shard *shards;
-	bool is_malformed;
-	size_t limit; /* 0: none */
-};
-
-static bool add(void *context, struct str key, struct str row)
+/* The rows of shards from a stamp on, in order or backwards. */
+static enum code read_rows(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, bool is_reverse, size_t limit,
+			   struct store_page *page, struct err *err)
 {
-	struct list *list = context;
+	struct store_range range = {key_of(arena, KIND_SHARD, from), key_of(arena, KIND_RECORD, 0), is_reverse};
 
-	list->shards = arena_room(list->arena, list->shards, list->n, sizeof(*list->shards));
-	list->is_malformed = !stream_shard_decode(key, row, &list->shards[list->n]);
-	list->n += !list->is_malformed;
-	return !list->is_malformed && list->n != list->limit;
-}
-
-static enum code scan(struct store_txn *txn, const struct table *table, uint64_t from, bool is_reverse, struct list *list, struct err *err)
-{
-	struct store_range range = {key_of(list->arena, KIND_SHARD, from), key_of(list->arena, KIND_RECORD, 0), is_reverse};
-	enum code code = store_scan(txn, stream_keyspace(table), &range, add, list, err);
-
-	return code == OK && list->is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+	return store_page(txn, stream_keyspace(table), &range, (struct store_bounds){.rows = limit}, arena, page, err);
 }
 
 enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err)
 {
-	struct list list = {.arena = err->arena, .limit = 1};
-	enum code code = scan(txn, table, 0, true, &list, err);
+	struct store_page page;
+	enum code code = read_rows(txn, err->arena, table, 0, true, 1, &page, err);
 
-	*shard = list.n ? list.shards[0] : (struct stream_shard){0};
-	return code;
+	*shard = (struct stream_shard){0};
+	if (code != OK || page.n == 0)
+		return code;
+	return stream_shard_decode(page.v[0].key, page.v[0].value, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
 }
 
 enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, size_t limit,
 			    struct stream_shard **shards, size_t *n, struct err *err)
 {
-	struct list list = {.arena = arena, .limit = limit};
-	enum code code = scan(txn, table, from, false, &list, err);
+	struct store_page page;
+	enum code code = read_rows(txn, arena, table, from, false, limit, &page, err);
 
-	*shards = list.shards;
-	*n = list.n;
-	return code;
+	*n = 0;
+	*shards = NULL;
+	if (code != OK)
+		return code;
+	*shards = ARENA_ARRAY(arena, struct stream_shard, page.n);
+	for (; *n < page.n; ++*n) {
+		if (!stream_shard_decode(page.v[*n].key, page.v[*n].value, &(*shards)[*n]))
+			return err_set(err, MSG_ROW_MALFORMED);
+	}
+	return OK;
 }

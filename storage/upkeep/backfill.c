@@ -10,26 +10,6 @@
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
 
-/* The rows of one piece: a scan's visitor must not write. */
-struct piece {
-	struct arena *arena;
-	size_t n, limit, bytes;
-	bool is_full; /* there may be more */
-	struct str keys[BACKFILL_STEP_ROWS];
-	struct str images[BACKFILL_STEP_ROWS];
-};
-
-static bool collect(void *context, struct str key, struct str image)
-{
-	struct piece *piece = context;
-
-	piece->keys[piece->n] = str_copy(piece->arena, key);
-	piece->images[piece->n++] = str_copy(piece->arena, image);
-	piece->bytes += image.n;
-	piece->is_full = piece->n == piece->limit || piece->bytes >= BACKFILL_STEP_BYTES;
-	return !piece->is_full;
-}
-
 static size_t limit_of(const struct catalog *catalog)
 {
 	size_t limit = catalog_fill_max(catalog);
@@ -44,62 +24,96 @@ struct job {
 	const struct index *index;
 	size_t at;              /* of it, as table_index_at() counts */
 	struct store_txn *txn;
-	struct piece *piece;
+	struct arena *arena;
+	size_t limit;           /* rows of a piece */
+	struct store_page piece;
 	struct size_scope scope;
 	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX]; /* as for catalog_size_join(); those of the index alone are used */
 };
 
-static enum code add_row(struct job *job, struct str item_key, struct str image, struct err *err)
+static enum code read_piece(struct job *job, struct keyspace keyspace, const struct store_range *range, struct err *err)
 {
-	struct arena *arena = job->piece->arena;
-	struct keyspace keyspace = index_keyspace(job->table, job->index);
-	struct str known;
-	struct value item;
+	return store_page(job->txn, keyspace, range, (struct store_bounds){job->limit, BACKFILL_STEP_BYTES}, job->arena, &job->piece, err);
+}
 
-	if (!image_decode(arena, image, &item))
-		return err_set(err, MSG_ROW_MALFORMED);
-	struct index_row row = index_row_of(arena, job->table, job->index, &item, image);
-	if (!str_is_set(row.key))
-		return OK;
-	/* a write since the index exists may have put it */
-	enum code code = store_get(job->txn, keyspace, row.key, arena, &known, err);
-	if (code != OK || str_is_set(known))
-		return code;
+/* The row that an item implies, and the item's key. */
+struct implied {
+	struct index_row row;
+	struct str item_key;
+};
+
+/* The rows that the piece's items imply, of those that have one. */
+static enum code make_rows(struct job *job, struct implied *rows, size_t *n, struct err *err)
+{
+	*n = 0;
+	for (size_t i = 0; i < job->piece.n; i++) {
+		const struct store_row *row = &job->piece.v[i];
+		struct value item;
+
+		if (!image_decode(job->arena, row->value, &item))
+			return err_set(err, MSG_ROW_MALFORMED);
+		rows[*n] = (struct implied){index_row_of(job->arena, job->table, job->index, &item, row->value), row->key};
+		*n += str_is_set(rows[*n].row.key);
+	}
+	return OK;
+}
+
+static enum code put_row(struct job *job, const struct implied *implied, struct err *err)
+{
+	const struct index_row *row = &implied->row;
 	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX] = {{0, 0}};
-	sizes[1 + job->at] = (struct size_change){1, (long long)row.size};
+
+	sizes[1 + job->at] = (struct size_change){1, (long long)row->size};
 	job->sizes[1 + job->at].items++;
-	job->sizes[1 + job->at].bytes += (long long)row.size;
-	code = catalog_size_count(job->txn, job->table, &job->scope, item_key, sizes, err);
+	job->sizes[1 + job->at].bytes += (long long)row->size;
+	enum code code = catalog_size_count(job->txn, job->table, &job->scope, implied->item_key, sizes, err);
 	if (code != OK)
 		return code;
-	return store_put(job->txn, keyspace, row.key, row.value, err); /* no new version of a vector index: nobody searches it yet */
+	return store_put(job->txn, index_keyspace(job->table, job->index), row->key, row->value, err); /* no new version of a vector index: nobody searches it yet */
+}
+
+/* Puts the rows that are not there: a write since the index exists may have put them. */
+static enum code put_rows(struct job *job, const struct implied *rows, size_t n, struct err *err)
+{
+	struct store_key *keys = ARENA_ARRAY(job->arena, struct store_key, n);
+	struct str *known = ARENA_ARRAY(job->arena, struct str, n);
+
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct store_key){index_keyspace(job->table, job->index), rows[i].row.key};
+	enum code code = store_get_many(job->txn, keys, n, job->arena, known, err);
+	for (size_t i = 0; i < n && code == OK; i++) {
+		if (!str_is_set(known[i]))
+			code = put_row(job, &rows[i], err);
+	}
+	return code;
 }
 
 /* The next piece of the items, and how far it went. */
 static enum code fill(struct job *job, struct err *err)
 {
-	struct piece *piece = job->piece;
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
-	struct str progress = catalog_progress_key(piece->arena, job->table, job->index);
-	enum code code = store_get(job->txn, progress_keyspace, progress, piece->arena, &range.low, err);
+	struct str progress = catalog_progress_key(job->arena, job->table, job->index);
+	struct implied *rows;
+	size_t n;
+	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &range.low, err);
 
 	if (code == OK)
-		code = store_scan(job->txn, table_items(job->table), &range, collect, piece, err);
-	for (size_t i = 0; i < piece->n && code == OK; i++)
-		code = add_row(job, piece->keys[i], piece->images[i], err);
-	if (code != OK || !piece->is_full)
+		code = read_piece(job, table_items(job->table), &range, err);
+	if (code != OK)
 		return code;
-	/* no key is a prefix of another, so a byte after it is the next possible one */
-	struct buf next = buf_in(piece->arena);
-	buf_add_str(&next, piece->keys[piece->n - 1]);
-	buf_add_byte(&next, 0);
-	return store_put(job->txn, progress_keyspace, progress, buf_str(&next), err);
+	rows = ARENA_ARRAY(job->arena, struct implied, job->piece.n);
+	code = make_rows(job, rows, &n, err);
+	if (code == OK)
+		code = put_rows(job, rows, n, err);
+	if (code != OK || !job->piece.is_more)
+		return code;
+	store_range_after(&range, &job->piece, job->arena);
+	return store_put(job->txn, progress_keyspace, progress, range.low, err);
 }
 
 /* Deletes a piece of a large index's rows; what is not large goes with its keyspace. */
 static enum code empty(struct job *job, struct err *err)
 {
-	struct piece *piece = job->piece;
 	struct store_range all = job->index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
 	struct size_change *size = &job->sizes[1 + job->at];
 	uint64_t items;
@@ -107,11 +121,13 @@ static enum code empty(struct job *job, struct err *err)
 
 	if (code != OK || items <= catalog_drop_max(job->catalog))
 		return code;
-	code = store_scan(job->txn, index_keyspace(job->table, job->index), &all, collect, piece, err);
-	for (size_t i = 0; i < piece->n && code == OK; i++) {
+	code = read_piece(job, index_keyspace(job->table, job->index), &all, err);
+	for (size_t i = 0; i < job->piece.n && code == OK; i++) {
+		const struct store_row *row = &job->piece.v[i];
+
 		size->items--;
-		size->bytes -= (long long)(job->index->vector ? vector_row_size(job->index, piece->images[i]) : image_item_size(piece->images[i]));
-		code = store_del(job->txn, index_keyspace(job->table, job->index), piece->keys[i], err);
+		size->bytes -= (long long)(job->index->vector ? vector_row_size(job->index, row->value) : image_item_size(row->value));
+		code = store_del(job->txn, index_keyspace(job->table, job->index), row->key, err);
 	}
 	return code;
 }
@@ -160,7 +176,7 @@ static enum code run(struct job *job, struct err *err)
 	else
 		store_abort(job->txn);
 	catalog_size_leave(job->table, &job->scope, job->sizes, is_whole ? code : ERR_CONFLICT);
-	return code == OK && !job->piece->is_full ? finish(job, err) : code;
+	return code == OK && !job->piece.is_more ? finish(job, err) : code;
 }
 
 /* The lease of the work on the table. */
@@ -172,13 +188,13 @@ static struct str lease_of(struct arena *arena, const struct table *table)
 /* One piece; where it was the last, other processes need not wait until the lease runs out. */
 static enum code run_leased(struct job *job, struct leases *leases, bool *is_ours, struct err *err)
 {
-	struct str lease = leases ? lease_of(job->piece->arena, job->table) : STR_ABSENT;
+	struct str lease = leases ? lease_of(job->arena, job->table) : STR_ABSENT;
 	enum code code = lease_take(leases, lease, is_ours, NULL, err);
 
 	if (code != OK || !*is_ours)
 		return code;
 	code = run(job, err);
-	if (leases && code == OK && !job->piece->is_full)
+	if (leases && code == OK && !job->piece.is_more)
 		lease_release(leases, lease);
 	return code;
 }
@@ -202,9 +218,8 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 			job.index = index;
 	}
 	if (job.index) {
-		job.piece = ARENA_NEW(scratch, struct piece);
-		job.piece->arena = scratch;
-		job.piece->limit = limit_of(catalog);
+		job.arena = scratch;
+		job.limit = limit_of(catalog);
 		code = run_leased(&job, leases, is_ours, &own);
 	}
 	if (table->state.status == STATUS_DELETING)

@@ -8,34 +8,22 @@
 #define TRIM_PER_TRANSACTION 500 /* records, and as many shards: so that writers do not wait long */
 #define LEASE "trim"
 
-static bool is_old(void *context, struct str key, struct str row)
-{
-	int64_t *before_ms = context;
-	struct stream_record record;
-
-	/* 0 tells: yes. A malformed record is left for stream_trim to complain about */
-	if (!stream_record_decode(key, row, &record) || record.created_ms < *before_ms)
-		*before_ms = 0;
-	return false;
-}
-
 /* Whether the oldest record, or the oldest of several shards, is to go. */
 static enum code is_due(struct store *store, struct arena *arena, const struct table *table, int64_t before_ms, bool *due, struct err *err)
 {
-	struct store_range range = stream_shard_range(arena, 0, 0);
 	struct stream_shard *shards;
+	struct stream_peek oldest;
 	struct store_txn *txn;
-	int64_t oldest = before_ms;
 	size_t n;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = store_scan(txn, stream_keyspace(table), &range, is_old, &oldest, err);
+	code = stream_record_peek(txn, table, 0, 0, false, &oldest, err);
 	if (code == OK)
 		code = stream_shard_list(txn, arena, table, 0, 2, &shards, &n, err);
 	store_abort(txn);
-	*due = code == OK && (oldest == 0 || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms));
+	*due = code == OK && ((oldest.is_found && oldest.created_ms < before_ms) || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms));
 	return code;
 }
 

@@ -5,6 +5,7 @@
 #include "core/image.h"
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/walk.h"
 #include "storage/vector/vector_cache.h"
 #include "storage/vector/vector_row.h"
 
@@ -149,72 +150,67 @@ static enum code search_matrix(struct arena *arena, const struct vector_view *vi
 	return code;
 }
 
-/* A search that reads the rows from the store. */
-struct reading {
-	struct share *share;
-	struct arena *arena;
-	float *floats;
-	size_t position;
-	bool is_malformed;
-};
-
-static bool visit_row(void *context, struct str key, struct str value)
+/* Scores a row as it lies in the store; `position` is its place among all, from 1. */
+static enum code score_stored(struct share *share, struct arena *arena, const struct store_row *row, size_t position, float *floats, struct err *err)
 {
-	struct reading *reading = context;
-	struct share *share = reading->share;
 	const struct index *index = share->search->index;
-	struct str image = vector_row_image(index, value);
+	struct str image = vector_row_image(index, row->value);
 
-	reading->is_malformed = !str_is_set(image);
-	if (reading->is_malformed)
-		return false;
-	if (!arena_works(share->scratch, share->steps))
-		return false;
+	if (!str_is_set(image))
+		return err_set(err, MSG_ROW_MALFORMED);
 	share->bytes += vector_row_size(index, image);
-	reading->position++;
 	if (!is_wanted(share, image))
-		return true;
-	vector_row_floats(index, value, reading->floats);
-	struct candidate candidate = {rank_of(share, reading->floats, vector_square(reading->floats, index->vector->dimensions)), reading->position,
-				      key};
+		return OK;
+	vector_row_floats(index, row->value, floats);
+	struct candidate candidate = {rank_of(share, floats, vector_square(floats, index->vector->dimensions)), position, row->key};
 	if (share->n == share->search->top && !is_before(&candidate, &share->best[share->n - 1]))
-		return true;
-	candidate.key = str_copy(reading->arena, key);
+		return OK;
+	candidate.key = str_copy(arena, row->key);
 	keep(share, &candidate);
-	return true;
+	return OK;
 }
 
+/* A search that reads the rows from the store. */
 static enum code search_store(struct store_txn *txn, struct arena *arena, const struct store_range *range, struct share *whole, struct err *err)
 {
 	const struct vector_search *search = whole->search;
-	struct reading reading = {whole, arena, arena_alloc(arena, search->index->vector->dimensions * sizeof(float)), 0, false};
+	float *floats = arena_alloc(arena, search->index->vector->dimensions * sizeof(float));
+	struct walk walk = walk_begin(txn, index_keyspace(search->table, search->index), range, err);
+	struct store_row row;
+	size_t position = 0;
+	enum code code = OK;
 
 	whole->scratch = arena_new(1 << 16);
 	arena_share_time(whole->scratch, arena, 1);
-	enum code code = store_scan(txn, index_keyspace(search->table, search->index), range, visit_row, &reading, err);
+	while (code == OK && arena_works(whole->scratch, whole->steps) && walk_next(&walk, &row))
+		code = score_stored(whole, arena, &row, ++position, floats, err);
 	if (code == OK)
 		code = err_if_over(whole->scratch, err);
 	arena_free(whole->scratch);
-	return code == OK && reading.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+	enum code read = walk_end(&walk);
+	return code != OK ? code : read;
 }
 
 /* The rows of the candidates. */
 static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector_search *search, const struct share *whole, struct err *err)
 {
 	size_t dimensions = search->index->vector->dimensions;
+	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, whole->n);
+	struct str *rows = ARENA_ARRAY(arena, struct str, whole->n);
 
+	for (size_t i = 0; i < whole->n; i++)
+		keys[i] = (struct store_key){index_keyspace(search->table, search->index), whole->best[i].key};
+	enum code code = store_get_many(txn, keys, whole->n, arena, rows, err);
+	if (code != OK)
+		return code;
 	search->hits = ARENA_ARRAY(arena, struct vector_hit, whole->n);
 	for (size_t i = 0; i < whole->n; i++) {
 		float *floats = arena_alloc(arena, dimensions * sizeof(float)), rank = whole->best[i].rank;
-		struct str row;
-		enum code code = store_get(txn, index_keyspace(search->table, search->index), whole->best[i].key, arena, &row, err);
+		struct str image = str_is_set(rows[i]) ? vector_row_image(search->index, rows[i]) : STR_ABSENT;
 
-		if (code != OK)
-			return code;
-		struct str image = str_is_set(row) ? vector_row_image(search->index, row) : STR_ABSENT;
 		if (!str_is_set(image))
 			return err_set(err, MSG_ROW_MALFORMED);
-		vector_row_floats(search->index, row, floats);
+		vector_row_floats(search->index, rows[i], floats);
 		search->hits[search->n++] = (struct vector_hit){vector_higher_is_better(search->index->vector->distance) ? 0 - rank : rank, image, floats};
 	}
 	return OK;

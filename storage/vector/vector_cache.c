@@ -7,10 +7,12 @@
 
 #include "core/image.h"
 #include "storage/messages.h"
+#include "storage/store/walk.h"
 #include "storage/vector/vector_row.h"
 
 #define JOURNAL_SIZE 4096 /* versions that a matrix may lag behind; further on it is filled anew */
 #define ROW_ALIGNMENT 64
+#define ROWS_AT_ONCE 64   /* read to bring a matrix up to date */
 #define HUGE_PAGE (2u << 20)
 
 struct note {
@@ -314,18 +316,13 @@ static void remove_at(struct vector_cache *cache, size_t at)
 	cache->n--;
 }
 
-/* Brings one row to what the store has. */
-static enum code apply(struct vector_cache *cache, struct store_txn *txn, struct arena *arena, const struct index *index, struct str key,
-		       struct err *err)
+/* Brings one row to what the store has; `value` is absent where that is nothing. */
+static enum code apply(struct vector_cache *cache, struct arena *arena, const struct index *index, struct str key, struct str value, struct err *err)
 {
 	struct vector_view view = view_of(cache);
 	size_t at = vector_cache_position(&view, key);
 	bool is_there = at < cache->n && str_eq(cache->slots[cache->order[at]].key, key);
-	struct str value;
-	enum code code = store_get(txn, cache->keyspace, key, arena, &value, err);
 
-	if (code != OK)
-		return code;
 	if (!str_is_set(value)) {
 		if (is_there)
 			remove_at(cache, at);
@@ -369,39 +366,52 @@ static bool read_journal(struct vector_cache *cache, struct arena *arena, const 
 	return is_complete && chain == version->chain;
 }
 
-struct filling {
-	struct vector_cache *cache;
-	struct arena *scratch;
-	const struct index *index;
-	bool is_malformed;
-};
-
-static bool add_row(void *context, struct str key, struct str value)
+/* Brings the rows of these keys to what the store has. */
+static enum code apply_all(struct vector_cache *cache, struct store_txn *txn, const struct index *index, const struct str *keys, uint64_t n, struct err *err)
 {
-	struct filling *filling = context;
-	struct vector_cache *cache = filling->cache;
+	struct arena *scratch = arena_new(1 << 16);
+	struct store_key wanted[ROWS_AT_ONCE];
+	struct str values[ROWS_AT_ONCE];
+	enum code code = OK;
 
-	if (cache->n == cache->capacity)
-		grow(cache, cache->capacity + cache->capacity / 4 + 16);
-	filling->is_malformed = !set_slot(cache, filling->scratch, filling->index, cache->n, key, value);
-	if (filling->is_malformed)
-		return false;
-	cache->order[cache->n] = (uint32_t)cache->n;
-	cache->n++;
-	arena_reset(filling->scratch);
-	return true;
+	for (uint64_t at = 0; at < n && code == OK; at += ROWS_AT_ONCE) {
+		size_t some = n - at < ROWS_AT_ONCE ? (size_t)(n - at) : ROWS_AT_ONCE;
+
+		for (size_t i = 0; i < some; i++)
+			wanted[i] = (struct store_key){cache->keyspace, keys[at + i]};
+		code = store_get_many(txn, wanted, some, scratch, values, err);
+		for (size_t i = 0; i < some && code == OK; i++)
+			code = apply(cache, scratch, index, keys[at + i], values[i], err);
+		arena_reset(scratch);
+	}
+	arena_free(scratch);
+	return code;
 }
 
 static enum code fill(struct vector_cache *cache, struct store_txn *txn, const struct index *index, size_t rows, struct err *err)
 {
-	struct filling filling = {cache, arena_new(1 << 16), index, false};
+	struct arena *scratch = arena_new(1 << 16);
 	struct store_range range = vector_row_range();
+	struct store_row row;
+	enum code code = OK;
 
 	clear(cache);
 	grow(cache, rows + rows / 16 + 16);
-	enum code code = store_scan(txn, cache->keyspace, &range, add_row, &filling, err);
-	arena_free(filling.scratch);
-	return code == OK && filling.is_malformed ? err_set(err, MSG_ROW_MALFORMED) : code;
+	struct walk walk = walk_begin(txn, cache->keyspace, &range, err);
+	while (code == OK && walk_next(&walk, &row)) {
+		if (cache->n == cache->capacity)
+			grow(cache, cache->capacity + cache->capacity / 4 + 16);
+		if (set_slot(cache, scratch, index, cache->n, row.key, row.value)) {
+			cache->order[cache->n] = (uint32_t)cache->n;
+			cache->n++;
+		} else {
+			code = err_set(err, MSG_ROW_MALFORMED);
+		}
+		arena_reset(scratch);
+	}
+	arena_free(scratch);
+	enum code read = walk_end(&walk);
+	return code != OK ? code : read;
 }
 
 /* Whether `bytes` for this cache find room; searched least recently, searched no more. */
@@ -451,8 +461,7 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 	if (cache->is_filled && cache->version.number >= version->number)
 		return OK;
 	if (cache->is_filled && read_journal(cache, arena, version, &keys)) {
-		for (uint64_t i = 0; i < version->number - cache->version.number && code == OK; i++)
-			code = apply(cache, txn, arena, index, keys[i], err);
+		code = apply_all(cache, txn, index, keys, version->number - cache->version.number, err);
 	} else {
 		code = store_stat(txn, cache->keyspace, &stat, err);
 		if (code == OK && !make_room(cache, bytes_of(stat.rows + stat.rows / 16 + 16, cache->dimensions))) {

@@ -16,21 +16,6 @@ struct str write_token_space(struct arena *arena, struct ns ns)
 	return str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
 }
 
-struct expired {
-	struct arena *arena;
-	size_t n;
-	struct str keys[EXPIRED_PER_WRITE];
-};
-
-static bool collect(void *context, struct str key, struct str value)
-{
-	struct expired *expired = context;
-
-	(void)value;
-	expired->keys[expired->n++] = str_copy(expired->arena, key);
-	return expired->n < EXPIRED_PER_WRITE;
-}
-
 static struct str expiry_key(struct arena *arena, struct str space, int64_t expires_ms, struct str client_token)
 {
 	struct buf buf = buf_in(arena);
@@ -41,34 +26,36 @@ static struct str expiry_key(struct arena *arena, struct str space, int64_t expi
 	return buf_str(&buf);
 }
 
-/* A token that was used again after its expiry lives on: this row tells of its first life. */
-static enum code remove_token(struct store_txn *txn, struct arena *arena, struct str token, int64_t now_ms, struct err *err)
+/* A token that was used again after its expiry lives on: the row by which it was found tells of its first life. */
+static bool is_over(struct str record, int64_t now_ms)
 {
-	struct str record;
-	enum code code = store_get(txn, tokens, token, arena, &record, err);
-
-	if (code != OK || !str_is_set(record) || (int64_t)str_be(record.p, record.n < 8 ? record.n : 8) > now_ms)
-		return code;
-	return store_del(txn, tokens, token, err);
+	return str_is_set(record) && (int64_t)str_be(record.p, record.n < 8 ? record.n : 8) <= now_ms;
 }
 
 /* Of one namespace; `space` is empty for the rows of older data files. */
 static enum code remove_expired(struct store_txn *txn, struct arena *arena, struct str space, int64_t now_ms, struct err *err)
 {
-	struct expired expired = {.arena = arena};
 	struct store_range range = {expiry_key(arena, space, 0, STR("")), expiry_key(arena, space, now_ms, STR("")), false};
-	enum code code = store_scan(txn, expiries, &range, collect, &expired, err);
+	struct store_key keys[EXPIRED_PER_WRITE];
+	struct str records[EXPIRED_PER_WRITE];
+	struct store_page expired;
+	enum code code = store_page(txn, expiries, &range, (struct store_bounds){.rows = EXPIRED_PER_WRITE}, arena, &expired, err);
 
 	for (size_t i = 0; i < expired.n && code == OK; i++) {
-		struct str key = expired.keys[i], rest = {key.p + space.n + 8, key.n - space.n - 8};
-
+		struct str key = expired.v[i].key, rest = {key.p + space.n + 8, key.n - space.n - 8};
 		struct buf token = buf_in(arena);
 
 		buf_add_str(&token, space);
 		buf_add_str(&token, rest);
-		code = remove_token(txn, arena, buf_str(&token), now_ms, err);
+		keys[i] = (struct store_key){tokens, buf_str(&token)};
+	}
+	if (code == OK)
+		code = store_get_many(txn, keys, expired.n, arena, records, err);
+	for (size_t i = 0; i < expired.n && code == OK; i++) {
+		if (is_over(records[i], now_ms))
+			code = store_del(txn, tokens, keys[i].key, err);
 		if (code == OK)
-			code = store_del(txn, expiries, key, err);
+			code = store_del(txn, expiries, expired.v[i].key, err);
 	}
 	return code;
 }

@@ -1,22 +1,22 @@
 #include "core/image.h"
 #include "core/key.h"
+#include "storage/store/walk.h"
 #include "storage/write/write_internal.h"
 
 /* What the writes of one transaction can add to a table at most and its counters do not know yet. */
 #define UNCOUNTED_MAX (100ll * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
 #define COLLECTION_STEP (1ll << 30)
 
-struct sum {
-	uint64_t bytes, enough; /* more than enough need not be counted */
-};
-
-static bool add_bytes(void *context, struct str key, struct str image)
+/* Adds the bytes of a range's rows, until there are more than enough. */
+static enum code add_bytes(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, uint64_t enough, uint64_t *bytes,
+			   struct err *err)
 {
-	struct sum *sum = context;
+	struct walk walk = walk_begin(txn, keyspace, range, err);
+	struct store_row row;
 
-	(void)key;
-	sum->bytes += image_item_size(image);
-	return sum->bytes <= sum->enough;
+	while (*bytes <= enough && walk_next(&walk, &row))
+		*bytes += image_item_size(row.value);
+	return walk_end(&walk);
 }
 
 /* The bytes of the write's collection, items and local index rows; counts no further than `enough`. */
@@ -26,17 +26,16 @@ static enum code collection_bytes(struct store_txn *txn, struct arena *arena, co
 	const struct table *table = write->table;
 	const struct value *key = value_member(write->kind == WRITE_PUT ? write->item : write->key, table->keys.attributes[0].name);
 	struct buf partition = buf_in(arena);
-	struct sum sum = {0, enough};
 
 	buf_add(&partition, write->row_key.p, KEY_HASH_SIZE);
 	key_add(&partition, key);
 	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
-	enum code code = store_scan(txn, table_items(table), &range, add_bytes, &sum, err);
-	for (size_t i = 0; i < table->indexes.n && code == OK && sum.bytes <= enough; i++) {
+	*bytes = 0;
+	enum code code = add_bytes(txn, table_items(table), &range, enough, bytes, err);
+	for (size_t i = 0; i < table->indexes.n && code == OK && *bytes <= enough; i++) {
 		if (table->indexes.v[i].is_local)
-			code = store_scan(txn, index_keyspace(table, &table->indexes.v[i]), &range, add_bytes, &sum, err);
+			code = add_bytes(txn, index_keyspace(table, &table->indexes.v[i]), &range, enough, bytes, err);
 	}
-	*bytes = sum.bytes;
 	return code;
 }
 

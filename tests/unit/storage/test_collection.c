@@ -89,7 +89,7 @@ static bool looks(struct data *d, const struct value *item)
 {
 	trace_store_reset(d->store);
 	CHECK_INT(data_put(d, item), OK);
-	return trace_store_count_in(d->store, TRACE_SCAN, table_items(d->table)) > 0;
+	return trace_store_count_in(d->store, TRACE_PAGE, table_items(d->table)) > 0;
 }
 
 /* 100 bytes of a table, 10 of each index's row: while all collections together are within the limit none is looked at. */

@@ -354,11 +354,11 @@ TEST(shards_rotate_by_age_and_on_demand)
 	data_free(&d);
 }
 
-static uint64_t scans(struct data *d, int n, int64_t now_ms)
+static uint64_t pages(struct data *d, int n, int64_t now_ms)
 {
 	trace_store_reset(d->store);
 	CHECK_INT(put(d, n, "N1", now_ms), OK);
-	return trace_store_count(d->store, TRACE_SCAN);
+	return trace_store_count(d->store, TRACE_PAGE);
 }
 
 /* The latest shard, the first and the last record are looked for once. */
@@ -367,13 +367,13 @@ TEST(writers_remember_their_stream)
 	struct catalog_options options = {.rotation = {.records = 2}};
 	struct data d = data_streamed(STREAM_NEW_IMAGE, &options);
 
-	CHECK_INT(scans(&d, 1, 5000), 3);
-	CHECK_INT(scans(&d, 2, 5000), 0);
-	CHECK_INT(scans(&d, 3, 5000), 0); /* the third rotates */
-	CHECK_INT(scans(&d, 4, 5000), 0);
+	CHECK_INT(pages(&d, 1, 5000), 3);
+	CHECK_INT(pages(&d, 2, 5000), 0);
+	CHECK_INT(pages(&d, 3, 5000), 0); /* the third rotates */
+	CHECK_INT(pages(&d, 4, 5000), 0);
 	reopen(&d, &options);
-	CHECK_INT(scans(&d, 5, 6000), 3);
-	CHECK_INT(scans(&d, 6, 6000), 0);
+	CHECK_INT(pages(&d, 5, 6000), 3);
+	CHECK_INT(pages(&d, 6, 6000), 0);
 	data_free(&d);
 }
 

@@ -335,8 +335,8 @@ TEST(a_sweep_reads_what_is_due_and_nothing_else)
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 10);
 	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 10);
 	CHECK_INT(trace_store_count_in(d.store, TRACE_GET, table_items(d.table)), 10);
-	CHECK_INT(trace_store_count(d.store, TRACE_SCAN), 1);
-	CHECK_INT(trace_store_count_in(d.store, TRACE_SCAN, table_items(d.table)), 0);
+	CHECK_INT(trace_store_count(d.store, TRACE_PAGE), 1);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_PAGE, table_items(d.table)), 0);
 	trace_store_reset(d.store);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
 	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 0);

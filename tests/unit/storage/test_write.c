@@ -245,7 +245,7 @@ TEST(a_collection_is_the_items_and_local_rows_of_a_partition)
 	trace_store_reset(d.store);
 	CHECK_INT(data_write(&d, &write), OK);
 	CHECK_INT(write.collection_bytes, 0); /* no table of less than a gigabyte is read for it */
-	CHECK_INT(trace_store_count(d.store, TRACE_SCAN), 0);
+	CHECK_INT(trace_store_count(d.store, TRACE_PAGE), 0);
 	CHECK_INT(trace_store_count(d.store, TRACE_BEGIN), 1);
 	tally_know(d.table->tally, 1, 2ll << 30);
 	CHECK_INT(data_write(&d, &write), OK);
