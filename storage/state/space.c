@@ -5,6 +5,7 @@
 #include "storage/catalog/size_rows.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
+#include "storage/store/walk.h"
 #include "storage/write/write.h"
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
@@ -46,33 +47,23 @@ enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, spac
 	return retry_code(code, err);
 }
 
-/* A scan of records. */
-struct collection {
-	const struct space *space;
-	struct space_records *records;
-	size_t prefix; /* bytes of a key before the table's name; 0: retired ones */
-};
-
-static bool collect(void *context, struct str key, struct str record)
+/* The records whose keys begin so; the tables' names follow the prefix, but for retired ones. */
+static enum code find_records(const struct space *space, struct str prefix, bool are_retired, struct space_records *records, struct err *err)
 {
-	struct collection *collection = context;
-	struct arena *arena = collection->space->arena;
-	struct space_records *records = collection->records;
-	struct space_record found = {.key = str_copy(arena, key), .record = str_copy(arena, record), .is_retired = collection->prefix == 0};
+	struct arena *arena = space->arena;
+	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
+	struct walk walk = walk_begin(space->txn, tables_keyspace, &range, err);
+	struct store_row row;
 
-	if (!found.is_retired)
-		found.name = (struct str){found.key.p + collection->prefix, found.key.n - collection->prefix};
-	records->v = arena_room(arena, records->v, records->n, sizeof(*records->v));
-	records->v[records->n++] = found;
-	return true;
-}
+	while (walk_next(&walk, &row)) {
+		struct space_record found = {.key = str_copy(arena, row.key), .record = str_copy(arena, row.value), .is_retired = are_retired};
 
-static enum code scan(const struct space *space, struct str prefix, bool are_retired, struct space_records *records, struct err *err)
-{
-	struct collection collection = {space, records, are_retired ? 0 : prefix.n};
-	struct store_range range = {prefix, key_after_prefix(space->arena, prefix), false};
-
-	return store_scan(space->txn, tables_keyspace, &range, collect, &collection, err);
+		if (!are_retired)
+			found.name = (struct str){found.key.p + prefix.n, found.key.n - prefix.n};
+		records->v = arena_room(arena, records->v, records->n, sizeof(*records->v));
+		records->v[records->n++] = found;
+	}
+	return walk_end(&walk);
 }
 
 static bool is_own(const struct space *space, const struct table *table)
@@ -105,7 +96,7 @@ static enum code keep_own(const struct space *space, struct space_records *recor
 enum code space_records(const struct space *space, struct space_records *records, struct err *err)
 {
 	*records = (struct space_records){0};
-	enum code code = scan(space, catalog_key(space->arena, space->catalog, space->ns, STR("")), false, records, err);
+	enum code code = find_records(space, catalog_key(space->arena, space->catalog, space->ns, STR("")), false, records, err);
 	size_t n = 0;
 
 	/* with --shared-db the keys of tables begin as those of retired ones do */
@@ -115,7 +106,7 @@ enum code space_records(const struct space *space, struct space_records *records
 	}
 	records->n = n;
 	if (code == OK)
-		code = scan(space, retired_prefix(), true, records, err);
+		code = find_records(space, retired_prefix(), true, records, err);
 	return code == OK ? keep_own(space, records, n, err) : code;
 }
 

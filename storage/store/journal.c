@@ -241,14 +241,6 @@ static enum code armed_get(struct store_txn *txn, struct keyspace keyspace, stru
 	return end_pause(pause, store_get(txn, keyspace, key, arena, value, err));
 }
 
-static enum code armed_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit, void *context,
-			    struct err *err)
-{
-	struct pause pause = begin_pause(txn);
-
-	return end_pause(pause, store_scan(txn, keyspace, range, visit, context, err));
-}
-
 static enum code armed_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
 	struct pause pause = begin_pause(txn);
@@ -275,7 +267,7 @@ static enum code armed_copy(struct store_txn *txn, struct keyspace from, struct 
 /* Of a transaction, not of a store: the calls of a store are never made by it. */
 static const struct store_ops armed_ops = {
 	.commit = armed_commit, .abort = armed_abort, .create = armed_create, .drop = armed_drop, .stat = armed_stat, .get = armed_get,
-	.put = armed_put, .del = armed_del, .scan = armed_scan, .get_many = armed_get_many, .page = armed_page, .del_range = armed_del_range,
+	.put = armed_put, .del = armed_del, .get_many = armed_get_many, .page = armed_page, .del_range = armed_del_range,
 	.add = armed_add, .copy = armed_copy,
 };
 

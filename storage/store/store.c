@@ -79,12 +79,6 @@ enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str 
 	return txn->ops->del(txn, keyspace, key, err);
 }
 
-enum code store_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
-		     void *context, struct err *err)
-{
-	return txn->ops->scan(txn, keyspace, range, visit, context, err);
-}
-
 enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
 	return n > 0 ? txn->ops->get_many(txn, keys, n, arena, values, err) : OK;

@@ -117,9 +117,6 @@ struct store_limits {
 	unsigned txn_ms;
 };
 
-/* Called per row in order; key and value are valid during the call only. Return false to stop. */
-typedef bool store_visit(void *context, struct str key, struct str value);
-
 /* Called with one line for the operator, without its end. */
 typedef void store_tell(void *context, struct str line);
 
@@ -151,9 +148,6 @@ struct store_ops {
 	enum code (*put)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err);
 	/* Deleting what is not there succeeds. */
 	enum code (*del)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err);
-	/* Visits the rows of a range; the visitor may call get on the same transaction, nothing else. */
-	enum code (*scan)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
-			  store_visit *visit, void *context, struct err *err);
 	void (*usage)(struct store *store, struct store_usage *usage); /* or NULL: not known */
 	enum code (*get_many)(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err);
 	enum code (*page)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
@@ -206,8 +200,6 @@ enum code store_get(struct store_txn *txn, struct keyspace keyspace, struct str 
 enum code store_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value,
 		    struct err *err) WARN_UNUSED;
 enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err) WARN_UNUSED;
-enum code store_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range,
-		     store_visit *visit, void *context, struct err *err) WARN_UNUSED;
 
 /* The values of `n` rows, in one round trip, each as by store_get. Where the arena is over it may stop, as err_if_over() says; so may store_page. */
 enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,

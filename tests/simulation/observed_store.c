@@ -385,17 +385,6 @@ static enum code observed_del(struct store_txn *base, struct keyspace keyspace, 
 	return code != OK ? code : store_del(txn->inner, keyspace, key, err);
 }
 
-static enum code observed_scan(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, store_visit *visit, void *context,
-			       struct err *err)
-{
-	struct observed_txn *txn = (struct observed_txn *)base;
-	enum code code = strike(txn->store->machine, err);
-
-	if (code == OK)
-		code = look_for(txn, keyspace, err);
-	return code != OK ? code : store_scan(txn->inner, keyspace, range, visit, context, err);
-}
-
 static enum code observed_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 				   struct err *err)
 {
@@ -450,7 +439,7 @@ struct store *observed_store_new(struct machine *machine)
 	static const struct store_ops ops = {
 		.close = observed_close, .check = observed_check, .begin = observed_begin, .commit = observed_commit, .abort = observed_abort,
 		.create = observed_create, .drop = observed_drop, .stat = observed_stat, .get = observed_get, .put = observed_put, .del = observed_del,
-		.scan = observed_scan, .get_many = observed_get_many, .page = observed_page, .del_range = observed_del_range, .add = observed_add,
+		.get_many = observed_get_many, .page = observed_page, .del_range = observed_del_range, .add = observed_add,
 	};
 	struct observed_store *store = arena_checked(calloc(1, sizeof(*store)));
 

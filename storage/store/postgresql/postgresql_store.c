@@ -63,7 +63,7 @@ static const struct store_limits *postgresql_limits(const struct store *store)
 static const struct store_ops postgresql_ops = {
 	.close = postgresql_close, .check = postgresql_check, .begin = postgresql_begin, .commit = transaction_commit, .abort = transaction_abort,
 	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
-	.del = transaction_del, .scan = transaction_scan, .get_many = transaction_get_many, .page = transaction_page,
+	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
 	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits,
 };
 

@@ -10,7 +10,6 @@
 #define PART_BITS 20           /* of a keyspace's number */
 #define FIRST_ROWS 64          /* of a page without a bound of rows: what they take decides on the next ones */
 #define ROWS_MAX 4096          /* of one statement */
-#define VISIT_BYTES (1 << 20)  /* of a page of a scan */
 
 /* Keys of a keyspace that a write transaction has read in one piece. */
 struct look {
@@ -563,25 +562,4 @@ enum code transaction_page(struct store_txn *base, struct keyspace keyspace, con
 	if (is_writing(txn))
 		note_page(txn, number_of(keyspace), range, page);
 	return OK;
-}
-
-enum code transaction_scan(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, store_visit *visit, void *context,
-			   struct err *err)
-{
-	struct store_range rest = *range;
-	struct arena *arena = arena_new(VISIT_BYTES);
-	struct store_page page = {.is_more = true};
-	bool goes_on = true;
-	enum code code = OK;
-
-	while (code == OK && goes_on && page.is_more) {
-		arena_reset(arena);
-		code = transaction_page(base, keyspace, &rest, (struct store_bounds){0, VISIT_BYTES}, arena, &page, err);
-		for (size_t i = 0; i < page.n && goes_on && code == OK; i++)
-			goes_on = visit(context, page.v[i].key, page.v[i].value);
-		if (page.n > 0 && page.is_more)
-			store_range_after(&rest, &page, of(base)->arena);
-	}
-	arena_free(arena);
-	return code;
 }

@@ -20,8 +20,6 @@ enum code transaction_get(struct store_txn *txn, struct keyspace keyspace, struc
 			  struct err *err) WARN_UNUSED;
 enum code transaction_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err) WARN_UNUSED;
 enum code transaction_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err) WARN_UNUSED;
-enum code transaction_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit, void *context,
-			   struct err *err) WARN_UNUSED;
 enum code transaction_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 			       struct err *err) WARN_UNUSED;
 enum code transaction_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,

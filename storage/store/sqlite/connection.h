@@ -39,6 +39,7 @@ struct connection {
 	struct store_txn txn; /* first: the transaction that is under way */
 	atomic_uint turn;     /* of a reader: odd while a transaction is under way */
 	unsigned noted_turn;  /* under the writer's lock */
+	atomic_uint ended_turn; /* in which writers waited for too long: its calls fail */
 	struct sqlite_store *store;
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;

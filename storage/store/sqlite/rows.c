@@ -19,6 +19,18 @@ enum code rows_check_writing(struct connection *connection, struct err *err)
 	return OK;
 }
 
+/*
+ * Writers have waited for this reader for too long. SQLite interrupts a statement that is running; here the transaction ends also where it was between
+ * two of them.
+ */
+static enum code check_reading(struct connection *connection, struct err *err)
+{
+	if (atomic_load_explicit(&connection->ended_turn, memory_order_relaxed) == atomic_load_explicit(&connection->turn, memory_order_relaxed) &&
+	    connection->txn.mode == STORE_READ)
+		return err_set(err, MSG_STORE_READ_ENDED);
+	return OK;
+}
+
 static void bind(sqlite3_stmt *statement, int position, struct str bytes)
 {
 	sqlite3_bind_blob64(statement, position, bytes.p ? bytes.p : "", bytes.n, SQLITE_STATIC);
@@ -45,8 +57,10 @@ enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str k
 
 	if (is_versions(keyspace) && pinned_get(&connection->store->pinned, txn->mode == STORE_WRITE, key, arena, value))
 		return OK;
-	enum code code;
 	int result;
+	enum code code = check_reading(connection, err);
+	if (code != OK)
+		return code;
 	do {
 		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 		if (code != OK)
@@ -151,27 +165,6 @@ static enum code first_of_range(struct connection *connection, struct keyspace k
 	return OK;
 }
 
-enum code rows_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
-			     void *context, struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	int result;
-	enum code code = first_of_range(connection, keyspace, range, &slot, &statement, &result, err);
-
-	if (code != OK)
-		return code;
-	slot->busy++;
-	while (result == SQLITE_ROW && visit(context, column(statement, 0), column(statement, 1)))
-		result = sqlite3_step(statement);
-	if (result != SQLITE_ROW && result != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	slot->busy--;
-	return code;
-}
-
 /* A copy of the row at which the statement stands. */
 static struct store_row copy_row(sqlite3_stmt *statement, struct arena *arena)
 {
@@ -191,10 +184,12 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	size_t bytes = 0;
-	int result;
-	enum code code = first_of_range(connection, keyspace, range, &slot, &statement, &result, err);
+	int result = SQLITE_DONE;
+	enum code code = check_reading(connection, err);
 
 	*page = (struct store_page){0};
+	if (code == OK)
+		code = first_of_range(connection, keyspace, range, &slot, &statement, &result, err);
 	if (code != OK)
 		return code;
 	while (result == SQLITE_ROW) {

@@ -15,8 +15,6 @@ enum code rows_check_writing(struct connection *connection, struct err *err) WAR
 enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err) WARN_UNUSED;
 enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err) WARN_UNUSED;
 enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err) WARN_UNUSED;
-enum code rows_scan(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, store_visit *visit, void *context,
-		    struct err *err) WARN_UNUSED;
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 			struct err *err) WARN_UNUSED;
 enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,

@@ -67,8 +67,10 @@ static void end_readers(void *context)
 	for (unsigned i = 0; i < store->reader_count; i++) {
 		struct connection *reader = &store->readers[i];
 
-		if (reader->noted_turn % 2 == 1 && atomic_load(&reader->turn) == reader->noted_turn)
-			sqlite3_interrupt(reader->db);
+		if (reader->noted_turn % 2 == 0 || atomic_load(&reader->turn) != reader->noted_turn)
+			continue;
+		atomic_store(&reader->ended_turn, reader->noted_turn);
+		sqlite3_interrupt(reader->db);
 	}
 }
 
@@ -367,7 +369,7 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
 	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
-	.scan = rows_scan, .tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
+	.tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
 };
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
@@ -536,23 +538,22 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
 }
 
-static bool load_pinned_row(void *context, struct str key, struct str value)
-{
-	pinned_load(context, key, value);
-	return true;
-}
-
 static enum code load_pinned(struct sqlite_store *store, struct err *err)
 {
-	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct arena *arena = arena_new(0);
+	struct store_page page;
 	struct store_txn *txn;
 	enum code code = sqlite_begin(&store->base, STORE_READ, &txn, err);
 
-	if (code != OK)
-		return code;
-	code = rows_scan(txn, versions_keyspace, &all, load_pinned_row, &store->pinned, err);
-	store->has_versions = code == OK;
-	sqlite_abort(txn);
+	if (code == OK) {
+		code = rows_page(txn, versions_keyspace, &all, (struct store_bounds){0, 0}, arena, &page, err);
+		for (size_t i = 0; i < page.n; i++)
+			pinned_load(&store->pinned, page.v[i].key, page.v[i].value);
+		store->has_versions = code == OK;
+		sqlite_abort(txn);
+	}
+	arena_free(arena);
 	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
 }
 

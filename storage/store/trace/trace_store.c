@@ -35,8 +35,8 @@ struct trace_txn {
 };
 
 static const char *const names[TRACE_CALL_COUNT] = {
-	"begin", "commit", "abort", "create", "drop", "stat", "get", "put", "del", "scan",
-	"get_many", "page", "del_range", "add", "row",
+	"begin", "commit", "abort", "create", "drop", "stat", "get", "put", "del", "get_many",
+	"page", "del_range", "add", "row",
 };
 
 static struct keyspace_count *count_of(struct trace_store *store, struct keyspace keyspace)
@@ -203,33 +203,6 @@ static enum code trace_del(struct store_txn *base, struct keyspace keyspace, str
 	return done(txn->store, TRACE_DEL, code != OK ? code : store_del(txn->inner, keyspace, key, err));
 }
 
-struct trace_visit {
-	struct trace_store *store;
-	struct keyspace keyspace;
-	store_visit *visit;
-	void *context;
-};
-
-static bool visit_row(void *context, struct str key, struct str value)
-{
-	struct trace_visit *visit = context;
-	struct err ignored = {.arena = NULL};
-	enum code code = trace(visit->store, TRACE_ROW, &visit->keyspace, &ignored); /* never fails */
-
-	(void)code;
-	return visit->visit(visit->context, key, value);
-}
-
-static enum code trace_scan(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
-			    void *context, struct err *err)
-{
-	struct trace_txn *txn = (struct trace_txn *)base;
-	struct trace_visit rows = {txn->store, keyspace, visit, context};
-	enum code code = trace(txn->store, TRACE_SCAN, &keyspace, err);
-
-	return done(txn->store, TRACE_SCAN, code != OK ? code : store_scan(txn->inner, keyspace, range, visit_row, &rows, err));
-}
-
 static enum code trace_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 				struct err *err)
 {
@@ -287,7 +260,7 @@ struct store *trace_store_new(struct store *inner)
 {
 	static const struct store_ops ops = {
 		.close = trace_close, .check = trace_check, .usage = trace_usage, .begin = trace_begin, .commit = trace_commit, .abort = trace_abort,
-		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del, .scan = trace_scan,
+		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del,
 		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));

@@ -10,10 +10,10 @@
 #include "storage/store/store.h"
 
 enum trace_call {
-	TRACE_BEGIN, TRACE_COMMIT, TRACE_ABORT, TRACE_CREATE, TRACE_DROP, TRACE_STAT, TRACE_GET, TRACE_PUT, TRACE_DEL, TRACE_SCAN,
+	TRACE_BEGIN, TRACE_COMMIT, TRACE_ABORT, TRACE_CREATE, TRACE_DROP, TRACE_STAT, TRACE_GET, TRACE_PUT, TRACE_DEL,
 	TRACE_GET_MANY, /* counted and logged once per call, in the keyspace of its first key */
 	TRACE_PAGE, TRACE_DEL_RANGE, TRACE_ADD,
-	TRACE_ROW, /* a row shown to a scan's visitor, or in a page */
+	TRACE_ROW, /* a row in a page */
 	TRACE_CALL_COUNT
 };
 

@@ -16,6 +16,7 @@
 #include "storage/upkeep/backfill.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/trace/trace_store.h"
+#include "tests/unit/scan.h"
 #include "tests/unit/test.h"
 #include "tests/unit/times_fixture.h"
 
@@ -240,7 +241,7 @@ static inline struct str world_bytes_of(struct world *world, struct arena *arena
 			dump.is_counters = table == 0 && part == SYSTEM_COUNTERS;
 			dump.is_versions = table == 0 && part == SYSTEM_VERSIONS;
 			buf_printf(&dump.buf, "\n%llu/%u:", (unsigned long long)table, part);
-			enum code code = store_scan(txn, (struct keyspace){table, part}, &all, world_dump_row, &dump, &err);
+			enum code code = scan_rows(txn, (struct keyspace){table, part}, &all, world_dump_row, &dump, &err);
 			CHECK(code == OK || code == ERR_RESOURCE_NOT_FOUND);
 			buf_add_byte(&dump.buf, code == OK ? '+' : '-');
 		}

@@ -197,7 +197,7 @@ TEST(what_is_not_due_any_more_is_not_deleted)
 
 	check(servers, A, "PutItem", "{'TableName':'tab','Item':{'k':{'S':'x'},'t':{'N':'" T "'}}}", "{}");
 	turn(servers, A, NULL, "{'set':" T ",'advance':'1d','freeze':true}");
-	trace_store_after(servers->of[B].store, TRACE_SCAN, release_by_a, servers);
+	trace_store_after(servers->of[B].store, TRACE_PAGE, release_by_a, servers);
 	CHECK_INT(ttl_sweep(catalog, &times, 0, &deleted, &more, &servers->err), OK);
 	CHECK_INT(deleted, 0);
 	check(servers, A, "GetItem", "{'TableName':'tab','Key':{'k':{'S':'x'}}}", "'Item'");

@@ -16,6 +16,7 @@
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/trace/trace_store.h"
 #include "storage/write/write.h"
+#include "tests/unit/scan.h"
 #include "tests/unit/test.h"
 #include "tests/unit/times_fixture.h"
 
@@ -265,7 +266,7 @@ static inline struct data_rows data_rows(struct data *data, const struct index *
 	struct store_txn *txn;
 
 	CHECK(store_begin(data->store, STORE_READ, &txn, &data->err) == OK);
-	CHECK(store_scan(txn, index ? index_keyspace(data->table, index) : table_items(data->table), &range, data_add_row, &rows, &data->err) ==
+	CHECK(scan_rows(txn, index ? index_keyspace(data->table, index) : table_items(data->table), &range, data_add_row, &rows, &data->err) ==
 	      OK);
 	CHECK(store_commit(txn, &data->err) == OK);
 	return rows;

@@ -25,7 +25,7 @@ struct rows {
 };
 
 struct optimistic_db {
-	pthread_mutex_t lock; /* recursive: a visitor may read */
+	pthread_mutex_t lock;
 	unsigned refs;
 	uint64_t version;
 	struct rows rows;
@@ -131,12 +131,8 @@ static void free_row(struct row *row)
 struct optimistic_db *optimistic_db_new(void)
 {
 	struct optimistic_db *db = arena_checked(calloc(1, sizeof(*db)));
-	pthread_mutexattr_t attributes;
 
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&db->lock, &attributes);
-	pthread_mutexattr_destroy(&attributes);
+	pthread_mutex_init(&db->lock, NULL);
 	db->refs = 1;
 	return db;
 }
@@ -540,32 +536,6 @@ static void gather(struct merge *merge)
 	}
 }
 
-static enum code process_scan(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, store_visit *visit,
-			      void *context, struct err *err)
-{
-	struct txn *txn = (struct txn *)base;
-	struct merge merge = {.txn = txn, .keyspace = keyspace, .range = range};
-	struct str low = str_is_set(range->low) ? range->low : STR(""), high = range->high;
-	bool goes_on = true;
-
-	(void)err;
-	pthread_mutex_lock(&txn->db->lock);
-	gather(&merge);
-	for (size_t i = 0; i < merge.n && goes_on; i++) {
-		const struct seen *seen = &merge.v[range->is_reverse ? merge.n - 1 - i : i];
-
-		goes_on = visit(context, seen->key, seen->value);
-		if (!goes_on && range->is_reverse)
-			low = seen->key;
-		else if (!goes_on)
-			high = after(txn, seen->key);
-	}
-	note(txn, keyspace, low, high);
-	pthread_mutex_unlock(&txn->db->lock);
-	free(merge.v);
-	return OK;
-}
-
 static enum code process_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 			      struct arena *arena, struct store_page *page, struct err *err)
 {
@@ -601,27 +571,22 @@ static enum code process_drop(struct store_txn *base, struct keyspace keyspace, 
 	return process_del_range(base, keyspace, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
 }
 
-static bool sum_row(void *context, struct str key, struct str value)
-{
-	struct store_stat *stat = context;
-
-	stat->rows++;
-	stat->bytes += key.n + value.n;
-	return true;
-}
-
 static enum code process_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
 {
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_page page;
+	enum code code = process_page(base, keyspace, &all, (struct store_bounds){0, 0}, ((struct txn *)base)->arena, &page, err);
 
-	*stat = (struct store_stat){0};
-	return process_scan(base, keyspace, &all, sum_row, stat, err);
+	*stat = (struct store_stat){.rows = page.n};
+	for (size_t i = 0; i < page.n; i++)
+		stat->bytes += page.v[i].key.n + page.v[i].value.n;
+	return code;
 }
 
 static const struct store_ops process_ops = {
 	.close = process_close, .check = process_check, .begin = process_begin, .commit = process_commit, .abort = process_abort,
 	.create = process_create, .drop = process_drop, .stat = process_stat, .get = process_get, .put = process_put, .del = process_del,
-	.scan = process_scan, .get_many = process_get_many, .page = process_page, .del_range = process_del_range, .add = process_add,
+	.get_many = process_get_many, .page = process_page, .del_range = process_del_range, .add = process_add,
 };
 
 struct store *optimistic_open(struct optimistic_db *db)

@@ -15,6 +15,7 @@
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store.h"
 #include "storage/store/trace/trace_store.h"
+#include "tests/unit/scan.h"
 #include "tests/unit/test.h"
 
 #define KEYSPACE(table, part) ((struct keyspace){table, part})
@@ -209,7 +210,7 @@ static inline struct str fixture_list(struct fixture *fixture, struct store_txn 
 	struct listing listing = {.left = limit};
 	struct store_range range = {str_of(low), str_of(high), is_reverse};
 
-	CHECK_INT(store_scan(txn, keyspace, &range, listing_add, &listing, &fixture->err), OK);
+	CHECK_INT(scan_rows(txn, keyspace, &range, listing_add, &listing, &fixture->err), OK);
 	return str_copy(fixture->arena, (struct str){listing.text, listing.n});
 }
 

@@ -103,7 +103,7 @@ static struct rows rows_in(struct data *d, struct keyspace keyspace, const struc
 	struct store_txn *txn;
 
 	CHECK(store_begin(d->store, STORE_READ, &txn, &d->err) == OK);
-	CHECK(store_scan(txn, keyspace, &all, add_row, &rows, &d->err) == OK);
+	CHECK(scan_rows(txn, keyspace, &all, add_row, &rows, &d->err) == OK);
 	CHECK(store_commit(txn, &d->err) == OK);
 	return rows;
 }

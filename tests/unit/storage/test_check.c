@@ -90,7 +90,7 @@ static struct str first_key(struct data *d, struct keyspace keyspace)
 	struct store_txn *txn;
 
 	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
-	CHECK_INT(store_scan(txn, keyspace, &range, take_first, &rows, &d->err), OK);
+	CHECK_INT(scan_rows(txn, keyspace, &range, take_first, &rows, &d->err), OK);
 	store_abort(txn);
 	CHECK_INT(rows.n, 1);
 	return rows.keys[0];

@@ -250,7 +250,7 @@ TEST(what_expires_is_looked_at_once)
 	put_rows(a, ROWS);
 	CHECK_INT(catalog_refresh(b->catalog, &b->err), OK);
 	trace_store_reset(b->store);
-	trace_store_after(b->store, TRACE_SCAN, sweep_by_a, &sweeping);
+	trace_store_after(b->store, TRACE_PAGE, sweep_by_a, &sweeping);
 	CHECK_INT(ttl_sweep(b->catalog, &times, 0, &deleted, &more, &b->err), OK);
 	CHECK_INT(sweeping.deleted, ROWS);
 	CHECK_INT(deleted, 0);
@@ -328,7 +328,7 @@ TEST(a_stream_is_trimmed_once)
 	CHECK_INT(catalog_refresh(b->catalog, &b->err), OK);
 	trace_store_reset(a->store);
 	trace_store_reset(b->store);
-	trace_store_after(b->store, TRACE_SCAN, trim_by_a, &pair);
+	trace_store_after(b->store, TRACE_PAGE, trim_by_a, &pair);
 	CHECK_INT(stream_sweep(b->catalog, &times, &b->err), OK);
 	CHECK_INT(trace_store_count_in(a->store, TRACE_DEL, stream_keyspace(a->table)), ROWS);
 	CHECK_INT(trace_store_count(b->store, TRACE_COMMIT), 0);

@@ -82,7 +82,7 @@ static void read_all(struct fixture *fixture, struct store *store, struct tally 
 		tally->wrong += code == OK && !str_eq(value, row_value(arena, i));
 	}
 	struct seen seen = {.arena = arena};
-	enum code code = store_scan(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &err);
+	enum code code = scan_rows(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &err);
 	tally->refused += code != OK;
 	tally->wrong += code == OK && (seen.rows != ROWS || seen.is_wrong);
 	store_abort(txn);
@@ -147,7 +147,7 @@ TEST(a_damaged_page_is_named)
 	struct seen seen = {.rows = 0};
 	char wanted[80];
 	CHECK_INT(store_begin(store, STORE_READ, &txn, &fixture.err), OK);
-	CHECK_INT(store_scan(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &fixture.err), ERR_INTERNAL);
+	CHECK_INT(scan_rows(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &fixture.err), ERR_INTERNAL);
 	snprintf(wanted, sizeof(wanted), "the data file is damaged: page %u fails its checksum", (unsigned)((status.st_size - 2000) / 4096 + 1));
 	CHECK_STR(fixture.err.message, wanted);
 	store_abort(txn);

@@ -191,7 +191,7 @@ TEST_EACH(get_inside_a_scan)
 		fixture_put(fixture, txn, INDEX, "x3", "bb");
 		CHECK_INT(store_commit(txn, &fixture->err), OK);
 		look.txn = fixture_begin(fixture, store, mode);
-		CHECK_INT(store_scan(look.txn, INDEX, &all, look_up, &look, &fixture->err), OK);
+		CHECK_INT(scan_rows(look.txn, INDEX, &all, look_up, &look, &fixture->err), OK);
 		CHECK_STR(str_of(look.seen), "4 1 3 ");
 		CHECK_INT(store_commit(look.txn, &fixture->err), OK);
 	}
@@ -226,7 +226,7 @@ TEST_EACH(many_keyspaces)
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	put_letters(fixture, store);
 	struct look_up look = {.fixture = fixture, .txn = fixture_begin(fixture, store, STORE_READ)};
-	CHECK_INT(store_scan(look.txn, ITEMS, &all, touch_many, &look, &fixture->err), OK);
+	CHECK_INT(scan_rows(look.txn, ITEMS, &all, touch_many, &look, &fixture->err), OK);
 	CHECK_INT(look.n, 5);
 	CHECK_INT(store_commit(look.txn, &fixture->err), OK);
 }
@@ -266,7 +266,7 @@ TEST_EACH(keyspaces_that_do_not_exist)
 	CHECK_INT(store_get(txn, none, STR("k"), fixture->arena, &value, &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_put(txn, none, STR("k"), STR("v"), &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_del(txn, none, STR("k"), &fixture->err), ERR_RESOURCE_NOT_FOUND);
-	CHECK_INT(store_scan(txn, none, &all, listing_add, &listing, &fixture->err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(scan_rows(txn, none, &all, listing_add, &listing, &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_stat(txn, none, &stat, &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_drop(txn, none, &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	/* the transaction is none the worse */

@@ -358,7 +358,7 @@ static uint64_t pages(struct data *d, int n, int64_t now_ms)
 {
 	trace_store_reset(d->store);
 	CHECK_INT(put(d, n, "N1", now_ms), OK);
-	return trace_store_count(d->store, TRACE_PAGE);
+	return trace_store_count_in(d->store, TRACE_PAGE, stream_keyspace(d->table));
 }
 
 /* The latest shard, the first and the last record are looked for once. */

@@ -273,7 +273,7 @@ TEST(an_append_verifies_by_one_row)
 	trace_store_reset(store);
 	CHECK_INT(put(&shared, 0, 3, false, START_MS), OK);
 	CHECK_INT(trace_store_count_in(store, TRACE_GET, keyspace), 1);
-	CHECK_INT(trace_store_count_in(store, TRACE_SCAN, keyspace), 0);
+	CHECK_INT(trace_store_count_in(store, TRACE_PAGE, keyspace), 0);
 	CHECK_INT(trace_store_count_in(store, TRACE_PUT, keyspace), 3);
 	shared_free(&shared);
 }

@@ -199,7 +199,7 @@ static uint64_t rows_of_tokens(struct data *d)
 
 	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
 	for (size_t i = 0; i < 2; i++)
-		CHECK_INT(store_scan(txn, keyspaces[i], &all, count_row, &n, &d->err), OK);
+		CHECK_INT(scan_rows(txn, keyspaces[i], &all, count_row, &n, &d->err), OK);
 	store_abort(txn);
 	return n;
 }

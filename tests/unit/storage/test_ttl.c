@@ -67,7 +67,7 @@ static size_t rows(struct data *d)
 	size_t n = 0;
 
 	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
-	CHECK_INT(store_scan(txn, table_expiry(d->table), &all, count_row, &n, &d->err), OK);
+	CHECK_INT(scan_rows(txn, table_expiry(d->table), &all, count_row, &n, &d->err), OK);
 	store_abort(txn);
 	return n;
 }

@@ -196,7 +196,7 @@ static void *read_slowly(void *context)
 
 	worker->code = OK;
 	while (worker->code == OK && !atomic_load(worker->is_ending))
-		worker->code = store_scan(txn, ITEMS, &all, visit_slowly, worker, &fixture->err);
+		worker->code = scan_rows(txn, ITEMS, &all, visit_slowly, worker, &fixture->err);
 	store_abort(txn);
 	return NULL;
 }
