@@ -14,77 +14,29 @@ enum code read_prepare(struct arena *arena, struct read_item *item, struct err *
 	return item_key_of_key(arena, item->table, item->key, &item->row_key, err);
 }
 
-/* What read_items asks the store for: the items, and before those of a table its version. */
-struct question {
-	struct store_key *keys;
-	struct str *values;
-	char (*versions)[CURRENCY_KEY_BYTES]; /* the bytes of the versions' keys */
-	size_t n;
-};
-
-static bool is_next_table(const struct read_item *items, size_t i)
-{
-	return i == 0 || items[i].table != items[i - 1].table;
-}
-
-/* ERR_TABLE_MOVED where a table is not what its snapshot says. */
-static enum code take_answers(const struct question *question, struct read_item *items, size_t n, struct err *err)
-{
-	const struct str *value = question->values;
-	enum code code = OK;
-
-	for (size_t i = 0; i < n && code == OK; i++) {
-		if (is_next_table(items, i))
-			code = currency_judge(items[i].table, *value++, err);
-		items[i].image = *value++;
-		items[i].cost = (struct cost){.table = items[i].table};
-		items[i].cost.base.read = capacity_read(image_item_size(items[i].image), items[i].mode);
-	}
-	return code;
-}
-
-/* A missing keyspace: most likely that of a table that is gone. */
-static enum code explain_missing(struct store_txn *txn, const struct read_item *items, size_t n, struct err *err)
-{
-	enum code code = OK;
-
-	for (size_t i = 0; i < n && code == OK; i++)
-		code = currency_check(txn, items[i].table, NULL, err);
-	return code == OK ? err_default(err, ERR_RESOURCE_NOT_FOUND) : code;
-}
-
 enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
 {
-	struct store_key few_keys[2];
-	struct str few_values[2];
-	char few_versions[1][CURRENCY_KEY_BYTES];
-	struct question question = {few_keys, few_values, few_versions, 0};
+	struct currency_item one, *rows = n == 1 ? &one : arena_alloc(arena, n * sizeof(*rows));
 	struct store_txn *txn;
-
-	if (n > 1) {
-		question.keys = arena_alloc(arena, 2 * n * sizeof(*question.keys));
-		question.values = arena_alloc(arena, 2 * n * sizeof(*question.values));
-		question.versions = arena_alloc(arena, n * sizeof(*question.versions));
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (is_next_table(items, i))
-			question.keys[question.n++] = currency_key(items[i].table, question.versions[i]);
-		question.keys[question.n++] = (struct store_key){table_items(items[i].table), items[i].row_key};
-	}
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+
 	if (code != OK)
 		return code;
-	code = store_get_many(txn, question.keys, question.n, arena, question.values, err);
-	if (code == ERR_RESOURCE_NOT_FOUND)
-		code = explain_missing(txn, items, n, err);
-	if (code == OK)
-		code = take_answers(&question, items, n, err);
+	for (size_t i = 0; i < n; i++)
+		rows[i] = (struct currency_item){.table = items[i].table, .row_key = items[i].row_key};
+	code = currency_get_items(txn, arena, rows, n, err);
 	if (code == OK)
 		code = err_if_over(arena, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	if (code != OK) {
+		store_abort(txn);
+		return code;
+	}
+	for (size_t i = 0; i < n; i++) {
+		items[i].image = rows[i].image;
+		items[i].cost = (struct cost){.table = items[i].table};
+		items[i].cost.base.read = capacity_read(image_item_size(rows[i].image), items[i].mode);
+	}
+	return store_commit(txn, err);
 }
 
 /* Rows that the store gave at once. */

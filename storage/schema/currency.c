@@ -4,6 +4,7 @@
 #include "storage/store/journal.h"
 
 #define CATALOG_KEY STR("\0\0\0\0\0\0\0\0") /* no table has the number 0 */
+#define KEY_SIZE 8
 #define ROW_SIZE 16         /* of a row that an older Dynalith wrote, or repair: nothing was counted */
 #define ROW_SIZE_COUNT 24
 #define ROW_SIZE_STACK 32   /* with the number of the stack of checkpoints that the table's namespace has */
@@ -41,10 +42,10 @@ static enum code arm(struct store_txn *txn, uint64_t stack, struct err *err)
 	return code;
 }
 
-struct store_key currency_key(const struct table *table, char *bytes)
+static struct store_key key_of(const struct table *table, char *bytes)
 {
 	put_be64(bytes, table->identity.number);
-	return (struct store_key){versions, {bytes, CURRENCY_KEY_BYTES}};
+	return (struct store_key){versions, {bytes, KEY_SIZE}};
 }
 
 static struct currency_row row_of(struct str row)
@@ -59,7 +60,7 @@ static struct currency_row row_of(struct str row)
 
 enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err)
 {
-	char key[CURRENCY_KEY_BYTES];
+	char key[KEY_SIZE];
 	struct str value = STR_ABSENT;
 
 	put_be64(key, number);
@@ -68,24 +69,22 @@ enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_
 	return code;
 }
 
+static enum code arm_by(struct store_txn *txn, const struct currency_row *row, struct err *err)
+{
+	return row->stack && txn->mode == STORE_WRITE ? arm(txn, row->stack, err) : OK;
+}
+
 /* The same for a transaction that goes on to use the table: its changes are noted where its namespace has a checkpoint. */
 static enum code read_row(struct store_txn *txn, const struct table *table, struct currency_row *row, struct err *err)
 {
 	enum code code = currency_read(txn, table->identity.number, row, err);
 
-	return code == OK && row->stack && txn->mode == STORE_WRITE ? arm(txn, row->stack, err) : code;
+	return code == OK ? arm_by(txn, row, err) : code;
 }
 
 static enum code judge(const struct table *table, const struct currency_row *row, struct err *err)
 {
 	return row->is_there && row->layout == table->currency.layout ? OK : err_default(err, ERR_TABLE_MOVED);
-}
-
-enum code currency_judge(const struct table *table, struct str value, struct err *err)
-{
-	struct currency_row row = row_of(value);
-
-	return judge(table, &row, err);
 }
 
 enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *from, struct err *err)
@@ -108,6 +107,70 @@ enum code currency_check(struct store_txn *txn, const struct table *table, uint6
 	if (count)
 		*count = row.count;
 	return code != OK ? code : judge(table, &row, err);
+}
+
+static bool is_next_table(const struct currency_item *items, size_t i)
+{
+	return i == 0 || items[i].table != items[i - 1].table;
+}
+
+/* A keyspace is missing: most likely that of a table that is gone. */
+static enum code explain_missing(struct store_txn *txn, const struct currency_item *items, size_t n, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = currency_check(txn, items[i].table, NULL, err);
+	return code == OK ? err_default(err, ERR_RESOURCE_NOT_FOUND) : code;
+}
+
+/* In front of the items of a table, its version, whose key gets its bytes from `bytes`. */
+static size_t ask(const struct currency_item *items, size_t n, struct store_key *keys, char (*bytes)[KEY_SIZE])
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_next_table(items, i))
+			keys[asked++] = key_of(items[i].table, bytes[i]);
+		keys[asked++] = (struct store_key){table_items(items[i].table), items[i].row_key};
+	}
+	return asked;
+}
+
+static enum code take(struct store_txn *txn, struct currency_item *items, size_t n, const struct str *values, struct err *err)
+{
+	struct currency_row row = {0};
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		if (is_next_table(items, i)) {
+			row = row_of(*values++);
+			code = judge(items[i].table, &row, err);
+			if (code == OK)
+				code = arm_by(txn, &row, err);
+		}
+		items[i].count = row.count;
+		items[i].image = *values++;
+	}
+	return code;
+}
+
+enum code currency_get_items(struct store_txn *txn, struct arena *arena, struct currency_item *items, size_t n, struct err *err)
+{
+	struct store_key few_keys[2] = {{.key = STR_ABSENT}}, *keys = few_keys;
+	struct str few_values[2], *values = few_values;
+	char few_bytes[1][KEY_SIZE], (*bytes)[KEY_SIZE] = few_bytes;
+
+	if (n > 1) {
+		keys = arena_alloc(arena, 2 * n * sizeof(*keys));
+		values = arena_alloc(arena, 2 * n * sizeof(*values));
+		bytes = arena_alloc(arena, n * sizeof(*bytes));
+	}
+	size_t asked = ask(items, n, keys, bytes);
+	enum code code = store_get_many(txn, keys, asked, arena, values, err);
+	if (code == ERR_RESOURCE_NOT_FOUND)
+		return explain_missing(txn, items, n, err);
+	return code == OK ? take(txn, items, n, values, err) : code;
 }
 
 static bool is_exact(const struct currency_row *row, const struct table *table)

@@ -31,10 +31,16 @@ enum code currency_write(struct store_txn *txn, uint64_t number, const struct cu
 /* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. `count` is the row's, for writers; or NULL. */
 enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err) WARN_UNUSED;
 
-/* The same where a reading transaction reads the row with others: its key, of which `bytes` keeps CURRENCY_KEY_BYTES, and what its value says. */
-#define CURRENCY_KEY_BYTES 8
-struct store_key currency_key(const struct table *table, char *bytes);
-enum code currency_judge(const struct table *table, struct str row, struct err *err) WARN_UNUSED;
+/* A row of a table's items. */
+struct currency_item {
+	const struct table *table;
+	struct str row_key;
+	struct str image; /* out: absent where there is no item */
+	uint64_t count;   /* out: of the table's row, for writers */
+};
+
+/* Reads items and checks their tables, all in one call of the store. Items of one table follow each other. */
+enum code currency_get_items(struct store_txn *txn, struct arena *arena, struct currency_item *items, size_t n, struct err *err) WARN_UNUSED;
 
 /* For a change of the table: ERR_TABLE_MOVED where anything of it was changed. */
 enum code currency_check_version(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err) WARN_UNUSED;

@@ -96,19 +96,19 @@ static bool is_thought_out(const struct write *write)
 	       (!str_is_set(write->old_image) || str_eq(thought->old_image, write->old_image));
 }
 
-static enum code load_old(struct write_step *step, struct err *err)
+/* Of the old image, which has been read. */
+static enum code begin_one(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
-	enum code code = store_get(step->txn, table_items(write->table), write->row_key, step->arena, &write->old_image, err);
 
-	write->old_item = code == OK && is_thought_out(write) ? write->thought->old_item : VALUE_NONE;
+	write->old_item = is_thought_out(write) ? write->thought->old_item : VALUE_NONE;
 	write->new_item = VALUE_NONE;
 	write->new_image = STR_ABSENT;
 	write->cost = (struct cost){.table = write->table};
-	if (code == OK && str_is_set(write->old_image) && is_old_needed(write) && !value_is_set(&write->old_item) &&
+	if (str_is_set(write->old_image) && is_old_needed(write) && !value_is_set(&write->old_item) &&
 	    !image_decode(step->arena, write->old_image, &write->old_item))
 		return err_set(err, MSG_ROW_MALFORMED);
-	return code;
+	return OK;
 }
 
 static enum code check_condition(struct write_step *step, struct err *err)
@@ -218,7 +218,7 @@ static enum code append_to_stream(struct write_step *step, struct err *err)
 static enum code run_one(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
-	enum code code = load_old(step, err);
+	enum code code = begin_one(step, err);
 
 	if (code != OK)
 		return code;
@@ -316,19 +316,14 @@ static enum code size_collections(struct run *run, struct err *err)
 }
 
 /* A repeated transaction writes nothing and costs the reading of its items. */
-static enum code read_costs(struct run *run, struct err *err)
+static void charge_reads(struct run *run)
 {
 	for (size_t i = 0; i < run->n; i++) {
 		struct write *write = &run->writes[i];
-		struct str image;
-		enum code code = store_get(run->txn, table_items(write->table), write->row_key, run->arena, &image, err);
 
-		if (code != OK)
-			return code;
 		write->cost = (struct cost){.table = write->table};
-		write->cost.base.read = capacity_read(image_item_size(image), READ_TRANSACTIONAL);
+		write->cost.base.read = capacity_read(image_item_size(write->old_image), READ_TRANSACTIONAL);
 	}
-	return OK;
 }
 
 /* Before the commit, so that a flush sees that the changes are under way. */
@@ -362,9 +357,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		code = write_check_token(run->txn, run->arena, token, run->now_ms, err);
 	}
 	if (code == OK && token && token->was_done) {
-		code = read_costs(run, err);
-		if (code == OK)
-			code = size_collections(run, err);
+		charge_reads(run);
+		code = size_collections(run, err);
 		if (code == OK) /* the answer says that it is done: it must be as safe as the first one's */
 			return store_commit(run->txn, err);
 		store_abort(run->txn);
@@ -388,21 +382,20 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	return code;
 }
 
-/* ERR_TABLE_MOVED where a table was changed since its snapshot was taken. */
-static enum code check_tables(struct run *run, struct err *err)
+/* All old images at once. ERR_TABLE_MOVED where a table was changed since its snapshot was taken. */
+static enum code read_old(struct run *run, struct err *err)
 {
-	enum code code = OK;
+	struct currency_item one, *items = run->n == 1 ? &one : arena_alloc(run->arena, run->n * sizeof(*items));
 
+	for (size_t i = 0; i < run->n; i++)
+		items[i] = (struct currency_item){.table = run->writes[i].table, .row_key = run->writes[i].row_key};
+	enum code code = currency_get_items(run->txn, run->arena, items, run->n, err);
 	for (size_t i = 0; i < run->n && code == OK; i++) {
-		uint64_t count;
-
-		if (i > 0 && run->writes[i].table == run->writes[i - 1].table) {
+		run->writes[i].old_image = items[i].image;
+		if (i > 0 && items[i].table == items[i - 1].table)
 			run->scopes[i] = run->scopes[i - 1];
-			continue;
-		}
-		code = currency_check(run->txn, run->writes[i].table, &count, err);
-		if (code == OK)
-			code = catalog_size_scope(run->txn, run->writes[i].table, count, &run->scopes[i], err);
+		else
+			code = catalog_size_scope(run->txn, items[i].table, items[i].count, &run->scopes[i], err);
 	}
 	return code;
 }
@@ -442,7 +435,9 @@ static enum code think(struct catalog *catalog, struct run *run, struct write *w
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &step.txn, err);
 	if (code != OK)
 		return code;
-	code = load_old(&step, err);
+	code = store_get(step.txn, table_items(write->table), write->row_key, run->arena, &write->old_image, err);
+	if (code == OK)
+		code = begin_one(&step, err);
 	if (code != OK) {
 		store_abort(step.txn);
 		return code;
@@ -472,7 +467,7 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 		code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
-	code = check_tables(run, err);
+	code = read_old(run, err);
 	if (code == OK)
 		code = tell_time(catalog, run, token, err);
 	if (code == OK)

@@ -79,7 +79,7 @@ struct write_token {
 struct str write_token_space(struct arena *arena, struct ns ns);
 
 /*
- * Runs prepared writes in one store transaction. `token` may be NULL (only with WRITE_TRANSACTION).
+ * Runs prepared writes in one store transaction, no two of them of one item. `token` may be NULL (only with WRITE_TRANSACTION).
  * ERR_TABLE_MOVED: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
  * ERR_STORE_UNKNOWN: whether it was committed cannot be known; a token tells, when the same request comes again.
  */
