@@ -8,6 +8,7 @@ import re
 # What each shelf may use of its own room: shelves, or single modules. What lies flat in a room may use all of its shelves.
 SHELVES = {
     "storage/store": ["storage/monotonic"],
+    "storage/store/split": ["storage/store"],
     "storage/store/sqlite": ["storage/store"],
     "storage/store/postgresql": ["storage/store", "storage/monotonic"],
     "storage/store/timed": ["storage/store", "storage/monotonic"],

@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "core/buf.h"
+#include "storage/store/split/split_store.h"
 #include "server/messages.h"
 #include "storage/store/postgresql/postgresql_store.h"
 
@@ -131,5 +132,9 @@ enum code backend_open(const struct backend_options *options, struct store **sto
 {
 	const struct backend *backend = find(options->url);
 
-	return backend->open(options, rest_of(backend, options->url), store, err);
+	enum code code = backend->open(options, rest_of(backend, options->url), store, err);
+
+	if (code == OK)
+		*store = split_store_new(*store);
+	return code;
 }

@@ -14,7 +14,7 @@ enum code read_prepare(struct arena *arena, struct read_item *item, struct err *
 	return item_key_of_key(arena, item->table, item->key, &item->row_key, err);
 }
 
-enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+static enum code read_part(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
 {
 	struct currency_item one, *rows = n == 1 ? &one : arena_alloc(arena, n * sizeof(*rows));
 	struct store_txn *txn;
@@ -37,6 +37,17 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 		items[i].cost.base.read = capacity_read(image_item_size(rows[i].image), items[i].mode);
 	}
 	return store_commit(txn, err);
+}
+
+enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+{
+	bool is_one = n == 0 || items[0].mode == READ_TRANSACTIONAL;
+	size_t part = is_one ? n : store_units(catalog_store(catalog), n, ITEM_SIZE_MAX);
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i += part)
+		code = read_part(catalog, arena, items + i, n - i < part ? n - i : part, err);
+	return code;
 }
 
 /* Rows that the store gave at once. */

@@ -28,7 +28,7 @@ struct read_item {
 
 enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err) WARN_UNUSED;
 
-/* Reads prepared items in one snapshot. */
+/* Reads prepared items in one snapshot; those that are not READ_TRANSACTIONAL in several where the store's transactions take no more. */
 enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err) WARN_UNUSED;
 
 /* What Select asks for, after the rules have settled its default. */

@@ -155,3 +155,10 @@ const struct store_limits *store_limits(const struct store *store)
 
 	return store->ops->limits ? store->ops->limits(store) : &none;
 }
+
+size_t store_units(const struct store *store, size_t most, size_t each)
+{
+	size_t limit = store_limits(store)->txn, units = limit ? limit / each : most;
+
+	return units < 1 ? 1 : units < most ? units : most;
+}

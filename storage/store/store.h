@@ -109,8 +109,9 @@ struct store_page {
 };
 
 /*
- * What a backend takes; 0: no limit that a caller could reach. `value` is of one row, `txn` of all keys and values that one transaction reads or
- * writes. Whoever does work that grows with the data cuts it by these.
+ * What a backend takes; 0: no limit that a caller could reach. `value` is of one row; the store that everything above sees has none, see split_store.h.
+ * `txn` is of all keys and values that one transaction reads and writes, 8 MB at least. Whoever does work that grows with the data or the request
+ * cuts it by these (store_units), but for a transaction of the API, which is one.
  */
 struct store_limits {
 	size_t key, value, txn; /* bytes */
@@ -234,5 +235,7 @@ struct str store_number_value(int64_t number, char *bytes);
 enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
 
 const struct store_limits *store_limits(const struct store *store);
+/* How many units of work one transaction may do, each of which reads and writes up to `each` bytes: at most `most`, at least 1. */
+size_t store_units(const struct store *store, size_t most, size_t each);
 
 #endif

@@ -33,7 +33,10 @@ struct job {
 
 static enum code read_piece(struct job *job, struct keyspace keyspace, const struct store_range *range, struct err *err)
 {
-	return store_page(job->txn, keyspace, range, (struct store_bounds){job->limit, BACKFILL_STEP_BYTES}, job->arena, &job->piece, err);
+	/* each byte is read and written, and the row that may be there is read */
+	size_t bytes = store_units(catalog_store(job->catalog), BACKFILL_STEP_BYTES, 4);
+
+	return store_page(job->txn, keyspace, range, (struct store_bounds){job->limit, bytes}, job->arena, &job->piece, err);
 }
 
 /* The row that an item implies, and the item's key. */

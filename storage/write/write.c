@@ -476,8 +476,8 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 	return code;
 }
 
-enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
-		    struct write_token *token, int64_t now_ms, struct err *err)
+static enum code run_part(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+			  struct write_token *token, int64_t now_ms, struct err *err)
 {
 	struct run run = {
 		.catalog = catalog, .arena = arena, .writes = writes, .n = n, .mode = mode,
@@ -492,4 +492,28 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 		code = run_once(catalog, &run, token, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
+}
+
+/* How many writes of a batch fit into one transaction: each reads and writes an item, its rows in indexes, and with a stream a record of both images. */
+static size_t part_of(struct catalog *catalog, const struct write *writes, size_t n)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t own = 4 + 2 * table_index_total(writes[i].table);
+
+		rows = own > rows ? own : rows;
+	}
+	return store_units(catalog_store(catalog), n, rows * ITEM_SIZE_MAX);
+}
+
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+		    struct write_token *token, int64_t now_ms, struct err *err)
+{
+	size_t part = mode == WRITE_BATCH ? part_of(catalog, writes, n) : n;
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i += part)
+		code = run_part(catalog, arena, writes + i, n - i < part ? n - i : part, mode, token, now_ms, err);
+	return code;
 }

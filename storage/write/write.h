@@ -62,7 +62,7 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 
 enum write_mode {
 	WRITE_ALONE,       /* one write; its error is the error */
-	WRITE_BATCH,       /* unconditional writes, committed together */
+	WRITE_BATCH,       /* unconditional writes, committed together as far as the store's transactions take them */
 	WRITE_TRANSACTION, /* all or nothing; a failure is ERR_TRANSACTION_CANCELED with a reason per write; double capacity */
 };
 

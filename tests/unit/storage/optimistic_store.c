@@ -30,6 +30,7 @@ struct optimistic_db {
 	uint64_t version;
 	struct rows rows;
 	struct optimistic_faults faults;
+	struct store_limits limits;
 	uint64_t draws;
 	struct optimistic_counts counts;
 };
@@ -50,6 +51,8 @@ struct txn {
 	struct optimistic_db *db;
 	struct arena *arena;
 	uint64_t snapshot;
+	size_t bytes;    /* read and written */
+	bool is_beyond;  /* the limits */
 	struct rows own; /* each row with one image, in the arena */
 	size_t look_count, look_capacity;
 	struct look *looks;
@@ -159,6 +162,13 @@ void optimistic_db_fail(struct optimistic_db *db, const struct optimistic_faults
 	pthread_mutex_unlock(&db->lock);
 }
 
+void optimistic_db_limit(struct optimistic_db *db, const struct store_limits *limits)
+{
+	pthread_mutex_lock(&db->lock);
+	db->limits = *limits;
+	pthread_mutex_unlock(&db->lock);
+}
+
 struct optimistic_counts optimistic_db_counts(struct optimistic_db *db)
 {
 	pthread_mutex_lock(&db->lock);
@@ -196,8 +206,22 @@ static enum code process_begin(struct store *store, enum store_mode mode, struct
 	return OK;
 }
 
+static void count_row(struct txn *txn, size_t key, size_t value)
+{
+	const struct store_limits *limits = &txn->db->limits;
+
+	txn->bytes += key + value;
+	txn->is_beyond = txn->is_beyond || (limits->key && key > limits->key) || (limits->value && value > limits->value) ||
+			 (limits->txn && txn->bytes > limits->txn);
+}
+
 static void end(struct txn *txn)
 {
+	if (txn->is_beyond) {
+		pthread_mutex_lock(&txn->db->lock);
+		txn->db->counts.beyond++;
+		pthread_mutex_unlock(&txn->db->lock);
+	}
 	arena_free(txn->arena);
 	free(txn->own.v);
 	free(txn->looks);
@@ -287,9 +311,9 @@ static enum code commit_locked(struct txn *txn, struct err *err)
 static enum code process_commit(struct store_txn *base, struct err *err)
 {
 	struct txn *txn = (struct txn *)base;
-	enum code code = OK;
+	enum code code = txn->is_beyond ? err_default(err, ERR_INTERNAL) : OK;
 
-	if (txn->own.n + txn->gap_count > 0) {
+	if (code == OK && txn->own.n + txn->gap_count > 0) {
 		pthread_mutex_lock(&txn->db->lock);
 		code = commit_locked(txn, err);
 		pthread_mutex_unlock(&txn->db->lock);
@@ -374,6 +398,7 @@ static enum code process_get(struct store_txn *base, struct keyspace keyspace, s
 	else if (image)
 		*value = str_copy(arena, image->value);
 	pthread_mutex_unlock(&txn->db->lock);
+	count_row(txn, key.n, value->n);
 	return OK;
 }
 
@@ -411,6 +436,7 @@ static enum code process_write(struct store_txn *base, struct keyspace keyspace,
 
 	if (code != OK)
 		return code;
+	count_row(txn, key.n, value.n);
 	image = own_image(txn, keyspace, key);
 	*image = ARENA_NEW(txn->arena, struct image);
 	**image = (struct image){.is_there = is_there, .value = is_there && value.p ? str_copy(txn->arena, value) : STR("")};
@@ -554,6 +580,7 @@ static enum code process_page(struct store_txn *base, struct keyspace keyspace, 
 
 		page->v[page->n++] = (struct store_row){str_copy(arena, seen->key), str_copy(arena, seen->value)};
 		bytes += seen->key.n + seen->value.n;
+		count_row(txn, seen->key.n, seen->value.n);
 		page->is_more = is_full(bounds, page->n, bytes);
 		if (page->is_more && range->is_reverse)
 			low = seen->key;
@@ -583,8 +610,13 @@ static enum code process_stat(struct store_txn *base, struct keyspace keyspace, 
 	return code;
 }
 
+static const struct store_limits *process_limits(const struct store *store)
+{
+	return &((const struct process *)store)->db->limits;
+}
+
 static const struct store_ops process_ops = {
-	.close = process_close, .check = process_check, .begin = process_begin, .commit = process_commit, .abort = process_abort,
+	.limits = process_limits, .close = process_close, .check = process_check, .begin = process_begin, .commit = process_commit, .abort = process_abort,
 	.create = process_create, .drop = process_drop, .stat = process_stat, .get = process_get, .put = process_put, .del = process_del,
 	.get_many = process_get_many, .page = process_page, .del_range = process_del_range, .add = process_add,
 };

@@ -32,8 +32,12 @@ struct optimistic_faults {
 
 void optimistic_db_fail(struct optimistic_db *db, const struct optimistic_faults *faults);
 
+/* What the database takes from now on; a transaction that goes beyond it fails at its end with ERR_INTERNAL. */
+void optimistic_db_limit(struct optimistic_db *db, const struct store_limits *limits);
+
 struct optimistic_counts {
 	uint64_t commits, conflicts; /* of writing transactions; conflicts that were found, not drawn */
+	uint64_t beyond;             /* transactions that went beyond the limits, also of those that were aborted */
 };
 
 struct optimistic_counts optimistic_db_counts(struct optimistic_db *db);

@@ -2,6 +2,7 @@
  * What store.h says of the calls for many rows, and of those that meet no conflict: the same tests over SQLite in memory, SQLite on disk, each decorator,
  * the store that many processes share, and PostgreSQL where there is one (store_fixture.h).
  */
+#include "storage/store/split/split_store.h"
 #include "storage/store/timed/timed_store.h"
 #include "tests/unit/storage/optimistic_store.h"
 #include "tests/unit/storage/store_fixture.h"
@@ -11,26 +12,33 @@
 #define COUNTERS KEYSPACE(0, SYSTEM_COUNTERS)
 #define VERSIONS KEYSPACE(0, SYSTEM_VERSIONS)
 
-enum backend { MEMORY, DISK, TRACED, TIMED, SHARED, DATABASE, BACKEND_COUNT };
+enum backend { MEMORY, DISK, TRACED, TIMED, SHARED, SPLIT, DATABASE, BACKEND_COUNT };
+
+#define VALUE_MAX 100 /* of what SPLIT is around */
 
 static void ignore(void *context, enum timed_step step, uint64_t ns)
 {
 	(void)context, (void)step, (void)ns;
 }
 
-static struct store *open_shared(void)
+static struct store *open_shared(size_t value_max)
 {
+	const struct store_limits limits = {.value = value_max};
 	struct optimistic_db *db = optimistic_db_new();
 	struct store *store = optimistic_open(db);
 
+	optimistic_db_limit(db, &limits);
 	optimistic_db_unref(db);
-	return store;
+	return split_store_new(store);
 }
 
 static struct store *open_backend(enum backend backend, struct fixture *fixture)
 {
 	*fixture = fixture_new(backend != DISK);
-	struct store *store = backend == SHARED ? open_shared() : backend == DATABASE ? fixture_open_database(fixture) : fixture_open(fixture);
+	struct store *store = backend == SHARED   ? open_shared(0)
+			      : backend == SPLIT    ? open_shared(VALUE_MAX)
+			      : backend == DATABASE ? fixture_open_database(fixture)
+						    : fixture_open(fixture);
 
 	if (backend == TRACED)
 		store = trace_store_new(store);
@@ -406,6 +414,88 @@ TEST_EACH(readers_do_not_write)
 	commit(fixture, txn);
 }
 
+static struct str bytes_of(struct fixture *fixture, char byte, size_t n)
+{
+	char *bytes = arena_bytes(fixture->arena, n + 1);
+
+	memset(bytes, byte, n);
+	return (struct str){bytes, n};
+}
+
+/* Each value after each other: what one leaves behind must not be seen by the next. */
+TEST_EACH(values_of_any_length_follow_each_other)
+{
+	static const size_t lengths[] = {0, 1, 6, 7, 8, 9, 10, 90, 91, 92, 98, 99, 100, 101, 190, 191, 192, 291, 5000};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	const size_t n = sizeof(lengths) / sizeof(lengths[0]);
+
+	for (size_t i = 0; i < n * n; i++) {
+		struct str value = bytes_of(fixture, (char)i, lengths[i % 2 ? i / 2 % n : i / n]), found;
+		struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+		const struct store_key keys[] = {{ITEMS, STR_INIT("k")}, {ITEMS, STR_INIT("none")}};
+		struct str many[2];
+		struct store_page page;
+
+		CHECK_INT(store_put(txn, ITEMS, STR("k"), value, &fixture->err), OK);
+		CHECK_INT(store_get(txn, ITEMS, STR("k"), fixture->arena, &found, &fixture->err), OK);
+		CHECK(str_is_set(found) && str_eq(found, value));
+		commit(fixture, txn);
+		txn = fixture_begin(fixture, store, STORE_READ);
+		CHECK_INT(store_get_many(txn, keys, 2, fixture->arena, many, &fixture->err), OK);
+		CHECK(str_is_set(many[0]) && str_eq(many[0], value) && !str_is_set(many[1]));
+		CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena, &page, &fixture->err), OK);
+		CHECK(page.n == 1 && str_eq(page.v[0].value, value));
+		commit(fixture, txn);
+		arena_reset(fixture->arena);
+	}
+}
+
+/* Keys that are prefixes of others, with zero bytes, and large values: each range takes its own. */
+TEST_EACH(large_values_go_with_their_ranges)
+{
+	static const struct str keys[] = {STR_INIT("a"), STR_INIT("a\0"), STR_INIT("a\0\0"), STR_INIT("a\0\1"), STR_INIT("a\1"), STR_INIT("a\xFF"), STR_INIT("b")};
+	const size_t n = sizeof(keys) / sizeof(keys[0]);
+
+	for (size_t low = 0; low < n; low++) {
+		for (size_t high = low; high < n; high++) {
+			struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+			const struct store_range all = {STR_ABSENT, STR_ABSENT, false}, some = {keys[low], keys[high], false};
+			struct store_page page;
+			struct store_stat stat;
+
+			for (size_t i = 0; i < n; i++)
+				CHECK_INT(store_put(txn, ITEMS, keys[i], bytes_of(fixture, (char)i, 1000), &fixture->err), OK);
+			CHECK_INT(store_del_range(txn, ITEMS, &some, &fixture->err), OK);
+			CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena, &page, &fixture->err), OK);
+			CHECK_INT(page.n, n - (high - low));
+			for (size_t i = 0, k = 0; i < page.n; i++, k++) {
+				k = k == low ? high : k;
+				CHECK(str_eq(page.v[i].key, keys[k]) && str_eq(page.v[i].value, bytes_of(fixture, (char)k, 1000)));
+			}
+			CHECK_INT(store_del_range(txn, ITEMS, &all, &fixture->err), OK);
+			CHECK_INT(store_stat(txn, ITEMS, &stat, &fixture->err), OK);
+			CHECK_INT(stat.rows + stat.bytes, 0);
+			commit(fixture, txn);
+			arena_reset(fixture->arena);
+		}
+	}
+}
+
+/* By whole values, however they are kept. */
+TEST_EACH(pages_of_large_values_are_bounded)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_page page;
+
+	for (int i = 0; i < 9; i++)
+		CHECK_INT(store_put(txn, ITEMS, str_printf(fixture->arena, "%d", i), bytes_of(fixture, 'v', 999), &fixture->err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 3000}, fixture->arena, &page, &fixture->err), OK);
+	CHECK_INT(page.n, 3);
+	CHECK(page.is_more);
+	store_abort(txn);
+}
+
 TEST_EACH(limits_are_stated)
 {
 	const struct store_limits *limits = store_limits(store);
@@ -541,5 +631,7 @@ TEST_MAIN(TEST_CASE(a_page_ends_at_its_bounds), TEST_CASE(a_page_keeps_to_its_ra
 	  TEST_CASE(a_page_shows_what_its_transaction_wrote), TEST_CASE(any_bytes_lie_in_a_page), TEST_CASE(many_rows_of_many_keyspaces_at_once),
 	  TEST_CASE(the_same_row_is_got_twice), TEST_CASE(ranges_are_deleted), TEST_CASE(ranges_of_versions_are_deleted), TEST_CASE(numbers_have_8_bytes),
 	  TEST_CASE(numbers_are_added_to), TEST_CASE(numbers_are_rows_like_others), TEST_CASE(versions_are_added_to), TEST_CASE(readers_do_not_write),
-	  TEST_CASE(limits_are_stated), TEST_CASE(two_add_to_one_row), TEST_CASE(who_reads_the_number_meets_a_conflict),
+	  TEST_CASE(values_of_any_length_follow_each_other), TEST_CASE(large_values_go_with_their_ranges),
+	  TEST_CASE(pages_of_large_values_are_bounded), TEST_CASE(limits_are_stated), TEST_CASE(two_add_to_one_row),
+	  TEST_CASE(who_reads_the_number_meets_a_conflict),
 	  TEST_CASE(what_follows_a_page_may_change), TEST_CASE(rows_got_together_are_read_one_by_one), TEST_CASE(a_deleted_range_was_not_read))

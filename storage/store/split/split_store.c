@@ -1,0 +1,364 @@
+#include "storage/store/split/split_store.h"
+
+#include <stdlib.h>
+
+#include "core/buf.h"
+#include "storage/store/store_messages.h"
+
+/*
+ * What a row of the inner store has in front. A value of the length of a number has nothing: it may be one, and be added to. So no other value may get
+ * that length by its mark.
+ */
+enum mark {
+	MARK_WHOLE = 0,
+	MARK_PADDED = 1, /* one byte more, and the value */
+	MARK_SPLIT = 2,  /* the length of all in 8 bytes, and the first piece */
+};
+
+#define SPLIT_HEAD 9             /* the mark and the length */
+#define PIECE_NUMBER 4           /* bytes of a piece's number */
+#define PIECES_PART 0x80000000u  /* added to a keyspace's part: where its pieces are */
+#define END_OF_KEY "\0\1"        /* in the keys of pieces, behind the row's key, of which zero bytes are "\0\377" */
+
+struct split_store {
+	struct store base;
+	struct store *inner;
+	struct store_limits limits;
+	size_t value_max; /* of the inner store */
+};
+
+struct split_txn {
+	struct store_txn base;
+	struct split_store *store;
+	struct store_txn *inner;
+};
+
+static struct store_txn *inner_of(struct store_txn *base)
+{
+	return ((struct split_txn *)base)->inner;
+}
+
+static size_t value_max(struct store_txn *base)
+{
+	return ((struct split_txn *)base)->store->value_max;
+}
+
+static struct keyspace pieces_of(struct keyspace keyspace)
+{
+	return (struct keyspace){keyspace.table, keyspace.part | PIECES_PART};
+}
+
+/* In the order of keys, also where one is a prefix of another. */
+static struct buf piece_prefix(struct arena *arena, struct str key)
+{
+	struct buf buf = buf_in(arena);
+
+	for (size_t i = 0; i < key.n; i++) {
+		buf_add_byte(&buf, (unsigned char)key.p[i]);
+		if (key.p[i] == '\0')
+			buf_add_byte(&buf, 0xFF);
+	}
+	buf_add(&buf, END_OF_KEY, sizeof(END_OF_KEY) - 1);
+	return buf;
+}
+
+static struct str piece_key(struct arena *arena, struct str key, uint32_t number)
+{
+	struct buf buf = piece_prefix(arena, key);
+
+	buf_add_be32(&buf, number);
+	return buf_str(&buf);
+}
+
+/* All pieces of a row. */
+static struct store_range pieces_range(struct arena *arena, struct str key)
+{
+	struct buf low = piece_prefix(arena, key), high = piece_prefix(arena, key);
+
+	for (int i = 0; i < PIECE_NUMBER + 1; i++)
+		buf_add_byte(&high, 0xFF);
+	return (struct store_range){buf_str(&low), buf_str(&high), false};
+}
+
+/* The value whose row this is, put together from its pieces. */
+static enum code put_together(struct store_txn *base, const struct store_key *at, struct str row, struct arena *arena, struct str *value, struct err *err)
+{
+	size_t n = (size_t)str_be(row.p + 1, 8), known = row.n - SPLIT_HEAD;
+	struct arena *scratch = arena_new(0);
+	struct store_range range = pieces_range(scratch, at->key);
+	struct store_page page;
+	enum code code = store_page(inner_of(base), pieces_of(at->keyspace), &range, (struct store_bounds){0, 0}, scratch, &page, err);
+	char *bytes = arena_bytes(arena, n + 1);
+
+	memcpy(bytes, row.p + SPLIT_HEAD, known);
+	for (size_t i = 0; i < page.n && code == OK && known + page.v[i].value.n <= n; i++) {
+		memcpy(bytes + known, page.v[i].value.p, page.v[i].value.n);
+		known += page.v[i].value.n;
+	}
+	bytes[known] = '\0';
+	*value = (struct str){bytes, n};
+	if (code == OK && known != n)
+		code = err_set(err, MSG_STORE_FAILED, "a piece of a value is missing");
+	arena_free(scratch);
+	return code;
+}
+
+/* What is kept for a row becomes its value. */
+static enum code open_value(struct store_txn *base, const struct store_key *at, struct arena *arena, struct str *value, struct err *err)
+{
+	struct str row = *value;
+
+	if (!str_is_set(row) || row.n == STORE_NUMBER_BYTES)
+		return OK;
+	if (row.n > 0 && row.p[0] == MARK_WHOLE)
+		*value = (struct str){row.p + 1, row.n - 1};
+	else if (row.n > 1 && row.p[0] == MARK_PADDED)
+		*value = (struct str){row.p + 2, row.n - 2};
+	else if (row.n >= SPLIT_HEAD && row.p[0] == MARK_SPLIT)
+		return put_together(base, at, row, arena, value, err);
+	else
+		return err_set(err, MSG_STORE_FAILED, "a row has no value");
+	return OK;
+}
+
+static enum code split_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
+{
+	const struct store_key at = {keyspace, key};
+	enum code code = store_get(inner_of(base), keyspace, key, arena, value, err);
+
+	return code == OK ? open_value(base, &at, arena, value, err) : code;
+}
+
+static enum code split_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+{
+	enum code code = store_get_many(inner_of(base), keys, n, arena, values, err);
+
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = open_value(base, &keys[i], arena, &values[i], err);
+	return code;
+}
+
+/* Of values put together. */
+static bool is_full(struct store_bounds bounds, size_t rows, size_t bytes)
+{
+	return (bounds.rows && rows >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
+}
+
+/* The inner store's pages are bounded by what it keeps of each row, so one of them may be too long or too short. */
+static enum code split_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+			    struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct store_range rest = *range;
+	struct store_page part = {.is_more = true};
+	size_t bytes = 0;
+	enum code code = OK;
+
+	*page = (struct store_page){0};
+	for (part.n = 1; code == OK && part.is_more && part.n > 0 && !page->is_more;) {
+		const struct store_bounds left = {bounds.rows ? bounds.rows - page->n : 0, bounds.bytes ? bounds.bytes - bytes : 0};
+
+		code = store_page(inner_of(base), keyspace, &rest, left, arena, &part, err);
+		for (size_t i = 0; i < part.n && code == OK && !page->is_more; i++) {
+			struct store_key at = {keyspace, part.v[i].key};
+			struct store_row row = part.v[i];
+
+			code = open_value(base, &at, arena, &row.value, err);
+			if (code != OK)
+				break;
+			page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
+			page->v[page->n++] = row;
+			bytes += row.key.n + row.value.n;
+			page->is_more = is_full(bounds, page->n, bytes);
+		}
+		if (code == OK && part.n > 0)
+			store_range_after(&rest, &part, arena);
+	}
+	return code;
+}
+
+static enum code del_pieces(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+{
+	struct arena *scratch = arena_new(0);
+	struct store_range range = pieces_range(scratch, key);
+	enum code code = store_del_range(inner_of(base), pieces_of(keyspace), &range, err);
+
+	arena_free(scratch);
+	return code;
+}
+
+static enum code put_pieces(struct store_txn *base, struct arena *scratch, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	size_t most = value_max(base);
+	struct buf row = buf_in(scratch);
+	enum code code = OK;
+
+	buf_add_byte(&row, MARK_SPLIT);
+	buf_add_be64(&row, value.n);
+	buf_add(&row, value.p, most - SPLIT_HEAD);
+	code = store_put(inner_of(base), keyspace, key, buf_str(&row), err);
+	uint32_t number = 0;
+	for (size_t at = most - SPLIT_HEAD; at < value.n && code == OK; at += most) {
+		struct str piece = {value.p + at, value.n - at < most ? value.n - at : most};
+
+		code = store_put(inner_of(base), pieces_of(keyspace), piece_key(scratch, key, number++), piece, err);
+	}
+	return code;
+}
+
+static enum code put_whole(struct store_txn *base, struct arena *scratch, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	struct buf row = buf_in(scratch);
+
+	if (value.n == STORE_NUMBER_BYTES)
+		return store_put(inner_of(base), keyspace, key, value, err);
+	buf_reserve(&row, value.n + 2);
+	if (value.n + 1 == STORE_NUMBER_BYTES) {
+		buf_add_byte(&row, MARK_PADDED);
+		buf_add_byte(&row, 0);
+	} else {
+		buf_add_byte(&row, MARK_WHOLE);
+	}
+	buf_add_str(&row, value);
+	return store_put(inner_of(base), keyspace, key, buf_str(&row), err);
+}
+
+/* A larger value before this one may have left pieces. */
+static enum code split_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	struct arena *scratch = arena_new(0);
+	enum code code = del_pieces(base, keyspace, key, err);
+
+	if (code == OK)
+		code = value.n < value_max(base) ? put_whole(base, scratch, keyspace, key, value, err)
+						 : put_pieces(base, scratch, keyspace, key, value, err);
+	arena_free(scratch);
+	return code;
+}
+
+static enum code split_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+{
+	enum code code = del_pieces(base, keyspace, key, err);
+
+	return code == OK ? store_del(inner_of(base), keyspace, key, err) : code;
+}
+
+static enum code split_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+{
+	struct arena *scratch = arena_new(0);
+	struct store_range pieces = {STR_ABSENT, STR_ABSENT, false};
+	struct buf bound;
+
+	if (str_is_set(range->low)) {
+		bound = piece_prefix(scratch, range->low);
+		pieces.low = buf_str(&bound);
+	}
+	if (str_is_set(range->high)) {
+		bound = piece_prefix(scratch, range->high);
+		pieces.high = buf_str(&bound);
+	}
+	enum code code = store_del_range(inner_of(base), pieces_of(keyspace), &pieces, err);
+	if (code == OK)
+		code = store_del_range(inner_of(base), keyspace, range, err);
+	arena_free(scratch);
+	return code;
+}
+
+static enum code split_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+{
+	return store_add(inner_of(base), keyspace, key, delta, err);
+}
+
+static enum code split_create(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	return store_create(inner_of(base), keyspace, err);
+}
+
+static enum code split_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	enum code code = store_del_range(inner_of(base), pieces_of(keyspace), &all, err);
+
+	return code == OK ? store_drop(inner_of(base), keyspace, err) : code;
+}
+
+/* The bytes are those that the inner store keeps. */
+static enum code split_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+{
+	struct store_stat pieces = {0};
+	enum code code = store_stat(inner_of(base), keyspace, stat, err);
+
+	if (code == OK)
+		code = store_stat(inner_of(base), pieces_of(keyspace), &pieces, err);
+	stat->bytes += pieces.bytes;
+	return code;
+}
+
+static enum code split_commit(struct store_txn *base, struct err *err)
+{
+	struct store_txn *inner = inner_of(base);
+
+	free(base);
+	return store_commit(inner, err);
+}
+
+static void split_abort(struct store_txn *base)
+{
+	struct store_txn *inner = inner_of(base);
+
+	free(base);
+	store_abort(inner);
+}
+
+static enum code split_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
+{
+	struct split_store *store = (struct split_store *)base;
+	struct store_txn *inner;
+	enum code code = store_begin(store->inner, mode, &inner, err);
+
+	if (code != OK)
+		return code;
+	struct split_txn *txn = arena_checked(calloc(1, sizeof(*txn)));
+	*txn = (struct split_txn){{.ops = base->ops, .mode = mode}, store, inner};
+	*out = &txn->base;
+	return OK;
+}
+
+static void split_close(struct store *base)
+{
+	store_close(((struct split_store *)base)->inner);
+	free(base);
+}
+
+static enum code split_check(struct store *base, struct err *err)
+{
+	return store_check(((struct split_store *)base)->inner, err);
+}
+
+static void split_usage(struct store *base, struct store_usage *usage)
+{
+	store_usage(((struct split_store *)base)->inner, usage);
+}
+
+static const struct store_limits *split_limits(const struct store *base)
+{
+	return &((const struct split_store *)base)->limits;
+}
+
+struct store *split_store_new(struct store *inner)
+{
+	static const struct store_ops ops = {
+		.close = split_close, .check = split_check, .usage = split_usage, .begin = split_begin, .commit = split_commit, .abort = split_abort,
+		.create = split_create, .drop = split_drop, .stat = split_stat, .get = split_get, .put = split_put, .del = split_del,
+		.get_many = split_get_many, .page = split_page, .del_range = split_del_range, .add = split_add, .limits = split_limits,
+	};
+	const struct store_limits *limits = store_limits(inner);
+
+	if (!limits->value)
+		return inner;
+	struct split_store *store = arena_checked(calloc(1, sizeof(*store)));
+	*store = (struct split_store){{&ops}, inner, *limits, limits->value};
+	store->limits.value = 0;
+	if (limits->key) /* a key of zero bytes becomes twice as long */
+		store->limits.key = (limits->key - sizeof(END_OF_KEY) - PIECE_NUMBER) / 2;
+	return &store->base;
+}
