@@ -88,6 +88,41 @@ const tests = {
       && e.message === "The provided key element does not match the schema");
     await assert.rejects(client.send(new db.DescribeGlobalTableSettingsCommand({ GlobalTableName: "absent" })), (e) => e.name === "UnknownOperationException");
   },
+  async faults() {
+    const few = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 4, credentials: { accessKeyId: "js", secretAccessKey: "js" } });
+    const once = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 1, credentials: { accessKeyId: "js", secretAccessKey: "js" } });
+    const control = async (method, body) =>
+      (await fetch(`http://127.0.0.1:${port}/_dynalith/faults`, { method, body: body && JSON.stringify(body) })).json();
+    const rules = (...list) => control("PUT", { rules: list });
+    const counts = async () => (await control("GET")).rules.map((r) => [r.matched, r.fired]);
+    const Item = { PK: { S: "fault" }, SK: { S: "1" } };
+    const put = () => new db.PutItemCommand({ TableName, Item });
+    for (const error of ["ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "InternalServerError"]) {
+      await rules({ operation: "PutItem", first: 2, error });
+      assert.equal((await few.send(put())).$metadata.attempts, 3);
+      assert.deepEqual(await counts(), [[3, 2]]);
+      await rules({ operation: "PutItem", error });
+      await assert.rejects(once.send(put()), (e) => e instanceof db[error] && e.name === error);
+    }
+    await rules({ operation: "PutItem", error: "ProvisionedThroughputExceeded" });
+    await assert.rejects(once.send(put()), (e) => e.ThrottlingReasons[0].reason === "TableWriteProvisionedThroughputExceeded" &&
+      e.ThrottlingReasons[0].resource.endsWith(":table/app"));
+    await rules({ cancel: { reason: "TransactionConflict", members: [0] }, first: 1 });
+    await assert.rejects(once.send(new db.TransactWriteItemsCommand({ TransactItems: [{ Put: { TableName, Item } }] })),
+      (e) => e instanceof db.TransactionCanceledException && e.CancellationReasons[0].Code === "TransactionConflict");
+    await rules({ operation: "BatchWriteItem", first: 1, unprocessed: 1 });
+    const { UnprocessedItems } = await once.send(new db.BatchWriteItemCommand({ RequestItems: { [TableName]: [{ PutRequest: { Item } }] } }));
+    assert.deepEqual(UnprocessedItems, { [TableName]: [{ PutRequest: { Item } }] });
+    await rules({ operation: "UpdateItem", close: "after", first: 1 });
+    const add = { TableName, Key: { PK: { S: "lost" }, SK: { S: "1" } }, UpdateExpression: "ADD n :one", ExpressionAttributeValues: { ":one": { N: "1" } }, ReturnValues: "ALL_NEW" };
+    assert.equal((await few.send(new db.UpdateItemCommand(add))).Attributes.n.N, "2"); // the first answer was lost
+    await rules({ page: 0, first: 1 }, { page: 1 });
+    let rows = 0, pages = 0;
+    for await (const page of db.paginateScan({ client: few }, { TableName, Select: "COUNT" })) { rows += page.Count; pages++; }
+    await control("DELETE");
+    assert.equal(rows, (await few.send(new db.ScanCommand({ TableName, Select: "COUNT" }))).Count);
+    assert.ok(pages > rows);
+  },
 };
 
 let passed = 0, failed = 0;
