@@ -203,7 +203,7 @@ static int place(const struct decimal *d, int top, int k)
 }
 
 /* Strips leading and trailing zeros of `places` and checks precision and range. */
-static enum code settle(const signed char *places, int n, struct decimal *d, struct err *err)
+static enum code normalize(const signed char *places, int n, struct decimal *d, struct err *err)
 {
 	int first = 0;
 
@@ -260,7 +260,7 @@ static enum code add(struct str a, struct str b, bool negate_b, char *out, size_
 		}
 	}
 	sum.exponent = top;
-	enum code code = settle(places, n, &sum, err);
+	enum code code = normalize(places, n, &sum, err);
 	if (code != OK)
 		return code;
 	*length = encode(&sum, out);

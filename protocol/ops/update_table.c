@@ -10,7 +10,7 @@
 #include "protocol/vector_messages.h"
 #include "storage/upkeep/backfill.h"
 
-#define SETTLE_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
+#define FIRST_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
 
 /* AWS: these show on the table while they are done, even where nothing changes; the others do not, however long they take. */
 #define CONCERNS_SHOWN                                                                                                          \
@@ -174,7 +174,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	if (code != OK)
 		return code;
 	/* what is left, or fails here, is the upkeep's */
-	code = backfill_settle(call->service->catalog, call->ns, table->identity.name, SETTLE_STEPS, call->now_ms, &ignored);
+	code = backfill_run(call->service->catalog, call->ns, table->identity.name, FIRST_STEPS, call->now_ms, &ignored);
 	if (call->service->wake)
 		call->service->wake(call->service->wake_context);
 	(void)code;

@@ -260,7 +260,7 @@ static void begin(struct table *table, struct index *added)
 	added->number = table->indexes.next++;
 	added->status = STATUS_CREATING;
 	added->is_backfilling = true;
-	table_index_settle(table, added);
+	table_index_derive(table, added);
 }
 
 static enum code create_index(struct table *table, const struct create_global_secondary_index_action *input,

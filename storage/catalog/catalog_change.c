@@ -140,7 +140,7 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 
 		index->number = (uint32_t)i;
 		index->status = table->state.status;
-		table_index_settle(table, index);
+		table_index_derive(table, index);
 	}
 	currency_follow(NULL, table);
 	tally_know(table->tally, 1, 0);

@@ -181,7 +181,7 @@ static void add_keys(const struct key_schema *keys, struct str *names, size_t *n
 }
 
 /* A vector index's partition key is its HASH element. */
-static void settle_vector_keys(struct index *index)
+static void derive_vector_keys(struct index *index)
 {
 	index->keys = (struct key_schema){0};
 	for (size_t i = 0; i < index->vector->schema_count; i++) {
@@ -190,14 +190,14 @@ static void settle_vector_keys(struct index *index)
 	}
 }
 
-void table_index_settle(struct table *table, struct index *index)
+void table_index_derive(struct table *table, struct index *index)
 {
 	size_t schema_count = index->vector ? index->vector->schema_count : 0;
 	struct str *names = ARENA_ARRAY(table->arena, struct str, index->included_count + schema_count + 2 * KEY_ATTRIBUTES_MAX);
 	size_t n = 0, unique = 0;
 
 	if (index->vector)
-		settle_vector_keys(index);
+		derive_vector_keys(index);
 	for (size_t i = 0; i < schema_count; i++)
 		names[n++] = index->vector->schema[i].attribute.name;
 	add_keys(&table->keys, names, &n);

@@ -220,7 +220,7 @@ static inline bool index_is_kept(const struct index *index)
 }
 
 /* Fills index->projected from projection, included, both key schemas and a SearchSchema; of a vector index, its keys too. */
-void table_index_settle(struct table *table, struct index *index);
+void table_index_derive(struct table *table, struct index *index);
 
 static inline struct keyspace table_items(const struct table *table)
 {

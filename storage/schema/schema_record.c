@@ -223,7 +223,7 @@ static struct index *read_indexes(struct table *table, const struct value *recor
 		index->settings = table_index_settings(table);
 		if (index->settings && !record_read(table->arena, table->records->index, map, index->settings))
 			*ok = false;
-		table_index_settle(table, index);
+		table_index_derive(table, index);
 		if (table->indexes.next <= index->number) /* a record from before the field */
 			table->indexes.next = index->number + 1;
 		++*count;

@@ -265,7 +265,7 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 	return code;
 }
 
-enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err)
+enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err)
 {
 	enum code code = OK;
 

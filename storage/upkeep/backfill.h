@@ -5,7 +5,7 @@
  * backfill_step goes through the items in key order, a bounded piece per write transaction, and adds the rows that are missing;
  * how far it came is in the store, so that it goes on after a restart. Since each piece reads and writes in one transaction, no write
  * is lost between them. An index that is deleted is not kept any more; of a very large one rows are deleted piece by piece before its
- * keyspace is dropped. Of several processes one works on a table, by a lease; backfill_settle asks for none.
+ * keyspace is dropped. Of several processes one works on a table, by a lease; backfill_run asks for none.
  *
  * The shelf storage/upkeep/ holds work without a request, in small transactions. It goes through the tables of the catalog.
  */
@@ -27,6 +27,6 @@
 enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms, struct err *err) WARN_UNUSED;
 
 /* At most `steps` pieces of one table's work: what is small is done before the client asks. */
-enum code backfill_settle(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err) WARN_UNUSED;
+enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 #endif

@@ -123,7 +123,7 @@ class Server:
             raise OSError("no answer")
         return answer
 
-    def settle(self):
+    def wait_for_rest(self):
         """Waits until the server has rested for half a second: what it does after the last answer, such as a checkpoint, counts too."""
         clock, before, still = (~self.process.pid << 3) | 2, -1.0, 0  # the process's clock of CPU, as clock_getcpuclockid() makes it
         while still < 10:
@@ -134,7 +134,7 @@ class Server:
 
     def dump(self):
         """The file of what was counted since the last call."""
-        self.settle()
+        self.wait_for_rest()
         self.ask(signed(self.port, "GET", "/_dynalith/metrics", {"connection": "close"}))
         self.dumps += 1
         path = self.dir / f"out.{self.dumps}"

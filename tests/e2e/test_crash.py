@@ -172,7 +172,7 @@ class Writer:
             self.broken = error
         client.close()
 
-    def settle(self, client, table):
+    def check_after_restart(self, client, table):
         """After a restart: the items are what was acknowledged, and the request that was under way is done or not."""
         attempt, self.attempt = self.attempt, None
         assert self.broken is None, self.broken
@@ -239,7 +239,7 @@ class Tables:
             self.broken = error
         client.close()
 
-    def settle(self, client):
+    def check_after_restart(self, client):
         assert self.broken is None, self.broken
         found = set(client("ListTables")["TableNames"]) - {"crash"}
         if self.attempt:
@@ -361,8 +361,8 @@ def check(client, writers, tables, replay):
     wait_for_sweep(client)
     found = read()
     for writer in writers:
-        writer.settle(client, found)
-    tables.settle(client)
+        writer.check_after_restart(client, found)
+    tables.check_after_restart(client)
     found = read()
     expected = {at: item for writer in writers for at, item in writer.items.items()}
     accounts = {at: item for at, item in found.items() if at[0] == "account"}

@@ -20,8 +20,8 @@ SLACK = 64 * 1024 * 1024  # beyond the limit of memory: what four workers take i
 MANY = min(1000, min(hard, 8192) - 600)
 
 
-def settled(server):
-    """Nothing is left of what was asked before: but for the question itself."""
+def idle_again(server):
+    """No connection, request or memory of earlier requests is left but those of the question itself."""
     until(lambda: (lambda f: f["dynalith_connections"] == 1 and f["dynalith_requests_under_way"] == 1 and f["dynalith_request_memory_bytes"] == 0)(raw.figures(server)),
           "something is left behind")
 
@@ -55,7 +55,7 @@ def thousand_connections():
             answered += 1
     assert server.client().list_tables()["TableNames"] == ["app"]
     [s.close() for s in idle]
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -101,7 +101,7 @@ def over_the_connection_limit():
     assert client.list_tables()["TableNames"] == [] and statuses[-1] == 200 and 503 in statuses, statuses
     [s.close() for s in inside]
     client.close()
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -131,7 +131,7 @@ def replies_that_nobody_reads():
         assert raw.ask(server, raw.request()).status == 200
     until(lambda: raw.ask(server, large).status == 200, "memory does not come back")
     [s.close() for s in deaf]
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -152,7 +152,7 @@ def bodies_that_do_not_end():
     late.sendall(raw.head("PutItem", b"Content-Length: %d" % size) + b"\r\n" + b" " * size)
     assert raw.read_reply(late).status == 400
     [s.close() for s in (*hogs, late)]
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -184,7 +184,7 @@ def what_is_made_of_a_body_counts():
     f = raw.figures(server)
     assert f["dynalith_requests_shed_total"] == 3
     client.close()
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -213,7 +213,7 @@ def large_requests_share_the_memory():
             assert (status, written(client, f"{i}-{k}")) in ((200, 25), (503, 0)), (status, i, k)
     assert raw.ask(server, wide_batch("again")).status == 200
     client.close()
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -226,7 +226,7 @@ def an_answer_alone_is_held_until_it_is_sent():
     assert len(deaf.recv(1)) == 1
     assert 4_000_000 < raw.figures(server)["dynalith_request_memory_bytes"] < 15_000_000
     deaf.close()
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -243,7 +243,7 @@ def who_has_the_answer_finds_room():
             assert raw.read_reply(one).status in (400, 503)
             other.sendall(medium if i % 2 else raw.request())
             assert raw.read_reply(other).status == 200
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -279,7 +279,7 @@ def slow_senders():
     assert raw.ask(server, raw.request()).status == 200
     [t.join() for t in threads]
     assert all(n < 580 for n in went), went
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -382,7 +382,7 @@ def body_limit():
     assert raw.ask(server, raw.head("DescribeTable", b"Transfer-Encoding: chunked") + b"\r\n" + chunks).status == 413
     bomb = gzip.compress(b" " * 2_000_000)
     assert raw.ask(server, raw.head("DescribeTable", b"Content-Encoding: gzip", b"Content-Length: %d" % len(bomb)) + b"\r\n" + bomb).status == 413
-    settled(server)
+    idle_again(server)
     server.stop()
 
 
@@ -422,7 +422,7 @@ def many_of_everything():
     assert ask("UpdateTable", {"AttributeDefinitions": definitions, "GlobalSecondaryIndexUpdates": [added]}).status == 400
     assert ask("UpdateTable", {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": name}} for name in many[:25_000]]}).status == 400
     client.close()
-    settled(server)
+    idle_again(server)
     server.stop()
 
 

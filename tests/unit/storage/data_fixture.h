@@ -232,7 +232,7 @@ static inline struct table *data_with_index(const struct table *table)
 	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->indexes.next++};
 	next->indexes.v = indexes;
 	next->indexes.n++;
-	table_index_settle(next, index);
+	table_index_derive(next, index);
 	return next;
 }
 

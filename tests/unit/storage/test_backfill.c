@@ -436,12 +436,12 @@ TEST(small_tables_are_settled_at_once)
 
 	fill_table(&d, 30);
 	add_index(&d);
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
 	check_index(&d, 20);
 	delete_index(&d);
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.n, 3);
 	data_free(&d);
@@ -542,16 +542,16 @@ TEST(settling_does_as_many_pieces_as_it_may)
 	fill_table(&d, MANY);
 	add_index(&d);
 	trace_store_reset(d.store);
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
 	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), 2 * BACKFILL_STEP_ROWS);
 	CHECK(step(&d));
 	CHECK_INT(atomic_load(&d.table->refs), 2);
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 100, 5, &d.err), OK);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 100, 5, &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
 	check_index(&d, indexed(MANY));
 	CHECK_INT(atomic_load(&d.table->refs), 2);
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("no such"), 100, 5, &d.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("no such"), 100, 5, &d.err), ERR_RESOURCE_NOT_FOUND);
 	data_free(&d);
 }
 
@@ -567,7 +567,7 @@ TEST(settling_finds_the_first_index_too)
 		struct table *next = table_clone(d.table);
 		next->indexes.v[0].status = STATUS_DELETING;
 		CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
-		CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+		CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 		data_take_current(&d);
 		CHECK_INT(d.table->indexes.n, count - 1);
 		data_free(&d);

@@ -236,7 +236,7 @@ TEST(a_new_index_is_filled_with_what_fits)
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.v[3].status, STATUS_CREATING);
 	CHECK(d.table->indexes.v[3].is_backfilling);
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.n, 4);
 	CHECK_INT(d.table->indexes.v[3].status, STATUS_ACTIVE);
@@ -341,7 +341,7 @@ TEST(a_change_that_fails_leaves_the_table_usable)
 		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "z", "Sz", NULL)), OK);
 		CHECK(n < 11);
 	}
-	CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 2, 1, &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.n, 4);
 	CHECK_INT(data_rows(&d, &d.table->indexes.v[3]).n, 1);

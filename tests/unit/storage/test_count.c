@@ -130,7 +130,7 @@ TEST(a_piece_of_an_index_that_fails_beside_the_first_count_is_not_counted)
 		trace_store_fail(d.store, n, ERR_INTERNAL);
 		code = backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err);
 		trace_store_fail(d.store, 0, OK);
-		CHECK_INT(backfill_settle(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
+		CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
 		data_take_current(&d);
 		CHECK(!d.table->indexes.v[LATER].is_backfilling);
 		struct sizes filled = {.d = &d, .at = LATER};

@@ -130,7 +130,7 @@ static struct data unfilled_vectors(void)
 	next->indexes.vectors = ARENA_NEW(next->arena, struct index);
 	next->indexes.vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_ALL, .number = next->indexes.next++, .vector = spec};
 	next->indexes.vector_n = 1;
-	table_index_settle(next, &next->indexes.vectors[0]);
+	table_index_derive(next, &next->indexes.vectors[0]);
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	data_take_current(&d);
 	CHECK(d.table->indexes.vectors[0].is_backfilling);
@@ -203,9 +203,9 @@ static enum code step(struct data *d)
 	return backfill_step(d->catalog, TIMES_AT(5), &wait_ms, &d->err);
 }
 
-static enum code settle(struct data *d)
+static enum code fill_index(struct data *d)
 {
-	return backfill_settle(d->catalog, DATA_NS, STR("data"), 3, 5, &d->err);
+	return backfill_run(d->catalog, DATA_NS, STR("data"), 3, 5, &d->err);
 }
 
 TEST(writes)
@@ -233,7 +233,7 @@ TEST(reads)
 TEST(work_on_indexes)
 {
 	CHECK(each_call_fails(&(struct scenario){unfilled, step}) > 5);
-	CHECK(each_call_fails(&(struct scenario){unfilled, settle}) > 5);
+	CHECK(each_call_fails(&(struct scenario){unfilled, fill_index}) > 5);
 	CHECK(each_call_fails(&(struct scenario){deleted, step}) > 5);
 }
 

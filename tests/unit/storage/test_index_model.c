@@ -208,7 +208,7 @@ static void change_indexes(struct world *w)
 		memcpy(indexes, next->indexes.v, next->indexes.n * sizeof(*indexes));
 		indexes[next->indexes.n] = draw_index(w, next, false);
 		indexes[next->indexes.n].number = next->indexes.next++;
-		table_index_settle(next, &indexes[next->indexes.n]);
+		table_index_derive(next, &indexes[next->indexes.n]);
 		next->indexes.v = indexes;
 		next->indexes.n++;
 	}

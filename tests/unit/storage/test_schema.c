@@ -91,7 +91,7 @@ static struct table *full_table(void)
 	table->indexes.next = 9;
 	for (uint32_t i = 0; i < table->indexes.n; i++) {
 		table->indexes.v[i].number = i + 2;
-		table_index_settle(table, &table->indexes.v[i]);
+		table_index_derive(table, &table->indexes.v[i]);
 	}
 	table->indexes.v[SOME].status = STATUS_CREATING;
 	table->indexes.v[SOME].is_backfilling = true;

@@ -567,7 +567,7 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 		next->indexes.vectors[i] = described->indexes.vectors[i];
 		next->indexes.vectors[i].number = next->indexes.next++;
 		next->indexes.vector_n++;
-		table_index_settle(next, &next->indexes.vectors[i]);
+		table_index_derive(next, &next->indexes.vectors[i]);
 	}
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	reload(&d);
