@@ -5,7 +5,7 @@ Each check takes {name: text} of the files and yields (name, line, what). tests/
 import fnmatch
 import re
 
-# What each shelf may use of its own room: shelves, or single modules. What lies flat in a room may use all of its shelves.
+# The shelves and single modules of its own room that each shelf may use. Flat files of a room may use all of its shelves.
 SHELVES = {
     "storage/store": ["storage/monotonic"],
     "storage/store/split": ["storage/store"],
@@ -32,7 +32,7 @@ SHELVES = {
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/tables/arn", "protocol/ops"], # ops.def
     "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql", "protocol/faults"],
 }
-# What may use no shelf but these, though it lies flat: what shelves use.
+# Flat modules that shelves use, and the only shelves and modules that these may use.
 FLAT = {
     "storage/messages": [],
     "storage/monotonic": [],
@@ -255,21 +255,22 @@ def check_comments(files, names):
             for offset, path in mentioned(comment.group(0), comment.start()):
                 if not exists(names, path):
                     yield name, text.count("\n", 0, offset) + 1, f"{path} is not there"
-            for match in re.finditer(r"(?<![\w./<])([a-z]\w*\.(?:c|h|def))\b(?!\.)", comment.group(0)):
+            for match in re.finditer(r"(?<![\w./<*-])([a-z][\w-]*\.(?:c|h|def|py))\b(?!\.)", comment.group(0)):
                 if match.group(1) not in bare:
                     yield name, text.count("\n", 0, comment.start() + match.start()) + 1, f"{match.group(1)} is not there"
 
 
-def check_doors(doors, names):
-    """Files that a rule of lint speaks of."""
-    for door, places in doors.items():
+def check_rules(rules, names):
+    """Files and folders that the rules of lint and of this file name, as {what the rule is: names}."""
+    for what, places in {**rules, **{f"SHELVES of {shelf}": [shelf, *uses] for shelf, uses in SHELVES.items()},
+                         **{f"FLAT of {name}": [name, *uses] for name, uses in FLAT.items()}}.items():
         for place in places:
             if not exists(names, place):
-                yield "scripts/lint", 1, f"{place}, a door of {door}, is not there"
+                yield "scripts/lint", 1, f"{place}, in {what}, is not there"
 
 
 def check_operations(files):
-    """Code that serves all operations names none: what is special of one is a column of ops.def or shapes.def."""
+    """Code that serves all operations names none of them: a column of ops.def or shapes.def says what is special."""
     names = re.findall(r"^(?:OPERATION|ABSENT)\(\w+, (\w+)", files.get("protocol/ops.def", ""), re.M)
     for name, text in files.items():
         if name not in ("protocol/op.c", "server/routes.c") and (folder(name) != "protocol/wire" or not name.endswith(".c")):
