@@ -81,7 +81,7 @@ static enum code check_names(const struct expression_attribute_name_map *names, 
 	for (size_t i = 0; i < names->n; i++) {
 		enum code code = check_placeholder("ExpressionAttributeNames", '#', names->v[i].key, err);
 
-		if (code)
+		if (code != OK)
 			return code;
 		if (names->v[i].value.n == 0)
 			return err_set(err, MSG_NAME_EMPTY, STR_ARG(names->v[i].key));
@@ -98,7 +98,7 @@ static enum code check_values(const struct value *values, struct err *err)
 	for (uint32_t i = 0; i < values->n; i++) {
 		enum code code = check_placeholder("ExpressionAttributeValues", ':', values->members[i].name, err);
 
-		if (code)
+		if (code != OK)
 			return code;
 	}
 	return OK;
@@ -133,7 +133,7 @@ enum code expressions_check(struct call *call, const struct expression_request *
 	list_texts(request, texts);
 	if (has_expression)
 		code = check_mixing(call->arena, request, texts, err);
-	if (code)
+	if (code != OK)
 		return code;
 	if (request->action && !has_expression)
 		return check_idle(request, err);
@@ -145,11 +145,11 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		return values_without_expression(call, request, err);
 	if (has_names)
 		code = check_names(request->names, err);
-	if (!code && request->values)
+	if (code == OK && request->values)
 		code = check_values(request->values, err);
-	if (!code && !call->is_older)
+	if (code == OK && !call->is_older)
 		code = legacy_operator(request->conditional_operator, request->condition_count, err);
-	if (!code)
+	if (code == OK)
 		code = request->action ? call_check_action(request->action, false, err) : call_check_values(call, err);
 	return code;
 }
@@ -188,21 +188,21 @@ enum code expressions_parse(struct call *call, const struct expression_request *
 		return OK;
 	if (!call->is_older && str_is_set(request->condition) && request->condition.n == 0)
 		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);
-	if (!code && str_is_set(request->update))
+	if (code == OK && str_is_set(request->update))
 		code = expr_parse_update(&env, request->update, &out->update, err);
-	if (!code && out->update)
+	if (code == OK && out->update)
 		out->update_charge = update_charge(out->update);
-	if (!code && str_is_set(request->condition))
+	if (code == OK && str_is_set(request->condition))
 		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);
-	if (!code && str_is_set(request->filter))
+	if (code == OK && str_is_set(request->filter))
 		code = expr_parse_condition(&env, EXPR_FILTER, request->filter, &out->filter, err);
-	if (!code && str_is_set(request->projection))
+	if (code == OK && str_is_set(request->projection))
 		code = expr_parse_projection(&env, request->projection, &out->projection, err);
-	if (!code && str_is_set(request->key_condition))
+	if (code == OK && str_is_set(request->key_condition))
 		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition, &out->key_condition, err);
-	if (!code && str_is_set(request->search))
+	if (code == OK && str_is_set(request->search))
 		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &out->search, err);
-	if (!code)
+	if (code == OK)
 		code = expr_check_unused(&env, err);
 	return code;
 }

@@ -78,7 +78,7 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 	const struct node *path = name_node(arena, name);
 	enum code code = check_arguments(comparison, values, n, err);
 
-	if (code)
+	if (code != OK)
 		return code;
 	if (comparison->kind == NODE_NOT) {
 		/* AWS: an absent attribute is not "not containing": NOT_CONTAINS is false for it
@@ -179,9 +179,9 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 	for (size_t i = 0; i < expected->n; i++) {
 		enum code code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i], err);
 
-		if (!code)
+		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code)
+		if (code != OK)
 			return code;
 	}
 	*out = join(arena, joint(conditional_operator), nodes, expected->n);
@@ -205,9 +205,9 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 	for (size_t i = 0; i < filter->n; i++) {
 		enum code code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i], err);
 
-		if (!code)
+		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code)
+		if (code != OK)
 			return code;
 	}
 	*out = join(arena, joint(conditional_operator), nodes, filter->n);
@@ -229,9 +229,9 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 			return err_set(err, MSG_LEGACY_EMPTY_NAME);
 		enum code code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
 
-		if (!code)
+		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code)
+		if (code != OK)
 			return code;
 		if (!comparisons[conditions->v[i].value.comparison_operator].is_range)
 			return err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
@@ -295,9 +295,9 @@ enum code legacy_updates(struct arena *arena, const struct attribute_updates *up
 	for (size_t i = 0; i < update->n; i++) {
 		enum code code = lower_update(arena, updates->v[i].key, &updates->v[i].value, &update->actions[i], err);
 
-		if (!code)
+		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code)
+		if (code != OK)
 			return code;
 	}
 	*out = update;
