@@ -186,7 +186,7 @@ bool arena_works(struct arena *arena, size_t steps)
 	return !arena_is_over(arena);
 }
 
-/* When the memory is free already: what the budget has again can be had. */
+/* Called after the memory is freed, so that the budget never promises memory that is still in use. */
 static void arena_discharge(struct arena *arena)
 {
 	if (arena->held > 0)

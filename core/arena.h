@@ -6,13 +6,12 @@
  * clean-up ladders. Memory is handed out by bumping a pointer through chunks;
  * chunks survive a reset up to a bound, so a warm worker does not call malloc.
  *
- * Arenas can share a budget. One that would go beyond it still gets what it
- * asks for, and from then on is "over": whoever takes much asks for that between
- * two steps, and gives the request up while nothing of it is written. So
- * nothing here is ever NULL, and the budget is exceeded by one step at most.
+ * Arenas can share a budget. One that would exceed the budget still gets its memory, and is "over" from then on. Code that takes much
+ * memory checks for that between two steps and gives the request up while nothing of it is written. So no function here returns NULL, and
+ * one step at most exceeds the budget.
  *
- * A request can have a limit of time likewise, by a clock that the caller lends. The arena reads it each time that it goes on to another chunk,
- * and once per ARENA_LOOK steps of loops that allocate little (arena_works). Beyond the limit it is over, too.
+ * A request can have a time limit too, by a clock that the caller lends. The arena reads the clock at each new chunk, and once per
+ * ARENA_LOOK steps of loops that allocate little (arena_works). Beyond the limit it is over.
  *
  * Running out of memory ends the process with one line on stderr: with a
  * budget this is the machine's failure, not the request's. An arena belongs to
@@ -30,7 +29,7 @@
 
 struct arena;
 
-/* What arenas hold together; each one's first chunk, 16 KB, does not count. */
+/* The bytes that arenas hold together. The first chunk of each, 16 KB, does not count. */
 struct arena_budget {
 	atomic_size_t held; /* bytes */
 	size_t limit;
@@ -70,26 +69,25 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size) _
 void *arena_room(struct arena *arena, void *array, size_t n, size_t size) __attribute__((returns_nonnull));
 
 /*
- * What malloc or one of its like gave, for what outlives every request; where that is NULL, the process ends as it does when an arena's
- * memory runs out.
+ * Returns `memory` of malloc, for objects that outlive requests. Where it is NULL the process ends, as when an arena's memory runs out.
  */
 void *arena_checked(void *p) __attribute__((returns_nonnull));
 
 #define ARENA_LOOK 4096 /* steps of work between two looks at the clock */
 
 /*
- * From now until the reset, or until it is called without a clock, the arena is over once `clock` has gone on by `limit` since the first look.
- * Small requests never look. Without a clock it is not over any more, unless for its memory.
+ * Sets a time limit, until the reset: the arena is over once `clock` has advanced by `limit` since its first reading. Small requests never
+ * read it. NULL removes the limit.
  */
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
 
 /*
- * Gives `arena` an n-th of what the other has left of its time, by the same clock: for one of n threads that share a request's work. Nothing
- * where the other has no limit.
+ * Gives `arena` an n-th of the time that the other has left, for one of n threads that share a request's work. No limit where the other has
+ * none.
  */
 void arena_share_time(struct arena *arena, const struct arena *other, unsigned n);
 
-/* Counts steps of a loop, each of some 10 ns. False where the arena is over: the loop may end, its result counts for nothing. */
+/* Counts steps of a loop, each of about 10 ns. False where the arena is over: the loop may end, and nobody uses its result. */
 bool arena_works(struct arena *arena, size_t steps);
 
 /* Bytes handed out since the last reset. */
@@ -98,16 +96,16 @@ size_t arena_used(const struct arena *arena);
 /* Bytes of its budget that it holds now; 0 without one. */
 size_t arena_held(const struct arena *arena);
 
-/* Whether it took more than its budget or its time had, since the last reset. Never without either, nor once it is pardoned. */
+/* Whether it exceeded its budget or its time since the last reset. Never once it is pardoned. */
 bool arena_is_over(const struct arena *arena);
 
-/* Whether it took more than its time alone: with more of that it may be done again. */
+/* Whether it exceeded its time only: the request may run again with more time. */
 bool arena_is_late(const struct arena *arena);
 
-/* What it holds counts in another budget from now on. */
+/* Its bytes count in another budget from now on. */
 void arena_use_budget(struct arena *arena, struct arena_budget *budget);
 
-/* What the arena is for cannot be given up any more: until the reset it is not over, however much it takes. */
+/* The request cannot be given up any more: until the reset the arena is not over, however much it takes. */
 void arena_pardon(struct arena *arena);
 
 /* One object / an array of n objects of a type, zeroed. */

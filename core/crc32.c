@@ -111,7 +111,7 @@ uint32_t crc32_of(const void *bytes, size_t n)
 	return by_tables(c, p + folded, n - folded) ^ 0xFFFFFFFFu;
 }
 
-/* What a step of the register over a zero byte led to `c` from; no other did, since the tables' high bytes are all different. */
+/* The register before the step over a zero byte that gave `c`. There is one, since the tables' high bytes all differ. */
 static uint32_t step_back(const unsigned char *by_high_byte, uint32_t c)
 {
 	uint32_t low = by_high_byte[c >> 24];

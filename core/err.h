@@ -43,7 +43,7 @@ struct err_info {
 };
 
 struct err {
-	struct arena *arena;   /* where messages are built; set by whoever owns the request */
+	struct arena *arena;   /* where messages are built; the owner of the request sets it */
 	enum code code;
 	struct str message;
 	struct str item;       /* image of the item that failed a condition, where ALL_OLD asked for it; else absent */
@@ -65,7 +65,7 @@ static inline struct err err_in(struct arena *arena)
 
 const struct err_info *err_info(enum code code);
 
-/* Whether it is a mistake in the request's words: any of the codes whose wire name is ValidationException, but for ERR_EMPTY_KEY. */
+/* Whether the client made a mistake in the request: all codes whose wire name is ValidationException, except ERR_EMPTY_KEY. */
 static inline bool err_is_validation(enum code code)
 {
 	return code == ERR_VALIDATION || code == ERR_REQUEST || code == ERR_SELECT || code == ERR_OPERAND;
@@ -80,10 +80,10 @@ enum code err_set(struct err *err, enum code code, const char *format, ...) __at
 /* The same with the error's default text. */
 enum code err_default(struct err *err, enum code code);
 
-/* ERR_SERVICE_UNAVAILABLE where the arena took more than its budget or its time had, else OK: to be asked before anything is written. */
+/* ERR_SERVICE_UNAVAILABLE where the arena exceeds its budget or its time, else OK. Callers ask before they write anything. */
 enum code err_if_over(const struct arena *arena, struct err *err);
 
-/* For `make tidy` and `make analyze`, which see one file at a time: what is returned is the code that was given, never OK. */
+/* For `make tidy` and `make analyze`, which see one file at a time: the macros return the given code, never OK. */
 #ifdef ANALYZE
 #define ERR_CODE(code, ...) code
 #define ERR_CODE_OF(...) ERR_CODE(__VA_ARGS__, 0)

@@ -105,7 +105,10 @@ struct expr_env {
 	struct expr_name *names;
 	size_t value_count;
 	struct expr_value *values;
-	/* AWS's older layer reads the expressions: it tells the size of a condition or filter that is too long, and names DELETE's operands itself. */
+	/*
+	 * AWS's older layer reads the expressions: it reports the size of a condition or filter that is too long, and has its own names for
+	 * DELETE's operands.
+	 */
 	bool is_older;
 };
 
@@ -137,8 +140,8 @@ struct subject {
 /* The top-level attribute, or NULL. */
 const struct value *subject_attribute(const struct subject *subject, struct str name);
 /*
- * The same subject with its image decoded, for more attributes than SUBJECT_PATHS_FEW: each is looked for from an image's begin, and decoded
- * anew, for every row of a page.
+ * The same subject with its image decoded, for more attributes than SUBJECT_PATHS_FEW: each look-up in an image starts at its begin and
+ * decodes the attribute again.
  */
 #define SUBJECT_PATHS_FEW 8
 struct subject subject_whole(const struct subject *subject);

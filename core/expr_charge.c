@@ -1,8 +1,8 @@
 #include "core/expr.h"
 
 /*
- * What AWS charges an update's text with. AWS gives no source: these are the costs that a record of AWS's answers at the
- * edge of the limit shows, byte by byte. All is told by the request; what the table holds costs nothing.
+ * The bytes that AWS charges an update's text with. AWS documents none of it: recorded answers at the edge of the limit show these costs,
+ * byte by byte. Only the request counts, not the table's content.
  */
 #define STATEMENT 3
 #define GIVES_VALUE 19 /* SET and ADD */

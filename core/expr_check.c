@@ -238,7 +238,7 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	return OK;
 }
 
-/* What a call asks of its operands. */
+/* Checks the operands of a call. */
 static enum code check_call(struct parser *parser, const struct function *function, const struct node *node)
 {
 	enum code code = OK;
@@ -341,7 +341,7 @@ static enum code check_between(struct parser *parser, const struct node *node)
 	return OK;
 }
 
-/* What an operator asks of its operands. */
+/* Checks the operands of an operator. */
 static enum code check_operation(struct parser *parser, const struct node *node)
 {
 	enum node_kind kind = node->kind;

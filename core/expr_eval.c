@@ -33,7 +33,7 @@ const struct value *subject_path(const struct subject *subject, const struct pat
 	return value ? path_get(path, 1, value) : NULL;
 }
 
-/* Where a value lies that is computed: not in the arena, since a page has many rows. */
+/* Room for a computed value. Not in the arena, since a page has many rows. */
 struct room {
 	struct value value;
 	char bytes[NUMBER_MAX];
@@ -88,7 +88,10 @@ static bool contains(const struct value *a, const struct value *b)
 	return false;
 }
 
-/* What a comparison with the value takes, in steps of the arena. Nobody knows what a list or map holds without a walk: each is worth a look. */
+/*
+ * The cost of a comparison with the value, in steps of the arena. A list or map counts enough to make the arena read the clock, since only
+ * a walk would show its size.
+ */
 static size_t steps_of(const struct value *value)
 {
 	return value->type == TYPE_L || value->type == TYPE_M ? ARENA_LOOK : 1 + value->n / 8;
@@ -191,7 +194,7 @@ static bool count_path(void *context, const struct path *path)
 	return (*left)-- > 0;
 }
 
-/* Whether so many attributes are named that each of them decoded anew, for every row of a page, would cost more than the page holds. */
+/* Whether the expression names so many attributes that decoding each from the image, row by row, costs more than decoding the rows. */
 static bool is_large(const struct node *condition)
 {
 	unsigned left = SUBJECT_PATHS_FEW;

@@ -89,7 +89,7 @@ enum code parse_path(struct parser *parser, struct raw **out) WARN_UNUSED;
 /* A value of SET: operand, operand + operand, operand - operand, or one of these in parentheses. */
 enum code parse_set_value(struct parser *parser, struct raw **out) WARN_UNUSED;
 
-/* What the place of a function asks of it. */
+/* Where a function stands. */
 enum function_use {
 	USE_CONDITION = 1, /* is a condition by itself */
 	USE_OPERAND = 2,   /* is an operand of a comparison or function in a condition */

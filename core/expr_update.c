@@ -5,7 +5,7 @@
 #include "core/number.h"
 
 /*
- * An element of a list that a REMOVE took is TYPE_NONE until all actions are applied, so that indexes mean the old item's.
+ * REMOVE leaves TYPE_NONE in a list until all actions are applied, so that indexes mean those of the old item.
  */
 
 struct change {
@@ -49,7 +49,7 @@ static enum code append_lists(struct change *change, const struct value *a, cons
 {
 	if (a->type != TYPE_L || b->type != TYPE_L)
 		return err_set(change->err, MSG_UPDATE_OPERAND);
-	/* each element is billed: what is refused in the end anyway is not built, since an expression can ask for a thousandfold of its item */
+	/* each element is billed; a result that is too large is not built, since an expression can make a thousand times its item */
 	*out = *a;
 	change->is_too_large = change->is_too_large || change->size + a->n + b->n > ITEM_SIZE_MAX;
 	if (change->is_too_large)
@@ -140,7 +140,7 @@ static enum code action_value(struct change *change, const struct update_action 
 static enum code put_value(struct change *change, const struct value *container, const struct path *path, size_t level,
 			   const struct value *leaf, struct value *out);
 
-/* What stands at the step now, with the rest of the path applied; TYPE_NONE where nothing shall stand. */
+/* The new value at the step, with the rest of the path applied; TYPE_NONE: none. */
 static enum code put_below(struct change *change, const struct value *content, const struct path *path, size_t level,
 			   const struct value *leaf, struct value *out)
 {
@@ -273,7 +273,7 @@ static bool is_valid_path(const struct change *change, const struct path *path)
 	return container && container->type == (str_is_set(path->steps[path->n - 1].name) ? TYPE_M : TYPE_L);
 }
 
-/* What is refused in the end anyway is not measured further: an expression can name a large list a thousand times. */
+/* A result that is too large is not measured further: an expression can name a large list a thousand times. */
 static enum code charge(struct change *change, const struct value *value)
 {
 	bool is_container = value->type == TYPE_L || value->type == TYPE_M || type_is_set((enum type)value->type);

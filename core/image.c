@@ -131,7 +131,7 @@ static bool read_bytes(struct image_cursor *cursor, struct str *out)
 	return true;
 }
 
-/* Reads the count of what follows; more than the bytes left could hold is malformed. */
+/* Reads a count. One that exceeds the bytes left is malformed. */
 static bool read_count(struct image_cursor *cursor)
 {
 	uint64_t n;

@@ -1,5 +1,5 @@
 /*
- * seen - a set of byte strings that finds the second of two equal ones.
+ * seen - a set of byte strings that reports the second of two equal ones.
  */
 #ifndef DYNALITH_CORE_SEEN_H
 #define DYNALITH_CORE_SEEN_H
@@ -13,7 +13,7 @@ struct seen {
 };
 
 struct seen seen_new(struct arena *arena, size_t capacity);
-/* False when it was there already. At most `capacity` may be added. */
+/* False where the string is there already. At most `capacity` strings may be added. */
 bool seen_add(struct seen *seen, struct str bytes);
 
 #endif

@@ -186,12 +186,12 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 			return OK;
 		}
 	}
-	if (words != ABSENT_RESOURCE) /* what tells of a table or changes it goes by the table as it is now */
+	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current snapshot */
 		code = call_refresh(call, err);
 	if (code == OK)
 		code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
 	if (code == OK && words == ABSENT_RESOURCE && ((*out)->state.status == STATUS_CREATING || (*out)->state.status == STATUS_DELETING)) {
-		/* AWS: items of a table that is not there yet, or not any more */
+		/* AWS: the error for items of a table that does not exist yet, or not any more */
 		table_unref(*out);
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	}

@@ -104,7 +104,7 @@ static enum code check_values(const struct value *values, struct err *err)
 	return OK;
 }
 
-/* AWS: of names and values that no expression is there to use, an empty attribute name is refused nevertheless. */
+/* AWS: names and values without an expression are refused later, an empty attribute name among them here. */
 static enum code check_idle(const struct expression_request *request, struct err *err)
 {
 	const struct expression_attribute_name_map *names = request->names;
@@ -116,7 +116,7 @@ static enum code check_idle(const struct expression_request *request, struct err
 	return call_check_action(request->action, false, err);
 }
 
-/* AWS: the newer layer does not tell writes which expression is missing. */
+/* AWS: the newer layer does not say which expression is missing in a write. */
 static enum code values_without_expression(const struct call *call, const struct expression_request *request, struct err *err)
 {
 	if (!request->valued || (request->is_write && !call->is_older))

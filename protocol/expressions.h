@@ -33,8 +33,8 @@ struct expression_request {
 	int conditional_operator;
 	size_t condition_count;
 	/*
-	 * Of a transaction's action: the errors of its values, told in place of the call's. Its names and values may come without any expression;
-	 * nobody looks at them then. AWS: us-east-1 as recorded in October 2026.
+	 * A transaction's action: the errors of its own values, reported in place of the call's. Its names and values may come without any
+	 * expression; then they are not checked. AWS: us-east-1 as recorded in October 2026.
 	 */
 	const struct action_err *action;
 };
@@ -55,8 +55,8 @@ enum code expressions_check(struct call *call, const struct expression_request *
 
 /*
  * Parses every expression given, after expressions_check() found nothing, and then requires every name and value to be used.
- * In the order of DynamoDB Local: update, condition, filter, projection, key condition; search. AWS: the newer layer tells a condition that is empty
- * before all others.
+ * In the order of DynamoDB Local: update, condition, filter, projection, key condition; search. AWS: the newer layer reports an empty
+ * condition before all others.
  */
 enum code expressions_parse(struct call *call, const struct expression_request *request, struct expressions *out, struct err *err) WARN_UNUSED;
 

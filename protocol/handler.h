@@ -3,9 +3,9 @@
  *
  *     enum code op_get_item(struct call *call, const struct get_item_input *input, struct err *err);
  *
- * A handler runs after the types and constraints passed. It checks its cross-field rules (rules.h) before it looks at tables,
- * fills struct write or struct read, calls storage and writes the response into call->out. On an error it returns the code with err
- * filled; what it wrote is dropped.
+ * A handler runs after types and constraints passed. It checks its cross-field rules (rules.h) before it looks at tables, fills struct
+ * write or struct read, calls storage and writes the response into call->out. On an error it returns the code with err filled; what it
+ * wrote is dropped.
  */
 #ifndef DYNALITH_PROTOCOL_HANDLER_H
 #define DYNALITH_PROTOCOL_HANDLER_H
@@ -40,7 +40,7 @@ struct call {
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */
 	const struct action_err *actions; /* those inside the values of a transaction's actions, by their place */
-	struct err late_err;  /* constraints that AWS tells after rules of the operation */
+	struct err late_err;  /* broken constraints that AWS reports after rules of the operation */
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	bool is_long;  /* it was given up before for its CPU time */
 	bool is_judged; /* a fault rule counted it: it is not given up any more */
@@ -48,7 +48,7 @@ struct call {
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct held_table *tables;
-	size_t tables_from; /* those before it are held only: the call looks them up again */
+	size_t tables_from; /* earlier ones are held but not used: the call looks them up again */
 	/* PartiQL statements of the call from the service's cache, released likewise. */
 	size_t statement_count;
 	struct partiql_kept **statements;
@@ -61,18 +61,18 @@ static inline struct write_thought *call_thought(const struct call *call)
 }
 
 /*
- * The error inside the request's attribute values, if there is one. An operation asks after the rules of its parameters and before it uses a
- * value; call_table asks too, so that none can forget.
+ * The error inside the request's attribute values, if there is one. An operation checks after the rules of its parameters and before it
+ * uses a value. call_table checks too, so that no operation can forget.
  */
 enum code call_check_values(const struct call *call, struct err *err) WARN_UNUSED;
 
-/* The same of one action of a transaction: `is_deep` says which of its errors is asked for. An operation asks for both. */
+/* The same of one action of a transaction. `is_deep` chooses which of its errors; an operation checks both. */
 enum code call_check_action(const struct action_err *action, bool is_deep, struct err *err) WARN_UNUSED;
 
-/* The constraints that AWS tells after other rules of the operation, if any is broken. */
+/* The broken constraints that AWS reports after other rules of the operation, if there are any. */
 enum code call_check_late(const struct call *call, struct err *err) WARN_UNUSED;
 
-/* Which words an absent table is answered with. */
+/* The error for an absent table. */
 enum absent_table {
 	ABSENT_RESOURCE, /* "Requested resource not found" */
 	ABSENT_TABLE,    /* "Requested resource not found: Table: NAME not found" */
@@ -106,7 +106,7 @@ bool call_is_name(struct str name);
  */
 struct write_token call_token(struct call *call, struct str client_token, struct str sameness);
 
-/* Makes call_table look tables up again where one was changed meanwhile; what it gave so far stays valid. */
+/* Makes call_table look tables up again, after one changed. The tables returned so far stay valid. */
 void call_look_again(struct call *call);
 
 /* Adds what a read or write cost, as soon as storage has done it. ConsumedCapacity and the server's metrics come from there. */

@@ -48,7 +48,7 @@ static enum code check_arguments(const struct comparison *comparison, const stru
 {
 	if (n < comparison->min || n > comparison->max)
 		return err_set(err, MSG_COMPARISON_COUNT, comparison->name);
-	/* AWS: IN names the first of its values that it does not take, the others look at their first only */
+	/* AWS: IN names the first of its values that has a wrong type; the others check their first value only */
 	for (size_t i = 0; i < (comparison->kind == NODE_IN ? n : n > 0); i++)
 		if (!(comparison->types & 1u << values[i].type))
 			return err_set(err, MSG_COMPARISON_TYPE, comparison->name, type_name((enum type)values[i].type));
@@ -67,7 +67,7 @@ static const struct node *in_many(struct arena *arena, const struct node *path, 
 	struct value *elements = ARENA_ARRAY(arena, struct value, n);
 
 	memcpy(elements, values, n * sizeof(*elements));
-	(void)value_sort_set(elements, n, NULL); /* one that is there twice does no harm */
+	(void)value_sort_set(elements, n, NULL); /* a value that stands there twice does no harm */
 	return binary(arena, NODE_CONTAINS, node_value(arena, (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements}), path);
 }
 
@@ -101,7 +101,7 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 	return err_if_over(arena, err);
 }
 
-/* A balanced tree: a request may have more conditions than recursion should be deep. */
+/* A balanced tree, so that many conditions do not make a deep recursion. */
 static const struct node *join(struct arena *arena, enum node_kind kind, const struct node *const *nodes, size_t n)
 {
 	if (n == 0)

@@ -1,8 +1,8 @@
 /*
  * legacy - the parameters older than expressions, lowered to the same trees.
  *
- * Expected, QueryFilter, ScanFilter and KeyConditions become conditions, AttributeUpdates an update, AttributesToGet a
- * projection; what evaluates them knows nothing of where they came from. AWS: Developer Guide, "Legacy conditional parameters".
+ * Expected, QueryFilter, ScanFilter and KeyConditions become conditions, AttributeUpdates an update, AttributesToGet a projection. The
+ * evaluator does not know where they came from. AWS: Developer Guide, "Legacy conditional parameters".
  *
  * Each returns OK with *out NULL where the parameter is not given or empty, and ERR_VALIDATION for wrong counts and types of
  * arguments.

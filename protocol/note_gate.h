@@ -1,5 +1,5 @@
 /*
- * note_gate - at most one note a second goes to the log; the next one tells how many were left out.
+ * note_gate - at most one note a second goes to the log. The next one says how many were left out.
  *
  * A client that asks for a missing table in a loop must not fill the log, nor make the workers wait for it.
  */

@@ -122,7 +122,7 @@ struct passage {
 	struct fault_signer signer;
 	struct fault_reply fault;
 	bool is_counted; /* as a long write, for this run */
-	bool is_given_up, is_late; /* for its slice: altogether, and because it takes long itself */
+	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes long itself */
 };
 
 static bool is_media_type(struct str type, struct str wanted)
@@ -168,7 +168,7 @@ static bool is_writing(const struct op *op)
 	return works[op->work].is_writing;
 }
 
-/* Within a slice nothing is begun that may take long, or wait for long. */
+/* A request within a slice does not start work that may take long or wait long. */
 static enum code gate_slice(struct passage *passage, struct err *err)
 {
 	const struct op_request *request = passage->request;
@@ -231,8 +231,8 @@ static enum code envelope(const struct passage *passage, enum code code, struct 
 }
 
 /*
- * Whether the tables of the call were changed, so that it is to be run again: a transaction found it out, or the request was judged by a
- * snapshot that is not the table any more, which the catalog knows once it has looked.
+ * Whether a table of the call changed, so that the call must run again. A transaction found it, or the rules judged the request by a stale
+ * snapshot: the catalog knows after a refresh.
  */
 static bool has_moved(const struct call *call, enum code code, struct err *err)
 {
@@ -261,8 +261,8 @@ static enum code run(struct passage *passage, struct err *err)
 }
 
 /*
- * A table that changed under the call is looked up again, and the operation run again from its start. So it is where a read met a conflict:
- * writes are run again by the write path.
+ * Where a table changed, the operation looks it up again and runs again from its start. The same where a read met a conflict; the write
+ * path retries writes itself.
  */
 static enum code gate_handler(struct passage *passage, struct err *err)
 {
@@ -335,7 +335,7 @@ static void write_throttle(struct json_out *out, const struct err *err)
 	json_out_close(out, ']');
 }
 
-/* What the operator reads in the log is not for the wire. */
+/* Details of server errors go to the log, not to the client. */
 static struct str public_message(struct arena *arena, const struct err *err)
 {
 	const struct err_info *info = err_info(err->code);
@@ -348,7 +348,7 @@ static bool write_error(struct arena *arena, const struct err *err, struct op_re
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
-	/* AWS: errors of signatures spell it small, as dynalite's tests (connections) have them byte by byte */
+	/* AWS: errors of signatures say "message", as dynalite's tests (connections) pin byte by byte */
 	bool is_of_signature = err->code >= ERR_MISSING_AUTH_TOKEN && err->code <= ERR_EXPIRED_TOKEN;
 	bool is_capital = (info->space == SPACE_CORAL_SERVICE && !is_of_signature) || err->reason_count > 0 || err->is_capital;
 	struct str message = public_message(arena, err);

@@ -5,8 +5,8 @@
  * JSON, types, constraints, rules - and, when all let it pass, calls the operation's handler; whichever gate refuses, the response is
  * the error it gave. So the precedence of errors is the order of the gates.
  *
- * A request whose arena goes over its budget, or that takes more CPU time than it may, is ERR_SERVICE_UNAVAILABLE, and nothing of it is written;
- * or, once the first of it is, it is let through (arena_pardon).
+ * A request that exceeds its memory budget or its CPU time fails with ERR_SERVICE_UNAVAILABLE, and nothing of it is written. Once its first
+ * write is committed it runs to its end (arena_pardon).
  */
 #ifndef DYNALITH_PROTOCOL_OP_H
 #define DYNALITH_PROTOCOL_OP_H
@@ -34,7 +34,7 @@ struct op_request {
 	enum code (*authenticate)(void *context, struct ns *ns, struct err *err);
 	void *auth_context;
 	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
-	bool is_long;      /* it takes long, or is expected to: others that write are given up meanwhile */
+	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
 	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
 };
@@ -45,7 +45,7 @@ struct op_response {
 	struct str body;           /* in the request's arena */
 	const struct op *op;       /* NULL where the target named none */
 	enum code code;            /* OK or the error's */
-	struct str problem;        /* of a status from 500 on: what happened, for the log and not for the wire; else absent */
+	struct str problem;        /* of a status from 500 on: the cause, for the log only; else absent */
 	struct units consumed;     /* capacity, of all tables and indexes */
 	struct fault_reply fault;  /* what becomes of the answer; nothing where no fault rule says so */
 	bool is_behind;            /* where it was given up: it might wait for a long write */
@@ -53,12 +53,12 @@ struct op_response {
 };
 
 /*
- * False where the request did not end within its slice, or would not, or might wait for one that takes long: nothing is done, and there is no response.
- * The arena holds what was made on the way.
+ * False where the request did not end within its slice, would not, or might wait for a long one. Then nothing is done and there is no
+ * response; the arena holds left-overs.
  */
 bool op_run(struct service *service, const struct op_request *request, struct op_response *response);
 
-/* Until then other writes are given up at once where they have a slice. */
+/* Ends the time during which other writes within a slice are given up at once. */
 void op_end_long_write(struct service *service);
 
 /* "PutItem"; number of rows; whether it exists here or only in AWS: for metrics and the support table. */

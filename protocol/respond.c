@@ -140,7 +140,7 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 	}
 	json_out_field_integer(&call->out, "Count", (int64_t)page->found.count);
 	json_out_field_integer(&call->out, "ScannedCount", (int64_t)page->found.scanned);
-	if (value_is_set(&page->found.last_key) && !read_is_single(page)) { /* what follows would be refused */
+	if (value_is_set(&page->found.last_key) && !read_is_single(page)) { /* any start key would be refused */
 		json_out_name(&call->out, STR("LastEvaluatedKey"));
 		json_out_item(&call->out, &page->found.last_key);
 	}

@@ -17,7 +17,7 @@ enum capacity_form {
 	CAPACITY_TRANSACT_WRITE, /* with WriteCapacityUnits (ReadCapacityUnits on an idempotent repeat) */
 };
 
-/* The item of an image as a value, or what `projection` (or NULL) leaves of it. */
+/* Writes the item of an image, or its part in `projection` (NULL: all). */
 void respond_item(struct call *call, struct str image, const struct projection *projection);
 
 /*
@@ -38,7 +38,7 @@ void respond_collection(struct call *call, const struct table *table, const stru
 /* "ItemCollectionMetrics": {...} of a write; nothing unless `wanted` is SIZE and the table has local indexes. */
 void respond_metrics(struct call *call, int wanted, const struct write *write);
 
-/* Whether ReturnItemCollectionMetrics asks for it: a write that is run with wants_collection_size has it then. */
+/* Whether the request wants ItemCollectionMetrics. Its writes then run with wants_collection_size. */
 bool respond_wants_metrics(int wanted);
 
 /* "ItemCollectionMetrics": {"table": [...], ...} of many writes; a collection stands once. */

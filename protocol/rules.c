@@ -129,7 +129,7 @@ enum code rules_not_vector(const struct table *table, struct str name, struct op
 
 enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter, struct err *err)
 {
-	/* One by one, so that AWS's choice among several is ours: the first of the key, not of the expression. */
+	/* AWS: of several the first of the key is named, not the first of the expression. */
 	for (unsigned i = 0; filter && i < key_schema_count(keys); i++) {
 		struct str found = node_find_attribute(filter, &keys->attributes[i].name, 1);
 

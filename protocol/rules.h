@@ -45,7 +45,7 @@ enum code rules_filter_projected(struct arena *arena, const struct index *index,
 
 /*
  * What a Query or Scan returns: `select` as given (0: not), `projection` as parsed or NULL; `is_legacy` when it was
- * AttributesToGet. What the request alone shows, and what the index adds.
+ * AttributesToGet. The first checks the request alone, the second against the index.
  */
 enum code rules_select(int select, bool has_index, const struct projection *projection, bool is_legacy, enum read_select *out,
 		       struct err *err) WARN_UNUSED;

@@ -23,13 +23,13 @@ struct service {
 	void (*note)(void *context, struct str line);
 	void *note_context;
 	struct note_gate notes;
-	/* Tells the upkeep that there is work in the background now; may be NULL. */
+	/* Wakes the upkeep: there is work in the background. May be NULL. */
 	void (*wake)(void *context);
 	void *wake_context;
 	/* The CPU time of this thread in nanoseconds, and how much of it a request may take; NULL: any. */
 	uint64_t (*cpu_ns)(void);
 	uint64_t cpu_limit_ns;
-	atomic_uint long_writes; /* that took more than their slice, under way: others may wait for them */
+	atomic_uint long_writes; /* writes under way that exceeded their slice: others may wait for them */
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	struct faults *faults;            /* failures on demand; NULL: none */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */

@@ -15,7 +15,7 @@
 enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
 			   struct err *err) WARN_UNUSED;
 
-/* What the response says besides Attributes. */
+/* What the response shows besides Attributes. */
 struct single_write_wants {
 	int capacity; /* ReturnConsumedCapacity */
 	int metrics;  /* ReturnItemCollectionMetrics */

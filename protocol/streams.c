@@ -192,7 +192,7 @@ bool streams_read_iterator(struct arena *arena, struct str text, struct streams_
 		.arn = {text.p, at}, .shard = str_be(fields.p, 8), .position = str_be(fields.p + 8, 8),
 		.issued_ms = (int64_t)str_be(fields.p + 16, 8),
 	};
-	/* no time is before 1970: what is, was not made here */
+	/* an iterator with a time before 1970 is not ours */
 	return iterator->issued_ms >= 0 && checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)str_be(fields.p + 24, 4);
 }
 

@@ -22,9 +22,9 @@ enum code streams_find(struct call *call, struct str arn, struct table **table, 
 /* Whether it can be a stream's ARN at all. */
 enum code streams_check_arn(struct str arn, struct err *err) WARN_UNUSED;
 
-/* "shardId-00000001700000000123-89abcdef": the stamp in 20 digits, then what tells shards of different tables apart. */
+/* "shardId-00000001700000000123-89abcdef": the stamp in 20 digits, then a hash of the table. */
 struct str streams_shard_id(struct arena *arena, const struct table *table, uint64_t stamp);
-/* Its stamp; 0 where it is no shard's name. Whose it is does not count: names are to be compared by their stamps. */
+/* Its stamp; 0 where it is no shard's name. The hash of the table is not checked: compare names by their stamps. */
 uint64_t streams_shard_stamp(struct str id);
 /* The lowest stamp of a shard whose name comes behind the text, which need not be a shard's name; INT64_MAX where there is none. */
 uint64_t streams_shard_after(struct arena *arena, const struct table *table, struct str text);

@@ -42,11 +42,11 @@
 	ERR_VALIDATION, INVALID_INDEX "One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null"
 #define MSG_VECTOR_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Index " STR_FMT " for table " STR_FMT
 
-/* reads of the wrong kind: the full stop is AWS's, after the one and not the other */
+/* reads of the wrong kind; the full stop after one of the two is AWS's */
 #define MSG_VECTOR_QUERY ERR_VALIDATION, "Query operation not supported on this index type."
 #define MSG_VECTOR_SCAN ERR_VALIDATION, "Scan operation not supported on this index type"
 
-/* SearchVectors: it is another service behind one name, whose messages do not show the value met */
+/* SearchVectors: AWS runs it as another service, whose messages do not show the wrong value */
 #define SEARCH_VALUE "Value '" STR_FMT "' at '%s' failed to satisfy constraint: Member must "
 #define MSG_SEARCH_NAME_SHORT ERR_VALIDATION, SEARCH_VALUE "have length greater than or equal to 3"
 #define MSG_SEARCH_NAME_LONG ERR_VALIDATION, SEARCH_VALUE "have length less than or equal to 255"

@@ -1,8 +1,8 @@
 /*
  * aside - threads for requests that take long, so that the workers stay free for those that do not.
  *
- * A worker serves many connections, and while it is in one request the others wait. So it hands on what it cannot finish in a few milliseconds;
- * such a job waits here for one of few threads, first come, first served. The threads start with the first job.
+ * A worker serves many connections, and while it runs one request the others wait. So it hands requests that it cannot finish in a few
+ * milliseconds to these few threads, first come, first served. The threads start with the first job.
  */
 #ifndef DYNALITH_SERVER_ASIDE_H
 #define DYNALITH_SERVER_ASIDE_H
@@ -21,10 +21,10 @@ struct aside;
 
 struct aside *aside_new(void);
 
-/* Has the job run by a thread; it may be gone when this returns. False where no thread can be had, or it is stopped: the job is the caller's still. */
+/* A thread runs the job, perhaps before this returns. False where there is no thread, or after aside_stop(): the job stays with the caller. */
 bool aside_take(struct aside *aside, struct aside_job *job);
 
-/* Returns when all jobs have run; those that were not begun are late. From then on it takes none. */
+/* Runs the jobs that wait as late ones, returns when all have run, and takes no more. */
 void aside_stop(struct aside *aside);
 
 /* When it is stopped, or has had no job. */

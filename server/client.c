@@ -47,7 +47,7 @@ bool client_read_any_target(struct str url, struct client_target *out)
 	return true;
 }
 
-/* A connection, and how long may be waited for it. */
+/* A connection, and the time limit for it. */
 struct wire {
 	int fd;
 	struct tls_client *tls; /* or NULL */
@@ -142,7 +142,7 @@ static struct str header(struct str head, const char *name)
 	return STR_ABSENT;
 }
 
-/* The length that the head tells, or -1. */
+/* The length that the head gives, or -1. */
 static long long length_of(struct str head)
 {
 	struct str value = header(head, "Content-Length");
@@ -150,7 +150,7 @@ static long long length_of(struct str head)
 	return str_is_set(value) ? strtoll(value.p, NULL, 10) : -1;
 }
 
-/* Chunks put together; what is not well-formed ends it. */
+/* The chunks put together, up to the first malformed one. */
 static struct str join_chunks(struct arena *arena, struct str body)
 {
 	struct buf out = buf_in(arena);
@@ -184,7 +184,7 @@ static bool is_complete(struct str bytes, size_t *head_n)
 	return str_is_set(header(head, "Transfer-Encoding")) && bytes.n >= 5 && memcmp(bytes.p + bytes.n - 5, "0\r\n\r\n", 5) == 0;
 }
 
-/* What TLS holds already is asked for before the socket is waited for. */
+/* Reads what TLS holds already before it waits for the socket. */
 static ssize_t receive(const struct wire *wire, char *bytes, size_t n)
 {
 	short events = POLLIN;

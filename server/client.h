@@ -14,7 +14,7 @@
 struct client_target {
 	struct str host, port, path;
 	bool is_tls;
-	const char *authorities; /* with is_tls: a file in PEM of those who may vouch for the host; NULL: any certificate will do */
+	const char *authorities; /* with is_tls: a PEM file of the authorities that are trusted; NULL: any certificate will do */
 };
 
 /* False where the text is no such address; triggers take no https. The parts lie in the text. */
@@ -37,7 +37,7 @@ struct client_reply {
 	struct str body;         /* in the arena; 1 MB of it at most */
 };
 
-/* Asks and waits for the whole reply. False where no reply of HTTP came: *problem says why, in words for the log. */
+/* Sends the request and waits for the whole reply. False where no HTTP reply came: *problem says why, for the log. */
 bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
 		const char **problem);
 

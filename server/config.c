@@ -59,7 +59,7 @@ static bool is_choice(const char *help, const char *value)
 	return false;
 }
 
-/* An option that is none; `nearest` is what may have been meant, or NULL. */
+/* Reports an unknown option; `nearest` is a likely one, or NULL. */
 static bool fail_unknown(const char *source, const char *name, const char *nearest)
 {
 	fprintf(stderr, "dynalith: %s: unknown option%s%s", source, name ? " " : "", name ? name : "");
@@ -206,7 +206,7 @@ static bool read_account(struct arena *arena, const struct json *member, struct 
 	return true;
 }
 
-/* What is not needed to check a signature. */
+/* The members that a signature check does not need. */
 static bool read_rights(struct arena *arena, const struct json *entry, struct credential *credential, const char *file)
 {
 	const struct json *account = json_member(entry, "account"), *control = json_member(entry, "control");
@@ -299,8 +299,8 @@ static bool read_file(struct arena *arena, const char *path, struct config *conf
 }
 
 /*
- * Kubernetes and Docker tell a container of a service "dynalith" beside it by DYNALITH_SERVICE_HOST, DYNALITH_PORT=tcp://10.0.0.1:8000,
- * DYNALITH_PORT_8000_TCP and the like.
+ * Kubernetes and Docker set DYNALITH_SERVICE_HOST, DYNALITH_PORT=tcp://10.0.0.1:8000, DYNALITH_PORT_8000_TCP and the like in containers
+ * beside a service "dynalith".
  */
 static bool is_service_link(const char *name, const char *value)
 {
@@ -308,7 +308,7 @@ static bool is_service_link(const char *name, const char *value)
 	       strncmp(name, ENVIRONMENT "PORT_", strlen(ENVIRONMENT "PORT_")) == 0 || strncmp(value, "tcp://", 6) == 0;
 }
 
-/* Whether the variable is an option; else what may have been meant. */
+/* Whether the variable is an option; else a likely one. */
 static bool is_known(struct str name, const char **nearest)
 {
 	struct suggestion suggestion = {.typed = name, .prefix_size = strlen(ENVIRONMENT)};

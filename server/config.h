@@ -25,7 +25,7 @@ struct credential {
 	struct str secret;
 	struct str token; /* or absent */
 	struct str account; /* of 12 digits, whose tables the key uses; absent: see sigv4.h */
-	bool has_control, may_control; /* whether it is said that the key may turn the clock and rotate streams, and what */
+	bool has_control, may_control; /* whether the entry has "control", and its value: may the key turn the clock and rotate streams */
 };
 
 struct config {
@@ -52,7 +52,7 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 /* Whether a TEXT option whose default is "none" names something. */
 bool config_names(const char *text);
 
-/* Logs a warning for each variable DYNALITH_... that is no option: nobody sets one without wanting something. */
+/* Logs a warning for each variable DYNALITH_... that is no option, since whoever set it expects an effect. */
 void config_warn_of_environment(char *const *environment);
 
 /* Where the data is, for people: the whole path of the file, which must be there, "memory", or the URL of a database. */

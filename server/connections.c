@@ -16,7 +16,7 @@
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define CONNECTIONS_MIN 16
-#define LATE_MS 1000 /* a thread that is not busy comes to a socket much sooner */
+#define LATE_MS 1000 /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
 #define SLOW_NS 10000000u
 #define SLOW_REQUESTS 16
@@ -79,8 +79,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * What came and was not read yet, and what could be sent and was not, is late by our fault: the connection's thread is busy with others. One
- * that sends without end is read all the time, and has no such excuse.
+ * Whether we are late: bytes came that nobody has read, or the socket takes bytes that nobody has sent, because the connection's thread is
+ * busy. A client that sends without end is read all the time, so this does not excuse it.
  */
 static bool is_our_fault(const struct connection *connection, int64_t now)
 {
@@ -171,7 +171,7 @@ static void set_peer(struct connection *connection, const struct sockaddr *peer)
 		memcpy(&connection->peer.v6, peer, sizeof(connection->peer.v6));
 }
 
-/* The address to count by, and its share. */
+/* The client's address as it is counted, and its limits. */
 static struct connections_share address_of(const struct connection *connection, unsigned char *bytes)
 {
 	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
@@ -280,7 +280,7 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 	connection->is_over = connections->count >= connections->options.limit || is_address_over;
 	if (connection->address)
 		connection->address->count += !connection->is_over;
-	connections->count += !connection->is_over; /* those beyond the limit do not keep others out */
+	connections->count += !connection->is_over; /* connections beyond the limit do not keep others out */
 	atomic_init(&connection->phase, CONNECTION_WAITING);
 	atomic_init(&connection->touched_ms, 0);
 	atomic_init(&connection->until_ms, now_ms() + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));

@@ -1,13 +1,14 @@
 /*
- * connections - who is connected, and until when each may take for what it is about to do.
+ * connections - the open connections, and the time limit of each one's phase.
  *
- * libmicrohttpd's timeout begins anew with every byte, so a client that sends or takes one now and then would keep its connection and what
- * it holds for ever. Here each phase of a connection has an end: a thread looks once a second and shuts the sockets down whose time is
- * over; libmicrohttpd then closes them. Its own timeout stays off: it would also end a connection whose request waits for a busy worker. Where
- * the end of a phase finds bytes that nobody reads, or room for an answer that nobody sends, the worker is late, and the phase has its time anew.
+ * libmicrohttpd's timeout starts again with every byte, so a client that sends or takes a byte now and then would keep its connection, and
+ * the memory behind it, for ever. Here each phase of a connection has an end: a thread looks once a second and shuts the sockets down whose
+ * time is over; libmicrohttpd then closes them. Its own timeout stays off: it would also end a connection whose request waits for a busy
+ * worker. Where a phase ends while bytes wait that nobody has read, or an answer waits that nobody has sent, the worker is late, and the
+ * phase starts again.
  *
- * It also counts: a connection beyond the limit is "over". It is let in nevertheless, for a short while, so that it can be told
- * by an answer that SDKs retry, in place of waiting unheard in the kernel's backlog.
+ * It also counts: a connection beyond the limit is "over". The server accepts it nevertheless, for a short time, to answer it with an error
+ * that SDKs retry. Otherwise it would wait in the kernel's backlog.
  */
 #ifndef DYNALITH_SERVER_CONNECTIONS_H
 #define DYNALITH_SERVER_CONNECTIONS_H
@@ -17,11 +18,11 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CONNECTIONS_OVER 128 /* let in beyond the limit, to be refused by an answer, or to ask for health */
+#define CONNECTIONS_OVER 128 /* accepted beyond the limit, to be refused by an answer, or to ask for health */
 #define CONNECTIONS_FILES_MAX (1 << 17) /* no socket of a higher number is taken in */
 #define CONNECTIONS_OVER_S 2 /* seconds that these have */
 
-/* Written here, read by whoever likes. */
+/* Written here, read by any thread. */
 struct connections_stats {
 	atomic_uint open;
 	atomic_ullong over; /* since the start, that came beyond a limit */
@@ -50,7 +51,7 @@ enum connection_phase {
 	CONNECTION_SENDING,
 };
 
-/* What asks for health and metrics is kept apart from the rest. */
+/* Requests for health and metrics are kept apart from the rest. */
 enum connection_kind { CONNECTION_ORDINARY, CONNECTION_VITAL, CONNECTION_KINDS };
 
 struct connections;
@@ -69,7 +70,10 @@ void connections_remove(struct connection *connection);
 /* The connection of an entered socket. */
 struct connection *connections_find(const struct connections *connections, int fd);
 
-/* Its first bytes are there. Whether it may be served: of those beyond the limit half of CONNECTIONS_OVER are, a quarter of each kind. */
+/*
+ * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half of CONNECTIONS_OVER may, a quarter of
+ * each kind.
+ */
 bool connection_admit(struct connection *connection, enum connection_kind kind);
 
 /* Whether it came beyond the limit. */
@@ -84,7 +88,7 @@ const struct sockaddr *connection_peer(const struct connection *connection, sock
 /* Of which kind its first request was. */
 enum connection_kind connection_kind(const struct connection *connection);
 
-/* How long a request of it took, by the thread that has the request. One that was slow makes the next ones count as slow, until some were not. */
+/* Reports how long a request took, by the request's thread. After a slow one the next requests count as slow, until some were fast. */
 void connection_learn(struct connection *connection, uint64_t took_ns);
 bool connection_is_slow(const struct connection *connection);
 

@@ -123,7 +123,7 @@ void crash_install(void)
 	struct frames frames = {0};
 
 	pthread_key_create(&stacks, free_stack);
-	_Unwind_Backtrace(add_frame, &frames); /* what the unwinder loads and allocates it does now */
+	_Unwind_Backtrace(add_frame, &frames); /* makes the unwinder load and allocate now */
 	for (size_t i = 0; i < SIGNALS; i++)
 		sigaction(signals[i].number, &action, &before[i]);
 	crash_request(NULL);

@@ -1,5 +1,5 @@
 /*
- * crash - what a crash leaves behind on stderr: the signal, the request that the thread was working on, and the stack.
+ * crash - prints a crash to stderr: the signal, the request that the thread was working on, and the stack.
  *
  * For SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. All that is done in the handler is safe there, on a stack of its own; then the signal takes the effect
  * that it had before, so core dumps and the sanitizers' reports are as they were. Addresses within the executable are for

@@ -115,7 +115,7 @@ static void turn_away(struct door *door, int fd)
 	close(fd);
 }
 
-/* What the first bytes of a connection ask for. Few bytes that may become either are taken for the rarer one, whose thread can wait for more. */
+/* The kind of a connection by its first bytes. Too few bytes to decide make it VITAL: that thread can wait for more. */
 static enum connection_kind kind_of(struct str bytes)
 {
 	static const struct str vital[] = {
@@ -129,7 +129,7 @@ static enum connection_kind kind_of(struct str bytes)
 	return CONNECTION_ORDINARY;
 }
 
-/* Looks at what the socket has, and leaves it there. The connection's kind where it can go on; else -1. */
+/* Peeks at the socket's bytes. Returns the connection's kind where it can go on, else -1. */
 static int look_at(struct door *door, int fd)
 {
 	char bytes[32];

@@ -1,10 +1,11 @@
 /*
- * door - takes connections in, in a thread of its own, and hands each on as soon as its first bytes say what it wants.
+ * door - accepts connections in a thread of its own, and hands each one on when its first bytes show its kind.
  *
- * A request waits for the thread that its connection belongs to. Connections that begin by asking for health or metrics are VITAL: they get a thread
- * that serves nothing else, whatever the others do. A connection that has sent nothing waits here, where it costs a socket.
+ * A request waits for the thread of its connection. Connections whose first request is for health or metrics are VITAL: a thread of their
+ * own serves them, however busy the others are. A connection that has sent nothing waits here and costs only a socket.
  *
- * Beyond the limit of connections the newest still get in, so that health can be asked for: of those that have sent nothing the oldest makes room.
+ * Beyond the limit of connections the server still accepts new ones, so that health checks work. The oldest connection that has sent
+ * nothing makes room.
  */
 #ifndef DYNALITH_SERVER_DOOR_H
 #define DYNALITH_SERVER_DOOR_H
@@ -33,7 +34,7 @@ struct door *door_open(const struct door_options *options);
 /* Takes in a socket that was accepted elsewhere, or closes it. It must not block. From any thread. */
 void door_take(struct door *door, int fd, const struct sockaddr *peer);
 
-/* Stops listening, and closes what was not handed on. */
+/* Stops listening, and closes the connections that still wait here. */
 void door_close(struct door *door);
 
 #endif

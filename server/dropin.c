@@ -70,7 +70,7 @@ bool dropin_is_given(int argc, char **argv)
 bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
 {
 	char **kept = ARENA_ARRAY(arena, char *, (size_t)*argc + 1);
-	int n = 0, skip = 0, jar = find_given(*argv, *argc, "-jar"); /* what is before it is the Java machine's, whatever it is */
+	int n = 0, skip = 0, jar = find_given(*argv, *argc, "-jar"); /* everything before it belongs to the Java machine */
 
 	*is_dropin = *argc > 0 && (strcmp((*argv)[0], "java") == 0 || ends_with((*argv)[0], "/java"));
 	for (int i = 0; i < *argc; i += skip ? skip : 1) {

@@ -25,24 +25,24 @@ const struct dropin *dropin_find(struct str flag);
 
 /*
  * Takes the arguments of the Java machine (what is before -jar FILE, -D..., -X..., -cp PATH and the class's name) out of the list, which is copied into
- * the arena. *is_dropin tells whether anything of DynamoDB Local's command line was there. False, with a line on stderr, for flags of it that exclude
- * each other.
+ * the arena. *is_dropin: whether any part of DynamoDB Local's command line was there. False, with a line on stderr, for flags of it that
+ * exclude each other.
  */
 bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin);
 
 /* Whether one of its own flags is there. */
 bool dropin_is_given(int argc, char **argv);
 
-/* -version and -help: prints what they ask for; false for anything else. */
+/* Prints the output of -version and -help; false for anything else. */
 bool dropin_inform(const char *flag);
 
 /* The part of --help. */
 void dropin_help(void);
 
-/* A warning for each data file of DynamoDB Local's that lies beside ours, since nobody would expect its tables to be gone. */
+/* Logs a warning for each data file of DynamoDB Local beside ours, since its tables do not appear here. */
 void dropin_warn_of_its_data(struct arena *arena, const char *db_path);
 
-/* What the banner shows of the options. */
+/* The options that the banner shows. */
 struct dropin_banner {
 	unsigned port;
 	const char *db_path; /* NULL: in memory */

@@ -1,5 +1,5 @@
 /*
- * failure - what AWS Lambda sends to an on-failure destination when it gives up a batch of a stream: one JSON object.
+ * failure - the JSON object that AWS Lambda sends to an on-failure destination when it gives up a batch of a stream.
  *
  * AWS: Lambda Developer Guide, "Retain discarded records for a DynamoDB event source": the form for S3, which holds the event itself as a
  * text in "payload".

@@ -221,7 +221,7 @@ static bool has_value(struct arena *arena, const struct json *rules, const struc
 	return false;
 }
 
-/* Whether one of the rules holds of what the record has there, or of its absence. */
+/* Whether one of the rules matches the record's value there, or its absence. */
 static bool rules_hold(struct arena *arena, const struct json *rules, const struct json *value)
 {
 	bool is_there = false;
@@ -251,7 +251,7 @@ static bool is_or(struct arena *arena, const struct json *member)
 	return str_eq(json_name(arena, member), STR("$or")) && json_type(member) == JSON_ARRAY;
 }
 
-/* Also of NULL: a pattern may ask that something is not there. The depth is bounded by the parser's. */
+/* Also of NULL: a pattern may require absence. The depth is bounded by the parser's. */
 static bool matches(struct arena *arena, const struct json *pattern, const struct json *value)
 {
 	if (value && json_type(value) == JSON_ARRAY) {

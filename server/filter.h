@@ -9,8 +9,8 @@
  * A list in the record matches by any of its elements.
  *
  * AWS: Lambda Developer Guide, "Control which events Lambda sends to your function" and "Using event filtering with a DynamoDB event source";
- * LocalStack's tests of it, which run against AWS: numbers of items are strings there, so "numeric" never holds of them, and "exists"
- * looks at values alone, so what is an object does not exist for it.
+ * LocalStack's tests of it, which run against AWS: numbers of items are strings there, so "numeric" never matches them, and "exists" sees
+ * only plain values, so an object does not exist for it.
  */
 #ifndef DYNALITH_SERVER_FILTER_H
 #define DYNALITH_SERVER_FILTER_H
@@ -30,7 +30,7 @@ struct filter {
  */
 bool filter_read(struct arena *arena, struct str text, struct str table, struct filter *out, struct str *problem);
 
-/* Whether the record, an object, passes. The arena is for what is looked at meanwhile. */
+/* Whether the record, an object, passes. The arena is for temporary memory. */
 bool filter_passes(const struct filter *filter, struct arena *arena, const struct json *record);
 
 #endif

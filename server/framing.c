@@ -14,7 +14,7 @@ static bool is_name(struct str name, struct str wanted, bool *is_bad)
 	return true;
 }
 
-/* What libmicrohttpd lets pass and others read as the end of a line, or as the header without the space. */
+/* Lines that libmicrohttpd accepts, and that other servers read as two lines, or as the header without the space. */
 static bool is_doubtful(const char *name, size_t name_n, const char *value, size_t value_n)
 {
 	return name_n == 0 || name[name_n - 1] == '\t' || memchr(name, ' ', name_n) || memchr(name, '\r', name_n) || memchr(value, '\r', value_n);

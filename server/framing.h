@@ -1,8 +1,8 @@
 /*
- * framing - what a request's head says about where its body ends, whom it is for, and whether a browser sent it.
+ * framing - where a request's body ends, which host it is for, and whether a browser sent it, by the request's head.
  *
- * libmicrohttpd 0.9.75 takes heads that other servers read in another way (RFC 9112, 11.2: a request hidden in another one). So each line is looked
- * at here as well, where it lies in libmicrohttpd's buffer.
+ * libmicrohttpd 0.9.75 accepts heads that other servers read in another way (RFC 9112, 11.2: request smuggling). So this module checks each
+ * line too, where it lies in libmicrohttpd's buffer.
  */
 #ifndef DYNALITH_SERVER_FRAMING_H
 #define DYNALITH_SERVER_FRAMING_H

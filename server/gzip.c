@@ -73,7 +73,7 @@ enum gzip_coding gzip_accepted(struct str accept_encoding)
 	return any_weight > best_weight && !is_named[GZIP_DEFLATE] ? GZIP_DEFLATE : best;
 }
 
-/* AWS: what follows a member and does not begin another is not looked at. */
+/* AWS: ignores bytes behind a member that do not begin another one. */
 static bool is_member(struct str s)
 {
 	return s.n > 3 && memcmp(s.p, "\x1f\x8b\x08", 3) == 0;

@@ -32,8 +32,8 @@ enum gzip_coding gzip_coding_of(struct str content_encoding);
 enum gzip_coding gzip_accepted(struct str accept_encoding);
 
 /*
- * Decompresses gzip or deflate. Further members of gzip are joined; what is no member behind the last one is passed over, as is all behind a
- * deflate stream.
+ * Decompresses gzip or deflate. Further members of gzip are joined. Other bytes behind the last member are ignored, as are all bytes behind
+ * a deflate stream.
  */
 enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struct str body, size_t limit, struct str *out);
 

@@ -1,5 +1,5 @@
 /*
- * health - asks a server that runs whether it answers: what the container's health check does, where there is no curl.
+ * health - "dynalith health" asks a running server whether it answers. The container, which has no curl, uses it as its health check.
  */
 #ifndef DYNALITH_SERVER_HEALTH_H
 #define DYNALITH_SERVER_HEALTH_H

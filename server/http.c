@@ -14,9 +14,9 @@
 #include "storage/monotonic.h"
 
 #define THREAD_STACK (2 * 1024 * 1024)
-#define TLS_DRAIN_MS 2000 /* for clients to take the answers that are sent when the server ends */
+#define TLS_DRAIN_MS 2000 /* for clients to take answers at the server's end */
 #define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
-#define LONG_CODED_BODY (4 * 1024)    /* the same of what may become a thousand times as much */
+#define LONG_CODED_BODY (4 * 1024)    /* the same for a compressed body, which may become a thousand times as large */
 #define LONG_COMPRESSION (256 * 1024)
 
 void http_trust(const struct http_options *options, const struct http_request *request)
@@ -24,7 +24,7 @@ void http_trust(const struct http_options *options, const struct http_request *r
 	arena_use_budget(request->arena, &options->stats->memory);
 }
 
-/* Makes the reply; or does nothing, where that cannot be done in this haste. */
+/* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
 static void handle(struct exchange *exchange)
 {
 	struct http_request request = http_exchange_request(exchange);
@@ -144,8 +144,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 }
 
 /*
- * libmicrohttpd 0.9.75 takes the parameters of the query apart, which nobody asks it for, and where its memory does not hold them all it
- * forgets the request: neither answered nor completed. So the query ends for it where it begins; the text is in its own buffer.
+ * libmicrohttpd 0.9.75 parses the parameters of the query, which nobody needs. Where its memory does not hold them all it forgets the
+ * request: no answer, no completion. So it sees an empty query; the text lies in its own buffer.
  */
 static void hide_query(const char *uri)
 {
@@ -155,7 +155,7 @@ static void hide_query(const char *uri)
 		mark[1] = '\0';
 }
 
-/* Called as soon as the request line is there; what it returns is the request's state. */
+/* libmicrohttpd calls it once the request line is there, and keeps the result as the request's state. */
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *connection)
 {
 	struct exchange *exchange = http_exchange_new(context);
@@ -207,7 +207,7 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 	return strlen(text);
 }
 
-/* libmicrohttpd closes what it cannot take. */
+/* libmicrohttpd closes a socket that it cannot take. */
 static void enter(void *context, int fd, enum connection_kind kind)
 {
 	struct http *http = context;
@@ -219,7 +219,7 @@ static void enter(void *context, int fd, enum connection_kind kind)
 		connections_remove(connection);
 }
 
-/* A pool of one is not a pool to libmicrohttpd; it divides its limit among the threads, one of which may get all connections. */
+/* libmicrohttpd refuses a pool of one thread. It divides its limit of connections among the threads, and one thread may get all of them. */
 static struct MHD_Daemon *start_daemon(struct http *http, unsigned threads)
 {
 	enum MHD_OPTION pool = threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;

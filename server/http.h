@@ -1,16 +1,16 @@
 /*
  * http - the HTTP front end: connections, bodies, replies. The only door to libmicrohttpd, with its parts (http_internal.h).
  *
- * A pool of threads, each with its own epoll set. What takes long goes to threads of its own (aside.h), so that no connection waits for another's request
- * for more than a slice of time. Every request gets an exchange with an arena that is kept warm between requests.
- * The handler runs when the whole body is there; what it returns is sent with x-amzn-RequestId and x-amz-crc32 (of the bytes
- * as sent), compressed where the client asked for it.
+ * A pool of threads, each with its own epoll set. Long requests go to threads of their own (aside.h), so that no connection waits longer
+ * than a slice of time for another one's request. Every request gets an exchange with an arena that is kept warm between requests. The
+ * handler runs when the whole body is there; what it returns is sent with x-amzn-RequestId and x-amz-crc32 (of the bytes as sent),
+ * compressed where the client asked for it.
  *
- * Over a limit nothing waits: the handler is told the problem, and whatever else the request holds is let go. libmicrohttpd itself would
- * leave connections beyond its limit unheard, so its limit is above ours (connections.h).
+ * Over a limit no request waits: the handler gets the problem, and the request's memory is freed. libmicrohttpd would not answer
+ * connections beyond its own limit, so its limit is above ours (connections.h).
  *
- * Requests share a budget of memory: the first 16 KB of each are free, all else counts from when it is taken to when it is freed. What a large
- * request needed beside its answer is freed before the answer is sent, so that whoever has the answer finds room for the next request.
+ * Requests share a budget of memory: the first 16 KB of each are free, all else counts from when it is taken to when it is freed. The
+ * memory of a large request is freed before its answer is sent, so that a client with the answer finds room for its next request.
  */
 #ifndef DYNALITH_SERVER_HTTP_H
 #define DYNALITH_SERVER_HTTP_H
@@ -32,16 +32,16 @@ enum http_problem {
 	HTTP_FINE,
 	HTTP_TOO_LARGE,      /* the body is larger than the limit; it was not read, or not to its end */
 	HTTP_BAD_ENCODING,   /* the body is not in its Content-Encoding, or that is none we know */
-	HTTP_BAD_FRAMING,    /* where the request ends, or whom it is for, is not told in one way (RFC 9112, 3.2 and 6.3) */
+	HTTP_BAD_FRAMING,    /* the head does not say in one way where the request ends, or which host it is for (RFC 9112, 3.2 and 6.3) */
 	HTTP_OVERLOADED,     /* more connections than the limit, or no memory left for the body; it was thrown away */
 };
 
-/* What may be done where the handler is called. */
+/* How long the handler may take where it is called. */
 enum http_haste {
-	HTTP_BRIEFLY,   /* what ends within the slice: other connections wait */
+	HTTP_BRIEFLY,   /* it must end within the slice: other connections wait */
 	HTTP_FOR_VITAL, /* health and metrics alone */
-	HTTP_LONG,      /* anything: the thread is there for it */
-	HTTP_BEHIND,    /* the same, for what was given up because it might wait for a long one, and is none itself */
+	HTTP_LONG,      /* any time: the thread serves long requests */
+	HTTP_BEHIND,    /* the same, for a request that was given up only because it might wait for a long one */
 };
 
 struct http_request {
@@ -70,23 +70,23 @@ struct http_response {
 	struct str content_type; /* absent: none */
 	struct str body;
 	uint64_t took_ns; /* to handle; 0: not measured */
-	bool is_long_write; /* where it was not done: it will hold up others that write */
-	bool is_behind;     /* where it was not done: it might wait for such a one */
+	bool is_long_write; /* where it was not done: it will hold up other writes */
+	bool is_behind;     /* where it was not done: it might wait for a long write */
 	struct fault_reply fault; /* what is to happen to it on its way */
 	size_t header_count;
 	struct http_response_header headers[HTTP_HEADERS_MAX];
 };
 
-/* False where the request cannot be done in its haste: nothing is done, and it is called again where it may take long. */
+/* False where the request does not fit its haste: nothing is done, and it runs again where it may take long. */
 typedef bool http_handler(void *context, const struct http_request *request, struct http_response *response);
 
 /*
- * Called with the head of a request that has a body, before any of that is kept: whether it may come. The body of one that may counts in the budget of
- * those that are not proven until the handler calls http_trust(). One that may not is handled without its body, and its connection ends.
+ * Called with the head of a request that has a body, before the body is read. True: the body may come, and counts in the budget of unproven
+ * requests until the handler calls http_trust(). False: the request is handled without its body, and its connection ends.
  */
 typedef bool http_admit(void *context, struct http_request *request);
 
-/* How things are now; written here, read by whoever likes. */
+/* Gauges and counters; written here, read by any thread. */
 struct http_stats {
 	struct connections_stats connections;
 	atomic_uint requests;           /* under way */
@@ -105,7 +105,7 @@ struct http_options {
 	unsigned idle_timeout_s;
 	unsigned request_timeout_s; /* for a request to come in, and for its answer to be taken */
 	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
-	size_t memory_limit;       /* bytes held by requests under way: what of a body goes beyond is HTTP_OVERLOADED, what of its handling is the handler's */
+	size_t memory_limit;       /* bytes held by requests under way; a body that goes beyond is HTTP_OVERLOADED; handlers check for themselves */
 	struct http_stats *stats;  /* zeroed */
 	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
 	http_admit *admit;         /* NULL: all may come, and all are trusted */
@@ -115,7 +115,7 @@ struct http_options {
 
 struct http;
 
-/* The request is what it claims to be: it shares the memory of all. */
+/* The request is authenticated: it uses the common budget of memory from now on. */
 void http_trust(const struct http_options *options, const struct http_request *request);
 
 /* Listens and serves. On failure returns NULL, having set *problem to one line (a static or errno's text). */

@@ -26,7 +26,7 @@ void http_intake_headers(struct exchange *exchange)
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, keep_line, exchange);
 }
 
-/* Whether the answer's head may find no room beside the request's: then nothing may be carried out. */
+/* Whether the answer's head may find no room beside the request's. Then the request must not be carried out. */
 static bool is_head_too_large(size_t n, const struct framing *framing)
 {
 	return n > HEAD_MAX || n + framing->records > HTTP_CONNECTION_MEMORY - ANSWER_HEAD_MAX;
@@ -121,7 +121,7 @@ void http_intake_body(struct exchange *exchange, const char *data, size_t n)
 	exchange->body.n += n;
 }
 
-/* Takes a body's coding away. AWS: what is in an unknown one, broken or cut short is answered 500, and never carried out. */
+/* Decompresses the body. AWS: answers 500 to an unknown coding and to a broken or truncated body, and does not carry it out. */
 static enum http_problem decode(struct exchange *exchange, struct str body, struct str *plain)
 {
 	struct str codings = headers_joined(&exchange->head.headers, exchange->arena, STR("Content-Encoding"));

@@ -9,7 +9,7 @@
 #define COMPRESS_FROM 4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
 #define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
 
-/* Behind some answers the connection ends. */
+/* Whether the connection ends behind the answer. */
 static bool is_last(const struct exchange *exchange)
 {
 	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
@@ -79,7 +79,7 @@ bool http_reply_send(struct exchange *exchange)
 	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->out.is_answered = true;
-	/* behind an early answer what counts is whether the client still says something */
+	/* behind an early answer the server waits for what the client still sends */
 	connection_enter(exchange->connection, exchange->is_early ? CONNECTION_RECEIVING : CONNECTION_SENDING);
 	return result == MHD_YES;
 }

@@ -10,7 +10,7 @@
 #include "core/utf8.h"
 
 #define LINE_MAX_SIZE 2048
-#define FIELDS_END (LINE_MAX_SIZE - 8)   /* behind it is the room for what closes a line that was cut */
+#define FIELDS_END (LINE_MAX_SIZE - 8)   /* behind it there is room for the end of a line that was cut */
 #define MESSAGE_END (FIELDS_END - 512)   /* so that the fields of a long message fit */
 #define QUOTES_ROOM 8
 #define PATIENCE_MS 100                   /* for a reader of stderr that is slow; once, until it reads again */
@@ -62,7 +62,7 @@ static size_t width(unsigned char lead)
 	return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* In quotes, with the escapes of JSON, which logfmt has too; what does not fit before `max` is left out. */
+/* In quotes, with the escapes of JSON, which logfmt has too. The text is cut at `max`. */
 static void add_quoted(struct line *line, struct str text, size_t max)
 {
 	bool is_text = utf8_is_valid(text), fits = add(line, STR("\""), max);
@@ -115,7 +115,7 @@ static void add_field(struct line *line, const struct log_field *field, bool is_
 		add_quoted(line, value, max);
 }
 
-/* A pipe that nobody reads any more takes no line: it is lost, since no request and no end may wait for it. */
+/* A line for a full pipe is lost: no request, and no end of the server, may wait for its reader. */
 static void put(const struct line *line)
 {
 	struct pollfd room = {STDERR_FILENO, POLLOUT, 0};

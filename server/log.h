@@ -4,7 +4,7 @@
  *     time=2026-01-31T12:00:00.000Z level=info msg="..." operation=PutItem
  *     {"time":"2026-01-31T12:00:00.000Z","level":"info","msg":"...","operation":"PutItem"}
  *
- * What a line may hold: never a secret, a signature, or anything of an item.
+ * A line never holds a secret, a signature, or any part of an item.
  */
 #ifndef DYNALITH_SERVER_LOG_H
 #define DYNALITH_SERVER_LOG_H
@@ -26,7 +26,7 @@ enum log_level log_level_of(const char *name);
 /* Before the first thread. Until then: info, in logfmt. */
 void log_configure(enum log_level level, bool is_json);
 
-/* Whether lines of the level are written: for callers to whom making one up costs. */
+/* Whether lines of the level are written: saves callers the work for a line that is not. */
 bool log_is_on(enum log_level level);
 
 /* One line, written with one call; beyond 2 KB it is cut short, still well-formed. */

@@ -32,13 +32,13 @@
 #include "storage/store/timed/timed_store.h"
 #include "storage/upkeep/lease.h"
 
-#define DRAIN_MS 5000             /* how long requests under way may take when the server is told to end */
+#define DRAIN_MS 5000             /* how long requests under way may take when the server ends */
 #define THREADS_MAX_DEFAULT 4
 #define THREADS_DURABLE 16
 #define MB ((size_t)1024 * 1024)
 #define NO_LIMIT (UINT64_MAX / 2)
 
-/* What is made before the server and outlives it. */
+/* Parts that are made before the server and outlive it. */
 struct parts {
 	struct arena *arena;
 	const struct config *config;
@@ -101,7 +101,7 @@ static unsigned connection_limit(const struct config *config, bool has_tls)
 	return room;
 }
 
-/* What an address may have at once; -1, as the options are by themselves: a part of all connections, and no limit for loopback addresses. */
+/* The limits of an address. -1, the default: a share of all connections, and no limit for loopback addresses. */
 static struct connections_share share_of(const struct config *config, bool is_loopback)
 {
 	unsigned all = (unsigned)config->connection_limit;
@@ -141,7 +141,7 @@ static bool is_every_address(const char *host)
 	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-/* What a new user wants to know: where it is, what to sign with, where the data is, and how to end it. */
+/* The first lines for a new user: the address, the keys to sign with, the place of the data, how to end it. */
 static void say_ready(const struct parts *parts, unsigned port)
 {
 	static const char *const welcomes[] = {
@@ -368,7 +368,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 	return status;
 }
 
-/* By TLS where the server that has these options would speak it, or its authorities are named. */
+/* Uses TLS where these options make a server speak it, or where they name authorities. */
 static int ask_for_health(struct arena *arena, const struct config *config)
 {
 	const char *authorities = config_names(config->tls_ca) ? config->tls_ca : NULL;

@@ -15,13 +15,13 @@
 
 enum { SOUND = 0, FINDINGS = 1, MISUSE = 2 };
 
-/* What a command line says. */
+/* The parts of a command line. */
 struct words {
 	const char *path;        /* of a file, or the URL of a server */
 	const char *target;
 	bool is_repair;
 	const char *damaged;     /* where rows that are set aside go; NULL: the usual file */
-	const char *authorities; /* who may vouch for a server by TLS; NULL: any certificate will do */
+	const char *authorities; /* the trusted authorities of a server by TLS; NULL: any certificate will do */
 };
 
 static const struct command {
@@ -77,7 +77,7 @@ static int sum_up(const char *path, const struct check_report *report)
 	return report->findings > 0 ? FINDINGS : SOUND;
 }
 
-/* What cannot be opened, as where its first page is damaged, is a finding. `shown` is what the file is called. */
+/* A file that cannot be opened, for instance because its first page is damaged, is a finding. `shown` is its name in the output. */
 static int check_file(struct arena *arena, const char *path, const char *shown)
 {
 	struct check_report report = {.tell = print_line};
@@ -158,7 +158,7 @@ static int backup(struct arena *arena, const struct words *words)
 	return code == OK ? status : fail(FINDINGS, err.message);
 }
 
-/* False for words that the command does not take. */
+/* False for arguments that the command does not have. */
 static bool read_words(const struct command *command, int argc, char **argv, struct words *words)
 {
 	*words = (struct words){.path = NULL};

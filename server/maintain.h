@@ -13,7 +13,7 @@ bool maintain_is_asked(int argc, char **argv);
 
 /*
  * Carries it out; the process's exit status: 0 for a file that is sound, 1 for findings or a copy that failed, 2 where nothing was looked at
- * (usage, no such file, in use). Findings go to stdout, one a line, and a summary behind them; what went wrong goes to stderr.
+ * (usage, no such file, in use). Findings go to stdout, one a line, and a summary behind them. Errors go to stderr.
  */
 int maintain_run(struct arena *arena, int argc, char **argv);
 

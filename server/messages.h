@@ -16,7 +16,7 @@
 #define MSG_AUTH_PAIR \
 	ERR_INCOMPLETE_SIGNATURE, "'" STR_FMT "' not a valid key=value pair (missing equal-sign) in Authorization header: '" STR_FMT "'."
 #define MSG_AUTH_ALGORITHM ERR_INCOMPLETE_SIGNATURE, "Unsupported AWS 'algorithm': '" STR_FMT "' (only AWS4-HMAC-SHA256 for now). "
-/* Each that holds of a scope, one behind the other. */
+/* Mistakes in a scope; all that apply are joined. */
 #define MSG_AUTH_SCOPE_WRONG ERR_INVALID_SIGNATURE, STR_FMT
 #define AUTH_SCOPE_SERVICE "Credential should be scoped to correct service: 'dynamodb'. "
 #define AUTH_SCOPE_TERMINATOR "Credential should be scoped with a valid terminator: 'aws4_request', not '" STR_FMT "'. "

@@ -1,5 +1,5 @@
 /*
- * metrics - what was asked, how it went and how long it took, in counters; /_dynalith/metrics shows them in the text format of Prometheus.
+ * metrics - counters of operations, their results and times. /_dynalith/metrics shows them in the text format of Prometheus.
  *
  * Threads count in shards of their own, so that they do not wait for each other's cache lines: a request costs a few tens of nanoseconds.
  */
@@ -11,7 +11,7 @@
 
 struct metrics;
 
-/* What is asked for when the page is made, and not counted here. */
+/* Figures that the caller reads when the page is made. */
 struct metrics_gauges {
 	struct str version;
 	struct str store;               /* where the data is: "memory" or "file" */

@@ -227,7 +227,7 @@ static enum code read_bytes(struct online *online, struct arena *arena, struct s
 	return code;
 }
 
-/* With the lock held. A copy that failed is let go at once. */
+/* With the lock held. A copy that failed is dropped at once. */
 static enum code serve(struct online *online, struct arena *arena, struct str id, struct str at, bool *is_bytes, struct str *answer, struct err *err)
 {
 	struct live_copy_progress progress = {.pages = 0};

@@ -48,7 +48,7 @@ static bool is_address(struct str host, bool *is_loopback)
 	return true;
 }
 
-/* RFC 6761, 6.3: names below localhost are this machine, whatever a name server says. */
+/* RFC 6761, 6.3: names below localhost are this machine, whatever name servers answer. */
 static bool is_localhost(struct str host)
 {
 	static const struct str name = STR_INIT("localhost");
@@ -66,7 +66,7 @@ static bool is_loopback(struct str authority)
 	return is_localhost(host) || (is_address(host, &is_own) && is_own);
 }
 
-/* Whether nobody else can have a page at that host: a name server has no say in it. */
+/* Whether only this machine can have a page at that host, whatever name servers answer. */
 static bool is_fixed(struct str authority)
 {
 	struct str host = host_of(authority);
@@ -75,7 +75,7 @@ static bool is_fixed(struct str authority)
 	return is_localhost(host) || is_address(host, &is_own);
 }
 
-/* What stands behind http:// or https://; absent for other origins, such as "null". */
+/* The part behind http:// or https://; absent for other origins, such as "null". */
 static struct str authority_of(struct str origin)
 {
 	for (size_t i = 0; i < SCHEMES; i++) {
@@ -155,7 +155,7 @@ static bool is_node(const struct origin_signs *signs)
 	return str_eq(signs->mode, STR("cors")) && !str_is_set(signs->site) && !str_is_set(signs->dest) && !str_is_set(signs->user);
 }
 
-/* Whether the GET may be one of a page that was turned to us: by a name that a name server of the world can know. */
+/* Whether the GET may come by DNS rebinding: its host is a name that a public name server can know. */
 static bool may_be_rebound(const struct origin_signs *signs)
 {
 	struct str host = host_of(signs->host);

@@ -1,8 +1,8 @@
 /*
  * origin - which pages of browsers may call.
  *
- * A browser sends a page's requests to any address, its user's loopback too, and what the page may not read is carried out all the same. So a
- * request that is a browser's must come from an origin that may call, before anything is done. Other clients are not asked.
+ * A browser sends a page's requests to any address, also to its user's loopback, and servers carry out even those whose answer the page may
+ * not read. So a browser's request is refused before anything is done, unless its origin may call. Other clients are not checked.
  *
  * A request is a browser's when it carries Origin or Sec-Fetch-* (W3C: Fetch Metadata Request Headers). Two things are known of clients besides:
  * Node.js' own fetch sends "Sec-Fetch-Mode: cors" alone, which no browser does; and a browser sends no such header with a GET that a page of a name
@@ -15,7 +15,7 @@
 
 #include "core/str.h"
 
-/* What a request says about where it comes from; absent where it does not. */
+/* The headers that say where a request comes from; absent where missing. */
 struct origin_signs {
 	struct str origin;
 	struct str site, mode, dest, user; /* Sec-Fetch-... */
@@ -30,7 +30,7 @@ struct origin_signs {
  */
 bool origin_is_listed(const char *list, bool is_own_page, struct str origin);
 
-/* Whether that request may be carried out. A page of the server's own address may always call: nobody else can have such a page. */
+/* Whether the server may carry out the request. A page of the server's own address may always call, since nobody else can have such a page. */
 bool origin_may_call(const char *list, bool is_own_page, const struct origin_signs *signs);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * process - what the system knows of this process: for the metrics.
+ * process - figures of this process for the metrics: CPU time, memory, open files.
  */
 #ifndef DYNALITH_SERVER_PROCESS_H
 #define DYNALITH_SERVER_PROCESS_H
@@ -15,7 +15,7 @@ struct process_figures {
 	double started_s;          /* Unix time */
 };
 
-/* Figures that this system does not tell are 0. */
+/* Figures that this system does not provide are 0. */
 void process_read(struct process_figures *figures);
 
 #endif

@@ -11,7 +11,7 @@
 #include "server/sigv4.h"
 
 #define WAIT_MS 60000
-#define TRIES 50             /* of a server that has too much to do */
+#define TRIES 50             /* of a server that is overloaded */
 #define PAUSE_NS 100000000
 
 struct remote {
@@ -62,7 +62,7 @@ static struct str head_of(struct remote *remote, struct str path, struct str que
 	return remote->sigv4 ? sigv4_sign(remote->sigv4, remote->arena, &own, (int64_t)time(NULL)) : STR_ABSENT;
 }
 
-/* What an error says. */
+/* The message of an error. */
 static struct str problem_of(struct arena *arena, const struct client_reply *reply)
 {
 	struct err err = err_in(arena);

@@ -1,5 +1,5 @@
 /*
- * remote - the check and the copy of a server that runs, from the client's side: the pieces of online.h asked for one behind the other.
+ * remote - the client's side of checking and copying a running server: asks for the pieces of online.h one by one.
  *
  * Requests are signed where the environment has AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, which a server with --auth verify wants.
  */

@@ -24,7 +24,7 @@ struct aside {
 	bool is_broken;
 };
 
-/* What a repair carries. */
+/* The state of a repair. */
 struct job {
 	struct arena *arena;
 	struct aside aside;
@@ -62,7 +62,7 @@ static struct str name_of(struct arena *arena, struct keyspace keyspace)
 			  (unsigned long long)keyspace.table);
 }
 
-/* The row with its bytes, and as an item where it still reads like one: to look at, and to be put again by hand. */
+/* The row with its bytes, and as an item where it still decodes as one, for a person to read and put again. */
 static struct str line_of(struct arena *arena, const struct table *table, const struct salvage_row *row)
 {
 	struct json_out out = json_out_in(arena);
@@ -121,7 +121,7 @@ static enum code open_successor(const struct file_repair *repair, struct store *
 	return sqlite_store_open(&options, store, err);
 }
 
-/* Fills the successor from the file; then proves that it is sound, as it will be found. */
+/* Fills the new file from the old one, then checks it as "dynalith check" does. */
 static enum code make_successor(struct job *job, struct file_repair *repair, struct err *err)
 {
 	int64_t now_ms = (int64_t)time(NULL) * 1000;

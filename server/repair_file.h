@@ -1,5 +1,5 @@
 /*
- * repair_file - "dynalith check FILE --repair": a new file made of what can be read of a damaged one, and the rows that cannot be trusted beside it.
+ * repair_file - "dynalith check FILE --repair": makes a new file of the readable rows of a damaged one, and sets untrusted rows aside.
  */
 #ifndef DYNALITH_SERVER_REPAIR_FILE_H
 #define DYNALITH_SERVER_REPAIR_FILE_H
@@ -8,8 +8,8 @@
 
 enum repair_outcome {
 	REPAIR_WHOLE,   /* nothing was lost */
-	REPAIR_PARTLY,  /* something was lost or set aside: it was told */
-	REPAIR_FAILED,  /* the file is as it was; why went to stderr */
+	REPAIR_PARTLY,  /* something was lost or set aside, and reported */
+	REPAIR_FAILED,  /* the file is as it was; the reason is on stderr */
 };
 
 /*

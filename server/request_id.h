@@ -1,5 +1,5 @@
 /*
- * request_id - names of requests, as AWS's look: 52 characters A-Z and 0-9. No two of a process are alike, and those of two processes hardly.
+ * request_id - request ids in AWS's form: 52 characters A-Z and 0-9. Unique within a process, and very probably among processes.
  */
 #ifndef DYNALITH_SERVER_REQUEST_ID_H
 #define DYNALITH_SERVER_REQUEST_ID_H

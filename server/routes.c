@@ -11,7 +11,7 @@
 #define PATH_CHECK "/_dynalith/check"
 #define PATH_BACKUP "/_dynalith/backup"
 
-/* What the auth gate needs: the request and where to check it. */
+/* The auth gate's context. */
 struct caller {
 	struct routes *routes;
 	const struct http_request *request;
@@ -110,7 +110,7 @@ static void refuse(const struct http_request *request, struct http_response *res
 	fill(response, &refusal);
 }
 
-/* What a browser is told of its page's origin: that it may read the answer, or nothing. */
+/* The value of Access-Control-Allow-Origin, or absent. */
 static struct str allowed_origin(const struct routes *routes, const struct http_request *request, struct str origin)
 {
 	if (strcmp(routes->cors, "*") == 0 && !is_ours(request))
@@ -120,7 +120,7 @@ static struct str allowed_origin(const struct routes *routes, const struct http_
 
 /*
  * AWS: recorded by ScyllaDB's Alternator tests (test_cors) and dynalite's (connections): every answer to a request with an Origin exposes these
- * headers; OPTIONS with one is a preflight whatever else it says, and what it asks for is allowed.
+ * headers; OPTIONS with an Origin is a preflight whatever its other headers, and the answer allows what it asks for.
  */
 static void add_cors(const struct routes *routes, const struct http_request *request, bool is_preflight, struct http_response *response)
 {
@@ -140,7 +140,7 @@ static void add_cors(const struct routes *routes, const struct http_request *req
 	add_header(response, "Access-Control-Max-Age", STR("172800"));
 }
 
-/* Nothing of what the request or its answer holds: these may be secrets. */
+/* Logs no part of the request's or the answer's content, which may be secret. */
 static void log_request(enum log_level level, const char *message, const struct http_request *request, const struct op_response *answer, uint64_t ns)
 {
 	const struct log_field fields[] = {
@@ -155,7 +155,7 @@ static void log_request(enum log_level level, const char *message, const struct 
 	log_event(level, message, fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-/* One line a second at most: a server that has too much to do must not do more for it. */
+/* One line a second at most: logging must not add load to an overloaded server. */
 static void note_shed(struct routes *routes)
 {
 	const struct http_stats *stats = routes->http->stats;
@@ -310,7 +310,7 @@ static enum code show_clock(struct routes *routes, const struct http_request *re
 	return OK;
 }
 
-/* Answers when all that falls due by the turn is done, so that a test can look at once. */
+/* Answers after everything that becomes due by the turn is done, so that a test can look at once. */
 static enum code turn_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
 	uint64_t expired;
@@ -376,7 +376,7 @@ static enum code back_up(struct routes *routes, const struct http_request *reque
 static const struct page {
 	struct str path;
 	bool is_get;   /* else POST */
-	bool is_vital; /* wanted most when there is too much to do */
+	bool is_vital; /* served first under overload */
 	enum code (*show)(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err);
 	const char *help;
 } pages[] = {
@@ -411,7 +411,7 @@ static const struct page *find_page(const struct routes *routes, const struct ht
 	return NULL;
 }
 
-/* Where signatures are verified, nothing but health is for everyone. */
+/* Where signatures are verified, only health needs none. */
 static void show_page(struct routes *routes, const struct page *page, const struct http_request *request, struct http_response *response)
 {
 	struct caller caller = {routes, request, wall_seconds()};
@@ -445,7 +445,10 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 	response->status = 200;
 }
 
-/* Whether there is time for it: turns of the clock take as long as what they make due, endpoints as long as what they change. */
+/*
+ * Whether the request may take longer than its haste allows: a turn of the clock takes as long as the work that becomes due, an endpoint as
+ * long as its change.
+ */
 static bool is_too_long(const struct http_request *request, const struct page *page, const struct endpoint *endpoint)
 {
 	bool is_call = str_eq(request->method, STR("POST")) && !is_ours(request);
@@ -539,7 +542,7 @@ static void refuse_problem(struct routes *routes, const struct http_request *req
 	refuse_as(routes, request, response, &err);
 }
 
-/* Whether a browser may have this done for the page that asks; else *err tells it. Browsers mark all but a GET. */
+/* Whether the page of a browser may make this request; else *err says why not. Browsers mark all requests but a GET. */
 static enum code check_origin(const struct routes *routes, const struct http_request *request, bool is_get, struct err *err)
 {
 	if (!request->is_from_browser && !is_get)
@@ -560,7 +563,7 @@ static enum code check_origin(const struct routes *routes, const struct http_req
 	return str_is_set(signs.origin) ? err_set(err, MSG_ORIGIN, STR_ARG(signs.origin)) : err_set(err, MSG_ORIGIN_UNKNOWN, STR_ARG(signs.host));
 }
 
-/* Health shows nothing of anybody's, and a preflight asks what may be asked. */
+/* Health shows no data, and a preflight has no effect. */
 static bool is_for_every_page(const struct page *page, bool is_preflight)
 {
 	return is_preflight || (page && page->show == show_health);

@@ -58,7 +58,7 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 		sigv4->is_control_limited = sigv4->is_control_limited || credentials[i].has_control;
 	pthread_mutex_init(&sigv4->mutex, NULL);
 	if (mode == AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
-		/* the machine's openssl.cnf has no say: it may name modules of another libcrypto than the one that is linked */
+		/* ignores the machine's openssl.cnf, which may name modules of another libcrypto than the linked one */
 		OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 		sigv4->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 		sigv4->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
@@ -221,7 +221,7 @@ static void read_query_form(struct arena *arena, const struct sigv4_request *req
 	s->expires = query_parameter(arena, request->query, STR("X-Amz-Expires"));
 }
 
-/* A sentence for each part that is missing, or empty: of a header only SignedHeaders may be that. */
+/* A sentence for each missing or empty part. In the header form SignedHeaders may be empty. */
 static enum code check_parts(struct arena *arena, const struct sigv4_claim *s, struct str header, struct err *err)
 {
 	const struct {
@@ -524,7 +524,7 @@ static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str cano
 	return hex(arena, digest);
 }
 
-/* Whether the signature is that of the request at the path; else *err shows what was signed here. */
+/* Whether the signature is that of the request at the path; else *err shows the text that should have been signed. */
 static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
 				 const struct sigv4_claim *s, struct str secret, struct err *err)
 {
@@ -598,7 +598,7 @@ static enum code check_signed_headers(struct arena *arena, const struct sigv4_re
 	return OK;
 }
 
-/* All that is wrong with the scope. Any region is one of ours. */
+/* All mistakes in the scope. Any region is accepted. */
 static enum code check_scope(struct arena *arena, const struct sigv4_claim *s, struct err *err)
 {
 	struct buf wrong = buf_in(arena);
@@ -613,7 +613,7 @@ static enum code check_scope(struct arena *arena, const struct sigv4_claim *s, s
 	return wrong.n ? err_set(err, MSG_AUTH_SCOPE_WRONG, STR_ARG(buf_str(&wrong))) : OK;
 }
 
-/* What can be checked without the key. */
+/* The checks that do not need the key. */
 static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool is_split, int64_t now_s, struct err *err)
 {
 	enum code code = check_expires(arena, s, err);
@@ -629,7 +629,7 @@ static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool i
 	return code == OK ? check_scope(arena, s, err) : code;
 }
 
-/* What is left to check when the whole request is there. */
+/* The checks that need the whole request. */
 static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *s, struct err *err)
 {
 	const struct credential *credential = s->of;
@@ -650,7 +650,7 @@ static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct si
 	return request->is_control && sigv4->is_control_limited ? err_set(err, MSG_AUTH_CONTROL, STR_ARG(s->access_key)) : OK;
 }
 
-/* Reads the claim where there is one, and checks what the mode wants of its form. */
+/* Reads the claim where there is one, and checks its form as the mode requires. */
 static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s, struct err *err)
 {
 	struct str header = headers_first(request->headers, STR("Authorization"));

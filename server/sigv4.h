@@ -1,5 +1,5 @@
 /*
- * sigv4 - who sends a request: AWS Signature Version 4, in the Authorization header or in the query of a presigned URL.
+ * sigv4 - authenticates requests by AWS Signature Version 4, in the Authorization header or in the query of a presigned URL.
  *
  * AWS: IAM User Guide, "AWS Signature Version 4 for API requests". The only door to OpenSSL.
  */
@@ -23,7 +23,7 @@ enum auth_mode {
 #define SIGV4_SKEW_S (15 * 60) /* how far a signature's time may be off */
 #define SIGV4_EXPIRES_MAX_S (7 * 24 * 60 * 60) /* how long a presigned URL can be good for */
 
-/* What is signed, as it came over the wire. */
+/* The signed parts of the request, as they came over the wire. */
 struct sigv4_request {
 	struct str method;
 	struct str path;    /* raw, without the query */
@@ -50,8 +50,8 @@ void sigv4_separate_keys(struct sigv4 *sigv4);
 struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct str access_key);
 
 /*
- * AWS: what is checked in which order, and the texts, are as dynalite's source notes them of DynamoDB: parts, date and expiry, signed host, algorithm,
- * credential, scope, key, signature, token. Other signed headers are checked behind the key.
+ * AWS: the order of the checks and their texts are DynamoDB's, as dynalite's source notes them: parts, date and expiry, signed host,
+ * algorithm, credential, scope, key, signature, token. Other signed headers are checked behind the key.
  *
  * Checks the request at Unix time `now_s` and sets the namespace: the account is that of the credential, where it has one, else a 12-digit access key
  * is the account and anything else is 000000000000; the region comes from the credential scope, us-east-1 where there is none. Thread-safe.
@@ -61,8 +61,8 @@ enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sig
 		      struct err *err) WARN_UNUSED;
 
 /*
- * The same in two steps: all that the head tells, up to the key and the signed headers, before there is a body; and the rest when it is there. The claim
- * lies in the arena.
+ * The same in two steps. The first checks the head, up to the key and the signed headers, before there is a body; the second checks the
+ * rest. The claim lies in the arena.
  */
 struct sigv4_claim;
 enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim **claim,

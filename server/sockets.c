@@ -24,7 +24,7 @@ enum socket_state {
 	SOCKET_AWAITED,
 	SOCKET_QUEUED,
 	SOCKET_EARLY,   /* queued, and the last */
-	SOCKET_CLOSING, /* all is sent: what comes is thrown away */
+	SOCKET_CLOSING, /* all is sent: further bytes are thrown away */
 };
 
 static _Atomic unsigned char states[SOCKETS_MAX];
@@ -65,7 +65,7 @@ static void begin_closing(int fd)
 	shutdown(fd, SHUT_WR);
 }
 
-/* What a page of libmicrohttpd's own becomes, by its status. */
+/* Our answer in place of a page of libmicrohttpd's own, by its status. */
 static const struct refusal {
 	struct str status; /* its */
 	const char *line;  /* ours */
@@ -89,7 +89,7 @@ static const struct refusal *find_refusal(struct str bytes)
 	return NULL;
 }
 
-/* Once and whole, and the last. The client may be gone, or take nothing: then it hears nothing. */
+/* Sends the answer whole, once, as the last one. A client that is gone, or takes no bytes, gets none. */
 static void refuse(int fd, const struct refusal *refusal)
 {
 	enum socket_state state = state_of(fd);
@@ -110,7 +110,7 @@ void sockets_refuse(int fd)
 	refuse(fd, &refusals[0]);
 }
 
-/* Throws away what came. True where no more will, or the client sent too much. */
+/* Throws away the bytes that came. True where no more will come, or the client sent too many. */
 static bool is_emptied(int fd)
 {
 	uint32_t all = atomic_load_explicit(&wasted[fd], memory_order_relaxed);
@@ -134,7 +134,7 @@ static ssize_t empty(int fd, size_t all)
 	return -1;
 }
 
-/* Called before bytes are sent: what is known of the socket then. */
+/* The state of the socket; called before bytes are sent. */
 static enum socket_state about_to_send(int fd, struct str bytes)
 {
 	enum socket_state state = state_of(fd);
@@ -175,8 +175,8 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 }
 
 /*
- * For libmicrohttpd 0.9.75. Where it gets as many events as it asked for, 128, it asks for more, and for as long as it takes,
- * before it looks at those it has: so many clients that came at once and wait for their answers would wait for ever. It never gets them all.
+ * For libmicrohttpd 0.9.75. While it gets as many events as it asks for, 128, it asks again before it handles those that it has. So 128
+ * clients that come at once and wait for their answers would wait for ever. This function always returns fewer.
  */
 int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
 {

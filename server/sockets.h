@@ -1,12 +1,12 @@
 /*
- * sockets - three calls of the C library as libmicrohttpd makes them, and what is mended beneath it.
+ * sockets - replaces three calls of the C library, to correct libmicrohttpd's answers beneath it.
  *
  * libmicrohttpd 0.9.75 answers heads that its memory does not hold by pages of its own (414, 431, 500), or closes without any answer where the
  * answer's head does not fit beside the request's. Here all of these are one answer of status 400. Its pages about framing (400, 413, 505), of
  * which it sends some twice, become one answer too, in AWS's form.
  *
- * It also closes behind an answer whatever is still coming in, and then the kernel tells the client of a broken connection, often before it has
- * read the answer. So behind an answer that leaves some of the request unread, what comes is read and thrown away, until the client closes.
+ * It also closes a socket behind an answer while the client still sends. Then the kernel resets the connection, often before the client has
+ * read the answer. So behind an answer to a request that was not read whole, this module reads and discards bytes until the client closes.
  *
  * Nothing is known of sockets that were not entered: calls on these are the C library's.
  */
@@ -21,7 +21,7 @@ void sockets_await(int fd);
 /* Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. */
 void sockets_answer(int fd, bool is_early);
 
-/* libmicrohttpd gave the request up: refuses it, unless an answer or a part of one was sent. */
+/* libmicrohttpd gave the request up: refuses it, unless some of an answer was sent. */
 void sockets_refuse(int fd);
 
 /* The connection is about to be closed. */

@@ -1,12 +1,12 @@
 /*
- * suggest - the name that a mistyped one was meant to be.
+ * suggest - the likely name behind a mistyped one.
  */
 #ifndef DYNALITH_SERVER_SUGGEST_H
 #define DYNALITH_SERVER_SUGGEST_H
 
 #include "core/str.h"
 
-/* The nearest of the names that were offered. Begin with {.typed = NAME, .prefix_size = N}. */
+/* The nearest of the offered names. Begin with {.typed = NAME, .prefix_size = N}. */
 struct suggestion {
 	struct str typed;
 	size_t prefix_size;  /* of what all names begin with: it does not count */

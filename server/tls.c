@@ -31,7 +31,7 @@
 enum bridge_phase {
 	BRIDGE_SHAKING,
 	BRIDGE_OPEN,
-	BRIDGE_REFUSED, /* no TLS: what comes is thrown away */
+	BRIDGE_REFUSED, /* no TLS: its bytes are thrown away */
 	BRIDGE_DEAD,    /* to be freed */
 };
 
@@ -56,10 +56,10 @@ struct bridge {
 	struct rest in, out; /* from the client, to the client */
 	int64_t until_ms;
 	enum bridge_phase phase;
-	bool is_net_over;   /* the client sends no more, and the plain side knows it, or will */
+	bool is_net_over;   /* the client has closed its side; passed on to the plain side, or about to be */
 	bool is_plain_over; /* the server sends no more */
 	bool is_plain_gone; /* nor does it read */
-	bool reading_writes, is_out_blocked, is_bye_due; /* what waits until the client takes bytes: the reading, what is in `out`, the last word */
+	bool reading_writes, is_out_blocked, is_bye_due; /* waiting until the client takes bytes: the reading, the bytes of `out`, the close */
 	struct sockaddr_storage peer;
 };
 
@@ -156,7 +156,7 @@ static int64_t after_s(unsigned seconds)
 
 /* --- from the client to the server --- */
 
-/* Hands on what is left. True where there is room for more. */
+/* Hands on the bytes that are left. True where there is room for more. */
 static bool flush_in(struct bridge *bridge)
 {
 	struct rest *in = &bridge->in;
@@ -186,7 +186,7 @@ static void give_in(struct bridge *bridge, const char *bytes, size_t n)
 		keep(&bridge->in, bytes + taken, n - taken);
 }
 
-/* What OpenSSL says of a call that did not go through. False where the connection is of no more use. */
+/* Handles OpenSSL's result of a call that failed. False where the connection must end. */
 static bool is_fine(struct bridge *bridge, int result, bool is_reading)
 {
 	switch (SSL_get_error(bridge->ssl, result)) {
@@ -266,7 +266,7 @@ static void give_out(struct bridge *bridge, const char *bytes, size_t n)
 		keep(&bridge->out, bytes + at, n - at);
 }
 
-/* The last word, behind the last byte. */
+/* Sends TLS's close, behind the last byte. */
 static void say_bye(struct bridge *bridge)
 {
 	ERR_clear_error();
@@ -339,7 +339,7 @@ static bool is_other_speech(const struct bridge *bridge)
 	return recv(bridge->net.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && first != 0x16;
 }
 
-/* The handshake is done: the other end goes to whoever serves. */
+/* The handshake is done: hands the other end of the pair to the server. */
 static void open_bridge(struct bridge *bridge)
 {
 	struct tls *tls = bridge->lane->tls;
@@ -355,7 +355,7 @@ static void open_bridge(struct bridge *bridge)
 	pthread_mutex_lock(&tls->gate);
 	if (atomic_load(&tls->is_quiet))
 		close(pair[1]);
-	else /* where it fails, our end of the pair hears of it */
+	else /* where it fails, our end of the pair is closed */
 		tls->options.deliver(tls->options.context, pair[1], (const struct sockaddr *)&bridge->peer);
 	pthread_mutex_unlock(&tls->gate);
 }
@@ -375,7 +375,7 @@ static void shake(struct bridge *bridge)
 		end_bridge(bridge);
 }
 
-/* What the sets must wait for now. Where nothing is waited for, a socket is in none: its end would wake us without end. */
+/* Sets the events to wait for. A socket without any leaves the epoll set: its end would wake us again and again. */
 static void watch_both(struct bridge *bridge)
 {
 	bool is_read = !bridge->is_net_over && !bridge->in.p && !bridge->reading_writes;
@@ -386,12 +386,12 @@ static void watch_both(struct bridge *bridge)
 	if (bridge->phase == BRIDGE_DEAD)
 		return;
 	if (plain == 0 && !bridge->is_plain_gone)
-		plain = EPOLLET; /* that it is gone is told once */
+		plain = EPOLLET; /* its end is reported once */
 	watch(bridge->lane, &bridge->net, net);
 	watch(bridge->lane, &bridge->plain, bridge->is_plain_gone ? plain & EPOLLIN : plain);
 }
 
-/* When nobody has more to say, or the server has gone and the client has all. */
+/* When both sides are done, or the server has closed and the client has all bytes. */
 static void end_where_done(struct bridge *bridge)
 {
 	if (bridge->phase != BRIDGE_OPEN || !bridge->is_plain_over || bridge->is_bye_due)
@@ -491,7 +491,7 @@ static void accept_some(struct lane *lane)
 	}
 }
 
-/* Ends those whose time is over; when all ends, those that have nothing left to send. */
+/* Ends the connections whose time is over; at the server's end also those with nothing left to send. */
 static void look_around(struct lane *lane)
 {
 	bool is_ending = atomic_load(&lane->tls->end_ms) != NEVER;

@@ -1,12 +1,12 @@
 /*
- * tls - connections by TLS, made plain before HTTP sees them. Libraries' doors: the files server/tls* are those that know OpenSSL's TLS.
+ * tls - decrypts TLS connections before HTTP sees them. Only the files server/tls* know OpenSSL's TLS.
  *
  * Threads of its own accept, do the handshakes and carry bytes between each client and a pair of sockets, whose other end is served like any
- * plain connection. A client that stalls in its handshake is therefore seen by no worker. Neither direction reads on before what it holds
- * is written: at most 16 KB wait for each beside what the kernel keeps of sockets. The end of one direction is passed on, so answers come whole.
+ * plain connection. So no worker sees a client that stalls in its handshake. Neither direction reads on before its bytes are written: at
+ * most 16 KB wait for each, beside the kernel's socket buffers. The end of one direction is passed on, so answers arrive whole.
  *
  * Time is limited here for the handshake, and behind the end of the plain side; in between, the limits of connections.h hold, which the pair passes
- * on. So that stalled handshakes keep nobody out, the oldest of them gives way where the limit of connections is reached.
+ * on. Where the limit of connections is reached, the oldest handshake under way is closed, so that stalled ones do not block new clients.
  *
  * A client that speaks no TLS is refused in plain HTTP.
  */
@@ -47,7 +47,7 @@ bool tls_start(struct tls *tls, const struct tls_options *options);
 /* From here on nothing is accepted, and nothing delivered. */
 void tls_quiesce(struct tls *tls);
 
-/* When all delivered sockets are closed: sends what is left of their answers, for up to `wait_ms`, and ends the threads. */
+/* When all delivered sockets are closed: sends the rest of their answers, for up to `wait_ms`, and ends the threads. */
 void tls_stop(struct tls *tls, unsigned wait_ms);
 
 /* Not while it runs. NULL is nothing. */

@@ -14,7 +14,7 @@ struct tls_client {
 	SSL *ssl;
 };
 
-/* Whom the server must be. */
+/* Checks the server's identity. */
 static bool demand(struct tls_client *client, struct arena *arena, struct str host, const char *authorities, struct str *problem)
 {
 	const char *name = str_copy(arena, host).p;
@@ -70,7 +70,7 @@ void tls_client_free(struct tls_client *client)
 	free(client);
 }
 
-/* Whether the call only waits; for what then. */
+/* Whether the call only waits; sets the events to wait for. */
 static bool is_waiting(const struct tls_client *client, int result, short *events)
 {
 	int error = SSL_get_error(client->ssl, result);

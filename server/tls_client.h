@@ -13,8 +13,8 @@
 struct tls_client;
 
 /*
- * `authorities`: a file in PEM of those who may vouch for the server, which must then have a certificate for `host`, a name or an address; NULL: any
- * certificate will do. NULL, with *problem set to one line (in the arena), where that cannot be.
+ * `authorities`: a PEM file of trusted authorities. The server must then have a certificate of one of them for `host`, a name or an
+ * address. NULL: any certificate will do. NULL, with *problem set to one line (in the arena), where that cannot be.
  */
 struct tls_client *tls_client_new(struct arena *arena, int fd, struct str host, const char *authorities, struct str *problem);
 void tls_client_free(struct tls_client *client);

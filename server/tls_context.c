@@ -35,7 +35,7 @@ const char *tls_context_problem(void)
 	return reason ? reason : "no reason is known";
 }
 
-/* The one protocol that is spoken inside; a client that offers only others hears of it in the handshake. */
+/* The one protocol inside. The handshake refuses a client that offers only others. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n, const unsigned char *offered, unsigned offered_n, void *context)
 {
 	static const unsigned char http[] = "\x08http/1.1";
@@ -67,7 +67,7 @@ static SSL_CTX *new_pair(void)
 		return NULL;
 	SSL_CTX_set_min_proto_version(pair, TLS1_2_VERSION);
 	SSL_CTX_set_cipher_list(pair, CIPHERS_1_2);
-	/* a client that closes without a word of TLS cuts nothing short: requests say where they end */
+	/* a client may close without TLS's close: requests say where they end */
 	SSL_CTX_set_options(pair, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_mode(pair, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(pair, SSL_SESS_CACHE_OFF);

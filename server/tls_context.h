@@ -1,10 +1,10 @@
 /*
- * tls_context - the certificate and the key by which the server shows who it is, read from files in PEM, and read again on request.
+ * tls_context - the server's certificate and key, read from PEM files, and read again on request.
  *
- * A new pair is looked at whole before it replaces the old one: a file that cannot be read, a key that belongs to another certificate or a
- * certificate that has expired leaves everything as it was. Connections keep the pair that they began with.
+ * A new pair replaces the old one only where all of it is right: an unreadable file, a key of another certificate or an expired certificate
+ * changes nothing. Connections keep the pair that they began with.
  *
- * TLS 1.2 and 1.3; sessions are resumed by tickets, of which the server keeps nothing; the one protocol inside is HTTP/1.1.
+ * TLS 1.2 and 1.3; sessions resume by tickets, for which the server keeps no state; the one protocol inside is HTTP/1.1.
  */
 #ifndef DYNALITH_SERVER_TLS_CONTEXT_H
 #define DYNALITH_SERVER_TLS_CONTEXT_H
@@ -27,7 +27,7 @@ bool tls_context_reload(struct tls_context *context, struct arena *arena, struct
 /* The server's side of a new connection, by the pair of now; NULL where memory is short. From any thread. */
 SSL *tls_context_accept(struct tls_context *context);
 
-/* Before OpenSSL is used for TLS: the machine's openssl.cnf has no say, as in sigv4.c. */
+/* Call it before OpenSSL is used for TLS: ignores the machine's openssl.cnf, as sigv4.c does. */
 void tls_context_prepare(void);
 
 /* In words that end with a NUL, the oldest error that OpenSSL noted in this thread; forgets all of them. */

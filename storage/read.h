@@ -31,7 +31,7 @@ enum code read_prepare(struct arena *arena, struct read_item *item, struct err *
 /* Reads prepared items in one snapshot; those that are not READ_TRANSACTIONAL in several where the store's transactions take no more. */
 enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err) WARN_UNUSED;
 
-/* What Select asks for, after the rules have settled its default. */
+/* What Select asks for, with its default in place. */
 enum read_select { READ_ALL_ATTRIBUTES, READ_PROJECTED_ATTRIBUTES, READ_SPECIFIC_ATTRIBUTES, READ_COUNT };
 
 /* An item of the page that passed the filter: its image, or where there is a projection the projected item. */

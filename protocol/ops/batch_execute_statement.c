@@ -38,7 +38,7 @@ static void parse(struct call *call, struct slot *slot)
 	slot->err.code = code;
 }
 
-/* The refusals of one statement alone are its own; all others are the request's. */
+/* An error of one statement is its own; all others fail the request. */
 static enum code plan(struct call *call, struct slot *slot)
 {
 	bool is_point = false;
@@ -108,7 +108,7 @@ static enum code meet_faults(struct call *call, struct slot *slots, size_t n, st
 	return OK;
 }
 
-/* Parses and plans the statement anew, by its table as it is now. */
+/* Parses and plans the statement again, by its table as it is now. */
 static void renew(struct call *call, struct slot *slot)
 {
 	call_look_again(call);
@@ -119,8 +119,8 @@ static void renew(struct call *call, struct slot *slot)
 }
 
 /*
- * Statements succeed and fail each for itself. A failing store is the request's as long as nothing was changed, *is_changed; then it is the
- * statement's. A conflict is the statement's at any time. The whole request run again would run the statements before this one twice.
+ * Each statement succeeds or fails on its own. An error of the store fails the request as long as nothing was changed (*is_changed); later
+ * it fails the statement. A conflict always fails the statement, since running the whole request again would run earlier statements twice.
  */
 static enum code run(struct call *call, struct slot *slot, bool *is_changed, struct err *err)
 {
@@ -159,7 +159,7 @@ static void respond_slot(struct call *call, const struct slot *slot)
 		json_out_open(out, '{');
 		json_out_field_string(out, "Code",
 				      is_ours ? STR("InternalServerError") : is_absent ? STR("ResourceNotFound") : str_of(write_reason(slot->err.code)));
-		/* what the operator reads in the log is not for the wire */
+		/* details of server errors go to the log, not to the client */
 		json_out_field_string(out, "Message", is_ours ? str_of(info->text) : slot->err.message);
 		if (str_is_set(slot->err.item)) {
 			json_out_name(out, STR("Item"));

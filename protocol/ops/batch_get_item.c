@@ -134,7 +134,7 @@ static void write_items(struct call *call, struct share *share, const struct rea
 	json_out_close(&call->out, ']');
 }
 
-/* What was asked of the table, with the keys that are left. */
+/* The table's part of the request, with the keys that are left. */
 static void write_unprocessed(struct call *call, const struct share *share)
 {
 	const struct keys_and_attributes *wanted = share->wanted;

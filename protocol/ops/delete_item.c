@@ -6,7 +6,7 @@
 #include "protocol/rules.h"
 #include "protocol/single_write.h"
 
-/* What the request alone tells. */
+/* Checks and parses the request alone. */
 static enum code parse(struct call *call, const struct delete_item_input *input, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {

@@ -1,6 +1,6 @@
 #include "protocol/handler.h"
 
-/* A client that discovers endpoints goes on to the address given here: the one that it reached us at. */
+/* A client that discovers endpoints uses the address in this answer, so it is the one by which the client reached us. */
 enum code op_describe_endpoints(struct call *call, const struct describe_endpoints_request *input, struct err *err)
 {
 	struct json_out *out = &call->out;

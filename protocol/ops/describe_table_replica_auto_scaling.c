@@ -1,7 +1,7 @@
 #include "protocol/tables/control_messages.h"
 #include "protocol/handler.h"
 
-/* AWS: a table of one region is answered as one that does not exist, and there are no others here. */
+/* AWS: answers for a table of one region as if it did not exist. All tables here are of one region. */
 enum code op_describe_table_replica_auto_scaling(struct call *call, const struct describe_table_replica_auto_scaling_input *input, struct err *err)
 {
 	struct str name;

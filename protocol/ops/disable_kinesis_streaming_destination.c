@@ -3,7 +3,7 @@
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
-/* AWS: a stream that was never enabled is answered as one that is not active. */
+/* AWS: a stream that was never enabled gets the error of one that is not active. */
 enum code op_disable_kinesis_streaming_destination(struct call *call, const struct kinesis_streaming_destination_input *input, struct err *err)
 {
 	const struct destination *current;

@@ -18,7 +18,7 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 	write.thought = call_thought(call);
 	if (write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err)) {
 		code = partiql_write_error(statement, err);
-		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem tell a "message" beside the item */
+		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem say "message" beside the item */
 		return code;
 	}
 	call_charge(call, &write.cost);

@@ -48,7 +48,7 @@ static enum code check_depth(struct transaction *transaction, size_t i, struct e
 	return own.code;
 }
 
-/* Parses all statements; the error of each stays its own until its turn comes, but for what is no statement at all. */
+/* Parses all statements. Each keeps its error until its turn, except where the text is no statement at all. */
 static enum code parse_all(struct transaction *transaction, struct err *err)
 {
 	const struct parameterized_statement *requests = transaction->input->transact_statements.v;
@@ -80,7 +80,7 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 	return OK;
 }
 
-/* What a transaction does not take of a statement. */
+/* Refuses what a transaction does not allow in a statement. */
 static enum code check(const struct partiql_statement *statement, struct err *err)
 {
 	if (statement->kind == PARTIQL_SELECT && str_is_set(statement->index))
@@ -195,7 +195,7 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 	return OK;
 }
 
-/* What makes two requests the same: statements and parameters. */
+/* Two requests are the same if their statements and parameters are. */
 static struct str sameness(const struct transaction *transaction)
 {
 	struct buf buf = buf_in(transaction->call->arena);
@@ -214,7 +214,7 @@ static struct str sameness(const struct transaction *transaction)
 	return buf_str(&buf);
 }
 
-/* A failed INSERT found an item: its reason is that, not its condition. */
+/* A failed INSERT found an item: its reason is DuplicateItem, not a failed condition. */
 static enum code cancel(struct transaction *transaction, struct err *err)
 {
 	if (err->code != ERR_TRANSACTION_CANCELED || err->reason_count != transaction->n)

@@ -43,7 +43,7 @@ enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterat
 	if (code != OK)
 		return code;
 	cursor.table = table;
-	/* a name of the right stamp and another table's hash is no shard of this one */
+	/* a name with the right stamp and another table's hash is not a shard of this table */
 	if (!str_eq(streams_shard_id(call->arena, table, cursor.shard), input->shard_id))
 		cursor.shard = 0;
 	code = stream_read_start(catalog_store(call->service->catalog), call->arena, &cursor, starts[input->shard_iterator_type], sequence,

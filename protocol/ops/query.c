@@ -7,7 +7,7 @@
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
 
-/* What the request alone tells. */
+/* Checks and parses the request alone. */
 static enum code parse(struct call *call, const struct query_input *input, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {

@@ -55,7 +55,7 @@ static enum code check_capacity(struct str wanted, struct err *err)
 	return err_set(err, MSG_SEARCH_CAPACITY, STR_ARG(wanted), "returnConsumedCapacity");
 }
 
-/* What the members alone must be, in AWS's order; serde.h has checked their types, and that the required ones are there. */
+/* Checks the members alone, in AWS's order. serde.h has checked their types, and that the required ones are there. */
 static enum code check_members(const struct search_vectors_input *input, struct err *err)
 {
 	struct members members = {.list = buf_in(err->arena)};
@@ -87,7 +87,7 @@ static bool is_equalities(const struct node *node, unsigned depth)
 					 (node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
 }
 
-/* AWS: whatever is wrong with an element, "NaN" too, has the same words. */
+/* AWS: the same words for any wrong element, also "NaN". */
 static enum code read_vector(struct arena *arena, const struct search_vector_list *list, float *out, struct err *err)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, list->n);
@@ -137,7 +137,7 @@ static enum code check_paths(const struct call *call, const struct node *conditi
 	return conditions.is_twice ? err_set(err, MSG_SEARCH_TWICE) : OK;
 }
 
-/* What the request alone tells. */
+/* Checks and parses the request alone. */
 static enum code parse(struct call *call, const struct search_vectors_input *input, float *query, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
@@ -148,7 +148,7 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 	};
 	enum code code = read_vector(call->arena, &input->search_vector, query, err);
 
-	if (code == OK) /* AWS: before whether an expression uses them */
+	if (code == OK) /* AWS: this comes before the check that an expression uses them */
 		code = call_check_values(call, err);
 	if (code == OK)
 		code = expressions_check(call, &request, err);
@@ -187,7 +187,7 @@ static enum code check_equality(const struct vector_spec *spec, const struct nod
 	return OK;
 }
 
-/* Against the SearchSchema; `*hash` becomes the value asked of its HASH element. */
+/* Checks the condition against the SearchSchema; sets *hash to the value for its HASH element. */
 static enum code check_condition(const struct vector_spec *spec, const struct node *node, const struct value **hash, struct err *err)
 {
 	if (node->kind != NODE_AND)
@@ -196,7 +196,7 @@ static enum code check_condition(const struct vector_spec *spec, const struct no
 	return code == OK ? check_condition(spec, node->args[1], hash, err) : code;
 }
 
-/* What the table adds. */
+/* Checks the request against the table. */
 static enum code resolve(struct call *call, const struct search_vectors_input *input, const struct expressions *expressions,
 			 struct vector_search *search, struct err *err)
 {

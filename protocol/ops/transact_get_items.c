@@ -28,7 +28,7 @@ static enum code parse(struct call *call, const struct action_err *own, const st
 	return code;
 }
 
-/* AWS: of several wrong keys the first alone is a reason, its action's; an absent table and an item named twice are the request's error. */
+/* AWS: of several wrong keys only the first is a cancellation reason. An absent table, and an item named twice, fail the request. */
 static enum code prepare(struct call *call, const struct transact_get_item_list *items, const struct expressions *expressions,
 			 struct read_item *reads, struct err *err)
 {
@@ -72,7 +72,7 @@ static enum code check_size(const struct read_item *reads, size_t n, struct err 
 	return size > RESPONSE_SIZE_MAX ? err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size) : OK;
 }
 
-/* AWS: of an item of which the projection leaves nothing the answer has no Item, unlike GetItem's. */
+/* AWS: where the projection leaves nothing of an item the answer has no Item, unlike GetItem's. */
 static void write_item(struct call *call, struct str image, const struct projection *projection)
 {
 	struct subject subject = {.arena = call->arena, .image = image};

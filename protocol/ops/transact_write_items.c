@@ -105,7 +105,7 @@ static enum code parse_all(struct call *call, const struct transact_write_item_l
 	return code;
 }
 
-/* AWS: of several wrong keys the first alone is a reason, its action's; an absent table and an item named twice are the request's error. */
+/* AWS: of several wrong keys only the first is a cancellation reason. An absent table, and an item named twice, fail the request. */
 static enum code prepare(struct call *call, const struct action *actions, struct write *writes, size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
@@ -143,7 +143,7 @@ static void add_text(struct buf *buf, struct str s)
 	buf_add_str(buf, s);
 }
 
-/* What makes two requests the same: the actions. How the answer is to look does not count. */
+/* Two requests are the same if their actions are. Options of the answer do not count. */
 static struct str sameness(struct call *call, const struct action *actions, size_t n)
 {
 	struct buf buf = buf_in(call->arena);

@@ -3,7 +3,7 @@
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
-/* AWS: whatever is asked for, while the table or index is not there yet. */
+/* AWS: the error of any request while the table or index does not exist yet. */
 static enum code check_state(const struct call *call, const struct table *table, ptrdiff_t index, struct err *err)
 {
 	if (timing_accepts_still(call, table))

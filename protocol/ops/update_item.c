@@ -8,7 +8,7 @@
 #include "protocol/single_write.h"
 #include "storage/write/write.h"
 
-/* What the request alone tells. */
+/* Checks and parses the request alone. */
 static enum code parse(struct call *call, const struct update_item_input *input, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {

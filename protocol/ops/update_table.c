@@ -10,7 +10,7 @@
 #include "protocol/vector_messages.h"
 #include "storage/upkeep/backfill.h"
 
-#define FIRST_STEPS 3 /* pieces of an index's work done before the answer goes out: small tables are done when the client asks */
+#define FIRST_STEPS 3 /* pieces of an index's work done before the answer: the indexes of small tables are ACTIVE when the client looks */
 
 /* AWS: these show on the table while they are done, even where nothing changes; the others do not, however long they take. */
 #define CONCERNS_SHOWN                                                                                                          \
@@ -149,14 +149,14 @@ static void show_old(struct table *shown, const struct table *before, const stru
 		shown->settings->sse_enabled = before->settings->sse_enabled;
 		shown->settings->sse_key = str_copy(shown->arena, before->settings->sse_key);
 		shown->settings->is_sse_updating = true;
-		shown->state.status = STATUS_ACTIVE; /* AWS: whatever else is under way */
+		shown->state.status = STATUS_ACTIVE; /* AWS: also while other changes are under way */
 	}
 	shown->settings->table_class = str_copy(shown->arena, before->settings->table_class);
 	shown->settings->class_changed_ms = before->settings->class_changed_ms;
 	show_old_indexes(shown, before, input);
 }
 
-/* Publishes `next` and answers with what it says at this moment; then does what there is to do at once. */
+/* Publishes `next`, answers with its current description, then does the first pieces of work. */
 static enum code publish(struct call *call, struct table *table, struct table *next, const struct update_table_input *input, unsigned concerns,
 			 struct err *err)
 {
@@ -181,7 +181,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	return OK;
 }
 
-/* AWS: the same billing mode or class again is shown as a change and is none. */
+/* AWS: the same billing mode or class again is shown as a change, and nothing changes. */
 static bool is_change(const struct table *before, const struct table *after, unsigned concerns)
 {
 	bool is_repeated = before->settings->billing == after->settings->billing &&

@@ -3,7 +3,7 @@
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
-/* AWS: what is asked for is checked before how soon after the last change it is asked. */
+/* AWS: checks the request before the time since the last change. */
 static enum code check(const struct call *call, const struct table *table, const struct time_to_live_specification *wanted, struct err *err)
 {
 	bool is_early = timing_ttl_opens_ms(call, table) > call->now_ms;
@@ -21,7 +21,7 @@ static enum code check(const struct call *call, const struct table *table, const
 	return is_early ? err_set(err, MSG_TTL_SOON) : OK;
 }
 
-/* What is set on a table that is being deleted is answered, and goes with it. */
+/* A table that is being deleted still takes the setting, which goes with it. */
 static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
 {
 	if (table->state.status != STATUS_DELETING)
@@ -45,7 +45,7 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 	next->ttl.is_enabled = wanted->enabled.value;
 	next->ttl.attribute = str_copy(next->arena, wanted->attribute_name);
 	next->ttl.changed_ms = call->now_ms;
-	/* AWS: though documented, ENABLING and DISABLING were never seen */
+	/* AWS: ENABLING and DISABLING are documented, but no capture shows them */
 	next->ttl.settles_ms = call->now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
 	code = publish(call, table, next, err);
 	if (code != OK)

@@ -2,7 +2,7 @@
  * cache - the trees of statements parsed before, by their text; not for others.
  *
  * A tree depends on the text alone: parameters are put in when it is lowered, so one tree serves every request with the same text.
- * Trees are immutable and counted, each in an arena of its own. The cache is bounded: a place holds one tree, and the newest takes it.
+ * Trees are immutable and counted, each in an arena of its own. The cache is bounded: a place holds one tree, and a newer tree replaces it.
  * Safe for any number of threads.
  */
 #ifndef DYNALITH_PROTOCOL_PARTIQL_CACHE_H

@@ -258,7 +258,7 @@ static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *ex
 	return OK;
 }
 
-/* Whether the expression is made by an operator or a function; a path or a literal says nothing. */
+/* Whether the expression is a condition: an operator or a function, not a path or a literal. */
 static bool is_boolean(const struct pq_expr *expr)
 {
 	return expr->kind >= PQ_EXPR_CALL && expr->kind <= PQ_EXPR_IS;

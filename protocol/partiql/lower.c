@@ -5,7 +5,7 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
-/* In a statement AWS takes an ARN for a name too, whatever is in it. */
+/* AWS: in a statement any ARN is a name too. */
 static bool is_table_name(struct str name)
 {
 	return call_is_name(name) || str_starts_with(name, STR("arn:"));
@@ -56,7 +56,7 @@ static struct str column_name(struct arena *arena, const struct path *path)
 	return buf_str(&buf);
 }
 
-/* A column is a document path: what else stands there is pointed at. */
+/* A column is a document path. The error points at anything else. */
 static enum code check_column(struct pq_lowering *lowering, const struct pq_expr *column, struct partiql_statement *out)
 {
 	if (column->kind == PQ_EXPR_PATH && column->args[column->n - 1]->kind == PQ_EXPR_STAR)

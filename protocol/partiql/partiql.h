@@ -50,7 +50,7 @@ struct partiql_statement {
 	bool is_column_wrong;                 /* SELECT: lowered up to a column that is no path */
 };
 
-/* Gives back a tree that a call holds. */
+/* Releases a tree that a call holds. */
 void partiql_kept_unref(struct partiql_kept *kept);
 
 /*
@@ -69,20 +69,20 @@ enum code partiql_parse(struct call *call, struct str text, const struct value *
 enum code partiql_plan_write(struct call *call, const struct partiql_statement *statement, struct write *write, bool *is_malformed,
 			     struct err *err) WARN_UNUSED;
 
-/* A SELECT of one item by its full key and nothing else: *is_point tells whether it is one; if so `read` is prepared. */
+/* A SELECT of one item by its full key and nothing else sets *is_point and prepares `read`. */
 enum code partiql_plan_point(struct call *call, const struct partiql_statement *statement, struct read_item *read, bool *is_point,
 			     struct err *err) WARN_UNUSED;
 
 /* Whether PartiQL reads the index at all: there is one of that name, and neither of its keys has several attributes. */
 enum code partiql_check_index(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
-/* The error of a SELECT with a wrong column, which *err has. That PartiQL does not read its index comes first. */
+/* The error of a SELECT with a wrong column, which *err has. The error that PartiQL does not read its index comes first. */
 enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
 /* Whether an EXISTS names one item by its key, with a further condition. */
 bool partiql_is_item_check(struct call *call, const struct partiql_statement *statement, const struct table *table);
 
-/* What ExecuteStatement asks of a SELECT. */
+/* ExecuteStatement's parameters of a SELECT. */
 struct partiql_select {
 	struct str text;                      /* with the parameters, what a NextToken is bound to */
 	const struct value *parameters;
@@ -108,7 +108,7 @@ enum code partiql_write_error(const struct partiql_statement *statement, struct 
 
 /* The values of Parameters; the first that cannot be read gives its error. */
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err) WARN_UNUSED;
-/* The error of the first of them that has one, if that is its depth, or if it is any other: AWS tells a transaction's in two steps. */
+/* The error of the first of them that has one: its depth with `is_deep`, else any other. AWS reports a transaction's errors in these two steps. */
 enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err) WARN_UNUSED;
 
 #endif

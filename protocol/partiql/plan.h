@@ -1,8 +1,8 @@
 /*
  * plan - from a SELECT's condition to the ranges of keys that it reads; not for others.
  *
- * A condition that pins the partition key in each of its alternatives reads these partitions only, narrowed by what it says of the
- * sort key; anything else reads the whole keyspace. What the ranges leave open is a filter on the rows.
+ * A condition that fixes the partition key in each of its alternatives reads these partitions only, narrowed by its conditions on the sort
+ * key. Any other condition reads the whole keyspace. Conditions that the ranges do not cover become a filter on the rows.
  */
 #ifndef DYNALITH_PROTOCOL_PARTIQL_PLAN_H
 #define DYNALITH_PROTOCOL_PARTIQL_PLAN_H

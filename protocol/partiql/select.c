@@ -20,8 +20,8 @@ struct run {
 };
 
 /*
- * What a token holds true for: the statement, its parameters, the table as it was created. Two halves of a hash, since the
- * token travels through the client.
+ * A check of what the token belongs to: the statement, its parameters, the table's creation. It is a hash, since the token travels through
+ * the client.
  */
 static uint64_t token_check(const struct run *run, struct str rest)
 {

@@ -168,7 +168,7 @@ static enum code parse_order(struct pq_parser *parser, struct pq_statement *stat
 	return OK;
 }
 
-/* GROUP BY, HAVING, LIMIT: known to the grammar, not to DynamoDB. The first one is named in the error. */
+/* GROUP BY, HAVING, LIMIT: in the grammar, but not in DynamoDB. The error names the first one. */
 static enum code parse_clauses(struct pq_parser *parser, struct pq_statement *statement)
 {
 	static const struct {

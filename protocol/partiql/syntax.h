@@ -1,9 +1,8 @@
 /*
  * syntax - tokens and the tree of a PartiQL statement, before anything is known of tables; not for others.
  *
- * The grammar is PartiQL's, of which DynamoDB takes a part: what the grammar knows and DynamoDB does not is parsed and refused by name when
- * it is lowered, so that the error is the one that AWS gives. An expression and a statement are the same thing to the grammar: SELECT may
- * stand where a value may.
+ * The grammar is PartiQL's, of which DynamoDB takes a part: parts that DynamoDB lacks are parsed too, and refused by name when the tree is
+ * lowered, so that the error is AWS's. An expression and a statement are the same thing to the grammar: SELECT may stand where a value may.
  *
  * Order of work: lex.c text -> tokens, parse.c and statement.c tokens -> tree, lower*.c tree -> struct partiql_statement.
  */

@@ -181,7 +181,7 @@ static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr
 		       STR_ARG(partiql_position(lowering->arena, expr->at)));
 }
 
-/* What stands where a value should, as messages name it: by its own text at the root of a literal, by its kind below. */
+/* How messages name an expression in place of a value: at the root of a literal by its text, below by its kind. */
 static enum code unsupported(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place)
 {
 	struct str name = str_of(partiql_kind_name(expr)), position = partiql_position(lowering->arena, expr->at);

@@ -15,7 +15,7 @@ static const struct node *existence(struct arena *arena, const struct table *tab
 	return node_new(arena, kind, 1, &path);
 }
 
-/* What a condition lacks to name one item. */
+/* Why a condition does not name one item. */
 enum fault { FAULT_NONE, FAULT_MISSING, FAULT_TWICE, FAULT_SCALAR, FAULT_TYPE };
 
 #define fault(kind, ...) ((void)(err_set(__VA_ARGS__) == OK), (kind))
@@ -72,7 +72,7 @@ static enum fault take_key(struct arena *arena, const struct table *table, const
 	return FAULT_NONE;
 }
 
-/* RETURNING is judged when all else was found right. */
+/* RETURNING is checked last. */
 static enum code check_returning(const struct partiql_statement *statement, struct err *err)
 {
 	static const char *const names[] = {

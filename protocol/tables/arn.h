@@ -13,7 +13,7 @@ struct arn {
 /* The text begins with "arn:"; nothing else is checked. */
 struct arn arn_split(struct str text);
 
-/* Of the resource "table/NAME/..." the name, and what stands behind it: empty where nothing does. */
+/* The name in the resource "table/NAME/...", and the part behind it, which may be empty. */
 struct str arn_table_part(struct str resource, struct str *name);
 
 #endif

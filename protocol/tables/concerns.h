@@ -1,5 +1,5 @@
 /*
- * concerns - what an UpdateTable is about, as a set. AWS: one logical change a call; concerns.def says which go together.
+ * concerns - the changes that an UpdateTable makes, as a set. AWS: one logical change a call; concerns.def says which go together.
  */
 #ifndef DYNALITH_PROTOCOL_CONCERNS_H
 #define DYNALITH_PROTOCOL_CONCERNS_H
@@ -21,7 +21,7 @@ enum concern {
 	CONCERN_INDEX_DELETE = 1 << 11,
 	CONCERN_INDEX_UPDATE = 1 << 12,
 	CONCERN_ALL = (1 << 13) - 1,
-	CONCERN_REPLICATION_MODE = 1 << 13, /* GlobalTableSettingsReplicationMode; refused beside none that is known */
+	CONCERN_REPLICATION_MODE = 1 << 13, /* GlobalTableSettingsReplicationMode; no refused combination is known */
 };
 
 /* The set of them. A structure of throughput without a member is none: AWS drops it. */

@@ -16,7 +16,7 @@
 	ERR_VALIDATION, "Table or Index is not in a valid state to update Key Access Insights: %sStatus must be ACTIVE " \
 			"to enable ContributorInsights."
 
-/* The recorded texts say "enable", whatever was asked for. */
+/* The recorded texts say "enable" for any request. */
 #define KINESIS_STATE "Table is not in a valid state to enable Kinesis Streaming Destination: "
 #define MSG_KINESIS_ENABLED \
 	ERR_VALIDATION, "%s", KINESIS_STATE "EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED to perform ENABLE operation."

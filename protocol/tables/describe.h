@@ -8,8 +8,8 @@
 #include "protocol/tables/settings.h"
 
 /*
- * {"<name>": {...}}: the whole response. `status` is what the table and, where it is settled, its indexes are shown as. AWS: CreateTable's answer
- * (CREATING) lacks a few members, DeleteTable's (DELETING) most.
+ * {"<name>": {...}}: the whole response. `status` is shown as the table's, and as its indexes' where no transient status is under way. AWS:
+ * CreateTable's answer (CREATING) lacks a few members, DeleteTable's (DELETING) most.
  */
 enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err) WARN_UNUSED;
 

@@ -15,8 +15,8 @@ struct str destination_precision(enum time_precision precision);
 const struct destination *destination_find(const struct table *table, struct str stream_arn);
 
 /*
- * Puts `changed` in place of the one of its stream, or before the others, settling as other changes do; answers with TableName,
- * StreamArn and the status `shown` as members of an object that is left open.
+ * Puts `changed` in place of the one of its stream, or before the others, with a transient status like other changes. Answers with
+ * TableName, StreamArn and the status `shown`, as members of an object that is left open.
  */
 enum code destination_replace(struct call *call, struct table *table, struct destination changed, struct str shown, struct err *err) WARN_UNUSED;
 

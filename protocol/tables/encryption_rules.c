@@ -65,7 +65,7 @@ enum code encryption_rules_news(const struct table *table, const struct sse_spec
 
 	if (!is_enabled(input))
 		return table->settings->sse_enabled ? OK : err_set(err, MSG_SSE_DEFAULT);
-	/* AWS: only the ARN of the key is taken for the key that it is; an alias or an id encrypts anew */
+	/* AWS: recognises the table's key by its ARN only; an alias or an id of the same key encrypts again */
 	return table->settings->sse_enabled && str_eq(asked, table->settings->sse_key) ? err_set(err, MSG_SSE_SAME) : OK;
 }
 

@@ -90,7 +90,7 @@ static enum action action_of(const struct global_secondary_index_update *update)
 	return ACTION_DELETE;
 }
 
-/* The index's own state against what is asked of it; `index` is the one of that name, or NULL. */
+/* Checks the change against the state of `index`, the one of that name or NULL. */
 static enum code check_one(const struct table *table, const struct index *index, struct str name, enum action action, struct err *err)
 {
 	bool is_allocating = index && index->is_backfilling && table->state.status == STATUS_UPDATING;
@@ -203,7 +203,7 @@ static enum code update_index(struct table *table, const struct update_global_se
 	struct index *index = index_named(table, input->index_name);
 	bool is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 
-	assert(index); /* that all are there was checked */
+	assert(index); /* all of them exist: checked before */
 	bool is_asked = input->provisioned_throughput || input->warm_throughput || throughput_rules_has_on_demand(input->on_demand_throughput);
 	if (is_on_demand && (input->provisioned_throughput || !is_asked))
 		return err_set(err, MSG_UPDATE_INDEX_ON_DEMAND, STR_ARG(index->name));

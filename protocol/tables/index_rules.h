@@ -1,5 +1,5 @@
 /*
- * index_rules - UpdateTable's changes of global indexes: what a request may ask for, when, and what becomes of the schema.
+ * index_rules - UpdateTable's changes of global indexes: which are allowed, when, and the schema that they make.
  *
  * AWS: Developer Guide, "Managing Global Secondary Indexes"; the texts are the service's own.
  */

@@ -1,7 +1,7 @@
 /*
- * policy_rules - resource-based policies: which resource one belongs to, what a document must be, and the form it is kept in.
+ * policy_rules - resource-based policies: the resource of one, the rules for its document, and the form in which it is kept.
  *
- * Policies are kept and shown; no request is judged by them.
+ * Policies are kept and shown; they do not decide about requests.
  */
 #ifndef DYNALITH_PROTOCOL_POLICY_RULES_H
 #define DYNALITH_PROTOCOL_POLICY_RULES_H
@@ -12,7 +12,7 @@
 #define POLICY_BYTES_MAX 20480 /* white space counts. AWS: API Reference, PutResourcePolicy */
 
 /*
- * The table of a ResourceArn, the ARN of a table or of its stream, which *is_stream tells; the reference is held until the call ends.
+ * The table of a ResourceArn, which names a table or its stream (*is_stream). The call holds the reference until it ends.
  * ERR_RESOURCE_NOT_FOUND where either is absent.
  */
 enum code policy_rules_table(struct call *call, struct str arn, struct table **table, bool *is_stream, struct err *err) WARN_UNUSED;

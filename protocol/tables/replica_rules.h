@@ -1,6 +1,6 @@
 /*
- * replica_rules - replicas of global tables in an UpdateTable. No table has any here: what AWS refuses is refused in its words, and what it would
- * take, a new replica, in ours.
+ * replica_rules - replicas of global tables in an UpdateTable. No table has replicas here. Requests that AWS refuses get AWS's errors; a
+ * new replica, which AWS would create, gets ours.
  */
 #ifndef DYNALITH_PROTOCOL_REPLICA_RULES_H
 #define DYNALITH_PROTOCOL_REPLICA_RULES_H
@@ -10,7 +10,7 @@
 /* The request alone, of a caller in that region. */
 enum code replica_rules_check(const struct ns *ns, const struct update_table_input *input, struct err *err) WARN_UNUSED;
 
-/* What is left of it, for a table without replicas. */
+/* Checks the rest of it, for a table without replicas. */
 enum code replica_rules_table(const struct update_table_input *input, struct err *err) WARN_UNUSED;
 
 /* The name of a GlobalTableSettingsReplicationMode. */

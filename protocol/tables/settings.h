@@ -1,5 +1,6 @@
 /*
- * settings - what the API keeps of tables, indexes and streams for itself: storage carries it without knowing (schema.h, settings_records).
+ * settings - what the API keeps of tables, indexes and streams. Storage carries the settings without knowing them (schema.h,
+ * settings_records).
  *
  * settings.def has a row per setting. It expands here into the structs, and in settings.c into the descriptions by which storage copies, writes and
  * reads them.
@@ -51,7 +52,7 @@ struct insights {
 
 enum time_precision { PRECISION_ABSENT, PRECISION_MILLISECOND, PRECISION_MICROSECOND };
 
-/* A Kinesis data stream that the table was told to send its changes to. */
+/* A Kinesis data stream, the destination of the table's changes. */
 struct destination {
 	struct str stream_arn;
 	bool is_enabled;
@@ -61,8 +62,8 @@ struct destination {
 };
 
 /*
- * A change that shows later than it is made, or that limits the next one: what protocol/timing keeps with the table, in its own words. Those
- * who do not ask for AWS's timing keep none.
+ * A change that shows later than it is made, or that limits the next one. protocol/timing keeps it with the table, and only with AWS's
+ * timing.
  */
 struct moment {
 	struct str what;            /* "STREAM" */

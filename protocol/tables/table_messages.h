@@ -1,6 +1,6 @@
 /*
  * table_messages - texts of the errors that the table operations' rules give.
- * Source: recorded answers of AWS; those the record lacks, DynamoDB Local. Of tags, which both lack: what users of AWS report.
+ * Source: recorded answers of AWS; those the record lacks, DynamoDB Local. For tags, which both lack, texts that users of AWS report.
  */
 #ifndef DYNALITH_PROTOCOL_TABLE_MESSAGES_H
 #define DYNALITH_PROTOCOL_TABLE_MESSAGES_H
@@ -186,7 +186,7 @@
 #define MSG_UPDATE_INDEX_LOCAL ERR_VALIDATION, "Cannot %s an index that is not a GlobalSecondaryIndex: " STR_FMT
 #define MSG_UPDATE_INDEX_ABSENT ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Index " STR_FMT " for table " STR_FMT
 #define MSG_TTL_STATE ERR_VALIDATION, "Cannot describe time to live while table is in %s state: Current table state is %s"
-/* AWS: in other words than the same of other operations */
+/* AWS: not the text of other operations */
 #define MSG_TTL_CREATING ERR_RESOURCE_IN_USE, IN_USE "Table " STR_FMT " is being created"
 #define MSG_TTL_SAME ERR_VALIDATION, "TimeToLive is already %s"
 #define MSG_TTL_OTHER ERR_VALIDATION, "TimeToLive is active on a different AttributeName: current AttributeName is " STR_FMT

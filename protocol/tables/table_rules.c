@@ -137,7 +137,7 @@ static size_t count_distinct(struct arena *arena, const struct key_schema_input 
 	return count;
 }
 
-/* AWS lists a key's names where there are as many definitions as the key has attributes, and otherwise tells only that one lacks. */
+/* AWS lists a key's names where there are as many definitions as key attributes; otherwise it only says that a definition is missing. */
 static enum code check_defined(const struct table *table, const struct key_schema_input *input, struct err *err)
 {
 	for (size_t i = 0; i < input->n; i++) {
@@ -443,14 +443,14 @@ static bool is_asked(const struct create_table_input *input, struct str name)
 	for (size_t i = 0; i < input->vector_indexes.n && !found; i++) {
 		const struct search_schema *schema = &input->vector_indexes.v[i].search_schema;
 
-		found = str_eq(input->vector_indexes.v[i].vector_attribute->attribute_name, name); /* refused in other words */
+		found = str_eq(input->vector_indexes.v[i].vector_attribute->attribute_name, name); /* refused with another text */
 		for (size_t k = 0; k < schema->n && !found; k++)
 			found = str_eq(schema->v[k].attribute_name, name);
 	}
 	return found;
 }
 
-/* AWS: before the indexes' other rules, so that one definition too many hides what else is wrong with them. */
+/* AWS: comes before the indexes' other rules, so one definition too many hides other mistakes. */
 static enum code check_definitions_used(const struct create_table_input *input, const struct table *table, struct err *err)
 {
 	struct str *used = ARENA_ARRAY(table->arena, struct str, table->settings->definition_count + 1);
@@ -483,7 +483,7 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 	return code == OK ? throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_CREATE, err) : code;
 }
 
-/* AWS: API Reference, UpdateTable: what a table has already is refused. A new table may be told that it has no stream. */
+/* AWS: API Reference, UpdateTable: a change to the stream that the table already has is refused. CreateTable may say that there is no stream. */
 static enum code disable_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
 {
 	bool is_new = table->identity.created_ms == 0;
@@ -651,7 +651,7 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 		code = read_billing(input, table, err);
 	if (code == OK)
 		code = table_rules_define(table, &input->attribute_definitions, err);
-	/* AWS: of a table's key with one attribute twice it may be told that a definition lacks */
+	/* AWS: for a key that has one attribute twice it may report a missing definition */
 	if (code == OK && table->settings->definition_count < input->key_schema.n)
 		return err_set(err, MSG_KEYS_UNDEFINED);
 	if (code == OK)

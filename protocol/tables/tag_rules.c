@@ -25,8 +25,8 @@ static uint32_t next_character(struct str s, size_t *at)
 }
 
 /*
- * Letters, digits and spaces of any script, and + - = . _ : / @. Beyond ASCII what is refused are the blocks of punctuation, symbols and
- * private use: a character of another block that is no letter passes here, unlike at AWS.
+ * Letters, digits and spaces of any script, and + - = . _ : / @. Beyond ASCII the blocks of punctuation, symbols and private use are
+ * refused. A character of another block that is no letter passes here, unlike at AWS.
  */
 static bool is_allowed(uint32_t c)
 {
@@ -61,7 +61,7 @@ static bool is_valid(struct str s, size_t length_max)
 	return length <= length_max;
 }
 
-/* How the messages show what was not given. */
+/* How messages show a missing value. */
 static struct str shown(struct str s)
 {
 	return str_is_set(s) ? s : STR("null");

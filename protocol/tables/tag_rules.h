@@ -1,5 +1,5 @@
 /*
- * tag_rules - what tags a table or a stream can have. AWS checks them with words of their own, not as constraints of shapes.
+ * tag_rules - which tags a table or a stream can have. AWS has its own texts for them, not those of constraints.
  */
 #ifndef DYNALITH_PROTOCOL_TAG_RULES_H
 #define DYNALITH_PROTOCOL_TAG_RULES_H

@@ -2,10 +2,10 @@
 
 #include "protocol/tables/table_messages.h"
 
-/* What a table on demand can do at once when nothing was asked for. AWS: Developer Guide, "Warm throughput". */
+/* The warm throughput of an on-demand table by default. AWS: Developer Guide, "Warm throughput". */
 #define WARM_READ_DEFAULT 12000
 #define WARM_WRITE_DEFAULT 4000
-#define UNITS_BOUND 1000000000000 /* beyond it AWS has other words than at an account's limit */
+#define UNITS_BOUND 1000000000000 /* beyond it AWS has another text than at an account's limit */
 #define DAY_MS (24 * 60 * 60 * (int64_t)1000)
 
 static int64_t larger(int64_t a, int64_t b)

@@ -1,5 +1,6 @@
 /*
- * throughput_rules - provisioned, on-demand and warm throughput of a table or of a global index: what may be asked for and what becomes of it.
+ * throughput_rules - provisioned, on-demand and warm throughput of a table or of a global index: which values are allowed, and what the
+ * table keeps.
  *
  * Where a function takes an index, NULL stands for the table itself. AWS: recorded answers, October 2026; Developer Guide, "Warm throughput".
  */
@@ -11,7 +12,7 @@
 
 #define TABLE_UNITS_MAX 40000 /* AWS: Quotas, "Default read and write capacity"; of a table and of each index */
 
-/* CreateTable and an index's creation have other rules and words than a change of what is there. */
+/* CreateTable and an index's creation have other rules and texts than a later change. */
 enum throughput_step { THROUGHPUT_CREATE, THROUGHPUT_UPDATE };
 
 /* A structure without a member: AWS drops it beside other parameters. */
@@ -31,20 +32,23 @@ void throughput_rules_drop_units(struct table *table, int64_t now_ms);
 /* NumberOfDecreasesToday. AWS: it starts again at 0 at 00:00 UTC. */
 int64_t throughput_rules_decreases(const struct throughput *throughput, int64_t now_ms);
 
-/* Limits of on-demand throughput beside those that stand. THROUGHPUT_UPDATE: -1 takes one away. */
+/* Limits of on-demand throughput, added to those that the table has. THROUGHPUT_UPDATE: -1 takes one away. */
 enum code throughput_rules_on_demand(struct table *table, struct index *index, const struct on_demand_throughput *input,
 				     enum throughput_step step, struct err *err) WARN_UNUSED;
 
 /* AWS: the answer to a change shows the limits that stand and, as given, those of the request: -1 too. */
 struct throughput_pair throughput_rules_echo(const struct throughput_pair *before, const struct on_demand_throughput *input);
 
-/* What the table or index can do at once: the highest that it was ever given, and what its billing mode gives everybody. */
+/* The warm throughput of the table or index: the highest units that it ever had, but not less than its billing mode's default. */
 struct throughput_pair throughput_rules_warm_now(const struct table *table, const struct index *index);
 
-/* Makes what the table and its indexes can do at once the floor of what they will. Call it before a change and after it. */
+/* Keeps the warm throughput of the table and its indexes from falling. Call it before a change and after it. */
 void throughput_rules_keep_warm(struct table *table);
 
-/* More of it. ERR_VALIDATION for less. Of a new table or index call it when its billing mode and units are known. */
+/*
+ * Raises the warm throughput. ERR_VALIDATION where the request has less. For a new table or index call it when its billing mode and units
+ * are known.
+ */
 enum code throughput_rules_warm(struct table *table, struct index *index, const struct warm_throughput *input, enum throughput_step step,
 				struct err *err) WARN_UNUSED;
 

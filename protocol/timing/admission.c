@@ -58,7 +58,7 @@ static struct jobs jobs_of(const struct call *call, const struct table *table)
 	};
 }
 
-/* A change that no job but itself lets through; `what` as the messages tell it. */
+/* A change that waits for all other jobs; `what` names it in messages. */
 static enum code check_jobs(const struct table *table, const struct jobs *jobs, const char *what, const char *when_iops, struct err *err)
 {
 	if (jobs->is_iops)
@@ -70,7 +70,7 @@ static enum code check_jobs(const struct table *table, const struct jobs *jobs, 
 	return OK;
 }
 
-/* AWS: a switch back to PAY_PER_REQUEST is taken for the mode that still is, and dropped. */
+/* AWS: ignores a switch back to PAY_PER_REQUEST while that is still the mode. */
 static enum code check_units(const struct table *table, const struct jobs *jobs, const struct update_table_input *input, struct err *err)
 {
 	if (jobs->becomes_provisioned && input->billing_mode == BILLING_MODE_PAY_PER_REQUEST)
@@ -282,7 +282,7 @@ static const struct tag *tag_of(const struct tag *tags, size_t n, struct str key
 	return NULL;
 }
 
-/* Whether `wanted` has each tag that the change under way made or changed; none has what it removed. */
+/* Whether `wanted` has each tag that the change under way set, and none that it removed. */
 static bool contains_change(const struct table *table, const struct moment *change, const struct tag_list *wanted)
 {
 	size_t n = change->before_count / 2, found = 0;

@@ -1,5 +1,5 @@
 /*
- * internal - what the files of the shelf share: moments, and times as messages tell them.
+ * internal - what the files of the shelf share: moments, and times as messages show them.
  */
 #ifndef DYNALITH_PROTOCOL_TIMING_INTERNAL_H
 #define DYNALITH_PROTOCOL_TIMING_INTERNAL_H
@@ -14,7 +14,7 @@ int64_t timing_ms(enum timing what);
 /* The row of a moment; TIMING_COUNT where a later version wrote it. */
 enum timing timing_row(const struct moment *moment);
 
-/* Adds a moment, now, with what was there before (copied); drops those that nobody asks for any more. Nothing with instant timing. */
+/* Adds a moment, now, with a copy of the value before; drops moments that are not needed any more. Does nothing with instant timing. */
 void timing_add(const struct call *call, struct table *next, enum timing what, struct str subject, const struct str *before, size_t before_count);
 
 /* The last moment of the row and, where it is set, of the subject; NULL where there is none. */

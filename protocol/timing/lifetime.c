@@ -2,7 +2,7 @@
 
 #include "protocol/wire/messages.h"
 
-/* What a back end is late by after CreateTable, and early by after DeleteTable (TIMING_COUNT: it is not). */
+/* How long after CreateTable a back end learns of the table, and how long before the end of DeleteTable it forgets it (TIMING_COUNT: never). */
 static const struct {
 	enum timing known, leaves;
 	enum absent_table words;
@@ -103,7 +103,7 @@ void timing_create(const struct call *call, struct table *table)
 	timing_add(call, table, what, STR_ABSENT, NULL, 0);
 }
 
-/* Whether the table became ACTIVE less than the row's milliseconds ago, or did not yet; which row, its indexes tell. */
+/* Whether the table is not ACTIVE yet, or became so less than the row's milliseconds ago. Its indexes decide which row counts. */
 static bool is_young(const struct call *call, const struct table *table, enum timing plain, enum timing indexed)
 {
 	const struct moment *moment = timing_last(table, TIMING_CREATE_INDEXED, STR_ABSENT);

@@ -33,14 +33,14 @@ enum timing timing_row(const struct moment *moment)
 	return (enum timing)what;
 }
 
-/* Whether somebody may still ask for it beside a new one of `what` and `subject`. */
+/* Whether the moment is still needed beside a new one of `what` and `subject`. */
 static bool is_kept(const struct table *table, const struct moment *moment, int64_t now_ms, enum timing what, struct str subject)
 {
 	enum timing own = timing_row(moment);
 
 	if (own == TIMING_COUNT)
 		return false;
-	if (rows[own].kept_ms == KEPT_ALWAYS) /* but for an index that is gone */
+	if (rows[own].kept_ms == KEPT_ALWAYS) /* not for an index that is gone */
 		return (own != what || !str_eq(moment->subject, subject)) && (moment->subject.n == 0 || table_index(table, moment->subject));
 	return now_ms < moment->at_ms + rows[own].kept_ms;
 }

@@ -46,7 +46,7 @@ static bool has_other_units(const struct throughput *a, const struct throughput 
 	return a->read != b->read || a->write != b->write;
 }
 
-/* AWS: what asks for the mode that the table is about to leave is answered, and dropped. */
+/* AWS: accepts and ignores a request for the mode that the table is about to leave. */
 static void take_back_billing(const struct change *change)
 {
 	struct table *next = change->next;
@@ -92,7 +92,7 @@ static void change_class(const struct change *change)
 {
 	const struct table *table = change->table;
 
-	/* AWS: one that comes while another goes on, hidden by a change of encryption, is answered and dropped */
+	/* AWS: accepts and ignores one that comes while another, hidden by a change of encryption, is under way */
 	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
 		change->next->settings->table_class = str_copy(change->next->arena, table->settings->table_class);
 		change->next->settings->class_changed_ms = table->settings->class_changed_ms;
@@ -125,7 +125,7 @@ static bool has_removal(const struct on_demand_throughput *input)
 			 (input->max_write_request_units.is_set && input->max_write_request_units.value < 0));
 }
 
-/* AWS: a limit that is taken away is shown as it was asked for, for a moment. */
+/* AWS: shows a removed limit as the request gave it, for a moment. */
 static void change_on_demand(const struct change *change, const struct on_demand_throughput *input)
 {
 	struct throughput_pair pair = throughput_rules_echo(&change->table->settings->on_demand, input);
@@ -160,7 +160,7 @@ static void change_index(const struct change *change, struct index *index)
 		index->settles_ms = now_ms + timing_ms(TIMING_INDEX_DELETE);
 		occupy(change, TIMING_INDEX_DELETE);
 	} else if (index->status == STATUS_UPDATING && old->status != STATUS_UPDATING) {
-		/* the moment alone tells of it: the table may be UPDATING for longer */
+		/* only the moment shows it: the table may be UPDATING for longer */
 		note_units(change, TIMING_INDEX_UPDATE, old);
 		index->status = STATUS_ACTIVE;
 	}
@@ -187,7 +187,7 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		catalog_schedule(call->service->catalog, table, next, call->now_ms);
 		return;
 	}
-	/* AWS: what changes nothing is answered as UPDATING, but the table is ACTIVE at once */
+	/* AWS: answers UPDATING to a request that changes nothing, but the table is ACTIVE at once */
 	next->state.status = table->state.status;
 	if (next->settings->billing != table->settings->billing)
 		change_billing(&change);
@@ -224,7 +224,7 @@ void timing_tags_changed(const struct call *call, const struct table *table, str
 		before[2 * i + 1] = old->v[i].value;
 		is_same = is_same && str_eq(old->v[i].key, new->v[i].key) && str_eq(old->v[i].value, new->v[i].value);
 	}
-	/* AWS: what changes nothing holds no lock */
+	/* AWS: a request that changes nothing holds no lock */
 	if (!is_same)
 		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * old->n);
 }

@@ -1,10 +1,11 @@
 /*
- * timing - AWS's timing, on request (--timing aws): how long what takes, what is seen meanwhile, and which change may follow another when.
+ * timing - AWS's timing, on request (--timing aws): how long changes take, what clients see meanwhile, and when one change may follow
+ * another.
  *
- * A change is made at once. What shows later is the rule of this shelf: the table keeps the moment of the change and what was there before, and
- * each operation that shows or changes something asks here. Everything is worked out of the table's record and the service's clock, so it
- * survives a restart, and a turned clock needs no wait. With instant timing, the default, no moment is kept, and the functions give what
- * catalog_transient_ms says.
+ * A change is made at once. This shelf decides what shows later: the table keeps the moment of the change and the value before it, and each
+ * operation that shows or changes something asks this shelf. Everything follows from the table's record and the service's clock, so it
+ * survives a restart, and a test can turn the clock instead of waiting. With instant timing, the default, no moment is kept, and the
+ * functions give what catalog_transient_ms says.
  */
 #ifndef DYNALITH_PROTOCOL_TIMING_TIMING_H
 #define DYNALITH_PROTOCOL_TIMING_TIMING_H

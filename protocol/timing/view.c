@@ -107,7 +107,7 @@ static void see_policy(const struct call *call, struct table *seen, const struct
 		(struct policy){moment->before_count > 1 ? moment->before[1] : STR_ABSENT, timing_number_of(moment, 0)};
 }
 
-/* What the row changes of a table that is shown; rows without one are shown by statuses alone. */
+/* How each row changes the table that is shown. Rows without a function show in statuses only. */
 static void (*const sights[TIMING_COUNT])(const struct call *call, struct table *seen, const struct moment *moment) = {
 	[TIMING_THROUGHPUT] = see_throughput, [TIMING_BILLING_ON_DEMAND] = see_on_demand, [TIMING_BILLING_ON_DEMAND_AGAIN] = see_on_demand,
 	[TIMING_ON_DEMAND] = see_limits, [TIMING_CLASS] = see_class, [TIMING_ENCRYPTION] = see_encryption, [TIMING_WARM] = see_warm, [TIMING_WARM_AGAIN] = see_warm,
@@ -127,7 +127,7 @@ struct table *timing_seen(struct call *call, struct table *table)
 	struct table *seen = NULL;
 	enum timing row;
 
-	/* the newest first: of two under way the oldest tells what was there before both */
+	/* the newest first: of two changes under way the oldest has the value before both */
 	for (size_t i = timing_is_on(call) ? table->settings->moment_count : 0; i-- > 0;) {
 		if (!is_seen(call, &table->settings->moments[i], &row))
 			continue;

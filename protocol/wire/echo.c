@@ -13,7 +13,7 @@ struct echo {
 	struct buf out;
 };
 
-/* What AWS's model has beside or apart from the public one. */
+/* Where AWS's own model differs from the public one. */
 static const struct special {
 	const char *name;
 	bool has_profile; /* a member of AWS's own, workloadProfileName, comes last */

@@ -8,8 +8,8 @@
 #include "protocol/wire/messages.h"
 
 /*
- * cJSON's allocation hooks are global to the process. They are pointed once at the arena of the parse that is under way on this
- * thread, so trees live in arenas and are never freed.
+ * cJSON's allocation hooks are global to the process. They allocate from the arena of the parse under way on this thread, so trees live in
+ * arenas and are never freed.
  */
 static _Thread_local struct arena *parse_arena;
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;

@@ -82,7 +82,7 @@ static uint64_t load(const char *p, size_t n)
 #define STEP 16
 typedef unsigned char lanes __attribute__((vector_size(STEP))); /* one vector instruction each, where the machine has them */
 
-/* The same question of STEP bytes. */
+/* The same for STEP bytes. */
 static bool is_plain_step(const char *p)
 {
 	uint64_t halves[2];
@@ -113,7 +113,7 @@ static char *put_long_text(char *to, struct str s)
 	return put_escaped(to, p, (size_t)(end - p));
 }
 
-/* Copies with escapes. What is shorter than a step is looked at in two parts that overlap. `to` has room for ESCAPED_MAX(n) bytes. */
+/* Copies with escapes. A text shorter than a step is checked in two parts that overlap. `to` has room for ESCAPED_MAX(n) bytes. */
 #define ESCAPED_MAX(n) ((n) * 6)
 static char *put_text(char *to, struct str s)
 {

@@ -1,8 +1,8 @@
 /*
  * json_out - a streaming writer of JSON into a buf: no output tree.
  *
- * Commas are the writer's business: json_out_name() and the value calls put them where they belong. Items are what makes an answer long: those
- * that come when the arena is over are left out, and the text is "cut": no answer any more.
+ * Commas are the writer's business: json_out_name() and the value calls put them where they belong. Items make an answer long. Once the
+ * arena is over the writer leaves items out, and the text is "cut": it must not be sent.
  */
 #ifndef DYNALITH_PROTOCOL_JSON_OUT_H
 #define DYNALITH_PROTOCOL_JSON_OUT_H

@@ -14,7 +14,7 @@
 
 #define MSG_JSON_MALFORMED ERR_SERIALIZATION, "%s", ""
 
-/* Types. The wire names the token that it met. */
+/* Types. AWS names the token. */
 #define MSG_TYPE_TOKEN ERR_SERIALIZATION, "%s cannot be converted to %s"
 #define MSG_TYPE_BOOLEAN_TEXT ERR_SERIALIZATION, "%s", "Unexpected token received from parser"
 #define MSG_TYPE_UNTOLD ERR_SERIALIZATION, "%s", "" /* a list for a boolean */

@@ -49,7 +49,7 @@ static void skip_value(struct scan *scan)
 	} while (depth > 0 && scan->at < scan->text.n);
 }
 
-/* From the brace or comma before a member to its value; *name_end becomes where its name ends. */
+/* Moves from the brace or comma before a member to its value; sets *name_end to the end of its name. */
 static void skip_name(struct scan *scan, size_t *name_end)
 {
 	scan->at++;
@@ -154,7 +154,7 @@ static enum code take(struct reader *reader, const struct json *json, enum want 
 	int64_t integer;
 
 	if (!is_container)
-		skip_value(&reader->scan); /* a container is refused at its bracket, all else behind it */
+		skip_value(&reader->scan); /* the error's place: at the bracket of a container, behind any other value */
 	struct str text = {reader->scan.text.p + from, reader->scan.at - from};
 	bool is_number = json_type(json) == JSON_NUMBER && want == WANT_INTEGER;
 	if (want == WANT_ANY || (json_type(json) == wanteds[want].type && !is_number))
@@ -197,7 +197,7 @@ static enum code read_elements(struct reader *reader, const struct json *json, e
 	return code;
 }
 
-/* The members of an attribute value, in the order in which AWS lists them; the others of its own are for no request. */
+/* The members of an attribute value that a request can set, in the order in which AWS lists them. */
 static const struct variant {
 	const char *name;
 	enum want want, elements;

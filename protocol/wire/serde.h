@@ -1,7 +1,7 @@
 /*
- * serde - what SearchVectors says of members of a wrong type. AWS runs it as a service of its own, whose reader of JSON is Rust's serde: it
- * stops at the first member that it cannot take, in the order of the text, and quotes what it met and where.
- * Source: recorded answers of eu-west-2 and us-east-1, 9 and 23 October 2026.
+ * serde - SearchVectors' errors for members of a wrong type. AWS runs it as a service of its own, whose JSON reader is Rust's serde: it
+ * stops at the first wrong member, in the order of the text, and quotes the value and its place. Source: recorded answers of eu-west-2 and
+ * us-east-1, 9 and 23 October 2026.
  */
 #ifndef DYNALITH_PROTOCOL_SERDE_H
 #define DYNALITH_PROTOCOL_SERDE_H

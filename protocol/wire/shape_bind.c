@@ -7,7 +7,7 @@
 
 static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out);
 
-/* How type errors name what was met. */
+/* How type errors name a value. */
 static const char *token_name(const struct json *json)
 {
 	double number;
@@ -83,8 +83,8 @@ static enum code bind_integer(struct walk *walk, const struct shape *shape, cons
 }
 
 /*
- * Unix time in seconds with a fraction, kept in whole milliseconds: what a microsecond's clock tells as now must not be later than this
- * one's. A thousandth of one is what the fraction may have lost on its way.
+ * Unix time in seconds with a fraction, cut to whole milliseconds, so that "now" of a clock with microseconds is not later than ours. 0.001
+ * ms makes up for what the fraction loses in conversion.
  */
 static enum code bind_timestamp(struct walk *walk, const struct json *json, struct opt_int *out)
 {
@@ -196,7 +196,7 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 	list.v = arena_calloc(walk->arena, list.n ? list.n : 1, shape->size);
 	if (arena_is_over(walk->arena))
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
-	if (!is_map_value(place)) /* bind_map tells of those */
+	if (!is_map_value(place)) /* bind_map checks those */
 		check_count(walk, shape, json, place, list.n);
 	if (is_of_actions(walk, shape, place, list.n))
 		walk->actions = ARENA_ARRAY(walk->arena, struct action_err, list.n);

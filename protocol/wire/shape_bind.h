@@ -24,8 +24,8 @@ struct action_err {
 struct shape_bound {
 	void *input;          /* the C struct of the shape, in the arena */
 	struct err value_err; /* the first error inside an attribute value, or OK: such a value is bound as some valid one and must not be used */
-	const struct action_err *actions; /* of a transaction, by their place; value_err has nothing of theirs */
-	struct err late_err;  /* constraints that AWS tells after rules of the operation, or OK */
+	const struct action_err *actions; /* of a transaction, by their place; value_err does not have them */
+	struct err late_err;  /* broken constraints that AWS reports after rules of the operation, or OK */
 	bool is_older;        /* AWS's older layer checked the request: surface.h */
 };
 

@@ -8,7 +8,7 @@
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/messages.h"
 
-/* AWS takes these words, in any case, for the boolean; false: it is none of them. */
+/* AWS takes these words, in any case, as booleans. False where the text is none of them. */
 static bool boolean_of_text(struct str text, bool *out)
 {
 	static const struct {
@@ -44,8 +44,8 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 }
 
 /*
- * The older layer reads a number as Java's BigDecimal reads text, whose exponent and scale have 32 bits: beyond them it is no number, and just
- * within them the magnitude, in 32 bits too, turns around. Elsewhere the plain rule's error stays.
+ * The older layer reads a number as Java's BigDecimal, whose exponent and scale have 32 bits. Beyond 32 bits the text is no number; just
+ * below, the magnitude overflows and is reported as too small. In all other cases the plain rule's error stays.
  */
 static enum code older_number_error(struct str text, struct err *err)
 {
@@ -109,7 +109,7 @@ enum code shape_read_scalar(struct walk *walk, const struct json *json, enum typ
 	return OK;
 }
 
-/* The members of a set of texts or bytes, in byte order up to the first that was there already, where the newer layer stopped to read. */
+/* Sorts the members of a set of texts or bytes. Returns the place of the first repeated one, where the newer layer stops to read. */
 static size_t sort_read(struct walk *walk, enum type type, struct member *members, const struct str *texts, size_t n)
 {
 	size_t repeat = n;
@@ -140,8 +140,8 @@ static void add_element(const struct walk *walk, struct json_out *list, enum typ
 }
 
 /*
- * A set of texts or bytes as AWS lists it where an element is there twice. The older layer: as sent. The newer layer: what it read until then in
- * byte order, then the second one and the rest as sent.
+ * A set of texts or bytes with a repeated element, as AWS lists it. The older layer lists it as sent. The newer layer lists the elements
+ * before the repeated one in byte order, then the rest as sent.
  */
 static struct str duplicates_list(struct walk *walk, enum type type, const struct json *json)
 {

@@ -3,11 +3,11 @@
 #include "core/messages.h"
 #include "protocol/wire/messages.h"
 
-#define DEPTH_OLDER 63 /* levels from which the newer layer leaves a value to the older one */
+#define DEPTH_OLDER 63 /* from this depth on the newer layer leaves a value to the older one */
 
 static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
 
-/* AWS: an item's own empty name precedes the errors inside its values, a value's gives way to its depth. */
+/* AWS: an empty name in the item itself is reported before errors inside its values; one inside a value gives way to its depth. */
 static void refuse_empty_name(struct walk *walk, unsigned depth)
 {
 	bool is_reported = walk->value_err->code == OK || (depth == 1 && !walk->is_earlier);
@@ -103,7 +103,7 @@ static bool is_deeper(const struct json *json, unsigned levels)
 	return false;
 }
 
-/* Of a value with several types AWS tells an empty set first, then a number, then a NULL that is false. */
+/* AWS: of a value with several types an empty set is reported first, then a number, then a NULL that is false. */
 static unsigned rank_of(enum type type)
 {
 	return type_is_set(type) ? 0 : type == TYPE_N ? 1 : type == TYPE_NULL ? 3 : 2;
@@ -181,7 +181,7 @@ static void name_place(struct walk *walk, const struct shape *shape)
 		(void)(err_set(walk->value_err, MSG_START_KEY_VALUE, STR_ARG(message)) == OK);
 }
 
-/* AWS: what is only compared may be one level deeper, where the older layer reads. */
+/* AWS: a value that is only compared may be one level deeper in the older layer. */
 enum code shape_read_attribute(struct walk *walk, const struct json *json, struct value *out)
 {
 	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older ? 1u : 0u);
@@ -205,7 +205,7 @@ enum code shape_read_parameter(struct walk *walk, const struct json *json, struc
 	return code;
 }
 
-/* The values of an action's expressions: their errors come before what is deep in its item or key. */
+/* The values of an action's expressions. Their errors come before a too deep value in its item or key. */
 static enum code read_action_values(struct walk *walk, const struct json *json, struct value *item)
 {
 	struct err kept = *walk->value_err;

@@ -54,10 +54,10 @@ struct walk {
 /* The error of a scalar of `type` ("String", "Integer", ...) that is something else. */
 enum code shape_scalar_error(struct walk *walk, const struct json *json, const char *type) WARN_UNUSED;
 
-/* A boolean; the words that AWS takes for one count where `takes_text`. */
+/* A boolean; with `takes_text` also the words that AWS takes. */
 enum code shape_read_boolean(struct walk *walk, const struct json *json, bool takes_text, struct opt_bool *out) WARN_UNUSED;
 
-/* Keeps the first error inside an attribute value. Those of reading have the same words in a start key as elsewhere. */
+/* Keeps the first error inside an attribute value. A reading error has the same words in a start key as elsewhere. */
 #define shape_value_error_of(walk, reads, ...) \
 	do { \
 		if ((walk)->value_err->code == OK) { \
@@ -87,7 +87,7 @@ void shape_breach(struct walk *walk, const struct place *place, struct str value
 void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place, struct str shown, size_t length);
 /* Whether a map's key, the name or ARN of a table, is one. */
 bool shape_is_key(const struct shape *shape, struct str key);
-/* Keys, or values that are lists, which break their constraints: each is told once for the whole map, of which AWS shows all. */
+/* Whether a key, or a value that is a list, breaks its constraint. AWS reports each once for the whole map. */
 struct broken {
 	bool key, value;
 };

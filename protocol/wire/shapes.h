@@ -31,7 +31,7 @@ struct opt_bool {
 	bool value;
 };
 
-/* An attribute value whose own errors (a number that is none, an empty set, ...) are left to whoever uses it: a batch answers each in its place. */
+/* An attribute value that keeps its own errors (a wrong number, an empty set, ...): a batch reports each in its place. */
 struct parameter {
 	struct value value;
 	enum code code;      /* OK, or ERR_VALIDATION with the message */

@@ -7,7 +7,7 @@
 #include "storage/state/reset.h"
 #include "storage/state/snapshot.h"
 
-/* What of the namespace is not in the store. */
+/* The parts of a namespace that are not in the store. */
 static enum code forget(const struct control_call *call, struct err *err)
 {
 	if (call->control->service->faults)
