@@ -13,11 +13,11 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	write->condition = expressions->condition;
 	write->update = expressions->update;
 	enum code code = table_gates_pass(ORDER_WRITE, &passage, err);
-	if (!code)
+	if (code == OK)
 		code = fault_writes(call, write, 1, err);
-	if (!code)
+	if (code == OK)
 		code = write_run(call->service->catalog, call->arena, write, 1, WRITE_ALONE, NULL, call->now_ms, err);
-	if (!code)
+	if (code == OK)
 		call_charge(call, &write->cost);
 	return code;
 }

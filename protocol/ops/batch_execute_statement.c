@@ -30,10 +30,10 @@ static void parse(struct call *call, struct slot *slot)
 	const struct value *parameters;
 	enum code code = partiql_parameters(call->arena, &slot->request->parameters, &parameters, &slot->err);
 
-	if (!code)
+	if (code == OK)
 		code = partiql_parse(call, slot->request->statement, parameters, slot->request->parameters.n, false, &slot->statement,
 				     &slot->err);
-	if (code && slot->statement.kind == PARTIQL_OTHER)
+	if (code != OK && slot->statement.kind == PARTIQL_OTHER)
 		code = err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);
 	slot->err.code = code;
 }
@@ -50,9 +50,9 @@ static enum code plan(struct call *call, struct slot *slot)
 		return partiql_plan_write(call, &slot->statement, &slot->write, NULL, &slot->err);
 	slot->read.mode = opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
 	code = partiql_check_index(call, &slot->statement, &slot->err);
-	if (!code)
+	if (code == OK)
 		code = partiql_plan_point(call, &slot->statement, &slot->read, &is_point, &slot->err);
-	return code || is_point ? code : err_set(&slot->err, MSG_PARTIQL_BATCH_KEY);
+	return code != OK || is_point ? code : err_set(&slot->err, MSG_PARTIQL_BATCH_KEY);
 }
 
 static enum code prepare(struct call *call, struct slot *slots, size_t n, struct err *err)
@@ -61,7 +61,7 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 	int kind = -1;
 
 	for (size_t i = 0; i < n; i++) {
-		if (slots[i].err.code)
+		if (slots[i].err.code != OK)
 			continue;
 		if (kind >= 0 && kind != is_read(&slots[i]))
 			return err_set(err, MSG_PARTIQL_BATCH_MIXED);
@@ -70,7 +70,7 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 	for (size_t i = 0; i < n; i++) {
 		struct slot *slot = &slots[i];
 
-		if (slot->err.code)
+		if (slot->err.code != OK)
 			continue;
 		slot->err.code = plan(call, slot);
 		const struct table *table = is_read(slot) ? slot->read.table : slot->write.table;
@@ -95,14 +95,14 @@ static enum code meet_faults(struct call *call, struct slot *slots, size_t n, st
 	for (size_t i = 0; i < n; i++) {
 		struct slot *slot = &slots[i];
 
-		if (slot->err.code)
+		if (slot->err.code != OK)
 			continue;
 		enum code code = is_read(slot) ? fault_reads(call, &slot->read, 1, &slot->err) : fault_writes(call, &slot->write, 1, &slot->err);
-		if (code && (fault_drops(call) || err_info(code)->status >= 500)) {
+		if (code != OK && (fault_drops(call) || err_info(code)->status >= 500)) {
 			*err = slot->err;
 			return code;
 		}
-		if (code)
+		if (code != OK)
 			slot->table = is_read(slot) ? slot->read.table : slot->write.table;
 	}
 	return OK;
@@ -114,7 +114,7 @@ static void renew(struct call *call, struct slot *slot)
 	call_look_again(call);
 	*slot = (struct slot){.request = slot->request, .err = err_in(call->arena)};
 	parse(call, slot);
-	if (!slot->err.code)
+	if (slot->err.code == OK)
 		slot->err.code = plan(call, slot);
 }
 
@@ -128,19 +128,19 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 
 	for (int i = 0; i < MOVES_MAX && code == ERR_TABLE_MOVED; i++) {
 		code = catalog_refresh(call->service->catalog, &slot->err);
-		if (code)
+		if (code != OK)
 			break;
 		renew(call, slot);
-		if (slot->err.code)
+		if (slot->err.code != OK)
 			return OK;
 		code = run_once(call, slot);
 	}
-	if (code && err_info(code)->status >= 500) { /* what it cost is not known */
+	if (code != OK && err_info(code)->status >= 500) { /* what it cost is not known */
 		*err = slot->err;
 		return *is_changed ? OK : code;
 	}
-	*is_changed = *is_changed || (!code && !is_read(slot));
-	slot->err.code = code ? partiql_write_error(&slot->statement, &slot->err) : OK;
+	*is_changed = *is_changed || (code == OK && !is_read(slot));
+	slot->err.code = code != OK ? partiql_write_error(&slot->statement, &slot->err) : OK;
 	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
 	call_charge(call, is_read(slot) ? &slot->read.cost : &slot->write.cost);
 	return OK;
@@ -151,7 +151,7 @@ static void respond_slot(struct call *call, const struct slot *slot)
 	struct json_out *out = &call->out;
 
 	json_out_open(out, '{');
-	if (slot->err.code) {
+	if (slot->err.code != OK) {
 		const struct err_info *info = err_info(slot->err.code);
 		bool is_absent = slot->err.code == ERR_RESOURCE_NOT_FOUND, is_ours = info->status >= 500;
 
@@ -169,10 +169,10 @@ static void respond_slot(struct call *call, const struct slot *slot)
 	}
 	if (slot->table)
 		json_out_field_string(out, "TableName", slot->table->identity.name);
-	if (!slot->err.code && is_read(slot) && str_is_set(slot->read.image)) {
+	if (slot->err.code == OK && is_read(slot) && str_is_set(slot->read.image)) {
 		json_out_name(out, STR("Item"));
 		partiql_respond_item(call, slot->statement.columns, slot->read.image);
-	} else if (!slot->err.code && !is_read(slot)) {
+	} else if (slot->err.code == OK && !is_read(slot)) {
 		partiql_respond_returning(call, &slot->statement, &slot->write, STR("Item"));
 	}
 	json_out_close(out, '}');
@@ -207,12 +207,12 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 		parse(call, &slots[i]);
 	}
 	enum code code = prepare(call, slots, n, err);
-	if (!code)
+	if (code == OK)
 		code = meet_faults(call, slots, n, err);
-	for (size_t i = 0; i < n && !code; i++)
-		if (!slots[i].err.code)
+	for (size_t i = 0; i < n && code == OK; i++)
+		if (slots[i].err.code == OK)
 			code = run(call, &slots[i], &is_changed, err);
-	if (!code)
+	if (code == OK)
 		respond(call, input->return_consumed_capacity, slots, n);
 	return code;
 }

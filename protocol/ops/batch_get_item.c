@@ -49,13 +49,13 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 	struct projection *attributes = NULL;
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &attributes, err);
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, &share->expressions, err);
 	if (attributes)
 		share->expressions.projection = attributes;
-	return code ? code : check_duplicates(call, &share->wanted->keys, err);
+	return code != OK ? code : check_duplicates(call, &share->wanted->keys, err);
 }
 
 /* The rules of the request alone: fills shares, sets *total to the number of keys. */
@@ -80,7 +80,7 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 	for (size_t i = 0; i < items->n; i++) {
 		enum code code = parse(call, &shares[i], err);
 
-		if (code)
+		if (code != OK)
 			return code;
 	}
 	return OK;
@@ -101,14 +101,14 @@ static enum code prepare(struct call *call, const struct share *share, struct re
 	struct table_passage passage = {.call = call, .name = share->name, .expressions = &share->expressions};
 	enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-	for (size_t i = 0; !code && i < share->wanted->keys.n; i++) {
+	for (size_t i = 0; code == OK && i < share->wanted->keys.n; i++) {
 		struct read_item *read = &reads[share->first + i];
 
 		read->table = passage.table;
 		read->key = share->wanted->keys.v[i];
 		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
 		code = read_prepare(call->arena, read, err);
-		if (!code && is_repeated(reads, share->first, read))
+		if (code == OK && is_repeated(reads, share->first, read))
 			code = err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return code;
@@ -201,20 +201,20 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 	struct share *shares = ARENA_ARRAY(call->arena, struct share, n);
 	enum code code = parse_all(call, &input->request_items, shares, &total, err);
 
-	if (code)
+	if (code != OK)
 		return code;
 	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, total);
 	struct table *table;
 
-	for (size_t i = 0; !code && i < n; i++) /* every table comes before any key */
+	for (size_t i = 0; code == OK && i < n; i++) /* every table comes before any key */
 		code = call_table(call, shares[i].name, ABSENT_RESOURCE, &table, err);
-	for (size_t i = 0; !code && i < n; i++)
+	for (size_t i = 0; code == OK && i < n; i++)
 		code = prepare(call, &shares[i], reads, err);
-	if (!code)
+	if (code == OK)
 		code = fault_reads(call, reads, total, err);
-	if (!code)
+	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, reads, total, err);
-	if (!code)
+	if (code == OK)
 		respond(call, input->return_consumed_capacity, shares, n, reads);
 	return code;
 }

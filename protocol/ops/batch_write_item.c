@@ -23,7 +23,7 @@ static enum code check(const struct batch_write_item_request_map *items, size_t 
 				return err_set(err, MSG_BATCH_ONE_OF);
 			if (request->put_request)
 				code = rules_item_size(request->put_request->item, err);
-			if (code)
+			if (code != OK)
 				return code;
 			if (++*total > REQUESTS_MAX)
 				return err_set(err, MSG_BATCH_MANY, "BatchWriteItem");
@@ -50,7 +50,7 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 	struct table *table;
 	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &table, err);
 
-	for (size_t i = 0; !code && i < requests->n; i++) {
+	for (size_t i = 0; code == OK && i < requests->n; i++) {
 		const struct write_request *request = &requests->v[i];
 
 		writes[i].table = table;
@@ -61,7 +61,7 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 		else
 			writes[i].key = request->delete_request->key;
 		code = write_prepare(call->arena, &writes[i], err);
-		if (!code && is_repeated(all, &writes[i]))
+		if (code == OK && is_repeated(all, &writes[i]))
 			code = err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return code;
@@ -133,26 +133,26 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	size_t total, done = 0;
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
-	if (!code)
+	if (code == OK)
 		code = check(items, &total, err);
-	if (code)
+	if (code != OK)
 		return code;
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, total);
 	struct table *table;
 
-	for (size_t i = 0; !code && i < items->n; i++) /* every table comes before any key */
+	for (size_t i = 0; code == OK && i < items->n; i++) /* every table comes before any key */
 		code = call_table(call, items->v[i].key, ABSENT_RESOURCE, &table, err);
-	for (size_t i = 0; !code && i < items->n; done += items->v[i++].value.n)
+	for (size_t i = 0; code == OK && i < items->n; done += items->v[i++].value.n)
 		code = prepare(call, items->v[i].key, &items->v[i].value, writes, done, err);
-	for (size_t i = 0; !code && i < total; i++)
+	for (size_t i = 0; code == OK && i < total; i++)
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
-	if (!code)
+	if (code == OK)
 		code = fault_writes(call, writes, total, err);
-	if (!code && call->faults)
+	if (code == OK && call->faults)
 		total = without_unprocessed(call, writes, total);
-	if (!code && total > 0)
+	if (code == OK && total > 0)
 		code = write_run(call->service->catalog, call->arena, writes, total, WRITE_BATCH, NULL, call->now_ms, err);
-	if (!code)
+	if (code == OK)
 		respond(call, input, writes, total);
 	return code;
 }

@@ -22,11 +22,11 @@ static enum code parse(struct call *call, const struct delete_item_input *input,
 	const struct node *expected = NULL;
 	enum code code = rules_return_values(input->return_values, err);
 
-	if (!code)
+	if (code == OK)
 		code = expressions_check(call, &request, err);
-	if (!code)
+	if (code == OK)
 		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (expected)
 		out->condition = expected;
@@ -44,11 +44,11 @@ enum code op_delete_item(struct call *call, const struct delete_item_input *inpu
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
 
-	if (!code)
+	if (code == OK)
 		write.wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
-	if (!code)
+	if (code == OK)
 		code = single_write_run(call, input->table_name, &expressions, &write, err);
-	if (code)
+	if (code != OK)
 		return code;
 	single_write_respond(call, &write, input->return_values == RETURN_VALUE_ALL_OLD,
 				    (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics});

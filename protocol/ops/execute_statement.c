@@ -11,9 +11,9 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 						       RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD};
 	enum code code = partiql_plan_write(call, statement, &write, NULL, err);
 
-	if (!code)
+	if (code == OK)
 		code = fault_writes(call, &write, 1, err);
-	if (code)
+	if (code != OK)
 		return code;
 	write.thought = call_thought(call);
 	if (write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err)) {
@@ -45,9 +45,9 @@ enum code op_execute_statement(struct call *call, const struct execute_statement
 	struct partiql_statement statement;
 	enum code code = partiql_parameters(call->arena, &input->parameters, &select.parameters, err);
 
-	if (!code)
+	if (code == OK)
 		code = partiql_parse(call, input->statement, select.parameters, input->parameters.n, false, &statement, err);
-	if (code)
+	if (code != OK)
 		return code;
 	return statement.kind == PARTIQL_SELECT ? partiql_select_run(call, &statement, &select, err)
 						: run_write(call, input, &statement, err);

@@ -55,23 +55,23 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 	struct arena *arena = transaction->call->arena;
 	enum code code = OK;
 
-	for (size_t i = 0; i < transaction->n && !code; i++)
+	for (size_t i = 0; i < transaction->n && code == OK; i++)
 		code = partiql_check_parameters(&requests[i].parameters, false, err);
-	for (size_t i = 0; i < transaction->n && !code; i++) {
+	for (size_t i = 0; i < transaction->n && code == OK; i++) {
 		struct err *own = &transaction->reasons[i];
 		struct partiql_statement *statement = &transaction->statements[i];
 
 		*own = err_in(arena);
 		code = check_depth(transaction, i, err);
-		if (!code)
+		if (code == OK)
 			code = partiql_parameters(arena, &requests[i].parameters, &transaction->parameters[i], err);
-		if (code)
+		if (code != OK)
 			break;
 		own->code = partiql_parse(transaction->call, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
 		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
 			return in_statement(transaction, i, own, err);
 	}
-	if (code)
+	if (code != OK)
 		return code;
 	transaction->is_read = transaction->statements[0].kind == PARTIQL_SELECT;
 	for (size_t i = 1; i < transaction->n; i++)
@@ -126,11 +126,11 @@ static enum code plan(struct transaction *transaction, size_t i, struct err *err
 	enum code code = err->code;
 
 	*is_whole = true;
-	if (!code)
+	if (code == OK)
 		code = check(statement, err);
-	if (!code)
+	if (code == OK)
 		code = call_table(transaction->call, statement->table, ABSENT_RESOURCE, &table, err);
-	if (code)
+	if (code != OK)
 		return code;
 	*is_whole = false;
 	code = transaction->is_read ? plan_read(transaction, i, err, is_whole) : plan_write(transaction, i, table, err, is_whole);
@@ -172,7 +172,7 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 	size_t size = 0;
 	enum code code = read_items(call->service->catalog, call->arena, transaction->reads, transaction->n, err);
 
-	if (code)
+	if (code != OK)
 		return code;
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
@@ -261,11 +261,11 @@ enum code op_execute_transaction(struct call *call, const struct execute_transac
 	};
 	enum code code = parse_all(&transaction, err);
 
-	if (!code)
+	if (code == OK)
 		code = plan_all(&transaction, err);
-	if (!code)
+	if (code == OK)
 		code = transaction.is_read ? fault_reads(call, transaction.reads, n, err) : fault_writes(call, transaction.writes, n, err);
-	if (code)
+	if (code != OK)
 		return code;
 	return transaction.is_read ? run_reads(&transaction, err) : run_writes(&transaction, err);
 }

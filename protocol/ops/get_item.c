@@ -16,9 +16,9 @@ static enum code parse(struct call *call, const struct get_item_input *input, st
 	struct projection *attributes = NULL;
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &attributes, err);
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (attributes)
 		out->projection = attributes;
@@ -33,13 +33,13 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .read = &read};
 	enum code code = parse(call, input, &expressions, err);
 
-	if (!code)
+	if (code == OK)
 		code = table_gates_pass(ORDER_READ, &passage, err);
-	if (!code)
+	if (code == OK)
 		code = fault_reads(call, &read, 1, err);
-	if (!code)
+	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, &read, 1, err);
-	if (code)
+	if (code != OK)
 		return code;
 	call_charge(call, &read.cost);
 

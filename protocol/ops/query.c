@@ -27,21 +27,21 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = call_check_late(call, err);
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
-	if (!code && out->key_condition)
+	if (code == OK && out->key_condition)
 		code = key_condition_check(out->key_condition, err);
-	if (code)
+	if (code != OK)
 		return code;
 	if (!out->key_condition && !input->key_conditions.v)
 		return err_set(err, MSG_QUERY_NO_CONDITION);
 	if (!out->key_condition)
 		code = legacy_key_conditions(call->arena, &input->key_conditions, &out->key_condition, err);
-	if (!code && !out->filter)
+	if (code == OK && !out->filter)
 		code = legacy_filter(call->arena, &input->query_filter, input->conditional_operator, &out->filter, err);
-	if (!code && !out->projection)
+	if (code == OK && !out->projection)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection, err);
 	return code;
 }
@@ -67,12 +67,12 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 		.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .keys = &keys, .request = &request,
 	};
 
-	if (!code)
+	if (code == OK)
 		code = rules_select(input->select, str_is_set(input->index_name), expressions.projection, input->attributes_to_get.v != NULL,
 				    &page.select, err);
-	if (!code)
+	if (code == OK)
 		code = table_gates_pass(ORDER_QUERY, &passage, err);
-	if (code)
+	if (code != OK)
 		return code;
 	return respond_page(call, &page, input->return_consumed_capacity, err);
 }

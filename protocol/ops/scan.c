@@ -21,13 +21,13 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
-	if (!code && !out->filter)
+	if (code == OK && !out->filter)
 		code = legacy_filter(call->arena, &input->scan_filter, input->conditional_operator, &out->filter, err);
-	if (!code && !out->projection)
+	if (code == OK && !out->projection)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection, err);
-	if (!code)
+	if (code == OK)
 		code = rules_segments(input->segment, input->total_segments, err);
 	return code;
 }
@@ -50,9 +50,9 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 	};
 	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .request = &request};
 
-	if (!code)
+	if (code == OK)
 		code = table_gates_pass(ORDER_SCAN, &passage, err);
-	if (code)
+	if (code != OK)
 		return code;
 	return respond_page(call, &page, input->return_consumed_capacity, err);
 }

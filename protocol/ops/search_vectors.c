@@ -69,9 +69,9 @@ static enum code check_members(const struct search_vectors_input *input, struct 
 	if (members.count)
 		return refuse_members(&members, err);
 	enum code code = check_table_name(input->table_name, err);
-	if (!code)
+	if (code == OK)
 		code = check_capacity(input->return_consumed_capacity, err);
-	if (!code && input->top_k.value > VECTOR_TOP_MAX)
+	if (code == OK && input->top_k.value > VECTOR_TOP_MAX)
 		code = err_set(err, MSG_SEARCH_TOP, (long long)input->top_k.value, VECTOR_TOP_MAX);
 	return code;
 }

@@ -21,9 +21,9 @@ static enum code parse(struct call *call, const struct action_err *own, const st
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
-	if (!code)
+	if (code == OK)
 		code = call_check_action(own, true, err);
 	return code;
 }
@@ -41,17 +41,17 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 		struct table_passage passage = {.call = call, .name = get->table_name, .expressions = &expressions[i], .read = &reads[i]};
 		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-		if (code)
+		if (code != OK)
 			return code;
 		reads[i].key = get->key;
 		reads[i].mode = READ_TRANSACTIONAL;
 		struct err own = err_in(call->arena);
 		code = read_prepare(call->arena, &reads[i], &own);
-		if (code && code != ERR_EMPTY_KEY && !write_is_reason(code)) { /* AWS: an empty key is a reason of a read, unlike a write's */
+		if (code != OK && code != ERR_EMPTY_KEY && !write_is_reason(code)) { /* AWS: an empty key is a reason of a read, unlike a write's */
 			*err = own;
 			return code;
 		}
-		if (code) {
+		if (code != OK) {
 			if (!is_refused)
 				reasons[i] = own;
 			is_refused = true;
@@ -114,17 +114,17 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 	struct expressions *expressions = ARENA_ARRAY(call->arena, struct expressions, n);
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
-	for (size_t i = 0; !code && i < n; i++)
+	for (size_t i = 0; code == OK && i < n; i++)
 		code = parse(call, &call->actions[i], input->transact_items.v[i].get, &expressions[i], err);
-	if (!code)
+	if (code == OK)
 		code = prepare(call, &input->transact_items, expressions, reads, err);
-	if (!code)
+	if (code == OK)
 		code = fault_reads(call, reads, n, err);
-	if (!code)
+	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, reads, n, err);
-	if (!code)
+	if (code == OK)
 		code = check_size(reads, n, err);
-	if (!code)
+	if (code == OK)
 		respond(call, input->return_consumed_capacity, reads, expressions, n);
 	return code;
 }

@@ -68,11 +68,11 @@ static enum code parse(struct call *call, const struct action_err *own, struct a
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, &action->expressions, err);
-	if (!code)
+	if (code == OK)
 		code = call_check_action(own, true, err);
-	if (!code && action->kind == WRITE_PUT)
+	if (code == OK && action->kind == WRITE_PUT)
 		code = rules_item_size(action->subject, err);
 	write->kind = action->kind;
 	if (action->kind == WRITE_PUT)
@@ -92,15 +92,15 @@ static enum code parse_all(struct call *call, const struct transact_write_item_l
 	size_t size = 0;
 	enum code code = OK;
 
-	for (size_t i = 0; !code && i < items->n; i++)
+	for (size_t i = 0; code == OK && i < items->n; i++)
 		code = read_action(&items->v[i], &actions[i], err);
-	if (!code)
+	if (code == OK)
 		code = call_check_late(call, err); /* malformed names of tables */
-	for (size_t i = 0; !code && i < items->n; i++) {
+	for (size_t i = 0; code == OK && i < items->n; i++) {
 		code = parse(call, &call->actions[i], &actions[i], &writes[i], err);
 		size += item_size(actions[i].subject);
 	}
-	if (!code && size > PAYLOAD_SIZE_MAX)
+	if (code == OK && size > PAYLOAD_SIZE_MAX)
 		code = err_set(err, MSG_TRANSACT_SIZE, size);
 	return code;
 }
@@ -116,15 +116,15 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 		struct table_passage passage = {.call = call, .name = actions[i].table_name, .expressions = &actions[i].expressions, .write = &writes[i]};
 		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-		if (code)
+		if (code != OK)
 			return code;
 		struct err own = err_in(call->arena);
 		code = table_gates_pass(ORDER_CHANGE, &passage, &own);
-		if (code && !write_is_reason(code)) {
+		if (code != OK && !write_is_reason(code)) {
 			*err = own;
 			return code;
 		}
-		if (code) {
+		if (code != OK) {
 			if (!is_refused)
 				reasons[i] = own;
 			is_refused = true;
@@ -186,11 +186,11 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, n);
 	enum code code = parse_all(call, &input->transact_items, actions, writes, err);
 
-	if (!code)
+	if (code == OK)
 		code = prepare(call, actions, writes, n, err);
-	if (!code)
+	if (code == OK)
 		code = fault_writes(call, writes, n, err);
-	if (code)
+	if (code != OK)
 		return code;
 	for (size_t i = 0; i < n; i++) {
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
@@ -200,7 +200,7 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(call, actions, n) : STR_ABSENT);
 	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION,
 			 str_is_set(token.token) ? &token : NULL, call->now_ms, err);
-	if (!code)
+	if (code == OK)
 		respond(call, input, writes, n);
 	return code;
 }

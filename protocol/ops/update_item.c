@@ -28,11 +28,11 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 	struct update *updates = NULL;
 	enum code code = expressions_check(call, &request, err);
 
-	if (!code)
+	if (code == OK)
 		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
-	if (!code)
+	if (code == OK)
 		code = legacy_updates(call->arena, &input->attribute_updates, &updates, err);
-	if (!code)
+	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (updates)
 		out->update = updates;
@@ -90,11 +90,11 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
 
-	if (code)
+	if (code != OK)
 		return code;
 	write.wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	code = single_write_run(call, input->table_name, &expressions, &write, err);
-	if (code)
+	if (code != OK)
 		return input->attribute_updates.v ? legacy_update_error(err) : code;
 
 	json_out_open(&call->out, '{');

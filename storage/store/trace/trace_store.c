@@ -67,9 +67,9 @@ static enum code trace(struct trace_store *store, enum trace_call call, const st
 	if (counts && store->fail_in > 0 && --store->fail_in == 0)
 		code = store->fail_code;
 	if (store->log && keyspace)
-		fprintf(store->log, "%s %" PRIu64 "/%" PRIu32 "%s\n", names[call], keyspace->table, keyspace->part, code ? " fails" : "");
+		fprintf(store->log, "%s %" PRIu64 "/%" PRIu32 "%s\n", names[call], keyspace->table, keyspace->part, code != OK ? " fails" : "");
 	else if (store->log)
-		fprintf(store->log, "%s%s\n", names[call], code ? " fails" : "");
+		fprintf(store->log, "%s%s\n", names[call], code != OK ? " fails" : "");
 	pthread_mutex_unlock(&store->mutex);
 	return code == OK ? OK : err_set(err, code, "%s", "a fault was injected");
 }
