@@ -267,9 +267,9 @@ def store_by_url():
     kept.start()
     assert kept.client().list_tables()["TableNames"] == ["kept"]
     kept.kill()
-    for url in ("postgres://x", "memory:x", "sqlite:", "memory"):
+    for url in ("mysql://x", "memory:x", "sqlite:", "memory"):
         done = subprocess.run([BINARY, "--port", str(free_port()), "--store", url], capture_output=True, text=True, timeout=20)
-        assert done.returncode == 1 and "wants sqlite:FILE or memory:, not " + url in done.stderr and done.stderr.count("\n") == 1, done
+        assert done.returncode == 1 and "wants sqlite:FILE, memory: or postgresql://USER@HOST/DATABASE, not " + url in done.stderr and done.stderr.count("\n") == 1, done
 
 
 def opened(pattern):
