@@ -144,6 +144,9 @@ unit-$(1): $$(unit.$(1))
 	@failed=0; for t in $$^; do $(UNDER) $$$$t || failed=1; done; exit $$$$failed
 endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
+ifeq ($(postgresql.header),)
+unit.protocol := $(filter-out %/test_postgresql_trips,$(unit.protocol))
+endif
 # A disk that loses power and fails.
 $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
 # A store as many processes share one.
@@ -227,7 +230,7 @@ simulate: $(BUILD)/tests/simulation/simulate ## the server below HTTP in one thr
 simulate-long: $(BUILD)/tests/simulation/simulate ## the same for 10 million steps: a hundred seeds from SEED=1 on, STEPS=100000 of each
 	@seq $(or $(SEED),1) $$(($(or $(SEED),1) + 99)) | xargs -P $$(nproc) -I N $< --seed N --steps $(or $(STEPS),100000) $(ARGS)
 # Part of make test.
-cluster.tests := $(patsubst %,$(BUILD)/tests/unit/storage/%,test_store test_store_rows test_postgresql)
+cluster.tests := $(patsubst %,$(BUILD)/tests/unit/%,storage/test_store storage/test_store_rows storage/test_postgresql protocol/test_postgresql_trips)
 .PHONY: database-test
 database-test: $(BUILD)/dynalith $(if $(postgresql.header),$(cluster.tests))
 	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(if $(postgresql.header),$(abspath $(cluster.tests)))

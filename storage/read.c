@@ -259,6 +259,18 @@ static struct store_range page_range(struct arena *arena, const struct read_page
 	return range;
 }
 
+/* `code` unless the table is another one by now. */
+static enum code check_version(struct visit *visit, enum code code, struct err *err)
+{
+	struct err own = err_in(err->arena);
+	enum code current = currency_check(visit->txn, visit->page->table, NULL, &own);
+
+	if (current == OK)
+		return code;
+	*err = own;
+	return current;
+}
+
 /* One snapshot of the rows. */
 static enum code read_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
 {
@@ -267,9 +279,12 @@ static enum code read_snapshot(struct catalog *catalog, struct visit *visit, str
 
 	if (code != OK)
 		return code;
-	code = currency_check(visit->txn, visit->page->table, NULL, err);
+	code = currency_foresee(visit->txn, visit->arena, visit->page->table, err);
 	if (code == OK)
 		code = read_rows(visit, range, err);
+	/* last, since it comes with the rows; those of a table that was changed or is gone count for nothing */
+	if (code == OK || code == ERR_RESOURCE_NOT_FOUND)
+		code = check_version(visit, code, err);
 	if (code == OK)
 		return store_commit(visit->txn, err);
 	store_abort(visit->txn);

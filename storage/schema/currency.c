@@ -99,6 +99,16 @@ enum code currency_write(struct store_txn *txn, uint64_t number, const struct cu
 	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, from->stack ? ROW_SIZE_STACK : ROW_SIZE_COUNT}, err);
 }
 
+enum code currency_foresee(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err)
+{
+	if (!store_foresees(txn))
+		return OK;
+	struct store_key *key = ARENA_NEW(arena, struct store_key);
+
+	*key = key_of(table, arena_bytes(arena, KEY_SIZE));
+	return store_foresee(txn, key, 1, err);
+}
+
 enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err)
 {
 	struct currency_row row = {0};

@@ -28,6 +28,9 @@ struct currency_row {
 enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err) WARN_UNUSED;
 enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *row, struct err *err) WARN_UNUSED;
 
+/* Says that the next of these calls will come, so that the row comes with the rows that are asked for before it (store_foresee); in `arena`. */
+enum code currency_foresee(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err) WARN_UNUSED;
+
 /* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. `count` is the row's, for writers; or NULL. */
 enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err) WARN_UNUSED;
 

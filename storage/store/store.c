@@ -84,6 +84,11 @@ enum code store_get_many(struct store_txn *txn, const struct store_key *keys, si
 	return n > 0 ? txn->ops->get_many(txn, keys, n, arena, values, err) : OK;
 }
 
+enum code store_foresee(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err)
+{
+	return n > 0 && txn->foresee ? txn->foresee(txn, keys, n, err) : OK;
+}
+
 enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 		     struct arena *arena, struct store_page *page, struct err *err)
 {

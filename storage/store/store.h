@@ -168,6 +168,7 @@ struct store {
 struct store_txn {
 	const struct store_ops *ops;
 	enum store_mode mode;
+	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err); /* or NULL: nothing is gained by it */
 	/* of a transaction that is armed with a journal: journal.h */
 	const struct store_ops *below;
 	uint64_t stack, journal;
@@ -205,6 +206,17 @@ enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str 
 /* The values of `n` rows, in one round trip, each as by store_get. Where the arena is over it may stop, as err_if_over() says; so may store_page. */
 enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 			 struct err *err) WARN_UNUSED;
+
+/*
+ * Says what the transaction is going to get, one by one, so that a store that is elsewhere brings it in the same round trip as the next rows that
+ * it asks for. Changes nothing else; keys must stay until then.
+ */
+enum code store_foresee(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err) WARN_UNUSED;
+/* Whether there is a use in that. */
+static inline bool store_foresees(const struct store_txn *txn)
+{
+	return txn->foresee != NULL;
+}
 
 /*
  * The first rows of a range, in its order, copied into the arena. Only what is in the page counts as read, up to its last row, or the whole range

@@ -3,6 +3,7 @@ import atexit
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -19,6 +20,8 @@ from botocore.config import Config
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("DYNALITH_BINARY", str(ROOT / "build/debug/dynalith"))
 ONLY = os.environ.get("DYNALITH_TESTS", "").split()
+# Of PostgreSQL: servers that are given no --store then have a database each, in place of a file or the memory. For suites that look at neither.
+DATABASE = os.environ.get("DYNALITH_E2E_DATABASE")
 # Servers warn of variables that are no options of theirs: those of the tests go no further than here.
 for name in [n for n in os.environ if n.startswith("DYNALITH_")]:
     os.environ.pop(name)
@@ -44,6 +47,15 @@ def copy_of_file(path):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def new_database():
+    sys.path.insert(0, str(ROOT / "tests/cluster"))
+    import database
+    new_database.count = getattr(new_database, "count", 0) + 1
+    name = f"e2e_{os.getpid()}_{new_database.count}"
+    subprocess.run([database.programs() + "/psql", "-X", "-q", DATABASE, "-c", f"CREATE DATABASE {name}"], check=True)
+    return re.sub(r"@([^/]*)/[^?]*", rf"@\1/{name}", DATABASE)
+
+
 class Server:
     """One server process, in memory unless `disk`; its data folder survives kill() and restart().
     `before` is what a shell does first, such as setting limits; `store` is where the data is instead, as --store says it."""
@@ -52,6 +64,7 @@ class Server:
         self.environment = {**os.environ, **(environment or {})}
         self.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
         self.port = free_port()
+        store = store or (new_database() if DATABASE else None)
         data = ["--store", store] if store else ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
         shell = ["/bin/sh", "-c", f'{before} && exec "$0" "$@"'] if before else []
         self.argv = [*shell, BINARY, "--port", str(self.port), "--log-level", "warn", *data, *flags]

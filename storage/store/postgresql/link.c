@@ -298,6 +298,7 @@ enum code link_wait(struct link *link, struct err *err)
 	if (!link->conn)
 		return err_default(err, ERR_STORE_UNAVAILABLE);
 	atomic_fetch_add_explicit(&link->counts->waits, 1, memory_order_relaxed);
+	link->waits++;
 	link->sent = 0;
 	link->pq->PQpipelineSync(link->conn); /* sends it all */
 	bool is_open = read_left(link) && read_pipeline(link, n, true);

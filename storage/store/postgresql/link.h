@@ -30,6 +30,7 @@ struct link {
 	PGconn *conn;              /* NULL: closed */
 	struct link_counts *counts;
 	size_t sent;               /* statements since the last wait */
+	uint64_t waits;            /* so far */
 	size_t unread;             /* of them and of those before, pipelines that were left without a wait */
 	size_t left[2];            /* how many statements each of those has */
 	size_t result_count, result_capacity;

@@ -25,7 +25,9 @@ struct transaction {
 	bool is_begun;         /* in the database */
 	bool is_doomed;        /* it has seen a row appear that was absent: it will not commit */
 	enum code failed;      /* what ended it before its end */
-	struct own_rows rows;  /* of a write transaction */
+	struct own_rows rows;  /* of a write transaction; of one that reads, what it had foreseen */
+	const struct store_key *foreseen; /* to be brought with the next rows */
+	size_t foreseen_count;
 	size_t look_count, look_capacity;
 	struct look *looks;
 };
@@ -64,7 +66,7 @@ enum code transaction_begin(const struct store_ops *ops, struct pool *pool, enum
 	if (code != OK)
 		return code;
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
-	*txn = (struct transaction){.base = {ops, mode}, .pool = pool, .link = link, .arena = arena_new(0)};
+	*txn = (struct transaction){.base = {.ops = ops, .mode = mode, .foresee = transaction_foresee}, .pool = pool, .link = link, .arena = arena_new(0)};
 	*out = &txn->base;
 	return OK;
 }
@@ -347,8 +349,10 @@ static struct own_row *learn(struct transaction *txn, int64_t ks, struct str key
 struct wanted {
 	int64_t ks;
 	struct str key;
-	size_t at; /* among the keys that were given */
+	size_t at; /* among the keys that were given, or NOWHERE: it was foreseen */
 };
+
+#define NOWHERE SIZE_MAX
 
 static int compare_wanted(const void *a, const void *b)
 {
@@ -365,7 +369,7 @@ static size_t choose(struct transaction *txn, const struct store_key *keys, size
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t ks = number_of(keys[i].keyspace);
-		const struct own_row *row = is_writing(txn) ? own_rows_find(&txn->rows, ks, keys[i].key) : NULL;
+		const struct own_row *row = txn->rows.n > 0 ? own_rows_find(&txn->rows, ks, keys[i].key) : NULL;
 
 		if (row && own_row_is_known(row)) {
 			values[i] = str_is_set(row->value) ? str_copy(arena, row->value) : STR_ABSENT;
@@ -374,8 +378,6 @@ static size_t choose(struct transaction *txn, const struct store_key *keys, size
 		*has_sums = *has_sums || (row && row->is_added);
 		wanted[count++] = (struct wanted){ks, keys[i].key, i};
 	}
-	if (is_writing(txn))
-		qsort(wanted, count, sizeof(*wanted), compare_wanted);
 	return count;
 }
 
@@ -387,10 +389,60 @@ static void send_get(struct transaction *txn, const struct wanted *wanted)
 	link_send(txn->link, !is_writing(txn) ? STATEMENT_GET : is_shared(wanted->ks) ? STATEMENT_GET_SHARED : STATEMENT_GET_LOCKED, values, 2);
 }
 
+static size_t send_foreseen(struct transaction *txn)
+{
+	size_t first = txn->link->sent;
+
+	for (size_t i = 0; i < txn->foreseen_count; i++)
+		send_get(txn, &(struct wanted){number_of(txn->foreseen[i].keyspace), txn->foreseen[i].key, i});
+	return first;
+}
+
+/* The answers of the last wait from `first` on. */
+static void take_foreseen(struct transaction *txn, size_t first, uint64_t waits)
+{
+	for (size_t i = 0; i < txn->foreseen_count && txn->link->waits == waits + 1; i++) {
+		struct str value = link_rows(txn->link, first + i) > 0 ? link_column(txn->link, first + i, 0, 0) : STR_ABSENT;
+
+		learn(txn, number_of(txn->foreseen[i].keyspace), txn->foreseen[i].key, value);
+	}
+	txn->foreseen_count = 0;
+}
+
+/* They go with the next rows that are asked for. */
+enum code transaction_foresee(struct store_txn *base, const struct store_key *keys, size_t n, struct err *err)
+{
+	struct transaction *txn = of(base);
+
+	(void)err;
+	txn->foreseen = keys;
+	txn->foreseen_count = n;
+	return OK;
+}
+
+/* Asks for them all, and waits. Those that were foreseen go nowhere but into what the transaction knows. */
+static enum code ask(struct transaction *txn, const struct wanted *wanted, size_t n, struct arena *arena, struct str *values, struct err *err)
+{
+	size_t first = txn->link->sent;
+
+	for (size_t i = 0; i < n; i++)
+		send_get(txn, &wanted[i]);
+	enum code code = wait_for(txn, err);
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct str value = link_rows(txn->link, first + i) > 0 ? link_column(txn->link, first + i, 0, 0) : STR_ABSENT;
+
+		if (is_writing(txn) || wanted[i].at == NOWHERE)
+			value = learn(txn, wanted[i].ks, wanted[i].key, value)->value;
+		if (wanted[i].at != NOWHERE)
+			values[wanted[i].at] = str_is_set(value) ? str_copy(arena, value) : STR_ABSENT;
+	}
+	return code;
+}
+
 enum code transaction_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
 	struct transaction *txn = of(base);
-	struct wanted *wanted = ARENA_ARRAY(arena, struct wanted, n);
+	struct wanted *wanted = ARENA_ARRAY(arena, struct wanted, n + txn->foreseen_count);
 	bool has_sums = false;
 
 	if (txn->failed != OK)
@@ -398,21 +450,15 @@ enum code transaction_get_many(struct store_txn *base, const struct store_key *k
 	size_t count = choose(txn, keys, n, wanted, arena, values, &has_sums);
 	if (count == 0)
 		return OK;
+	for (size_t i = 0; i < txn->foreseen_count; i++)
+		wanted[count++] = (struct wanted){number_of(txn->foreseen[i].keyspace), txn->foreseen[i].key, NOWHERE};
+	txn->foreseen_count = 0;
+	if (is_writing(txn))
+		qsort(wanted, count, sizeof(*wanted), compare_wanted);
 	begin(txn);
 	if (has_sums)
 		flush(txn);
-	size_t first = txn->link->sent;
-	for (size_t i = 0; i < count; i++)
-		send_get(txn, &wanted[i]);
-	enum code code = wait_for(txn, err);
-	for (size_t i = 0; i < count && code == OK; i++) {
-		struct str value = link_rows(txn->link, first + i) > 0 ? link_column(txn->link, first + i, 0, 0) : STR_ABSENT;
-
-		if (is_writing(txn))
-			value = learn(txn, wanted[i].ks, wanted[i].key, value)->value;
-		values[wanted[i].at] = str_is_set(value) ? str_copy(arena, value) : STR_ABSENT;
-	}
-	return code;
+	return ask(txn, wanted, count, arena, values, err);
 }
 
 enum code transaction_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
@@ -541,12 +587,16 @@ enum code transaction_page(struct store_txn *base, struct keyspace keyspace, con
 		begin(txn);
 		flush(txn);
 	}
+	uint64_t waits = txn->link->waits;
+	size_t foreseen = send_foreseen(txn);
 	while (code == OK && !is_end && has_room) {
 		struct scan scan = {txn->link, arena, number_of(keyspace), &rest, next_limit(&growing), is_writing(txn)};
 		struct store_row *rows = arena_alloc(arena, scan.limit * sizeof(*rows));
 		size_t n;
 
 		code = scan_rows(&scan, rows, &n, &is_end, err);
+		if (code == OK)
+			take_foreseen(txn, foreseen, waits);
 		for (size_t i = 0; i < n && code == OK && is_writing(txn); i++)
 			learn(txn, scan.ks, rows[i].key, rows[i].value);
 		has_room = code == OK && take_rows(&growing, arena, rows, n);
