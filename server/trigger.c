@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "protocol/faults/faults.h"
 #include "protocol/streams.h"
 #include "protocol/wire/json.h"
 #include "server/client.h"
@@ -268,6 +269,34 @@ static bool push(struct trigger *trigger, const struct feed_record *records, siz
 			  push(trigger, records + n / 2, n - n / 2, posts));
 }
 
+/* The last record first, in a post of its own. False: not all of it was taken, and the batch is still to be pushed. */
+static bool post_reversed(struct trigger *trigger, const struct feed_batch *batch)
+{
+	struct feed_record *reversed = ARENA_ARRAY(trigger->arena, struct feed_record, batch->n);
+
+	for (size_t i = 0; i < batch->n; i++)
+		reversed[i] = batch->v[batch->n - 1 - i];
+	return post(trigger, reversed, batch->n).done == batch->n;
+}
+
+/* Pushes the batch, by the usual way or as a fault rule wants it. False as push(). */
+static bool deliver(struct trigger *trigger, const struct feed_batch *batch)
+{
+	const struct table_identity *table = &trigger->feed.table->identity;
+
+	switch (batch->n ? fault_deliver(trigger->feed.service->faults, (struct ns){table->account, table->region}, table->name) : FAULT_DELIVER_ONCE) {
+	case FAULT_DELIVER_ONCE:
+		break;
+	case FAULT_DELIVER_TWICE:
+		post(trigger, batch->v, batch->n);
+		break;
+	case FAULT_DELIVER_REVERSED:
+		if (post_reversed(trigger, batch))
+			return feed_move(&trigger->feed, trigger->arena, batch->v[batch->n - 1].number + 1);
+	}
+	return push(trigger, batch->v, batch->n, 0);
+}
+
 /* One batch, if there are records. False: there was nothing to do. */
 static bool run_once(struct trigger *trigger)
 {
@@ -289,7 +318,7 @@ static bool run_once(struct trigger *trigger)
 		if (atomic_load(&trigger->all->is_stopping) || !feed_read(feed, trigger->arena, &batch))
 			break;
 	}
-	if (push(trigger, batch.v, batch.n, 0) && feed->at.next != batch.next)
+	if (deliver(trigger, &batch) && feed->at.next != batch.next)
 		feed_move(feed, trigger->arena, batch.next); /* behind what the filter drops */
 	return true;
 }

@@ -129,6 +129,33 @@ static void mark_reply(struct fault_reply *reply, const struct fault_effect *eff
 	}
 }
 
+/* Counts a match; whether it fires. */
+static bool count_match(struct fault_rule *rule, uint64_t key, uint64_t *key_count)
+{
+	uint64_t count = atomic_fetch_add(&rule->matched, 1) + 1;
+
+	*key_count = rule->counts ? fault_counts_next(rule->counts, key) : count;
+	if (!fires(rule, key, rule->fire.is_per_key ? *key_count : count))
+		return false;
+	atomic_fetch_add(&rule->fired, 1);
+	return true;
+}
+
+enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table)
+{
+	const struct fault_subject subject = {.name = table, .row_key = STR("")};
+	uint64_t key_count;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct fault_rule *rule = &set->rules[i];
+		bool is_about = rule->effect.kind == FAULT_DELIVER && (!str_is_set(rule->match.table) || str_eq(rule->match.table, table));
+
+		if (is_about && count_match(rule, key_of(&subject), &key_count))
+			return rule->effect.is_reversed ? FAULT_DELIVER_REVERSED : FAULT_DELIVER_TWICE;
+	}
+	return FAULT_DELIVER_ONCE;
+}
+
 /* Whether the rule acts on this request; counts it. */
 static bool judge_rule(struct call *call, struct fault_rule *rule, const struct fault_subject *subjects, size_t n, bool **members)
 {
@@ -144,11 +171,9 @@ static bool judge_rule(struct call *call, struct fault_rule *rule, const struct 
 	while (!(*members)[first])
 		first++;
 	uint64_t key = key_of(&subjects[first]);
-	uint64_t count = atomic_fetch_add(&rule->matched, 1) + 1;
-	uint64_t key_count = rule->counts ? fault_counts_next(rule->counts, key) : count;
-	if (!fires(rule, key, rule->fire.is_per_key ? key_count : count))
+	uint64_t key_count;
+	if (!count_match(rule, key, &key_count))
 		return false;
-	atomic_fetch_add(&rule->fired, 1);
 	mark_reply(&call->faults->reply, &rule->effect, latency_of(rule, key, key_count));
 	call->faults->is_done_first = rule->effect.kind == FAULT_CLOSE && rule->effect.is_after;
 	return true;

@@ -362,6 +362,15 @@ static bool read_close(struct reader *reader, const struct json *json)
 	return reader->rule->effect.is_after || str_eq(text, STR("before"));
 }
 
+static bool read_deliver(struct reader *reader, const struct json *json)
+{
+	struct str text = STR("");
+
+	reader->rule->effect.kind = FAULT_DELIVER;
+	reader->rule->effect.is_reversed = read_text(reader, json, &text) && str_eq(text, STR("reversed"));
+	return reader->rule->effect.is_reversed || str_eq(text, STR("twice"));
+}
+
 static bool read_crc(struct reader *reader, const struct json *json)
 {
 	struct str text = STR("");
@@ -436,6 +445,7 @@ static const struct member_reader {
 	{"close", ROLE_EFFECT, read_close, FAULT_WANTS_CLOSE},
 	{"crc", ROLE_EFFECT, read_crc, FAULT_WANTS_CRC},
 	{"trickle", ROLE_EFFECT, read_trickle, FAULT_WANTS_TRICKLE},
+	{"deliver", ROLE_EFFECT, read_deliver, FAULT_WANTS_DELIVER},
 	{"latency", ROLE_MATCH, read_latency, FAULT_WANTS_LATENCY},
 };
 
@@ -535,6 +545,21 @@ static enum code check_whole(struct reader *reader)
 	return reader->condition ? parse_condition(reader) : OK;
 }
 
+/* A trigger's batches have a table and nothing else. */
+static enum code check_deliver(struct reader *reader)
+{
+	const struct fault_match *match = &reader->rule->match;
+	const char *other = reader->has_operations			      ? "operation"
+			    : str_is_set(match->index)			      ? "index"
+			    : value_is_set(&match->key)			      ? "key"
+			    : match->condition				      ? "condition"
+			    : str_is_set(match->access_key)		      ? "access_key"
+			    : reader->rule->effect.latency.spread != FAULT_NO_LATENCY ? "latency"
+										      : NULL;
+
+	return other ? err_set(reader->err, MSG_FAULT_DELIVER, reader->number, other) : OK;
+}
+
 /* Leaves of the operations those that have all that the rule is about; none: it can never match. */
 static enum code narrow(struct reader *reader)
 {
@@ -554,6 +579,8 @@ static enum code narrow(struct reader *reader)
 		{"page", rule->effect.kind == FAULT_PAGE, FAULT_OF_PAGE, "Query, Scan and ExecuteStatement"},
 	};
 
+	if (rule->effect.kind == FAULT_DELIVER)
+		return check_deliver(reader);
 	if (!reader->has_operations)
 		rule->match.operations = fault_operations_all();
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
@@ -577,7 +604,9 @@ static bool covers(const struct fault_rule *rule, const struct fault_rule *later
 		if (b->operations.bits[i] & ~a->operations.bits[i])
 			return false;
 	}
-	return rule->fire.when == FAULT_ALWAYS && !a->condition && rule->effect.member_count == 0 && takes_all(a->table, b->table) &&
+	bool is_alike = (rule->effect.kind == FAULT_DELIVER) == (later->effect.kind == FAULT_DELIVER);
+
+	return is_alike && rule->fire.when == FAULT_ALWAYS && !a->condition && rule->effect.member_count == 0 && takes_all(a->table, b->table) &&
 	       takes_all(a->index, b->index) && takes_all(a->access_key, b->access_key) &&
 	       (!value_is_set(&a->key) || (!a->is_prefix && !b->is_prefix && value_is_set(&b->key) && value_equal(&a->key, &b->key)));
 }

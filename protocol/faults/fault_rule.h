@@ -36,6 +36,7 @@ struct fault_fire {
 enum fault_effect_kind {
 	FAULT_NONE, FAULT_ERROR, FAULT_CANCEL, FAULT_UNPROCESSED, FAULT_PAGE, FAULT_CLOSE, FAULT_CRC, FAULT_TRICKLE,
 	FAULT_LATENCY, /* and nothing else */
+	FAULT_DELIVER, /* of a trigger's batches, not of requests */
 };
 
 enum fault_spread { FAULT_NO_LATENCY, FAULT_FIXED, FAULT_UNIFORM, FAULT_EXPONENTIAL };
@@ -54,6 +55,7 @@ struct fault_effect {
 	size_t member_count;     /* FAULT_CANCEL: chosen ones, 0: all that match */
 	const uint64_t *members;
 	bool is_after;           /* FAULT_CLOSE */
+	bool is_reversed;        /* FAULT_DELIVER; else twice */
 	uint32_t piece_bytes, piece_ms; /* FAULT_TRICKLE */
 	struct fault_latency latency;
 };

@@ -174,6 +174,15 @@ void faults_clear(struct faults *faults, const struct ns *ns)
 	pthread_rwlock_unlock(&faults->lock);
 }
 
+enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct str table)
+{
+	struct fault_set *set = faults_are_set(faults) ? find(faults, ns) : NULL;
+	enum fault_delivery delivery = set ? fault_judge_delivery(set, table) : FAULT_DELIVER_ONCE;
+
+	fault_set_unref(set);
+	return delivery;
+}
+
 void fault_begin(struct faults *faults, struct call *call, size_t operation, const struct fault_signer *signer)
 {
 	struct fault_set *set = find(faults, call->ns);

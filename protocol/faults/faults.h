@@ -63,6 +63,10 @@ enum code fault_at_request(struct call *call, const struct json *json, struct er
 /* What has no items, and a table and an index at most; absent names for none. */
 enum code fault_at_table(struct call *call, struct str table, struct str index, struct err *err) WARN_UNUSED;
 
+/* How a trigger is to post its next batch of the table's records, beside the usual way. */
+enum fault_delivery { FAULT_DELIVER_ONCE, FAULT_DELIVER_TWICE, FAULT_DELIVER_REVERSED };
+enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct str table);
+
 /* Whether the i-th member of a batch, as the hook saw them, stays undone. */
 bool fault_leaves_out(const struct call *call, size_t i);
 

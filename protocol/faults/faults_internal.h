@@ -13,6 +13,9 @@ struct fault_decision {
 	bool *members;                 /* those that match */
 };
 
+/* See fault_deliver(). */
+enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table);
+
 struct fault_call {
 	struct fault_set *set;
 	size_t operation;

@@ -36,6 +36,7 @@
 #define MSG_FAULT_LONE ERR_VALIDATION, RULE "'%s' means nothing without %s"
 #define MSG_FAULT_CONDITION ERR_VALIDATION, RULE STR_FMT
 #define MSG_FAULT_NEVER ERR_VALIDATION, RULE "it can never match: '%s' concerns %s, and none is among its operations"
+#define MSG_FAULT_DELIVER ERR_VALIDATION, RULE "it can never match: what a trigger delivers is of a 'table' and has no '%s'"
 #define MSG_FAULT_SHADOWED ERR_VALIDATION, RULE "it can never match: rule %zu always fires before it"
 
 /* What members want. */
@@ -56,6 +57,7 @@
 #define FAULT_WANTS_LATENCY "milliseconds up to 300000, {\"uniform\": [from, to]} or {\"exponential\": mean}"
 #define FAULT_WANTS_CLOSE "\"before\" or \"after\" the work"
 #define FAULT_WANTS_CRC "\"wrong\""
+#define FAULT_WANTS_DELIVER "\"twice\" or \"reversed\""
 #define FAULT_WANTS_TRICKLE "{\"bytes\": N, \"ms\": N} with N from 1 to 60000"
 
 /* AWS's texts. */

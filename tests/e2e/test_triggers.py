@@ -100,6 +100,32 @@ def in_order_and_in_batches():
     server.stop()
 
 
+def deliveries_by_fault_rules():
+    function = Function()
+    server = Server("--trigger", f"app={function.url()}", "--trigger-batch", "5")
+    client = table(server)
+
+    def rule(**effect):
+        body = json.dumps({"rules": [{"table": "app", **effect}]}).encode()
+        urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/faults", data=body, method="PUT")).close()
+
+    def together(*numbers):
+        client.transact_write_items(TransactItems=[{"Put": {"TableName": "app", "Item": {"PK": {"S": "a"}, "SK": {"S": f"{n:04}"}}}} for n in numbers])
+    rule(deliver="reversed", first=1)
+    together(*range(5))
+    until(lambda: len(function.keys()) >= 5, function.posts)
+    assert function.keys() == names(4, 3, 2, 1, 0), function.keys()
+    rule(deliver="twice", first=1)
+    together(5, 6)
+    until(lambda: len(function.keys()) >= 9, function.posts)
+    together(7, 8)
+    until(lambda: len(function.keys()) >= 11, function.posts)
+    assert function.keys()[5:] == names(5, 6, 5, 6, 7, 8), function.keys()
+    rules = json.load(urllib.request.urlopen(f"{server.url}/_dynalith/faults"))["rules"]
+    assert [(r["matched"], r["fired"]) for r in rules] == [(2, 1)], rules
+    server.stop()
+
+
 def failures_are_tried_again_and_cut_down():
     def answer(records):
         poisoned = any(r["dynamodb"]["Keys"]["SK"]["S"] == "0005" for r in records)
@@ -402,7 +428,7 @@ def a_stream_that_vanishes():
 
 
 if __name__ == "__main__":
-    run("triggers", [in_order_and_in_batches, failures_are_tried_again_and_cut_down, what_is_left_behind_is_told_as_to_a_destination,
+    run("triggers", [in_order_and_in_batches, deliveries_by_fault_rules, failures_are_tried_again_and_cut_down, what_is_left_behind_is_told_as_to_a_destination,
                      a_name_of_none_fails_the_batch, filters_drop_records, a_filter_for_expired_items, filters_are_read_from_a_file_and_checked_at_the_start, a_function_tells_which_records_failed,
                      a_name_that_only_begins_like_a_record_is_none,
                      a_position_lasts, where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, a_region_is_told_whole,

@@ -254,6 +254,8 @@ TEST(bad_rules_change_nothing)
 		{"{\"error\":{\"name\":\"LimitExceeded\",\"reason\":\"AccountLimitExceeded\"}}", "only errors of throttling"},
 		{"{\"error\":{\"name\":\"ThrottlingException\",\"reason\":\"Mood\"}}", "no reason of throttling"},
 		{"{\"error\":\"InternalServerError\"},{\"operation\":\"PutItem\",\"latency\":5}", "rule 1 always fires before it"},
+		{"{\"operation\":\"PutItem\",\"deliver\":\"twice\"}", "has no 'operation'"},
+		{"{\"deliver\":\"twice\"},{\"table\":\"tab\",\"deliver\":\"reversed\"}", "rule 1 always fires before it"},
 		{"{\"latency\":{\"uniform\":[9,5]}}", "'latency' wants"},
 		{"{\"error\":\"InternalServerError\",\"error\":\"LimitExceeded\"}", "'error' stands twice"},
 		{"7", "a rule is a JSON object"},
