@@ -124,7 +124,7 @@ $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
 	@$(call tell,LINK,$@$(if $(findstring lto,$(LDFLAGS)),: optimises all files together$(comma) which takes a while))
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
-# For bench-budget, which tells libraries by their files.
+# For bench-budget, which recognises libraries by their files.
 $(BUILD)/dynalith-shared: $(server.objects) $(sqlite.object)
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -283,7 +283,7 @@ bench-tables: build ## TABLES=10000 CYCLES=20000: create, put, get and delete be
 bench-budget: build ## where the instructions of a request go
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/dynalith-shared
 	@for m in memory disk verify; do echo "$$m" && tests/bench/budget --mode $$m $(ARGS) || exit 1; done
-bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes the baseline anew
+bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes a new baseline
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/counts --cc $(CC) $(if $(ACCEPT),--accept) $(ARGS)
 differential: build ## random requests to this server and DynamoDB Local: DYNAMODB_LOCAL=DIR; COUNT=N SEED=N, ARGS="..." as tests/differential/run --help

@@ -51,7 +51,7 @@ struct err {
 	struct {
 		struct str reason;   /* "TableReadProvisionedThroughputExceeded" */
 		struct str resource; /* the ARN of the table or index */
-	} throttle;            /* of errors of throttling: why; absent: not told */
+	} throttle;            /* of errors of throttling: the reason; absent: none is shown */
 	struct err *reasons;   /* ERR_TRANSACTION_CANCELED: one per action, code OK for "None" */
 	size_t reason_count;
 };

@@ -136,7 +136,7 @@ static bool exists(const struct node *node, const struct subject *subject)
 	return operand(node->args[0], subject, &room) != NULL;
 }
 
-/* What is said of two operands. */
+/* Compares two operands. */
 static bool is_true_of_two(const struct node *node, const struct subject *subject)
 {
 	struct room left, right;

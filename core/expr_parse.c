@@ -131,7 +131,7 @@ enum code parse_path(struct parser *parser, struct raw **out)
 
 static enum code parse_operand(struct parser *parser, struct raw **out);
 
-/* What stands between "(" and ")", separated by commas; at least one. */
+/* The items between "(" and ")", separated by commas; at least one. */
 static enum code parse_arguments(struct parser *parser, struct raw *owner, unsigned first)
 {
 	enum code code = parser_expect(parser, '(');
@@ -240,7 +240,7 @@ static enum code parse_between(struct parser *parser, struct raw *left, struct r
 	return code;
 }
 
-/* An operand and what is said of it; a lone function call is a condition too. */
+/* An operand with its comparison, BETWEEN or IN; a lone function call is a condition too. */
 static enum code parse_comparison(struct parser *parser, struct raw **out)
 {
 	struct raw *left, *right;

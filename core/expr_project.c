@@ -68,7 +68,7 @@ static struct value project_members(struct arena *arena, struct group group, con
 	return (struct value){.type = TYPE_M, .n = n, .members = members};
 }
 
-/* The same of a list: what is left of it, in its order. */
+/* The same of a list: its selected elements, in their order. */
 static struct value project_elements(struct arena *arena, struct group group, const struct value *list)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, group.n < list->n ? group.n : list->n);

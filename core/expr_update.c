@@ -155,7 +155,7 @@ static enum code put_below(struct change *change, const struct value *content, c
 
 /*
  * The members or elements of a container of the new item, to be written to, with room for what all steps may add: each container is copied
- * once. What is empty has no address of its own.
+ * once. An empty one has no address of its own.
  */
 static void *own_content(struct change *change, const void *content, size_t n, size_t size)
 {

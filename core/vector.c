@@ -23,7 +23,7 @@ static double add_up(const double *lanes)
 	return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* What is left after whole rounds of LANES. */
+/* The rest after whole rounds of LANES. */
 static double rest_of_dot(const float *a, const double *b, size_t from, size_t n)
 {
 	double sum = 0;

@@ -2,8 +2,7 @@
  * expressions - a request's expressions, and the legacy parameters that mean the same, parsed once.
  *
  * An operation describes what its input has in a struct expression_request; expressions_check() judges which
- * parameters stand together, expressions_parse() parses what is given. What follows sees trees only, whichever way they were
- * written.
+ * parameters stand together, expressions_parse() parses what is given. Later code sees trees only, whichever way they were written.
  */
 #ifndef DYNALITH_PROTOCOL_EXPRESSIONS_H
 #define DYNALITH_PROTOCOL_EXPRESSIONS_H

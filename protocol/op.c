@@ -399,7 +399,7 @@ static enum code pass(struct passage *passage, struct err *err)
 		code = gates[i](passage, err);
 	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged && code != OK && arena_is_late(request->arena));
 	passage->is_given_up = passage->is_given_up || passage->is_late;
-	arena_limit_time(request->arena, NULL, 0); /* what is left is little */
+	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	release(&passage->call);
 	if (passage->call.faults)

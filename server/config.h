@@ -52,7 +52,7 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 /* Whether a TEXT option whose default is "none" names something. */
 bool config_names(const char *text);
 
-/* Logs a warning for each variable DYNALITH_... that is no option, since whoever set it expects an effect. */
+/* Logs a warning for each variable DYNALITH_... that is no option, since its owner expects an effect. */
 void config_warn_of_environment(char *const *environment);
 
 /* Where the data is, for people: the whole path of the file, which must be there, "memory", or the URL of a database. */

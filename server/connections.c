@@ -24,7 +24,7 @@
 #define ADDRESS_SIZE 16  /* bytes, of IPv6 or of IPv4 in it */
 #define ADDRESS_LISTS 1024
 
-/* Those who are connected from it. */
+/* The connections from it. */
 struct address {
 	struct address *next;
 	unsigned char bytes[ADDRESS_SIZE];

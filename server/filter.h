@@ -24,8 +24,8 @@ struct filter {
 };
 
 /*
- * Reads the text, {"Filters": [...]} for all tables or {TABLE: {"Filters": [...]}, ...}, and takes what is for the table; that of an absent
- * table is checked as a whole. A pattern may also be the object itself in place of its text. The filter lives in the arena. False where
+ * Reads the text, {"Filters": [...]} for all tables or {TABLE: {"Filters": [...]}, ...}, and takes the part for the table. With `table`
+ * absent it checks the whole text. A pattern may also be the object itself in place of its text. The filter lives in the arena. False where
  * something is no such filter: *problem, the part that is not.
  */
 bool filter_read(struct arena *arena, struct str text, struct str table, struct filter *out, struct str *problem);

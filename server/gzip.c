@@ -30,7 +30,7 @@ enum gzip_coding gzip_coding_of(struct str content_encoding)
 	return GZIP_UNKNOWN;
 }
 
-/* AWS: the first "q" counts; over 1 is 1, and what is no number is 1 as well. */
+/* AWS: the first "q" counts; a value over 1 counts as 1, and so does a text that is no number. */
 static double weight_of(struct str parameters)
 {
 	while (parameters.n) {

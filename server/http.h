@@ -72,7 +72,7 @@ struct http_response {
 	uint64_t took_ns; /* to handle; 0: not measured */
 	bool is_long_write; /* where it was not done: it will hold up other writes */
 	bool is_behind;     /* where it was not done: it might wait for a long write */
-	struct fault_reply fault; /* what is to happen to it on its way */
+	struct fault_reply fault; /* what a fault rule does to it on its way */
 	size_t header_count;
 	struct http_response_header headers[HTTP_HEADERS_MAX];
 };

@@ -368,7 +368,7 @@ static enum code check_time(struct arena *arena, const struct sigv4_claim *s, in
 	return OK;
 }
 
-/* Resolves "." and ".." and empty segments, then escapes what is not escaped twice already: all services but S3. */
+/* Resolves "." and ".." and empty segments, then escapes the path once more. AWS: so for all services but S3. */
 static void add_canonical_path(struct arena *arena, struct str path, struct buf *out)
 {
 	struct buf plain = buf_in(arena);

@@ -46,7 +46,7 @@ void sigv4_free(struct sigv4 *sigv4);
  */
 void sigv4_separate_keys(struct sigv4 *sigv4);
 
-/* The account of those who sign by that key, in the arena. */
+/* The account of that access key, in the arena. */
 struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct str access_key);
 
 /*

@@ -4,7 +4,7 @@
 #include "protocol/timing/timing.h"
 #include "storage/stream/stream_read.h"
 
-#define LIMIT_MAX 100 /* shards per page, also where none is asked for. AWS: API Reference, DescribeStream */
+#define LIMIT_MAX 100 /* shards per page, also by default. AWS: API Reference, DescribeStream */
 
 static enum code check(const struct describe_stream_input *input, struct err *err)
 {

@@ -118,7 +118,7 @@ static enum code plan_write(struct transaction *transaction, size_t i, const str
 	return partiql_plan_write(transaction->call, statement, &transaction->writes[i], is_whole, err);
 }
 
-/* Plans one statement. What is wrong with its key cancels the transaction; *is_whole: the error is the request's. */
+/* Plans one statement. A mistake in its key cancels the transaction; *is_whole: the error is the request's. */
 static enum code plan(struct transaction *transaction, size_t i, struct err *err, bool *is_whole)
 {
 	struct partiql_statement *statement = &transaction->statements[i];

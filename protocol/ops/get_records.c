@@ -3,7 +3,7 @@
 #include "protocol/streams.h"
 #include "storage/stream/stream_read.h"
 
-#define LIMIT_MAX 1000                      /* records per page, also where none is asked for. AWS: API Reference, GetRecords */
+#define LIMIT_MAX 1000                      /* records per page, also by default. AWS: API Reference, GetRecords */
 #define ITERATOR_LIFE_MS (15 * 60 * 1000LL) /* AWS: API Reference, GetShardIterator */
 
 struct writing {

@@ -84,7 +84,7 @@ static enum code list_all(struct listing *listing, struct err *err)
 	return OK;
 }
 
-/* AWS: what is disabled is not listed. */
+/* AWS: does not list disabled ones. */
 enum code op_list_contributor_insights(struct call *call, const struct list_contributor_insights_input *input, struct err *err)
 {
 	struct listing listing = {.call = call, .after = input->next_token.n ? input->next_token : STR_ABSENT, .left = PAGE_MAX};

@@ -3,7 +3,7 @@
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
 
-#define LIMIT_MAX 100 /* streams per page, also where none is asked for. AWS: API Reference, ListStreams */
+#define LIMIT_MAX 100 /* streams per page, also by default. AWS: API Reference, ListStreams */
 
 struct listed {
 	struct str arn;

@@ -15,7 +15,7 @@ static enum code check_state(const struct call *call, const struct table *table,
 	return table_rules_changeable(table, err);
 }
 
-/* AWS: what is so already stays as it is; a change of mode enables again, and a mode that is not given is the wider one. */
+/* AWS: a request for the current state changes nothing; a change of mode enables again; without a mode the wider one counts. */
 enum code op_update_contributor_insights(struct call *call, const struct update_contributor_insights_input *input, struct err *err)
 {
 	bool is_enabled = input->contributor_insights_action == CONTRIBUTOR_INSIGHTS_ACTION_ENABLE;

@@ -132,7 +132,7 @@ static void show_old_indexes(struct table *shown, const struct table *before, co
 	}
 }
 
-/* AWS: the answer shows most of what is being changed as it was. */
+/* AWS: the answer shows most changing members with their old values. */
 static void show_old(struct table *shown, const struct table *before, const struct update_table_input *input, int64_t now_ms)
 {
 	shown->settings->warm = throughput_rules_warm_now(before, NULL);
@@ -173,7 +173,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	table_unref(shown);
 	if (code != OK)
 		return code;
-	/* what is left, or fails here, is the upkeep's */
+	/* the upkeep does the rest, and work that fails here */
 	code = backfill_run(call->service->catalog, call->ns, table->identity.name, FIRST_STEPS, call->now_ms, &ignored);
 	if (call->service->wake)
 		call->service->wake(call->service->wake_context);

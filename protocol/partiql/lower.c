@@ -232,7 +232,7 @@ static const struct pq_statement *exists_of(const struct pq_expr *expr)
 														  : NULL;
 }
 
-/* What is an expression and no statement. */
+/* Refuses an expression that is no statement. */
 static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct partiql_statement *out, struct err *err)
 {
 	const char *name = partiql_kind_name(expr);

@@ -529,7 +529,7 @@ static struct infix infix_of(const struct pq_token *token)
 	}
 }
 
-/* What follows the first operand on the right side: AND of BETWEEN, ESCAPE of LIKE. */
+/* The part behind the first operand on the right side: AND of BETWEEN, ESCAPE of LIKE. */
 static enum code parse_third(struct pq_parser *parser, const struct infix *infix, struct pq_expr *node)
 {
 	bool is_between = infix->kind == PQ_EXPR_BETWEEN;

@@ -56,7 +56,7 @@ size_t partiql_conjuncts(struct arena *arena, const struct node *condition, cons
 
 	for (const struct node *node = condition; node; node = node->kind == NODE_AND ? node->args[0] : NULL)
 		n++;
-	/* the chain grows to the left; what stands in parentheses on the right is taken apart too */
+	/* the chain grows to the left; parentheses on the right are taken apart too */
 	const struct node **left = ARENA_ARRAY(arena, const struct node *, n), **all = left;
 	size_t count = 0, capacity = n;
 	size_t open_count = 0;

@@ -35,7 +35,7 @@ struct partiql_plan {
 enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out,
 			      struct err *err) WARN_UNUSED;
 
-/* ORDER BY: the direction of the ranges and within them. ERR_VALIDATION for what is no key. */
+/* ORDER BY: the direction of the ranges and within them. ERR_VALIDATION for a term that is no key. */
 enum code partiql_plan_order(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan,
 			     struct err *err) WARN_UNUSED;
 

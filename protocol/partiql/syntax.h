@@ -52,7 +52,7 @@ struct pq_tokens {
 	struct pq_token *v;  /* the last is PQ_END */
 };
 
-/* ERR_VALIDATION for what is no token: unknown characters, texts and comments without an end, exponents beyond 32 bits. */
+/* ERR_VALIDATION for unknown characters, texts and comments without an end, exponents beyond 32 bits. */
 enum code partiql_lex(struct arena *arena, struct str text, struct pq_tokens *out, struct err *err) WARN_UNUSED;
 
 enum pq_kind {

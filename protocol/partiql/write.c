@@ -35,7 +35,7 @@ static enum fault check_key_types(const struct table *table, const struct member
 	return FAULT_NONE;
 }
 
-/* Takes the equalities of the key attributes out of the condition; *rest is what is left of it, or NULL. */
+/* Takes the equalities of the key attributes out of the condition; *rest is the remaining condition, or NULL. */
 static enum fault take_key(struct arena *arena, const struct table *table, const struct node *where, struct value *key,
 			  const struct node **rest, struct err *err)
 {

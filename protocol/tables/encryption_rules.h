@@ -1,5 +1,5 @@
 /*
- * encryption_rules - SSESpecification: what may be asked for, and the key that it means. AWS: recorded answers, October 2026.
+ * encryption_rules - SSESpecification: which ones are allowed, and the key that each means. AWS: recorded answers, October 2026.
  */
 #ifndef DYNALITH_PROTOCOL_ENCRYPTION_RULES_H
 #define DYNALITH_PROTOCOL_ENCRYPTION_RULES_H

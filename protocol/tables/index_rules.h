@@ -9,7 +9,7 @@
 #include "protocol/tables/settings.h"
 #include "protocol/wire/shapes.h"
 
-/* The request alone: one action per entry, one entry per index, something asked for. What goes with what is concerns.h's. */
+/* Checks the request alone: one action per entry, one entry per index, at least one change. concerns.h checks combinations. */
 enum code index_rules_request(const struct update_table_input *input, struct err *err) WARN_UNUSED;
 
 /* The table as it is: one index is created or deleted at a time; ERR_LIMIT_EXCEEDED, ERR_RESOURCE_IN_USE, ERR_RESOURCE_NOT_FOUND. */

@@ -70,7 +70,7 @@ struct moment {
 	struct str subject;         /* an index's name, a tag's key; empty: the table itself */
 	int64_t at_ms;              /* when the change was made */
 	size_t before_count;
-	struct str *before;         /* what is shown until it is over */
+	struct str *before;         /* the status or value shown until it is over */
 };
 
 #define SETTINGS(of, ...)     \

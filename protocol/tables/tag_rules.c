@@ -120,7 +120,7 @@ enum code tag_rules_check_set(const struct tag_set *tags, struct err *err)
 	return size <= SIZE_MAX_BYTES ? OK : err_set(err, MSG_TAG_SIZE, size, SIZE_MAX_BYTES);
 }
 
-/* Which part of the ARN is wrong decides the error. `part` is what stands behind the table's name. */
+/* Which part of the ARN is wrong decides the error. `part` is the part behind the table's name. */
 static enum code read_arn(struct str arn, struct arn *parts, struct str *name, struct str *part, struct err *err)
 {
 	if (!str_is_set(arn))

@@ -11,7 +11,7 @@
 #define ENCRYPTION_CHANGES_MAX 4
 #define DECREASES_MAX 4
 
-/* What is under way on a table. */
+/* The changes under way on a table. */
 struct jobs {
 	bool is_iops, becomes_provisioned, is_stream, is_class, is_encryption, is_allocation;
 	const char *operation;   /* of the stream */

@@ -1,11 +1,11 @@
 /*
- * control - what an endpoint below /_dynalith/ sees of a request, and how it reads the JSON in it.
+ * control - an endpoint's view of a request below /_dynalith/, and how it reads the JSON in it.
  *
  * By these endpoints a test controls a namespace: its state, its faults. The namespace is that of the request's signature, or of
  * ?account=...&region=... in the query; without either account 000000000000, region us-east-1.
  *
- * The shelf server/control/ holds the table of endpoints, one file per subject behind it, and nothing of HTTP: server/routes finds out who asks
- * and for what.
+ * The shelf server/control/ holds the table of endpoints, one file per subject behind it, and nothing of HTTP: server/routes authenticates
+ * requests and chooses endpoints.
  */
 #ifndef DYNALITH_SERVER_CONTROL_H
 #define DYNALITH_SERVER_CONTROL_H

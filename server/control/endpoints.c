@@ -19,7 +19,7 @@ const struct endpoint *endpoint_all(size_t *n)
 	return endpoints;
 }
 
-/* The path up to its next slash; `rest` is what follows that, absent at the end. */
+/* The path up to its next slash; `rest` is the part behind it, absent at the end. */
 static struct str segment(struct str path, struct str *rest)
 {
 	const char *slash = memchr(path.p, '/', path.n);
