@@ -15,6 +15,7 @@
 #include "storage/monotonic.h"
 #include "storage/upkeep/lease.h"
 #include "storage/upkeep/stream_sweep.h"
+#include "storage/upkeep/token_sweep.h"
 #include "storage/upkeep/ttl.h"
 
 #define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */
@@ -202,6 +203,23 @@ static void trim_heap(void)
 #endif
 }
 
+/* By the clocks of namespaces; a step is short. */
+static void sweep_tokens(struct upkeep *upkeep, struct arena *arena)
+{
+	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
+	struct err err = err_in(arena);
+	enum code code = OK;
+	bool more = true;
+
+	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		code = token_sweep(upkeep->options.catalog, &times, &more, &err);
+		if (more && code == OK)
+			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	}
+	if (code != OK)
+		log_line(level_of_failure(upkeep), "upkeep: tokens wait for their next try: " STR_FMT, STR_ARG(err.message));
+}
+
 /* Rows of readers and of processes that are no more: by real time. */
 static void sweep_rows(struct upkeep *upkeep, struct arena *arena)
 {
@@ -242,6 +260,7 @@ static void *work(void *context)
 			expiry_due = monotonic_ms() + period;
 		}
 		if (monotonic_ms() >= trim_due) {
+			sweep_tokens(upkeep, arena);
 			sweep_rows(upkeep, arena);
 			trim_heap();
 			trim_due = monotonic_ms() + TRIM_MS;

@@ -1,12 +1,14 @@
 /*
  * Idempotency tokens: SYSTEM_TOKENS maps a token to its expiry and the request's fingerprint; SYSTEM_TOKEN_EXPIRY lists those of each namespace by
- * expiry, so that expired ones are found without a scan of all, and a namespace whose clock is ahead removes no other's. Its rows are
+ * expiry, so that the upkeep finds expired ones without a scan of all, and a namespace whose clock is ahead removes no other's. Its rows are
  * namespace, expiry, client's token; older data files have rows without the namespace in front, which begin with a zero byte.
+ *
+ * A request looks at its token alone, by its key: requests with different tokens do not meet.
  */
 #include "storage/messages.h"
 #include "storage/write/write_internal.h"
 
-#define EXPIRED_PER_WRITE 8 /* tokens removed by each transaction that brings a new one: more than it adds */
+#define EXPIRED_AT_ONCE 64 /* tokens removed in one transaction: writers wait that long */
 
 static const struct keyspace tokens = {0, SYSTEM_TOKENS};
 static const struct keyspace expiries = {0, SYSTEM_TOKEN_EXPIRY};
@@ -32,31 +34,92 @@ static bool is_over(struct str record, int64_t now_ms)
 	return str_is_set(record) && (int64_t)str_be(record.p, record.n < 8 ? record.n : 8) <= now_ms;
 }
 
-/* Of one namespace; `space` is empty for the rows of older data files. */
-static enum code remove_expired(struct store_txn *txn, struct arena *arena, struct str space, int64_t now_ms, struct err *err)
+static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct str space, const struct store_page *page, int64_t now_ms, struct err *err)
 {
-	struct store_range range = {expiry_key(arena, space, 0, STR("")), expiry_key(arena, space, now_ms, STR("")), false};
-	struct store_key keys[EXPIRED_PER_WRITE];
-	struct str records[EXPIRED_PER_WRITE];
-	struct store_page expired;
-	enum code code = store_page(txn, expiries, &range, (struct store_bounds){.rows = EXPIRED_PER_WRITE}, arena, &expired, err);
+	struct store_key keys[EXPIRED_AT_ONCE];
+	struct str records[EXPIRED_AT_ONCE];
 
-	for (size_t i = 0; i < expired.n && code == OK; i++) {
-		struct str key = expired.v[i].key, rest = {key.p + space.n + 8, key.n - space.n - 8};
+	for (size_t i = 0; i < page->n; i++) {
+		struct str key = page->v[i].key, rest = {key.p + space.n + 8, key.n - space.n - 8};
 		struct buf token = buf_in(arena);
 
 		buf_add_str(&token, space);
 		buf_add_str(&token, rest);
 		keys[i] = (struct store_key){tokens, buf_str(&token)};
 	}
-	if (code == OK)
-		code = store_get_many(txn, keys, expired.n, arena, records, err);
-	for (size_t i = 0; i < expired.n && code == OK; i++) {
+	enum code code = store_get_many(txn, keys, page->n, arena, records, err);
+	for (size_t i = 0; i < page->n && code == OK; i++) {
 		if (is_over(records[i], now_ms))
 			code = store_del(txn, tokens, keys[i].key, err);
 		if (code == OK)
-			code = store_del(txn, expiries, expired.v[i].key, err);
+			code = store_del(txn, expiries, page->v[i].key, err);
 	}
+	return code;
+}
+
+enum code write_find_tokens(struct store *store, struct arena *arena, struct str *after, struct ns *ns, bool *is_found, struct err *err)
+{
+	struct store_range range = {*after, STR_ABSENT, false};
+	struct store_page page = {.n = 0};
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	*is_found = false;
+	if (code != OK)
+		return code;
+	code = store_page(txn, expiries, &range, (struct store_bounds){.rows = 1}, arena, &page, err);
+	store_abort(txn);
+	if (code != OK || page.n == 0)
+		return code;
+	struct str key = page.v[0].key;
+	const char *first = memchr(key.p, '/', key.n), *second = first ? memchr(first + 1, '/', (size_t)(key.p + key.n - first - 1)) : NULL;
+	struct buf behind = buf_in(arena);
+
+	*is_found = true;
+	*ns = (struct ns){STR(""), STR("")};
+	if (key.p[0] != 0 && second) {
+		*ns = (struct ns){{key.p, (size_t)(first - key.p)}, {first + 1, (size_t)(second - first - 1)}};
+		buf_add(&behind, key.p, (size_t)(second + 1 - key.p));
+	}
+	buf_add_byte(&behind, 1); /* a time begins with a zero byte */
+	*after = buf_str(&behind);
+	return OK;
+}
+
+/* The rows that are due. */
+static enum code find_due(struct store *store, struct arena *arena, struct str space, int64_t now_ms, struct store_page *page, struct err *err)
+{
+	struct store_range range = {expiry_key(arena, space, 0, STR("")), expiry_key(arena, space, now_ms, STR("")), false};
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+
+	page->n = 0;
+	if (code != OK)
+		return code;
+	code = store_page(txn, expiries, &range, (struct store_bounds){.rows = EXPIRED_AT_ONCE}, arena, page, err);
+	store_abort(txn);
+	return code;
+}
+
+enum code write_expire_tokens(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms, write_may_expire *may, void *context, bool *more,
+			      struct err *err)
+{
+	struct str space = ns.account.n ? write_token_space(arena, ns) : STR("");
+	struct store_page page;
+	struct store_txn *txn;
+	enum code code = find_due(store, arena, space, now_ms, &page, err);
+
+	*more = false;
+	if (code != OK || page.n == 0 || !may(context))
+		return code;
+	code = store_begin(store, STORE_WRITE, &txn, err);
+	if (code != OK)
+		return code;
+	code = remove_rows(txn, arena, space, &page, now_ms, err);
+	*more = code == OK && page.is_more;
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
 	return code;
 }
 
@@ -65,12 +128,8 @@ enum code write_check_token(struct store_txn *txn, struct arena *arena, struct w
 	struct str space = {token->token.p, token->space_size}, client_token = {token->token.p + space.n, token->token.n - space.n};
 	struct buf record = buf_in(arena);
 	struct str known;
-	enum code code = remove_expired(txn, arena, space, now_ms, err);
+	enum code code = store_get(txn, tokens, token->token, arena, &known, err);
 
-	if (code == OK)
-		code = remove_expired(txn, arena, STR(""), now_ms, err);
-	if (code == OK)
-		code = store_get(txn, tokens, token->token, arena, &known, err);
 	if (code != OK)
 		return code;
 	if (str_is_set(known) && known.n >= 8 && (int64_t)str_be(known.p, 8) > now_ms) {

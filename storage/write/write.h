@@ -79,6 +79,20 @@ struct write_token {
 struct str write_token_space(struct arena *arena, struct ns ns);
 
 /*
+ * For the upkeep: the next namespace that has tokens. *after is where to look from, empty at first, and is moved behind the namespace; the
+ * tokens of older data files are those of a namespace without a name.
+ */
+enum code write_find_tokens(struct store *store, struct arena *arena, struct str *after, struct ns *ns, bool *is_found, struct err *err) WARN_UNUSED;
+
+/*
+ * Removes some tokens of the namespace that have expired at `now_ms`; *more: there are others. `may` is asked before anything is removed; nothing is
+ * where it says no.
+ */
+typedef bool write_may_expire(void *context);
+enum code write_expire_tokens(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms, write_may_expire *may, void *context, bool *more,
+			      struct err *err) WARN_UNUSED;
+
+/*
  * Runs prepared writes in one store transaction, no two of them of one item. `token` may be NULL (only with WRITE_TRANSACTION).
  * ERR_TABLE_MOVED: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
  * ERR_STORE_UNKNOWN: whether it was committed cannot be known; a token tells, when the same request comes again.

@@ -1,3 +1,4 @@
+#include "storage/upkeep/token_sweep.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define KEY_A(d) data_item(d, "pk", "Sa", "sk", "N1", NULL)
@@ -165,29 +166,26 @@ TEST(an_expired_token_is_new_again)
 	data_free(&d);
 }
 
-/* More tokens expire than one transaction removes: the row of a token's first life must not end its second. */
-TEST(a_token_used_again_survives_its_first_expiry)
+/* One namespace, or all. */
+struct tell {
+	const char *account;
+	int64_t now_ms;
+};
+
+static bool tell_one(void *context, struct ns ns, int64_t *now_ms)
 {
-	struct data d = data_new();
-	struct write write;
+	const struct tell *tell = context;
 
-	for (int i = 0; i < 20; i++) {
-		struct write_token token = {.token = str_printf(d.arena, "t%02d", i), .fingerprint = STR("f"), .expires_ms = 1000};
+	*now_ms = tell->now_ms;
+	return !tell->account || str_eq(ns.account, str_of(tell->account));
+}
 
-		CHECK_INT(add_one(&d, &token, 1, &write), OK);
-	}
-	struct write_token last = {.token = STR("t19"), .fingerprint = STR("f"), .expires_ms = 9000};
-	CHECK_INT(add_one(&d, &last, 5000, &write), OK);
-	CHECK(!last.was_done);
-	for (int i = 0; i < 4; i++) {
-		struct write_token other = {.token = str_printf(d.arena, "u%d", i), .fingerprint = STR("f"), .expires_ms = 9000};
+static void sweep(struct data *d, const char *account, int64_t now_ms)
+{
+	const struct times times = {.tell = tell_one, .context = &(struct tell){account, now_ms}};
 
-		CHECK_INT(add_one(&d, &other, 5001, &write), OK);
-	}
-	CHECK_INT(add_one(&d, &last, 5002, &write), OK);
-	CHECK(last.was_done);
-	CHECK(count_is(&d, "N25"));
-	data_free(&d);
+	for (bool more = true; more;)
+		CHECK_INT(token_sweep(d->catalog, &times, &more, &d->err), OK);
 }
 
 static uint64_t rows_of_tokens(struct data *d)
@@ -204,6 +202,28 @@ static uint64_t rows_of_tokens(struct data *d)
 	return n;
 }
 
+/* The row of a token's first life must not end its second. */
+TEST(a_token_used_again_survives_its_first_expiry)
+{
+	struct data d = data_new();
+	struct write write;
+
+	for (int i = 0; i < 20; i++) {
+		struct write_token token = {.token = str_printf(d.arena, "t%02d", i), .fingerprint = STR("f"), .expires_ms = 1000};
+
+		CHECK_INT(add_one(&d, &token, 1, &write), OK);
+	}
+	struct write_token last = {.token = STR("t19"), .fingerprint = STR("f"), .expires_ms = 9000};
+	CHECK_INT(add_one(&d, &last, 5000, &write), OK);
+	CHECK(!last.was_done);
+	sweep(&d, NULL, 5001);
+	CHECK_INT(add_one(&d, &last, 5002, &write), OK);
+	CHECK(last.was_done);
+	CHECK(count_is(&d, "N21"));
+	CHECK_INT(rows_of_tokens(&d), 2);
+	data_free(&d);
+}
+
 TEST(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens)
 {
 	struct data d = data_new();
@@ -216,15 +236,45 @@ TEST(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens)
 	CHECK_INT(add_one(&d, &one, 1, &write), OK);
 	CHECK_INT(add_one(&d, &older, 1, &write), OK);
 	CHECK_INT(add_one(&d, &two, 5000, &write), OK);
+	sweep(&d, "2", 5000);
+	CHECK_INT(rows_of_tokens(&d), 6);
+	sweep(&d, "", 5000);
 	CHECK_INT(rows_of_tokens(&d), 4); /* the older one is gone */
 	CHECK_INT(add_one(&d, &one, 999, &write), OK);
 	CHECK(one.was_done);
 	CHECK_INT(add_one(&d, &more, 9001, &write), OK);
+	sweep(&d, "2", 9001);
 	CHECK_INT(rows_of_tokens(&d), 4);
 	one.expires_ms = 2000;
 	CHECK_INT(add_one(&d, &one, 1001, &write), OK);
 	CHECK(!one.was_done);
-	CHECK_INT(rows_of_tokens(&d), 4);
+	sweep(&d, NULL, 100000);
+	CHECK_INT(rows_of_tokens(&d), 0);
+	data_free(&d);
+}
+
+/* Tokens are looked at by their keys alone: a request reads no other one, however many have expired. */
+TEST(a_request_meets_no_other_token)
+{
+	const struct keyspace keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
+	struct data d = data_new();
+	struct write write;
+
+	for (int i = 0; i < 300; i++) {
+		struct write_token token = {.token = str_printf(d.arena, "1/a/t%03d", i), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 1000};
+
+		trace_store_reset(d.store);
+		CHECK_INT(add_one(&d, &token, 900 + i, &write), OK);
+		for (size_t k = 0; k < 2; k++) {
+			CHECK_INT(trace_store_count_in(d.store, TRACE_GET, keyspaces[k]), k == 0);
+			CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, keyspaces[k]), 1);
+			CHECK_INT(trace_store_count_in(d.store, TRACE_PAGE, keyspaces[k]) +
+				  trace_store_count_in(d.store, TRACE_DEL, keyspaces[k]), 0);
+		}
+	}
+	CHECK_INT(rows_of_tokens(&d), 600);
+	sweep(&d, "1", 1001);
+	CHECK_INT(rows_of_tokens(&d), 0);
 	data_free(&d);
 }
 
@@ -232,4 +282,4 @@ TEST_MAIN(TEST_CASE(all_is_written_at_double_cost_but_for_indexes), TEST_CASE(on
 	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once), TEST_CASE(a_repeated_token_costs_its_items),
 	  TEST_CASE(a_cancelled_transaction_leaves_no_token), TEST_CASE(an_expired_token_is_new_again),
 	  TEST_CASE(a_token_used_again_survives_its_first_expiry),
-	  TEST_CASE(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens))
+	  TEST_CASE(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens), TEST_CASE(a_request_meets_no_other_token))
