@@ -21,6 +21,7 @@ SECONDS = float(os.environ.get("CLUSTER_SECONDS", "2"))
 SEED = int(os.environ.get("CLUSTER_SEED", "1"))
 import database  # noqa: E402
 from harness import BINARY, Server, key, run, until  # noqa: E402
+from test_triggers import Function  # noqa: E402
 from wire import Client, Gone, Refused  # noqa: E402
 
 DB = database.Database()
@@ -243,6 +244,52 @@ def a_token_counts_on_both_servers():
     cluster.stop()
 
 
+def clock(server, turn=None):
+    body = None if turn is None else json.dumps(turn).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=body), timeout=60) as reply:
+        return json.load(reply)
+
+
+def a_turn_of_the_clock_counts_on_both_servers():
+    cluster = Cluster()
+    a, b = cluster.clients
+    create(a, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    a("UpdateTimeToLive", TableName="tab", TimeToLiveSpecification={"AttributeName": "t", "Enabled": True})
+    b("PutItem", TableName="tab", Item={**at("p", 1), "t": n(int(time.time()) + 86400)})
+    clock(cluster.servers[0], {"set": "2040-01-01T00:00:00Z", "freeze": True})
+    assert "Item" not in b("GetItem", TableName="tab", Key=at("p", 1), ConsistentRead=True), "it was due when the turn was answered"
+    b("PutItem", TableName="tab", Item=at("p", 2))
+    made = [r["dynamodb"]["ApproximateCreationDateTime"] for r in records_of(a, "tab")]
+    assert made[-1] == 2208988800, made
+    create(b, "other")
+    assert a("DescribeTable", TableName="other")["Table"]["CreationDateTime"] == 2208988800
+    assert clock(cluster.servers[1], {"advance": "1h"})["now"] == clock(cluster.servers[0])["now"] == 2208992400
+    late = Server(*FLAGS, store=cluster.url)
+    assert clock(late)["now"] == 2208992400, "a server that comes later goes by it too"
+    late.stop()
+    clock(cluster.servers[1], {"release": True})
+    assert abs(clock(cluster.servers[0])["offset"]) < 0.001
+    cluster.stop()
+
+
+def a_trigger_of_two_servers_posts_once():
+    """While both live one of them posts; the other goes on where it was."""
+    function = Function()
+    cluster = Cluster(2, "--trigger", f"tab={function.url()}")
+    a, b = cluster.clients
+    create(a, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    wanted = [f"{i:03}" for i in range(60)]
+    for i in range(40):
+        (a, b)[i % 2]("PutItem", TableName="tab", Item=at("p", wanted[i]))
+    until(lambda: len(function.keys()) >= 40, function.keys)
+    cluster.servers.pop(0).stop()
+    for i in range(40, 60):
+        b("PutItem", TableName="tab", Item=at("p", wanted[i]))
+    until(lambda: len(function.keys()) >= 60, function.keys)
+    assert function.keys() == wanted, function.keys()
+    cluster.stop()
+
+
 def write_while(cluster, disturb):
     """Eight writers; what they were told is done must be there when disturb() is over and all have ended."""
     done, is_over = [{} for _ in range(8)], threading.Event()
@@ -420,7 +467,7 @@ def several_make_the_table_at_once():
 
 try:
     run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, sixteen_writers_lose_no_update,
-                    a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers, a_killed_server_loses_nothing,
+                    a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers, a_turn_of_the_clock_counts_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
                     a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once])
 finally:
