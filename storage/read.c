@@ -67,6 +67,7 @@ struct visit {
 	bool needs_base;     /* rows of a local index are completed from the table: for what is wanted */
 	bool filters_base;   /* the same, for the filter */
 	bool is_full;
+	uint64_t most;       /* rows */
 	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
 	struct arena *scratch;         /* for rows of which only the number is wanted; or NULL */
 	struct batch *batches, **last;
@@ -130,7 +131,7 @@ static void count_rows(struct visit *visit, struct batch *batch)
 	for (size_t i = 0; i < batch->n && !visit->is_full; i++) {
 		page->found.scanned++;
 		visit->bytes += image_item_size(batch->rows[i].value);
-		visit->is_full = (page->limit && page->found.scanned >= page->limit) || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
+		visit->is_full = page->found.scanned >= visit->most || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
 		if (visit->is_full) {
 			struct str row = visit->scratch ? str_copy(visit->arena, batch->rows[i].value) : batch->rows[i].value;
 
@@ -148,7 +149,7 @@ static struct store_bounds bounds_of(const struct visit *visit)
 
 	if (visit->scratch && left > SCRATCH_BYTES)
 		left = SCRATCH_BYTES;
-	return (struct store_bounds){page->limit ? page->limit - page->found.scanned : 0, left > BATCH_BYTES_MIN ? left : BATCH_BYTES_MIN};
+	return (struct store_bounds){visit->most - page->found.scanned, left > BATCH_BYTES_MIN ? left : BATCH_BYTES_MIN};
 }
 
 /* The rows are copies, which are looked at when the transaction has ended: others may wait for its end. */
@@ -300,10 +301,13 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 		.mode = page->is_consistent ? READ_CONSISTENT : READ_EVENTUAL,
 		.needs_base = is_base_needed(page),
 		.filters_base = is_base_filtered(page),
+		.most = page->limit ? page->limit : SIZE_MAX,
 		.scratch = is_counted_only ? arena_new(SCRATCH_BYTES * 2) : NULL,
 	};
 
 	visit.last = &visit.batches;
+	if (visit.needs_base || visit.filters_base) /* a page may end early: it tells where to go on */
+		visit.most = store_units(catalog_store(catalog), visit.most, ITEM_SIZE_MAX);
 	page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = page->table}};
 	enum code code = read_snapshot(catalog, &visit, err);
 	if (is_counted_only) {

@@ -19,9 +19,9 @@ struct trace_store {
 	uint64_t calls[TRACE_CALL_COUNT];
 	size_t keyspace_count;
 	struct keyspace_count keyspaces[KEYSPACES_MAX];
-	uint64_t fail_in;
+	uint64_t fail_in, late_in;
 	enum trace_call fail_call; /* that counts; TRACE_CALL_COUNT: each does */
-	enum code fail_code;
+	enum code fail_code, late_code;
 	enum trace_call hook_call;
 	trace_hook *hook; /* NULL: none */
 	void *hook_context;
@@ -32,6 +32,7 @@ struct trace_txn {
 	struct store_txn base;
 	struct trace_store *store;
 	struct store_txn *inner;
+	enum code late; /* how the commit ends */
 };
 
 static const char *const names[TRACE_CALL_COUNT] = {
@@ -122,7 +123,7 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 		store_abort(inner);
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	}
-	*txn = (struct trace_txn){{.ops = base->ops, .mode = mode}, store, inner};
+	*txn = (struct trace_txn){.base = {.ops = base->ops, .mode = mode}, .store = store, .inner = inner};
 	*out = &txn->base;
 	return done(store, TRACE_BEGIN, OK);
 }
@@ -146,6 +147,8 @@ static enum code trace_commit(struct store_txn *base, struct err *err)
 	struct trace_store *store = txn->store;
 	enum code code = trace(store, TRACE_COMMIT, NULL, err);
 
+	if (code == OK && txn->late != OK)
+		code = err_set(err, txn->late, "%s", "a fault was injected");
 	if (code == OK)
 		code = store_commit(txn->inner, err);
 	else
@@ -187,11 +190,21 @@ static enum code trace_get(struct store_txn *base, struct keyspace keyspace, str
 	return done(txn->store, TRACE_GET, code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err));
 }
 
+/* Behind a write. */
+static void note_write(struct trace_txn *txn)
+{
+	pthread_mutex_lock(&txn->store->mutex);
+	if (txn->store->late_in > 0 && --txn->store->late_in == 0)
+		txn->late = txn->store->late_code;
+	pthread_mutex_unlock(&txn->store->mutex);
+}
+
 static enum code trace_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_PUT, &keyspace, err);
 
+	note_write(txn);
 	return done(txn->store, TRACE_PUT, code != OK ? code : store_put(txn->inner, keyspace, key, value, err));
 }
 
@@ -200,6 +213,7 @@ static enum code trace_del(struct store_txn *base, struct keyspace keyspace, str
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DEL, &keyspace, err);
 
+	note_write(txn);
 	return done(txn->store, TRACE_DEL, code != OK ? code : store_del(txn->inner, keyspace, key, err));
 }
 
@@ -235,6 +249,7 @@ static enum code trace_del_range(struct store_txn *base, struct keyspace keyspac
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DEL_RANGE, &keyspace, err);
 
+	note_write(txn);
 	return done(txn->store, TRACE_DEL_RANGE, code != OK ? code : store_del_range(txn->inner, keyspace, range, err));
 }
 
@@ -243,6 +258,7 @@ static enum code trace_add(struct store_txn *base, struct keyspace keyspace, str
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_ADD, &keyspace, err);
 
+	note_write(txn);
 	return done(txn->store, TRACE_ADD, code != OK ? code : store_add(txn->inner, keyspace, key, delta, err));
 }
 
@@ -327,6 +343,16 @@ void trace_store_fail(struct store *base, uint64_t n, enum code code)
 void trace_store_fail_next(struct store *base, enum trace_call call, enum code code)
 {
 	fail(base, call, 1, code);
+}
+
+void trace_store_fail_late(struct store *base, uint64_t n, enum code code)
+{
+	struct trace_store *store = (struct trace_store *)base;
+
+	pthread_mutex_lock(&store->mutex);
+	store->late_in = n;
+	store->late_code = code;
+	pthread_mutex_unlock(&store->mutex);
 }
 
 void trace_store_after(struct store *base, enum trace_call call, trace_hook *hook, void *context)

@@ -31,6 +31,12 @@ void trace_store_fail(struct store *store, uint64_t n, enum code code);
 void trace_store_fail_next(struct store *store, enum trace_call call, enum code code);
 
 /*
+ * The n-th put, del, del_range or add from now is done, but the commit of its transaction fails with `code`: as where writes are buffered. 0 turns it
+ * off.
+ */
+void trace_store_fail_late(struct store *store, uint64_t n, enum code code);
+
+/*
  * `hook` runs once, on the caller's thread, when the next such call is done, also one that failed, and has not yet returned: what others may
  * do between it and what follows. Not for TRACE_ROW. Behind commit and abort the transaction is over; else the hook must not use the
  * store but by another thread, and not wait for what the open transaction keeps from others.

@@ -23,6 +23,27 @@ static uint64_t calls_of(const struct data *d)
 	return n;
 }
 
+static uint64_t writes_of(const struct data *d)
+{
+	return trace_store_count(d->store, TRACE_PUT) + trace_store_count(d->store, TRACE_DEL) + trace_store_count(d->store, TRACE_DEL_RANGE) +
+	       trace_store_count(d->store, TRACE_ADD);
+}
+
+/* Whichever write fails, also where its transaction learns of that only as it commits. */
+static void each_write_fails_late(const struct scenario *scenario, uint64_t writes)
+{
+	for (uint64_t n = 1; n <= writes && n < CALLS_MAX; n++) {
+		struct data d = scenario->prepare();
+
+		trace_store_fail_late(d.store, n, ERR_STORE_FULL);
+		CHECK_INT(scenario->run(&d), ERR_STORE_FULL);
+		CHECK_STR(d.err.message, "a fault was injected");
+		trace_store_fail_late(d.store, 0, OK);
+		CHECK_INT(scenario->run(&d), OK);
+		data_free(&d);
+	}
+}
+
 /* How many calls were failed, one after the other. */
 static uint64_t each_call_fails(const struct scenario *scenario)
 {
@@ -30,9 +51,10 @@ static uint64_t each_call_fails(const struct scenario *scenario)
 
 	trace_store_reset(d.store);
 	CHECK_INT(scenario->run(&d), OK);
-	uint64_t calls = calls_of(&d);
+	uint64_t calls = calls_of(&d), writes = writes_of(&d);
 	data_free(&d);
 	CHECK(calls < CALLS_MAX);
+	each_write_fails_late(scenario, writes);
 	for (uint64_t n = 1; n <= calls && n < CALLS_MAX; n++) {
 		d = scenario->prepare();
 		trace_store_fail(d.store, n, ERR_STORE_FULL);
