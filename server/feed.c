@@ -232,38 +232,32 @@ bool feed_find(struct feed *feed, struct arena *arena)
 	return find_stream(feed, arena);
 }
 
-/* What the records of a page are added to. */
-struct reading {
-	struct feed *feed;
-	struct arena *arena;
-	struct feed_batch *batch;
-};
-
-static void add_record(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+static void add_record(const struct feed *feed, struct arena *arena, struct feed_batch *batch, const struct stream_entry *entry)
 {
-	struct reading *reading = context;
-	struct feed_batch *batch = reading->batch;
-	const struct streams_change change = {reading->feed->table, reading->feed->stream, record, keys, size};
-	struct json_out out = json_out_in(reading->arena);
+	const struct stream_record *record = &entry->record;
+	const struct streams_change change = {feed->table, feed->stream, record, &entry->keys, entry->size};
+	struct json_out out = json_out_in(arena);
 
-	streams_write_record(&out, reading->arena, &change, STREAMS_EVENT);
+	streams_write_record(&out, arena, &change, STREAMS_EVENT);
 	batch->seen++;
 	if (batch->filter && !batch->filter(batch->filter_context, json_out_str(&out)))
 		return;
 	batch->v[batch->n++] = (struct feed_record){
-		json_out_str(&out), streams_sequence(reading->arena, record->sequence), record->sequence, record->created_ms / 1000,
+		json_out_str(&out), streams_sequence(arena, record->sequence), record->sequence, record->created_ms / 1000,
 	};
 }
 
 bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
 {
 	struct stream_cursor cursor = cursor_at(feed, feed->stream, feed->at.shard);
-	struct reading reading = {feed, arena, batch};
+	struct stream_page page;
 	struct err err = err_in(arena);
 
 	cursor.position = batch->seen > 0 ? batch->next : feed->at.next;
-	enum code code = stream_read_page(store_of(feed), arena, &cursor, batch->limit - batch->n, add_record, &reading, &err);
+	enum code code = stream_read_page(store_of(feed), arena, &cursor, batch->limit - batch->n, &page, &err);
 
+	for (size_t i = 0; i < page.n; i++) /* also those before an error */
+		add_record(feed, arena, batch, &page.v[i]);
 	if (code == ERR_TRIMMED_DATA) { /* on with what there still is */
 		if (batch->seen == 0)
 			go_to(feed, arena, feed->stream, feed->at.shard, STREAM_START_TRIM_HORIZON);

@@ -6,18 +6,17 @@
 #define LIMIT_MAX 1000                      /* records per page, also by default. AWS: API Reference, GetRecords */
 #define ITERATOR_LIFE_MS (15 * 60 * 1000LL) /* AWS: API Reference, GetShardIterator */
 
-struct writing {
-	struct call *call;
-	const struct stream_cursor *cursor;
-};
-
-/* A stream_sink. */
-static void write_record(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+static void write_records(struct call *call, const struct stream_cursor *cursor, const struct stream_page *page)
 {
-	struct writing *writing = context;
-	const struct streams_change change = {writing->cursor->table, writing->cursor->stream, record, keys, size};
+	json_out_name(&call->out, STR("Records"));
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < page->n; i++) {
+		const struct stream_entry *entry = &page->v[i];
+		const struct streams_change change = {cursor->table, cursor->stream, &entry->record, &entry->keys, entry->size};
 
-	streams_write_record(&writing->call->out, writing->call->arena, &change, STREAMS_RECORD);
+		streams_write_record(&call->out, call->arena, &change, STREAMS_RECORD);
+	}
+	json_out_close(&call->out, ']');
 }
 
 static enum code check(const struct call *call, const struct get_records_input *input, struct streams_iterator *iterator, struct err *err)
@@ -33,7 +32,7 @@ enum code op_get_records(struct call *call, const struct get_records_input *inpu
 {
 	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX;
 	struct stream_cursor cursor = {0};
-	struct writing writing = {call, &cursor};
+	struct stream_page page;
 	struct streams_iterator iterator;
 	struct table *table;
 	enum code code = call_refresh(call, err);
@@ -50,13 +49,11 @@ enum code op_get_records(struct call *call, const struct get_records_input *inpu
 	cursor.table = table;
 	cursor.shard = iterator.shard;
 	cursor.position = iterator.position;
-	json_out_open(&call->out, '{');
-	json_out_name(&call->out, STR("Records"));
-	json_out_open(&call->out, '[');
-	code = stream_read_page(catalog_store(call->service->catalog), call->arena, &cursor, limit, write_record, &writing, err);
+	code = stream_read_page(catalog_store(call->service->catalog), call->arena, &cursor, limit, &page, err);
 	if (code != OK)
 		return code;
-	json_out_close(&call->out, ']');
+	json_out_open(&call->out, '{');
+	write_records(call, &cursor, &page);
 	if (!cursor.is_at_end) {
 		iterator.position = cursor.position;
 		iterator.issued_ms = call->now_ms;

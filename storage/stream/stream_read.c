@@ -231,79 +231,82 @@ enum code stream_read_start(struct store *store, struct arena *arena, struct str
 	return code;
 }
 
-struct page {
+/* A page under way. */
+struct reading {
 	struct arena *arena;
 	struct stream_cursor *cursor;
-	size_t limit, n, bytes;
+	size_t limit, bytes;
 	bool is_cut;
-	stream_sink *sink;
-	void *context;
+	struct stream_page *page;
 };
 
-static enum code add_record(struct page *page, const struct store_row *row, struct err *err)
+static enum code add_record(struct reading *reading, const struct store_row *row, struct err *err)
 {
-	struct stream_record record;
-	struct value keys;
+	struct stream_page *page = reading->page;
+	struct stream_entry entry;
 
-	if (!stream_record_decode(row->key, row->value, &record) || !stream_record_keys(page->arena, page->cursor->table, &record, &keys))
+	if (!stream_record_decode(row->key, row->value, &entry.record) ||
+	    !stream_record_keys(reading->arena, reading->cursor->table, &entry.record, &entry.keys))
 		return err_set(err, MSG_ROW_MALFORMED);
-	size_t size = stream_record_size(&record, &keys);
-	if (page->n == 0 && record.created_ms < horizon_ms(page->cursor->now_ms))
+	entry.size = stream_record_size(&entry.record, &entry.keys);
+	if (page->n == 0 && entry.record.created_ms < horizon_ms(reading->cursor->now_ms))
 		return err_default(err, ERR_TRIMMED_DATA);
-	page->is_cut = page->n == page->limit || (page->n > 0 && page->bytes + size > STREAM_PAGE_SIZE_MAX);
-	if (page->is_cut)
+	reading->is_cut = page->n == reading->limit || (page->n > 0 && reading->bytes + entry.size > STREAM_PAGE_SIZE_MAX);
+	if (reading->is_cut)
 		return OK;
-	page->n++;
-	page->bytes += size;
-	page->cursor->position = record.sequence + 1;
-	page->sink(page->context, &record, &keys, size);
+	page->v = arena_room(reading->arena, page->v, page->n, sizeof(*page->v));
+	page->v[page->n++] = entry;
+	reading->bytes += entry.size;
+	reading->cursor->position = entry.record.sequence + 1;
 	return OK;
 }
 
 /* In a closed shard one record more than is wanted is asked for, to know whether there is one. */
-static enum code read_records(struct store_txn *txn, struct page *page, const struct stream_shard *shard, struct err *err)
+static enum code read_records(struct store_txn *txn, struct reading *reading, const struct stream_shard *shard, struct err *err)
 {
-	const struct table *table = page->cursor->table;
+	const struct table *table = reading->cursor->table;
+	const struct stream_page *page = reading->page;
 	struct store_page rows = {.is_more = true};
 	enum code code = OK;
 
-	while (code == OK && rows.is_more && !page->is_cut) {
-		struct store_range range = stream_shard_range(page->arena, page->cursor->position, shard->end);
-		struct store_bounds bounds = {page->limit - page->n + (shard->end > 0), STREAM_PAGE_SIZE_MAX + 1 - page->bytes};
+	while (code == OK && rows.is_more && !reading->is_cut) {
+		struct store_range range = stream_shard_range(reading->arena, reading->cursor->position, shard->end);
+		struct store_bounds bounds = {reading->limit - page->n + (shard->end > 0), STREAM_PAGE_SIZE_MAX + 1 - reading->bytes};
 
-		code = store_page(txn, stream_keyspace(table), &range, bounds, page->arena, &rows, err);
-		for (size_t i = 0; i < rows.n && code == OK && !page->is_cut; i++)
-			code = add_record(page, &rows.v[i], err);
-		page->is_cut = page->is_cut || (rows.is_more && page->n == page->limit && shard->end == 0);
+		code = store_page(txn, stream_keyspace(table), &range, bounds, reading->arena, &rows, err);
+		for (size_t i = 0; i < rows.n && code == OK && !reading->is_cut; i++)
+			code = add_record(reading, &rows.v[i], err);
+		reading->is_cut = reading->is_cut || (rows.is_more && page->n == reading->limit && shard->end == 0);
 	}
 	return code;
 }
 
-static enum code read_page(struct store_txn *txn, struct page *page, struct err *err)
+static enum code read_page(struct store_txn *txn, struct reading *reading, struct err *err)
 {
-	struct stream_cursor *cursor = page->cursor;
+	struct stream_cursor *cursor = reading->cursor;
 	struct stream_shard shard;
-	enum code code = find_shard(txn, page->arena, cursor, &shard, err);
+	enum code code = find_shard(txn, reading->arena, cursor, &shard, err);
 
 	if (code != OK)
 		return code;
 	if (cursor->position < shard.trimmed)
 		return err_default(err, ERR_TRIMMED_DATA);
-	code = read_records(txn, page, &shard, err);
-	cursor->is_at_end = shard.end > 0 && !page->is_cut;
+	code = read_records(txn, reading, &shard, err);
+	cursor->is_at_end = shard.end > 0 && !reading->is_cut;
 	return code;
 }
 
-enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, stream_sink *sink,
-			   void *context, struct err *err)
+enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, struct stream_page *page,
+			   struct err *err)
 {
-	struct page page = {.arena = arena, .cursor = cursor, .limit = limit, .sink = sink, .context = context};
+	struct reading reading = {.arena = arena, .cursor = cursor, .limit = limit, .page = page};
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
+	*page = (struct stream_page){0};
 	if (code != OK)
 		return code;
-	code = read_page(txn, &page, err);
+	code = read_page(txn, &reading, err);
 	store_abort(txn);
 	return code;
 }

@@ -49,11 +49,20 @@ struct stream_cursor {
 enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
 			    int64_t time_ms, struct err *err) WARN_UNUSED;
 
-/* Given each record of the page with its keys and SizeBytes; valid during the call. */
-typedef void stream_sink(void *context, const struct stream_record *record, const struct value *keys, size_t size);
+/* A record of a page, with its keys and SizeBytes. */
+struct stream_entry {
+	struct stream_record record;
+	struct value keys;
+	size_t size;
+};
 
-/* Hands up to `limit` records, together of STREAM_PAGE_SIZE_MAX bytes but at least one, to the sink. Errors as above. */
-enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, stream_sink *sink,
-			   void *context, struct err *err) WARN_UNUSED;
+struct stream_page {
+	struct stream_entry *v; /* in the arena */
+	size_t n;
+};
+
+/* Up to `limit` records, together of STREAM_PAGE_SIZE_MAX bytes but at least one. Errors as above. */
+enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, struct stream_page *page,
+			   struct err *err) WARN_UNUSED;
 
 #endif

@@ -68,9 +68,8 @@ struct seen {
 	size_t sizes[SEEN_MAX];
 };
 
-static void see(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+static void see(struct seen *seen, const struct stream_record *record, const struct value *keys, size_t size)
 {
-	struct seen *seen = context;
 	struct buf buf = buf_in(seen->arena);
 	struct value copy;
 
@@ -83,6 +82,16 @@ static void see(void *context, const struct stream_record *record, const struct 
 	seen->records[seen->n].new_image = str_copy(seen->arena, record->new_image);
 	seen->keys[seen->n] = copy;
 	seen->sizes[seen->n++] = size;
+}
+
+static enum code see_page(struct data *d, struct stream_cursor *cursor, size_t limit, struct seen *seen)
+{
+	struct stream_page page;
+	enum code code = stream_read_page(d->store, d->arena, cursor, limit, &page, &d->err);
+
+	for (size_t i = 0; i < page.n; i++)
+		see(seen, &page.v[i].record, &page.v[i].keys, page.v[i].size);
+	return code;
 }
 
 static struct stream_shard shard_at(struct data *d, size_t i, int64_t now_ms, size_t *n)
@@ -117,7 +126,7 @@ static struct seen read_all(struct data *d, int64_t now_ms)
 		struct stream_cursor cursor = cursor_of(d, i, now_ms);
 
 		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
-		CHECK_INT(stream_read_page(d->store, d->arena, &cursor, 1000, see, &seen, &d->err), OK);
+		CHECK_INT(see_page(d, &cursor, 1000, &seen), OK);
 		CHECK_INT(cursor.is_at_end, i + 1 < shards);
 	}
 	return seen;
@@ -454,17 +463,17 @@ TEST(a_page_has_its_limits)
 		CHECK_INT(put(&d, i, data_long(&d, 'S', 300000), 5000), OK);
 	struct stream_cursor cursor = cursor_of(&d, 0, 5000);
 	cursor.position = 2;
-	CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 1000, see, &seen, &d.err), OK);
+	CHECK_INT(see_page(&d, &cursor, 1000, &seen), OK);
 	CHECK_INT(seen.n, 3); /* a fourth would make more than 1 MB */
 	CHECK_INT(cursor.position, 5);
-	CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 1000, see, &seen, &d.err), OK);
+	CHECK_INT(see_page(&d, &cursor, 1000, &seen), OK);
 	CHECK_INT(seen.n, 4);
 	CHECK_INT(cursor.position, 6);
-	CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 1000, see, &seen, &d.err), OK);
+	CHECK_INT(see_page(&d, &cursor, 1000, &seen), OK);
 	CHECK_INT(seen.n, 4);
 	CHECK_INT(cursor.position, 6);
 	cursor.position = 2;
-	CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 2, see, &seen, &d.err), OK);
+	CHECK_INT(see_page(&d, &cursor, 2, &seen), OK);
 	CHECK_INT(seen.n, 6);
 	CHECK_INT(cursor.position, 4);
 	data_free(&d);
@@ -492,7 +501,7 @@ TEST(records_are_trimmed_after_a_day)
 		CHECK_INT(at, 4);
 		struct stream_cursor cursor = cursor_of(&d, 0, now);
 		cursor.position = 2;
-		CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 10, see, &seen, &d.err), ERR_TRIMMED_DATA);
+		CHECK_INT(see_page(&d, &cursor, 10, &seen), ERR_TRIMMED_DATA);
 		CHECK_INT(read_all(&d, now).n, 3);
 		CHECK_INT(rows(&d), swept ? 1 + 3 : 1 + 5);
 		CHECK_INT(stream_sweep(d.catalog, TIMES_AT(now), &d.err), OK);
@@ -721,7 +730,7 @@ TEST(a_disabled_stream_is_readable_for_a_day)
 	struct stream_cursor cursor = cursor_of(&d, 0, 7000);
 	struct seen seen = {.arena = d.arena};
 	CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d.err), OK);
-	CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 10, see, &seen, &d.err), OK);
+	CHECK_INT(see_page(&d, &cursor, 10, &seen), OK);
 	CHECK_INT(seen.n, 1);
 	CHECK(cursor.is_at_end);
 	CHECK_INT(stream_rotate(d.store, d.table, 7000, &d.err), ERR_RESOURCE_NOT_FOUND);
@@ -780,7 +789,7 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 		struct stream_cursor cursor = cursor_of(&d, 0, 7000);
 		struct seen seen = {.arena = d.arena};
 		CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d.err), OK);
-		CHECK_INT(stream_read_page(d.store, d.arena, &cursor, 10, see, &seen, &d.err), OK);
+		CHECK_INT(see_page(&d, &cursor, 10, &seen), OK);
 		CHECK_INT(seen.n, 1);
 		if (opened == 0) {
 			catalog_close(d.catalog);

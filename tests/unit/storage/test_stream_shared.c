@@ -125,13 +125,25 @@ struct seen {
 	int wrong;
 };
 
-static void see(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+typedef void see_record(void *context, const struct stream_record *record, const struct value *keys);
+
+static enum code see_page(struct data *d, struct stream_cursor *cursor, size_t limit, see_record *see, void *context)
+{
+	struct stream_page page;
+	enum code code = stream_read_page(d->store, d->arena, cursor, limit, &page, &d->err);
+
+	for (size_t i = 0; i < page.n; i++)
+		see(context, &page.v[i].record, &page.v[i].keys);
+	return code;
+}
+
+static void see(void *context, const struct stream_record *record, const struct value *keys)
 {
 	struct seen *seen = context;
 	struct value v;
 	int64_t value = -1;
 
-	(void)keys, (void)size;
+	(void)keys;
 	seen->wrong += !image_get(seen->shared->of[0].arena, record->new_image, STR("v"), &v) || !number_to_int(value_str(&v), &value);
 	seen->wrong += seen->n >= seen->shared->n || seen->shared->changes[seen->n] != value || record->created_ms != seen->shared->times_ms[seen->n];
 	seen->wrong += record->sequence <= seen->sequence;
@@ -167,7 +179,7 @@ static void check_shared(struct shared *shared, int64_t now_ms)
 		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
 		for (size_t before = SIZE_MAX; before != seen.n;) {
 			before = seen.n;
-			CHECK_INT(stream_read_page(d->store, d->arena, &cursor, 1000, see, &seen, &d->err), OK);
+			CHECK_INT(see_page(d, &cursor, 1000, see, &seen), OK);
 		}
 	}
 	CHECK_INT(seen.wrong, 0);
@@ -375,11 +387,11 @@ static void *write_at_random(void *context)
 	return NULL;
 }
 
-static void note(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+static void note(void *context, const struct stream_record *record, const struct value *keys)
 {
 	struct worker *worker = context;
 
-	(void)keys, (void)size;
+	(void)keys;
 	if (worker->n < RECORDS_MAX)
 		worker->sequences[worker->n++] = record->sequence;
 }
@@ -408,7 +420,7 @@ static void *follow(void *context)
 				CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
 			}
 		}
-		CHECK_INT(stream_read_page(d->store, d->arena, &cursor, 10, note, worker, &d->err), OK);
+		CHECK_INT(see_page(d, &cursor, 10, note, worker), OK);
 		is_last = is_last && worker->n == before && !cursor.is_at_end;
 	} while (!is_last && test_failures == 0);
 	return NULL;
@@ -423,12 +435,11 @@ struct replay {
 };
 
 /* Each record goes on from the image that the one before it left. */
-static void replay(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+static void replay(void *context, const struct stream_record *record, const struct value *keys)
 {
 	struct replay *replay = context;
 	int64_t item = 0;
 
-	(void)size;
 	replay->wrong += !number_to_int(value_str(&keys->members[1].value), &item) || item < 0 || item >= ITEMS;
 	struct str *image = &replay->images[item];
 	replay->wrong += str_is_set(*image) != str_is_set(record->old_image) || (str_is_set(*image) && !str_eq(*image, record->old_image));
@@ -451,7 +462,7 @@ static void check_replay(struct shared *shared, const struct worker *workers)
 		struct stream_cursor cursor = {.table = d->table, .stream = &d->table->streams.v[0], .shard = page.shards[i].stamp, .now_ms = START_MS};
 
 		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
-		CHECK_INT(stream_read_page(d->store, d->arena, &cursor, RECORDS_MAX, replay, &all, &d->err), OK);
+		CHECK_INT(see_page(d, &cursor, RECORDS_MAX, replay, &all), OK);
 	}
 	for (int i = 0; i < WRITERS; i++) {
 		done += workers[i].done;
