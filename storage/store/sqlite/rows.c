@@ -4,6 +4,7 @@
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
+#define WORTH_BEGINNING 8 /* so many statements that a transaction of SQLite's costs less than it saves */
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
@@ -212,8 +213,14 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
+	struct connection *connection = (struct connection *)txn;
 	enum code code = OK;
 
+	/* a reader in memory begins none otherwise: then each statement has one of its own */
+	if (n >= WORTH_BEGINNING && !connection->is_in_transaction) {
+		code = connection_control(connection, CONTROL_BEGIN_READ, err);
+		connection->is_in_transaction = code == OK;
+	}
 	for (size_t i = 0; i < n && code == OK; i++) {
 		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
 		if (code == OK)
