@@ -169,6 +169,21 @@ TEST(a_page_of_just_1_MB_is_full)
 	data_free(&d);
 }
 
+/* Rows that are only counted are forgotten piece by piece. */
+TEST(counting_a_page_takes_no_memory_for_its_rows)
+{
+	struct data d = data_new();
+
+	for (int i = 1; i <= 2000; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 400), NULL)), OK);
+	struct read_page page = {.table = d.table, .select = READ_COUNT};
+	size_t before = arena_used(d.arena);
+	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
+	CHECK_INT(page.found.count, 2000);
+	CHECK(arena_used(d.arena) - before < 16 * 1024);
+	data_free(&d);
+}
+
 static struct str row_key(struct data *d, const char *pk, const char *sk)
 {
 	struct read_item item = {.table = d->table, .key = data_item(d, "pk", pk, "sk", sk, NULL)};
@@ -400,7 +415,8 @@ TEST(a_failing_store_is_told)
 TEST_MAIN(TEST_CASE(an_item_is_read_by_its_key), TEST_CASE(a_query_goes_both_ways), TEST_CASE(a_limit_counts_before_the_filter),
 	  TEST_CASE(a_limit_that_is_just_reached_has_a_last_key), TEST_CASE(a_page_ends_with_the_item_that_fills_1_MB),
 	  TEST_CASE(a_local_index_fetches_what_it_lacks), TEST_CASE(segments_divide_the_table), TEST_CASE(a_start_key_belongs_to_the_page),
-	  TEST_CASE(a_page_of_just_1_MB_is_full), TEST_CASE(a_start_key_beyond_the_range_changes_nothing),
+	  TEST_CASE(a_page_of_just_1_MB_is_full), TEST_CASE(counting_a_page_takes_no_memory_for_its_rows),
+	  TEST_CASE(a_start_key_beyond_the_range_changes_nothing),
 	  TEST_CASE(a_row_of_a_local_index_without_its_item_is_an_error), TEST_CASE(a_start_key_is_held_against_the_sort_key_s_condition),
 	  TEST_CASE(a_start_key_belongs_to_its_segment), TEST_CASE(a_start_key_has_the_whole_partition_key),
 	  TEST_CASE(a_failing_store_is_told))
