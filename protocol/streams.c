@@ -63,18 +63,19 @@ static const struct stream *stream_of_arn(struct call *call, const struct table 
 
 enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err)
 {
-	struct table **tables;
+	struct table_list tables;
 	struct str name;
-	size_t n;
 
 	*stream = NULL;
 	if (!read_arn(arn, &name))
 		return err_set(err, MSG_STREAM_ARN);
-	n = catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables);
-	for (size_t i = 0; i < n; i++) {
-		call_hold(call, tables[i]);
-		if (!*stream && (*stream = stream_of_arn(call, tables[i], arn)) != NULL)
-			*table = tables[i];
+	enum code code = catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < tables.n; i++) {
+		call_hold(call, tables.v[i]);
+		if (!*stream && (*stream = stream_of_arn(call, tables.v[i], arn)) != NULL)
+			*table = tables.v[i];
 	}
 	return *stream ? OK : err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
 }

@@ -153,10 +153,14 @@ static bool is_live(const struct table *table, int64_t now_ms)
 /* The table of that number, or 0: a live one but `except`; with a reference, or NULL. */
 static struct table *pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except)
 {
-	struct table **tables, *found = NULL;
-	size_t n = catalog_streamed(feed->service->catalog, NULL, feed->name, arena, &tables);
+	struct table_list list;
+	struct table *found = NULL;
+	struct err err = err_in(arena);
 
-	for (size_t i = 0; i < n; i++) {
+	if (catalog_streamed(feed->service->catalog, NULL, feed->name, arena, &list, &err) != OK)
+		return NULL; /* the next look finds it */
+	struct table **tables = list.v;
+	for (size_t i = 0; i < list.n; i++) {
 		struct ns ns = {tables[i]->identity.account, tables[i]->identity.region};
 		int64_t now_ms = feed->service->now_ms(feed->service->clock_context, ns);
 		bool is_it = number ? tables[i]->identity.number == number : tables[i]->identity.number != except && is_live(tables[i], now_ms);

@@ -26,12 +26,14 @@ static enum code rotate_table(struct service *service, struct table *table, int6
 
 enum code rotate_streams(struct service *service, const struct ns *ns, struct str table_name, size_t *rotated, struct err *err)
 {
-	struct table **tables;
+	struct table_list list = {0, NULL};
 	enum code code = catalog_refresh(service->catalog, err);
-	size_t n = catalog_streamed(service->catalog, ns, table_name, err->arena, &tables);
 
 	*rotated = 0;
-	for (size_t i = 0; i < n; i++) {
+	if (code == OK)
+		code = catalog_streamed(service->catalog, ns, table_name, err->arena, &list, err);
+	struct table **tables = list.v;
+	for (size_t i = 0; i < list.n; i++) {
 		if (code != OK || tables[i]->streams.view == STREAM_OFF) {
 			table_unref(tables[i]);
 			continue;

@@ -19,10 +19,14 @@ static int compare(const void *a, const void *b)
 /* All streams of the namespace that can be read, in the order of their ARNs. */
 static enum code collect(struct call *call, struct str table_name, struct listed **out, size_t *listed, struct err *err)
 {
-	struct table **tables;
+	struct table_list list = {0, NULL};
 	enum code code = call_refresh(call, err);
-	size_t n = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &tables), all = 0, count = 0;
+	size_t all = 0, count = 0;
 
+	if (code == OK)
+		code = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &list, err);
+	struct table **tables = list.v;
+	size_t n = list.n;
 	for (size_t i = 0; i < n; i++)
 		all += tables[i]->streams.n;
 	*out = ARENA_ARRAY(call->arena, struct listed, all);

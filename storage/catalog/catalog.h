@@ -35,6 +35,7 @@ struct catalog_options {
 	bool is_shared;               /* --shared-db: every namespace is one */
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
 	size_t fill_max;              /* rows of an index filled in one piece; 0: as many as backfill.h says */
+	size_t tables_max;            /* snapshots of tables in memory that nobody uses now; 0: 2,000 */
 	bool has_peers;               /* other processes may have the store open at the same time */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
@@ -88,7 +89,8 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
  * A table that has an index to be filled or dropped now, or is deleted and to be buried, behind `skipped` others, with a reference for the
  * caller, or NULL. *now_ms is the table's time then; else *wait_ms is how long it takes until there is one by itself, INT64_MAX for never.
  */
-struct table *catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, int64_t *now_ms, int64_t *wait_ms);
+enum code catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, struct table **table, int64_t *now_ms, int64_t *wait_ms,
+			    struct err *err) WARN_UNUSED;
 
 /* Where in the counters' keyspace stands how far the filling of an index came. */
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index);
@@ -107,8 +109,14 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
 		    struct str **names, bool *more);
 
-/* The current snapshots, of all namespaces, of tables whose TTL is on; each with a reference for the caller, the array in the arena. */
-size_t catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table ***tables);
+/* Current snapshots: a reference each for the caller, the array in the arena. Empty after an error. */
+struct table_list {
+	size_t n;
+	struct table **v;
+};
+
+/* The tables of all namespaces whose TTL is on. */
+enum code catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table_list *tables, struct err *err) WARN_UNUSED;
 
 /* How long a transient status lasts, in milliseconds; 0: they settle at once. */
 int64_t catalog_transient_ms(const struct catalog *catalog);
@@ -189,9 +197,10 @@ size_t catalog_fill_max(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);
 /*
  * The tables that have or had a stream, those deleted whose stream is kept behind the others: in the namespace (NULL: in all) and of the
- * name (absent: of any). The array is the arena's, the references are the caller's.
+ * name (absent: of any).
  */
-size_t catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table ***tables);
+enum code catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table_list *tables,
+			   struct err *err) WARN_UNUSED;
 
 /* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;

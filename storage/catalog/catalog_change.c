@@ -26,7 +26,7 @@ static enum code run_once(struct catalog *catalog, apply_change *apply, void *co
 	return code;
 }
 
-/* Makes the change in the store; *version is the catalog's from then on. The change lock is held, until the change shows. */
+/* Makes the change in the store; *version is the catalog's from then on. */
 static enum code run_change(struct catalog *catalog, apply_change *apply, void *context, uint64_t *version, struct err *err)
 {
 	struct retry retry = {0};
@@ -38,25 +38,49 @@ static enum code run_change(struct catalog *catalog, apply_change *apply, void *
 	return retry_code(code, err);
 }
 
-/*
- * Shows in the entries what was committed: `next` under the key, or nothing (NULL). The entries are complete for the new version if they were
- * so for the one before it: else another process made a change that they lack.
- */
+/* The changes that show already, behind one that does not yet. */
+static void close_gap(struct catalog *catalog)
+{
+	for (; catalog->ahead & 1; catalog->ahead >>= 1)
+		catalog->version++;
+}
+
+void catalog_advance(struct catalog *catalog, uint64_t version)
+{
+	bool is_unknown = catalog->version == CATALOG_UNKNOWN;
+	uint64_t gap = version - catalog->version;
+
+	if (!is_unknown && version <= catalog->version)
+		return;
+	catalog->ahead = !is_unknown && gap < 64 ? catalog->ahead >> gap : 0;
+	catalog->version = version;
+	close_gap(catalog);
+}
+
+/* Whether a committed change is still to be shown: not so where a refresh took it in. Notes that it shows, maybe before one that was committed before. */
+static bool is_news(struct catalog *catalog, uint64_t version)
+{
+	if (catalog->version == CATALOG_UNKNOWN || version <= catalog->version)
+		return false;
+	uint64_t distance = version - catalog->version - 1;
+	if (distance < 64)
+		catalog->ahead |= (uint64_t)1 << distance;
+	close_gap(catalog);
+	return true;
+}
+
+/* Shows in the entries what was committed: `next` under the key, or nothing (NULL). */
 static void show(struct catalog *catalog, struct str key, struct table *next, uint64_t version)
 {
-	bool found;
+	bool found, is_new = is_news(catalog, version);
 	size_t at = catalog_position(catalog, key, &found);
-	/* a refresh that saw the commit before it returned may have taken it in already, and writers may have counted on */
-	bool is_shown = found && next && catalog->entries[at].stamp == version;
 
-	if (is_shown || (found && catalog->entries[at].stamp > version))
+	if (!is_new || (found && catalog->entries[at].stamp >= version))
 		table_unref(next);
 	else if (next)
 		catalog_put(catalog, key, next, version);
 	else if (found)
 		catalog_remove_at(catalog, at);
-	if (catalog->version + 1 == version)
-		catalog->version = version;
 }
 
 enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct err *err)
@@ -165,7 +189,6 @@ enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *ta
 	uint64_t version;
 
 	fill_new(catalog, ns, table, now_ms);
-	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_creation, &creation, &version, err);
 	if (code == OK) {
 		pthread_rwlock_wrlock(&catalog->lock);
@@ -175,7 +198,6 @@ enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *ta
 	} else {
 		table_unref(table);
 	}
-	pthread_mutex_unlock(&catalog->change_lock);
 	return code;
 }
 
@@ -253,7 +275,6 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 						      current->identity.name), current, next};
 	uint64_t version;
 
-	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_replacement, &replacement, &version, err);
 	if (code == OK) {
 		table_ref(current); /* the entry's own reference may be the last one, and next may be no entry */
@@ -267,7 +288,6 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	} else {
 		table_unref(next);
 	}
-	pthread_mutex_unlock(&catalog->change_lock);
 	return code;
 }
 
@@ -329,14 +349,14 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 						table->identity.name), table, kept, deleting};
 	uint64_t version;
 
-	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_deletion, &deletion, &version, err);
 	if (code == OK) {
 		table_ref(table);
 		pthread_rwlock_wrlock(&catalog->lock);
 		if (kept)
 			retired_put(&catalog->retired, kept);
-		catalog->retired_stamp = kept ? version : catalog->retired_stamp;
+		if (kept && catalog->retired_stamp < version)
+			catalog->retired_stamp = version;
 		show(catalog, deletion.key, deleting, version);
 		pthread_rwlock_unlock(&catalog->lock);
 		catalog_drop_vectors(catalog, table, NULL);
@@ -345,7 +365,6 @@ enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t n
 		table_unref(kept);
 		table_unref(deleting);
 	}
-	pthread_mutex_unlock(&catalog->change_lock);
 	return code;
 }
 
@@ -371,17 +390,16 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 	uint64_t version;
 	bool found;
 
-	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_burial, &burial, &version, err);
 	if (code == OK) {
 		pthread_rwlock_wrlock(&catalog->lock);
 		size_t at = catalog_position(catalog, burial.key, &found);
-		struct table *current = found ? catalog->entries[at].table : NULL;
-		struct table *other = current && current->identity.number != table->identity.number ? table_ref(current) : NULL;
-		show(catalog, burial.key, other, version);
+		if (found && catalog->entries[at].brief.number != table->identity.number)
+			(void)is_news(catalog, version); /* of a new table of the name */
+		else
+			show(catalog, burial.key, NULL, version);
 		pthread_rwlock_unlock(&catalog->lock);
 	}
-	pthread_mutex_unlock(&catalog->change_lock);
 	return code;
 }
 
@@ -397,18 +415,16 @@ enum code catalog_forget(struct catalog *catalog, struct table *table, struct er
 {
 	uint64_t version;
 
-	pthread_mutex_lock(&catalog->change_lock);
 	enum code code = run_change(catalog, apply_forgetting, table, &version, err);
 	if (code == OK) {
 		pthread_rwlock_wrlock(&catalog->lock);
 		bool is_found = retired_remove(&catalog->retired, table);
-		catalog->retired_stamp = version;
-		if (catalog->version + 1 == version)
-			catalog->version = version;
+		if (catalog->retired_stamp < version)
+			catalog->retired_stamp = version;
+		(void)is_news(catalog, version);
 		pthread_rwlock_unlock(&catalog->lock);
 		if (is_found)
 			table_unref(table);
 	}
-	pthread_mutex_unlock(&catalog->change_lock);
 	return code;
 }

@@ -1,8 +1,9 @@
 /*
  * catalog_internal - what the parts of the catalog share; not for others.
  *
- * The entries are a cache: complete for the version of the catalog that stands beside them. Whoever changes a table in the store puts the
- * new snapshot here; what other processes change is found by catalog_refresh.
+ * The entries name all tables: complete for the version of the catalog that stands beside them. Whoever changes a table in the store puts the
+ * new snapshot here; what other processes change is found by catalog_refresh. Of a table that nobody asked for lately there is a brief
+ * alone: catalog_load reads the record again.
  */
 #ifndef DYNALITH_STORAGE_CATALOG_INTERNAL_H
 #define DYNALITH_STORAGE_CATALOG_INTERNAL_H
@@ -14,11 +15,13 @@
 #include "storage/catalog/retired.h"
 #include "storage/schema/currency.h"
 
-/* The snapshots, in byte order of their keys: account NUL region NUL name. They are the keys of the records too. */
+/* The tables, in byte order of their keys: account NUL region NUL name. They are the keys of the records too. */
 struct entry {
-	struct str key; /* malloced */
-	struct table *table;
-	uint64_t stamp; /* the version of the catalog that it is from */
+	struct str key;      /* malloced */
+	struct table *table; /* NULL: not in memory */
+	struct table_brief brief;
+	uint64_t stamp;      /* the version of the catalog that it is from */
+	atomic_uint used;    /* when somebody last asked for it, as catalog->clock counts */
 };
 
 #define CATALOG_UNKNOWN UINT64_MAX /* a version: nothing was loaded yet */
@@ -47,10 +50,13 @@ struct catalog {
 	struct store *store;
 	struct vector_memory *vector_memory;
 	struct catalog_options options;
-	pthread_mutex_t change_lock; /* one change at a time in this process: they show in the order of their commits */
-	pthread_rwlock_t lock;       /* of what follows */
+	pthread_rwlock_t lock;       /* of what follows; no commit is waited for with it */
 	uint64_t version;            /* of the catalog, for which the entries are complete */
+	uint64_t ahead;              /* bit i: the change that made version + 1 + i shows already */
 	size_t n, capacity;
+	size_t in_memory;            /* entries that have a snapshot */
+	atomic_uint clock;           /* of loads */
+	size_t hand;                 /* where the next eviction looks */
 	struct entry *entries;
 	struct name_index by_name;
 	struct retired retired;      /* deleted tables whose streams are kept */
@@ -64,8 +70,23 @@ static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 /* Position of the key, or where it would stand. The lock is held. */
 size_t catalog_position(const struct catalog *catalog, struct str key, bool *found);
 
-/* Puts the snapshot in, or in the place of the one that has its key; takes over the reference. The lock is held for writing. */
+/*
+ * Puts the snapshot in, or in the place of the one that has its key; takes over the reference. The lock is held for writing. _brief does so for a
+ * table whose snapshot is not in memory.
+ */
 void catalog_put(struct catalog *catalog, struct str key, struct table *table, uint64_t stamp);
+void catalog_put_brief(struct catalog *catalog, struct str key, const struct table_brief *brief, uint64_t stamp);
+/*
+ * The snapshot of the key's entry with a reference for the caller, read from the store where it is not in memory; NULL where there is no entry. The lock
+ * is not held.
+ */
+enum code catalog_load(struct catalog *catalog, struct str key, struct table **out, struct err *err) WARN_UNUSED;
+/* Takes out of memory what is too much there, for those who held snapshots that they do not hold any more. The lock is not held. */
+void catalog_trim(struct catalog *catalog);
+/* Shares with `next` what this process remembers of the table where it was in memory before. */
+void catalog_size_adopt(struct catalog *catalog, struct table *next);
+/* The entries are complete for the version; and for those behind it that show already. The lock is held for writing. */
+void catalog_advance(struct catalog *catalog, uint64_t version);
 void catalog_remove_at(struct catalog *catalog, size_t at);
 
 /* A deleted table stays listed until its transient status is over; what is left of it then is nothing to those who look. */
@@ -73,6 +94,8 @@ static inline bool catalog_is_gone(const struct table *table, int64_t now_ms)
 {
 	return table->state.status == STATUS_DELETING && table->state.settles_ms <= now_ms;
 }
+
+#define TABLES_IN_MEMORY_MAX 2000 /* snapshots; each takes some KB */
 
 void catalog_sizes_open(struct catalog *catalog);
 void catalog_sizes_close(struct catalog *catalog);

@@ -4,10 +4,12 @@
 #include "storage/schema/currency.h"
 #include "storage/store/walk.h"
 
-/* A record that the store has: decoded, or the entry that is the same already. */
+/* A record that the store has. */
 struct found {
 	struct str key;
-	struct table *table; /* NULL: as the entry has it */
+	bool is_known;       /* the entry is the same already */
+	struct table *table; /* decoded where the entry has an older snapshot; or NULL */
+	struct table_brief brief;
 };
 
 struct reload {
@@ -18,37 +20,58 @@ struct reload {
 	struct retired retired;
 };
 
-/* Whether the entry of the key, or a retired table, has the number and the version of the record: then it is the same. */
-static bool is_known(struct catalog *catalog, struct str key, uint64_t number, uint64_t version)
+/* Whether the entry of the key has the number and the version of the record: then it is the same. Else whether it has a snapshot. */
+static bool is_known(struct catalog *catalog, const struct found *found, bool *has_snapshot)
 {
-	const struct table *table = NULL;
-	bool found;
+	bool is_there;
 
 	pthread_rwlock_rdlock(&catalog->lock);
-	size_t at = catalog_position(catalog, key, &found);
-	if (found)
-		table = catalog->entries[at].table;
-	found = table && table->identity.number == number && table->currency.version == version;
+	size_t at = catalog_position(catalog, found->key, &is_there);
+	const struct entry *entry = is_there ? &catalog->entries[at] : NULL;
+	bool is_same = entry && entry->brief.number == found->brief.number && entry->brief.version == found->brief.version;
+	*has_snapshot = entry && entry->table;
 	pthread_rwlock_unlock(&catalog->lock);
-	return found;
+	return is_same;
+}
+
+/* What a snapshot remembers goes on in the next one; a record that is not brief enough is decoded too. */
+static enum code reload_table(struct reload *reload, struct found *found, struct str record, struct err *err)
+{
+	bool is_brief = table_record_brief(record, &found->brief), has_snapshot = false;
+
+	if (is_brief)
+		found->is_known = is_known(reload->catalog, found, &has_snapshot);
+	if (found->is_known || (is_brief && !has_snapshot))
+		return OK;
+	enum code code = table_decode(record, reload->catalog->options.settings, &found->table, err);
+	if (code != OK)
+		return code;
+	found->brief = table_brief_of(found->table);
+	found->is_known = is_known(reload->catalog, found, &has_snapshot);
+	if (!found->is_known && has_snapshot)
+		return OK;
+	table_unref(found->table);
+	found->table = NULL;
+	return OK;
 }
 
 static enum code reload_record(struct reload *reload, struct str key, struct str record, struct err *err)
 {
-	struct table *table = NULL;
-	uint64_t number, version;
-	enum code code = OK;
+	struct found found = {.key = str_copy(reload->arena, key)};
+	struct table *table;
+	enum code code;
 
-	if (!table_record_version(record, &number, &version) || !is_known(reload->catalog, key, number, version))
+	if (retired_is_key(key)) {
 		code = table_decode(record, reload->catalog->options.settings, &table, err);
+		if (code == OK)
+			retired_add(&reload->retired, table);
+		return code;
+	}
+	code = reload_table(reload, &found, record, err);
 	if (code != OK)
 		return code;
-	if (retired_is_key(key)) {
-		retired_add(&reload->retired, table);
-		return OK;
-	}
 	reload->found = arena_room(reload->arena, reload->found, reload->n, sizeof(*reload->found));
-	reload->found[reload->n++] = (struct found){str_copy(reload->arena, key), table};
+	reload->found[reload->n++] = found;
 	return OK;
 }
 
@@ -70,35 +93,47 @@ static void merge_retired(struct catalog *catalog, struct reload *reload, uint64
 	reload->retired = (struct retired){0, NULL};
 }
 
+/* One that was found, and that is not as the entry has it. */
+static void merge_found(struct catalog *catalog, const struct found *found, uint64_t version)
+{
+	bool is_there;
+	size_t at = catalog_position(catalog, found->key, &is_there);
+	struct table *current = is_there ? catalog->entries[at].table : NULL;
+
+	if (found->is_known || (is_there && catalog->entries[at].stamp > version))
+		return;
+	if (!found->table) {
+		catalog_put_brief(catalog, found->key, &found->brief, version);
+		return;
+	}
+	if (current && current->identity.number == found->table->identity.number)
+		table_adopt(found->table, current);
+	if (current)
+		catalog_drop_vectors(catalog, current, found->table);
+	catalog_put(catalog, found->key, table_ref(found->table), version);
+}
+
 /* Brings the entries to what was found at the version. Those that are from a later one stay. */
 static void merge(struct catalog *catalog, struct reload *reload, uint64_t version)
 {
 	pthread_rwlock_wrlock(&catalog->lock);
-	for (size_t at = catalog->n, left = reload->n; at-- > 0;) {
+	/* with what was committed meanwhile the entries may be complete for a later version already */
+	bool is_late = catalog->version != CATALOG_UNKNOWN && catalog->version > version;
+	for (size_t at = is_late ? 0 : catalog->n, left = reload->n; at-- > 0;) {
 		while (left > 0 && str_cmp(reload->found[left - 1].key, catalog->entries[at].key) > 0)
 			left--;
 		bool is_there = left > 0 && str_eq(reload->found[left - 1].key, catalog->entries[at].key);
 		if (is_there || catalog->entries[at].stamp > version)
 			continue;
-		catalog_drop_vectors(catalog, catalog->entries[at].table, NULL);
+		if (catalog->entries[at].table)
+			catalog_drop_vectors(catalog, catalog->entries[at].table, NULL);
 		catalog_remove_at(catalog, at);
 	}
-	for (size_t i = 0; i < reload->n; i++) {
-		struct found *found = &reload->found[i];
-		bool is_there;
-		size_t at = catalog_position(catalog, found->key, &is_there);
-
-		if (!found->table || (is_there && catalog->entries[at].stamp > version))
-			continue;
-		if (is_there && catalog->entries[at].table->identity.number == found->table->identity.number)
-			table_adopt(found->table, catalog->entries[at].table);
-		if (is_there)
-			catalog_drop_vectors(catalog, catalog->entries[at].table, found->table);
-		catalog_put(catalog, found->key, table_ref(found->table), version);
-	}
-	merge_retired(catalog, reload, version);
-	if (catalog->version == CATALOG_UNKNOWN || catalog->version < version)
-		catalog->version = version;
+	for (size_t i = 0; i < reload->n && !is_late; i++)
+		merge_found(catalog, &reload->found[i], version);
+	if (!is_late)
+		merge_retired(catalog, reload, version);
+	catalog_advance(catalog, version);
 	pthread_rwlock_unlock(&catalog->lock);
 }
 
@@ -154,7 +189,7 @@ static enum code are_exact(struct catalog *catalog, bool *are_exact, struct err 
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < catalog->n && code == OK && *are_exact; i++)
-		code = currency_is_exact(txn, catalog->entries[i].table, are_exact, err);
+		code = currency_is_exact(txn, &catalog->entries[i].brief, are_exact, err);
 	store_abort(txn);
 	return code;
 }

@@ -214,6 +214,7 @@ enum code catalog_size_flush(struct catalog *catalog, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		table_unref(flushed[i].table);
 	arena_free(arena);
+	catalog_trim(catalog); /* what was listed stayed in memory */
 	return code;
 }
 
@@ -445,6 +446,20 @@ enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_
 
 	row->count = COUNT_OF(epoch, 0);
 	return catalog_count_begin(txn, arena, number, record, row, err);
+}
+
+void catalog_size_adopt(struct catalog *catalog, struct table *next)
+{
+	struct size_keeping *sizes = &catalog->sizes;
+
+	pthread_mutex_lock(&sizes->lock);
+	for (size_t i = 0; i < sizes->n; i++) {
+		if (sizes->listed[i]->identity.number == next->identity.number) {
+			table_adopt(next, sizes->listed[i]);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&sizes->lock);
 }
 
 void catalog_sizes_open(struct catalog *catalog)

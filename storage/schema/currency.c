@@ -198,12 +198,12 @@ enum code currency_check_version(struct store_txn *txn, const struct table *tabl
 	return code != OK || is_exact(&row, table) ? code : err_default(err, ERR_TABLE_MOVED);
 }
 
-enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *out, struct err *err)
+enum code currency_is_exact(struct store_txn *txn, const struct table_brief *brief, bool *out, struct err *err)
 {
-	struct currency_row row = {0};
-	enum code code = read_row(txn, table, &row, err);
+	struct currency_row row;
+	enum code code = currency_read(txn, brief->number, &row, err);
 
-	*out = is_exact(&row, table);
+	*out = row.is_there && row.version == brief->version && row.layout == brief->layout;
 	return code;
 }
 

@@ -74,7 +74,7 @@ enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t st
 enum code currency_arm(struct store_txn *txn, struct str space, struct err *err) WARN_UNUSED;
 
 /* Whether the row says what the table does; not so in a file to which an older Dynalith wrote. */
-enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *is_exact, struct err *err) WARN_UNUSED;
+enum code currency_is_exact(struct store_txn *txn, const struct table_brief *brief, bool *is_exact, struct err *err) WARN_UNUSED;
 
 /* The catalog's version; and the same raised by one. */
 enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err *err) WARN_UNUSED;

@@ -246,6 +246,18 @@ enum code table_decode(struct str record, const struct settings_records *records
 /* The number and version in a record, without the rest; false where it has none, as those of 0.1.0. */
 bool table_record_version(struct str record, uint64_t *number, uint64_t *version);
 
+/* What is known of a table without its snapshot. */
+struct table_brief {
+	uint64_t number, version, layout;
+	int64_t work_ms;      /* when work on its indexes begins, or what is left of a deleted table is to go; INT64_MAX: there is none */
+	int64_t gone_ms;      /* of a deleted table: until when it is listed; else INT64_MAX */
+	bool has_ttl, has_stream;
+};
+
+struct table_brief table_brief_of(const struct table *table);
+/* The same of a record; false where it does not say so much, as those of older versions. */
+bool table_record_brief(struct str record, struct table_brief *brief);
+
 /* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
 static inline bool table_has_collections(const struct table *table)
 {

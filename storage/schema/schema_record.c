@@ -7,7 +7,7 @@
 #define RECORD_VERSION 1
 #define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
 #define RECORD_VERSION_HASH 3    /* with the member hash: a server that knows one hash only would look for its rows elsewhere */
-#define EXTRA_MAX 12             /* members besides the fields */
+#define EXTRA_MAX 14             /* members besides the fields */
 
 #define TEXT(type, member) RECORD_FIELD(type, member, #member, FIELD_STR)
 #define NUMBER(type, member) RECORD_FIELD(type, member, #member, FIELD_INT)
@@ -133,10 +133,37 @@ static int64_t record_version(const struct table *table)
 
 static const struct settings_records no_records = {NULL, NULL, NULL};
 
+struct table_brief table_brief_of(const struct table *table)
+{
+	bool is_deleted = table->state.status == STATUS_DELETING;
+	struct table_brief brief = {
+		.number = table->identity.number, .version = table->currency.version, .layout = table->currency.layout,
+		.work_ms = is_deleted ? table->state.settles_ms : INT64_MAX, .gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
+		.has_ttl = table->ttl.is_enabled, .has_stream = table->streams.n > 0,
+	};
+
+	for (size_t i = 0; i < table_index_total(table) && !is_deleted; i++) {
+		const struct index *index = table_index_at(table, i);
+
+		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms < brief.work_ms)
+			brief.work_ms = index->settles_ms;
+	}
+	return brief;
+}
+
+#define BRIEF_TTL 1
+#define BRIEF_STREAM 2
+
+static int64_t flags_of(const struct table_brief *brief)
+{
+	return (brief->has_ttl ? BRIEF_TTL : 0) + (brief->has_stream ? BRIEF_STREAM : 0);
+}
+
 struct str table_encode(struct arena *arena, const struct table *table)
 {
 	const struct settings_records *records = table->records ? table->records : &no_records;
 	struct record_map map = begin(arena, &table_record, table, records->table, table->settings);
+	struct table_brief brief = table_brief_of(table);
 	struct buf buf = buf_in(arena);
 
 	add_keys(&map, &table->keys);
@@ -145,6 +172,8 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	if (table->indexes.vector_n)
 		record_map_add(&map, "vectors", index_list(arena, table->indexes.vectors, table->indexes.vector_n, records->index));
 	record_map_add(&map, "streams", stream_list(arena, table, records->stream));
+	record_map_add(&map, "brief", record_int(arena, flags_of(&brief)));
+	record_map_add(&map, "work_ms", record_int(arena, brief.work_ms));
 	struct value record = record_map_end(&map);
 	image_encode(&record, &buf);
 	return buf_str(&buf);
@@ -279,19 +308,44 @@ enum code table_decode(struct str record, const struct settings_records *records
 	return OK;
 }
 
-bool table_record_version(struct str record, uint64_t *number, uint64_t *version)
+static bool read_numbers(struct str record, const char *const *names, int64_t *numbers, size_t n)
 {
 	struct arena *arena = arena_new(0);
-	struct value values[2];
-	int64_t numbers[2];
-	bool is_there = image_get(arena, record, STR("number"), &values[0]) && image_get(arena, record, STR("change"), &values[1]);
+	bool is_there = true;
 
-	for (int i = 0; i < 2; i++)
-		is_there = is_there && values[i].type == TYPE_N && number_to_int(value_str(&values[i]), &numbers[i]);
-	arena_free(arena);
-	if (is_there) {
-		*number = (uint64_t)numbers[0];
-		*version = (uint64_t)numbers[1];
+	for (size_t i = 0; i < n && is_there; i++) {
+		struct value value;
+
+		is_there = image_get(arena, record, str_of(names[i]), &value) && value.type == TYPE_N && number_to_int(value_str(&value), &numbers[i]);
 	}
+	arena_free(arena);
 	return is_there;
+}
+
+bool table_record_brief(struct str record, struct table_brief *brief)
+{
+	enum { NUMBER_AT, CHANGE, LAYOUT, STATUS, SETTLES_MS, FLAGS, WORK_MS, COUNT };
+	static const char *const names[COUNT] = {"number", "change", "layout", "status", "settles_ms", "brief", "work_ms"};
+	int64_t numbers[COUNT];
+
+	if (!read_numbers(record, names, numbers, COUNT))
+		return false;
+	*brief = (struct table_brief){
+		.number = (uint64_t)numbers[NUMBER_AT], .version = (uint64_t)numbers[CHANGE], .layout = (uint64_t)numbers[LAYOUT],
+		.work_ms = numbers[WORK_MS], .gone_ms = numbers[STATUS] == STATUS_DELETING ? numbers[SETTLES_MS] : INT64_MAX,
+		.has_ttl = numbers[FLAGS] & BRIEF_TTL, .has_stream = numbers[FLAGS] & BRIEF_STREAM,
+	};
+	return true;
+}
+
+bool table_record_version(struct str record, uint64_t *number, uint64_t *version)
+{
+	static const char *const names[] = {"number", "change"};
+	int64_t numbers[2];
+
+	if (!read_numbers(record, names, numbers, 2))
+		return false;
+	*number = (uint64_t)numbers[0];
+	*version = (uint64_t)numbers[1];
+	return true;
 }

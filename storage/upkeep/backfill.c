@@ -250,9 +250,14 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 		return code == ERR_CONFLICT ? OK : code;
 
 	/* what fails, as for want of room, holds up no other table: there may be an index to drop; nor does what another process does */
-	while ((code != OK || done == 0) && (table = catalog_find_work(catalog, times, tried, &now_ms, wait_ms)) != NULL) {
+	while (code != OK || done == 0) {
 		bool is_ours = true;
+		enum code found = catalog_find_work(catalog, times, tried, &table, &now_ms, wait_ms, err);
 
+		if (found != OK)
+			return found;
+		if (!table)
+			break;
 		code = step_table(catalog, table, times->leases, now_ms, &is_ours, err);
 		table_unref(table);
 		tried++;

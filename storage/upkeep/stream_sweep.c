@@ -71,11 +71,13 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, struc
 
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)
 {
-	struct table **tables;
+	struct table_list list = {0, NULL};
 	enum code code = catalog_refresh(catalog, err);
-	size_t n = catalog_streamed(catalog, NULL, STR_ABSENT, err->arena, &tables);
 
-	for (size_t i = 0; i < n; i++) {
+	if (code == OK)
+		code = catalog_streamed(catalog, NULL, STR_ABSENT, err->arena, &list, err);
+	struct table **tables = list.v;
+	for (size_t i = 0; i < list.n; i++) {
 		int64_t now_ms;
 
 		if (code == OK && times_tell(times, tables[i], &now_ms))

@@ -41,11 +41,14 @@ static enum code delete_due(struct catalog *catalog, struct arena *arena, struct
 enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err)
 {
 	struct arena *arena = arena_new(0);
-	struct table **tables;
+	struct table_list list = {0, NULL};
 	enum code code = catalog_refresh(catalog, err);
-	size_t n = catalog_with_ttl(catalog, arena, &tables);
 
 	*more = false;
+	if (code == OK)
+		code = catalog_with_ttl(catalog, arena, &list, err);
+	struct table **tables = list.v;
+	size_t n = list.n;
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct store_page due = {0};
 		bool is_ours = true;

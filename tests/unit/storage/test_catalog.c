@@ -1,6 +1,7 @@
 #include <pthread.h>
 
 #include "storage/upkeep/backfill.h"
+#include "storage/catalog/catalog_internal.h"
 #include "storage/schema/currency.h"
 #include "tests/unit/storage/data_fixture.h"
 #include "tests/unit/storage/store_fixture.h"
@@ -175,22 +176,31 @@ TEST(transient_statuses_end_in_time)
 }
 
 /* The upkeep removes the rest of a deleted table, but never a new one of its name. */
+static struct table *find_work(struct data *d, int64_t at_ms, int64_t *wait_ms)
+{
+	struct table *table;
+	int64_t now_ms;
+
+	CHECK_INT(catalog_find_work(d->catalog, TIMES_AT(at_ms), 0, &table, &now_ms, wait_ms, &d->err), OK);
+	return table;
+}
+
 TEST(a_deleted_table_is_buried)
 {
 	struct catalog_options options = {.transient_status_ms = 100};
 	struct data d = data_open(&options);
 	struct table *table, *deleting;
 	uint64_t items, bytes;
-	int64_t now_ms, wait_ms;
+	int64_t wait_ms;
 
 	CHECK_INT(create(&d, DATA_NS, "t", 1000), OK);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("t"), 1100, &table, &d.err), OK);
 	CHECK_INT(catalog_delete(d.catalog, table, 2000, &d.err), OK);
 	table_unref(table);
-	CHECK(!catalog_find_work(d.catalog, TIMES_AT(2099), 0, &now_ms, &wait_ms));
+	CHECK(!find_work(&d, 2099, &wait_ms));
 	CHECK_INT(wait_ms, 1);
 	reopen_catalog(&d, &options);
-	deleting = catalog_find_work(d.catalog, TIMES_AT(2100), 0, &now_ms, &wait_ms);
+	deleting = find_work(&d, 2100, &wait_ms);
 	CHECK(deleting != NULL);
 	/* its rows are gone, but it can be described */
 	CHECK_INT(catalog_size(d.catalog, deleting, NULL, &items, &bytes, &d.err), OK);
@@ -202,7 +212,7 @@ TEST(a_deleted_table_is_buried)
 	CHECK_INT(catalog_delete(d.catalog, table, 3000, &d.err), OK);
 	table_unref(table);
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(3100), &wait_ms, &d.err), OK);
-	CHECK(!catalog_find_work(d.catalog, TIMES_AT(3100), 0, &now_ms, &wait_ms));
+	CHECK(!find_work(&d, 3100, &wait_ms));
 	CHECK_INT(wait_ms, INT64_MAX);
 	reopen_catalog(&d, &options);
 	CHECK_INT(catalog_count(d.catalog, DATA_NS, 3000), 0);
@@ -460,7 +470,79 @@ TEST(a_file_without_versions_gets_them)
 	}
 }
 
-TEST_MAIN(TEST_CASE(a_file_without_versions_gets_them), TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
+/* Of many tables only few are in memory; all are there. */
+TEST(snapshots_are_read_when_they_are_asked_for)
+{
+	enum { TABLES = 40, KEPT = 3 };
+	struct catalog_options options = {.tables_max = KEPT};
+	struct data d = data_open(&options);
+	struct str *names;
+	bool more;
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < TABLES; i++) {
+			struct str name = str_printf(d.arena, "table%02d", i);
+
+			if (round == 0)
+				CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table(name.p), 1000, &d.table, &d.err), OK);
+			else
+				CHECK_INT(catalog_get(d.catalog, DATA_NS, name, 2000, &d.table, &d.err), OK);
+			CHECK(str_eq(d.table->identity.name, name));
+			CHECK_INT(data_put(&d, data_item(&d, "pk", str_printf(d.arena, "S%d", round).p, "sk", "N1", NULL)), OK);
+			table_unref(d.table);
+			d.table = NULL;
+		}
+		CHECK_INT(catalog_size_flush(d.catalog, &d.err), OK);
+		CHECK_INT(d.catalog->in_memory, KEPT);
+		CHECK_INT(catalog_count(d.catalog, DATA_NS, 2000), TABLES);
+		CHECK_INT(catalog_list(d.catalog, DATA_NS, STR("table10"), 5, 2000, d.arena, &names, &more), 5);
+		CHECK_STR(names[0], "table11");
+		if (round == 1) { /* a catalog that was just opened has none in memory */
+			catalog_close(d.catalog);
+			CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
+			CHECK_INT(d.catalog->in_memory, 0);
+		}
+	}
+	for (int i = 0; i < TABLES; i += 7) {
+		uint64_t items, bytes;
+
+		CHECK_INT(catalog_get(d.catalog, DATA_NS, str_printf(d.arena, "table%02d", i), 2000, &d.table, &d.err), OK);
+		CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
+		CHECK_INT(items, 3);
+		table_unref(d.table);
+	}
+	d.table = NULL;
+	data_free(&d);
+}
+
+static void create_another(void *context)
+{
+	struct data *d = context;
+
+	CHECK_INT(create(d, DATA_NS, "another", 1), OK);
+}
+
+/* A change that is committed while another one's commit has not returned yet shows before it; nothing has to be read again for that. */
+TEST(changes_do_not_wait_for_each_others_commit)
+{
+	struct data d = data_new();
+	struct table *table;
+
+	trace_store_after(d.store, TRACE_COMMIT, create_another, &d);
+	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
+	trace_store_reset(d.store);
+	CHECK_INT(catalog_refresh(d.catalog, &d.err), OK);
+	CHECK_INT(trace_store_count(d.store, TRACE_PAGE), 0);
+	CHECK_INT(catalog_count(d.catalog, DATA_NS, 2), 2);
+	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("another"), 2, &table, &d.err), OK);
+	table_unref(table);
+	data_take_current(&d);
+	CHECK_INT(d.table->indexes.n, 4);
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(snapshots_are_read_when_they_are_asked_for), TEST_CASE(changes_do_not_wait_for_each_others_commit),
+	  TEST_CASE(a_file_without_versions_gets_them), TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
 	  TEST_CASE(tables_are_there_again_after_a_restart), TEST_CASE(table_numbers_are_never_used_twice),
 	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_buried), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
 	  TEST_CASE(a_new_index_is_filled_with_what_fits), TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),

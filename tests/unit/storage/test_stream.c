@@ -766,6 +766,15 @@ TEST(the_stream_of_a_table_being_deleted_is_closed)
 	data_free(&d);
 }
 
+static size_t streamed(struct data *d, const struct ns *ns, struct str name, struct table ***tables)
+{
+	struct table_list list;
+
+	CHECK_INT(catalog_streamed(d->catalog, ns, name, d->arena, &list, &d->err), OK);
+	*tables = list.v;
+	return list.n;
+}
+
 TEST(a_deleted_tables_stream_is_kept_for_a_day)
 {
 	struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
@@ -780,7 +789,7 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 		size_t n;
 
 		CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 6000, &deleted, &d.err), ERR_RESOURCE_NOT_FOUND);
-		CHECK_INT(catalog_streamed(d.catalog, NULL, STR("data"), d.arena, &tables), 1);
+		CHECK_INT(streamed(&d, NULL, STR("data"), &tables), 1);
 		table_unref(d.table);
 		d.table = tables[0];
 		CHECK_INT(d.table->streams.v[0].disabled_ms, 6000);
@@ -797,10 +806,10 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 		}
 	}
 	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000 + STREAM_RETENTION_MS), &d.err), OK);
-	CHECK_INT(catalog_streamed(d.catalog, &DATA_NS, STR_ABSENT, d.arena, &tables), 1);
+	CHECK_INT(streamed(&d, &DATA_NS, STR_ABSENT, &tables), 1);
 	table_unref(tables[0]);
 	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6001 + STREAM_RETENTION_MS), &d.err), OK);
-	CHECK_INT(catalog_streamed(d.catalog, NULL, STR_ABSENT, d.arena, &tables), 0);
+	CHECK_INT(streamed(&d, NULL, STR_ABSENT, &tables), 0);
 	struct store_stat stat;
 	struct store_txn *txn;
 	CHECK_INT(store_begin(d.store, STORE_READ, &txn, &d.err), OK);

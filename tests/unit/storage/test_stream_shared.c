@@ -316,7 +316,7 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 		struct catalog_options options = {0};
 		struct shared shared = shared_new(&options, way % 2);
 		int64_t now_ms = START_MS + STREAM_RETENTION_MS + 2;
-		struct table **tables;
+		struct table_list tables;
 
 		CHECK_INT(put(&shared, 0, 1, false, START_MS), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS), OK);
@@ -325,14 +325,16 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 			struct data *d = &shared.of[i];
 
 			CHECK_INT(stream_sweep(d->catalog, TIMES_AT(START_MS + 2), &d->err), OK);
-			CHECK_INT(catalog_streamed(d->catalog, NULL, STR_ABSENT, d->arena, &tables), 1);
-			table_unref(tables[0]);
+			CHECK_INT(catalog_streamed(d->catalog, NULL, STR_ABSENT, d->arena, &tables, &d->err), OK);
+			CHECK_INT(tables.n, 1);
+			table_unref(tables.v[0]);
 		}
 		for (int i = 0; i < 2 * PROCESSES; i++) {
 			struct data *d = &shared.of[i % PROCESSES];
 
 			CHECK_INT(stream_sweep(d->catalog, TIMES_AT(now_ms), &d->err), OK);
-			CHECK_INT(catalog_streamed(d->catalog, NULL, STR_ABSENT, d->arena, &tables), 0);
+			CHECK_INT(catalog_streamed(d->catalog, NULL, STR_ABSENT, d->arena, &tables, &d->err), OK);
+			CHECK_INT(tables.n, 0);
 		}
 		shared_free(&shared);
 	}
