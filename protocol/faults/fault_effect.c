@@ -57,7 +57,7 @@ enum code fault_effect_error(const struct fault_effect *effect, const struct fau
 	struct str message = str_is_set(effect->message) ? effect->message : text_of(effect->code, reason, about);
 
 	(void)(err_default(err, effect->code) == OK);
-	err->message = str_copy(err->arena, message);
+	err->message = err_info(effect->code)->status >= 500 ? STR(FAULT_PROBLEM) : str_copy(err->arena, message);
 	if (is_throttling && about->is_of_items && str_is_set(about->table)) {
 		err->throttle.reason = str_copy(err->arena, reason);
 		err->throttle.resource = resource_of(about, err->arena);

@@ -60,6 +60,9 @@
 #define FAULT_WANTS_DELIVER "\"twice\" or \"reversed\""
 #define FAULT_WANTS_TRICKLE "{\"bytes\": N, \"ms\": N} with N from 1 to 60000"
 
+/* For the log alone: what clients see of these errors is AWS's. */
+#define FAULT_PROBLEM "a fault rule asks for it"
+
 /* AWS's texts. */
 #define FAULT_TEXT_PROVISIONED_TABLE \
 	"The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."

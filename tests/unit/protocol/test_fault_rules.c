@@ -113,6 +113,14 @@ TEST(requests_that_are_wrong_come_before_rules)
 	CHECK_INT(ask("DescribeTable", "{\"TableName\":\"tab\"}").status, 500);
 }
 
+TEST(the_log_knows_what_is_a_fault)
+{
+	CHECK(set("{\"operation\":\"GetItem\",\"error\":\"InternalServerError\"}", NULL));
+	struct op_response answer = get("a");
+	CHECK(says(answer, "\"message\":\"Internal server error\""));
+	CHECK(str_contains(answer.problem, STR("fault rule")));
+}
+
 TEST(throttling_tells_its_reasons)
 {
 	CHECK(set("{\"operation\":[\"PutItem\",\"Query\"],\"error\":\"ProvisionedThroughputExceeded\"}", NULL));
@@ -335,7 +343,7 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(rules_fire_when_they_say), TEST_CASE(matches_are_shown), TEST_CASE(the_first_rule_that_fires_acts),
-		TEST_CASE(rules_match_keys_and_conditions), TEST_CASE(requests_that_are_wrong_come_before_rules), TEST_CASE(throttling_tells_its_reasons),
+		TEST_CASE(rules_match_keys_and_conditions), TEST_CASE(requests_that_are_wrong_come_before_rules), TEST_CASE(throttling_tells_its_reasons), TEST_CASE(the_log_knows_what_is_a_fault),
 		TEST_CASE(batches_leave_members_out), TEST_CASE(transactions_are_canceled), TEST_CASE(pages_are_short_or_empty_and_lose_nothing),
 		TEST_CASE(answers_are_marked), TEST_CASE(bad_rules_change_nothing), TEST_CASE(threads_change_nothing),
 	};
