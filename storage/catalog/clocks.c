@@ -250,6 +250,13 @@ enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn, struct
 	return clocks && clocks->store ? refresh(clocks, txn, &version, err) : OK;
 }
 
+enum code clocks_foresee(struct clocks *clocks, struct store_txn *txn, struct err *err)
+{
+	static const struct store_key version = {{0, SYSTEM_VERSIONS}, STR_INIT("clocks")};
+
+	return clocks && clocks->store && store_foresees(txn) ? store_foresee(txn, &version, 1, err) : OK;
+}
+
 enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err)
 {
 	uint64_t version;

@@ -47,6 +47,9 @@ void clocks_each(struct clocks *clocks, clocks_visit *visit, void *context);
 enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn, struct err *err) WARN_UNUSED;
 enum code clocks_refresh(struct clocks *clocks, struct err *err) WARN_UNUSED;
 
+/* The transaction will call clocks_stamp: its row comes with the next ones that are read. */
+enum code clocks_foresee(struct clocks *clocks, struct store_txn *txn, struct err *err) WARN_UNUSED;
+
 /*
  * The namespace's time for what the transaction writes: *now_ms is what the caller took it for, and is corrected where another process has turned
  * the clock. Reads nothing where none can, or where `clocks` is NULL.

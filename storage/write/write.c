@@ -467,7 +467,10 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 		code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
-	code = read_old(run, err);
+	if (store_foresees(run->txn) && is_stamped(run, token))
+		code = clocks_foresee(catalog_clocks(catalog), run->txn, err);
+	if (code == OK)
+		code = read_old(run, err);
 	if (code == OK)
 		code = tell_time(catalog, run, token, err);
 	if (code == OK)

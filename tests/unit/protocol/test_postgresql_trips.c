@@ -8,6 +8,7 @@
 
 static struct {
 	struct service_fixture fixture;
+	struct clocks *clocks;
 	struct arena *arena;
 	uint64_t seen; /* round trips so far */
 } trips;
@@ -47,12 +48,15 @@ static void check(const char *op, const char *body, unsigned most)
 static void open_service(void)
 {
 	const struct postgresql_store_options options = {.url = getenv("DYNALITH_TEST_POSTGRESQL"), .name = "the database", .connections = 4};
-	const struct catalog_options catalog = {.settings = &settings_records, .vector_memory_bytes = 1 << 20};
+	struct catalog_options catalog = {.settings = &settings_records, .vector_memory_bytes = 1 << 20};
 
 	trips.arena = arena_new(1 << 20);
 	trips.fixture = (struct service_fixture){.service = {.now_ms = service_fixture_now}};
 	struct err err = err_in(trips.arena);
-	if (postgresql_store_open(&options, &trips.fixture.store, &err) != OK || catalog_open(trips.fixture.store, &catalog, &trips.fixture.service.catalog, &err) != OK)
+	if (postgresql_store_open(&options, &trips.fixture.store, &err) != OK)
+		abort();
+	catalog.clocks = trips.clocks = clocks_new(trips.fixture.store, false);
+	if (catalog_open(trips.fixture.store, &catalog, &trips.fixture.service.catalog, &err) != OK)
 		abort();
 	call("DeleteTable", "{'TableName':'trips'}");
 	CHECK_INT(call("CreateTable", "{'TableName':'trips','BillingMode':'PAY_PER_REQUEST',"
@@ -69,6 +73,7 @@ static void open_service(void)
 static void close_service(void)
 {
 	service_fixture_close(&trips.fixture);
+	clocks_free(trips.clocks);
 	arena_free(trips.arena);
 }
 
@@ -104,6 +109,9 @@ TEST(writes)
 	      "'ExpressionAttributeValues':{':g':{'S':'z'},':one':{'N':'1'}}}", 2);
 	check("DeleteItem", "{'TableName':'trips','Key':" KEY("1") "}", 2);
 	check("BatchWriteItem", "{'RequestItems':{'trips':[{'PutRequest':{'Item':" ITEM("1", "x") "}},{'PutRequest':{'Item':" ITEM("2", "x") "}}]}}", 2);
+	/* each write of a table with time to live reads the version of the clocks */
+	CHECK_INT(call("UpdateTimeToLive", "{'TableName':'trips','TimeToLiveSpecification':{'AttributeName':'t','Enabled':true}}").status, 200);
+	check("PutItem", "{'TableName':'trips','Item':" ITEM("1", "v") "}", 2);
 	check("TransactWriteItems", "{'TransactItems':[{'Put':{'TableName':'trips','Item':" ITEM("1", "y") "}},{'Put':{'TableName':'trips','Item':" ITEM("2", "y") "}}]}", 2);
 	close_service();
 }
