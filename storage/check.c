@@ -137,7 +137,7 @@ static void check_queue(struct check *check, struct str key, struct str image)
 	if (store_get(check->txn, table_expiry(check->table), row, check->arena, &found, &err) != OK) {
 		set_unreadable(check, CHECK_QUEUE);
 		tell_unreadable(check, NULL, &err);
-	} else if (!str_is_set(found)) {
+	} else if (!str_is_set(found) && !check->table->ttl.is_filling) {
 		tell(check, NULL, key, CHECK_EXPIRY_MISSING);
 	}
 }

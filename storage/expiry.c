@@ -2,7 +2,6 @@
 
 #include "core/image.h"
 #include "core/number.h"
-#include "storage/store/walk.h"
 
 #define TIME_SIZE 8
 
@@ -58,22 +57,23 @@ struct str expiry_bound(struct arena *arena, int64_t now_ms)
 	return encode(arena, now_ms < 0 ? 0 : now_ms / 1000 + 1, STR(""));
 }
 
-enum code expiry_fill(struct store_txn *txn, const struct table *table, struct err *err)
+enum code expiry_fill(struct store_txn *txn, struct arena *arena, const struct table *table, size_t rows, struct str *from, bool *is_more,
+		      struct err *err)
 {
-	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
-	struct arena *scratch = arena_new(16 * 1024);
-	struct walk walk = walk_begin(txn, table_items(table), &all, err);
-	struct store_row item;
-	enum code code = OK;
+	struct store_range range = {*from, STR_ABSENT, false};
+	struct store_page page;
+	enum code code = store_page(txn, table_items(table), &range, (struct store_bounds){rows, EXPIRY_FILL_BYTES}, arena, &page, err);
 
-	while (code == OK && walk_next(&walk, &item)) {
-		struct str row = expiry_row(scratch, table, item.key, item.value);
+	*is_more = code == OK && page.is_more;
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		struct str row = expiry_row(arena, table, page.v[i].key, page.v[i].value);
 
 		if (str_is_set(row) && !expiry_is_too_old(row, table->ttl.changed_ms))
 			code = store_put(txn, table_expiry(table), row, STR("-"), err);
-		arena_reset(scratch);
 	}
-	arena_free(scratch);
-	enum code read = walk_end(&walk);
-	return code != OK ? code : read;
+	if (*is_more) {
+		store_range_after(&range, &page, arena);
+		*from = range.low;
+	}
+	return code;
 }

@@ -3,7 +3,8 @@
  *
  * While TTL is on, every item whose TTL attribute is a time has one row: its key is the time in seconds (8 bytes, big-endian), then
  * the item's row key, so what is due is one range at the front and no sweep looks at anything else. The write path keeps the rows;
- * turning TTL on fills them from the items there are.
+ * turning TTL on fills them from the items there are: the first ones at once, further ones in pieces by storage/upkeep/. Meanwhile an item that was
+ * written has its row, and one that the filling has not reached expires when it has.
  *
  * AWS: Developer Guide, "Using time to live (TTL) in DynamoDB": a top-level Number, Unix time in seconds; what is more than five
  * years past when it is written does not expire.
@@ -24,10 +25,15 @@ bool expiry_is_too_old(struct str row, int64_t now_ms);
 /* The row key of the item that a row is about. */
 struct str expiry_item(struct str row);
 
+#define EXPIRY_FILL_ROWS 500
+#define EXPIRY_FILL_BYTES ((size_t)1 << 20)
+
 /*
- * Writes the row of every item that has one, in one transaction, as TTL is enabled; what was too old then (ttl_changed_ms) stays out.
+ * As TTL is enabled: writes the rows of the next `rows` items, EXPIRY_FILL_BYTES at most, from the key *from on (absent: the first); what was too old
+ * when TTL was enabled stays out. *is_more: there may be further items, from *from on, which lies in `arena`.
  */
-enum code expiry_fill(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
+enum code expiry_fill(struct store_txn *txn, struct arena *arena, const struct table *table, size_t rows, struct str *from, bool *is_more,
+		      struct err *err) WARN_UNUSED;
 
 /* The exclusive upper bound of the rows that are due at `now_ms`. */
 struct str expiry_bound(struct arena *arena, int64_t now_ms);

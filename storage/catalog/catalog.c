@@ -402,6 +402,11 @@ struct str catalog_progress_key(struct arena *arena, const struct table *table, 
 	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->identity.number, (unsigned)index->number);
 }
 
+struct str catalog_expiry_progress_key(struct arena *arena, const struct table *table)
+{
+	return str_printf(arena, "backfill/%llu/expiry", (unsigned long long)table->identity.number);
+}
+
 void catalog_drop_vectors(struct catalog *catalog, const struct table *current, const struct table *next)
 {
 	for (size_t i = 0; i < current->indexes.vector_n; i++) {

@@ -94,6 +94,8 @@ enum code catalog_find_work(struct catalog *catalog, const struct times *times, 
 
 /* Where in the counters' keyspace stands how far the filling of an index came. */
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index);
+/* The same of the filling of the expiry keyspace. */
+struct str catalog_expiry_progress_key(struct arena *arena, const struct table *table);
 
 /*
  * Drops the table and its keyspaces; a stream that it has is disabled and kept, with a record of the table, until catalog_forget. AWS: API

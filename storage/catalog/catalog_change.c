@@ -227,18 +227,35 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 	return code;
 }
 
-/* The same for the expiry keyspace. */
-static enum code change_expiry(struct store_txn *txn, const struct table *current, const struct table *next, struct err *err)
+/* The rows of the items that there are, but not of so many that others would wait long. */
+static enum code fill_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct table *next, struct err *err)
 {
+	struct str from = STR_ABSENT;
+	size_t most = catalog_fill_max(catalog);
+	enum code code = expiry_fill(txn, arena, next, most > 0 ? most : EXPIRY_FILL_ROWS, &from, &next->ttl.is_filling, err);
+
+	if (code != OK || !next->ttl.is_filling)
+		return code;
+	return store_put(txn, counters_keyspace, catalog_expiry_progress_key(arena, next), from, err);
+}
+
+/* The same for the expiry keyspace. */
+static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena, const struct table *current, struct table *next,
+			       struct err *err)
+{
+	bool is_kept = current->ttl.is_enabled && next->ttl.is_enabled && str_eq(current->ttl.attribute, next->ttl.attribute);
 	enum code code = OK;
 
-	if (current->ttl.is_enabled && next->ttl.is_enabled && str_eq(current->ttl.attribute, next->ttl.attribute))
-		return OK;
-	if (current->ttl.is_enabled)
+	if (current->ttl.is_filling && !(is_kept && next->ttl.is_filling))
+		code = store_del(txn, counters_keyspace, catalog_expiry_progress_key(arena, current), err);
+	if (is_kept)
+		return code;
+	next->ttl.is_filling = false;
+	if (code == OK && current->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(current), err);
 	if (code == OK && next->ttl.is_enabled)
 		code = store_create(txn, table_expiry(next), err);
-	return code == OK && next->ttl.is_enabled ? expiry_fill(txn, next, err) : code;
+	return code == OK && next->ttl.is_enabled ? fill_expiry(catalog, txn, arena, next, err) : code;
 }
 
 struct replacement {
@@ -258,7 +275,7 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	if (code == OK)
 		code = change_indexes(txn, err->arena, current, next, err);
 	if (code == OK)
-		code = change_expiry(txn, current, next, err);
+		code = change_expiry(catalog, txn, err->arena, current, next, err);
 	if (code == OK)
 		code = stream_change_table(txn, err->arena, current, next, err);
 	currency_follow(current, next);
@@ -307,6 +324,8 @@ static enum code delete_in_store(struct store_txn *txn, struct str key, const st
 		if (code == OK && index->is_backfilling)
 			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, index), err);
 	}
+	if (code == OK && table->ttl.is_filling)
+		code = store_del(txn, counters_keyspace, catalog_expiry_progress_key(err->arena, table), err);
 	if (code == OK && table->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(table), err);
 	if (code == OK)

@@ -155,6 +155,7 @@ struct table_streams {
 
 struct table_ttl {
 	bool is_enabled;            /* there is an expiry keyspace */
+	bool is_filling;            /* it lacks rows of items that were there when TTL was enabled. See storage/upkeep/backfill.h */
 	struct str attribute;       /* also while TTL is being disabled; absent: never had it */
 	int64_t changed_ms;         /* when TTL was last enabled or disabled */
 	int64_t settles_ms;         /* until then it is shown as ENABLING or DISABLING */
@@ -249,7 +250,7 @@ bool table_record_version(struct str record, uint64_t *number, uint64_t *version
 /* What is known of a table without its snapshot. */
 struct table_brief {
 	uint64_t number, version, layout;
-	int64_t work_ms;      /* when work on its indexes begins, or what is left of a deleted table is to go; INT64_MAX: there is none */
+	int64_t work_ms;      /* when work on its indexes or its expiry queue begins, or what is left of a deleted table is to go; INT64_MAX: there is none */
 	int64_t gone_ms;      /* of a deleted table: until when it is listed; else INT64_MAX */
 	bool has_ttl, has_stream;
 };

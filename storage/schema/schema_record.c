@@ -31,6 +31,7 @@ static const struct field table_fields[] = {
 	OF_TABLE(streams.view, "stream_view", FIELD_INT),
 	OF_TABLE(streams.label, "stream_label", FIELD_STR),
 	OF_TABLE(ttl.is_enabled, "is_ttl_enabled", FIELD_BOOL),
+	OF_TABLE(ttl.is_filling, "is_ttl_filling", FIELD_BOOL),
 	OF_TABLE(ttl.attribute, "ttl_attribute", FIELD_STR),
 	OF_TABLE(ttl.changed_ms, "ttl_changed_ms", FIELD_INT),
 	OF_TABLE(ttl.settles_ms, "ttl_settles_ms", FIELD_INT),
@@ -138,7 +139,7 @@ struct table_brief table_brief_of(const struct table *table)
 	bool is_deleted = table->state.status == STATUS_DELETING;
 	struct table_brief brief = {
 		.number = table->identity.number, .version = table->currency.version, .layout = table->currency.layout,
-		.work_ms = is_deleted ? table->state.settles_ms : INT64_MAX, .gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
+		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling ? 0 : INT64_MAX, .gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
 		.has_ttl = table->ttl.is_enabled, .has_stream = table->streams.n > 0,
 	};
 

@@ -1,6 +1,7 @@
 #include "storage/upkeep/backfill.h"
 
 #include "core/image.h"
+#include "storage/expiry.h"
 #include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
@@ -21,7 +22,7 @@ static size_t limit_of(const struct catalog *catalog)
 struct job {
 	struct catalog *catalog;
 	struct table *table;
-	const struct index *index;
+	const struct index *index; /* NULL: the expiry keyspace is filled */
 	size_t at;              /* of it, as table_index_at() counts */
 	struct store_txn *txn;
 	struct arena *arena;
@@ -114,6 +115,17 @@ static enum code fill(struct job *job, struct err *err)
 	return store_put(job->txn, progress_keyspace, progress, range.low, err);
 }
 
+/* The same for the expiry keyspace: an item that is written meanwhile has its row already. */
+static enum code fill_expiry(struct job *job, struct err *err)
+{
+	struct str from, progress = catalog_expiry_progress_key(job->arena, job->table);
+	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &from, err);
+
+	if (code == OK)
+		code = expiry_fill(job->txn, job->arena, job->table, job->limit, &from, &job->piece.is_more, err);
+	return code == OK && job->piece.is_more ? store_put(job->txn, progress_keyspace, progress, from, err) : code;
+}
+
 /* Deletes a piece of a large index's rows; what is not large goes with its keyspace. */
 static enum code empty(struct job *job, struct err *err)
 {
@@ -135,12 +147,16 @@ static enum code empty(struct job *job, struct err *err)
 	return code;
 }
 
-/* The table as it is when the work on the index is done. */
+/* The table as it is when the work is done. */
 static enum code finish(struct job *job, struct err *err)
 {
 	struct table *next = table_clone(job->table);
-	struct index *index = table_index_at(next, job->at);
 
+	if (!job->index) {
+		next->ttl.is_filling = false;
+		return catalog_replace(job->catalog, job->table, next, err);
+	}
+	struct index *index = table_index_at(next, job->at);
 	if (index->status == STATUS_DELETING) {
 		struct index *first = index->vector ? next->indexes.vectors : next->indexes.v;
 		size_t *count_of_kind = index->vector ? &next->indexes.vector_n : &next->indexes.n;
@@ -155,7 +171,7 @@ static enum code finish(struct job *job, struct err *err)
 	return catalog_replace(job->catalog, job->table, next, err);
 }
 
-/* One transaction of work on the index. */
+/* One transaction of work. */
 static enum code run(struct job *job, struct err *err)
 {
 	uint64_t count;
@@ -170,7 +186,7 @@ static enum code run(struct job *job, struct err *err)
 		store_abort(job->txn);
 		return code;
 	}
-	code = job->index->status == STATUS_DELETING ? empty(job, err) : fill(job, err);
+	code = !job->index ? fill_expiry(job, err) : job->index->status == STATUS_DELETING ? empty(job, err) : fill(job, err);
 	if (code == OK)
 		code = catalog_size_join(job->catalog, job->txn, job->table, &job->scope, job->sizes, err);
 	bool is_whole = code == OK;
@@ -220,7 +236,7 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms <= now_ms)
 			job.index = index;
 	}
-	if (job.index) {
+	if (job.index || (table->ttl.is_filling && table->state.status != STATUS_DELETING)) {
 		job.arena = scratch;
 		job.limit = limit_of(catalog);
 		code = run_leased(&job, leases, is_ours, &own);
@@ -276,11 +292,12 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 
 	for (unsigned i = 0; i < steps && code == OK; i++) {
 		struct table *table;
-		bool has_work = false, is_ours = true;
+		bool has_work, is_ours = true;
 
 		code = catalog_get(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;
+		has_work = table->ttl.is_filling;
 		for (size_t k = 0; k < table_index_total(table); k++)
 			has_work = has_work || table_index_at(table, k)->is_backfilling || table_index_at(table, k)->status == STATUS_DELETING;
 		if (has_work)

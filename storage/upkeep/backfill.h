@@ -7,6 +7,8 @@
  * is lost between them. An index that is deleted is not kept any more; of a very large one rows are deleted piece by piece before its
  * keyspace is dropped. Of several processes one works on a table, by a lease; backfill_run asks for none.
  *
+ * The expiry queue of a table whose TTL was enabled is filled by the same steps, with a position of its own.
+ *
  * The shelf storage/upkeep/ holds work without a request, in small transactions. It goes through the tables of the catalog.
  */
 #ifndef DYNALITH_STORAGE_BACKFILL_H

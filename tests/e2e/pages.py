@@ -30,15 +30,9 @@ def change(path, *statements):
     seal(path)
 
 
-def shared(table, part):
-    """The rows of a table's stream or expiry queue in the SQL table that these share: what stands behind FROM."""
-    key = f"6B{table:016X}{('stream', 'expiry').index(part) + 1:08X}"
-    return f"shared_rows WHERE printf('%016X', n) = (SELECT hex(substr(v, 1, 8)) FROM system_places WHERE hex(k) = '{key}')"
-
-
-def with_queue(db):
-    """The number of the first table that has an expiry queue."""
-    return int(db.execute("SELECT substr(hex(k), 3, 16) FROM system_places WHERE hex(k) LIKE '6B%00000002'").fetchone()[0], 16)
+def stream(table):
+    """The rows of a table's stream in the SQL table that streams share: what stands behind FROM."""
+    return f"shared_rows WHERE printf('%016X', n) = (SELECT hex(substr(v, 1, 8)) FROM system_places WHERE hex(k) = '6B{table:016X}00000001')"
 
 
 def varint(page, at):

@@ -12,8 +12,7 @@ import subprocess
 import threading
 import time
 
-import pages
-from harness import BINARY, Server, copy_of_file, key, run
+from harness import BINARY, Server, copy_of_file, key, run, until
 from wire import Client, Gone
 
 KILLS = int(os.environ.get("CRASH_KILLS", "10"))
@@ -348,9 +347,9 @@ def check_file(path, table=None):
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         if table is None:
             return
-        number = pages.with_queue(db)
+        number = db.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'expiry_%' AND type = 'table'").fetchone()[0].partition("_")[2]
         items = {row[0] for row in db.execute(f"SELECT k FROM items_{number}")}
-        queue = [(int.from_bytes(row[0][:8], "big"), row[0][8:]) for row in db.execute(f"SELECT k FROM {pages.shared(number, 'expiry')}")]
+        queue = [(int.from_bytes(row[0][:8], "big"), row[0][8:]) for row in db.execute(f"SELECT k FROM expiry_{number}")]
         assert all(item in items for _, item in queue), "the queue names an item that is not there"
         expected = sorted(int(item["ttl"]["N"]) for item in table.values() if "ttl" in item)
         assert sorted(at for at, _ in queue) == expected, "the queue's times"
@@ -437,4 +436,50 @@ def killed_with_durability_off():
     kill_often("off", KILLS // 3, SEED + 2)
 
 
-run("crash", [killed_with_durability_normal, killed_with_durability_full, killed_with_durability_off])
+def file_number(path, sql):
+    with copy_of_file(path) as db:
+        return db.execute(sql).fetchone()[0]
+
+
+def work_in_pieces_goes_on():
+    """
+    The queue of a table whose TTL is enabled is filled, and the rows of a deleted one are deleted, in pieces, also where each of them is
+    interrupted. A new table may have the SQL table of the old one.
+    """
+    rng = random.Random(SEED)
+    server = Server("--ttl-period", "50", disk=True)
+    path, rows = f"{server.folder}/data.db", 3000
+    client = Client(server.port)
+    table = {"BillingMode": "PAY_PER_REQUEST", "KeySchema": key("PK"), "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}]}
+    for name, at in (("old", FAR), ("past", 1_790_000_000)):
+        client("CreateTable", TableName=name, **table)
+        for first in range(0, rows, 25):
+            client("BatchWriteItem", RequestItems={name: [
+                {"PutRequest": {"Item": {"PK": s(i), "ttl": n(at + i % 100), "pad": s("x" * 300)}}} for i in range(first, first + 25)]})
+    enable = {"Enabled": True, "AttributeName": "ttl"}
+    client("UpdateTimeToLive", TableName="old", TimeToLiveSpecification=enable)
+    until(lambda: file_number(path, "SELECT count(*) FROM expiry_1") == rows, "the queue is not filled")
+    client("UpdateTimeToLive", TableName="past", TimeToLiveSpecification=enable)
+    client("DeleteTable", TableName="old")
+    client("CreateTable", TableName="old", **table)
+    client("PutItem", TableName="old", Item={"PK": s("new")})
+    pieces = 0
+    for _ in range(6):
+        time.sleep(rng.random() * 0.05)
+        server.kill()
+        check_file(path)
+        pieces += file_number(path, "SELECT count(*) FROM system_places WHERE hex(k) LIKE '64%'") > 0
+        server.start()
+    client = Client(server.port)
+    assert client.all("Scan", TableName="old") == [{"PK": s("new")}]
+    until(lambda: client.all("Scan", TableName="past") == [], "items that were there when TTL was enabled do not expire")
+    until(lambda: file_number(path, "SELECT count(*) FROM expiry_1 WHERE length(v) = 1") == 0, "rows of the deleted queue are left")
+    until(lambda: file_number(path, "SELECT count(*) FROM items_1 WHERE length(v) > 100") == 0, "rows of the deleted table are left")
+    assert client.all("Scan", TableName="old") == [{"PK": s("new")}]
+    client.close()
+    server.kill()
+    check_file(path)
+    print(f"e2e crash: work in pieces was under way at {pieces} of 6 kills")
+
+
+run("crash", [killed_with_durability_normal, killed_with_durability_full, killed_with_durability_off, work_in_pieces_goes_on])

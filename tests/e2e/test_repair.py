@@ -269,11 +269,11 @@ def rows_that_do_not_agree():
     """Rows of indexes, of the queue and of shards follow from others; of a table without its record nothing does."""
     path = original().copy()
     pages.change(path, "DELETE FROM index_1_0 WHERE rowid % 3 = 0", "UPDATE index_1_1 SET v = x'00' WHERE rowid % 5 = 0",
-                 "INSERT INTO index_1_2 VALUES (x'1234', x'00')", f"DELETE FROM {pages.shared(1, 'expiry')}", "DELETE FROM index_2_0", "DELETE FROM index_1_4 WHERE rowid % 2")
+                 "INSERT INTO index_1_2 VALUES (x'1234', x'00')", "DELETE FROM expiry_1", "DELETE FROM index_2_0", "DELETE FROM index_1_4 WHERE rowid % 2")
     status, lost, asides = repair_and_compare(path, set(), "rows")
     assert (status, lost, asides) == (0, 0, 0), (status, lost, asides)
     path = original().copy()
-    pages.change(path, f"DELETE FROM {pages.shared(1, 'stream')} AND hex(k) LIKE '01%'")
+    pages.change(path, f"DELETE FROM {pages.stream(1)} AND hex(k) LIKE '01%'")
     status, lost, asides = repair_and_compare(path, set(), "shards")
     assert (status, lost, asides) == (1, 0, 0), (status, lost, asides)
     path = original().copy()

@@ -1,4 +1,6 @@
+#include "storage/check.h"
 #include "storage/expiry.h"
+#include "storage/upkeep/backfill.h"
 #include "storage/upkeep/ttl.h"
 #include "tests/unit/storage/data_fixture.h"
 
@@ -17,6 +19,18 @@ static void set_ttl(struct data *d, const char *attribute, bool is_enabled)
 	CHECK_INT(catalog_replace(d->catalog, d->table, table_ref(next), &d->err), OK);
 	table_unref(d->table);
 	d->table = next;
+}
+
+/* Fills the queue to its end; how many steps that took. */
+static int fill_queue(struct data *d)
+{
+	int64_t wait_ms = 0;
+	int steps = 0;
+
+	for (; wait_ms == 0; steps++)
+		CHECK_INT(backfill_step(d->catalog, TIMES_AT(NOW_MS), &wait_ms, &d->err), OK);
+	data_take_current(d);
+	return steps;
 }
 
 static struct data with_ttl(void)
@@ -229,14 +243,18 @@ TEST(enabling_finds_the_items_there_are)
 		put(&d, str_printf(d.arena, "Sp%03d", i).p, i % 2 ? "N1800000100" : "S1800000100");
 	put(&d, "Sancient", "N1642319999");
 	set_ttl(&d, "t", true);
+	CHECK(rows(&d) < 300); /* one piece at once */
+	fill_queue(&d);
 	CHECK_INT(rows(&d), 300);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 300);
 	set_ttl(&d, "t", false);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
 	put(&d, "Sa", "N1800000100");
 	set_ttl(&d, "other", true);
+	fill_queue(&d);
 	CHECK_INT(rows(&d), 0);
 	set_ttl(&d, "t", true);
+	fill_queue(&d);
 	CHECK_INT(rows(&d), 1);
 	CHECK_INT(catalog_delete(d.catalog, d.table, NOW_MS, &d.err), OK);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 0);
@@ -271,8 +289,119 @@ TEST(enabling_passes_large_values_that_are_no_times)
 		CHECK_INT(put_at(&d, i % 3 == 2 ? item_of(&d, pk, "N1800000100") : with_list(&d, pk, 3000), NOW_MS), OK);
 	}
 	set_ttl(&d, "t", true);
+	fill_queue(&d);
 	CHECK_INT(rows(&d), 20);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 20);
+	data_free(&d);
+}
+
+static const struct catalog_options in_pieces = {.fill_max = 3};
+
+static struct data data_in_pieces(void)
+{
+	struct data d = data_open(&in_pieces);
+
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1000, &d.table, &d.err), OK);
+	return d;
+}
+
+static void ignore_line(void *context, struct str line)
+{
+	(void)context;
+	(void)line;
+}
+
+static uint64_t findings(struct data *d)
+{
+	struct check_report report = {.tell = ignore_line};
+
+	CHECK_INT(check_store(d->store, NULL, NOW_MS, &report, &d->err), OK);
+	return report.findings;
+}
+
+static bool has_progress(struct data *d)
+{
+	struct store_txn *txn;
+	struct str value;
+
+	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
+	CHECK_INT(store_get(txn, (struct keyspace){0, SYSTEM_COUNTERS}, catalog_expiry_progress_key(d->arena, d->table), d->arena, &value, &d->err), OK);
+	store_abort(txn);
+	return str_is_set(value);
+}
+
+/* Items that are written, deleted, prolonged and due while the queue is filled, each piece by another process. */
+TEST(enabling_goes_on_in_pieces)
+{
+	struct data d = data_in_pieces();
+	int64_t wait_ms;
+
+	for (int i = 0; i < 30; i++)
+		put(&d, str_printf(d.arena, "Sp%03d", i).p, "N1800000100");
+	set_ttl(&d, "t", true);
+	CHECK_INT(rows(&d), 3);
+	CHECK(d.table->ttl.is_filling && has_progress(&d));
+	CHECK_INT(findings(&d), 0);
+	for (int i = 0; i < 10; i++) {
+		struct write gone = {.table = d.table, .kind = WRITE_DELETE, .key = data_item(&d, "pk", str_printf(d.arena, "Sp%03d", 3 * i).p, "sk", "N1", NULL)};
+
+		catalog_close(d.catalog);
+		CHECK_INT(catalog_open(d.store, &in_pieces, &d.catalog, &d.err), OK);
+		data_take_current(&d);
+		gone.table = d.table;
+		put(&d, str_printf(d.arena, "Sp%03d", 3 * i + 1).p, "N1800000200");
+		CHECK_INT(data_write(&d, &gone), OK);
+		CHECK_INT(findings(&d), 0);
+		CHECK_INT(sweep(&d, NOW_MS + 99999, 0), 0);
+		CHECK_INT(backfill_step(d.catalog, TIMES_AT(NOW_MS), &wait_ms, &d.err), OK);
+	}
+	fill_queue(&d);
+	CHECK(!d.table->ttl.is_filling && !has_progress(&d));
+	CHECK_INT(rows(&d), 20);
+	CHECK_INT(findings(&d), 0);
+	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 10);
+	CHECK_INT(sweep(&d, NOW_MS + 200000, 0), 10);
+	CHECK_INT(rows(&d), 0);
+	data_free(&d);
+}
+
+/* What is in the queue expires while the rest is filled in. */
+TEST(a_queue_that_is_filled_is_swept)
+{
+	struct data d = data_in_pieces();
+	uint64_t deleted = 0;
+	int steps = 0;
+
+	for (int i = 0; i < 30; i++)
+		put(&d, str_printf(d.arena, "Sp%03d", i).p, "N1799999999");
+	set_ttl(&d, "t", true);
+	for (int64_t wait_ms = 0; wait_ms == 0; steps++) {
+		deleted += sweep(&d, NOW_MS, 0);
+		CHECK_INT(backfill_step(d.catalog, TIMES_AT(NOW_MS), &wait_ms, &d.err), OK);
+	}
+	CHECK_INT(deleted + sweep(&d, NOW_MS, 0), 30);
+	CHECK(steps >= 10);
+	data_free(&d);
+}
+
+TEST(disabling_ends_the_filling)
+{
+	struct data d = data_in_pieces();
+
+	for (int i = 0; i < 10; i++)
+		put(&d, str_printf(d.arena, "Sp%03d", i).p, "N1800000100");
+	set_ttl(&d, "t", true);
+	CHECK(has_progress(&d));
+	set_ttl(&d, "t", false);
+	CHECK(!has_progress(&d) && !d.table->ttl.is_filling);
+	CHECK_INT(fill_queue(&d), 1);
+	set_ttl(&d, "t", true);
+	fill_queue(&d);
+	CHECK_INT(rows(&d), 10);
+	set_ttl(&d, "t", false);
+	set_ttl(&d, "t", true);
+	CHECK_INT(catalog_delete(d.catalog, d.table, NOW_MS, &d.err), OK);
+	CHECK(!has_progress(&d));
 	data_free(&d);
 }
 
@@ -367,5 +496,6 @@ TEST_MAIN(TEST_CASE(an_item_expires_from_its_second_on), TEST_CASE(a_delay_puts_
 	  TEST_CASE(rows_follow_their_items), TEST_CASE(index_rows_and_counts_go_with_the_item),
 	  TEST_CASE(what_was_prolonged_meanwhile_stays), TEST_CASE(a_stray_row_is_removed),
 	  TEST_CASE(enabling_finds_the_items_there_are), TEST_CASE(enabling_passes_large_values_that_are_no_times),
+	  TEST_CASE(enabling_goes_on_in_pieces), TEST_CASE(a_queue_that_is_filled_is_swept), TEST_CASE(disabling_ends_the_filling),
 	  TEST_CASE(a_sweep_that_fails_is_taken_up_again),
 	  TEST_CASE(a_sweep_reads_what_is_due_and_nothing_else), TEST_CASE(a_record_keeps_the_settings))
