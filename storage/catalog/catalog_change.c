@@ -437,13 +437,11 @@ enum code catalog_forget(struct catalog *catalog, struct table *table, struct er
 	enum code code = run_change(catalog, apply_forgetting, table, &version, err);
 	if (code == OK) {
 		pthread_rwlock_wrlock(&catalog->lock);
-		bool is_found = retired_remove(&catalog->retired, table);
+		retired_remove(&catalog->retired, table->identity.number);
 		if (catalog->retired_stamp < version)
 			catalog->retired_stamp = version;
 		(void)is_news(catalog, version);
 		pthread_rwlock_unlock(&catalog->lock);
-		if (is_found)
-			table_unref(table);
 	}
 	return code;
 }

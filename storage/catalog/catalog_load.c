@@ -64,7 +64,7 @@ static enum code reload_record(struct reload *reload, struct str key, struct str
 	if (retired_is_key(key)) {
 		code = table_decode(record, reload->catalog->options.settings, &table, err);
 		if (code == OK)
-			retired_add(&reload->retired, table);
+			retired_put(&reload->retired, table);
 		return code;
 	}
 	code = reload_table(reload, &found, record, err);
@@ -75,22 +75,12 @@ static enum code reload_record(struct reload *reload, struct str key, struct str
 	return OK;
 }
 
-/* Retired tables are few, and none changes but by going: those that are known stay, for who holds them. The lock is held for writing. */
+/* The lock is held for writing. */
 static void merge_retired(struct catalog *catalog, struct reload *reload, uint64_t version)
 {
 	if (catalog->retired_stamp > version && catalog->version != CATALOG_UNKNOWN)
 		return;
-	for (size_t i = 0; i < reload->retired.n; i++) {
-		for (size_t k = 0; k < catalog->retired.n; k++) {
-			if (catalog->retired.tables[k]->identity.number != reload->retired.tables[i]->identity.number)
-				continue;
-			table_unref(reload->retired.tables[i]);
-			reload->retired.tables[i] = table_ref(catalog->retired.tables[k]);
-		}
-	}
-	retired_clear(&catalog->retired);
-	catalog->retired = reload->retired;
-	reload->retired = (struct retired){0, NULL};
+	retired_take(&catalog->retired, &reload->retired);
 }
 
 /* One that was found, and that is not as the entry has it. */

@@ -9,33 +9,69 @@
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 
-void retired_add(struct retired *retired, struct table *table)
+/* Where the table of that number stands, or would stand. */
+static size_t position(const struct retired *retired, uint64_t number, bool *is_there)
 {
-	retired->tables = arena_checked(realloc(retired->tables, (retired->n + 1) * sizeof(*retired->tables)));
-	retired->tables[retired->n++] = table;
+	size_t low = 0, high = retired->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (retired->tables[middle]->identity.number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*is_there = low < retired->n && retired->tables[low]->identity.number == number;
+	return low;
 }
 
 void retired_put(struct retired *retired, struct table *table)
 {
-	for (size_t i = 0; i < retired->n; i++) {
-		if (retired->tables[i]->identity.number == table->identity.number) {
-			table_unref(retired->tables[i]);
-			retired->tables[i] = table;
-			return;
-		}
+	bool is_there;
+	size_t at = position(retired, table->identity.number, &is_there);
+
+	if (is_there) {
+		table_unref(retired->tables[at]);
+		retired->tables[at] = table;
+		return;
 	}
-	retired_add(retired, table);
+	if (retired->n == retired->capacity) {
+		retired->capacity = retired->capacity ? retired->capacity * 2 : 16;
+		retired->tables = arena_checked(realloc(retired->tables, retired->capacity * sizeof(*retired->tables)));
+	}
+	memmove(&retired->tables[at + 1], &retired->tables[at], (retired->n - at) * sizeof(*retired->tables));
+	retired->tables[at] = table;
+	retired->n++;
 }
 
-bool retired_remove(struct retired *retired, const struct table *table)
+void retired_remove(struct retired *retired, uint64_t number)
 {
-	for (size_t i = 0; i < retired->n; i++) {
-		if (retired->tables[i] == table) {
-			retired->tables[i] = retired->tables[--retired->n];
-			return true;
-		}
+	bool is_there;
+	size_t at = position(retired, number, &is_there);
+
+	if (!is_there)
+		return;
+	table_unref(retired->tables[at]);
+	retired->n--;
+	memmove(&retired->tables[at], &retired->tables[at + 1], (retired->n - at) * sizeof(*retired->tables));
+}
+
+void retired_take(struct retired *retired, struct retired *found)
+{
+	for (size_t i = 0, k = 0; i < found->n; i++) {
+		uint64_t number = found->tables[i]->identity.number;
+
+		while (k < retired->n && retired->tables[k]->identity.number < number)
+			k++;
+		if (k == retired->n || retired->tables[k]->identity.number != number)
+			continue;
+		table_unref(found->tables[i]);
+		found->tables[i] = table_ref(retired->tables[k]);
 	}
-	return false;
+	retired_clear(retired);
+	*retired = *found;
+	*found = (struct retired){0, 0, NULL};
 }
 
 void retired_clear(struct retired *retired)
@@ -43,7 +79,7 @@ void retired_clear(struct retired *retired)
 	for (size_t i = 0; i < retired->n; i++)
 		table_unref(retired->tables[i]);
 	free(retired->tables);
-	*retired = (struct retired){0, NULL};
+	*retired = (struct retired){0, 0, NULL};
 }
 
 struct str retired_prefix(void)

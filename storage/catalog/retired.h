@@ -9,17 +9,18 @@
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
 
+/* In the order of their numbers. A server whose tables come and go has many of them. */
 struct retired {
-	size_t n;
+	size_t n, capacity;
 	struct table **tables; /* a reference each; malloced */
 };
 
-/* Takes over the caller's reference. */
-void retired_add(struct retired *retired, struct table *table);
-/* The same in the place of one that is there already: a refresh may have taken in a deletion before it shows. */
+/* Takes over the caller's reference. The table may be there already: a refresh may have taken in a deletion before it shows. */
 void retired_put(struct retired *retired, struct table *table);
-/* Takes a snapshot out and gives its reference to the caller; false where it is not there. */
-bool retired_remove(struct retired *retired, const struct table *table);
+/* Nothing where it is not there. */
+void retired_remove(struct retired *retired, uint64_t number);
+/* Makes the list what was found in the store, and `found` empty. None changes but by going: those that are known stay, for their users. */
+void retired_take(struct retired *retired, struct retired *found);
 void retired_clear(struct retired *retired);
 
 /* Whether a row of SYSTEM_TABLES is one of ours: no account and no table name begins as our keys do. */

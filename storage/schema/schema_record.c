@@ -139,7 +139,8 @@ struct table_brief table_brief_of(const struct table *table)
 	bool is_deleted = table->state.status == STATUS_DELETING;
 	struct table_brief brief = {
 		.number = table->identity.number, .version = table->currency.version, .layout = table->currency.layout,
-		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling ? 0 : INT64_MAX, .gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
+		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling ? 0 : INT64_MAX,
+		.gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
 		.has_ttl = table->ttl.is_enabled, .has_stream = table->streams.n > 0,
 	};
 
