@@ -248,7 +248,7 @@ void arena_reset(struct arena *arena)
 /* The first is always small: it does not count, and must not let a large allocation go uncounted. */
 static void arena_first_chunk(struct arena *arena)
 {
-	arena->first = chunk_new(CHUNK_MIN);
+	arena->first = chunk_new(arena->keep > 0 && arena->keep < CHUNK_MIN ? arena->keep : CHUNK_MIN);
 	arena_enter(arena, arena->first);
 }
 

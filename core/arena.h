@@ -35,7 +35,7 @@ struct arena_budget {
 	size_t limit;
 };
 
-/* A new, empty arena that keeps at most `keep` bytes of chunks across resets. */
+/* A new, empty arena that keeps at most `keep` bytes of chunks across resets. One that keeps less than 16 KB begins with a chunk of that size. */
 struct arena *arena_new(size_t keep);
 /* The same within a budget, which must outlive it. */
 struct arena *arena_new_within(size_t keep, struct arena_budget *budget);

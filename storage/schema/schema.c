@@ -4,7 +4,7 @@
 
 #include "storage/schema/stream_state.h"
 
-#define TABLE_ARENA_KEEP 0
+#define TABLE_ARENA_KEEP 4096 /* most tables take less: a server may have many, and those of a day whose streams are kept */
 
 bool table_is_alike(const struct table *a, const struct table *b)
 {
