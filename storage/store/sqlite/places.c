@@ -344,8 +344,8 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 	if (code != OK)
 		return code;
 	connection_forget(connection);
-	/* its name must not lead to the SQL table, which another keyspace may get */
-	code = place_is_same(&place, &own) ? put_place(connection, keyspace, &none, err) : del(connection, place_key(keyspace, key), err);
+	/* its name must not lead to a SQL table that another keyspace has or may get */
+	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err) : del(connection, place_key(keyspace, key), err);
 	if (code == OK)
 		code = measure(connection, &place, FEW_ROWS, FEW_BYTES, &extent, err);
 	if (code != OK)

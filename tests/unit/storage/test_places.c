@@ -259,6 +259,32 @@ TEST(a_snapshot_keeps_its_places)
 	fixture_free(&fixture);
 }
 
+/* As time to live is switched on and off: the SQL table of the keyspace's name is another's by then. */
+TEST(a_keyspace_that_comes_and_goes)
+{
+	struct fixture fixture = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+	struct keyspace queue = KEYSPACE(1, PART_EXPIRY);
+	char value[24];
+
+	create(&fixture, store, ITEMS(1), "first");
+	create(&fixture, store, queue, "0");
+	for (int i = 1; i < 10; i++) {
+		drop(&fixture, store, queue);
+		check_gone(&fixture, store, queue);
+		create(&fixture, store, ITEMS((uint64_t)i + 1), "other");
+		snprintf(value, sizeof(value), "%d", i);
+		create(&fixture, store, queue, value);
+		check_there(&fixture, store, queue, value);
+		if (i % 3 == 0)
+			drop(&fixture, store, ITEMS((uint64_t)i));
+	}
+	check_there(&fixture, store, ITEMS(10), "other");
+	check_there(&fixture, store, ITEMS(1), "first");
+	store_close(store);
+	fixture_free(&fixture);
+}
+
 #define GENERATIONS 1500
 
 struct race {
@@ -371,4 +397,5 @@ TEST(a_name_that_is_none)
 }
 
 TEST_MAIN(TEST_CASE(cycles_change_no_schema), TEST_CASE(the_schema_stays_small), TEST_CASE(dropped_rows_go_in_pieces), TEST_CASE(a_snapshot_keeps_its_places),
+	  TEST_CASE(a_keyspace_that_comes_and_goes),
 	  TEST_CASE(readers_see_no_rows_of_others), TEST_CASE(a_file_without_places), TEST_CASE(a_name_that_is_none))
