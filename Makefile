@@ -146,6 +146,7 @@ endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 ifeq ($(postgresql.header),)
 unit.protocol := $(filter-out %/test_postgresql_trips,$(unit.protocol))
+unit.storage := $(filter-out %/test_postgresql,$(unit.storage))
 endif
 # A disk that loses power and fails.
 $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o

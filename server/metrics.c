@@ -284,6 +284,8 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",
 		   (double)gauges->requests_aside);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
+	add_figure(out, "dynalith_store_reachable", "gauge", "Whether the store was there when it was last tried: 0 while a database is away.",
+		   !gauges->misses_store);
 	add_figure(out, "dynalith_unproven_memory_bytes", "gauge", "The same of requests whose signature is not verified yet.",
 		   (double)gauges->unproven_bytes);
 	add_figure(out, "dynalith_request_memory_max_bytes", "gauge", "Requests that would take more are shed.", (double)gauges->memory_max_bytes);

@@ -17,6 +17,7 @@ struct metrics_gauges {
 	struct str store;               /* where the data is: "memory" or "file" */
 	uint64_t connections, connections_max, connections_over;
 	uint64_t address_connections_over, address_requests_over;
+	bool misses_store;              /* a database that cannot be reached */
 	uint64_t unproven_bytes;        /* of memory_bytes' kind, of requests whose signature is not verified yet */
 	uint64_t requests, requests_shed, requests_aside;
 	uint64_t memory_bytes, memory_max_bytes; /* of requests under way */

@@ -243,6 +243,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
 		.address_connections_over = atomic_load(&http->stats->connections.address_over),
 		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
+		.misses_store = upkeep_misses_store(routes->upkeep),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
 		.requests_aside = atomic_load(&http->stats->aside),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,

@@ -2,6 +2,8 @@
 
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/retry.h"
+#include "storage/stream/stream_head.h"
 #include "storage/store/walk.h"
 
 #define TRIM_SLACK_MS (5 * 60 * 1000LL) /* writers trim now and then, not with every write */
@@ -69,7 +71,13 @@ static enum code find_tail(struct store_txn *txn, struct arena *arena, const str
 {
 	struct stream_open open;
 	bool is_right = false;
-	enum code code = stream_shard_open(txn, table, &open, err);
+	enum code code = OK;
+
+	if (store_foresees(txn)) {
+		code = stream_head_get(txn, arena, table, tail, &is_right, err);
+		return code != OK || is_right ? code : load(txn, table, tail, err);
+	}
+	code = stream_shard_open(txn, table, &open, err);
 
 	*tail = stream_state_tail(table->streams.state);
 	if (code == OK)
@@ -183,7 +191,8 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 		tail->oldest_ms = tail->latest_ms;
 	}
 	struct stream_record record = stream_record_of(arena, table, change, tail->latest_ms);
-	return store_put(txn, stream_keyspace(table), stream_shard_record_key(arena, tail->next++), stream_record_encode(arena, &record), err);
+	code = store_put(txn, stream_keyspace(table), stream_shard_record_key(arena, tail->next++), stream_record_encode(arena, &record), err);
+	return code == OK && store_foresees(txn) ? stream_head_put(txn, arena, table, tail, err) : code;
 }
 
 void stream_remember(const struct stream_appends *appends)
@@ -214,7 +223,7 @@ enum code stream_change_table(struct store_txn *txn, struct arena *arena, const 
 	return code == OK ? stream_shard_del_open(txn, next, err) : code;
 }
 
-enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err)
+static enum code rotate_once(struct store *store, struct table *table, int64_t now_ms, struct err *err)
 {
 	struct stream_tail tail;
 	struct store_txn *txn;
@@ -235,6 +244,17 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 		return store_commit(txn, err);
 	store_abort(txn);
 	return code;
+}
+
+enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err)
+{
+	struct retry retry = {0};
+	enum code code;
+
+	do {
+		code = rotate_once(store, table, now_ms, err);
+	} while (retry_again(&retry, code));
+	return retry_code(code, err);
 }
 
 struct old {

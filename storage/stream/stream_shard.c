@@ -5,6 +5,7 @@
 #define KIND_SHARD 0x01
 #define KIND_RECORD 0x02
 #define KIND_END 0x03
+#define KIND_HEAD 0x05
 #define KEY_SIZE 9
 #define ROW_FIELDS 7 /* of 8 bytes */
 
@@ -28,6 +29,16 @@ struct str stream_shard_key(struct arena *arena, uint64_t stamp)
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence)
 {
 	return key_of(arena, KIND_RECORD, sequence);
+}
+
+struct str stream_shard_head_key(struct arena *arena)
+{
+	return key_of(arena, KIND_HEAD, 0);
+}
+
+static enum code del_head(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err)
+{
+	return store_foresees(txn) ? store_del(txn, stream_keyspace(table), stream_shard_head_key(arena), err) : OK;
 }
 
 uint64_t stream_shard_sequence(struct str record_key)
@@ -60,8 +71,7 @@ bool stream_shard_decode(struct str key, struct str row, struct stream_shard *sh
 	return true;
 }
 
-enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
-			   struct err *err)
+struct str stream_shard_encode(struct arena *arena, const struct stream_shard *shard)
 {
 	const uint64_t fields[ROW_FIELDS] = {
 		shard->parent, shard->stream, shard->start, shard->end, shard->trimmed, (uint64_t)shard->created_ms, (uint64_t)shard->closed_ms,
@@ -70,13 +80,24 @@ enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const str
 
 	for (size_t i = 0; i < ROW_FIELDS; i++)
 		buf_add_be64(&row, fields[i]);
-	enum code code = store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), buf_str(&row), err);
+	return buf_str(&row);
+}
+
+enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
+			   struct err *err)
+{
+	enum code code = store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), stream_shard_encode(arena, shard), err);
+
+	if (code == OK)
+		code = del_head(txn, arena, table, err);
 	return code == OK && shard->end == 0 ? stream_shard_put_open(txn, table, shard, err) : code;
 }
 
 enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err)
 {
-	return store_del(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, stamp), err);
+	enum code code = store_del(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, stamp), err);
+
+	return code != OK ? code : del_head(txn, arena, table, err);
 }
 
 enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,

@@ -30,6 +30,7 @@ enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const st
 			    struct stream_shard **shards, size_t *n, struct err *err) WARN_UNUSED;
 
 /* With stream_shard_put_open where the shard is open. */
+/* These two also delete the row of stream_head.h, which is not true any more. */
 enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
 			   struct err *err) WARN_UNUSED;
 enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp, struct err *err) WARN_UNUSED;
@@ -49,6 +50,12 @@ enum code stream_shard_del_open(struct store_txn *txn, const struct table *table
 
 /* The key of a shard. */
 struct str stream_shard_key(struct arena *arena, uint64_t stamp);
+
+/* The row of a shard. */
+struct str stream_shard_encode(struct arena *arena, const struct stream_shard *shard);
+
+/* The key of the row of stream_head.h, which lies behind all others. */
+struct str stream_shard_head_key(struct arena *arena);
 
 /* The key of a record, and the sequence number in one. */
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence);

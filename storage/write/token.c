@@ -123,6 +123,11 @@ enum code write_expire_tokens(struct store *store, struct arena *arena, struct n
 	return code;
 }
 
+struct store_key write_token_key(const struct write_token *token)
+{
+	return (struct store_key){tokens, token->token};
+}
+
 enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms, struct err *err)
 {
 	struct str space = {token->token.p, token->space_size}, client_token = {token->token.p + space.n, token->token.n - space.n};

@@ -8,6 +8,7 @@
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
 #include "storage/stream/stream.h"
+#include "storage/stream/stream_head.h"
 #include "storage/vector/vector_row.h"
 #include "storage/write/write_internal.h"
 
@@ -454,6 +455,26 @@ static enum code think(struct catalog *catalog, struct run *run, struct write *w
 	return err_if_over(run->arena, err);
 }
 
+/* What is read beside versions and items: ends of streams, the clocks' version, a token. */
+static enum code foresee(struct run *run, const struct write_token *token, struct err *err)
+{
+	if (!store_foresees(run->txn))
+		return OK;
+	struct store_key *keys = ARENA_ARRAY(run->arena, struct store_key, run->n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->n; i++) {
+		const struct table *table = run->writes[i].table;
+
+		if (table->streams.view != STREAM_OFF && (i == 0 || table != run->writes[i - 1].table))
+			keys[n++] = stream_head_key(run->arena, table);
+	}
+	if (token)
+		keys[n++] = write_token_key(token);
+	enum code code = store_foresee(run->txn, keys, n, err);
+	return code == OK && is_stamped(run, token) ? clocks_foresee(catalog_clocks(run->catalog), run->txn, err) : code;
+}
+
 /* One whole transaction. */
 static enum code run_once(struct catalog *catalog, struct run *run, struct write_token *token, struct err *err)
 {
@@ -467,8 +488,7 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 		code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
-	if (store_foresees(run->txn) && is_stamped(run, token))
-		code = clocks_foresee(catalog_clocks(catalog), run->txn, err);
+	code = foresee(run, token, err);
 	if (code == OK)
 		code = read_old(run, err);
 	if (code == OK)

@@ -44,6 +44,9 @@ bool write_is_expired(const struct write_step *step);
 /* Of one that is not: deletes the row, unless it is not due; nothing else changes. */
 enum code write_forget_expiry(struct write_step *step, struct err *err) WARN_UNUSED;
 
+/* What write_check_token() reads first. */
+struct store_key write_token_key(const struct write_token *token);
+
 /* The transaction's token: whether the same request was applied before; if not, notes it in the transaction. */
 enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms,
 			    struct err *err) WARN_UNUSED;

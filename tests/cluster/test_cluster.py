@@ -342,6 +342,11 @@ def health(server):
         return error.code
 
 
+def page(server, name):
+    with urllib.request.urlopen(f"{server.url}/_dynalith/{name}", timeout=10) as reply:
+        return reply.read()
+
+
 def a_killed_database_loses_nothing():
     """And its absence shows: 503 for health, and for requests an error that SDKs repeat."""
     cluster = Cluster(2)
@@ -352,9 +357,11 @@ def a_killed_database_loses_nothing():
         DB.kill()
         try:
             until(lambda: health(cluster.servers[0]) == 503, "health does not say that the database is away")
+            assert b"\ndynalith_store_reachable 0\n" in page(cluster.servers[0], "metrics")
         finally:
             DB.start()
         until(lambda: health(cluster.servers[0]) == 200, "health does not say that the database is back")
+        assert b"\ndynalith_store_reachable 1\n" in page(cluster.servers[0], "metrics")
         time.sleep(SECONDS / 2)
 
     write_while(cluster, disturb)
@@ -393,6 +400,50 @@ def a_lock_that_is_held_for_long_is_answered():
     other.stdin.close()
     other.wait()
     client("PutItem", TableName="tab", Item=at("p", "q"))
+    cluster.stop()
+
+
+FAILING = """
+CREATE TABLE failing (code text);
+CREATE SEQUENCE turns;
+CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE wanted text;
+BEGIN
+    SELECT code INTO wanted FROM failing;
+    IF wanted LIKE '%/2' THEN
+        IF nextval('turns') % 2 = 0 THEN RETURN NULL; END IF;
+        wanted := left(wanted, 5);
+    END IF;
+    IF wanted IS NOT NULL THEN RAISE EXCEPTION 'it fails as it was told' USING ERRCODE = wanted; END IF;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT OR UPDATE ON dynalith_kv DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.ks >> 20 > 0) EXECUTE FUNCTION fail();
+CREATE TRIGGER at_once AFTER INSERT OR UPDATE ON dynalith_kv FOR EACH ROW WHEN (NEW.ks >> 20 > 0) EXECUTE FUNCTION fail();
+"""
+
+
+def what_the_database_refuses_is_answered():
+    """By triggers that fail a write in its statement, or in its commit: what is full, read-only or cancelled; what is in the way for a moment is tried again."""
+    cluster = Cluster(1)
+    client = cluster.clients[0]
+    create(client)
+    DB.sql(FAILING, cluster.name)
+    answers = {"53100": (500, "InternalServerError"), "25006": (503, "ServiceUnavailable"), "57014": (503, "ServiceUnavailable"),
+               "40001": (503, "ServiceUnavailable"), "42501": (500, "InternalServerError"), "40001/2": (200, None), "40P01/2": (200, None)}
+    for trigger, other in (("at_once", "at_commit"), ("at_commit", "at_once")):
+        DB.sql(f"ALTER TABLE dynalith_kv ENABLE TRIGGER {trigger}; ALTER TABLE dynalith_kv DISABLE TRIGGER {other}", cluster.name)
+        for code, (status, name) in answers.items():
+            DB.sql(f"INSERT INTO failing VALUES ('{code}')", cluster.name)
+            try:
+                client("PutItem", TableName="tab", Item=at(trigger, code))
+                assert status == 200, (trigger, code)
+            except Refused as refused:
+                assert (refused.status, refused.name) == (status, name), (trigger, code, refused)
+                assert "told" not in refused.message, refused
+            DB.sql("DELETE FROM failing", cluster.name)
+            item = client("GetItem", TableName="tab", Key=at(trigger, code), ConsistentRead=True).get("Item")
+            assert bool(item) == (status == 200), (trigger, code)
+            client("PutItem", TableName="tab", Item=at(trigger, code))
     cluster.stop()
 
 
@@ -441,8 +492,7 @@ def all_is_known_of_it():
         raise AssertionError("a backup of a database")
     except urllib.error.HTTPError as error:
         assert error.code == 400 and b"tools of the database" in error.read()
-    with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=10) as reply:
-        assert b'store="database"' in reply.read()
+    assert b'store="database"' in page(server, "metrics")
     for process in (server, other):
         process.process.terminate()
         said = process.process.stderr.read().decode()
@@ -467,8 +517,10 @@ def several_make_the_table_at_once():
 
 try:
     run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, sixteen_writers_lose_no_update,
-                    a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers, a_turn_of_the_clock_counts_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
+                    a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers,
+                    a_turn_of_the_clock_counts_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
+                    what_the_database_refuses_is_answered,
                     a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once])
 finally:
     DB.close()

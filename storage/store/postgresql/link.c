@@ -69,8 +69,8 @@ static bool is_fatal_to_link(const struct link *link, enum code code)
 	return false;
 }
 
-/* Keeps the words for the operator, in one line. Clients get them only where the store itself is at fault. */
-static enum code fail(struct link *link, enum code code, const char *words, struct err *err)
+/* Keeps the words for the operator, in one line. */
+static void note(struct link *link, const char *words)
 {
 	size_t n = 0;
 
@@ -83,6 +83,12 @@ static enum code fail(struct link *link, enum code code, const char *words, stru
 	while (n > 0 && link->problem[n - 1] == ' ')
 		n--;
 	link->problem[n] = '\0';
+}
+
+/* Clients get the words only where the store itself is at fault. */
+static enum code fail(struct link *link, enum code code, const char *words, struct err *err)
+{
+	note(link, words);
 	return code == ERR_INTERNAL ? err_set(err, MSG_STORE_FAILED, link->problem) : err_default(err, code);
 }
 
@@ -174,8 +180,7 @@ enum code link_open(struct link *link, const struct link_options *options, struc
 	link->pq->PQenterPipelineMode(link->conn);
 	for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
 		snprintf(name, sizeof(name), "s%u", i);
-		link->pq->PQsendPrepare(link->conn, name, statements[i], 0, NULL);
-		link->sent++;
+		link->sent += (size_t)link->pq->PQsendPrepare(link->conn, name, statements[i], 0, NULL);
 	}
 	code = link_wait(link, err);
 	if (code != OK)
@@ -199,8 +204,12 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 		formats[i] = 1;
 	}
 	snprintf(name, sizeof(name), "s%d", (int)statement);
-	link->pq->PQsendQueryPrepared(link->conn, name, (int)n, bytes, lengths, formats, 1); /* a failure shows in the answers, or their absence */
 	link->sent++;
+	if (!link->pq->PQsendQueryPrepared(link->conn, name, (int)n, bytes, lengths, formats, 1)) {
+		note(link, link->pq->PQerrorMessage(link->conn));
+		link->pq->PQfinish(link->conn); /* there will be no answer to it: link_wait() says so */
+		link->conn = NULL;
+	}
 	atomic_fetch_add_explicit(&link->counts->statements, 1, memory_order_relaxed);
 }
 
@@ -249,10 +258,12 @@ static bool read_pipeline(struct link *link, size_t n, bool is_kept)
 	for (size_t i = 0; i <= n && !is_lost; i++) {
 		PGresult *result = next_result(link, until_ms, &is_lost);
 
-		if (!result)
+		bool is_sync = result && link->pq->PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+		if (!result || is_sync != (i == n)) {
+			link->pq->PQclear(result);
 			return false;
+		}
 		if (i == n) {
-			is_lost = link->pq->PQresultStatus(result) != PGRES_PIPELINE_SYNC;
 			link->pq->PQclear(result);
 			break;
 		}

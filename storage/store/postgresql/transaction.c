@@ -26,7 +26,7 @@ struct transaction {
 	bool is_doomed;        /* it has seen a row appear that was absent: it will not commit */
 	enum code failed;      /* what ended it before its end */
 	struct own_rows rows;  /* of a write transaction; of one that reads, what it had foreseen */
-	const struct store_key *foreseen; /* to be brought with the next rows */
+	struct store_key *foreseen; /* to be brought with the next rows; in the arena */
 	size_t foreseen_count;
 	size_t look_count, look_capacity;
 	struct look *looks;
@@ -389,6 +389,12 @@ static void send_get(struct transaction *txn, const struct wanted *wanted)
 	link_send(txn->link, !is_writing(txn) ? STATEMENT_GET : is_shared(wanted->ks) ? STATEMENT_GET_SHARED : STATEMENT_GET_LOCKED, values, 2);
 }
 
+static void forget_foreseen(struct transaction *txn)
+{
+	txn->foreseen = NULL;
+	txn->foreseen_count = 0;
+}
+
 static size_t send_foreseen(struct transaction *txn)
 {
 	size_t first = txn->link->sent;
@@ -406,7 +412,7 @@ static void take_foreseen(struct transaction *txn, size_t first, uint64_t waits)
 
 		learn(txn, number_of(txn->foreseen[i].keyspace), txn->foreseen[i].key, value);
 	}
-	txn->foreseen_count = 0;
+	forget_foreseen(txn);
 }
 
 /* They go with the next rows that are asked for. */
@@ -415,8 +421,10 @@ enum code transaction_foresee(struct store_txn *base, const struct store_key *ke
 	struct transaction *txn = of(base);
 
 	(void)err;
-	txn->foreseen = keys;
-	txn->foreseen_count = n;
+	for (size_t i = 0; i < n; i++) {
+		txn->foreseen = arena_room(txn->arena, txn->foreseen, txn->foreseen_count, sizeof(*txn->foreseen));
+		txn->foreseen[txn->foreseen_count++] = keys[i];
+	}
 	return OK;
 }
 
@@ -452,7 +460,7 @@ enum code transaction_get_many(struct store_txn *base, const struct store_key *k
 		return OK;
 	for (size_t i = 0; i < txn->foreseen_count; i++)
 		wanted[count++] = (struct wanted){number_of(txn->foreseen[i].keyspace), txn->foreseen[i].key, NOWHERE};
-	txn->foreseen_count = 0;
+	forget_foreseen(txn);
 	if (is_writing(txn))
 		qsort(wanted, count, sizeof(*wanted), compare_wanted);
 	begin(txn);

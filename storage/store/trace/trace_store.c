@@ -108,6 +108,11 @@ static void trace_usage(struct store *base, struct store_usage *usage)
 	store_usage(((struct trace_store *)base)->inner, usage);
 }
 
+static enum code trace_foresee(struct store_txn *base, const struct store_key *keys, size_t n, struct err *err)
+{
+	return store_foresee(((struct trace_txn *)base)->inner, keys, n, err);
+}
+
 static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
 {
 	struct trace_store *store = (struct trace_store *)base;
@@ -123,7 +128,9 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 		store_abort(inner);
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	}
-	*txn = (struct trace_txn){.base = {.ops = base->ops, .mode = mode}, .store = store, .inner = inner};
+	*txn = (struct trace_txn){
+		.base = {.ops = base->ops, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL}, .store = store, .inner = inner,
+	};
 	*out = &txn->base;
 	return done(store, TRACE_BEGIN, OK);
 }

@@ -100,6 +100,19 @@ TEST(reads)
 	close_service();
 }
 
+/* With a stream and time to live. */
+TEST(writes_with_all_that_there_is)
+{
+	open_service();
+	CHECK_INT(call("UpdateTable", "{'TableName':'trips','StreamSpecification':{'StreamEnabled':true,'StreamViewType':'NEW_AND_OLD_IMAGES'}}").status, 200);
+	CHECK_INT(call("UpdateTimeToLive", "{'TableName':'trips','TimeToLiveSpecification':{'AttributeName':'t','Enabled':true}}").status, 200);
+	CHECK_INT(call("PutItem", "{'TableName':'trips','Item':" ITEM("1", "x") "}").status, 200);
+	check("UpdateItem", "{'TableName':'trips','Key':" KEY("1") ",'UpdateExpression':'SET g = :g, t = :t ADD n :one',"
+	      "'ExpressionAttributeValues':{':g':{'S':'z'},':t':{'N':'1'},':one':{'N':'1'}}}", 2);
+	check("DeleteItem", "{'TableName':'trips','Key':" KEY("1") "}", 2);
+	close_service();
+}
+
 TEST(writes)
 {
 	open_service();
@@ -118,7 +131,7 @@ TEST(writes)
 
 int main(void)
 {
-	static const struct test_case cases[] = {TEST_CASE(reads), TEST_CASE(writes)};
+	static const struct test_case cases[] = {TEST_CASE(reads), TEST_CASE(writes), TEST_CASE(writes_with_all_that_there_is)};
 
 	return test_run(__FILE__, cases, getenv("DYNALITH_TEST_POSTGRESQL") ? sizeof(cases) / sizeof(cases[0]) : 0);
 }

@@ -1,0 +1,21 @@
+/*
+ * stream_head - the end of a table's stream as a row, for stores that are elsewhere (store_foresees).
+ *
+ * What a process remembers of the end (stream_state.h) holds only until another one appends. Where each look at the store takes a round trip, and
+ * many append at the same moment, a transaction reads this row with its item, and writes it: appends then follow each other instead of meeting
+ * conflicts. Each change of a shard's row deletes this one (stream_shard.h); the append in the same transaction, or the next, makes it again from
+ * the shards and the records.
+ */
+#ifndef DYNALITH_STORAGE_STREAM_HEAD_H
+#define DYNALITH_STORAGE_STREAM_HEAD_H
+
+#include "storage/stream/stream_shard.h"
+
+struct store_key stream_head_key(struct arena *arena, const struct table *table);
+
+enum code stream_head_get(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, bool *is_there,
+			  struct err *err) WARN_UNUSED;
+enum code stream_head_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_tail *tail,
+			  struct err *err) WARN_UNUSED;
+
+#endif
