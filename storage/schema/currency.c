@@ -225,12 +225,15 @@ enum code currency_del(struct store_txn *txn, const struct table *table, struct 
 	return currency_del_number(txn, table->identity.number, err);
 }
 
+/* With the rows that other shelves keep under keys that begin with the number. */
 enum code currency_del_number(struct store_txn *txn, uint64_t number, struct err *err)
 {
-	char key[8];
+	char low[8], high[8];
 
-	put_be64(key, number);
-	return store_del(txn, versions, (struct str){key, sizeof(key)}, err);
+	put_be64(low, number);
+	put_be64(high, number + 1);
+	const struct store_range range = {{low, sizeof(low)}, {high, sizeof(high)}, false};
+	return store_del_range(txn, versions, &range, err);
 }
 
 enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, struct err *err)

@@ -6,6 +6,7 @@
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"
 #include "storage/store/journal.h"
+#include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
@@ -140,7 +141,39 @@ struct touched {
 	uint64_t *numbers;
 	size_t key_count;
 	struct str *keys;
+	size_t index_count;
+	struct keyspace *indexes;
+	size_t stream_count;
+	struct used {
+		uint64_t table, sequence; /* of the latest record */
+	} *streams;
 };
+
+/* Rows come in the order of their keys, so a table's records follow one another. */
+static void note_record(struct touched *touched, uint64_t table, uint64_t sequence)
+{
+	struct used *last = touched->stream_count ? &touched->streams[touched->stream_count - 1] : NULL;
+
+	if (!last || last->table != table) {
+		touched->streams = arena_room(touched->arena, touched->streams, touched->stream_count, sizeof(*touched->streams));
+		touched->streams[touched->stream_count++] = (struct used){table, sequence};
+	} else if (last->sequence < sequence) {
+		last->sequence = sequence;
+	}
+}
+
+/* No sequence number is used twice: who reads on from a record that is gone misses none. */
+static enum code skip_used(struct space *space, const struct touched *touched, const struct table *table, struct err *err)
+{
+	uint64_t next = 0, last = 0;
+
+	for (size_t i = 0; i < touched->stream_count; i++) {
+		if (touched->streams[i].table == table->identity.number && touched->streams[i].sequence > last)
+			last = touched->streams[i].sequence;
+	}
+	enum code code = last > 0 ? stream_next(space->txn, table, &next, err) : OK;
+	return code == OK && last >= next && last > 0 ? stream_shard_put_used(space->txn, space->arena, table, last + 1, err) : code;
+}
 
 /* The version of a vector index does not come back: what was remembered for later versions would be taken for theirs. */
 static bool touch(void *context, struct keyspace keyspace, struct str key)
@@ -158,6 +191,12 @@ static bool touch(void *context, struct keyspace keyspace, struct str key)
 		touched->numbers = arena_room(touched->arena, touched->numbers, touched->n, sizeof(*touched->numbers));
 		touched->numbers[touched->n++] = keyspace.table;
 	}
+	if (keyspace.part >= PART_INDEX && !str_is_set(key)) {
+		touched->indexes = arena_room(touched->arena, touched->indexes, touched->index_count, sizeof(*touched->indexes));
+		touched->indexes[touched->index_count++] = keyspace;
+	}
+	if (keyspace.part == PART_STREAM && str_is_set(key) && stream_shard_is_record(key))
+		note_record(touched, keyspace.table, stream_shard_sequence(key));
 	return !(keyspace.part >= PART_INDEX && str_is_set(key) && vector_row_is_version(key));
 }
 
@@ -192,8 +231,19 @@ static bool is_touched(const struct touched *touched, const struct space_record 
 	return false;
 }
 
+/* No number of an index is used twice. */
+static void skip_indexes(const struct touched *touched, struct table *table)
+{
+	for (size_t i = 0; i < touched->index_count; i++) {
+		uint32_t number = touched->indexes[i].part - PART_INDEX;
+
+		if (touched->indexes[i].table == table->identity.number && number >= table->indexes.next)
+			table->indexes.next = number + 1;
+	}
+}
+
 /* A later version for the table and its vector indexes, by a seed that no other change has. */
-static enum code renew(struct space *space, const struct space_record *record, uint64_t stack, struct err *err)
+static enum code renew(struct space *space, const struct touched *touched, const struct space_record *record, uint64_t stack, struct err *err)
 {
 	struct vector_version ignored;
 	struct currency_row row;
@@ -204,11 +254,14 @@ static enum code renew(struct space *space, const struct space_record *record, u
 	if (code != OK)
 		return code;
 	(void)!getentropy(&seed, sizeof(seed));
+	skip_indexes(touched, table);
 	code = currency_read(space->txn, table->identity.number, &row, err);
 	if (code == OK)
 		code = currency_renew(space->txn, table, stack, &row, err);
 	if (code == OK)
 		code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key, &row, err);
+	if (code == OK && table->streams.n > 0)
+		code = skip_used(space, touched, table, err);
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
 		code = vector_row_next_version(space->txn, space->arena, index_keyspace(table, &table->indexes.vectors[i]), seed, STR(""), &ignored, err);
 	if (code == OK)
@@ -233,7 +286,7 @@ static enum code renew_all(struct space *space, struct touched *touched, uint64_
 		code = space_number(space, &records.v[i], &number, err);
 		if (code != OK || !is_touched(touched, &records.v[i], number))
 			continue;
-		code = renew(space, &records.v[i], stack, err);
+		code = renew(space, touched, &records.v[i], stack, err);
 		for (size_t k = 0; k < touched->n; k++)
 			is_there[k] = is_there[k] || touched->numbers[k] == number;
 	}

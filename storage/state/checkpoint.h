@@ -9,7 +9,8 @@
  * rows of the namespace's tables (schema/currency.h), by which transactions learn of it.
  *
  * What is brought back is all that the namespace has in the store, but for versions, which rise: a table that the rollback touches gets a later
- * version, and its vector indexes too, so that nothing that any process remembers of it can be taken for what is there now.
+ * version, and its vector indexes too, so that nothing that any process remembers of it can be taken for what is there now. Sequence numbers of
+ * streams rise as well.
  */
 #ifndef DYNALITH_STORAGE_CHECKPOINT_H
 #define DYNALITH_STORAGE_CHECKPOINT_H

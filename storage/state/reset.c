@@ -2,6 +2,7 @@
 
 #include "storage/state/checkpoint.h"
 #include "storage/state/state_messages.h"
+#include "storage/stream/stream_shard.h"
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 
@@ -26,26 +27,31 @@ static bool is_there(const struct space_records *records, struct str name)
 }
 
 /* The table as it is when nothing was ever written to it: indexes that were being filled have nothing to be filled with. */
-static enum code make_empty(struct space *space, const struct space_record *record, struct table *table, struct err *err)
+static enum code make_empty(struct space *space, const struct space_record *record, struct table *table, uint64_t next, struct err *err)
 {
 	if (table->streams.n > 1) { /* earlier ones have no records left to be read */
 		table->streams.v[0] = table->streams.v[table->streams.n - 1];
 		table->streams.n = 1;
 	}
-	return space_create(space, record->key, table, err);
+	enum code code = space_create(space, record->key, table, err);
+	return code == OK && next ? stream_shard_put_used(space->txn, space->arena, table, next, err) : code;
 }
 
 static enum code reset_table(struct space *space, const struct reset *reset, const struct space_record *record, struct err *err)
 {
 	struct table *table;
+	uint64_t next = 0;
 	enum code code = space_decode(space, record, &table, err);
 
 	if (code != OK)
 		return code;
 	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING;
-	code = space_drop(space, record, table, err);
+	if (is_kept && table->streams.n > 0)
+		code = stream_next(space->txn, table, &next, err);
 	if (code == OK)
-		code = is_kept ? make_empty(space, record, table, err) : store_del(space->txn, tables_keyspace, record->key, err);
+		code = space_drop(space, record, table, err);
+	if (code == OK)
+		code = is_kept ? make_empty(space, record, table, next, err) : store_del(space->txn, tables_keyspace, record->key, err);
 	table_unref(table);
 	return code;
 }

@@ -3,6 +3,7 @@
 #include "core/key.h"
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"
+#include "storage/stream/stream_shard.h"
 
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
@@ -104,12 +105,66 @@ static enum code copy_table(const struct space *space, const struct table *from,
 	return code;
 }
 
+/* A stream that the namespace had. */
+struct had {
+	struct str table, label;
+	uint64_t next;       /* the sequence number that its next record would have got */
+};
+
 /* Where a copy goes: into a snapshot, or into a namespace (snapshot 0). */
 struct target {
 	uint64_t snapshot;
 	struct ns ns;
 	bool is_other;       /* the copy is another table */
+	size_t n;
+	struct had *had;     /* by the target, before it was cleared */
 };
+
+/* Whoever reads on from a record that is gone misses none: no sequence number of the stream is used twice. */
+static enum code skip_used(struct space *space, const struct target *target, const struct table *copy, struct err *err)
+{
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < target->n; i++) {
+		if (!str_eq(target->had[i].table, copy->identity.name) || !str_eq(target->had[i].label, copy->streams.label))
+			continue;
+		enum code code = stream_next(space->txn, copy, &next, err);
+		return code == OK && target->had[i].next > next
+			       ? stream_shard_put_used(space->txn, space->arena, copy, target->had[i].next, err)
+			       : code;
+	}
+	return OK;
+}
+
+static enum code note_stream(struct space *space, const struct space_record *record, struct target *target, struct err *err)
+{
+	struct table *table;
+	enum code code = space_decode(space, record, &table, err);
+
+	if (code != OK)
+		return code;
+	if (table->streams.n > 0 && table->state.status != STATUS_DELETING) {
+		struct had had = {str_copy(space->arena, table->identity.name), str_copy(space->arena, table->streams.label), 0};
+
+		code = stream_next(space->txn, table, &had.next, err);
+		target->had[target->n++] = had;
+	}
+	table_unref(table);
+	return code;
+}
+
+static enum code note_streams(struct space *space, struct target *target, struct err *err)
+{
+	struct space_records records;
+	enum code code = space_records(space, &records, err);
+
+	target->had = ARENA_ARRAY(space->arena, struct had, records.n);
+	for (size_t i = 0; i < records.n && code == OK; i++) {
+		if (!records.v[i].is_retired)
+			code = note_stream(space, &records.v[i], target, err);
+	}
+	return code;
+}
 
 static enum code put_copy(struct space *space, const struct target *target, struct table *copy, struct err *err)
 {
@@ -121,7 +176,9 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	copy->identity.region = target->ns.region;
 	if (target->is_other)
 		copy->identity.id = catalog_uuid(copy->arena);
-	enum code code = currency_put(space->txn, copy, 0, err); /* its items are counted when somebody wants to know */
+	enum code code = skip_used(space, target, copy, err);
+	if (code == OK)
+		code = currency_put(space->txn, copy, 0, err); /* its items are counted when somebody wants to know */
 	return code != OK ? code : store_put(space->txn, tables_keyspace, catalog_key(space->arena, space->catalog, target->ns, name),
 					     table_encode(space->arena, copy), err);
 }
@@ -252,11 +309,13 @@ struct restoration {
 static enum code apply_restore(struct space *space, void *context, struct err *err)
 {
 	const struct restoration *restoration = context;
-	const struct target target = {.ns = space->ns};
+	struct target target = {.ns = space->ns};
 	struct space_records records = {0};
 	struct snapshot snapshot;
 	enum code code = find(space, restoration->name, &snapshot, err);
 
+	if (code == OK)
+		code = note_streams(space, &target, err);
 	if (code == OK)
 		code = space_clear(space, err);
 	if (code == OK)

@@ -30,15 +30,18 @@ static int64_t later(int64_t a, int64_t b)
 static enum code load(struct store_txn *txn, const struct table *table, struct stream_tail *tail, struct err *err)
 {
 	struct stream_peek first = {.is_found = false}, last = {.is_found = false};
+	uint64_t used = 0;
 	enum code code = stream_shard_last(txn, table, &tail->last, err);
 
 	if (code == OK)
 		code = stream_record_peek(txn, table, 0, 0, false, &first, err);
 	if (code == OK)
 		code = stream_record_peek(txn, table, 0, 0, true, &last, err);
+	if (code == OK)
+		code = stream_shard_used(txn, err->arena, table, &used, err);
 	if (code != OK)
 		return code;
-	tail->next = larger(larger(tail->last.start + 1, tail->last.end), tail->last.trimmed);
+	tail->next = larger(larger(larger(tail->last.start + 1, tail->last.end), tail->last.trimmed), used);
 	tail->latest_ms = later(tail->last.created_ms, tail->last.closed_ms);
 	if (last.is_found) {
 		tail->next = larger(tail->next, last.sequence + 1);
@@ -88,6 +91,15 @@ static enum code find_tail(struct store_txn *txn, struct arena *arena, const str
 	/* not so in a file to which 0.1.0 wrote */
 	if (code == OK && tail->last.end == 0 && (open.stamp != tail->last.stamp || open.trimmed != tail->last.trimmed))
 		code = stream_shard_put_open(txn, table, &tail->last, err);
+	return code;
+}
+
+enum code stream_next(struct store_txn *txn, const struct table *table, uint64_t *next, struct err *err)
+{
+	struct stream_tail tail;
+	enum code code = load(txn, table, &tail, err);
+
+	*next = code == OK ? tail.next : 0;
 	return code;
 }
 

@@ -65,6 +65,9 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,
 		      struct err *err) WARN_UNUSED;
 
+/* The sequence number that the next record gets. The table has or had a stream. */
+enum code stream_next(struct store_txn *txn, const struct table *table, uint64_t *next, struct err *err) WARN_UNUSED;
+
 /* Whether a stream was disabled so long ago that nothing of it can be read. */
 static inline bool stream_is_gone(const struct stream *stream, int64_t now_ms)
 {

@@ -5,6 +5,7 @@
 #define KIND_SHARD 0x01
 #define KIND_RECORD 0x02
 #define KIND_END 0x03
+#define KIND_USED 0x04 /* one row */
 #define KIND_HEAD 0x05
 #define KEY_SIZE 9
 #define ROW_FIELDS 7 /* of 8 bytes */
@@ -44,6 +45,23 @@ static enum code del_head(struct store_txn *txn, struct arena *arena, const stru
 uint64_t stream_shard_sequence(struct str record_key)
 {
 	return record_key.n == KEY_SIZE ? str_be(record_key.p + 1, 8) : 0;
+}
+
+enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t *below, struct err *err)
+{
+	struct str value;
+	enum code code = store_get(txn, stream_keyspace(table), key_of(arena, KIND_USED, 0), arena, &value, err);
+
+	*below = code == OK && str_is_set(value) ? str_be(value.p, value.n) : 0;
+	return code;
+}
+
+enum code stream_shard_put_used(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t below, struct err *err)
+{
+	struct buf value = buf_in(arena);
+
+	buf_add_be64(&value, below);
+	return store_put(txn, stream_keyspace(table), key_of(arena, KIND_USED, 0), buf_str(&value), err);
 }
 
 struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high)

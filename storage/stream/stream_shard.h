@@ -66,6 +66,13 @@ bool stream_shard_is_record(struct str key);
 /* A shard from its row; false for malformed bytes and for rows of records. */
 bool stream_shard_decode(struct str key, struct str row, struct stream_shard *shard) WARN_UNUSED;
 
+/*
+ * The sequence numbers below were used, by records of which a rollback or a reset left nothing: who reads on from one of them misses none. 0 where
+ * that never happened.
+ */
+enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t *below, struct err *err) WARN_UNUSED;
+enum code stream_shard_put_used(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t below, struct err *err) WARN_UNUSED;
+
 /* The range of the keys of records from sequence number `low` to below `high` (0: to the last). */
 struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high);
 

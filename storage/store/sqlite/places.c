@@ -24,6 +24,16 @@ static const char *const create_sql[] = {
 static const char *const create_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
 static const char *const drop_index_sql = "DROP INDEX \"%s_key\"";
 
+/*
+ * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *" between two of one keyspace each is what SQLite
+ * does without looking into the rows.
+ */
+static const char *const into_sql[] = {"INSERT INTO \"%s\"", "INSERT INTO \"%s\" (n, k, v)"};
+static const char *const from_sql[][2] = {
+	{" SELECT * FROM \"%s\"", " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k"},
+	{" SELECT ?4, k, v FROM \"%s\" ORDER BY k", " SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k"},
+};
+
 /* Of both kinds: the statement about the place. */
 static enum code prepare(struct connection *connection, const char *const *sql, const struct place *place, sqlite3_stmt **statement, struct err *err)
 {
@@ -228,6 +238,29 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 		return code;
 	/* where it was dropped, others have the SQL table of its name */
 	return is_full || found != OK ? share(connection, keyspace, err) : create_table(connection, TABLE_OWN, place.name, err);
+}
+
+enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to, struct err *err)
+{
+	struct place source, target;
+	sqlite3_stmt *statement;
+	char into[128], select[128];
+	enum code code = connection_place(connection, from, &source, err);
+
+	if (code == OK)
+		code = connection_place(connection, to, &target, err);
+	if (code != OK)
+		return code;
+	sqlite3_snprintf(sizeof(into), into, into_sql[target.number != 0], target.name);
+	sqlite3_snprintf(sizeof(select), select, from_sql[target.number != 0][source.number != 0], source.name);
+	struct str sql = str_printf(err->arena, "%s%s", into, select);
+	if (sqlite3_prepare_v2(connection->db, sql.p, (int)sql.n, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	if (source.number)
+		sqlite3_bind_int64(statement, 3, (sqlite3_int64)source.number);
+	if (target.number)
+		sqlite3_bind_int64(statement, 4, (sqlite3_int64)target.number);
+	return run(connection, statement, err);
 }
 
 /* The first rows of a place, in the order in which they are deleted. */

@@ -29,6 +29,9 @@ enum code places_create_system(struct connection *connection, struct keyspace ke
 /* ERR_INTERNAL where the keyspace exists. */
 enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 
+/* Copies the rows of a keyspace into an empty one. ERR_RESOURCE_NOT_FOUND where either does not exist. */
+enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
+
 /* Deletes the rows where they are few; else *is_left: places_tidy() has to. ERR_RESOURCE_NOT_FOUND where the keyspace does not exist. */
 enum code places_drop(struct connection *connection, struct keyspace keyspace, bool *is_left, struct err *err) WARN_UNUSED;
 

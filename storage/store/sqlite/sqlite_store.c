@@ -225,6 +225,15 @@ static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, st
 	return code;
 }
 
+static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	enum code code = rows_check_writing(connection, err);
+
+	connection->store->quota.is_growing = true;
+	return code != OK ? code : places_copy(connection, from, to, err);
+}
+
 /* Which SQL table may be emptied as a whole: asked for each place, and from time to time while pieces of it are deleted. */
 static enum code measure(struct sqlite_store *store, struct place *small, struct err *err)
 {
@@ -370,6 +379,7 @@ static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
 	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
 	.tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
+	.copy = sqlite_copy,
 };
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */

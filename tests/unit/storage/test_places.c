@@ -381,6 +381,37 @@ TEST(a_file_without_places)
 }
 
 /* The names of SQL tables come from rows: nobody gets a statement of his own run by them. */
+TEST(a_keyspace_is_copied)
+{
+	static const struct keyspace kinds[] = {{1, PART_ITEMS}, {2, PART_STREAM}};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+
+	for (int c = 0; c < 8; c++) {
+		struct fixture fixture = fixture_new(c & 1);
+		struct store *store = fixture_open(&fixture);
+		struct keyspace from = kinds[c >> 1 & 1], to = {9, kinds[c >> 2].part};
+		struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+		struct store_page page = {.n = 0};
+
+		CHECK_INT(store_create(txn, from, &fixture.err), OK);
+		for (int i = 0; i < 1000; i++)
+			CHECK_INT(store_put(txn, from, str_printf(fixture.arena, "%04d", i), str_printf(fixture.arena, "%d", i * i), &fixture.err), OK);
+		CHECK_INT(store_copy(txn, from, to, &fixture.err), ERR_RESOURCE_NOT_FOUND);
+		CHECK_INT(store_create(txn, to, &fixture.err), OK);
+		CHECK_INT(store_copy(txn, from, to, &fixture.err), OK);
+		CHECK_INT(store_commit(txn, &fixture.err), OK);
+		drop(&fixture, store, from);
+		txn = fixture_begin(&fixture, store, STORE_READ);
+		CHECK_INT(store_page(txn, to, &all, (struct store_bounds){0, 0}, fixture.arena, &page, &fixture.err), OK);
+		store_abort(txn);
+		CHECK_INT(page.n, 1000);
+		for (size_t i = 0; i < page.n; i++)
+			CHECK_INT(strtol(page.v[i].value.p, NULL, 10), (long)(i * i));
+		store_close(store);
+		fixture_free(&fixture);
+	}
+}
+
 TEST(a_name_that_is_none)
 {
 	struct fixture fixture = fixture_new(false);
@@ -398,4 +429,5 @@ TEST(a_name_that_is_none)
 
 TEST_MAIN(TEST_CASE(cycles_change_no_schema), TEST_CASE(the_schema_stays_small), TEST_CASE(dropped_rows_go_in_pieces), TEST_CASE(a_snapshot_keeps_its_places),
 	  TEST_CASE(a_keyspace_that_comes_and_goes),
-	  TEST_CASE(readers_see_no_rows_of_others), TEST_CASE(a_file_without_places), TEST_CASE(a_name_that_is_none))
+	  TEST_CASE(readers_see_no_rows_of_others), TEST_CASE(a_file_without_places), TEST_CASE(a_name_that_is_none),
+	  TEST_CASE(a_keyspace_is_copied))
