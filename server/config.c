@@ -133,6 +133,8 @@ static void print_help(void)
 	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers; by TLS with --tls-cert or --tls-ca\n"
 	       "       dynalith check FILE                        look for damage in a data file that no server has open\n"
 	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n"
+	       "       dynalith dump URL TARGET                   a namespace of a server that runs as a file\n"
+	       "       dynalith load URL FILE                     the same back into a server\n"
 	       "       dynalith apply FILE...                     fill a server with tables and items of files\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];

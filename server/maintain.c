@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "protocol/tables/settings.h"
+#include "server/dump.h"
 #include "server/messages.h"
 #include "server/remote.h"
 #include "server/repair_file.h"
@@ -21,16 +22,20 @@ struct words {
 	const char *target;
 	bool is_repair;
 	const char *damaged;     /* where rows that are set aside go; NULL: the usual file */
+	const char *account, *region; /* the namespace; NULL: that of the signature */
 	const char *authorities; /* the trusted authorities of a server by TLS; NULL: any certificate will do */
 };
 
 static const struct command {
 	const char *name;
 	bool has_target, has_repair;
+	bool is_of_server;       /* takes no file, and a namespace */
 	const char *usage;
 } commands[] = {
-	{"check", false, true, "usage: dynalith check FILE [--repair [--damaged FILE]], or: dynalith check URL [--tls-ca FILE]"},
-	{"backup", true, false, "usage: dynalith backup FILE|URL TARGET [--tls-ca FILE]"},
+	{"check", false, true, false, "usage: dynalith check FILE [--repair [--damaged FILE]], or: dynalith check URL [--tls-ca FILE]"},
+	{"backup", true, false, false, "usage: dynalith backup FILE|URL TARGET [--tls-ca FILE]"},
+	{"dump", true, false, true, "usage: dynalith dump URL TARGET [--account N] [--region NAME] [--tls-ca FILE]"},
+	{"load", true, false, true, "usage: dynalith load URL FILE [--account N] [--region NAME] [--tls-ca FILE]"},
 };
 
 static const struct command *find(int argc, char **argv)
@@ -158,6 +163,40 @@ static int backup(struct arena *arena, const struct words *words)
 	return code == OK ? status : fail(FINDINGS, err.message);
 }
 
+static enum code dump_server(struct remote *remote, const struct words *words, const struct dump_options *options, struct err *err)
+{
+	const char *part = NULL;
+	int fd = -1;
+	enum code code = copy_target_begin(err->arena, words->target, &part, err);
+
+	if (code != OK)
+		return code;
+	code = copy_target_open(part, &fd, err);
+	if (code == OK)
+		code = dump_write(remote, options, fd, err);
+	if (fd >= 0)
+		close(fd);
+	if (code == OK)
+		code = copy_target_publish(err->arena, part, words->target, err);
+	copy_target_discard(err->arena, part);
+	return code;
+}
+
+/* `dynalith dump` and `dynalith load`. */
+static int move_state(struct arena *arena, const struct command *command, const struct words *words)
+{
+	const struct dump_options options = {words->account, words->region};
+	struct remote *remote = remote_new(words->path, words->authorities);
+	struct err err = err_in(arena);
+
+	if (!remote)
+		return fail(MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+	bool is_load = strcmp(command->name, "load") == 0;
+	enum code code = is_load ? dump_load(remote, &options, words->target, &err) : dump_server(remote, words, &options, &err);
+	remote_free(remote);
+	return code == OK ? SOUND : fail(FINDINGS, err.message);
+}
+
 /* False for arguments that the command does not have. */
 static bool read_words(const struct command *command, int argc, char **argv, struct words *words)
 {
@@ -169,6 +208,10 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 			words->is_repair = true;
 		else if (command->has_repair && strcmp(argv[i], "--damaged") == 0 && i + 1 < argc)
 			words->damaged = argv[++i];
+		else if (command->is_of_server && strcmp(argv[i], "--account") == 0 && i + 1 < argc)
+			words->account = argv[++i];
+		else if (command->is_of_server && strcmp(argv[i], "--region") == 0 && i + 1 < argc)
+			words->region = argv[++i];
 		else if (strcmp(argv[i], "--tls-ca") == 0 && i + 1 < argc)
 			words->authorities = argv[++i];
 		else if (!is_option && !words->path)
@@ -180,7 +223,7 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 	}
 	bool is_url = words->path && remote_is_url(words->path);
 	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged) && (is_url || !words->authorities) &&
-	       !(is_url && words->is_repair);
+	       !(is_url && words->is_repair) && (is_url || !command->is_of_server);
 }
 
 /* A file that is sound stays as it is. */
@@ -206,6 +249,8 @@ int maintain_run(struct arena *arena, int argc, char **argv)
 	bool is_url = remote_is_url(words.path);
 	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)
 		return fail(MISUSE, err.message);
+	if (command->is_of_server)
+		return move_state(arena, command, &words);
 	if (words.target)
 		return backup(arena, &words);
 	return is_url ? check_server(arena, &words) : check_and_repair(arena, &words);

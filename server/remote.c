@@ -52,10 +52,10 @@ void remote_free(struct remote *remote)
 	free(remote);
 }
 
-static struct str head_of(struct remote *remote, struct str path, struct str query, struct str body)
+static struct str head_of(struct remote *remote, const char *method, struct str path, struct str query, struct str body)
 {
 	struct sigv4_own own = {
-		.method = STR("POST"), .path = path, .query = query, .body = body, .access_key = remote->access_key, .secret = remote->secret,
+		.method = str_of(method), .path = path, .query = query, .body = body, .access_key = remote->access_key, .secret = remote->secret,
 		.host = str_printf(remote->arena, STR_FMT ":" STR_FMT, STR_ARG(remote->target.host), STR_ARG(remote->target.port)),
 	};
 
@@ -74,7 +74,8 @@ static struct str problem_of(struct arena *arena, const struct client_reply *rep
 }
 
 /* Asks for a piece; the reply lies in the remote's arena. */
-static enum code ask(struct remote *remote, struct str path, struct str query, struct str body, struct str *answer, struct err *err)
+static enum code ask(struct remote *remote, const char *method, struct str path, struct str query, struct str body, struct str *answer,
+		     struct err *err)
 {
 	struct client_target target = remote->target;
 	struct client_reply reply = {.status = 503};
@@ -83,7 +84,7 @@ static enum code ask(struct remote *remote, struct str path, struct str query, s
 
 	target.path = query.n ? str_printf(remote->arena, STR_FMT "?" STR_FMT, STR_ARG(path), STR_ARG(query)) : path;
 	for (unsigned i = 0; i < TRIES && is_answered && reply.status == 503; i++) {
-		const struct client_request request = {.method = "POST", .head = head_of(remote, path, query, body), .body = body, .wait_ms = WAIT_MS};
+		const struct client_request request = {.method = method, .head = head_of(remote, method, path, query, body), .body = body, .wait_ms = WAIT_MS};
 
 		if (i > 0)
 			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
@@ -97,17 +98,25 @@ static enum code ask(struct remote *remote, struct str path, struct str query, s
 	return OK;
 }
 
-static enum code ask_json(struct remote *remote, struct str path, struct str query, struct str body, const struct json **root, struct err *err)
+static enum code ask_json(struct remote *remote, const char *method, struct str path, struct str query, struct str body, const struct json **root,
+			  struct err *err)
 {
 	struct err own = err_in(remote->arena);
 	struct str answer;
-	enum code code = ask(remote, path, query, body, &answer, err);
+	enum code code = ask(remote, method, path, query, body, &answer, err);
 
 	if (code != OK)
 		return code;
 	if (json_parse(remote->arena, answer, root, &own) != OK || json_type(*root) != JSON_OBJECT)
 		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(STR("no answer of this kind of server")));
 	return OK;
+}
+
+enum code remote_call(struct remote *remote, const char *method, struct str path, struct str query, struct str body, const struct json **root,
+		      struct err *err)
+{
+	arena_reset(remote->arena);
+	return ask_json(remote, method, path, query, body, root, err);
 }
 
 static uint64_t number_of(const struct json *root, const char *name)
@@ -145,7 +154,7 @@ enum code remote_check(struct remote *remote, struct check_report *report, struc
 		const struct json *root = NULL, *cursor;
 
 		arena_reset(remote->arena);
-		code = ask_json(remote, STR("/_dynalith/check"), STR(""), body, &root, err);
+		code = ask_json(remote, "POST", STR("/_dynalith/check"), STR(""), body, &root, err);
 		if (code != OK)
 			break;
 		add_answer(remote, root, report);
@@ -169,7 +178,7 @@ static enum code make_copy(struct remote *remote, struct str *query, uint64_t *b
 		const struct json *root = NULL, *id;
 
 		arena_reset(remote->arena);
-		code = ask_json(remote, STR("/_dynalith/backup"), *query, STR(""), &root, err);
+		code = ask_json(remote, "POST", STR("/_dynalith/backup"), *query, STR(""), &root, err);
 		if (code != OK)
 			break;
 		id = json_member(root, "backup");
@@ -189,7 +198,7 @@ static enum code take_bytes(struct remote *remote, struct str query, uint64_t by
 
 		arena_reset(remote->arena);
 		struct str where = str_printf(remote->arena, STR_FMT "&at=%llu", STR_ARG(query), (unsigned long long)at);
-		enum code code = ask(remote, STR("/_dynalith/backup"), where, STR(""), &piece, err);
+		enum code code = ask(remote, "POST", STR("/_dynalith/backup"), where, STR(""), &piece, err);
 		if (code != OK)
 			return code;
 		if (piece.n == 0 || piece.n > bytes - at)
@@ -215,5 +224,5 @@ enum code remote_backup(struct remote *remote, int fd, struct err *err)
 		return code;
 	arena_reset(remote->arena);
 	query = str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query));
-	return ask(remote, STR("/_dynalith/backup"), query, STR(""), &answer, code == OK ? err : &ignored) == OK ? code : code == OK ? ERR_INTERNAL : code;
+	return ask(remote, "POST", STR("/_dynalith/backup"), query, STR(""), &answer, code == OK ? err : &ignored) == OK ? code : code == OK ? ERR_INTERNAL : code;
 }

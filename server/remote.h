@@ -7,6 +7,7 @@
 #define DYNALITH_SERVER_REMOTE_H
 
 #include "core/err.h"
+#include "protocol/wire/json.h"
 #include "server/client.h"
 #include "storage/check.h"
 
@@ -24,5 +25,11 @@ enum code remote_check(struct remote *remote, struct check_report *report, struc
 
 /* Writes the data of one moment to a file that is open and empty. ERR_INTERNAL as above, or where it cannot be written. */
 enum code remote_backup(struct remote *remote, int fd, struct err *err) WARN_UNUSED;
+
+/*
+ * A request with a JSON answer, which lies in memory of `remote` until the next call; `body` must lie elsewhere. `query` may be empty. ERR_INTERNAL as above.
+ */
+enum code remote_call(struct remote *remote, const char *method, struct str path, struct str query, struct str body, const struct json **root,
+		      struct err *err) WARN_UNUSED;
 
 #endif

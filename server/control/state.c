@@ -1,11 +1,12 @@
 #include "server/control/state.h"
 
 #include "protocol/faults/faults.h"
+#include "core/base64.h"
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 #include "storage/state/checkpoint.h"
 #include "storage/state/reset.h"
-#include "storage/state/snapshot.h"
+#include "storage/state/snapshot_file.h"
 
 /* The parts of a namespace that are not in the store. */
 static enum code forget(const struct control_call *call, struct err *err)
@@ -235,5 +236,46 @@ enum code state_clone(const struct control_call *call, struct str *answer, struc
 	for (size_t i = 0; i < clone.n && code == OK; i++)
 		code = clock_restore(call->control->clock, targets[i], clock_save(call->control->clock, clone.from, call->arena), err);
 	*answer = str_printf(call->arena, "{\"clones\":%zu}", clone.n);
+	return code;
+}
+
+enum code state_dump(const struct control_call *call, struct str *answer, struct err *err)
+{
+	const struct json *cursor;
+	const struct control_member members[] = {{"cursor", JSON_STRING, &cursor}};
+	struct json_out out = json_out_in(call->arena);
+	struct buf text = buf_in(call->arena);
+	struct str block, next;
+	enum code code = control_read(call, members, 1, err);
+
+	if (code == OK)
+		code = snapshot_file_read(catalog_of(call), call->ns, call->name, cursor ? json_string(call->arena, cursor) : STR_ABSENT, &block, &next, err);
+	if (code != OK)
+		return code;
+	base64_encode(block, &text);
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "block", buf_str(&text));
+	if (str_is_set(next))
+		json_out_field_string(&out, "cursor", next);
+	json_out_close(&out, '}');
+	*answer = json_out_str(&out);
+	return OK;
+}
+
+enum code state_load(const struct control_call *call, struct str *answer, struct err *err)
+{
+	const struct json *text;
+	const struct control_member members[] = {{"block", JSON_STRING, &text}};
+	bool is_done = false;
+	struct str block;
+	enum code code = control_read(call, members, 1, err);
+
+	if (code == OK && !text)
+		code = err_set(err, MSG_CONTROL_MISSING, "block");
+	if (code == OK && !base64_decode(call->arena, json_string(call->arena, text), &block))
+		code = err_set(err, MSG_CONTROL_TYPE, "block", "base64");
+	if (code == OK)
+		code = snapshot_file_write(catalog_of(call), call->ns, call->name, block, &is_done, err);
+	*answer = is_done ? STR("{\"done\":true}") : STR("{\"done\":false}");
 	return code;
 }

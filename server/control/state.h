@@ -26,6 +26,13 @@ enum code state_restore_snapshot(const struct control_call *call, struct str *an
 enum code state_remove_snapshot(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
 
 /*
+ * POST snapshots/NAME/dump {"cursor": TEXT}: the next block of its bytes, {"block": BASE64, "cursor": TEXT}; the last answer has no cursor.
+ * POST snapshots/NAME/load {"block": BASE64}: takes the next block; {"done": true} with the last one, and the snapshot is there.
+ */
+enum code state_dump(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+enum code state_load(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+
+/*
  * POST clone {"from": ACCOUNT, "to": [ACCOUNT, ...], "replace": true}: copies the tables of the account, without "from" those of the namespace, to others
  * in the same region. Answers {"clones": N}.
  */

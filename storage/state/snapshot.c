@@ -1,4 +1,4 @@
-#include "storage/state/snapshot.h"
+#include "storage/state/snapshot_internal.h"
 
 #include "core/key.h"
 #include "storage/schema/currency.h"
@@ -14,7 +14,7 @@ static const struct store_bounds no_bounds = {0, 0};
 /* Rows of a snapshot's keyspace: what it is, the record of each table by name, tokens by the part of their keyspace and what follows the namespace. */
 enum kind { KIND_ABOUT = 'a', KIND_TABLE = 't', KIND_TOKEN = 'u' };
 
-static struct keyspace keyspace_of(uint64_t number)
+struct keyspace snapshot_keyspace(uint64_t number)
 {
 	return (struct keyspace){number, PART_SNAPSHOT};
 }
@@ -32,6 +32,11 @@ static struct str row_key(struct arena *arena, enum kind kind, struct str rest)
 	return str_printf(arena, "%c" STR_FMT, (char)kind, STR_ARG(rest));
 }
 
+struct str snapshot_table_key(struct arena *arena, struct str name)
+{
+	return row_key(arena, KIND_TABLE, name);
+}
+
 /* "snapshot/", what the keys of the namespace's tables begin with, and the name, which has no zero byte. */
 static struct str index_key(const struct space *space, struct str name)
 {
@@ -46,7 +51,7 @@ static struct str index_key(const struct space *space, struct str name)
 static enum code read_about(const struct space *space, struct snapshot *snapshot, struct err *err)
 {
 	struct str about;
-	enum code code = store_get(space->txn, keyspace_of(snapshot->number), row_key(space->arena, KIND_ABOUT, STR("")), space->arena, &about, err);
+	enum code code = store_get(space->txn, snapshot_keyspace(snapshot->number), row_key(space->arena, KIND_ABOUT, STR("")), space->arena, &about, err);
 
 	if (code != OK || about.n < 8)
 		return code;
@@ -56,7 +61,7 @@ static enum code read_about(const struct space *space, struct snapshot *snapshot
 }
 
 /* ERR_RESOURCE_NOT_FOUND where there is no such one. */
-static enum code find(const struct space *space, struct str name, struct snapshot *snapshot, struct err *err)
+enum code snapshot_find(const struct space *space, struct str name, struct snapshot *snapshot, struct err *err)
 {
 	struct str number;
 	enum code code = store_get(space->txn, counters_keyspace, index_key(space, name), space->arena, &number, err);
@@ -171,7 +176,7 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	struct str name = copy->identity.name;
 
 	if (target->snapshot)
-		return store_put(space->txn, keyspace_of(target->snapshot), row_key(space->arena, KIND_TABLE, name), table_encode(space->arena, copy), err);
+		return store_put(space->txn, snapshot_keyspace(target->snapshot), row_key(space->arena, KIND_TABLE, name), table_encode(space->arena, copy), err);
 	copy->identity.account = target->ns.account;
 	copy->identity.region = target->ns.region;
 	if (target->is_other)
@@ -227,7 +232,7 @@ static enum code save_tokens(struct space *space, uint64_t snapshot, struct err 
 			buf_add_byte(&key, KIND_TOKEN);
 			buf_add_byte(&key, (int)k);
 			buf_add_str(&key, page.v[i].key);
-			code = store_put(space->txn, keyspace_of(snapshot), buf_str(&key), page.v[i].value, err);
+			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key), page.v[i].value, err);
 		}
 	}
 	return code;
@@ -237,7 +242,7 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 {
 	struct store_range range = range_of_kind(space->arena, KIND_TOKEN);
 	struct store_page page;
-	enum code code = store_page(space->txn, keyspace_of(snapshot), &range, no_bounds, space->arena, &page, err);
+	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		size_t k = (unsigned char)page.v[i].key.p[1];
@@ -249,14 +254,14 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 	return code;
 }
 
-static enum code put_about(struct space *space, const struct snapshot *snapshot, uint64_t number, struct err *err)
+enum code snapshot_publish(struct space *space, const struct snapshot *snapshot, uint64_t number, struct err *err)
 {
 	struct buf about = buf_in(space->arena), value = buf_in(space->arena);
 
 	buf_add_be64(&about, (uint64_t)snapshot->created_ms);
 	buf_add_str(&about, snapshot->extra);
 	buf_add_be64(&value, number);
-	enum code code = store_put(space->txn, keyspace_of(number), row_key(space->arena, KIND_ABOUT, STR("")), buf_str(&about), err);
+	enum code code = store_put(space->txn, snapshot_keyspace(number), row_key(space->arena, KIND_ABOUT, STR("")), buf_str(&about), err);
 	return code == OK ? store_put(space->txn, counters_keyspace, index_key(space, snapshot->name), buf_str(&value), err) : code;
 }
 
@@ -265,7 +270,7 @@ static enum code apply_take(struct space *space, void *context, struct err *err)
 	const struct snapshot *snapshot = context;
 	struct target target = {0};
 	struct snapshot known;
-	enum code code = find(space, snapshot->name, &known, err);
+	enum code code = snapshot_find(space, snapshot->name, &known, err);
 
 	if (code == OK)
 		return err_set(err, MSG_SNAPSHOT_THERE, STR_ARG(snapshot->name));
@@ -273,12 +278,12 @@ static enum code apply_take(struct space *space, void *context, struct err *err)
 		return code;
 	code = catalog_next_number(space->txn, space->arena, &target.snapshot, err);
 	if (code == OK)
-		code = store_create(space->txn, keyspace_of(target.snapshot), err);
+		code = store_create(space->txn, snapshot_keyspace(target.snapshot), err);
 	if (code == OK)
 		code = copy_tables(space, &target, err);
 	if (code == OK)
 		code = save_tokens(space, target.snapshot, err);
-	return code == OK ? put_about(space, snapshot, target.snapshot, err) : code;
+	return code == OK ? snapshot_publish(space, snapshot, target.snapshot, err) : code;
 }
 
 enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snapshot *snapshot, struct err *err)
@@ -289,11 +294,11 @@ enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snap
 }
 
 /* The records of a snapshot's tables. */
-static enum code records_of(const struct space *space, uint64_t snapshot, struct space_records *records, struct err *err)
+enum code snapshot_records(const struct space *space, uint64_t snapshot, struct space_records *records, struct err *err)
 {
 	struct store_range range = range_of_kind(space->arena, KIND_TABLE);
 	struct store_page page;
-	enum code code = store_page(space->txn, keyspace_of(snapshot), &range, no_bounds, space->arena, &page, err);
+	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
 
 	*records = (struct space_records){.v = ARENA_ARRAY(space->arena, struct space_record, page.n)};
 	for (size_t i = 0; i < page.n && code == OK; i++)
@@ -312,14 +317,14 @@ static enum code apply_restore(struct space *space, void *context, struct err *e
 	struct target target = {.ns = space->ns};
 	struct space_records records = {0};
 	struct snapshot snapshot;
-	enum code code = find(space, restoration->name, &snapshot, err);
+	enum code code = snapshot_find(space, restoration->name, &snapshot, err);
 
 	if (code == OK)
 		code = note_streams(space, &target, err);
 	if (code == OK)
 		code = space_clear(space, err);
 	if (code == OK)
-		code = records_of(space, snapshot.number, &records, err);
+		code = snapshot_records(space, snapshot.number, &records, err);
 	for (size_t i = 0; i < records.n && code == OK; i++)
 		code = copy_record(space, &records.v[i], &target, err);
 	if (code != OK)
@@ -335,15 +340,11 @@ enum code snapshot_restore(struct catalog *catalog, struct ns ns, struct str nam
 	return space_change(catalog, ns, 0, apply_restore, &restoration, err);
 }
 
-static enum code apply_remove(struct space *space, void *context, struct err *err)
+enum code snapshot_drop(struct space *space, uint64_t number, struct err *err)
 {
-	const struct str *name = context;
-	struct space_records records = {0};
-	struct snapshot snapshot;
-	enum code code = find(space, *name, &snapshot, err);
+	struct space_records records;
+	enum code code = snapshot_records(space, number, &records, err);
 
-	if (code == OK)
-		code = records_of(space, snapshot.number, &records, err);
 	for (size_t i = 0; i < records.n && code == OK; i++) {
 		struct table *table;
 
@@ -353,8 +354,17 @@ static enum code apply_remove(struct space *space, void *context, struct err *er
 		code = space_drop(space, &records.v[i], table, err);
 		table_unref(table);
 	}
+	return code == OK ? store_drop(space->txn, snapshot_keyspace(number), err) : code;
+}
+
+static enum code apply_remove(struct space *space, void *context, struct err *err)
+{
+	const struct str *name = context;
+	struct snapshot snapshot;
+	enum code code = snapshot_find(space, *name, &snapshot, err);
+
 	if (code == OK)
-		code = store_drop(space->txn, keyspace_of(snapshot.number), err);
+		code = snapshot_drop(space, snapshot.number, err);
 	return code == OK ? store_del(space->txn, counters_keyspace, index_key(space, *name), err) : code;
 }
 
@@ -440,7 +450,7 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 {
 	struct store_range range = range_of_kind(err->arena, KIND_TABLE);
 	struct store_page page;
-	enum code code = store_page(txn, keyspace_of(snapshot), &range, no_bounds, err->arena, &page, err);
+	enum code code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		uint64_t number, version;

@@ -13,5 +13,8 @@
 #define MSG_SNAPSHOT_NONE ERR_RESOURCE_NOT_FOUND, "There is no snapshot '" STR_FMT "' of this namespace"
 #define MSG_CLONE_FULL \
 	ERR_RESOURCE_IN_USE, "Account " STR_FMT " has tables in this region already; \"replace\": true deletes them first. Nothing was changed."
+#define MSG_SNAPSHOT_CURSOR ERR_VALIDATION, "The cursor is not one of an answer before"
+#define MSG_SNAPSHOT_BLOCK ERR_VALIDATION, "The block is malformed, or not the next one of the file"
+#define MSG_SNAPSHOT_NEWER ERR_VALIDATION, "The file has format %u; this version reads formats up to %d"
 
 #endif

@@ -8,7 +8,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from harness import BINARY, Server, create_app, raises, run
+from harness import BINARY, Server, create_app, raises, run, until
 
 
 def control(server, method, path, body=None, key=None, region="us-east-1", status=200, query=""):
@@ -47,10 +47,10 @@ def everywhere(client, table="app"):
     return found
 
 
-def records(server, client, table="app"):
+def records(server, client, table="app", key="000000000000"):
     """The partition keys of a stream's records, in order."""
     arn = client.describe_table(TableName=table)["Table"]["LatestStreamArn"]
-    streams = server.client(service="dynamodbstreams")
+    streams = server.client(key, service="dynamodbstreams")
     found = []
     for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
         iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
@@ -384,6 +384,56 @@ def clones_namespaces():
     server.stop()
 
 
+def dumps_and_loads():
+    def dynalith(*words, status=0):
+        done = subprocess.run([BINARY, *words], capture_output=True, text=True)
+        assert done.returncode == status, done
+        return done.stderr
+
+    first, second = Server(), Server(disk=True)
+    client, other = first.client("000000000000"), second.client("222222222222")
+    create_app(client)
+    stream(client)
+    client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
+    for n in range(400):
+        put(client, f"item-{n:03}", text={"S": "x" * 3000}, ttl={"N": "4000000000"})
+    create_app(client, "second")
+    file = f"{first.folder}/seeded.dump"
+    dynalith("dump", first.url, file)
+    assert control(first, "GET", "snapshots") == {"snapshots": []}
+    assert "exists" in dynalith("dump", first.url, file, status=1)
+    create_app(other, "old")
+    whole = open(file, "rb").read()
+    assert len(whole) > 1 << 20
+    broken = f"{first.folder}/broken.dump"
+    cut_early = whole[:24 + 4 + int.from_bytes(whole[20:24], "big")]  # after the first block
+    for bad, what in ((whole[:-3], "cut off"), (whole[:5000] + b"?" + whole[5001:], "damaged"), (b"dynalith snapshot 2\n" + whole[20:], "newer"),
+                      (b"something else entirely", "no dump"), (cut_early, "cut off"), (b"", "no dump")):
+        open(broken, "wb").write(bad)
+        assert what in dynalith("load", second.url, broken, "--account", "222222222222", status=1), what
+        assert other.list_tables()["TableNames"] == ["old"], what
+    for _ in range(2):
+        dynalith("load", second.url, file, "--account", "222222222222", "--region", "us-east-1")
+        assert other.list_tables()["TableNames"] == ["app", "second"]
+        until(lambda: other.describe_table(TableName="app")["Table"]["ItemCount"] == 400, "the items of a large table are counted by and by")
+        assert everywhere(other) == everywhere(client) and records(second, other, key="222222222222") == records(first, client)
+        assert ":222222222222:" in other.describe_table(TableName="app")["Table"]["TableArn"]
+        put(other, "after")
+    assert control(second, "GET", "snapshots", query="?account=222222222222") == {"snapshots": []}
+    second.kill()
+    done = subprocess.run([BINARY, "check", f"{second.folder}/data.db"], capture_output=True, text=True)
+    assert done.returncode == 0, done
+    second.start()
+    control(second, "POST", "clock", {"set": "2110-01-01"}, query="?account=222222222222")
+    assert everywhere(other) == ["after"]
+    dynalith("dump", "not-a-url", "x", status=2)
+    assert "malformed" in control(first, "POST", "snapshots/s/load", {"block": "AAAA"}, status=400)["message"]
+    assert "base64" in control(first, "POST", "snapshots/s/load", {"block": "?"}, status=400)["message"]
+    assert "no snapshot" in control(first, "POST", "snapshots/s/dump", {}, status=400)["message"]
+    for server in (first, second):
+        server.stop()
+
+
 if __name__ == "__main__":
     run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand, rolls_back, nests_checkpoints, rolls_tokens_back, survives_a_check, keeps_snapshots,
-                  clones_namespaces])
+                  clones_namespaces, dumps_and_loads])

@@ -12,7 +12,7 @@
 #include "storage/check.h"
 #include "storage/state/checkpoint.h"
 #include "storage/state/reset.h"
-#include "storage/state/snapshot.h"
+#include "storage/state/snapshot_file.h"
 #include "storage/stream/stream_read.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/write/write.h"
@@ -393,6 +393,24 @@ static void forget(struct world *w, size_t space)
 	w->depth[space]--;
 }
 
+/* A snapshot of one namespace becomes one of another, as dumps and loads do it. */
+static void copy_by_file(struct world *w, size_t space, int name)
+{
+	size_t to = draw(SPACES);
+	int other = (int)draw(NAMES);
+	struct str block, cursor = STR_ABSENT;
+	bool is_done = false;
+
+	if (w->snapshots[space][name].name < 0 || w->snapshots[to][other].name >= 0)
+		return;
+	do {
+		CHECK_INT(snapshot_file_read(w->catalog, ns_of(space), name_of(name), cursor, &block, &cursor, &w->fixture.err), OK);
+		CHECK_INT(snapshot_file_write(w->catalog, ns_of(to), name_of(other), block, &is_done, &w->fixture.err), OK);
+		CHECK_INT(is_done, !str_is_set(cursor));
+	} while (!is_done && test_failures == 0);
+	w->snapshots[to][other] = (struct model_mark){other, w->snapshots[space][name].state};
+}
+
 static void use_snapshot(struct world *w, size_t space)
 {
 	int name = (int)draw(NAMES);
@@ -401,7 +419,7 @@ static void use_snapshot(struct world *w, size_t space)
 	bool is_there = own->name >= 0;
 	struct str extra;
 
-	switch (draw(3)) {
+	switch (draw(4)) {
 	case 0:
 		CHECK_INT(snapshot_take(w->catalog, ns_of(space), &snapshot, &w->fixture.err), is_there ? ERR_RESOURCE_IN_USE : OK);
 		if (!is_there)
@@ -413,6 +431,9 @@ static void use_snapshot(struct world *w, size_t space)
 			break;
 		w->spaces[space] = own->state;
 		verify(w);
+		break;
+	case 2:
+		copy_by_file(w, space, name);
 		break;
 	default:
 		CHECK_INT(snapshot_remove(w->catalog, ns_of(space), name_of(name), &w->fixture.err), is_there ? OK : ERR_RESOURCE_NOT_FOUND);

@@ -1,0 +1,473 @@
+#include "storage/state/snapshot_file.h"
+
+#include "core/base64.h"
+#include "storage/schema/currency.h"
+#include "storage/state/snapshot_internal.h"
+#include "storage/state/state_messages.h"
+
+#define BLOCK_BYTES ((size_t)512 * 1024)
+#define SIZES_BYTES 8 /* of a frame's key and value */
+#define PREFIX "loading/"
+
+static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
+
+enum kind { KIND_FORMAT = 'v', KIND_TABLE = 't', KIND_ROW = 'r', KIND_PROGRESS = 'b', KIND_END = 'z' };
+
+static void add_be32(struct buf *buf, uint32_t number)
+{
+	for (int shift = 24; shift >= 0; shift -= 8)
+		buf_add_byte(buf, (int)(number >> shift & 0xFF));
+}
+
+static struct str key_of(struct arena *arena, enum kind kind, uint32_t table, uint32_t part, struct str rest)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_byte(&buf, (int)kind);
+	add_be32(&buf, table);
+	add_be32(&buf, part);
+	buf_add_str(&buf, rest);
+	return buf_str(&buf);
+}
+
+/* The keyspaces of a table, one behind the other; false behind the last. */
+static bool part_of(const struct table *table, size_t i, struct keyspace *keyspace)
+{
+	size_t indexes = table_index_total(table);
+
+	*keyspace = table_items(table);
+	if (i > 0 && i <= indexes)
+		*keyspace = index_keyspace(table, table_index_at(table, i - 1));
+	if (i == indexes + 1)
+		*keyspace = table_expiry(table);
+	if (i == indexes + 2)
+		*keyspace = stream_keyspace(table);
+	return i <= indexes + 2;
+}
+
+static bool has_part(const struct table *table, struct keyspace keyspace)
+{
+	if (keyspace.part == PART_EXPIRY)
+		return table->ttl.is_enabled;
+	if (keyspace.part == PART_STREAM)
+		return table->streams.n > 0;
+	return keyspace.part == PART_ITEMS || (keyspace.part >= PART_INDEX && table_index_numbered(table, keyspace.part - PART_INDEX));
+}
+
+/* Where a reading stands: a table, a keyspace of it, a key; and how many frames came before. */
+struct place {
+	uint32_t table, part;
+	uint64_t frames;
+	struct str key;
+};
+
+struct reading {
+	struct space space;
+	struct buf block;
+	struct place at;
+	bool is_ended;
+};
+
+static void add_frame(struct reading *reading, struct str key, struct str value)
+{
+	add_be32(&reading->block, (uint32_t)key.n);
+	add_be32(&reading->block, (uint32_t)value.n);
+	buf_add_str(&reading->block, key);
+	buf_add_str(&reading->block, value);
+	reading->at.frames++;
+}
+
+static bool is_full(const struct reading *reading)
+{
+	return buf_str(&reading->block).n >= BLOCK_BYTES;
+}
+
+static void add_format(struct reading *reading, const struct snapshot *snapshot)
+{
+	struct buf value = buf_in(reading->space.arena);
+
+	add_be32(&value, SNAPSHOT_FILE_FORMAT);
+	buf_add_be64(&value, (uint64_t)snapshot->created_ms);
+	buf_add_str(&value, snapshot->extra);
+	add_frame(reading, STR("v"), buf_str(&value));
+}
+
+static enum code add_progress(struct reading *reading, const struct table *table, struct err *err)
+{
+	struct arena *arena = reading->space.arena;
+	enum code code = OK;
+
+	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
+		const struct index *index = table_index_at(table, i);
+		struct str progress;
+
+		code = store_get(reading->space.txn, counters_keyspace, catalog_progress_key(arena, table, index), arena, &progress, err);
+		if (code == OK && str_is_set(progress))
+			add_frame(reading, key_of(arena, KIND_PROGRESS, reading->at.table, index->number, STR("")), progress);
+	}
+	return code;
+}
+
+/* Rows of one keyspace, as many as fit. */
+static enum code add_rows(struct reading *reading, struct keyspace keyspace, struct err *err)
+{
+	struct arena *arena = reading->space.arena;
+	struct store_range range = {reading->at.key, STR_ABSENT, false};
+	struct store_page page;
+	enum code code = store_page(reading->space.txn, keyspace, &range, (struct store_bounds){0, BLOCK_BYTES}, arena, &page, err);
+
+	for (size_t i = 0; i < page.n && code == OK; i++)
+		add_frame(reading, key_of(arena, KIND_ROW, reading->at.table, keyspace.part, page.v[i].key), page.v[i].value);
+	if (code != OK)
+		return code;
+	if (page.is_more)
+		store_range_after(&range, &page, arena);
+	else
+		reading->at.part++;
+	reading->at.key = page.is_more ? range.low : STR_ABSENT;
+	return OK;
+}
+
+static enum code add_table(struct reading *reading, const struct space_record *record, struct err *err)
+{
+	struct keyspace keyspace;
+	struct table *table;
+	enum code code = space_decode(&reading->space, record, &table, err);
+
+	if (code != OK)
+		return code;
+	if (reading->at.part == 0 && !str_is_set(reading->at.key)) {
+		add_frame(reading, record->key, record->record);
+		code = add_progress(reading, table, err);
+	}
+	while (code == OK && !is_full(reading) && part_of(table, reading->at.part, &keyspace)) {
+		if (has_part(table, keyspace))
+			code = add_rows(reading, keyspace, err);
+		else
+			reading->at.part++;
+	}
+	if (code == OK && !part_of(table, reading->at.part, &keyspace))
+		reading->at = (struct place){reading->at.table + 1, 0, reading->at.frames, STR_ABSENT};
+	table_unref(table);
+	return code;
+}
+
+/* A first byte tells "no key" from an empty one. */
+static struct str write_cursor(struct arena *arena, const struct place *at)
+{
+	struct buf bytes = buf_in(arena), text = buf_in(arena);
+
+	add_be32(&bytes, at->table);
+	add_be32(&bytes, at->part);
+	buf_add_be64(&bytes, at->frames);
+	buf_add_byte(&bytes, str_is_set(at->key));
+	buf_add_str(&bytes, str_is_set(at->key) ? at->key : STR(""));
+	base64_encode(buf_str(&bytes), &text);
+	return buf_str(&text);
+}
+
+static bool read_cursor(struct arena *arena, struct str cursor, struct place *at)
+{
+	struct str bytes;
+
+	*at = (struct place){.key = STR_ABSENT};
+	if (!str_is_set(cursor))
+		return true;
+	if (!base64_decode(arena, cursor, &bytes) || bytes.n < 17)
+		return false;
+	*at = (struct place){(uint32_t)str_be(bytes.p, 4), (uint32_t)str_be(bytes.p + 4, 4), str_be(bytes.p + 8, 8), STR_ABSENT};
+	if (bytes.p[16])
+		at->key = (struct str){bytes.p + 17, bytes.n - 17};
+	return true;
+}
+
+static enum code read_block(struct reading *reading, struct str name, bool is_first, struct err *err)
+{
+	struct space_records records = {0};
+	struct snapshot snapshot = {0};
+	enum code code = snapshot_find(&reading->space, name, &snapshot, err);
+
+	if (code == OK)
+		code = snapshot_records(&reading->space, snapshot.number, &records, err);
+	if (code == OK && is_first)
+		add_format(reading, &snapshot);
+	while (code == OK && reading->at.table < records.n && !is_full(reading))
+		code = add_table(reading, &records.v[reading->at.table], err);
+	if (code != OK || reading->at.table < records.n)
+		return code;
+	struct buf frames = buf_in(reading->space.arena);
+	buf_add_be64(&frames, reading->at.frames);
+	add_frame(reading, STR("z"), buf_str(&frames));
+	reading->is_ended = true;
+	return OK;
+}
+
+enum code snapshot_file_read(struct catalog *catalog, struct ns ns, struct str name, struct str cursor, struct str *block, struct str *next, struct err *err)
+{
+	struct reading reading = {.space = {.catalog = catalog, .ns = ns, .arena = err->arena}, .block = buf_in(err->arena)};
+
+	if (!read_cursor(err->arena, cursor, &reading.at))
+		return err_set(err, MSG_SNAPSHOT_CURSOR);
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &reading.space.txn, err);
+	if (code != OK)
+		return code;
+	code = read_block(&reading, name, !str_is_set(cursor), err);
+	store_abort(reading.space.txn);
+	*block = buf_str(&reading.block);
+	*next = reading.is_ended ? STR_ABSENT : write_cursor(err->arena, &reading.at);
+	return code;
+}
+
+/* A snapshot that comes in, by blocks. */
+struct writing {
+	struct str name, block;
+	bool is_done;
+
+	uint64_t number;      /* of the snapshot */
+	uint64_t frames;      /* that came */
+	uint32_t tables;
+	struct table *table;  /* the latest one that a frame named, or NULL */
+	uint32_t table_at;    /* its count */
+};
+
+static enum code malformed(struct err *err)
+{
+	return err_set(err, MSG_SNAPSHOT_BLOCK);
+}
+
+static struct str loading_key(const struct space *space, struct str name)
+{
+	struct buf buf = buf_in(space->arena);
+
+	buf_add_str(&buf, STR(PREFIX));
+	buf_add_str(&buf, catalog_key(space->arena, space->catalog, space->ns, STR("")));
+	buf_add_str(&buf, name);
+	return buf_str(&buf);
+}
+
+/* Rows of a snapshot while it comes in: "n", how far it came; "m" and the count of a table: its name; "e": when it was taken, and what is the caller's. */
+static struct str table_key(struct arena *arena, uint32_t table)
+{
+	return str_printf(arena, "m%u", (unsigned)table);
+}
+
+static enum code save_state(struct space *space, const struct writing *writing, struct err *err)
+{
+	struct buf buf = buf_in(space->arena);
+
+	buf_add_be64(&buf, writing->frames);
+	add_be32(&buf, writing->tables);
+	return store_put(space->txn, snapshot_keyspace(writing->number), STR("n"), buf_str(&buf), err);
+}
+
+static enum code load_state(struct space *space, struct writing *writing, struct err *err)
+{
+	struct str number, state;
+	enum code code = store_get(space->txn, counters_keyspace, loading_key(space, writing->name), space->arena, &number, err);
+
+	if (code != OK || !str_is_set(number))
+		return code;
+	writing->number = str_be(number.p, number.n);
+	code = store_get(space->txn, snapshot_keyspace(writing->number), STR("n"), space->arena, &state, err);
+	if (code == OK && state.n == 12) {
+		writing->frames = str_be(state.p, 8);
+		writing->tables = (uint32_t)str_be(state.p + 8, 4);
+	}
+	return code;
+}
+
+/* The first frame: forgets what was begun under the name. */
+static enum code take_format(struct space *space, struct writing *writing, struct str value, struct err *err)
+{
+	struct buf number = buf_in(space->arena);
+	enum code code = OK;
+
+	if (value.n < 12)
+		return malformed(err);
+	if (str_be(value.p, 4) > SNAPSHOT_FILE_FORMAT)
+		return err_set(err, MSG_SNAPSHOT_NEWER, (unsigned)str_be(value.p, 4), SNAPSHOT_FILE_FORMAT);
+	if (writing->number)
+		code = snapshot_drop(space, writing->number, err);
+	writing->frames = writing->tables = 0;
+	if (code == OK)
+		code = catalog_next_number(space->txn, space->arena, &writing->number, err);
+	if (code == OK)
+		code = store_create(space->txn, snapshot_keyspace(writing->number), err);
+	buf_add_be64(&number, writing->number);
+	if (code == OK)
+		code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name), buf_str(&number), err);
+	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"), (struct str){value.p + 4, value.n - 4}, err) : code;
+}
+
+static enum code create_parts(struct space *space, const struct table *table, struct err *err)
+{
+	struct keyspace keyspace;
+	enum code code = OK;
+
+	for (size_t i = 0; code == OK && part_of(table, i, &keyspace); i++) {
+		if (has_part(table, keyspace))
+			code = store_create(space->txn, keyspace, err);
+	}
+	return code;
+}
+
+static enum code take_table(struct space *space, struct writing *writing, struct str record, struct err *err)
+{
+	const struct space_record own = {.record = record};
+	struct table *table;
+	enum code code = space_decode(space, &own, &table, err);
+
+	if (code != OK)
+		return malformed(err);
+	table_unref(writing->table);
+	writing->table = table;
+	writing->table_at = writing->tables++;
+	code = catalog_next_number(space->txn, space->arena, &table->identity.number, err);
+	currency_follow(NULL, table);
+	if (code == OK)
+		code = create_parts(space, table, err);
+	if (code == OK)
+		code = store_put(space->txn, snapshot_keyspace(writing->number), table_key(space->arena, writing->table_at), table->identity.name, err);
+	return code != OK ? code : store_put(space->txn, snapshot_keyspace(writing->number), snapshot_table_key(space->arena, table->identity.name),
+					     table_encode(space->arena, table), err);
+}
+
+/* Sees to it that writing->table is the one that the frame is about. */
+static enum code find_table(struct space *space, struct writing *writing, uint32_t at, struct err *err)
+{
+	struct space_record own = {0};
+	struct str name;
+
+	if (writing->table && writing->table_at == at)
+		return OK;
+	enum code code = store_get(space->txn, snapshot_keyspace(writing->number), table_key(space->arena, at), space->arena, &name, err);
+	if (code == OK && !str_is_set(name))
+		return malformed(err);
+	if (code == OK)
+		code = store_get(space->txn, snapshot_keyspace(writing->number), snapshot_table_key(space->arena, name), space->arena, &own.record, err);
+	table_unref(writing->table);
+	writing->table = NULL;
+	writing->table_at = at;
+	return code == OK ? space_decode(space, &own, &writing->table, err) : code;
+}
+
+static enum code take_row(struct space *space, struct writing *writing, struct str key, struct str value, struct err *err)
+{
+	if (key.n < 9)
+		return malformed(err);
+	uint32_t part = (uint32_t)str_be(key.p + 5, 4);
+	enum code code = find_table(space, writing, (uint32_t)str_be(key.p + 1, 4), err);
+
+	if (code != OK)
+		return code;
+	if (key.p[0] == KIND_PROGRESS) {
+		const struct index *index = table_index_numbered(writing->table, part);
+
+		return index ? store_put(space->txn, counters_keyspace, catalog_progress_key(space->arena, writing->table, index), value, err)
+			     : malformed(err);
+	}
+	struct keyspace keyspace = {writing->table->identity.number, part};
+	if (!has_part(writing->table, keyspace))
+		return malformed(err);
+	return store_put(space->txn, keyspace, (struct str){key.p + 9, key.n - 9}, value, err);
+}
+
+static enum code take_end(struct space *space, struct writing *writing, struct str value, struct err *err)
+{
+	struct keyspace keyspace = snapshot_keyspace(writing->number);
+	struct snapshot snapshot = {.name = writing->name};
+	struct str about;
+	enum code code = value.n == 8 && str_be(value.p, 8) == writing->frames ? OK : malformed(err);
+
+	if (code == OK)
+		code = store_get(space->txn, keyspace, STR("e"), space->arena, &about, err);
+	if (code != OK)
+		return code;
+	snapshot.created_ms = (int64_t)str_be(about.p, 8);
+	snapshot.extra = (struct str){about.p + 8, about.n - 8};
+	for (uint32_t i = 0; i < writing->tables && code == OK; i++)
+		code = store_del(space->txn, keyspace, table_key(space->arena, i), err);
+	if (code == OK)
+		code = store_del(space->txn, keyspace, STR("e"), err);
+	if (code == OK)
+		code = store_del(space->txn, keyspace, STR("n"), err);
+	if (code == OK)
+		code = store_del(space->txn, counters_keyspace, loading_key(space, writing->name), err);
+	writing->is_done = true;
+	return code == OK ? snapshot_publish(space, &snapshot, writing->number, err) : code;
+}
+
+static enum code take_frame(struct space *space, struct writing *writing, struct str key, struct str value, struct err *err)
+{
+	enum code code = malformed(err);
+
+	if (key.n == 0 || writing->is_done || (key.p[0] == KIND_FORMAT) != (writing->frames == 0) || !writing->number)
+		return code;
+	if (key.p[0] == KIND_FORMAT)
+		code = OK;
+	else if (key.p[0] == KIND_TABLE)
+		code = take_table(space, writing, value, err);
+	else if (key.p[0] == KIND_ROW || key.p[0] == KIND_PROGRESS)
+		code = take_row(space, writing, key, value, err);
+	else if (key.p[0] == KIND_END)
+		code = take_end(space, writing, value, err);
+	writing->frames++;
+	return code;
+}
+
+/* Cuts the next frame off. */
+static bool next_frame(struct str *rest, struct str *key, struct str *value)
+{
+	uint64_t key_size = rest->n >= SIZES_BYTES ? str_be(rest->p, 4) : 0, value_size = rest->n >= SIZES_BYTES ? str_be(rest->p + 4, 4) : 0;
+
+	if (rest->n < SIZES_BYTES || key_size + value_size > rest->n - SIZES_BYTES)
+		return false;
+	*key = (struct str){rest->p + SIZES_BYTES, key_size};
+	*value = (struct str){key->p + key_size, value_size};
+	*rest = (struct str){value->p + value_size, rest->n - SIZES_BYTES - key_size - value_size};
+	return true;
+}
+
+static enum code take_frames(struct space *space, struct writing *writing, struct err *err)
+{
+	struct str rest = writing->block, key, value;
+	enum code code = OK;
+
+	while (code == OK && rest.n > 0) {
+		if (!next_frame(&rest, &key, &value))
+			return malformed(err);
+		if (rest.p == value.p + value.n && value.p - SIZES_BYTES - key.n == writing->block.p && key.n == 1 && key.p[0] == KIND_FORMAT)
+			code = take_format(space, writing, value, err);
+		if (code == OK)
+			code = take_frame(space, writing, key, value, err);
+	}
+	return code == OK && !writing->is_done ? save_state(space, writing, err) : code;
+}
+
+static enum code apply_write(struct space *space, void *context, struct err *err)
+{
+	struct writing *writing = context;
+	struct snapshot known;
+	enum code code = snapshot_find(space, writing->name, &known, err);
+
+	if (code == OK)
+		return err_set(err, MSG_SNAPSHOT_THERE, STR_ARG(writing->name));
+	if (code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	*writing = (struct writing){.name = writing->name, .block = writing->block};
+	code = load_state(space, writing, err);
+	if (code == OK)
+		code = take_frames(space, writing, err);
+	table_unref(writing->table);
+	writing->table = NULL;
+	return code;
+}
+
+enum code snapshot_file_write(struct catalog *catalog, struct ns ns, struct str name, struct str block, bool *is_done, struct err *err)
+{
+	struct writing writing = {.name = name, .block = block};
+	enum code code = space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_write, &writing, err);
+
+	*is_done = code == OK && writing.is_done;
+	return code;
+}
