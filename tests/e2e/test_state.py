@@ -1,6 +1,7 @@
 """The state of a namespace: reset, checkpoints, snapshots, clones."""
 import json
 import subprocess
+import threading
 import urllib.error
 import urllib.request
 
@@ -272,6 +273,75 @@ def nests_checkpoints():
     server.stop()
 
 
+def shows_before_or_after():
+    """Writers put items in order; whatever a scan sees is a beginning of that order, in table and index, while the state is rolled back."""
+    server = Server()
+    client = server.client("000000000000")
+    create_app(client)
+    checkpoint(server, "empty")
+    wrong, rounds, done = [], [0], threading.Event()
+
+    def look(**kwargs):
+        own = server.client("000000000000")
+        while not done.is_set():
+            seen = names(own, **kwargs)
+            if seen != [f"{n:02}" for n in range(len(seen))]:
+                wrong.append(seen)
+            rounds[0] += 1
+
+    threads = [threading.Thread(target=look, kwargs=k) for k in ({}, {}, {"IndexName": "GSI1"})]
+    for thread in threads:
+        thread.start()
+    for _ in range(30):
+        for n in range(12):
+            put(client, f"{n:02}")
+        roll_back(server, "empty")
+        assert names(client) == []
+    until(lambda: rounds[0] > 30, "others look")
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[0]
+    server.stop()
+
+
+def rolls_vectors_back():
+    """What is held in memory of a vector index is never taken for what a rollback or a reset left, though the same keys are written again."""
+    server = Server()
+    client = server.client("000000000000")
+    client.create_table(
+        TableName="vectors", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        VectorIndexes=[{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "EUCLIDEAN",
+                        "Projection": {"ProjectionType": "ALL"}}])
+
+    def place(at):
+        for n, pk in enumerate("abc"):
+            client.put_item(TableName="vectors", Item={"pk": {"S": pk}, "v": {"L": [{"N": str(at + n)}, {"N": "0"}]}})
+
+    def scores():
+        found = client.search_vectors(TableName="vectors", IndexName="near", SearchVector=[{"N": "0"}, {"N": "0"}], TopK=10)["SearchResults"]
+        return [(r["Item"]["pk"]["S"], round(r["Score"])) for r in found]
+
+    def at(first):
+        return [(pk, first + n) for n, pk in enumerate("abc")]
+
+    place(1)
+    assert scores() == at(1)
+    checkpoint(server, "c")
+    for first in (10, 20, 30):
+        place(first)
+        assert scores() == at(first)
+        roll_back(server, "c")
+        assert scores() == at(1)
+    for first in (40, 50):
+        control(server, "POST", "reset", {"keep": "tables"})
+        assert scores() == []
+        place(first)
+        assert scores() == at(first)
+    server.stop()
+
+
 def rolls_tokens_back():
     server = Server()
     client = server.client("000000000000")
@@ -435,5 +505,5 @@ def dumps_and_loads():
 
 
 if __name__ == "__main__":
-    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand, rolls_back, nests_checkpoints, rolls_tokens_back, survives_a_check, keeps_snapshots,
+    run("state", [resets_a_namespace, empties_tables, refuses_what_it_does_not_understand, rolls_back, nests_checkpoints, shows_before_or_after, rolls_vectors_back, rolls_tokens_back, survives_a_check, keeps_snapshots,
                   clones_namespaces, dumps_and_loads])
