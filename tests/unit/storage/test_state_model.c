@@ -1,6 +1,6 @@
 /*
  * Resets, checkpoints, snapshots and clones against a naive model that copies everything: random writes and changes of tables in three
- * namespaces, in memory and on disk. After each step that brings a state back, and after each restart, the tables of all namespaces must be what
+ * namespaces, in memory, on disk, and by two processes in turn on one optimistic store. After each step that brings a state back, and after each restart, the tables of all namespaces must be what
  * the model says: items, sizes, stream records; and check_store finds nothing wrong with indexes, queues and streams.
  *
  * STATE_STEPS and STATE_SEED are variables of the environment: `make state-model` runs 100,000 steps.
@@ -16,6 +16,7 @@
 #include "storage/stream/stream_read.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/write/write.h"
+#include "tests/unit/storage/optimistic_store.h"
 #include "tests/unit/storage/store_fixture.h"
 
 #define SPACES 3
@@ -48,6 +49,9 @@ struct world {
 	struct fixture fixture;
 	struct store *store;
 	struct catalog *catalog;
+	struct optimistic_db *db;   /* NULL: SQLite, and one process */
+	struct store *stores[2];    /* of the processes */
+	struct catalog *catalogs[2];
 	struct model_space spaces[SPACES];
 	size_t depth[SPACES];
 	struct model_mark stack[SPACES][NAMES];
@@ -91,14 +95,30 @@ static uint64_t mix(uint64_t history, int key, int value)
 
 static void open_world(struct world *w)
 {
-	struct catalog_options options = {.settings = NULL};
+	struct catalog_options options = {.settings = NULL, .has_peers = w->db != NULL};
 
+	for (int i = 0; i < 2 && w->db; i++) {
+		w->stores[i] = optimistic_open(w->db);
+		CHECK_INT(catalog_open(w->stores[i], &options, &w->catalogs[i], &w->fixture.err), OK);
+	}
+	w->store = w->stores[0];
+	w->catalog = w->catalogs[0];
+	if (w->db)
+		return;
 	w->store = fixture_open(&w->fixture);
 	CHECK_INT(catalog_open(w->store, &options, &w->catalog, &w->fixture.err), OK);
 }
 
 static void close_world(struct world *w)
 {
+	for (int i = 0; i < 2 && w->db; i++) {
+		catalog_close(w->catalogs[i]);
+		store_close(w->stores[i]);
+	}
+	if (w->db) {
+		optimistic_db_unref(w->db);
+		return;
+	}
 	catalog_close(w->catalog);
 	store_close(w->store);
 }
@@ -341,12 +361,16 @@ static void verify(struct world *w)
 {
 	struct check_report report = {.tell = complain};
 
+	/* a process knows what another one changed of the numbers when that has put it into the rows */
+	for (int i = 0; i < 2 && w->db; i++)
+		CHECK_INT(catalog_size_flush(w->catalogs[i], &w->fixture.err), OK);
 	for (size_t space = 0; space < SPACES; space++) {
 		for (int at = 0; at < TABLES; at++)
 			verify_table(w, space, at);
 	}
 	if (++w->verified % 4 == 0) {
-		CHECK_INT(sqlite_store_keyspaces(w->store, w->fixture.arena, &report.keyspaces, &report.keyspace_count, &w->fixture.err), OK);
+		if (!w->db)
+			CHECK_INT(sqlite_store_keyspaces(w->store, w->fixture.arena, &report.keyspaces, &report.keyspace_count, &w->fixture.err), OK);
 		CHECK_INT(check_store(w->store, NULL, NOW, &report, &w->fixture.err), OK);
 		CHECK_INT(report.findings, 0);
 	}
@@ -477,9 +501,15 @@ static void reset(struct world *w, size_t space)
 
 static void step(struct world *w)
 {
-	size_t space = draw(SPACES);
+	size_t space = draw(SPACES), process = w->db ? draw(2) : 0;
 	int at = (int)draw(TABLES);
 	unsigned what = draw(100);
+
+	if (w->db) {
+		w->store = w->stores[process];
+		w->catalog = w->catalogs[process];
+		CHECK_INT(catalog_refresh(w->catalog, &w->fixture.err), OK);
+	}
 
 	if (!w->spaces[space].tables[at].exists && what < 75)
 		create(w, space, at);
@@ -513,6 +543,8 @@ static size_t keyspaces(struct world *w)
 	const struct keyspace *v;
 	size_t n = 0;
 
+	if (w->db)
+		return 0;
 	CHECK_INT(sqlite_store_keyspaces(w->store, w->fixture.arena, &v, &n, &w->fixture.err), OK);
 	return n;
 }
@@ -532,11 +564,11 @@ static void leave_nothing(struct world *w, size_t at_first)
 	CHECK_INT(keyspaces(w), at_first);
 }
 
-static void run(bool is_memory, unsigned steps)
+static void run(bool is_memory, struct optimistic_db *db, unsigned steps)
 {
 	static struct world w;
 
-	w = (struct world){.fixture = fixture_new(is_memory)};
+	w = (struct world){.fixture = fixture_new(is_memory), .db = db};
 	for (size_t i = 0; i < SPACES * NAMES; i++)
 		w.snapshots[i / NAMES][i % NAMES].name = -1;
 	w.fixture.err = err_in(w.fixture.arena);
@@ -559,13 +591,19 @@ static void run(bool is_memory, unsigned steps)
 TEST(memory_is_what_the_model_says)
 {
 	seed = from_environment("STATE_SEED", 7);
-	run(true, from_environment("STATE_STEPS", 3000 / TEST_SLOWNESS));
+	run(true, NULL, from_environment("STATE_STEPS", 3000 / TEST_SLOWNESS));
 }
 
 TEST(a_file_is_what_the_model_says)
 {
 	seed = from_environment("STATE_SEED", 8);
-	run(false, from_environment("STATE_STEPS", 2000 / TEST_SLOWNESS));
+	run(false, NULL, from_environment("STATE_STEPS", 2000 / TEST_SLOWNESS));
 }
 
-TEST_MAIN(TEST_CASE(memory_is_what_the_model_says), TEST_CASE(a_file_is_what_the_model_says))
+TEST(two_processes_are_what_the_model_says)
+{
+	seed = from_environment("STATE_SEED", 9);
+	run(true, optimistic_db_new(), from_environment("STATE_STEPS", 1000 / TEST_SLOWNESS));
+}
+
+TEST_MAIN(TEST_CASE(memory_is_what_the_model_says), TEST_CASE(a_file_is_what_the_model_says), TEST_CASE(two_processes_are_what_the_model_says))
