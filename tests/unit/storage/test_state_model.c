@@ -266,15 +266,14 @@ struct telling {
 	uint64_t history;
 };
 
-static void hear(void *context, const struct stream_record *record, const struct value *keys, size_t size)
+static void hear(struct telling *telling, const struct stream_entry *entry)
 {
-	struct telling *telling = context;
+	const struct stream_record *record = &entry->record;
 	struct arena *arena = arena_new(0);
-	const struct value *pk = value_member(keys, STR("pk"));
+	const struct value *pk = value_member(&entry->keys, STR("pk"));
 	struct value image, v;
 	int64_t key = 0, value = 0;
 
-	(void)size;
 	CHECK(pk && number_to_int(value_str(pk), &key));
 	if (str_is_set(record->new_image) && image_decode(arena, record->new_image, &image)) {
 		v = *value_member(&image, STR("v"));
@@ -294,13 +293,14 @@ static void verify_stream(struct world *w, const struct table *table, const stru
 	CHECK_INT(stream_read_shards(w->store, w->fixture.arena, table, &table->streams.v[0], NOW, &page, err), OK);
 	for (size_t i = 0; i < page.n; i++) {
 		struct stream_cursor cursor = {.table = table, .stream = &table->streams.v[0], .shard = page.shards[i].stamp, .now_ms = NOW};
-		unsigned before;
+		struct stream_page entries = {.n = 1};
 
 		CHECK_INT(stream_read_start(w->store, w->fixture.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, err), OK);
-		do {
-			before = telling.records;
-			CHECK_INT(stream_read_page(w->store, w->fixture.arena, &cursor, 1000, hear, &telling, err), OK);
-		} while (telling.records > before);
+		while (entries.n > 0) {
+			CHECK_INT(stream_read_page(w->store, w->fixture.arena, &cursor, 1000, &entries, err), OK);
+			for (size_t k = 0; k < entries.n; k++)
+				hear(&telling, &entries.v[k]);
+		}
 	}
 	CHECK_INT(telling.records, model->records);
 	CHECK(telling.history == model->history);
