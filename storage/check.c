@@ -219,7 +219,7 @@ static void scan(struct check *check, const struct index *index, struct keyspace
 	struct arena *rows = arena_new(0);
 	struct err err = err_in(check->next);
 	struct store_bounds bounds = {PIECE_ROWS - check->rows, PIECE_BYTES - check->bytes};
-	struct store_page page;
+	struct store_page page = {.n = 0};
 
 	check->index = index;
 	if (str_is_set(check->cursor->key))
@@ -373,7 +373,7 @@ static struct store_row find_record(struct check *check)
 {
 	struct store_range range = {check->cursor->table, STR_ABSENT, false};
 	struct err err = err_in(check->next);
-	struct store_page page;
+	struct store_page page = {.n = 0};
 
 	if (store_page(check->txn, tables_keyspace, &range, (struct store_bounds){.rows = 1}, check->next, &page, &err) != OK) {
 		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));

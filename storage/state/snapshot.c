@@ -223,7 +223,7 @@ static enum code save_tokens(struct space *space, uint64_t snapshot, struct err 
 	enum code code = OK;
 
 	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES && code == OK; k++) {
-		struct store_page page;
+		struct store_page page = {.n = 0};
 
 		code = store_page(space->txn, space_token_keyspaces[k], &range, no_bounds, space->arena, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
@@ -241,7 +241,7 @@ static enum code save_tokens(struct space *space, uint64_t snapshot, struct err 
 static enum code load_tokens(struct space *space, uint64_t snapshot, struct err *err)
 {
 	struct store_range range = range_of_kind(space->arena, KIND_TOKEN);
-	struct store_page page;
+	struct store_page page = {.n = 0};
 	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
@@ -297,7 +297,7 @@ enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snap
 enum code snapshot_records(const struct space *space, uint64_t snapshot, struct space_records *records, struct err *err)
 {
 	struct store_range range = range_of_kind(space->arena, KIND_TABLE);
-	struct store_page page;
+	struct store_page page = {.n = 0};
 	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
 
 	*records = (struct space_records){.v = ARENA_ARRAY(space->arena, struct space_record, page.n)};
@@ -449,7 +449,7 @@ enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *c
 enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit)(void *context, uint64_t table), void *context, struct err *err)
 {
 	struct store_range range = range_of_kind(err->arena, KIND_TABLE);
-	struct store_page page;
+	struct store_page page = {.n = 0};
 	enum code code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {

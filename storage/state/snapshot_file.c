@@ -113,7 +113,7 @@ static enum code add_rows(struct reading *reading, struct keyspace keyspace, str
 {
 	struct arena *arena = reading->space.arena;
 	struct store_range range = {reading->at.key, STR_ABSENT, false};
-	struct store_page page;
+	struct store_page page = {.n = 0};
 	enum code code = store_page(reading->space.txn, keyspace, &range, (struct store_bounds){0, BLOCK_BYTES}, arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++)
