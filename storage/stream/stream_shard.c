@@ -61,7 +61,8 @@ enum code stream_shard_put_used(struct store_txn *txn, struct arena *arena, cons
 	struct buf value = buf_in(arena);
 
 	buf_add_be64(&value, below);
-	return store_put(txn, stream_keyspace(table), key_of(arena, KIND_USED, 0), buf_str(&value), err);
+	enum code code = store_put(txn, stream_keyspace(table), key_of(arena, KIND_USED, 0), buf_str(&value), err);
+	return code == OK ? del_head(txn, arena, table, err) : code; /* it says where the stream ended before */
 }
 
 struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high)
