@@ -156,6 +156,13 @@ void machine_free(struct machine *machine)
 	arena_free(machine->arena);
 }
 
+/* What was acknowledged since the last sync may be lost: the power went, or a sync failed and the system may have dropped what was not synced. */
+static void forget_acknowledged(struct machine *machine)
+{
+	if ((fault_vfs_is_off() || machine->is_broken) && machine->durability != DURABILITY_FULL)
+		machine->acknowledged = 0;
+}
+
 /* What is on the disk must be what the acknowledged commits left, or later ones that were under way. */
 static void recover(struct machine *machine)
 {
@@ -279,8 +286,10 @@ void machine_start(struct machine *machine)
 		if (!machine->is_memory && machine_has(machine, PART_POWER_CUT) && random_is(&machine->random, 8))
 			fault_vfs_cut(1 + random_draw(&machine->random, 40));
 		machine_run_in_fiber(machine, start);
-		if (!machine->is_up)
+		if (!machine->is_up) {
+			forget_acknowledged(machine); /* a start commits, too */
 			machine_power_on(machine, false);
+		}
 		else
 			fault_vfs_cut(0);
 	} while (!machine->is_up);
@@ -293,9 +302,7 @@ void machine_stop(struct machine *machine)
 	machine_trace(machine, "stops%s", fault_vfs_is_off() ? " without power" : "");
 	machine_run_in_fiber(machine, close_server);
 	machine->is_up = false;
-	/* what was closed in peace is on the disk, whatever the durability but "off"; where a sync failed the system may have dropped what was not synced */
-	if ((fault_vfs_is_off() || machine->is_broken) && machine->durability != DURABILITY_FULL)
-		machine->acknowledged = 0;
+	forget_acknowledged(machine); /* what was closed in peace is on the disk, whatever the durability but "off" */
 }
 
 void machine_power_on(struct machine *machine, bool is_kill)

@@ -28,6 +28,7 @@ struct observed_txn {
 	bool is_answer;          /* it tells whether the last commit, which failed, is there */
 	bool is_shown;           /* it is the one that the client's operation is judged by, unless another follows */
 	bool applied;            /* the client's operation is in the model by this one */
+	bool has_change;         /* it writes more than versions and counters: rows of tables, table records, tokens */
 	struct swept *swept;     /* items that the server itself deleted, the last first */
 };
 
@@ -124,6 +125,11 @@ static enum code look(struct observed_txn *txn, struct err *err)
 	if (code == OK)
 		check_number(txn);
 	return code;
+}
+
+static void note_write(struct observed_txn *txn, struct keyspace keyspace)
+{
+	txn->has_change = txn->has_change || keyspace.table != 0 || (keyspace.part != SYSTEM_COUNTERS && keyspace.part != SYSTEM_VERSIONS);
 }
 
 /* Before a row is read. What is read of table 0 may be about the tables, before or behind the operation itself. */
@@ -255,7 +261,7 @@ static void apply_op(struct observed_txn *txn, const struct view *before, struct
 	struct client *client = txn->client;
 	struct expected expected;
 
-	if (client->has_applied) /* pieces of an index that was added, and the like */
+	if (client->has_applied || !txn->has_change) /* pieces of an index that was added; the numbers of items, which DeleteTable counts first */
 		return;
 	model_evaluate(&client->op, before, &expected, next);
 	if (expected.outcome != DONE)
@@ -333,6 +339,7 @@ static enum code observed_create(struct store_txn *base, struct keyspace keyspac
 
 	if (txn->client && keyspace.part == PART_ITEMS)
 		txn->client->new_number = keyspace.table;
+	note_write(txn, keyspace);
 	return code != OK ? code : store_create(txn->inner, keyspace, err);
 }
 
@@ -341,6 +348,7 @@ static enum code observed_drop(struct store_txn *base, struct keyspace keyspace,
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
 
+	note_write(txn, keyspace);
 	return code != OK ? code : store_drop(txn->inner, keyspace, err);
 }
 
@@ -367,6 +375,7 @@ static enum code observed_put(struct store_txn *base, struct keyspace keyspace, 
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
 
+	note_write(txn, keyspace);
 	return code != OK ? code : store_put(txn->inner, keyspace, key, value, err);
 }
 
@@ -382,6 +391,7 @@ static enum code observed_del(struct store_txn *base, struct keyspace keyspace, 
 		*swept = (struct swept){txn->swept, keyspace.table, str_copy(txn->arena, key)};
 		txn->swept = swept;
 	}
+	note_write(txn, keyspace);
 	return code != OK ? code : store_del(txn->inner, keyspace, key, err);
 }
 
@@ -412,6 +422,7 @@ static enum code observed_del_range(struct store_txn *base, struct keyspace keys
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
 
+	note_write(txn, keyspace);
 	return code != OK ? code : store_del_range(txn->inner, keyspace, range, err);
 }
 
@@ -420,6 +431,7 @@ static enum code observed_add(struct store_txn *base, struct keyspace keyspace, 
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
 
+	note_write(txn, keyspace);
 	return code != OK ? code : store_add(txn->inner, keyspace, key, delta, err);
 }
 
