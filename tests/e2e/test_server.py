@@ -148,13 +148,16 @@ def other_paths_and_methods():
                 return reply.status, reply.headers, reply.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read()
-    for method, path, status in (("GET", "/_dynalith/healthz", 404), ("POST", "/_dynalith/", 404), ("GET", "/_dynalith", 404), ("POST", "/_dynalith/health", 405),
+    for method, path, status in (("GET", "/_dynalith/healthz", 404), ("POST", "/_dynalith/", 404), ("POST", "/_dynalith/health", 405),
                                  ("DELETE", "/_dynalith/clock", 405), ("GET", "/_dynalith/streams/rotate", 405)):
         answer = ask(method, path)
         pages = json.loads(answer[2])
         assert answer[0] == status and path in pages["message"], (method, path, answer)
         assert ("Allow" in answer[1]) == (status == 405), answer
         assert {"/_dynalith/health", "/_dynalith/metrics", "/_dynalith/clock"} < {p["path"] for p in pages["pages"]}
+    for path in ("/_dynalith", "/_dynalith/"):
+        status, _, reply = ask("GET", path)
+        assert status == 200 and {"/_dynalith/reset", "/_dynalith/faults"} < {p["path"] for p in json.loads(reply)["pages"]}, (path, status, reply)
     for method, path in (("GET", "/"), ("HEAD", "/"), ("PUT", "/"), ("DELETE", "/x"), ("POST", "/x"), ("OPTIONS", "/")):
         assert ask(method, path)[0] == 400, (method, path)
     assert ask("GET", "/_dynalith/health")[0] == 200
