@@ -150,9 +150,10 @@ static void end_flush(struct catalog *catalog, struct flushed *flushed, size_t n
 
 	pthread_mutex_lock(&sizes->lock);
 	for (size_t i = 0; i < n; i++) {
+		bool is_clean = tally_flushed(flushed[i].table->tally, &flushed[i].batch, code);
+		/* only now: what the batch had must be in the tally to be taken from it */
 		if (code == OK && flushed[i].is_gone)
 			tally_drop(flushed[i].table->tally, flushed[i].batch.epoch);
-		bool is_clean = tally_flushed(flushed[i].table->tally, &flushed[i].batch, code);
 		for (size_t k = 0; k < sizes->n && is_clean; k++) {
 			if (sizes->listed[k]->tally != flushed[i].table->tally)
 				continue;

@@ -344,7 +344,20 @@ TEST(a_commit_of_unknown_outcome_is_counted)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_flush_leaves_numbers_only), TEST_CASE(the_numbers_of_a_dropped_index_go),
+/* Of a table that was written to and deleted between two flushes. */
+TEST(a_flush_lets_go_of_deleted_tables)
+{
+	struct data d = data_new();
+
+	CHECK_INT(data_put(&d, item(&d, "Sa")), OK);
+	CHECK_INT(catalog_delete(d.catalog, d.table, 5, &d.err), OK);
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(catalog_size_flush(d.catalog, &d.err), OK);
+	CHECK_INT(atomic_load(&d.table->refs), 1); /* this test's own */
+	data_free(&d);
+}
+
+TEST_MAIN(TEST_CASE(a_flush_leaves_numbers_only), TEST_CASE(a_flush_lets_go_of_deleted_tables), TEST_CASE(the_numbers_of_a_dropped_index_go),
 	  TEST_CASE(a_small_table_is_counted_by_the_first_look), TEST_CASE(a_large_table_is_counted_in_pieces_beside_writers),
 	  TEST_CASE(a_commit_of_unknown_outcome_is_counted), TEST_CASE(a_process_that_was_killed_leaves_no_wrong_count),
 	  TEST_CASE(a_change_that_is_taken_in_before_it_shows_keeps_the_counts), TEST_CASE(counted_after_a_restart_and_kept), TEST_CASE(a_write_that_fails_beside_the_first_count_is_not_counted),
