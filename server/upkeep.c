@@ -112,7 +112,7 @@ static enum code expire(struct upkeep *upkeep, const struct times *times, uint64
 enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err)
 {
 	struct clock_scope scope = {upkeep->options.clock, ns};
-	const struct times times = {.tell = clock_tell_scope, .context = &scope}; /* without leases: it is done when this returns, by whomever */
+	const struct times times = {.tell = clock_tell_scope, .context = &scope}; /* without leases: it is done when this returns, by this process or another */
 	int64_t wait_ms = 0;
 	enum code code = OK;
 

@@ -306,7 +306,7 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	};
 
 	visit.last = &visit.batches;
-	if (visit.needs_base || visit.filters_base) /* a page may end early: it tells where to go on */
+	if (visit.needs_base || visit.filters_base) /* a page may end early, and says where to go on */
 		visit.most = store_units(catalog_store(catalog), visit.most, ITEM_SIZE_MAX);
 	page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = page->table}};
 	enum code code = read_snapshot(catalog, &visit, err);

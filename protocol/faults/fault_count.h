@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define FAULT_KEYS_MAX 1000000 /* keys that are told apart; all others count as one */
+#define FAULT_KEYS_MAX 1000000 /* keys with a counter of their own; all others share one */
 
 struct fault_counts;
 

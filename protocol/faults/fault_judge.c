@@ -15,7 +15,7 @@ struct fault_subject {
 	struct str name, index;    /* of the table and the index; absent: none */
 	const struct key_attribute *partition;
 	const struct value *item;  /* the item that is put, the key, or of a Query the partition key alone; NULL: none */
-	struct str row_key;        /* what tells keys apart */
+	struct str row_key;        /* what keys differ by */
 };
 
 static bool has_key(const struct fault_match *match, const struct fault_subject *subject)

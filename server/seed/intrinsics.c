@@ -123,7 +123,7 @@ static struct str substitute(struct intrinsics *in, struct str text, const struc
 			buf_add_str(&buf, text_of(in, mine, depth + 1));
 		} else {
 			struct str rest = name;
-			buf_add_str(&buf, reference(in, str_cut(&rest, '.'), depth + 1)); /* an attribute of a resource is told by its name */
+			buf_add_str(&buf, reference(in, str_cut(&rest, '.'), depth + 1)); /* an attribute of a resource becomes the resource's name */
 		}
 		i = end;
 	}

@@ -202,7 +202,7 @@ enum code catalog_size_flush(struct catalog *catalog, struct err *err)
 	struct arena *arena = arena_new(0);
 	enum code code = OK;
 
-	pthread_mutex_lock(&sizes->flush_lock); /* one flush at a time: it tells by one number that it goes on */
+	pthread_mutex_lock(&sizes->flush_lock); /* one flush at a time: one number shows that it goes on */
 	pthread_mutex_lock(&sizes->lock);
 	size_t n = sizes->n;
 	struct flushed *flushed = ARENA_ARRAY(arena, struct flushed, n);

@@ -152,7 +152,7 @@ static enum code add_table(struct reading *reading, const struct space_record *r
 	return code;
 }
 
-/* A first byte tells "no key" from an empty one. */
+/* A first byte separates "no key" from an empty one. */
 static struct str write_cursor(struct arena *arena, const struct place *at)
 {
 	struct buf bytes = buf_in(arena), text = buf_in(arena);

@@ -188,7 +188,7 @@ static enum code take(struct leases *leases, struct str key, struct row *row, bo
 	return code;
 }
 
-/* What fails is told to the caller's `err`, whose arena may live on: the rest is scratch. */
+/* What fails is written to the caller's `err`, whose arena may live on: the rest is scratch. */
 static enum code take_row(struct leases *leases, struct str name, struct row *row, bool *is_held, struct err *err)
 {
 	struct arena *scratch = arena_new(0);

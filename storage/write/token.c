@@ -28,7 +28,7 @@ static struct str expiry_key(struct arena *arena, struct str space, int64_t expi
 	return buf_str(&buf);
 }
 
-/* A token that was used again after its expiry lives on: the row by which it was found tells of its first life. */
+/* A token that was used again after its expiry lives on: the row by which it was found is of its first life. */
 static bool is_over(struct str record, int64_t now_ms)
 {
 	return str_is_set(record) && (int64_t)str_be(record.p, record.n < 8 ? record.n : 8) <= now_ms;

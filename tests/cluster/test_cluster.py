@@ -291,7 +291,7 @@ def a_trigger_of_two_servers_posts_once():
 
 
 def write_while(cluster, disturb):
-    """Eight writers; what they were told is done must be there when disturb() is over and all have ended."""
+    """Eight writers; what was acknowledged must be there when disturb() is over and all have ended."""
     done, is_over = [{} for _ in range(8)], threading.Event()
 
     def work(i):
@@ -414,7 +414,7 @@ BEGIN
         IF nextval('turns') % 2 = 0 THEN RETURN NULL; END IF;
         wanted := left(wanted, 5);
     END IF;
-    IF wanted IS NOT NULL THEN RAISE EXCEPTION 'it fails as it was told' USING ERRCODE = wanted; END IF;
+    IF wanted IS NOT NULL THEN RAISE EXCEPTION 'it fails on demand' USING ERRCODE = wanted; END IF;
     RETURN NULL;
 END $$;
 CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT OR UPDATE ON dynalith_kv DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.ks >> 20 > 0) EXECUTE FUNCTION fail();
@@ -439,7 +439,7 @@ def what_the_database_refuses_is_answered():
                 assert status == 200, (trigger, code)
             except Refused as refused:
                 assert (refused.status, refused.name) == (status, name), (trigger, code, refused)
-                assert "told" not in refused.message, refused
+                assert "on demand" not in refused.message, refused
             DB.sql("DELETE FROM failing", cluster.name)
             item = client("GetItem", TableName="tab", Key=at(trigger, code), ConsistentRead=True).get("Item")
             assert bool(item) == (status == 200), (trigger, code)

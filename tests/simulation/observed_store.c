@@ -435,6 +435,14 @@ static enum code observed_add(struct store_txn *base, struct keyspace keyspace, 
 	return code != OK ? code : store_add(txn->inner, keyspace, key, delta, err);
 }
 
+static enum code observed_tidy(struct store *base, bool *is_more, struct err *err)
+{
+	struct machine *machine = ((struct observed_store *)base)->machine;
+	enum code code = strike(machine, err);
+
+	return code != OK ? code : store_tidy(machine->inner, is_more, err);
+}
+
 static enum code observed_check(struct store *base, struct err *err)
 {
 	return store_check(((struct observed_store *)base)->machine->inner, err);
@@ -451,7 +459,7 @@ struct store *observed_store_new(struct machine *machine)
 	static const struct store_ops ops = {
 		.close = observed_close, .check = observed_check, .begin = observed_begin, .commit = observed_commit, .abort = observed_abort,
 		.create = observed_create, .drop = observed_drop, .stat = observed_stat, .get = observed_get, .put = observed_put, .del = observed_del,
-		.get_many = observed_get_many, .page = observed_page, .del_range = observed_del_range, .add = observed_add,
+		.get_many = observed_get_many, .page = observed_page, .del_range = observed_del_range, .add = observed_add, .tidy = observed_tidy,
 	};
 	struct observed_store *store = arena_checked(calloc(1, sizeof(*store)));
 

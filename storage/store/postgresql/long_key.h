@@ -2,7 +2,7 @@
  * long_key - keys that are too long for a B-tree of PostgreSQL, whose entries are at most about 2,700 bytes.
  *
  * A key of up to LONG_KEY_PREFIX bytes is its own column k. A longer one is its first LONG_KEY_PREFIX bytes and the SHA-256 of its rest: k is
- * then longer than that of any short key, which tells the two apart; the rest lies in the column t. Order by k is the order of keys, but among
+ * then longer than that of any short key, so that the two cannot be confused; the rest lies in the column t. Order by k is the order of keys, but among
  * long keys with the same beginning ("a family"): those are ordered by t.
  *
  * So a range of keys is one of k, with families at its ends of which it may hold a part.

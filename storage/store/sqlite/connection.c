@@ -32,7 +32,7 @@ static const char *const statement_sql[2][STATEMENT_COUNT] = {{
 	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
 }};
 
-#define STATEMENT_NUMBER 3 /* the parameter that tells the keyspace's rows from those of others: bound once */
+#define STATEMENT_NUMBER 3 /* the parameter that picks the keyspace's rows among those of others: bound once */
 
 static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_READ] = "BEGIN",

@@ -5,7 +5,7 @@
  * - Items, indexes and expiry queues have a generated SQL table each, up to PLACES_OWN_MAX (places.h) in a file. Such a table gets the name of its first
  *   keyspace, such as items_12 or index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
  * - Streams, which stay for a day after their tables, and every keyspace beyond that number share one SQL table. There a number that is never used
- *   twice tells the rows of a keyspace from those of others.
+ *   twice picks the rows of a keyspace among those of others.
  *
  * The rows of PLACE_KEYSPACE say what does not follow from a name:
  *   'k' table part -> number name   the keyspace lies there; no value: it was dropped, and others may have the SQL table of its name

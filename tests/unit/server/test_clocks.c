@@ -97,7 +97,7 @@ static struct str member(struct servers *servers, struct op_response response, c
 	return at ? (struct str){at, strcspn(at, "\"")} : STR("");
 }
 
-/* What the stream of the table holds, as a server tells it. */
+/* What the stream of the table holds, as a server shows it. */
 static struct op_response records(struct servers *servers, int server)
 {
 	struct str arn = member(servers, call(servers, server, "DescribeTable", "{'TableName':'tab'}"), "LatestStreamArn");
