@@ -45,7 +45,11 @@ def presigned(server, headers):
 
 # Everything there is besides health: method, path, headers, body.
 TARGET = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
-DOORS = [("POST", "/", TARGET, b"{}"), ("GET", "/_dynalith/metrics", {}, b""), ("GET", "/_dynalith/clock", {}, b""),
+DOORS = [("POST", "/", TARGET, b"{}"), ("GET", "/_dynalith/metrics", {}, b""), ("POST", "/_dynalith/reset", {}, b""), ("GET", "/_dynalith/checkpoints", {}, b""),
+         ("POST", "/_dynalith/checkpoints", {}, b'{"name":"mark"}'), ("POST", "/_dynalith/checkpoints/mark/rollback", {}, b""),
+         ("DELETE", "/_dynalith/checkpoints/mark", {}, b""), ("PUT", "/_dynalith/snapshots/copy", {}, b""), ("POST", "/_dynalith/snapshots/copy/restore", {}, b""),
+         ("PUT", "/_dynalith/faults", {}, b'{"rules":[{"operation":"PutItem","error":"ThrottlingException"}]}'), ("GET", "/_dynalith/faults", {}, b""),
+         ("DELETE", "/_dynalith/faults", {}, b""), ("GET", "/_dynalith/clock", {}, b""),
          ("POST", "/_dynalith/clock", {}, b'{"advance":"365d"}'), ("POST", "/_dynalith/streams/rotate?table=app", {}, b""), ("GET", "/", {}, b""), ("HEAD", "/", {}, b"")]
 REFUSED = re.compile(rb"MissingAuthenticationToken|IncompleteSignature|UnrecognizedClient|InvalidSignature")
 
@@ -71,7 +75,7 @@ def verify_mode_opens_nothing_but_health():
                       "&X-Amz-SignedHeaders=host&X-Amz-Date=20260101T000000Z&X-Amz-Expires=999999999&X-Amz-Signature=" + "0" * 64):
             reply = call(server, method, path.split("?")[0] + query, {**host, **headers}, body)
             assert reply.status == 400 and (method == "HEAD" or REFUSED.search(reply.body)), (method, path, query, reply.status, reply.body)
-    for method, path in (("GET", "/x"), ("POST", "/x"), ("PUT", "/"), ("DELETE", "/_dynalith/clock"), ("GET", "/_dynalith/"), ("GET", "/_dynalith/health/../metrics"),
+    for method, path in (("GET", "/x"), ("POST", "/x"), ("PUT", "/"), ("DELETE", "/_dynalith/clock"), ("GET", "/_dynalith/none"), ("GET", "/_dynalith/health/../metrics"),
                          ("POST", "/_dynalith/health"), ("GET", "//_dynalith/metrics"), ("GET", "/_dynalith/metrics/"), ("GET", "/%5Fdynalith/metrics")):
         assert call(server, method, path, host).status in ((404, 405) if path.startswith("/_dynalith/") else (400,)), (method, path)
     # the clock was turned by a year once, by the signed request
