@@ -124,12 +124,14 @@ class Server:
         return answer
 
     def wait_for_rest(self):
-        """Waits until the server has rested for half a second: what it does after the last answer, such as a checkpoint, counts too."""
+        """Waits until the server has rested for half a second: what it does after the last answer, such as a checkpoint, counts too.
+
+        A round of the upkeep, which comes twice a second, takes one to two milliseconds under callgrind, and is rest."""
         clock, before, still = (~self.process.pid << 3) | 2, -1.0, 0  # the process's clock of CPU, as clock_getcpuclockid() makes it
         while still < 10:
             time.sleep(0.05)
             now = time.clock_gettime(clock)
-            still = still + 1 if now - before < 0.001 else 0
+            still = still + 1 if now - before < 0.01 else 0
             before = now
 
     def dump(self):
