@@ -44,6 +44,11 @@ enum code (err_default)(struct err *err, enum code code)
 	return code;
 }
 
+void err_copy(struct err *err, enum code code, struct str message)
+{
+	*err = (struct err){.arena = err->arena, .code = code, .message = str_copy(err->arena, message)};
+}
+
 enum code err_if_over(const struct arena *arena, struct err *err)
 {
 	return arena_is_over(arena) ? (err_default)(err, ERR_SERVICE_UNAVAILABLE) : OK;

@@ -80,6 +80,9 @@ enum code err_set(struct err *err, enum code code, const char *format, ...) __at
 /* The same with the error's default text. */
 enum code err_default(struct err *err, enum code code);
 
+/* What went wrong with a scratch arena: the message is copied into the arena of `err`, where it lives on. */
+void err_copy(struct err *err, enum code code, struct str message);
+
 /* ERR_SERVICE_UNAVAILABLE where the arena exceeds its budget or its time, else OK. Callers ask before they write anything. */
 enum code err_if_over(const struct arena *arena, struct err *err);
 

@@ -320,11 +320,8 @@ static enum code each(struct store_txn *txn, uint64_t journal, enum kind kind, e
 		if (code == OK)
 			arena_reset(scratch);
 	}
-	if (code != OK) {
-		*err = err_in(err->arena);
-		err->code = code;
-		err->message = str_copy(err->arena, own.message);
-	}
+	if (code != OK)
+		err_copy(err, code, own.message);
 	arena_free(scratch);
 	arena_free(ends);
 	return code;

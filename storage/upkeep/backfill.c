@@ -245,11 +245,8 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 		code = catalog_bury(catalog, table, &own);
 	if (code == ERR_CONFLICT || code == ERR_TABLE_MOVED)
 		code = OK;
-	if (code != OK) {
-		*err = err_in(err->arena);
-		err->code = code;
-		err->message = str_copy(err->arena, own.message);
-	}
+	if (code != OK)
+		err_copy(err, code, own.message);
 	arena_free(scratch);
 	return code;
 }

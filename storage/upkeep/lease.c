@@ -205,9 +205,7 @@ static enum code take_row(struct leases *leases, struct str name, struct row *ro
 	}
 	if (code != OK) {
 		*is_held = false;
-		*err = err_in(err->arena);
-		err->code = code;
-		err->message = str_copy(err->arena, own.message);
+		err_copy(err, code, own.message);
 	}
 	arena_free(scratch);
 	return code;
