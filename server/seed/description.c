@@ -7,26 +7,16 @@
 static const char *const kept[] = {"TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification", "DeletionProtectionEnabled", "OnDemandThroughput"};
 static const char *const kept_of_index[] = {"IndexName", "KeySchema", "Projection", "OnDemandThroughput"};
 
-static void copy(struct json_out *out, struct arena *arena, const struct json *from, const char *name)
-{
-	const struct json *member = json_member(from, name);
-
-	if (!member)
-		return;
-	json_out_name(out, str_of(name));
-	json_text_write(out, arena, member);
-}
-
 static void copy_throughput(struct json_out *out, struct arena *arena, const struct json *from)
 {
-	const struct json *throughput = json_member(from, "ProvisionedThroughput");
+	const struct json *throughput = json_text_get(from, "ProvisionedThroughput", JSON_OBJECT);
 
-	if (!throughput || json_type(throughput) != JSON_OBJECT)
+	if (!throughput)
 		return;
 	json_out_name(out, STR("ProvisionedThroughput"));
 	json_out_open(out, '{');
-	copy(out, arena, throughput, "ReadCapacityUnits");
-	copy(out, arena, throughput, "WriteCapacityUnits");
+	json_text_copy(out, arena, throughput, "ReadCapacityUnits");
+	json_text_copy(out, arena, throughput, "WriteCapacityUnits");
 	json_out_close(out, '}');
 }
 
@@ -41,7 +31,7 @@ static void copy_indexes(struct json_out *out, struct arena *arena, const struct
 	for (const struct json *index = json_first(indexes); index; index = json_next(index)) {
 		json_out_open(out, '{');
 		for (size_t i = 0; i < sizeof(kept_of_index) / sizeof(kept_of_index[0]); i++)
-			copy(out, arena, index, kept_of_index[i]);
+			json_text_copy(out, arena, index, kept_of_index[i]);
 		if (has_throughput)
 			copy_throughput(out, arena, index);
 		json_out_close(out, '}');
@@ -52,10 +42,7 @@ static void copy_indexes(struct json_out *out, struct arena *arena, const struct
 /* A member of a member, a string. */
 static struct str inner_string(struct arena *arena, const struct json *object, const char *outer, const char *inner)
 {
-	const struct json *middle = json_member(object, outer);
-	const struct json *value = middle && json_type(middle) == JSON_OBJECT ? json_member(middle, inner) : NULL;
-
-	return value && json_type(value) == JSON_STRING ? json_string(arena, value) : STR_ABSENT;
+	return json_text_string(arena, json_text_get(object, outer, JSON_OBJECT), inner);
 }
 
 static void copy_class(struct json_out *out, struct arena *arena, const struct json *table)
@@ -79,7 +66,7 @@ struct str description_to_create(struct arena *arena, const struct json *table)
 
 	json_out_open(&out, '{');
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		copy(&out, arena, table, kept[i]);
+		json_text_copy(&out, arena, table, kept[i]);
 	json_out_field_string(&out, "BillingMode", is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
 	if (!is_on_demand)
 		copy_throughput(&out, arena, table);

@@ -4,23 +4,16 @@
 #include "server/seed/json_text.h"
 #include "storage/store/sqlite/foreign_file.h"
 
-static const struct json *member(const struct json *from, const char *name, enum json_type type)
-{
-	const struct json *found = from && json_type(from) == JSON_OBJECT ? json_member(from, name) : NULL;
-
-	return found && json_type(found) == type ? found : NULL;
-}
-
 /* The key under the empty name of SQLiteIndex. */
 static void add_key(struct json_out *out, struct arena *arena, const struct json *info)
 {
-	const struct json *key = member(member(info, "SQLiteIndex", JSON_OBJECT), "", JSON_ARRAY);
+	const struct json *key = json_text_get(json_text_get(info, "SQLiteIndex", JSON_OBJECT), "", JSON_ARRAY);
 
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
 	for (const struct json *part = key ? json_first(key) : NULL; part; part = json_next(part)) {
-		const struct json *name = member(member(part, "DynamoDBAttribute", JSON_OBJECT), "AttributeName", JSON_STRING);
-		const struct json *type = member(part, "KeyType", JSON_STRING);
+		const struct json *name = json_text_get(json_text_get(part, "DynamoDBAttribute", JSON_OBJECT), "AttributeName", JSON_STRING);
+		const struct json *type = json_text_get(part, "KeyType", JSON_STRING);
 
 		if (!name || !type)
 			continue;
@@ -34,7 +27,7 @@ static void add_key(struct json_out *out, struct arena *arena, const struct json
 
 static void copy(struct json_out *out, struct arena *arena, const struct json *from, const char *name, const char *as)
 {
-	const struct json *found = member(from, name, JSON_ARRAY);
+	const struct json *found = json_text_get(from, name, JSON_ARRAY);
 
 	if (!found || !json_first(found))
 		return;
@@ -48,7 +41,7 @@ static void add_stream(struct json_out *out, struct arena *arena, struct str inf
 	const struct json *root, *view = NULL;
 
 	if (str_is_set(info) && json_parse(arena, info, &root, &err) == OK)
-		view = member(root, "StreamViewType", JSON_STRING);
+		view = json_text_get(root, "StreamViewType", JSON_STRING);
 	if (!view)
 		return;
 	json_out_name(out, STR("StreamSpecification"));
@@ -85,7 +78,7 @@ static struct str create_body(struct arena *arena, const struct foreign_table *t
 
 static size_t add_follow_ups(struct arena *arena, const struct foreign_table *table, const struct json *info, struct seed_follow_up *follow_up)
 {
-	const struct json *ttl = member(info, "TimeToLiveAttributeName", JSON_STRING);
+	const struct json *ttl = json_text_get(info, "TimeToLiveAttributeName", JSON_STRING);
 	struct json_out out = json_out_in(arena);
 
 	if (!ttl)

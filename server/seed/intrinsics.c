@@ -39,13 +39,6 @@ static const struct json *element(const struct json *array, size_t i)
 	return at;
 }
 
-static const struct json *section(const struct json *root, const char *name)
-{
-	const struct json *found = root && json_type(root) == JSON_OBJECT ? json_member(root, name) : NULL;
-
-	return found && json_type(found) == JSON_OBJECT ? found : NULL;
-}
-
 /* A member of a section by a name that is no literal. */
 static const struct json *named(struct intrinsics *in, const struct json *object, struct str name)
 {
@@ -78,9 +71,9 @@ static struct str given(const struct intrinsics *in, struct str name)
 static struct str reference(struct intrinsics *in, struct str name, unsigned depth)
 {
 	struct str value = given(in, name);
-	const struct json *parameter = named(in, section(in->template, "Parameters"), name);
+	const struct json *parameter = named(in, json_text_get(in->template, "Parameters", JSON_OBJECT), name);
 	const struct json *fallback = parameter && json_type(parameter) == JSON_OBJECT ? json_member(parameter, "Default") : NULL;
-	const struct json *resource = named(in, section(in->template, "Resources"), name);
+	const struct json *resource = named(in, json_text_get(in->template, "Resources", JSON_OBJECT), name);
 
 	if (!str_is_set(value))
 		value = pseudo(in, name);
@@ -90,11 +83,11 @@ static struct str reference(struct intrinsics *in, struct str name, unsigned dep
 		return text_of(in, fallback, depth + 1);
 	if (!resource)
 		return fail(in, name);
-	const struct json *properties = section(resource, "Properties"), *own = properties ? json_member(properties, "TableName") : NULL;
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT), *own = properties ? json_member(properties, "TableName") : NULL;
 	return own ? text_of(in, own, depth + 1) : name;
 }
 
-/* The end of ${...} whose inside begins at `from`, innermost first for those of serverless.yml. */
+/* Where the ${...} ends whose inside begins at `from`; the text's length where it does not. */
 static size_t closing(struct str text, size_t from)
 {
 	while (from < text.n && text.p[from] != '}')
@@ -176,7 +169,7 @@ static struct str choose(struct intrinsics *in, const struct json *argument, uns
 
 static const struct json *in_map(struct intrinsics *in, const struct json *argument, unsigned depth)
 {
-	const struct json *at = section(in->template, "Mappings");
+	const struct json *at = json_text_get(in->template, "Mappings", JSON_OBJECT);
 
 	for (size_t i = 0; i < 3 && at; i++) {
 		const struct json *key = element(argument, i);
@@ -198,7 +191,7 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 		return false;
 	}
 	if (str_eq(function, STR("Condition"))) {
-		const struct json *other = named(in, section(in->template, "Conditions"), text_of(in, argument, depth + 1));
+		const struct json *other = named(in, json_text_get(in->template, "Conditions", JSON_OBJECT), text_of(in, argument, depth + 1));
 
 		return other && is_true(in, other, depth + 1);
 	}
@@ -219,7 +212,7 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 
 bool intrinsics_holds(struct intrinsics *in, struct str condition)
 {
-	const struct json *found = named(in, section(in->template, "Conditions"), condition);
+	const struct json *found = named(in, json_text_get(in->template, "Conditions", JSON_OBJECT), condition);
 
 	if (!found)
 		fail(in, condition);

@@ -200,6 +200,30 @@ void json_text_add_item(struct buf *buf, struct str object)
 	buf_add_byte(buf, '}');
 }
 
+const struct json *json_text_get(const struct json *object, const char *name, enum json_type type)
+{
+	const struct json *found = object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
+
+	return found && json_type(found) == type ? found : NULL;
+}
+
+struct str json_text_string(struct arena *arena, const struct json *object, const char *name)
+{
+	const struct json *found = json_text_get(object, name, JSON_STRING);
+
+	return found ? json_string(arena, found) : STR_ABSENT;
+}
+
+void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object, const char *name)
+{
+	const struct json *found = object ? json_member(object, name) : NULL;
+
+	if (!found)
+		return;
+	json_out_name(out, str_of(name));
+	json_text_write(out, arena, found);
+}
+
 static void write_children(struct json_out *out, struct arena *arena, const struct json *value)
 {
 	bool is_object = json_type(value) == JSON_OBJECT;

@@ -1,7 +1,8 @@
 /*
- * json_text - parts of a JSON text as they stand in it: numbers keep all their digits.
+ * json_text - JSON as files of tables and items have it: parts of a text as they stand in it, so that numbers keep all their digits, and members of a
+ * tree that may be anything.
  *
- * The text must be one that json_parse accepts; nothing is checked here.
+ * A text must be one that json_parse accepts; nothing is checked here.
  */
 #ifndef DYNALITH_SERVER_JSON_TEXT_H
 #define DYNALITH_SERVER_JSON_TEXT_H
@@ -33,6 +34,14 @@ bool json_text_is_item(struct str object);
  * and objects are N, S, BOOL, NULL, L and M.
  */
 void json_text_add_item(struct buf *buf, struct str object);
+
+/* The object's member where it is of that type; NULL where it is not, or `object` is none. */
+const struct json *json_text_get(const struct json *object, const char *name, enum json_type type);
+/* The same for a string; else absent. */
+struct str json_text_string(struct arena *arena, const struct json *object, const char *name);
+
+/* Writes the object's member, with its name, where it has one. `object` may be NULL. */
+void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object, const char *name);
 
 /* A value of a tree as JSON. */
 void json_text_write(struct json_out *out, struct arena *arena, const struct json *value);

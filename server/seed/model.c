@@ -4,20 +4,6 @@
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
-static const struct json *member(const struct json *from, const char *name, enum json_type type)
-{
-	const struct json *found = from && json_type(from) == JSON_OBJECT ? json_member(from, name) : NULL;
-
-	return found && json_type(found) == type ? found : NULL;
-}
-
-static struct str text(struct arena *arena, const struct json *from, const char *name)
-{
-	const struct json *found = member(from, name, JSON_STRING);
-
-	return found ? json_string(arena, found) : STR_ABSENT;
-}
-
 /* Key attributes with their types, each once. */
 struct attributes {
 	struct str *names;
@@ -38,8 +24,8 @@ static void define(struct json_out *out, struct arena *arena, struct attributes 
 	static const char *const roles[] = {"PartitionKey", "SortKey"};
 
 	for (size_t i = 0; i < 2; i++) {
-		const struct json *key = member(keys, roles[i], JSON_OBJECT);
-		struct str name = text(arena, key, "AttributeName");
+		const struct json *key = json_text_get(keys, roles[i], JSON_OBJECT);
+		struct str name = json_text_string(arena, key, "AttributeName");
 
 		if (!str_is_set(name) || is_among(seen, name))
 			continue;
@@ -47,7 +33,7 @@ static void define(struct json_out *out, struct arena *arena, struct attributes 
 		seen->names[seen->n++] = name;
 		json_out_open(out, '{');
 		json_out_field_string(out, "AttributeName", name);
-		json_out_field_string(out, "AttributeType", text(arena, key, "AttributeType"));
+		json_out_field_string(out, "AttributeType", json_text_string(arena, key, "AttributeType"));
 		json_out_close(out, '}');
 	}
 }
@@ -55,13 +41,13 @@ static void define(struct json_out *out, struct arena *arena, struct attributes 
 static void add_definitions(struct json_out *out, struct arena *arena, const struct json *table)
 {
 	struct attributes seen = {0};
-	const struct json *indexes = member(table, "GlobalSecondaryIndexes", JSON_ARRAY);
+	const struct json *indexes = json_text_get(table, "GlobalSecondaryIndexes", JSON_ARRAY);
 
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
-	define(out, arena, &seen, member(table, "KeyAttributes", JSON_OBJECT));
+	define(out, arena, &seen, json_text_get(table, "KeyAttributes", JSON_OBJECT));
 	for (const struct json *index = indexes ? json_first(indexes) : NULL; index; index = json_next(index))
-		define(out, arena, &seen, member(index, "KeyAttributes", JSON_OBJECT));
+		define(out, arena, &seen, json_text_get(index, "KeyAttributes", JSON_OBJECT));
 	json_out_close(out, ']');
 }
 
@@ -72,7 +58,7 @@ static void add_key(struct json_out *out, struct arena *arena, const struct json
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < 2; i++) {
-		struct str name = text(arena, member(keys, roles[i].role, JSON_OBJECT), "AttributeName");
+		struct str name = json_text_string(arena, json_text_get(keys, roles[i].role, JSON_OBJECT), "AttributeName");
 
 		if (!str_is_set(name))
 			continue;
@@ -86,18 +72,18 @@ static void add_key(struct json_out *out, struct arena *arena, const struct json
 
 static void add_indexes(struct json_out *out, struct arena *arena, const struct json *table)
 {
-	const struct json *indexes = member(table, "GlobalSecondaryIndexes", JSON_ARRAY);
+	const struct json *indexes = json_text_get(table, "GlobalSecondaryIndexes", JSON_ARRAY);
 
 	if (!indexes || !json_first(indexes))
 		return;
 	json_out_name(out, STR("GlobalSecondaryIndexes"));
 	json_out_open(out, '[');
 	for (const struct json *index = json_first(indexes); index; index = json_next(index)) {
-		const struct json *projection = member(index, "Projection", JSON_OBJECT);
+		const struct json *projection = json_text_get(index, "Projection", JSON_OBJECT);
 
 		json_out_open(out, '{');
-		json_out_field_string(out, "IndexName", text(arena, index, "IndexName"));
-		add_key(out, arena, member(index, "KeyAttributes", JSON_OBJECT));
+		json_out_field_string(out, "IndexName", json_text_string(arena, index, "IndexName"));
+		add_key(out, arena, json_text_get(index, "KeyAttributes", JSON_OBJECT));
 		json_out_name(out, STR("Projection"));
 		if (projection)
 			json_text_write(out, arena, projection);
@@ -112,13 +98,13 @@ static void add_indexes(struct json_out *out, struct arena *arena, const struct 
 static enum code make_table(struct seed *seed, const struct json *table, struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
-	struct str name = text(arena, table, "TableName");
+	struct str name = json_text_string(arena, table, "TableName");
 	struct json_out out = json_out_in(arena);
 
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "TableName", name);
 	add_definitions(&out, arena, table);
-	add_key(&out, arena, member(table, "KeyAttributes", JSON_OBJECT));
+	add_key(&out, arena, json_text_get(table, "KeyAttributes", JSON_OBJECT));
 	add_indexes(&out, arena, table);
 	json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
 	json_out_close(&out, '}');
@@ -141,27 +127,27 @@ static enum code put_all(struct seed *seed, struct str table, const struct json 
 
 static enum code put_samples(struct seed *seed, const struct json *table, struct err *err)
 {
-	struct str name = text(seed_arena(seed), table, "TableName");
-	const struct json *facets = member(table, "TableFacets", JSON_ARRAY);
-	enum code code = put_all(seed, name, member(table, "TableData", JSON_ARRAY), err);
+	struct str name = json_text_string(seed_arena(seed), table, "TableName");
+	const struct json *facets = json_text_get(table, "TableFacets", JSON_ARRAY);
+	enum code code = put_all(seed, name, json_text_get(table, "TableData", JSON_ARRAY), err);
 
 	for (const struct json *facet = facets ? json_first(facets) : NULL; facet && code == OK; facet = json_next(facet))
-		code = put_all(seed, name, member(facet, "TableData", JSON_ARRAY), err);
+		code = put_all(seed, name, json_text_get(facet, "TableData", JSON_ARRAY), err);
 	return code;
 }
 
 bool model_is_in(const struct json *root)
 {
-	return member(root, "DataModel", JSON_ARRAY) != NULL;
+	return json_text_get(root, "DataModel", JSON_ARRAY) != NULL;
 }
 
 enum code model_read(struct seed *seed, const struct json *root, struct err *err)
 {
 	enum code code = OK;
 
-	for (const struct json *table = json_first(member(root, "DataModel", JSON_ARRAY)); table && code == OK; table = json_next(table)) {
-		if (!member(table, "TableName", JSON_STRING) || !member(table, "KeyAttributes", JSON_OBJECT)) {
-			err_set(err, MSG_SEED_NO_KEYS, STR_ARG(text(seed_arena(seed), table, "TableName")));
+	for (const struct json *table = json_first(json_text_get(root, "DataModel", JSON_ARRAY)); table && code == OK; table = json_next(table)) {
+		if (!json_text_get(table, "TableName", JSON_STRING) || !json_text_get(table, "KeyAttributes", JSON_OBJECT)) {
+			err_set(err, MSG_SEED_NO_KEYS, STR_ARG(json_text_string(seed_arena(seed), table, "TableName")));
 			return seed_at(seed, 0, err);
 		}
 		code = make_table(seed, table, err);

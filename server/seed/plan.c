@@ -6,25 +6,17 @@
 #define MODULE_DEPTH_MAX 64
 #define FOLLOW_UPS_MAX 2
 
-static const struct json *member(const struct json *from, const char *name, enum json_type type)
-{
-	const struct json *found = from && json_type(from) == JSON_OBJECT ? json_member(from, name) : NULL;
-
-	return found && json_type(found) == type ? found : NULL;
-}
-
 /* A string that is set: Terraform's null and "" are none. */
 static struct str text(struct arena *arena, const struct json *from, const char *name)
 {
-	const struct json *found = member(from, name, JSON_STRING);
-	struct str s = found ? json_string(arena, found) : STR_ABSENT;
+	struct str s = json_text_string(arena, from, name);
 
 	return s.n > 0 ? s : STR_ABSENT;
 }
 
 static bool is_on(const struct json *from, const char *name)
 {
-	const struct json *found = member(from, name, JSON_BOOLEAN);
+	const struct json *found = json_text_get(from, name, JSON_BOOLEAN);
 
 	return found && json_boolean(found);
 }
@@ -32,7 +24,7 @@ static bool is_on(const struct json *from, const char *name)
 /* The first block of a list of blocks. */
 static const struct json *block(const struct json *from, const char *name)
 {
-	const struct json *list = member(from, name, JSON_ARRAY);
+	const struct json *list = json_text_get(from, name, JSON_ARRAY);
 
 	return list ? json_first(list) : NULL;
 }
@@ -48,7 +40,7 @@ static void add_element(struct json_out *out, struct str name, const char *type)
 /* Blocks of key_schema, or hash_key and range_key. */
 static void add_key(struct json_out *out, struct arena *arena, const struct json *from, struct str hash)
 {
-	const struct json *elements = member(from, "key_schema", JSON_ARRAY);
+	const struct json *elements = json_text_get(from, "key_schema", JSON_ARRAY);
 	struct str range = text(arena, from, "range_key");
 
 	json_out_name(out, STR("KeySchema"));
@@ -66,7 +58,7 @@ static void add_key(struct json_out *out, struct arena *arena, const struct json
 
 static void add_throughput(struct json_out *out, const struct json *from)
 {
-	const struct json *read = member(from, "read_capacity", JSON_NUMBER), *write = member(from, "write_capacity", JSON_NUMBER);
+	const struct json *read = json_text_get(from, "read_capacity", JSON_NUMBER), *write = json_text_get(from, "write_capacity", JSON_NUMBER);
 
 	if (!read || !write || json_number(read) <= 0 || json_number(write) <= 0)
 		return;
@@ -79,7 +71,7 @@ static void add_throughput(struct json_out *out, const struct json *from)
 
 static void add_index(struct json_out *out, struct arena *arena, const struct json *index, struct str hash, bool is_provisioned)
 {
-	const struct json *attributes = member(index, "non_key_attributes", JSON_ARRAY);
+	const struct json *attributes = json_text_get(index, "non_key_attributes", JSON_ARRAY);
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", text(arena, index, "name"));
@@ -100,7 +92,7 @@ static void add_index(struct json_out *out, struct arena *arena, const struct js
 /* A local index has the table's partition key. */
 static void add_indexes(struct json_out *out, struct arena *arena, const struct json *table, const char *blocks, const char *name, bool is_local)
 {
-	const struct json *indexes = member(table, blocks, JSON_ARRAY);
+	const struct json *indexes = json_text_get(table, blocks, JSON_ARRAY);
 	bool is_provisioned = !is_local && !str_eq(text(arena, table, "billing_mode"), STR("PAY_PER_REQUEST"));
 
 	if (!indexes || !json_first(indexes))
@@ -114,7 +106,7 @@ static void add_indexes(struct json_out *out, struct arena *arena, const struct 
 
 static void add_attributes(struct json_out *out, struct arena *arena, const struct json *table)
 {
-	const struct json *attributes = member(table, "attribute", JSON_ARRAY);
+	const struct json *attributes = json_text_get(table, "attribute", JSON_ARRAY);
 
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
@@ -129,10 +121,10 @@ static void add_attributes(struct json_out *out, struct arena *arena, const stru
 
 static void add_tags(struct json_out *out, struct arena *arena, const struct json *table)
 {
-	const struct json *tags = member(table, "tags_all", JSON_OBJECT);
+	const struct json *tags = json_text_get(table, "tags_all", JSON_OBJECT);
 
 	if (!tags)
-		tags = member(table, "tags", JSON_OBJECT);
+		tags = json_text_get(table, "tags", JSON_OBJECT);
 	if (!tags || !json_first(tags))
 		return;
 	json_out_name(out, STR("Tags"));
@@ -225,7 +217,7 @@ static enum code read_resource(struct seed *seed, const struct json *resource, b
 {
 	struct arena *arena = seed_arena(seed);
 	struct str type = text(arena, resource, "type");
-	const struct json *values = member(resource, "values", JSON_OBJECT);
+	const struct json *values = json_text_get(resource, "values", JSON_OBJECT);
 	struct seed_follow_up follow_ups[FOLLOW_UPS_MAX];
 
 	if (values && !is_for_items && str_eq(type, STR("aws_dynamodb_table"))) {
@@ -240,7 +232,7 @@ static enum code read_resource(struct seed *seed, const struct json *resource, b
 
 static enum code read_module(struct seed *seed, const struct json *module, bool is_for_items, unsigned depth, struct err *err)
 {
-	const struct json *resources = member(module, "resources", JSON_ARRAY), *children = member(module, "child_modules", JSON_ARRAY);
+	const struct json *resources = json_text_get(module, "resources", JSON_ARRAY), *children = json_text_get(module, "child_modules", JSON_ARRAY);
 	enum code code = OK;
 
 	for (const struct json *at = resources ? json_first(resources) : NULL; at && code == OK; at = json_next(at))
@@ -254,9 +246,9 @@ static enum code read_module(struct seed *seed, const struct json *module, bool 
 
 static const struct json *root_module(const struct json *root)
 {
-	const struct json *values = member(root, "planned_values", JSON_OBJECT);
+	const struct json *values = json_text_get(root, "planned_values", JSON_OBJECT);
 
-	return member(values ? values : member(root, "values", JSON_OBJECT), "root_module", JSON_OBJECT);
+	return json_text_get(values ? values : json_text_get(root, "values", JSON_OBJECT), "root_module", JSON_OBJECT);
 }
 
 bool plan_is_in(const struct json *root)

@@ -6,6 +6,8 @@
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
+#define PIECE (1 << 16) /* of memory kept from item to item */
+
 /* An object of any of the forms: the item within its envelope, in DynamoDB's form. */
 static struct str item_of(struct arena *arena, struct str object)
 {
@@ -20,9 +22,9 @@ static struct str item_of(struct arena *arena, struct str object)
 	return buf_str(&buf);
 }
 
-static enum code put(struct seed *seed, struct str table, struct str object, size_t line, struct err *err)
+/* `arena` is given back. */
+static enum code put(struct seed *seed, struct arena *arena, struct str table, struct str object, size_t line, struct err *err)
 {
-	struct arena *arena = arena_new(0);
 	enum code code;
 
 	if (object.n > 0 && object.p[0] == '{') {
@@ -31,30 +33,26 @@ static enum code put(struct seed *seed, struct str table, struct str object, siz
 		code = err_set(err, MSG_SEED_NOT_ITEM);
 		code = seed_bad_line(seed, line, err);
 	}
-	arena_free(arena);
+	arena_reset(arena);
 	return code;
 }
 
-static enum code put_line(struct seed *seed, struct str table, struct str text, size_t line, struct err *err)
+static enum code put_line(struct seed *seed, struct arena *arena, struct str table, struct str text, size_t line, struct err *err)
 {
-	struct arena *arena = arena_new(0);
 	const struct json *root;
 	struct err reason = err_in(arena);
-	enum code code;
 
-	if (json_parse(arena, text, &root, &reason) == OK) {
-		code = put(seed, table, str_trim(text), line, err);
-	} else {
-		err_set(err, MSG_SEED_NOT_JSON);
-		code = seed_bad_line(seed, line, err);
-	}
-	arena_free(arena);
-	return code;
+	if (json_parse(arena, text, &root, &reason) == OK)
+		return put(seed, arena, table, str_trim(text), line, err);
+	err_set(err, MSG_SEED_NOT_JSON);
+	arena_reset(arena);
+	return seed_bad_line(seed, line, err);
 }
 
 enum code rows_read_lines(struct seed *seed, struct str text, struct err *err)
 {
 	struct str table = seed_table_name(seed);
+	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 
 	for (size_t line = 1; text.n > 0 && code == OK; line++) {
@@ -63,31 +61,36 @@ enum code rows_read_lines(struct seed *seed, struct str text, struct err *err)
 		if (bytes.n > 0 && bytes.p[bytes.n - 1] == '\r')
 			bytes.n--;
 		if (str_trim(bytes).n > 0)
-			code = put_line(seed, table, bytes, line, err);
+			code = put_line(seed, arena, table, bytes, line, err);
 	}
+	arena_free(arena);
 	return code;
 }
 
 static enum code put_all(struct seed *seed, struct str table, struct str array, struct err *err)
 {
 	struct str rest = json_text_inside(array), element;
+	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 
 	while (code == OK && json_text_element(&rest, &element))
-		code = put(seed, table, element, 0, err);
+		code = put(seed, arena, table, element, 0, err);
+	arena_free(arena);
 	return code;
 }
 
 static enum code put_requests(struct seed *seed, struct str table, struct str requests, struct err *err)
 {
 	struct str rest = json_text_inside(requests), element;
+	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 
 	while (code == OK && json_text_element(&rest, &element)) {
 		struct str request = element.p[0] == '{' ? json_text_find(element, STR("PutRequest")) : STR_ABSENT;
 
-		code = put(seed, table, str_is_set(request) ? request : STR(""), 0, err);
+		code = put(seed, arena, table, str_is_set(request) ? request : STR(""), 0, err);
 	}
+	arena_free(arena);
 	return code;
 }
 
@@ -128,7 +131,10 @@ enum code rows_read_document(struct seed *seed, struct str text, const struct js
 		return put_batch(seed, json_text_find(document, STR("RequestItems")), err);
 	if (is_batch(root))
 		return put_batch(seed, document, err);
-	return put(seed, table, document, 0, err);
+	struct arena *arena = arena_new(PIECE);
+	enum code code = put(seed, arena, table, document, 0, err);
+	arena_free(arena);
+	return code;
 }
 
 /* A CSV file that is read, and the record at hand. */
@@ -262,7 +268,7 @@ enum code rows_read_csv(struct seed *seed, struct str text, struct err *err)
 
 	if (read_head(seed, &csv, table, &head, err) != OK)
 		return seed_at(seed, 1, err);
-	struct arena *arena = arena_new(1 << 16);
+	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 	while (code == OK) {
 		if (!take_record(&csv, arena)) {

@@ -17,13 +17,6 @@ struct resource {
 	const struct json *replica;   /* of AWS::DynamoDB::GlobalTable: the first one, which has what belongs to one region; or NULL */
 };
 
-static const struct json *object_member(const struct json *from, const char *name)
-{
-	const struct json *found = from && json_type(from) == JSON_OBJECT ? json_member(from, name) : NULL;
-
-	return found && json_type(found) == JSON_OBJECT ? found : NULL;
-}
-
 /* Templates write numbers and truth values as strings, too. */
 static void add_loosely(struct json_out *out, struct arena *arena, const struct json *value, bool is_number)
 {
@@ -37,20 +30,10 @@ static void add_loosely(struct json_out *out, struct arena *arena, const struct 
 		json_out_boolean(out, str_eq_nocase(text, STR("true")));
 }
 
-static void copy(struct json_out *out, struct arena *arena, const struct json *from, const char *name)
-{
-	const struct json *member = from ? json_member(from, name) : NULL;
-
-	if (!member)
-		return;
-	json_out_name(out, str_of(name));
-	json_text_write(out, arena, member);
-}
-
 /* An object of numbers: ProvisionedThroughput and the like. */
 static void copy_numbers(struct json_out *out, struct arena *arena, const struct json *from, const char *name)
 {
-	const struct json *numbers = object_member(from, name);
+	const struct json *numbers = json_text_get(from, name, JSON_OBJECT);
 
 	if (!numbers)
 		return;
@@ -73,9 +56,9 @@ static void copy_indexes(struct json_out *out, const struct resource *resource, 
 	json_out_open(out, '[');
 	for (const struct json *index = json_first(indexes); index; index = json_next(index)) {
 		json_out_open(out, '{');
-		copy(out, resource->arena, index, "IndexName");
-		copy(out, resource->arena, index, "KeySchema");
-		copy(out, resource->arena, index, "Projection");
+		json_text_copy(out, resource->arena, index, "IndexName");
+		json_text_copy(out, resource->arena, index, "KeySchema");
+		json_text_copy(out, resource->arena, index, "Projection");
 		copy_numbers(out, resource->arena, index, "ProvisionedThroughput");
 		copy_numbers(out, resource->arena, index, "OnDemandThroughput");
 		copy_numbers(out, resource->arena, index, "WarmThroughput");
@@ -86,7 +69,7 @@ static void copy_indexes(struct json_out *out, const struct resource *resource, 
 
 static void add_encryption(struct json_out *out, const struct resource *resource)
 {
-	const struct json *encryption = object_member(resource->properties, "SSESpecification");
+	const struct json *encryption = json_text_get(resource->properties, "SSESpecification", JSON_OBJECT);
 	const struct json *enabled = encryption ? json_member(encryption, "SSEEnabled") : NULL;
 
 	if (!enabled)
@@ -95,8 +78,8 @@ static void add_encryption(struct json_out *out, const struct resource *resource
 	json_out_open(out, '{');
 	json_out_name(out, STR("Enabled"));
 	add_loosely(out, resource->arena, enabled, false);
-	copy(out, resource->arena, encryption, "SSEType");
-	copy(out, resource->arena, encryption, "KMSMasterKeyId");
+	json_text_copy(out, resource->arena, encryption, "SSEType");
+	json_text_copy(out, resource->arena, encryption, "KMSMasterKeyId");
 	json_out_close(out, '}');
 }
 
@@ -110,13 +93,13 @@ static const struct json *own(const struct resource *resource, const char *name)
 
 static void add_settings(struct json_out *out, const struct resource *resource)
 {
-	const struct json *stream = object_member(resource->properties, "StreamSpecification"), *member;
+	const struct json *stream = json_text_get(resource->properties, "StreamSpecification", JSON_OBJECT), *member;
 
 	if (stream && json_member(stream, "StreamViewType")) {
 		json_out_name(out, STR("StreamSpecification"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "StreamEnabled", true);
-		copy(out, resource->arena, stream, "StreamViewType");
+		json_text_copy(out, resource->arena, stream, "StreamViewType");
 		json_out_close(out, '}');
 	}
 	add_encryption(out, resource);
@@ -145,12 +128,12 @@ static struct str create_body(const struct resource *resource)
 
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "TableName", resource->name);
-	copy(&out, resource->arena, properties, "KeySchema");
-	copy(&out, resource->arena, properties, "AttributeDefinitions");
+	json_text_copy(&out, resource->arena, properties, "KeySchema");
+	json_text_copy(&out, resource->arena, properties, "AttributeDefinitions");
 	if (resource->replica)
 		json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
 	else
-		copy(&out, resource->arena, properties, "BillingMode");
+		json_text_copy(&out, resource->arena, properties, "BillingMode");
 	copy_numbers(&out, resource->arena, properties, "ProvisionedThroughput");
 	copy_numbers(&out, resource->arena, properties, "OnDemandThroughput");
 	copy_numbers(&out, resource->arena, properties, "WarmThroughput");
@@ -186,7 +169,7 @@ static bool is_on(const struct resource *resource, const struct json *object, co
 
 static size_t add_follow_ups(const struct resource *resource, struct seed_follow_up *follow_ups)
 {
-	const struct json *ttl = object_member(resource->properties, "TimeToLiveSpecification");
+	const struct json *ttl = json_text_get(resource->properties, "TimeToLiveSpecification", JSON_OBJECT);
 	const struct json *recovery = own(resource, "PointInTimeRecoverySpecification"), *insights = own(resource, "ContributorInsightsSpecification");
 	size_t n = 0;
 
@@ -196,7 +179,7 @@ static size_t add_follow_ups(const struct resource *resource, struct seed_follow
 		json_out_name(&out, STR("TimeToLiveSpecification"));
 		json_out_open(&out, '{');
 		json_out_field_boolean(&out, "Enabled", true);
-		copy(&out, resource->arena, ttl, "AttributeName");
+		json_text_copy(&out, resource->arena, ttl, "AttributeName");
 		json_out_close(&out, '}');
 		end_follow_up(&out, "UpdateTimeToLive", follow_ups, &n);
 	}
@@ -221,7 +204,7 @@ static size_t add_follow_ups(const struct resource *resource, struct seed_follow
 /* AWS: SAM's developer guide, AWS::Serverless::SimpleTable: one key, "id" of type String unless PrimaryKey says another. */
 static struct str simple_body(const struct resource *resource)
 {
-	const struct json *key = object_member(resource->properties, "PrimaryKey");
+	const struct json *key = json_text_get(resource->properties, "PrimaryKey", JSON_OBJECT);
 	const struct json *name = key ? json_member(key, "Name") : NULL, *type = key ? json_member(key, "Type") : NULL;
 	struct str attribute = name && json_type(name) == JSON_STRING ? json_string(resource->arena, name) : STR("id");
 	struct str kind = type && json_type(type) == JSON_STRING ? json_string(resource->arena, type) : STR("String");
@@ -236,7 +219,7 @@ static struct str simple_body(const struct resource *resource)
 	json_out_string(&out, attribute);
 	buf_printf(&out.buf, ",\"AttributeType\":\"%.1s\"}]", kind.n > 0 ? kind.p : "S");
 	out.needs_comma = true;
-	if (object_member(resource->properties, "ProvisionedThroughput"))
+	if (json_text_get(resource->properties, "ProvisionedThroughput", JSON_OBJECT))
 		copy_numbers(&out, resource->arena, resource->properties, "ProvisionedThroughput");
 	else
 		json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
@@ -279,7 +262,7 @@ static enum code read_resource(struct seed *seed, struct intrinsics *in, const s
 		return OK;
 	if (condition && json_type(condition) == JSON_STRING && !intrinsics_holds(in, json_string(arena, condition)) && !str_is_set(in->problem))
 		return OK;
-	properties = object_member(json, "Properties") ? intrinsics_resolve(in, object_member(json, "Properties")) : NULL;
+	properties = json_text_get(json, "Properties", JSON_OBJECT) ? intrinsics_resolve(in, json_text_get(json, "Properties", JSON_OBJECT)) : NULL;
 	if (!properties && kind == KIND_SIMPLE && json_parse(arena, STR("{}"), &properties, err) != OK)
 		return err->code;
 	if (str_is_set(in->problem) || !properties) {
@@ -297,7 +280,7 @@ static enum code read_resource(struct seed *seed, struct intrinsics *in, const s
 static enum code read_one(struct seed *seed, const struct json *root, const struct json *template, struct err *err)
 {
 	const struct seed_options *options = seed_options(seed);
-	const struct json *resources = object_member(template, "Resources");
+	const struct json *resources = json_text_get(template, "Resources", JSON_OBJECT);
 	struct arena *arena = seed_arena(seed);
 	struct intrinsics in = {.arena = arena, .root = root, .template = template, .parameters = options->parameters,
 				.parameter_count = options->parameter_count, .stack = STR("dynalith")};
@@ -310,7 +293,7 @@ static enum code read_one(struct seed *seed, const struct json *root, const stru
 
 bool template_is_in(const struct json *root)
 {
-	return json_type(root) == JSON_OBJECT && (object_member(root, "Resources") || (json_member(root, "resources") && json_member(root, "service")));
+	return json_type(root) == JSON_OBJECT && (json_text_get(root, "Resources", JSON_OBJECT) || (json_member(root, "resources") && json_member(root, "service")));
 }
 
 enum code template_read(struct seed *seed, const struct json *root, struct err *err)
@@ -318,7 +301,7 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 	const struct json *resources = json_member(root, "resources");
 	enum code code = OK;
 
-	if (object_member(root, "Resources"))
+	if (json_text_get(root, "Resources", JSON_OBJECT))
 		return read_one(seed, root, root, err);
 	if (json_type(resources) != JSON_ARRAY)
 		return read_one(seed, root, resources, err);
