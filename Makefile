@@ -155,6 +155,7 @@ $(foreach t,storage/test_store_rows storage/test_limits storage/test_processes s
 	$(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_lease $(BUILD)/tests/unit/server/test_feed $(BUILD)/tests/unit/server/test_clocks: $(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_stream_shared: $(BUILD)/tests/unit/storage/optimistic_store.o
+$(BUILD)/tests/unit/storage/test_job: $(BUILD)/tests/unit/storage/optimistic_store.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once %/test_memory,$(unit.protocol))

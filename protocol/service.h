@@ -12,6 +12,7 @@
 #include "storage/catalog/catalog.h"
 
 struct faults;
+struct job_run;
 
 /* What the server lends to every request. */
 struct service {
@@ -26,6 +27,7 @@ struct service {
 	/* Wakes the upkeep: there is work in the background. May be NULL. */
 	void (*wake)(void *context);
 	void *wake_context;
+	struct job_run *jobs; /* carries out what the operations start: storage/job/job_run.h; NULL: what is started stays as it is */
 	/* The CPU time of this thread in nanoseconds, and how much of it a request may take; NULL: any. */
 	uint64_t (*cpu_ns)(void);
 	uint64_t cpu_limit_ns;

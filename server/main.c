@@ -49,6 +49,7 @@ struct parts {
 	struct clocks *clock;
 	struct upkeep *upkeep;
 	struct leases *leases;
+	struct job_run *jobs;
 	struct online *online;
 };
 
@@ -232,7 +233,8 @@ static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
-				  .wake = upkeep_wake, .wake_context = parts->upkeep, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+				  .wake = upkeep_wake, .wake_context = parts->upkeep, .jobs = parts->jobs, .statements = partiql_cache_new(),
+				  .is_timed = is_timed(config),
 				  .faults = faults_new(config->shared_db),
 				  .cpu_ns = cpu_ns,
 				  .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT};
@@ -273,7 +275,7 @@ static int serve(struct parts *parts)
 static int keep_and_serve(struct parts *parts)
 {
 	struct upkeep_options options = {
-		.catalog = parts->catalog, .clock = parts->clock, .leases = parts->leases, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
+		.catalog = parts->catalog, .clock = parts->clock, .leases = parts->leases, .jobs = parts->jobs, .ttl_delay_ms = (int64_t)parts->config->ttl_delay * 1000,
 		.period_ms = parts->config->ttl_period,
 		.tick = online_tick, .tick_context = parts->online,
 	};
@@ -328,7 +330,9 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 		return fail(err);
 	}
 	parts->leases = lease_open(&(struct lease_options){.store = store, .is_alone = !is_shared});
+	parts->jobs = job_run_new(parts->catalog, parts->leases);
 	int status = keep_and_serve(parts);
+	job_run_free(parts->jobs);
 	lease_close(parts->leases);
 	catalog_close(parts->catalog);
 	clocks_free(parts->clock);

@@ -97,6 +97,13 @@ static enum code step_indexes(struct upkeep *upkeep, const struct times *times, 
 	return code;
 }
 
+/* The next piece of a long job, such as a backup; the same of the wait. */
+static enum code step_jobs(struct upkeep *upkeep, const struct times *times, int64_t *wait_ms, struct err *err)
+{
+	*wait_ms = INT64_MAX;
+	return upkeep->options.jobs ? job_run_step(upkeep->options.jobs, times, wait_ms, err) : OK;
+}
+
 /* What goes by the clock: items, then records, those of the items among them. */
 static enum code expire(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
 {
@@ -118,6 +125,8 @@ enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expir
 
 	while (code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending))
 		code = step_indexes(upkeep, &times, &wait_ms, err);
+	for (wait_ms = 0; code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending);)
+		code = step_jobs(upkeep, &times, &wait_ms, err);
 	return code == OK ? expire(upkeep, &times, expired, err) : code;
 }
 
@@ -163,6 +172,21 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 		return code == ERR_DATA_LIMIT ? INDEX_FULL_MS : INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0 || has_more)
+		return INDEX_PAUSE_MS;
+	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
+}
+
+static int64_t keep_jobs(struct upkeep *upkeep, struct arena *arena)
+{
+	struct err err = err_in(arena);
+	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
+	int64_t wait_ms;
+
+	if (step_jobs(upkeep, &times, &wait_ms, &err) != OK) {
+		log_line(level_of_failure(upkeep), "upkeep: a job waits for its next try: " STR_FMT, STR_ARG(err.message));
+		return INDEX_RETRY_MS;
+	}
+	if (wait_ms == 0)
 		return INDEX_PAUSE_MS;
 	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }
@@ -252,7 +276,7 @@ static void *work(void *context)
 		look_at_store(upkeep);
 		if (upkeep->options.tick)
 			upkeep->options.tick(upkeep->options.tick_context);
-		index_due = monotonic_ms() + keep_indexes(upkeep, arena);
+		index_due = monotonic_ms() + first_of(keep_indexes(upkeep, arena), keep_jobs(upkeep, arena));
 		if (keep_sizes(upkeep, arena, &sizes_due))
 			index_due = monotonic_ms() + INDEX_PAUSE_MS;
 		if (monotonic_ms() >= expiry_due) {

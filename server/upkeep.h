@@ -8,10 +8,12 @@
 
 #include "server/clock.h"
 #include "storage/catalog/catalog.h"
+#include "storage/job/job_run.h"
 
 struct upkeep_options {
 	struct catalog *catalog;
 	struct clocks *clock;
+	struct job_run *jobs;  /* carried out piece by piece; NULL: none are */
 	struct leases *leases; /* shared work is done under these; NULL: by this process */
 	int64_t ttl_delay_ms; /* how long after its time an item is deleted */
 	void (*tick)(void *context); /* called twice a second or so; or NULL */

@@ -7,6 +7,7 @@
 #include "storage/expiry.h"
 #include "storage/index_row.h"
 #include "storage/item_key.h"
+#include "storage/job/job.h"
 #include "storage/catalog/retired.h"
 #include "storage/state/snapshot.h"
 #include "storage/store/journal.h"
@@ -476,7 +477,7 @@ static void add_copy(void *context, uint64_t number)
 	add_number(context, number);
 }
 
-/* What a rollback to a checkpoint would bring back, or a snapshot has, belongs to no table now. */
+/* What a rollback to a checkpoint would bring back, or a snapshot or a job has, belongs to no table now. */
 static enum code add_all_hidden(struct store *store, const struct check_report *report, struct numbers *numbers, struct err *err)
 {
 	struct store_txn *txn;
@@ -490,6 +491,8 @@ static enum code add_all_hidden(struct store *store, const struct check_report *
 		if (report->keyspaces[i].part == PART_SNAPSHOT && code == OK)
 			code = snapshot_tables(txn, report->keyspaces[i].table, add_copy, numbers, err);
 	}
+	if (code == OK)
+		code = job_numbers(txn, add_copy, numbers, err);
 	store_abort(txn);
 	return code;
 }

@@ -75,6 +75,8 @@ static enum code apply(struct space *space, void *context, struct err *err)
 		code = reset_table(space, reset, &records.v[i], err);
 		reset->done += !records.v[i].is_retired;
 	}
+	if (code == OK && !reset->is_some)
+		code = space_drop_jobs(space, err);
 	return code == OK && !reset->is_some ? space_drop_tokens(space, err) : code;
 }
 

@@ -11,8 +11,11 @@ static const struct store_bounds no_bounds = {0, 0};
 
 #define PREFIX "snapshot/"
 
-/* Rows of a snapshot's keyspace: what it is, the record of each table by name, tokens by the part of their keyspace and what follows the namespace. */
-enum kind { KIND_ABOUT = 'a', KIND_TABLE = 't', KIND_TOKEN = 'u' };
+/*
+ * Rows of a snapshot's keyspace: what it is, the record of each table by name, tokens by the part of their keyspace and what follows the namespace,
+ * jobs by number.
+ */
+enum kind { KIND_ABOUT = 'a', KIND_JOB = 'j', KIND_TABLE = 't', KIND_TOKEN = 'u' };
 
 struct keyspace snapshot_keyspace(uint64_t number)
 {
@@ -254,6 +257,75 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 	return code;
 }
 
+/* Gives the job a copy of the keyspace that it owns. */
+static enum code copy_data(struct space *space, struct job *job, struct err *err)
+{
+	struct keyspace from = {job->data, PART_ITEMS};
+	enum code code = job->data ? catalog_next_number(space->txn, space->arena, &job->data, err) : OK;
+
+	return code == OK && job->data ? copy_rows(space->txn, from, (struct keyspace){job->data, PART_ITEMS}, err) : code;
+}
+
+static enum code save_jobs(struct space *space, uint64_t snapshot, struct err *err)
+{
+	struct job_txn txn = space_jobs(space);
+	struct job *jobs;
+	size_t n;
+	enum code code = job_all(&txn, &jobs, &n, err);
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct buf key = buf_in(space->arena);
+
+		buf_add_byte(&key, KIND_JOB);
+		buf_add_be32(&key, (uint32_t)i);
+		code = copy_data(space, &jobs[i], err);
+		if (code == OK)
+			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key), job_encode(space->arena, &jobs[i]), err);
+	}
+	return code;
+}
+
+/* The jobs of a snapshot, as they were kept. */
+static enum code read_jobs(struct space *space, uint64_t snapshot, struct job **jobs, size_t *n, struct err *err)
+{
+	struct store_range range = range_of_kind(space->arena, KIND_JOB);
+	struct store_page page = {.n = 0};
+	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
+
+	*jobs = ARENA_ARRAY(space->arena, struct job, page.n);
+	for (*n = 0; *n < page.n && code == OK; *n += code == OK)
+		code = job_decode(space->arena, page.v[*n].value, &(*jobs)[*n], err);
+	return code;
+}
+
+static enum code load_jobs(struct space *space, uint64_t snapshot, struct err *err)
+{
+	struct job_txn txn = space_jobs(space);
+	struct job *jobs;
+	size_t n;
+	enum code code = read_jobs(space, snapshot, &jobs, &n, err);
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		code = copy_data(space, &jobs[i], err);
+		if (code == OK)
+			code = job_restore(&txn, &jobs[i], err);
+	}
+	return code;
+}
+
+static enum code drop_jobs(struct space *space, uint64_t snapshot, struct err *err)
+{
+	struct job *jobs;
+	size_t n;
+	enum code code = read_jobs(space, snapshot, &jobs, &n, err);
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		if (jobs[i].data)
+			code = store_drop(space->txn, (struct keyspace){jobs[i].data, PART_ITEMS}, err);
+	}
+	return code;
+}
+
 enum code snapshot_publish(struct space *space, const struct snapshot *snapshot, uint64_t number, struct err *err)
 {
 	struct buf about = buf_in(space->arena), value = buf_in(space->arena);
@@ -283,6 +355,8 @@ static enum code apply_take(struct space *space, void *context, struct err *err)
 		code = copy_tables(space, &target, err);
 	if (code == OK)
 		code = save_tokens(space, target.snapshot, err);
+	if (code == OK)
+		code = save_jobs(space, target.snapshot, err);
 	return code == OK ? snapshot_publish(space, snapshot, target.snapshot, err) : code;
 }
 
@@ -330,6 +404,9 @@ static enum code apply_restore(struct space *space, void *context, struct err *e
 	if (code != OK)
 		return code;
 	*restoration->extra = snapshot.extra;
+	code = load_jobs(space, snapshot.number, err);
+	if (code != OK)
+		return code;
 	return load_tokens(space, snapshot.number, err);
 }
 
@@ -354,6 +431,8 @@ enum code snapshot_drop(struct space *space, uint64_t number, struct err *err)
 		code = space_drop(space, &records.v[i], table, err);
 		table_unref(table);
 	}
+	if (code == OK)
+		code = drop_jobs(space, number, err);
 	return code == OK ? store_drop(space->txn, snapshot_keyspace(number), err) : code;
 }
 
@@ -433,7 +512,10 @@ static enum code apply_clone(struct space *space, void *context, struct err *err
 
 	if (code == OK)
 		code = space_clear(space, err);
-	return code == OK ? copy_tables(&source, &target, err) : code;
+	struct job_txn jobs = space_jobs(&source);
+	if (code == OK)
+		code = copy_tables(&source, &target, err);
+	return code == OK ? job_copy_all(&jobs, space->ns, err) : code;
 }
 
 enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *clone, struct err *err)
@@ -457,6 +539,16 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 
 		if (table_record_version(page.v[i].value, &number, &version))
 			visit(context, number);
+	}
+	range = range_of_kind(err->arena, KIND_JOB);
+	if (code == OK)
+		code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena, &page, err);
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		struct job job;
+
+		code = job_decode(err->arena, page.v[i].value, &job, err);
+		if (code == OK && job.data)
+			visit(context, job.data);
 	}
 	return code;
 }

@@ -196,6 +196,18 @@ enum code space_drop_tokens(struct space *space, struct err *err)
 	return code;
 }
 
+struct job_txn space_jobs(const struct space *space)
+{
+	return (struct job_txn){space->catalog, space->ns, space->txn, space->arena};
+}
+
+enum code space_drop_jobs(struct space *space, struct err *err)
+{
+	struct job_txn txn = space_jobs(space);
+
+	return job_remove_all(&txn, err);
+}
+
 static enum code remove_table(struct space *space, const struct space_record *record, struct err *err)
 {
 	struct table *table;
@@ -215,5 +227,7 @@ enum code space_clear(struct space *space, struct err *err)
 
 	for (size_t i = 0; i < records.n && code == OK; i++)
 		code = remove_table(space, &records.v[i], err);
+	if (code == OK)
+		code = space_drop_jobs(space, err);
 	return code == OK ? space_drop_tokens(space, err) : code;
 }

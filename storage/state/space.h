@@ -11,6 +11,7 @@
 
 #include "core/err.h"
 #include "storage/catalog/catalog.h"
+#include "storage/job/job.h"
 
 /* A namespace within a transaction. */
 struct space {
@@ -68,7 +69,12 @@ struct store_range space_token_range(const struct space *space);
 /* Forgets the idempotency tokens. */
 enum code space_drop_tokens(struct space *space, struct err *err) WARN_UNUSED;
 
-/* Deletes all tables, what is kept of deleted ones, and the tokens. */
+/* Takes away the jobs and what they own: backups, restores, ... */
+enum code space_drop_jobs(struct space *space, struct err *err) WARN_UNUSED;
+/* The namespace as storage/job/job.h sees it. */
+struct job_txn space_jobs(const struct space *space);
+
+/* Deletes all tables, what is kept of deleted ones, the jobs, and the tokens. */
 enum code space_clear(struct space *space, struct err *err) WARN_UNUSED;
 
 #endif
