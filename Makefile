@@ -242,6 +242,9 @@ database-test: $(BUILD)/dynalith $(if $(postgresql.header),$(cluster.tests))
 	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(if $(postgresql.header),$(abspath $(cluster.tests)))
 cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N
 	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) $(MAKE) -s FLAVOUR=debug database-test
+deploy-test: deps-test debug ## the proxy, Kubernetes manifests and compose file of docker/, as far as they run without an engine
+	@scripts/install-deps deploy
+	@build/deps/deploy/bin/python tests/deploy/run
 golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs
