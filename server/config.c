@@ -135,7 +135,8 @@ static void print_help(void)
 	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n"
 	       "       dynalith dump URL TARGET                   a namespace of a server that runs as a file\n"
 	       "       dynalith load URL FILE                     the same back into a server\n"
-	       "       dynalith apply FILE...                     fill a server with tables and items of files\n\n");
+	       "       dynalith apply FILE...                     fill a server with tables and items of files\n"
+	       "       dynalith copy --from STORE --to STORE      all data of a file, a database or a server into a file or a database\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};

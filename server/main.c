@@ -14,12 +14,14 @@
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/connections.h"
+#include "server/copy.h"
 #include "server/crash.h"
 #include "server/dropin.h"
 #include "server/health.h"
 #include "server/http.h"
 #include "server/log.h"
 #include "server/maintain.h"
+#include "server/messages.h"
 #include "server/online.h"
 #include "server/routes.h"
 #include "server/seed/apply.h"
@@ -30,6 +32,7 @@
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/timed/timed_store.h"
+#include "storage/store/transfer.h"
 #include "storage/upkeep/lease.h"
 
 #define DRAIN_MS 5000             /* how long requests under way may take when the server ends */
@@ -290,6 +293,19 @@ static int keep_and_serve(struct parts *parts)
 	return status;
 }
 
+/* ERR_INTERNAL where `dynalith copy` has not filled it to its end. */
+static enum code check_whole(const struct config *config, struct store *store, struct err *err)
+{
+	bool is_unfinished;
+	enum code code = transfer_is_unfinished(store, &is_unfinished, err);
+
+	if (code == OK && is_unfinished)
+		code = err_set(err, MSG_COPY_UNFINISHED, STR_ARG(backend_shown(err->arena, config->store)));
+	if (code != OK)
+		store_close(store);
+	return code;
+}
+
 /* The store, whose waiting times go to the metrics. */
 static enum code open_store(const struct config *config, struct parts *parts, struct store **store, struct err *err)
 {
@@ -301,6 +317,8 @@ static enum code open_store(const struct config *config, struct parts *parts, st
 	struct store *inner;
 	enum code code = backend_open(&options, &inner, err);
 
+	if (code == OK)
+		code = check_whole(config, inner, err);
 	if (code == OK)
 		*store = timed_store_new(inner, metrics_observe_store, parts->metrics);
 	if (code == OK)
@@ -384,6 +402,12 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 	return health_ask(arena, &options) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Commands of the first word; the rest of the line is theirs. */
+static const struct {
+	bool (*is_asked)(int argc, char **argv);
+	int (*run)(struct arena *arena, int argc, char **argv);
+} commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}};
+
 int main(int argc, char **argv)
 {
 	struct arena *arena = arena_new(0);
@@ -399,10 +423,12 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a full disk, no end */
 	crash_install();
-	if (maintain_is_asked(argc, argv) || apply_is_asked(argc, argv)) {
-		status = apply_is_asked(argc, argv) ? apply_run(arena, argc, argv) : maintain_run(arena, argc, argv);
-		arena_free(arena);
-		return status;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (commands[i].is_asked(argc, argv)) {
+			status = commands[i].run(arena, argc, argv);
+			arena_free(arena);
+			return status;
+		}
 	}
 	switch (config_read(arena, argc, argv, &config)) {
 	case CONFIG_DONE:

@@ -51,6 +51,8 @@
 	ERR_VALIDATION, "A clock belongs to an account of 12 digits and a region of 1 to 63 characters, not to account '" STR_FMT "' and region '" STR_FMT "'"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_COPY_FULL ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes what the source lacks"
+#define MSG_COPY_UNFINISHED ERR_INTERNAL, STR_FMT " is a copy that was not finished; run dynalith copy again"
 #define MSG_CONTROL_NAMESPACE                                                                                              \
 	ERR_VALIDATION, "A namespace is an account of 12 digits and a region of 1 to 63 letters, digits and hyphens, not account '" STR_FMT \
 			"' and region '" STR_FMT "'"

@@ -264,11 +264,18 @@ static enum code armed_copy(struct store_txn *txn, struct keyspace from, struct 
 	return end_pause(pause, store_copy(txn, from, to, err));
 }
 
+static enum code armed_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+{
+	struct pause pause = begin_pause(txn);
+
+	return end_pause(pause, store_keyspaces(txn, arena, keyspaces, err));
+}
+
 /* Of a transaction, not of a store: the calls of a store are never made by it. */
 static const struct store_ops armed_ops = {
 	.commit = armed_commit, .abort = armed_abort, .create = armed_create, .drop = armed_drop, .stat = armed_stat, .get = armed_get,
 	.put = armed_put, .del = armed_del, .get_many = armed_get_many, .page = armed_page, .del_range = armed_del_range,
-	.add = armed_add, .copy = armed_copy,
+	.add = armed_add, .copy = armed_copy, .keyspaces = armed_keyspaces,
 };
 
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)

@@ -142,6 +142,11 @@ enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspac
 	return txn->ops->copy ? txn->ops->copy(txn, from, to, err) : copy_by_rows(txn, from, to, err);
 }
 
+enum code store_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+{
+	return txn->ops->keyspaces(txn, arena, keyspaces, err);
+}
+
 int64_t store_number(struct str value)
 {
 	return value.n == STORE_NUMBER_BYTES ? (int64_t)str_be(value.p, STORE_NUMBER_BYTES) : 0;

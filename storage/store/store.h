@@ -121,6 +121,11 @@ struct store_limits {
 /* Called with one line for the operator, without its end. */
 typedef void store_tell(void *context, struct str line);
 
+struct store_keyspaces {
+	size_t n;
+	const struct keyspace *v;
+};
+
 struct store_stat {
 	uint64_t rows;
 	uint64_t bytes; /* of keys and values */
@@ -156,6 +161,7 @@ struct store_ops {
 	enum code (*del_range)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err);
 	enum code (*add)(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err);
 	enum code (*copy)(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err); /* or NULL: row by row */
+	enum code (*keyspaces)(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err);
 	const struct store_limits *(*limits)(const struct store *store); /* or NULL: none */
 	enum code (*tidy)(struct store *store, bool *is_more, struct err *err); /* or NULL: there is nothing to do */
 };
@@ -245,6 +251,9 @@ struct str store_number_value(int64_t number, char *bytes);
 
 /* Copies all rows of a keyspace into an empty one, at the speed of pages where the backend can. */
 enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
+
+/* The keyspaces of tables that exist, in no order, in the arena. For tools: it takes time and memory with their number. */
+enum code store_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err) WARN_UNUSED;
 
 const struct store_limits *store_limits(const struct store *store);
 /* How many units of work one transaction may do, each of which reads and writes up to `each` bytes: at most `most`, at least 1. */

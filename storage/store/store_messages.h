@@ -38,6 +38,9 @@
 #define STORE_PAGE_CUT "page %u is cut short"
 #define MSG_STORE_LOCKED ERR_INTERNAL, "%s is in use by another process"
 
+#define MSG_TRANSFER_SOURCE ERR_RESOURCE_IN_USE, "%s", "the source is itself a copy that was not finished"
+#define MSG_TRANSFER_DISTURBED ERR_INTERNAL, "%s", "somebody else writes to the target"
+
 #define MSG_FOREIGN_FILE ERR_INTERNAL, "%s: no data file of DynamoDB Local: %s"
 
 #endif

@@ -10,6 +10,15 @@ struct store_key stream_head_key(struct arena *arena, const struct table *table)
 	return (struct store_key){stream_keyspace(table), stream_shard_head_key(arena)};
 }
 
+bool stream_head_is_row(struct keyspace keyspace, struct str key)
+{
+	struct arena *arena = arena_new(0);
+	bool is_head = keyspace.table != 0 && keyspace.part == PART_STREAM && str_eq(key, stream_shard_head_key(arena));
+
+	arena_free(arena);
+	return is_head;
+}
+
 static bool decode(struct arena *arena, struct str row, struct stream_tail *tail)
 {
 	if (row.n < FIELDS * 8)

@@ -13,6 +13,9 @@
 
 struct store_key stream_head_key(struct arena *arena, const struct table *table);
 
+/* Whether the row is such a one: a copy of the store makes its own. */
+bool stream_head_is_row(struct keyspace keyspace, struct str key);
+
 enum code stream_head_get(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, bool *is_there,
 			  struct err *err) WARN_UNUSED;
 enum code stream_head_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_tail *tail,

@@ -46,6 +46,11 @@ static int64_t real_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+bool lease_is_row(struct keyspace keyspace, struct str key)
+{
+	return keyspace.table == 0 && keyspace.part == SYSTEM_COUNTERS && str_starts_with(key, STR(PREFIX));
+}
+
 struct leases *lease_open(const struct lease_options *options)
 {
 	struct leases *leases = arena_checked(calloc(1, sizeof(*leases)));

@@ -33,6 +33,9 @@ struct leases;
 
 struct leases *lease_open(const struct lease_options *options);
 
+/* Whether the row is one of a lease, which means nothing in a copy of the store. */
+bool lease_is_row(struct keyspace keyspace, struct str key);
+
 /* Gives back what is held. NULL is allowed. */
 void lease_close(struct leases *leases);
 

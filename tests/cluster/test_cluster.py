@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[0] / "e2e")]
 SECONDS = float(os.environ.get("CLUSTER_SECONDS", "2"))
 SEED = int(os.environ.get("CLUSTER_SEED", "1"))
 import database  # noqa: E402
+from everything import a_file_of_everything  # noqa: E402
 from harness import BINARY, Server, key, run, until  # noqa: E402
 from test_triggers import Function  # noqa: E402
 from wire import Client, Gone, Refused  # noqa: E402
@@ -515,12 +516,57 @@ def several_make_the_table_at_once():
         server.stop()
 
 
+def copy(*words):
+    done = subprocess.run([BINARY, "copy", *words], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def a_file_becomes_the_database_and_a_file_again():
+    """Also a table that is empty, and a stream that goes on in the database before it comes back."""
+    server = Server(disk=True)
+    a_file_of_everything(server)
+    a = Client(server.port)
+    create(a, "empty")
+    url = DB.create("moved")
+    status, lines, problem = copy("--from", f"http://127.0.0.1:{server.port}", "--to", url)
+    assert status == 0 and "2 tables, 133 items" in lines[-1], (status, lines, problem)
+    expected = sorted(a.all("Scan", TableName="app"), key=str)
+    server.process.terminate()
+    server.process.wait(20)
+    status, lines, problem = copy("--from", f"sqlite:{server.folder}/data.db", "--to", url, "--replace")
+    assert status == 0, (status, lines, problem)
+    status, lines, problem = copy("--from", f"sqlite:{server.folder}/data.db", "--to", url, "--compare")
+    assert status == 0, (status, lines, problem)
+    cluster = [Server(*FLAGS, store=url) for _ in range(2)]
+    for i, each in enumerate(cluster):
+        client = Client(each.port)
+        assert sorted((item for item in client.all("Scan", TableName="app") if "more" not in item), key=str) == expected
+        client("PutItem", TableName="app", Item={**at("more", i), "more": n(i)})
+        client("PutItem", TableName="empty", Item=at("p", i))
+    records = records_of(Client(cluster[0].port), "app")
+    back = f"{server.folder}/back.db"
+    status, lines, problem = copy("--from", url, "--to", f"sqlite:{back}")  # while both serve
+    assert status == 0 and "2 tables, 137 items" in lines[-1], (status, lines, problem)
+    for each in cluster:
+        each.stop()
+    done = subprocess.run([BINARY, "check", back], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "137 items" in done.stdout, done
+    home = Server(*FLAGS, store=f"sqlite:{back}")
+    client = Client(home.port)
+    client("PutItem", TableName="app", Item=at("home", "1"))
+    client("PutItem", TableName="empty", Item=at("p", "home"))
+    later = records_of(client, "app")
+    assert all(record in later for record in records) and len(later) == len(records) + 1, (len(records), len(later))
+    home.stop()
+
+
 try:
     run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, sixteen_writers_lose_no_update,
                     a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers,
                     a_turn_of_the_clock_counts_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
                     what_the_database_refuses_is_answered,
-                    a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once])
+                    a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once,
+                    a_file_becomes_the_database_and_a_file_again])
 finally:
     DB.close()

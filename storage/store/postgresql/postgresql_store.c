@@ -64,7 +64,7 @@ static const struct store_ops postgresql_ops = {
 	.close = postgresql_close, .check = postgresql_check, .begin = postgresql_begin, .commit = transaction_commit, .abort = transaction_abort,
 	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
 	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
-	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits,
+	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits, .keyspaces = transaction_keyspaces,
 };
 
 /* The format that the database has; the table is made where it is missing. */

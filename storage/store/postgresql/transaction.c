@@ -8,6 +8,7 @@
 #include "storage/store/store_messages.h"
 
 #define PART_BITS 20           /* of a keyspace's number */
+#define CREATED (-2)           /* the number of the rows that say which keyspaces were created; their keys are numbers */
 #define FIRST_ROWS 64          /* of a page without a bound of rows: what they take decides on the next ones */
 #define ROWS_MAX 4096          /* of one statement */
 
@@ -251,10 +252,23 @@ enum code transaction_commit(struct store_txn *base, struct err *err)
 	return code;
 }
 
+/* The row that says that a keyspace was created. */
+static void note_keyspace(struct transaction *txn, struct keyspace keyspace, struct str value)
+{
+	struct link_number key;
+	struct own_row *row = own_rows_place(&txn->rows, txn->arena, CREATED, link_number(&key, number_of(keyspace)));
+
+	row->value = value;
+	row->is_changed = true;
+}
+
 enum code transaction_create(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
-	(void)keyspace;
-	return check_writing(of(base), err);
+	enum code code = check_writing(of(base), err);
+
+	if (code == OK)
+		note_keyspace(of(base), keyspace, STR(""));
+	return code;
 }
 
 enum code transaction_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
@@ -285,7 +299,33 @@ enum code transaction_del_range(struct store_txn *base, struct keyspace keyspace
 
 enum code transaction_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
-	return transaction_del_range(base, keyspace, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
+	enum code code = transaction_del_range(base, keyspace, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
+
+	if (code == OK)
+		note_keyspace(of(base), keyspace, STR_ABSENT);
+	return code;
+}
+
+enum code transaction_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+{
+	struct transaction *txn = of(base);
+
+	if (txn->failed != OK)
+		return err_default(err, txn->failed);
+	begin(txn);
+	flush(txn);
+	link_send(txn->link, STATEMENT_KEYSPACES, NULL, 0);
+	enum code code = wait_for(txn, err);
+	size_t last = txn->link->result_count - 1, n = code == OK ? (size_t)link_rows(txn->link, last) : 0;
+	struct keyspace *v = ARENA_ARRAY(arena, struct keyspace, n);
+	*keyspaces = (struct store_keyspaces){0, v};
+	for (size_t i = 0; i < n; i++) {
+		uint64_t ks = str_be(link_column(txn->link, last, (int)i, 0).p, 8);
+
+		if (!is_system((int64_t)ks))
+			v[keyspaces->n++] = (struct keyspace){ks >> PART_BITS, (uint32_t)(ks & ((1u << PART_BITS) - 1))};
+	}
+	return code;
 }
 
 enum code transaction_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)

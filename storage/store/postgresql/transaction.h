@@ -15,6 +15,7 @@ enum code transaction_commit(struct store_txn *txn, struct err *err) WARN_UNUSED
 void transaction_abort(struct store_txn *txn);
 enum code transaction_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 enum code transaction_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+enum code transaction_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err) WARN_UNUSED;
 enum code transaction_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err) WARN_UNUSED;
 enum code transaction_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
 			  struct err *err) WARN_UNUSED;

@@ -48,6 +48,11 @@ static struct keyspace pieces_of(struct keyspace keyspace)
 	return (struct keyspace){keyspace.table, keyspace.part | PIECES_PART};
 }
 
+static bool is_of_pieces(struct keyspace keyspace)
+{
+	return (keyspace.part & PIECES_PART) != 0;
+}
+
 /* In the order of keys, also where one is a prefix of another. */
 static struct buf piece_prefix(struct arena *arena, struct str key)
 {
@@ -293,6 +298,23 @@ static enum code split_stat(struct store_txn *base, struct keyspace keyspace, st
 	return code;
 }
 
+/* Those of pieces are not shown. */
+static enum code split_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+{
+	struct store_keyspaces all;
+	enum code code = store_keyspaces(inner_of(base), arena, &all, err);
+
+	if (code != OK)
+		return code;
+	struct keyspace *v = ARENA_ARRAY(arena, struct keyspace, all.n);
+	*keyspaces = (struct store_keyspaces){0, v};
+	for (size_t i = 0; i < all.n; i++) {
+		if (!is_of_pieces(all.v[i]))
+			v[keyspaces->n++] = all.v[i];
+	}
+	return OK;
+}
+
 static enum code split_commit(struct store_txn *base, struct err *err)
 {
 	struct store_txn *inner = inner_of(base);
@@ -350,6 +372,7 @@ struct store *split_store_new(struct store *inner)
 		.close = split_close, .check = split_check, .usage = split_usage, .begin = split_begin, .commit = split_commit, .abort = split_abort,
 		.create = split_create, .drop = split_drop, .stat = split_stat, .get = split_get, .put = split_put, .del = split_del,
 		.get_many = split_get_many, .page = split_page, .del_range = split_del_range, .add = split_add, .limits = split_limits,
+		.keyspaces = split_keyspaces,
 	};
 	const struct store_limits *limits = store_limits(inner);
 

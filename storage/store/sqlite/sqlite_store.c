@@ -234,6 +234,11 @@ static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct
 	return code != OK ? code : places_copy(connection, from, to, err);
 }
 
+static enum code sqlite_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+{
+	return places_list((struct connection *)txn, arena, &keyspaces->v, &keyspaces->n, err);
+}
+
 /* Which SQL table may be emptied as a whole: asked for each place, and from time to time while pieces of it are deleted. */
 static enum code measure(struct sqlite_store *store, struct place *small, struct err *err)
 {
@@ -379,7 +384,7 @@ static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
 	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
 	.tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
-	.copy = sqlite_copy,
+	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces,
 };
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */

@@ -251,6 +251,12 @@ static enum code trace_page(struct store_txn *base, struct keyspace keyspace, co
 	return done(txn->store, TRACE_PAGE, code);
 }
 
+/* For tools: it is no call that could fail beneath a request. */
+static enum code trace_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+{
+	return store_keyspaces(((struct trace_txn *)base)->inner, arena, keyspaces, err);
+}
+
 static enum code trace_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
@@ -285,6 +291,7 @@ struct store *trace_store_new(struct store *inner)
 		.close = trace_close, .check = trace_check, .usage = trace_usage, .begin = trace_begin, .commit = trace_commit, .abort = trace_abort,
 		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del,
 		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
+		.keyspaces = trace_keyspaces,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
