@@ -22,6 +22,8 @@ SHELVES = {
     "storage/upkeep": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/write", "storage/expiry",
                        "storage/index_row", "storage/item_key", "storage/messages"],
     "storage/job": ["storage/store", "storage/schema", "storage/catalog", "storage/upkeep/lease", "storage/messages"],
+    "storage/backup": ["storage/store", "storage/schema", "storage/stream", "storage/catalog", "storage/write/write", "storage/job", "storage/messages",
+                       "storage/monotonic"],
     "storage/state": ["storage/store", "storage/schema", "storage/stream", "storage/vector", "storage/catalog", "storage/job/job", "storage/write/write",
                       "storage/messages"],
     "protocol/wire": [],

@@ -245,7 +245,7 @@ static void scan(struct check *check, const struct index *index, struct keyspace
 /* Shards divide the range of numbers in order; the last one is open while the stream is enabled. */
 static void check_shards(struct check *check)
 {
-	bool is_enabled = check->table->streams.view != STREAM_OFF;
+	bool is_enabled = table_logs(check->table);
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < check->shard_count; i++) {
@@ -341,7 +341,7 @@ static void check_rows(struct check *check)
 		break;
 	case STAGE_STREAM:
 		/* of a deleted table only its stream is left, under a record of its own */
-		if (table->streams.n > 0 && (!is_deleting || is_retired))
+		if (table_has_log(table) && (!is_deleting || is_retired))
 			check_stream(check);
 		break;
 	case STAGE_COUNT:

@@ -145,7 +145,7 @@ static void create_keyspaces(struct repair *repair, const struct table *table, b
 		create(repair, index_keyspace(table, table_index_at(table, i)));
 	if (is_live && table->ttl.is_enabled)
 		create(repair, table_expiry(table));
-	if (table->streams.n && (is_live || is_retired))
+	if (table_has_log(table) && (is_live || is_retired))
 		create(repair, stream_keyspace(table));
 }
 
@@ -281,7 +281,7 @@ static void take_rows(struct repair *repair, bool is_retired)
 	arena_reset(repair->row);
 	if (repair->report->aside > aside)
 		repair_tell(repair, str_printf(repair->row, REPAIR_ITEMS_ASIDE, (unsigned long long)(repair->report->aside - aside)));
-	if (table->streams.n && (is_retired || table->state.status != STATUS_DELETING))
+	if (table_has_log(table) && (is_retired || table->state.status != STATUS_DELETING))
 		repair_stream(repair);
 	repair->report->tables += !is_retired;
 }

@@ -98,14 +98,15 @@ static struct stream_shard between(const struct stream_shard *before, const stru
 static struct stream_shard behind(const struct repair *repair, const struct stream_shard *before, const struct stream_peek *first,
 				  const struct stream_peek *last)
 {
-	const struct stream *stream = &repair->table->streams.v[repair->table->streams.n - 1];
-	bool is_open = repair->table->streams.view != STREAM_OFF;
+	const struct table *table = repair->table;
+	uint64_t number = table->streams.n ? table->streams.v[table->streams.n - 1].number : 0;
+	bool is_open = table_logs(table), is_hidden = table->streams.view == STREAM_OFF;
 	uint64_t stamp = first->is_found ? (uint64_t)first->created_ms : (uint64_t)repair->now_ms;
 	uint64_t start = before->stamp ? before->end : first->is_found ? first->sequence - 1 : 1;
 
 	return (struct stream_shard){
-		.stamp = stamp > before->stamp ? stamp : before->stamp + 1, .parent = before->stream == stream->number ? before->stamp : 0,
-		.stream = stream->number, .start = start, .end = is_open ? 0 : last->sequence + 1, .created_ms = (int64_t)stamp,
+		.stamp = stamp > before->stamp ? stamp : before->stamp + 1, .parent = is_hidden ? STREAM_SHARD_HIDDEN : before->stream == number ? before->stamp : 0,
+		.stream = number, .start = start, .end = is_open ? 0 : last->sequence + 1, .created_ms = (int64_t)stamp,
 		.closed_ms = is_open ? 0 : last->created_ms,
 	};
 }
@@ -118,7 +119,7 @@ static unsigned put_shards(struct repair *repair, struct found *found)
 
 	for (size_t i = 0; i < found->shard_count; i++) {
 		struct stream_shard shard = found->shards[i];
-		bool is_last = i + 1 == found->shard_count, is_open = repair->table->streams.view != STREAM_OFF;
+		bool is_last = i + 1 == found->shard_count, is_open = table_logs(repair->table);
 		struct stream_peek first = peek(repair, before.end, shard.start, false);
 
 		if (first.is_found && (before.stamp == 0 || before.stamp + 1 < shard.stamp)) {
@@ -138,7 +139,7 @@ static unsigned put_shards(struct repair *repair, struct found *found)
 	if (before.stamp && before.end == 0)
 		return made;
 	struct stream_peek first = peek(repair, before.end, 0, false), last = peek(repair, before.end, 0, true);
-	if (first.is_found || repair->table->streams.view != STREAM_OFF) {
+	if (first.is_found || table_logs(repair->table)) {
 		struct stream_shard shard = behind(repair, &before, &first, &last);
 
 		put_shard(repair, &shard);

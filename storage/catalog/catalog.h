@@ -34,7 +34,7 @@ struct catalog_options {
 	const struct settings_records *settings; /* of tables; NULL: they have none */
 	bool is_shared;               /* --shared-db: every namespace is one */
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
-	size_t fill_max;              /* rows of an index filled in one piece; 0: as many as backfill.h says */
+	size_t fill_max;              /* rows of an index, of a copy, of a restore, done in one piece; 0: as many as backfill.h and copy.h say */
 	size_t tables_max;            /* snapshots of tables in memory that nobody uses now; 0: 2,000 */
 	bool has_peers;               /* other processes may have the store open at the same time */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
@@ -103,6 +103,14 @@ struct str catalog_expiry_progress_key(struct arena *arena, const struct table *
  * ERR_TABLE_MOVED from reads and writes.
  */
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/*
+ * The same; `keep` is called in the transaction that deletes the table, which may be run again. Where it says so, the keyspace of the table's items
+ * stays, for another row that keep() put.
+ */
+typedef enum code catalog_keep(struct store_txn *txn, const struct table *table, void *context, bool *is_kept, struct err *err);
+enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, int64_t now_ms, catalog_keep *keep, void *context,
+				 struct err *err) WARN_UNUSED;
 
 /* Drops what is left of a deleted table whose status is over. Nothing where another table took its name. */
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;

@@ -308,14 +308,25 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	return code;
 }
 
-/* `deleting` is what stays of the table until its status is over; NULL: nothing does. */
-static enum code delete_in_store(struct store_txn *txn, struct str key, const struct table *table, const struct table *kept,
-				 const struct table *deleting, struct err *err)
+struct deletion {
+	struct str key;
+	const struct table *table, *kept;
+	const struct table *deleting; /* what stays of the table until its status is over; NULL: nothing does */
+	catalog_keep *keep;           /* or NULL */
+	void *context;
+};
+
+static enum code delete_in_store(struct store_txn *txn, const struct deletion *deletion, struct err *err)
 {
+	const struct table *table = deletion->table, *kept = deletion->kept, *deleting = deletion->deleting;
+	struct str key = deletion->key;
+	bool keeps_items = false;
 	uint64_t count = 0;
 	enum code code = currency_check_version(txn, table, &count, err);
 
-	if (code == OK)
+	if (code == OK && deletion->keep)
+		code = deletion->keep(txn, table, deletion->context, &keeps_items, err);
+	if (code == OK && !keeps_items)
 		code = store_drop(txn, table_items(table), err);
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
 		const struct index *index = table_index_at(table, i);
@@ -343,29 +354,30 @@ static struct table *deleting_of(const struct table *table, int64_t settles_ms)
 
 	deleting->state.status = STATUS_DELETING;
 	deleting->state.settles_ms = settles_ms;
+	deleting->log = (struct table_log){0};
 	deleting->currency.version = deleting->currency.layout = table->currency.version + 1;
 	return deleting;
 }
-
-struct deletion {
-	struct str key;
-	const struct table *table, *kept, *deleting;
-};
 
 static enum code apply_deletion(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
 {
 	const struct deletion *deletion = context;
 
 	(void)catalog;
-	return delete_in_store(txn, deletion->key, deletion->table, deletion->kept, deletion->deleting, err);
+	return delete_in_store(txn, deletion, err);
 }
 
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
 {
+	return catalog_delete_keeping(catalog, table, now_ms, NULL, NULL, err);
+}
+
+enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, int64_t now_ms, catalog_keep *keep, void *context, struct err *err)
+{
 	int64_t transient = catalog->options.transient_status_ms;
 	struct table *kept = retired_of(table, now_ms), *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
 	struct deletion deletion = {catalog_key(err->arena, catalog, (struct ns){table->identity.account, table->identity.region},
-						table->identity.name), table, kept, deleting};
+						table->identity.name), table, kept, deleting, keep, context};
 	uint64_t version;
 
 	enum code code = run_change(catalog, apply_deletion, &deletion, &version, err);

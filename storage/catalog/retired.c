@@ -111,6 +111,8 @@ struct table *retired_of(const struct table *table, int64_t now_ms)
 	if (!latest->disabled_ms)
 		kept->streams.v[kept->streams.n - 1].disabled_ms = now_ms;
 	kept->streams.view = STREAM_OFF;
+	kept->log.reasons = 0;
+	kept->log.changed_ms = now_ms;
 	kept->state.status = STATUS_DELETING;
 	return kept;
 }
@@ -118,7 +120,7 @@ struct table *retired_of(const struct table *table, int64_t now_ms)
 enum code retired_store(struct store_txn *txn, const struct table *table, const struct table *kept, struct err *err)
 {
 	if (!kept)
-		return table->streams.n ? store_drop(txn, stream_keyspace(table), err) : OK;
+		return table_has_log(table) ? store_drop(txn, stream_keyspace(table), err) : OK;
 	enum code code = stream_change_table(txn, err->arena, table, kept, err);
 	return code != OK ? code : store_put(txn, tables_keyspace, key_of(err->arena, kept), table_encode(err->arena, kept), err);
 }

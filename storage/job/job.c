@@ -312,7 +312,7 @@ enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject
 		struct job_open open;
 		struct job job;
 
-		code = read_open(row.key, row.value, &open) ? job_get(txn, kind, open.id, &job, err) : err_set(err, MSG_ROW_MALFORMED);
+		code = read_open(row.key, row.value, &open) ? job_get(txn, open.kind, open.id, &job, err) : err_set(err, MSG_ROW_MALFORMED);
 		if (code != OK || (str_is_set(subject) && !str_eq(job.subject, subject)))
 			continue;
 		*jobs = arena_room(txn->arena, *jobs, *n, sizeof(**jobs));

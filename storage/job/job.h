@@ -94,7 +94,7 @@ struct job_page {
 /* Jobs of a kind by their ids. The caller keeps of a page what it wants, and asks for the next. */
 enum code job_list(struct job_txn *txn, struct str kind, struct job_page *page, struct err *err) WARN_UNUSED;
 
-/* The jobs of a kind that are not over, and that are about the table (absent: about any). */
+/* The jobs of a kind (absent: of any) that are not over, and that are about the table (absent: about any). */
 enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject, struct job **jobs, size_t *n, struct err *err) WARN_UNUSED;
 
 /* A kind's struct as bytes for body or progress, by the description of its fields; and back. False for malformed bytes. Absent bytes leave zeros. */

@@ -94,8 +94,7 @@ enum code job_run_commit(struct job_step *step, struct job_txn *txn, struct err 
 	return code;
 }
 
-/* What may be over by the next try. */
-static bool passes(enum code code)
+bool job_run_passes(enum code code)
 {
 	return code == ERR_CONFLICT || code == ERR_TABLE_MOVED || code == ERR_STORE_UNAVAILABLE || code == ERR_STORE_UNKNOWN ||
 	       code == ERR_STORE_FULL || code == ERR_DATA_LIMIT || code == ERR_SERVICE_UNAVAILABLE;
@@ -161,7 +160,7 @@ static enum code step_job(struct job_run *run, const struct job_open *open, cons
 		code = kind->step(&step, &own);
 		if (code == OK && !step.is_put)
 			code = save(&step, &own);
-		else if (code != OK && !passes(code))
+		else if (code != OK && !job_run_passes(code))
 			code = fail(&step, kind, code, &own, &own);
 		*is_over = code == OK && (job.state != JOB_RUNNING || job.due_ms > now_ms);
 	}
@@ -241,7 +240,7 @@ enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, s
 	for (unsigned i = 0; i < steps && kind && is_ours && !is_over && code == OK; i++)
 		code = step_leased(run, &open, kind, run->leases, true, now_ms, &is_ours, &is_over, err);
 	/* what did not go well now is tried again by the upkeep, or says so in its row */
-	return code == ERR_RESOURCE_NOT_FOUND || passes(code) ? OK : code;
+	return code == ERR_RESOURCE_NOT_FOUND || job_run_passes(code) ? OK : code;
 }
 
 static struct str last_of(struct job_run *run, struct arena *arena)
@@ -278,7 +277,7 @@ static enum code try_open(struct job_run *run, const struct job_open *open, cons
 	*is_done = code == OK && is_ours;
 	if (code == OK && !is_ours && *wait_ms > OTHERS_MS)
 		*wait_ms = OTHERS_MS;
-	if (code == ERR_RESOURCE_NOT_FOUND || passes(code)) {
+	if (code == ERR_RESOURCE_NOT_FOUND || job_run_passes(code)) {
 		if (*wait_ms > RETRY_MS)
 			*wait_ms = RETRY_MS;
 		code = OK;

@@ -57,6 +57,9 @@ enum code job_run_step(struct job_run *run, const struct times *times, int64_t *
  */
 enum code job_run_now(struct job_run *run, struct ns ns, struct str kind, struct str id, unsigned steps, int64_t now_ms, struct err *err) WARN_UNUSED;
 
+/* Whether an error of a step may be over by its next try; others fail the job. */
+bool job_run_passes(enum code code);
+
 /*
  * For a step that writes to the store: an armed transaction, in which the job still is what it was (else ERR_CONFLICT). _commit puts the job's row
  * as the step left it, and commits; after an error of anything in between, call store_abort() and return the error.

@@ -9,6 +9,7 @@
 bool table_is_alike(const struct table *a, const struct table *b)
 {
 	bool is_alike = a->indexes.n == b->indexes.n && a->indexes.vector_n == b->indexes.vector_n && a->streams.view == b->streams.view &&
+			a->log.reasons == b->log.reasons &&
 			a->ttl.is_enabled == b->ttl.is_enabled && str_eq(a->ttl.attribute, b->ttl.attribute);
 
 	for (size_t i = 0; i < table_index_total(a) && is_alike; i++) {

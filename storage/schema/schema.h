@@ -143,6 +143,7 @@ struct table_indexes {
 struct table_state {
 	enum table_status status;
 	int64_t settles_ms;         /* when a transient status ends; 0: settled */
+	struct str job;             /* the id of the job by which it ends, whatever the time; absent: none */
 };
 
 struct table_streams {
@@ -151,6 +152,22 @@ struct table_streams {
 	size_t n;                   /* streams that may still be readable, oldest first; the last one is kept for ever */
 	struct stream *v;
 	struct stream_state *state;
+};
+
+/* Why all changes of a table are kept with both images: storage/stream/change_log.h. */
+enum log_reason {
+	LOG_RECOVERY = 1,    /* point-in-time recovery is on */
+	LOG_COPY = 2,        /* a copy of the table as of a moment is being made */
+	LOG_REPLICATION = 4, /* the table has replicas */
+};
+
+struct table_log {
+	unsigned reasons;           /* a sum of enum log_reason; 0: the stream alone says what is kept */
+	bool is_there;              /* there is a keyspace for it, also where the table never had a stream */
+	int64_t keep_ms;            /* LOG_RECOVERY: how long a change is kept */
+	int64_t since_ms;           /* LOG_RECOVERY: since when the log is whole */
+	int64_t hold_ms;            /* LOG_COPY, LOG_REPLICATION: changes after this moment are kept whatever their age; 0: none is */
+	int64_t changed_ms;         /* when the reasons changed last */
 };
 
 struct table_ttl {
@@ -172,6 +189,7 @@ struct table {
 	struct table_indexes indexes;
 	struct table_state state;
 	struct table_streams streams;
+	struct table_log log;
 	struct table_ttl ttl;
 	struct tally *tally;
 
@@ -236,6 +254,18 @@ static inline struct keyspace table_expiry(const struct table *table)
 static inline struct keyspace index_keyspace(const struct table *table, const struct index *index)
 {
 	return (struct keyspace){table->identity.number, PART_INDEX + index->number};
+}
+
+/* Whether writes append records to the table's log: for its stream, or for the log's own reasons. */
+static inline bool table_logs(const struct table *table)
+{
+	return table->streams.view != STREAM_OFF || table->log.reasons != 0;
+}
+
+/* Whether the table has a keyspace of records. */
+static inline bool table_has_log(const struct table *table)
+{
+	return table->streams.n > 0 || table->log.is_there;
 }
 
 /* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */

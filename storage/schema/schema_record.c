@@ -28,8 +28,15 @@ static const struct field table_fields[] = {
 	OF_TABLE(indexes.next, "next_index", FIELD_INT),
 	OF_TABLE(state.status, "status", FIELD_INT),
 	OF_TABLE(state.settles_ms, "settles_ms", FIELD_INT),
+	OF_TABLE(state.job, "status_job", FIELD_STR),
 	OF_TABLE(streams.view, "stream_view", FIELD_INT),
 	OF_TABLE(streams.label, "stream_label", FIELD_STR),
+	OF_TABLE(log.reasons, "log_reasons", FIELD_INT),
+	OF_TABLE(log.is_there, "log_is_there", FIELD_BOOL),
+	OF_TABLE(log.keep_ms, "log_keep_ms", FIELD_INT),
+	OF_TABLE(log.since_ms, "log_since_ms", FIELD_INT),
+	OF_TABLE(log.hold_ms, "log_hold_ms", FIELD_INT),
+	OF_TABLE(log.changed_ms, "log_changed_ms", FIELD_INT),
 	OF_TABLE(ttl.is_enabled, "is_ttl_enabled", FIELD_BOOL),
 	OF_TABLE(ttl.is_filling, "is_ttl_filling", FIELD_BOOL),
 	OF_TABLE(ttl.attribute, "ttl_attribute", FIELD_STR),
@@ -141,7 +148,7 @@ struct table_brief table_brief_of(const struct table *table)
 		.number = table->identity.number, .version = table->currency.version, .layout = table->currency.layout,
 		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling ? 0 : INT64_MAX,
 		.gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
-		.has_ttl = table->ttl.is_enabled, .has_stream = table->streams.n > 0,
+		.has_ttl = table->ttl.is_enabled, .has_stream = table_has_log(table),
 	};
 
 	for (size_t i = 0; i < table_index_total(table) && !is_deleted; i++) {

@@ -260,7 +260,7 @@ static enum code renew(struct space *space, const struct touched *touched, const
 		code = currency_renew(space->txn, table, stack, &row, err);
 	if (code == OK)
 		code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key, &row, err);
-	if (code == OK && table->streams.n > 0)
+	if (code == OK && table_has_log(table))
 		code = skip_used(space, touched, table, err);
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
 		code = vector_row_next_version(space->txn, space->arena, index_keyspace(table, &table->indexes.vectors[i]), seed, STR(""), &ignored, err);

@@ -46,7 +46,7 @@ static enum code reset_table(struct space *space, const struct reset *reset, con
 	if (code != OK)
 		return code;
 	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING;
-	if (is_kept && table->streams.n > 0)
+	if (is_kept && table_has_log(table))
 		code = stream_next(space->txn, table, &next, err);
 	if (code == OK)
 		code = space_drop(space, record, table, err);

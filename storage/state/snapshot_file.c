@@ -50,7 +50,7 @@ static bool has_part(const struct table *table, struct keyspace keyspace)
 	if (keyspace.part == PART_EXPIRY)
 		return table->ttl.is_enabled;
 	if (keyspace.part == PART_STREAM)
-		return table->streams.n > 0;
+		return table_has_log(table);
 	return keyspace.part == PART_ITEMS || (keyspace.part >= PART_INDEX && table_index_numbered(table, keyspace.part - PART_INDEX));
 }
 

@@ -149,7 +149,7 @@ enum code space_drop(struct space *space, const struct space_record *record, con
 		code = drop_index(space, table, table_index_at(table, i), err);
 	if (code == OK && !is_deleted && table->ttl.is_enabled)
 		code = store_drop(space->txn, table_expiry(table), err);
-	if (code == OK && table->streams.n > 0 && is_deleted == record->is_retired)
+	if (code == OK && table_has_log(table) && is_deleted == record->is_retired)
 		code = store_drop(space->txn, stream_keyspace(table), err);
 	if (code == OK && !record->is_retired)
 		code = size_rows_drop(space->txn, table->identity.number, err);
@@ -168,7 +168,7 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
 	if (code == OK && table->ttl.is_enabled)
 		code = store_create(txn, table_expiry(table), err);
-	if (code == OK && table->streams.n > 0 && table->streams.view == STREAM_OFF)
+	if (code == OK && table_has_log(table) && !table_logs(table))
 		code = store_create(txn, stream_keyspace(table), err);
 	if (code == OK)
 		code = stream_change_table(txn, space->arena, NULL, table, err);

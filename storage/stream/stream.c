@@ -115,6 +115,11 @@ static enum code open_shard(struct store_txn *txn, struct arena *arena, const st
 	return stream_shard_put(txn, arena, table, &tail->last, err);
 }
 
+static bool is_hidden(const struct stream_shard *shard)
+{
+	return shard->parent == STREAM_SHARD_HIDDEN;
+}
+
 static enum code close_shard(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, int64_t now_ms,
 			     struct err *err)
 {
@@ -137,8 +142,8 @@ static enum code rotate(struct store_txn *txn, struct arena *arena, const struct
 static bool is_due(const struct stream_tail *tail, const struct stream_rotation *rotation, int64_t now_ms)
 {
 	/* the shard's own start is a number too */
-	return (rotation->records > 0 && tail->next - tail->last.start > rotation->records) ||
-	       (rotation->ms > 0 && now_ms - tail->last.created_ms >= rotation->ms);
+	return !is_hidden(&tail->last) && ((rotation->records > 0 && tail->next - tail->last.start > rotation->records) ||
+	       (rotation->ms > 0 && now_ms - tail->last.created_ms >= rotation->ms));
 }
 
 static bool is_change(const struct stream_change *change)
@@ -172,7 +177,7 @@ static enum code tend(struct store_txn *txn, struct arena *arena, const struct t
 	enum code code = OK;
 	bool is_done;
 
-	if (!tail->is_empty && appends->now_ms - tail->oldest_ms > STREAM_RETENTION_MS + TRIM_SLACK_MS) {
+	if (!tail->is_empty && tail->oldest_ms < stream_keeps_from(table, appends->now_ms) - TRIM_SLACK_MS) {
 		code = stream_trim(txn, arena, table, TRIM_PER_WRITE, appends->now_ms, &is_done, err);
 		if (code == OK)
 			code = load(txn, table, tail, err);
@@ -189,7 +194,7 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 {
 	struct stream_ending *ending;
 
-	if (table->streams.view == STREAM_OFF || !is_change(change))
+	if (!table_logs(table) || !is_change(change))
 		return OK;
 	enum code code = find_ending(txn, arena, table, appends, &ending, err);
 	if (code == OK)
@@ -213,26 +218,45 @@ void stream_remember(const struct stream_appends *appends)
 		stream_state_keep(ending->table->streams.state, &ending->tail);
 }
 
-enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
-			      struct err *err)
+int64_t stream_keeps_from(const struct table *table, int64_t now_ms)
+{
+	bool is_kept = (table->log.reasons & LOG_RECOVERY) && table->log.keep_ms > STREAM_RETENTION_MS;
+	int64_t from_ms = now_ms - (is_kept ? table->log.keep_ms : STREAM_RETENTION_MS);
+
+	return table->log.reasons && table->log.hold_ms > 0 && table->log.hold_ms < from_ms ? table->log.hold_ms : from_ms;
+}
+
+/* Whom records are for. */
+enum use { USE_NONE, USE_LOG, USE_STREAM };
+
+static enum use use_of(const struct table *table)
+{
+	if (!table || !table_logs(table))
+		return USE_NONE;
+	return table->streams.view != STREAM_OFF ? USE_STREAM : USE_LOG;
+}
+
+enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next, struct err *err)
 {
 	const struct stream *latest = next->streams.n ? &next->streams.v[next->streams.n - 1] : NULL;
-	bool was_on = current && current->streams.view != STREAM_OFF, is_on = next->streams.view != STREAM_OFF;
+	enum use was = use_of(current), is = use_of(next);
+	int64_t now_ms = is == USE_STREAM ? latest->created_ms : was == USE_STREAM ? latest->disabled_ms : next->log.changed_ms;
 	struct stream_tail tail;
 	enum code code = OK;
 
-	if (!latest || was_on == is_on)
+	if (was == is)
 		return OK;
-	if (!current || current->streams.n == 0)
+	if (!current || !table_has_log(current))
 		code = store_create(txn, stream_keyspace(next), err);
 	if (code == OK)
 		code = load(txn, next, &tail, err);
+	if (code == OK && was != USE_NONE)
+		code = close_shard(txn, arena, next, &tail, now_ms, err);
 	if (code != OK)
 		return code;
-	if (is_on)
-		return open_shard(txn, arena, next, &tail, latest->number, 0, latest->created_ms, err);
-	code = close_shard(txn, arena, next, &tail, latest->disabled_ms, err);
-	return code == OK ? stream_shard_del_open(txn, next, err) : code;
+	if (is == USE_NONE)
+		return stream_shard_del_open(txn, next, err);
+	return open_shard(txn, arena, next, &tail, latest ? latest->number : 0, is == USE_STREAM ? 0 : STREAM_SHARD_HIDDEN, now_ms, err);
 }
 
 static enum code rotate_once(struct store *store, struct table *table, int64_t now_ms, struct err *err)
@@ -348,7 +372,7 @@ enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct t
 		      struct err *err)
 {
 	struct old old = {
-		.arena = arena, .before_ms = now_ms - STREAM_RETENTION_MS, .budget = budget, .first_kept = UINT64_MAX,
+		.arena = arena, .before_ms = stream_keeps_from(table, now_ms), .budget = budget, .first_kept = UINT64_MAX,
 		.keys = ARENA_ARRAY(arena, struct str, budget),
 	};
 	struct stream_shard *shards;

@@ -35,7 +35,7 @@ struct stream_appends {
 };
 
 /*
- * Appends the record of a change within the transaction that made it; nothing where the stream is off or the images are equal.
+ * Appends the record of a change within the transaction that made it; nothing where nothing is logged (table_logs) or the images are equal.
  * Closes and follows the open shard as `rotation` says, and trims some of what is older than the retention.
  *
  * Numbers are in the order of commits, whoever commits: the transaction reads that the number it takes is free and that the shard is
@@ -44,13 +44,16 @@ struct stream_appends {
 enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
 			struct stream_appends *appends, struct err *err) WARN_UNUSED;
 
+/* Records from before this moment may go: the stream's retention, and what the table's log is to keep. */
+int64_t stream_keeps_from(const struct table *table, int64_t now_ms);
+
 /* Once the transaction is committed: remembers the ends of its streams for the next one. */
 void stream_remember(const struct stream_appends *appends);
 
 /*
  * Brings shards from what `current` (NULL: a new table) says of the table's streams to what `next` (NULL: the table is deleted) says:
- * creates the keyspace, opens the first shard of an enabled stream, closes the last one of a disabled stream. The times come
- * from the streams themselves.
+ * creates the keyspace, opens the first shard of an enabled stream, closes the last one of a disabled stream. While only the log has a
+ * use for records, a hidden shard is open. The times come from the streams and the log themselves.
  */
 enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
 			      struct err *err) WARN_UNUSED;
@@ -59,7 +62,7 @@ enum code stream_change_table(struct store_txn *txn, struct arena *arena, const 
 enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 /*
- * Deletes records that are older than the retention, or of no shard any more, and shards that were closed longer ago: up to `budget` of
+ * Deletes records that are older than stream_keeps_from(), or of no shard any more, and shards that were closed longer ago: up to `budget` of
  * each, in time linear in what it deletes. *is_done says that none is left. The caller ends the transaction.
  */
 enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,

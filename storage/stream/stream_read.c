@@ -12,7 +12,8 @@ static int64_t horizon_ms(int64_t now_ms)
 
 static bool is_readable(const struct stream_shard *shard, const struct stream *stream, int64_t now_ms)
 {
-	return shard->stamp && shard->stream == stream->number && (shard->closed_ms == 0 || shard->closed_ms >= horizon_ms(now_ms));
+	return shard->stamp && shard->stream == stream->number && shard->parent != STREAM_SHARD_HIDDEN &&
+	       (shard->closed_ms == 0 || shard->closed_ms >= horizon_ms(now_ms));
 }
 
 /* Moves *from on to the stream's first shard from there on, by halving: the numbers of streams rise with stamps. */
@@ -248,6 +249,7 @@ static enum code add_record(struct reading *reading, const struct store_row *row
 	if (!stream_record_decode(row->key, row->value, &entry.record) ||
 	    !stream_record_keys(reading->arena, reading->cursor->table, &entry.record, &entry.keys))
 		return err_set(err, MSG_ROW_MALFORMED);
+	stream_record_view(&entry.record, reading->cursor->stream->view);
 	entry.size = stream_record_size(&entry.record, &entry.keys);
 	if (page->n == 0 && entry.record.created_ms < horizon_ms(reading->cursor->now_ms))
 		return err_default(err, ERR_TRIMMED_DATA);

@@ -14,8 +14,9 @@
 struct stream_record stream_record_of(struct arena *arena, const struct table *table, const struct stream_change *change, int64_t now_ms)
 {
 	bool had = str_is_set(change->old_image), has = str_is_set(change->new_image);
-	bool wants_old = table->streams.view == STREAM_OLD_IMAGE || table->streams.view == STREAM_NEW_AND_OLD_IMAGES;
-	bool wants_new = table->streams.view == STREAM_NEW_IMAGE || table->streams.view == STREAM_NEW_AND_OLD_IMAGES;
+	bool is_logged = table->log.reasons != 0;
+	bool wants_old = is_logged || table->streams.view == STREAM_OLD_IMAGE || table->streams.view == STREAM_NEW_AND_OLD_IMAGES;
+	bool wants_new = is_logged || table->streams.view == STREAM_NEW_IMAGE || table->streams.view == STREAM_NEW_AND_OLD_IMAGES;
 	struct stream_record record = {
 		.event = !had ? STREAM_INSERT : has ? STREAM_MODIFY : STREAM_REMOVE,
 		.is_service_delete = change->is_service_delete && had && !has,
@@ -33,6 +34,14 @@ struct stream_record stream_record_of(struct arena *arena, const struct table *t
 		record.keys_image = buf_str(&buf);
 	}
 	return record;
+}
+
+void stream_record_view(struct stream_record *record, enum stream_view view)
+{
+	if (view != STREAM_OLD_IMAGE && view != STREAM_NEW_AND_OLD_IMAGES)
+		record->old_image = STR_ABSENT;
+	if (view != STREAM_NEW_IMAGE && view != STREAM_NEW_AND_OLD_IMAGES)
+		record->new_image = STR_ABSENT;
 }
 
 struct str stream_record_encode(struct arena *arena, const struct stream_record *record)

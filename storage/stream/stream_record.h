@@ -30,8 +30,11 @@ struct stream_record {
 	struct str new_image;
 };
 
-/* What the view of a stream keeps of a change; the images must differ. */
+/* What the table keeps of a change, for the view of its stream or for its log; the images must differ. */
 struct stream_record stream_record_of(struct arena *arena, const struct table *table, const struct stream_change *change, int64_t now_ms);
+
+/* Takes away the images that a stream of this view does not show: the table's log keeps both. */
+void stream_record_view(struct stream_record *record, enum stream_view view);
 
 /* A record without its images, found by stream_record_peek. */
 struct stream_peek {

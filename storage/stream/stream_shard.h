@@ -18,6 +18,9 @@ static inline struct keyspace stream_keyspace(const struct table *table)
 	return (struct keyspace){table->identity.number, PART_STREAM};
 }
 
+/* The parent of a shard whose records are in no stream: they were written for the log's own reasons. */
+#define STREAM_SHARD_HIDDEN UINT64_MAX
+
 /* The row of a shard by its stamp; stamp 0 where there is none. */
 enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,
 			   struct stream_shard *shard, struct err *err) WARN_UNUSED;

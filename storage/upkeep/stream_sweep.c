@@ -53,7 +53,7 @@ static enum code sweep_table(struct catalog *catalog, struct table *table, struc
 	enum code code = OK;
 
 	if (!is_gone)
-		code = is_due(store, scratch, table, now_ms - STREAM_RETENTION_MS, &due, err);
+		code = is_due(store, scratch, table, stream_keeps_from(table, now_ms), &due, err);
 	if (due && code == OK)
 		code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
 	if (is_gone && is_ours && code == OK)

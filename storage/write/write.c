@@ -407,7 +407,7 @@ static bool is_stamped(const struct run *run, const struct write_token *token)
 	bool is_stamped = token != NULL;
 
 	for (size_t i = 0; i < run->n && !is_stamped; i++)
-		is_stamped = run->writes[i].table->streams.view != STREAM_OFF || run->writes[i].table->ttl.is_enabled;
+		is_stamped = table_logs(run->writes[i].table) || run->writes[i].table->ttl.is_enabled;
 	return is_stamped;
 }
 
@@ -466,7 +466,7 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 	for (size_t i = 0; i < run->n; i++) {
 		const struct table *table = run->writes[i].table;
 
-		if (table->streams.view != STREAM_OFF && (i == 0 || table != run->writes[i - 1].table))
+		if (table_logs(table) && (i == 0 || table != run->writes[i - 1].table))
 			keys[n++] = stream_head_key(run->arena, table);
 	}
 	if (token)
