@@ -1,6 +1,7 @@
 #include "protocol/faults/fault_effect.h"
 
 #include "protocol/faults/messages.h"
+#include "protocol/throttle_messages.h"
 
 /* Texts where errors.def has none, or another one for requests on items. */
 static struct str text_of(enum code code, struct str reason, const struct fault_about *about)
@@ -9,13 +10,13 @@ static struct str text_of(enum code code, struct str reason, const struct fault_
 
 	switch (code) {
 	case ERR_THROUGHPUT_EXCEEDED:
-		return is_index ? STR(FAULT_TEXT_PROVISIONED_INDEX) : STR(FAULT_TEXT_PROVISIONED_TABLE);
+		return is_index ? STR(THROTTLE_TEXT_INDEX) : STR(THROTTLE_TEXT_TABLE);
 	case ERR_THROTTLING:
 		if (!about->is_of_items)
-			return STR(FAULT_TEXT_RATE);
-		return str_contains(reason, STR("MaxOnDemand")) ? STR(FAULT_TEXT_ON_DEMAND) : STR(FAULT_TEXT_CAPACITY);
+			return STR(THROTTLE_TEXT_RATE);
+		return str_contains(reason, STR("MaxOnDemand")) ? STR(THROTTLE_TEXT_ON_DEMAND) : STR(THROTTLE_TEXT_CAPACITY);
 	case ERR_REQUEST_LIMIT_EXCEEDED:
-		return STR(FAULT_TEXT_ACCOUNT);
+		return STR(THROTTLE_TEXT_ACCOUNT);
 	case ERR_LIMIT_EXCEEDED:
 		return STR(FAULT_TEXT_SUBSCRIBER);
 	case ERR_RESOURCE_IN_USE:

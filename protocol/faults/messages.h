@@ -64,19 +64,6 @@
 #define FAULT_PROBLEM "a fault rule asks for it"
 
 /* AWS's texts. */
-#define FAULT_TEXT_PROVISIONED_TABLE \
-	"The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."
-#define FAULT_TEXT_PROVISIONED_INDEX                                                                                                          \
-	"The level of configured provisioned throughput for one or more global secondary indexes of the table was exceeded. Consider increasing " \
-	"your provisioning level for the under-provisioned global secondary indexes with the UpdateTable API"
-#define FAULT_TEXT_CAPACITY                                                                                                               \
-	"Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try " \
-	"again shortly. If exceptions persist, check if you have a hot key: "                                                                   \
-	"https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"
-#define FAULT_TEXT_ON_DEMAND "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
-#define FAULT_TEXT_RATE "Rate of requests exceeds the allowed throughput."
-#define FAULT_TEXT_ACCOUNT \
-	"Throughput exceeds the current throughput limit for your account. Please contact AWS Support at https://aws.amazon.com/support request a limit increase"
 #define FAULT_TEXT_SUBSCRIBER "Subscriber limit exceeded: There is a limit of 500 tables that can be in a transitional state."
 /* AWS: API Reference, ReplicatedWriteConflictException. */
 #define FAULT_TEXT_REPLICATED "The request was rejected because one or more items in the request are being modified by a request in another Region."
