@@ -272,6 +272,7 @@ struct run {
 	int64_t now_ms;
 	uint64_t collection_max;
 	struct vector_memory *vectors;
+	const struct write_admission *admission; /* or NULL */
 };
 
 static enum code run_all(struct run *run, struct err *err)
@@ -348,6 +349,15 @@ static void leave_sizes(struct run *run, enum code code)
 		catalog_size_leave(run->writes[i].table, &run->scopes[i], run->sizes[i], code);
 }
 
+/* What became of the writes, or why they may not be. */
+static enum code ask(struct run *run, enum code code, struct err *err)
+{
+	const struct write_admission *admission = run->admission;
+	bool is_billed = code == OK || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_TRANSACTION_CANCELED;
+
+	return admission && is_billed ? admission->ask(admission->context, run->writes, run->n, code, err) : code;
+}
+
 /* Runs the writes within a store transaction that is begun, and ends it. */
 static enum code run_and_commit(struct run *run, struct write_token *token, struct err *err)
 {
@@ -366,7 +376,7 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		return code;
 	}
 	if (code == OK)
-		code = run_all(run, err);
+		code = ask(run, run_all(run, err), err);
 	if (code == OK)
 		code = size_collections(run, err);
 	if (code == OK)
@@ -499,20 +509,16 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 	return code;
 }
 
-static enum code run_part(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
-			  struct write_token *token, int64_t now_ms, struct err *err)
+/* `run` says what to write: for this part of it. */
+static enum code run_part(struct run run, struct write_token *token, struct err *err)
 {
-	struct run run = {
-		.catalog = catalog, .arena = arena, .writes = writes, .n = n, .mode = mode,
-		.sizes = arena_alloc(arena, n * SIZES_MAX * sizeof(struct size_change)), .scopes = ARENA_ARRAY(arena, struct size_scope, n),
-		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms}, .now_ms = now_ms, .collection_max = catalog_collection_max(catalog),
-		.vectors = catalog_vector_memory(catalog),
-	};
 	struct retry retry = {0};
 	enum code code;
 
+	run.sizes = arena_alloc(run.arena, run.n * SIZES_MAX * sizeof(struct size_change));
+	run.scopes = ARENA_ARRAY(run.arena, struct size_scope, run.n);
 	do {
-		code = run_once(catalog, &run, token, err);
+		code = run_once(run.catalog, &run, token, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }
@@ -530,13 +536,26 @@ static size_t part_of(struct catalog *catalog, const struct write *writes, size_
 	return store_units(catalog_store(catalog), n, rows * ITEM_SIZE_MAX);
 }
 
-enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
-		    struct write_token *token, int64_t now_ms, struct err *err)
+enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+			     struct write_token *token, int64_t now_ms, const struct write_admission *admission, struct err *err)
 {
+	struct run run = {
+		.catalog = catalog, .arena = arena, .mode = mode, .stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms}, .now_ms = now_ms,
+		.collection_max = catalog_collection_max(catalog), .vectors = catalog_vector_memory(catalog), .admission = admission,
+	};
 	size_t part = mode == WRITE_BATCH ? part_of(catalog, writes, n) : n;
 	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i += part)
-		code = run_part(catalog, arena, writes + i, n - i < part ? n - i : part, mode, token, now_ms, err);
+	for (size_t i = 0; i < n && code == OK; i += part) {
+		run.writes = writes + i;
+		run.n = n - i < part ? n - i : part;
+		code = run_part(run, token, err);
+	}
 	return code;
+}
+
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+		    struct write_token *token, int64_t now_ms, struct err *err)
+{
+	return write_run_admitted(catalog, arena, writes, n, mode, token, now_ms, NULL, err);
 }

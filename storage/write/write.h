@@ -100,6 +100,19 @@ enum code write_expire_tokens(struct store *store, struct arena *arena, struct n
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
 
+/*
+ * Asked when it is known what the writes cost and nothing is committed yet, once more for each time that the transaction runs again. `code` is what became
+ * of them: OK, or the error of a condition, for failed writes are billed. Returns that code, or fills `err` with an error of its own: then nothing is written.
+ */
+struct write_admission {
+	enum code (*ask)(void *context, const struct write *writes, size_t n, enum code code, struct err *err);
+	void *context;
+};
+
+/* write_run() if `admission` lets it. In a batch it is asked for each transaction that the batch takes. */
+enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
+			     struct write_token *token, int64_t now_ms, const struct write_admission *admission, struct err *err) WARN_UNUSED;
+
 /* Whether an error belongs to its action, to be told among the transaction's reasons; others are the request's or the store's. */
 bool write_is_reason(enum code code);
 
