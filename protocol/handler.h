@@ -18,6 +18,7 @@
 #include "storage/write/write.h"
 
 struct fault_call;
+struct throughput_call;
 
 struct held_table {
 	struct table *table;
@@ -45,6 +46,7 @@ struct call {
 	bool is_long;  /* it was given up before for its CPU time */
 	bool is_judged; /* a fault rule counted it: it is not given up any more */
 	struct fault_call *faults; /* the rules that concern it: protocol/faults; NULL: none */
+	struct throughput_call *throughput; /* what it consumes is limited: protocol/throughput; NULL: it is not */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct held_table *tables;

@@ -6,6 +6,7 @@
 #include "protocol/handler.h"
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
+#include "protocol/throughput/throughput.h"
 #include "protocol/wire/serde.h"
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
@@ -251,6 +252,8 @@ static enum code run(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
 
+	if (call->throughput)
+		throughput_again(call);
 	if (call->faults) {
 		fault_again(call);
 		enum code code = fault_at_request(call, passage->json, err);
@@ -298,9 +301,18 @@ static enum code gate_faults(struct passage *passage, struct err *err)
 	return OK;
 }
 
+static enum code gate_throughput(struct passage *passage, struct err *err)
+{
+	struct call *call = &passage->call;
+
+	if (!throughput_is_on(call->service->throughput))
+		return OK;
+	return throughput_begin(call->service->throughput, call, op_number(passage->op), err);
+}
+
 /* The precedence of errors is this order. */
 static enum code (*const gates[])(struct passage *passage, struct err *err) = {
-	gate_media_type, gate_target, gate_slice, gate_auth, gate_json, gate_shape, gate_faults, gate_handler,
+	gate_media_type, gate_target, gate_slice, gate_auth, gate_json, gate_shape, gate_throughput, gate_faults, gate_handler,
 };
 
 static void write_reasons(struct json_out *out, const struct err *err)
@@ -402,6 +414,8 @@ static enum code pass(struct passage *passage, struct err *err)
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	release(&passage->call);
+	if (passage->call.throughput)
+		throughput_end(&passage->call, passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
 	if (passage->call.faults)
 		fault_end(&passage->call, &passage->fault);
 	if (passage->is_counted)

@@ -1,6 +1,7 @@
 #include "protocol/respond.h"
 
 #include "protocol/faults/faults.h"
+#include "protocol/throughput/throughput.h"
 
 #define GB (1024.0 * 1024 * 1024)
 
@@ -122,6 +123,8 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 
 	enum code code = fault_read_page(call, page, err);
 
+	if (code == OK)
+		code = throughput_page(call, page, err);
 	if (code != OK)
 		return code;
 	json_out_open(&call->out, '{');

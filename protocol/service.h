@@ -13,6 +13,7 @@
 
 struct faults;
 struct job_run;
+struct throughput_limits;
 
 /* What the server lends to every request. */
 struct service {
@@ -34,6 +35,7 @@ struct service {
 	atomic_uint long_writes; /* writes under way that exceeded their slice: others may wait for them */
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	struct faults *faults;            /* failures on demand; NULL: none */
+	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };
 

@@ -3,6 +3,7 @@
 #include "protocol/faults/faults.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
+#include "protocol/throughput/throughput.h"
 
 enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
 			   struct err *err)
@@ -16,7 +17,7 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	if (code == OK)
 		code = fault_writes(call, write, 1, err);
 	if (code == OK)
-		code = write_run(call->service->catalog, call->arena, write, 1, WRITE_ALONE, NULL, call->now_ms, err);
+		code = throughput_write(call, write, 1, WRITE_ALONE, NULL, err);
 	if (code == OK)
 		call_charge(call, &write->cost);
 	return code;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "protocol/faults/faults.h"
+#include "protocol/throughput/throughput.h"
 #include "protocol/tables/settings.h"
 #include "protocol/timing/timing.h"
 #include "server/aside.h"
@@ -226,8 +227,11 @@ static bool fill(const struct parts *parts, struct service *service)
 {
 	struct err err = err_in(parts->arena);
 
-	if (!config_names(parts->config->init) || apply_init(service, parts->config->init, &err) == OK)
+	if (!config_names(parts->config->init) || apply_init(service, parts->config->init, &err) == OK) {
+		if (strcmp(parts->config->throughput, "enforce") == 0) /* what is loaded before costs nothing */
+			throughput_enforce(service->throughput);
 		return true;
+	}
 	fprintf(stderr, "dynalith: --init: " STR_FMT "\n", STR_ARG(err.message));
 	return false;
 }
@@ -239,6 +243,7 @@ static int serve(struct parts *parts)
 				  .wake = upkeep_wake, .wake_context = parts->upkeep, .jobs = parts->jobs, .statements = partiql_cache_new(),
 				  .is_timed = is_timed(config),
 				  .faults = faults_new(config->shared_db),
+				  .throughput = throughput_new(config->shared_db),
 				  .cpu_ns = cpu_ns,
 				  .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT};
 	struct http_stats stats = {0};
@@ -272,6 +277,7 @@ static int serve(struct parts *parts)
 	sigv4_free(routes.sigv4);
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
+	throughput_free(service.throughput);
 	return status;
 }
 

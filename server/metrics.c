@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "protocol/throughput/throughput.h"
 #include "server/process.h"
 
 #define SHARDS 8
@@ -296,6 +297,22 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_data_max_bytes", "gauge", "Largest size of all three; 0: no limit.", (double)gauges->data.limit);
 }
 
+static void add_throttled(struct buf *out, const struct throughput_limits *throughput)
+{
+	const char *reason;
+	uint64_t n;
+
+	if (!throughput)
+		return;
+	begin_family(out, "dynalith_throttled_total", "counter", "What was refused beyond a limit of the throughput, by the reason that clients see.");
+	for (size_t i = 0; throughput_throttled(throughput, i, &reason, &n); i++) {
+		const struct label labels[] = {{"reason", str_of(reason)}, {0}};
+
+		if (n > 0)
+			add_count(out, "dynalith_throttled_total", "", labels, n);
+	}
+}
+
 /* By the names of Prometheus' client libraries. */
 static void add_process(struct buf *out)
 {
@@ -323,6 +340,7 @@ struct str metrics_text(const struct metrics *metrics, const struct metrics_gaug
 	for (size_t i = 0; i < TIMED_STEP_COUNT; i++)
 		add_histogram(&out, "dynalith_store_write_seconds", "step", str_of(steps[i]), &all->store[i]);
 	add_gauges(&out, gauges);
+	add_throttled(&out, gauges->throughput);
 	add_process(&out);
 	return buf_str(&out);
 }

@@ -22,6 +22,7 @@ struct metrics_gauges {
 	uint64_t requests, requests_shed, requests_aside;
 	uint64_t memory_bytes, memory_max_bytes; /* of requests under way */
 	struct store_usage data;
+	const struct throughput_limits *throughput; /* what was throttled; NULL: nothing ever is */
 };
 
 struct metrics *metrics_new(void);

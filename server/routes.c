@@ -247,6 +247,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
 		.requests_aside = atomic_load(&http->stats->aside),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
+		.throughput = routes->service->throughput,
 	};
 
 	(void)err;

@@ -7,6 +7,7 @@
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/throughput/throughput.h"
 
 #define MOVES_MAX 10 /* times a statement is run again because its table was changed meanwhile */
 
@@ -83,10 +84,13 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 
 static enum code run_once(struct call *call, struct slot *slot)
 {
-	if (is_read(slot))
-		return read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
+	if (is_read(slot)) {
+		enum code code = read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
+
+		return code == OK ? throughput_read(call, &slot->read, &slot->err) : code;
+	}
 	slot->write.thought = call_thought(call);
-	return write_run(call->service->catalog, call->arena, &slot->write, 1, WRITE_ALONE, NULL, call->now_ms, &slot->err);
+	return throughput_write(call, &slot->write, 1, WRITE_ALONE, NULL, &slot->err);
 }
 
 /* Faults come before any statement is run. One that ends the request is in *err. */
@@ -142,7 +146,8 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 	*is_changed = *is_changed || (code == OK && !is_read(slot));
 	slot->err.code = code != OK ? partiql_write_error(&slot->statement, &slot->err) : OK;
 	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
-	call_charge(call, is_read(slot) ? &slot->read.cost : &slot->write.cost);
+	if (!throughput_refuses(slot->err.code))
+		call_charge(call, is_read(slot) ? &slot->read.cost : &slot->write.cost);
 	return OK;
 }
 

@@ -9,6 +9,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
+#include "protocol/throughput/throughput.h"
 #include "storage/read.h"
 
 #define KEYS_MAX 100
@@ -21,7 +22,7 @@ struct share {
 	struct expressions expressions;
 	size_t first;
 	size_t done; /* items that fit into the response, and among them */
-	size_t left_out; /* those that are not in it: fault_leaves_out() */
+	size_t left_out; /* those that are not in it */
 };
 
 static enum code check_duplicates(struct call *call, const struct key_list *keys, struct err *err)
@@ -114,20 +115,45 @@ static enum code prepare(struct call *call, const struct share *share, struct re
 	return code;
 }
 
-static void write_items(struct call *call, struct share *share, const struct read_item *reads, size_t *size)
+/* What the response has, and what it leaves out. */
+struct progress {
+	size_t size;      /* bytes of items */
+	size_t processed;
+	bool *left_out;   /* of all reads */
+	struct err first; /* why the throughput refused one */
+};
+
+/* Whether a fault or the throughput leaves the item out. */
+static bool leaves_out(struct call *call, const struct read_item *reads, size_t i, struct progress *progress)
+{
+	struct err own = err_in(call->arena);
+
+	progress->left_out[i] = fault_leaves_out(call, i);
+	if (!progress->left_out[i] && throughput_read(call, &reads[i], &own) != OK) {
+		progress->left_out[i] = true;
+		if (progress->first.code == OK)
+			progress->first = own;
+	}
+	return progress->left_out[i];
+}
+
+static void write_items(struct call *call, struct share *share, const struct read_item *reads, struct progress *progress)
 {
 	json_out_name(&call->out, share->name);
 	json_out_open(&call->out, '[');
 	for (; share->done < share->wanted->keys.n; share->done++) {
 		struct str image = reads[share->first + share->done].image;
 
-		if (fault_leaves_out(call, share->first + share->done)) {
+		if (progress->size + image_item_size(image) > RESPONSE_SIZE_MAX && !fault_leaves_out(call, share->first + share->done)) {
+			progress->size = RESPONSE_SIZE_MAX + 1; /* the next tables have none */
+			break;
+		}
+		if (leaves_out(call, reads, share->first + share->done, progress)) {
 			share->left_out++;
 			continue;
 		}
-		*size += image_item_size(image);
-		if (*size > RESPONSE_SIZE_MAX)
-			break;
+		progress->size += image_item_size(image);
+		progress->processed++;
 		if (str_is_set(image))
 			respond_item(call, image, share->expressions.projection);
 	}
@@ -135,7 +161,7 @@ static void write_items(struct call *call, struct share *share, const struct rea
 }
 
 /* The table's part of the request, with the keys that are left. */
-static void write_unprocessed(struct call *call, const struct share *share)
+static void write_unprocessed(struct call *call, const struct share *share, const bool *left_out)
 {
 	const struct keys_and_attributes *wanted = share->wanted;
 	struct json_out *out = &call->out;
@@ -145,7 +171,7 @@ static void write_unprocessed(struct call *call, const struct share *share)
 	json_out_name(out, STR("Keys"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < wanted->keys.n; i++)
-		if (i >= share->done || fault_leaves_out(call, share->first + i))
+		if (i >= share->done || left_out[share->first + i])
 			json_out_item(out, wanted->keys.v[i]);
 	json_out_close(out, ']');
 	if (wanted->attributes_to_get.v) {
@@ -171,28 +197,33 @@ static void write_unprocessed(struct call *call, const struct share *share)
 	json_out_close(out, '}');
 }
 
-static void respond(struct call *call, int wanted_capacity, struct share *shares, size_t n, const struct read_item *reads)
+/* An error of throttling where it is the reason that the response has nothing. AWS: API Reference, BatchGetItem. */
+static enum code respond(struct call *call, int wanted_capacity, struct share *shares, size_t n, const struct read_item *reads, struct progress *progress,
+			 struct err *err)
 {
-	size_t size = 0;
-
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '{');
 	for (size_t i = 0; i < n; i++) {
-		write_items(call, &shares[i], reads, &size);
+		write_items(call, &shares[i], reads, progress);
 		for (size_t j = 0; j < shares[i].done; j++)
-			if (!fault_leaves_out(call, shares[i].first + j))
+			if (!progress->left_out[shares[i].first + j])
 				call_charge(call, &reads[shares[i].first + j].cost);
 	}
 	json_out_close(&call->out, '}');
+	if (progress->processed == 0 && progress->first.code != OK) {
+		*err = progress->first;
+		return err->code;
+	}
 	json_out_name(&call->out, STR("UnprocessedKeys"));
 	json_out_open(&call->out, '{');
 	for (size_t i = 0; i < n; i++)
 		if (shares[i].done - shares[i].left_out < shares[i].wanted->keys.n)
-			write_unprocessed(call, &shares[i]);
+			write_unprocessed(call, &shares[i], progress->left_out);
 	json_out_close(&call->out, '}');
 	respond_capacities(call, wanted_capacity, CAPACITY_READ);
 	json_out_close(&call->out, '}');
+	return OK;
 }
 
 enum code op_batch_get_item(struct call *call, const struct batch_get_item_input *input, struct err *err)
@@ -214,7 +245,8 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 		code = fault_reads(call, reads, total, err);
 	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, reads, total, err);
-	if (code == OK)
-		respond(call, input->return_consumed_capacity, shares, n, reads);
-	return code;
+	if (code != OK)
+		return code;
+	struct progress progress = {.left_out = ARENA_ARRAY(call->arena, bool, total)};
+	return respond(call, input->return_consumed_capacity, shares, n, reads, &progress, err);
 }

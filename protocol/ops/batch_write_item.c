@@ -4,6 +4,7 @@
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/throughput/throughput.h"
 #include "storage/write/write.h"
 
 #define REQUESTS_MAX 25
@@ -67,8 +68,8 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 	return code;
 }
 
-/* Those that a fault leaves out, table by table. */
-static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items)
+/* Those that are left out, table by table. */
+static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items, const bool *left_out)
 {
 	struct json_out *out = &call->out;
 	size_t first = 0;
@@ -80,7 +81,7 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 		for (size_t j = 0; j < requests->n; j++) {
 			const struct write_request *request = &requests->v[j];
 
-			if (!fault_leaves_out(call, first + j))
+			if (!left_out[first + j])
 				continue;
 			if (!is_open) {
 				json_out_name(out, items->v[i].key);
@@ -100,27 +101,49 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 	}
 }
 
-/* Without those that a fault leaves out. Returns how many are left. */
-static size_t without_unprocessed(const struct call *call, struct write *writes, size_t n)
+/*
+ * Runs those that neither a fault nor the throughput leaves out, and keeps these alone: *n of them. left_out[i] says which of the request's are not among
+ * them; it is NULL where nothing can leave some out.
+ */
+static enum code run(struct call *call, struct write *writes, size_t *n, bool *left_out, struct err *err)
 {
-	size_t kept = 0;
+	size_t kept = 0, done = 0;
+	enum code code = OK;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!fault_leaves_out(call, i))
-			writes[kept++] = writes[i];
+	if (!left_out)
+		return throughput_write(call, writes, *n, WRITE_BATCH, NULL, err);
+	size_t *places = ARENA_ARRAY(call->arena, size_t, *n); /* in the request */
+	bool *refused = ARENA_ARRAY(call->arena, bool, *n);
+
+	for (size_t i = 0; i < *n; i++) {
+		left_out[i] = fault_leaves_out(call, i);
+		if (left_out[i])
+			continue;
+		places[kept] = i;
+		writes[kept++] = writes[i];
 	}
-	return kept;
+	if (call->throughput)
+		code = throughput_write_each(call, writes, kept, refused, err);
+	else if (kept > 0)
+		code = throughput_write(call, writes, kept, WRITE_BATCH, NULL, err);
+	for (size_t i = 0; i < kept && code == OK; i++) {
+		left_out[places[i]] = refused[i];
+		if (!refused[i])
+			writes[done++] = writes[i];
+	}
+	*n = done;
+	return code;
 }
 
-static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n)
+static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n, const bool *left_out)
 {
 	for (size_t i = 0; i < n; i++)
 		call_charge(call, &writes[i].cost);
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("UnprocessedItems"));
 	json_out_open(&call->out, '{');
-	if (call->faults)
-		write_unprocessed(call, &input->request_items);
+	if (left_out)
+		write_unprocessed(call, &input->request_items, left_out);
 	json_out_close(&call->out, '}');
 	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
 	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE);
@@ -148,11 +171,10 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	if (code == OK)
 		code = fault_writes(call, writes, total, err);
-	if (code == OK && call->faults)
-		total = without_unprocessed(call, writes, total);
-	if (code == OK && total > 0)
-		code = write_run(call->service->catalog, call->arena, writes, total, WRITE_BATCH, NULL, call->now_ms, err);
+	bool *left_out = call->faults || call->throughput ? ARENA_ARRAY(call->arena, bool, total) : NULL;
 	if (code == OK)
-		respond(call, input, writes, total);
+		code = run(call, writes, &total, left_out, err);
+	if (code == OK)
+		respond(call, input, writes, total, left_out);
 	return code;
 }

@@ -3,6 +3,7 @@
 #include "protocol/handler.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
+#include "protocol/throughput/throughput.h"
 
 static enum code run_write(struct call *call, const struct execute_statement_input *input, const struct partiql_statement *statement,
 			   struct err *err)
@@ -16,7 +17,7 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 	if (code != OK)
 		return code;
 	write.thought = call_thought(call);
-	if (write_run(call->service->catalog, call->arena, &write, 1, WRITE_ALONE, NULL, call->now_ms, err)) {
+	if (throughput_write(call, &write, 1, WRITE_ALONE, NULL, err)) {
 		code = partiql_write_error(statement, err);
 		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem say "message" beside the item */
 		return code;

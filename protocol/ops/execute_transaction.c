@@ -8,6 +8,7 @@
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/throughput/throughput.h"
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items by DynamoDB's rules */
 
@@ -172,6 +173,8 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 	size_t size = 0;
 	enum code code = read_items(call->service->catalog, call->arena, transaction->reads, transaction->n, err);
 
+	if (code == OK)
+		code = throughput_reads(call, transaction->reads, transaction->n, err);
 	if (code != OK)
 		return code;
 	json_out_open(&call->out, '{');
@@ -232,8 +235,7 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 
 	for (size_t i = 0; i < transaction->n; i++)
 		transaction->writes[i].thought = call_thought(call);
-	if (write_run(call->service->catalog, call->arena, transaction->writes, transaction->n, WRITE_TRANSACTION,
-		      str_is_set(token.token) ? &token : NULL, call->now_ms, err))
+	if (throughput_write(call, transaction->writes, transaction->n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err))
 		return cancel(transaction, err);
 	for (size_t i = 0; i < transaction->n; i++)
 		call_charge(call, &transaction->writes[i].cost);

@@ -5,6 +5,7 @@
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
+#include "protocol/throughput/throughput.h"
 
 static enum code parse(struct call *call, const struct get_item_input *input, struct expressions *out, struct err *err)
 {
@@ -39,6 +40,8 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 		code = fault_reads(call, &read, 1, err);
 	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, &read, 1, err);
+	if (code == OK)
+		code = throughput_read(call, &read, err);
 	if (code != OK)
 		return code;
 	call_charge(call, &read.cost);

@@ -8,6 +8,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
+#include "protocol/throughput/throughput.h"
 #include "storage/read.h"
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
@@ -124,6 +125,8 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 		code = read_items(call->service->catalog, call->arena, reads, n, err);
 	if (code == OK)
 		code = check_size(reads, n, err);
+	if (code == OK)
+		code = throughput_reads(call, reads, n, err);
 	if (code == OK)
 		respond(call, input->return_consumed_capacity, reads, expressions, n);
 	return code;

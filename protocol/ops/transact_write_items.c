@@ -8,6 +8,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
+#include "protocol/throughput/throughput.h"
 #include "storage/write/write.h"
 
 #define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items and keys by DynamoDB's rules */
@@ -198,8 +199,7 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 	}
 	struct str client_token = input->client_request_token;
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(call, actions, n) : STR_ABSENT);
-	code = write_run(call->service->catalog, call->arena, writes, n, WRITE_TRANSACTION,
-			 str_is_set(token.token) ? &token : NULL, call->now_ms, err);
+	code = throughput_write(call, writes, n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err);
 	if (code == OK)
 		respond(call, input, writes, n);
 	return code;

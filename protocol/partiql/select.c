@@ -5,6 +5,7 @@
 #include "protocol/partiql/plan.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/throughput/throughput.h"
 #include "storage/item_key.h"
 
 #define TOKEN_VERSION 1
@@ -89,6 +90,8 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 		page->start_after = i == first ? start_after : STR_ABSENT;
 		enum code code = fault_read_page(run->call, page, err);
 
+		if (code == OK)
+			code = throughput_page(run->call, page, err);
 		if (code != OK)
 			return code;
 		for (size_t k = 0; k < page->found.count; k++)
@@ -164,6 +167,8 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 		code = fault_reads(call, read, 1, err);
 	if (code == OK)
 		code = read_items(call->service->catalog, call->arena, read, 1, err);
+	if (code == OK)
+		code = throughput_read(call, read, err);
 	if (code != OK)
 		return code;
 	bool has_item = str_is_set(read->image) && !str_is_set(row_key);

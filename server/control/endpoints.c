@@ -2,6 +2,7 @@
 
 #include "server/control/faults.h"
 #include "server/control/state.h"
+#include "server/control/throughput.h"
 
 #define ROOT "/_dynalith/"
 

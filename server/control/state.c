@@ -1,6 +1,7 @@
 #include "server/control/state.h"
 
 #include "protocol/faults/faults.h"
+#include "protocol/throughput/throughput.h"
 #include "core/base64.h"
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
@@ -13,6 +14,8 @@ static enum code forget(const struct control_call *call, struct err *err)
 {
 	if (call->control->service->faults)
 		faults_clear(call->control->service->faults, &call->ns);
+	if (call->control->service->throughput)
+		throughput_clear(call->control->service->throughput, &call->ns);
 	return clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"), err);
 }
 

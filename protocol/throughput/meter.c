@@ -1,0 +1,201 @@
+#include "protocol/throughput/meter.h"
+
+#include <stdlib.h>
+
+#include "protocol/tables/throughput_rules.h"
+
+/* AWS: Developer Guide, "Designing partition keys to distribute your workload". */
+static const int64_t range_rates[METER_SIDES] = {[METER_READ] = 3000, [METER_WRITE] = 1000};
+
+struct meter_range {
+	struct bucket own, share; /* share: without adaptive capacity */
+};
+
+struct meter *meter_new(const struct table *table)
+{
+	struct meter *meter = arena_checked(calloc(1, sizeof(*meter)));
+
+	meter->table = table->identity.number;
+	meter->name = str_duplicate(table->identity.name);
+	return meter;
+}
+
+void meter_free(struct meter *meter)
+{
+	for (size_t i = 0; i < meter->part_count; i++) {
+		for (int side = 0; side < METER_SIDES; side++)
+			free(meter->parts[i]->sides[side].ranges);
+		free(meter->parts[i]);
+	}
+	free(meter->parts);
+	free((char *)(uintptr_t)meter->name.p);
+	free(meter);
+}
+
+/* What the snapshot says of one side. */
+struct grant {
+	int64_t rate;  /* of the whole; on demand the least that it has */
+	int64_t most;  /* 0: no maximum of its own */
+	int64_t warm;
+};
+
+static struct grant grant_of(const struct table *table, const struct index *index, enum meter_side side)
+{
+	const struct throughput *units = index ? &index->settings->throughput : &table->settings->throughput;
+	const struct throughput_pair *most = index ? &index->settings->on_demand : &table->settings->on_demand;
+	struct throughput_pair warm = throughput_rules_warm_now(table, index);
+	bool is_read = side == METER_READ, is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
+	int64_t hot = is_read ? warm.read : warm.write;
+
+	return (struct grant){
+		.rate = is_on_demand ? hot : is_read ? units->read : units->write,
+		.most = is_on_demand && most->is_set ? (is_read ? most->read : most->write) : 0,
+		.warm = hot,
+	};
+}
+
+static void tune_whole(struct meter_gauge *gauge, const struct grant *grant, bool is_on_demand, const struct meter_rules *rules, int64_t now_ms)
+{
+	int64_t quota = grant->rate > TABLE_UNITS_MAX ? grant->rate : TABLE_UNITS_MAX, rate = grant->rate, seconds = rules->burst_seconds;
+
+	if (is_on_demand) { /* its peak is a peak: what was not used does not raise it */
+		rate = peak_limit(&gauge->peak, grant->rate, now_ms);
+		rate = rate < quota ? rate : quota;
+		seconds = 1;
+	}
+	if (gauge->whole.capacity == 0 || gauge->is_on_demand != is_on_demand)
+		gauge->whole = bucket_full(rate, seconds, now_ms);
+	else
+		bucket_tune(&gauge->whole, rate, seconds, now_ms);
+	gauge->is_on_demand = is_on_demand;
+	if (grant->most > 0 && gauge->has_most) /* AWS: "burst capacity" goes beyond the maximum, too */
+		bucket_tune(&gauge->most, grant->most, rules->burst_seconds, now_ms);
+	else if (grant->most > 0)
+		gauge->most = bucket_full(grant->most, rules->burst_seconds, now_ms);
+	gauge->has_most = grant->most > 0;
+}
+
+static size_t ranges_for(const struct meter_part *part, const struct table *table, const struct index *index)
+{
+	size_t most = 1;
+
+	for (enum meter_side side = 0; side < METER_SIDES; side++) {
+		struct grant grant = grant_of(table, index, side);
+		const struct meter_gauge *gauge = &part->sides[side];
+		int64_t rate = gauge->is_on_demand && gauge->whole.rate > grant.warm ? gauge->whole.rate : grant.warm;
+		size_t n = (size_t)((rate + range_rates[side] - 1) / range_rates[side]);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t n, const struct meter_rules *rules, int64_t now_ms)
+{
+	bool has_shares = !rules->is_adaptive && !gauge->is_on_demand && n > 1, is_same = gauge->range_count == n && gauge->has_shares == has_shares;
+
+	if (!is_same)
+		gauge->ranges = arena_checked(realloc(gauge->ranges, n * sizeof(*gauge->ranges)));
+	for (size_t i = 0; i < n; i++) {
+		struct meter_range *range = &gauge->ranges[i];
+
+		if (is_same) {
+			bucket_pass(&range->own, now_ms);
+			bucket_tune(&range->share, gauge->whole.rate, rules->burst_seconds, now_ms);
+		} else {
+			range->own = bucket_full(range_rates[side], 1, now_ms);
+			range->share = bucket_full(gauge->whole.rate, rules->burst_seconds, now_ms);
+		}
+	}
+	gauge->range_count = n;
+	gauge->has_shares = has_shares;
+	gauge->cost_factor = rules->servers;
+}
+
+static struct meter_part *find_or_add(struct meter *meter, int64_t number, bool *is_new)
+{
+	*is_new = false;
+	for (size_t i = 0; i < meter->part_count; i++) {
+		if (meter->parts[i]->number == number)
+			return meter->parts[i];
+	}
+	struct meter_part *part = arena_checked(calloc(1, sizeof(*part)));
+
+	*is_new = true;
+	part->number = number;
+	meter->parts = arena_checked(realloc(meter->parts, (meter->part_count + 1) * sizeof(struct meter_part *)));
+	meter->parts[meter->part_count++] = part;
+	return part;
+}
+
+struct meter_part *meter_part(struct meter *meter, const struct table *table, const struct index *index, const struct meter_rules *rules, int64_t now_ms,
+			      bool *is_new)
+{
+	struct meter_part *part = find_or_add(meter, index ? (int64_t)index->number : METER_TABLE, is_new);
+
+	for (enum meter_side side = 0; side < METER_SIDES; side++) {
+		struct grant grant = grant_of(table, index, side);
+
+		tune_whole(&part->sides[side], &grant, table->settings->billing == BILLING_PAY_PER_REQUEST, rules, now_ms);
+	}
+	size_t ranges = ranges_for(part, table, index);
+	for (enum meter_side side = 0; side < METER_SIDES; side++)
+		tune_ranges(&part->sides[side], side, ranges, rules, now_ms);
+	return part;
+}
+
+size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key)
+{
+	if (row_key.n < KEY_HASH_SIZE)
+		return 0;
+	return (size_t)((str_be(row_key.p, KEY_HASH_SIZE) * gauge->range_count) >> (8 * KEY_HASH_SIZE));
+}
+
+enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range)
+{
+	const struct meter_range *own = &gauge->ranges[range];
+
+	if (gauge->has_most && bucket_is_empty(&gauge->most))
+		return METER_ON_DEMAND_MAX;
+	if (bucket_is_empty(&gauge->whole)) /* AWS: beyond its peak an on-demand table lacks room in its partitions */
+		return !gauge->is_on_demand ? METER_PROVISIONED : gauge->whole.rate >= TABLE_UNITS_MAX ? METER_ACCOUNT : METER_KEY_RANGE;
+	if (bucket_is_empty(&own->own) || (gauge->has_shares && bucket_is_empty(&own->share)))
+		return METER_KEY_RANGE;
+	return METER_NONE;
+}
+
+void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms)
+{
+	int64_t cost = tokens * gauge->cost_factor;
+
+	bucket_take(&gauge->whole, cost);
+	if (gauge->has_most)
+		bucket_take(&gauge->most, cost);
+	bucket_take(&gauge->ranges[range].own, cost);
+	bucket_take(&gauge->ranges[range].share, cost * (int64_t)gauge->range_count);
+	peak_add(&gauge->peak, cost, now_ms);
+	gauge->consumed += tokens;
+}
+
+void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens)
+{
+	int64_t cost = tokens * gauge->cost_factor;
+
+	bucket_give_back(&gauge->whole, cost);
+	bucket_give_back(&gauge->most, cost);
+	if (range < gauge->range_count) {
+		bucket_give_back(&gauge->ranges[range].own, cost);
+		bucket_give_back(&gauge->ranges[range].share, cost * (int64_t)gauge->range_count);
+	}
+	gauge->peak.in_second -= gauge->peak.in_second < cost ? gauge->peak.in_second : cost;
+	gauge->consumed -= tokens;
+}
+
+void meter_leave(struct meter_gauge *gauge, int64_t units)
+{
+	int64_t tokens = units * BUCKET_UNIT * gauge->cost_factor;
+
+	gauge->whole.left = tokens < gauge->whole.capacity ? tokens : gauge->whole.capacity;
+	if (gauge->has_most)
+		gauge->most.left = tokens < gauge->most.capacity ? tokens : gauge->most.capacity;
+}

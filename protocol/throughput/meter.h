@@ -1,0 +1,79 @@
+/*
+ * meter - what a table and its global indexes may consume, and have consumed: for each of them reads and writes apart, and in each of these the buckets
+ * of the whole and of its partition key ranges.
+ *
+ *   the whole   provisioned: the units of its ProvisionedThroughput, with what was not used for some seconds. On demand: twice its peak (bucket.h), its warm
+ *               throughput at least, an account's quota at most; and a second bucket where it has a maximum of its own.
+ *   a range     3,000 read and 1,000 write units a second, whatever the whole has; without adaptive capacity also no more than its equal share of it.
+ *
+ * A table has as many ranges as its warm throughput needs, or on demand its peak; each is an equal part of the hashes of partition keys. They do
+ * not grow with the data. AWS: Developer Guide, "Designing partition keys to distribute your workload", "DynamoDB burst and adaptive capacity".
+ *
+ * Callers see to it that one thread at a time uses a meter.
+ */
+#ifndef DYNALITH_PROTOCOL_METER_H
+#define DYNALITH_PROTOCOL_METER_H
+
+#include "protocol/throughput/bucket.h"
+#include "storage/schema/schema.h"
+
+enum meter_side { METER_READ, METER_WRITE, METER_SIDES };
+
+/* By which limit a request is refused. */
+enum meter_limit { METER_PROVISIONED, METER_KEY_RANGE, METER_ON_DEMAND_MAX, METER_ACCOUNT, METER_LIMITS, METER_NONE = METER_LIMITS };
+
+/* How limits are kept. */
+struct meter_rules {
+	int64_t burst_seconds; /* of unused capacity that is kept */
+	bool is_adaptive;
+	int64_t servers;       /* that share the throughput: each gives a part of it */
+};
+
+/* Reads or writes of a table or an index. */
+struct meter_gauge {
+	struct bucket whole, most; /* most: the maximum of its own on demand */
+	bool has_most, is_on_demand, has_shares;
+	struct peak peak;
+	size_t range_count;
+	struct meter_range *ranges;
+	int64_t cost_factor;       /* tokens of the buckets for one of ours: see struct meter_rules, servers */
+	int64_t consumed;          /* tokens */
+	uint64_t throttled[METER_LIMITS];
+};
+
+/* The table itself or an index. */
+struct meter_part {
+	int64_t number; /* the index's, or METER_TABLE */
+	struct meter_gauge sides[METER_SIDES];
+};
+
+#define METER_TABLE (-1)
+
+struct meter {
+	uint64_t table;     /* its number, which is never used twice */
+	struct str name;
+	size_t part_count;
+	struct meter_part **parts;
+	uint64_t used;      /* rises with each use of any meter of the namespace */
+};
+
+struct meter *meter_new(const struct table *table);
+void meter_free(struct meter *meter);
+
+/* The part for the table (`index` NULL) or a global index, filled until now by the throughput that the snapshot says. `is_new`: it was made for this call. */
+struct meter_part *meter_part(struct meter *meter, const struct table *table, const struct index *index, const struct meter_rules *rules, int64_t now_ms,
+			      bool *is_new);
+
+/* The range of a row key of the part. */
+size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key);
+
+/* What refuses a request of that range, or METER_NONE. */
+enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
+
+void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms);
+void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens);
+
+/* Leaves so many units in the bucket of the whole; not more than it holds. */
+void meter_leave(struct meter_gauge *gauge, int64_t units);
+
+#endif

@@ -1,0 +1,21 @@
+#include "server/control/throughput.h"
+
+#include "protocol/throughput/throughput.h"
+
+enum code throughput_show(const struct control_call *call, struct str *answer, struct err *err)
+{
+	return throughput_describe(call->control->service, call->arena, call->ns, answer, err);
+}
+
+enum code throughput_put(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = throughput_set(call->control->service->throughput, call->ns, call->body, err);
+
+	return code == OK ? throughput_show(call, answer, err) : code;
+}
+
+enum code throughput_delete(const struct control_call *call, struct str *answer, struct err *err)
+{
+	throughput_clear(call->control->service->throughput, &call->ns);
+	return throughput_show(call, answer, err);
+}
