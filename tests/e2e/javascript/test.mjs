@@ -123,6 +123,48 @@ const tests = {
     assert.equal(rows, (await few.send(new db.ScanCommand({ TableName, Select: "COUNT" }))).Count);
     assert.ok(pages > rows);
   },
+  async throughput() {
+    const account = "333333333333", TableName = "limited";
+    const of = (maxAttempts) => new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts, credentials: { accessKeyId: account, secretAccessKey: "js" } });
+    const once = of(1), many = of(30);
+    const control = async (method, path, body) =>
+      (await fetch(`http://127.0.0.1:${port}/_dynalith/${path}?account=${account}`, { method, body: body && JSON.stringify(body) })).json();
+    const create = (more) => once.send(new db.CreateTableCommand({ TableName, KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
+      AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }], ...more }));
+    const put = (i) => new db.PutItemCommand({ TableName, Item: { id: { S: `${i}` } } });
+    const arn = `arn:aws:dynamodb:us-east-1:${account}:table/limited`;
+    await create({ ProvisionedThroughput: { ReadCapacityUnits: 2, WriteCapacityUnits: 2 } });
+    await control("POST", "clock", { freeze: true });
+    await control("PUT", "throughput", { throughput: "enforce", burst_seconds: 0 });
+    await once.send(put(1));
+    await once.send(put(2));
+    await assert.rejects(once.send(put(3)), (e) => e instanceof db.ProvisionedThroughputExceededException && e.$retryable?.throttling !== false &&
+      e.message.startsWith("The level of configured provisioned throughput for the table was exceeded.") &&
+      JSON.stringify(e.ThrottlingReasons) === JSON.stringify([{ reason: "TableWriteProvisionedThroughputExceeded", resource: arn }]));
+    await assert.rejects(once.send(new db.TransactWriteItemsCommand({ TransactItems: [{ Put: { TableName, Item: { id: { S: "t" } } } }] })),
+      (e) => e instanceof db.TransactionCanceledException && e.CancellationReasons[0].Code === "ProvisionedThroughputExceeded");
+    await control("POST", "clock", { advance: "1s" });
+    const requests = [1, 2, 3].map((i) => ({ PutRequest: { Item: { id: { S: `b${i}` } } } }));
+    const { UnprocessedItems } = await once.send(new db.BatchWriteItemCommand({ RequestItems: { [TableName]: requests } }));
+    assert.deepEqual(UnprocessedItems, { [TableName]: requests.slice(2) });
+    await assert.rejects(once.send(new db.BatchWriteItemCommand({ RequestItems: UnprocessedItems })), db.ProvisionedThroughputExceededException);
+    const gets = { [TableName]: { Keys: [1, 2, 3].map((i) => ({ id: { S: `${i}` } })), ConsistentRead: true } };
+    const { Responses, UnprocessedKeys } = await once.send(new db.BatchGetItemCommand({ RequestItems: gets }));
+    assert.equal(Responses[TableName].length, 2);
+    assert.deepEqual(UnprocessedKeys[TableName].Keys, [{ id: { S: "3" } }]);
+    const waiting = many.send(put(4)); // retries while the clock stands
+    const throttled = async () => (await control("GET", "throughput")).tables[TableName].write.throttled.ProvisionedThroughputExceeded;
+    const before = await throttled();
+    while (await throttled() < before + 2) await new Promise((done) => setTimeout(done, 5));
+    await control("POST", "clock", { advance: "1s" });
+    assert.ok((await waiting).$metadata.attempts > 2);
+    await once.send(new db.DeleteTableCommand({ TableName }));
+    await create({ BillingMode: "PAY_PER_REQUEST", OnDemandThroughput: { MaxReadRequestUnits: 1, MaxWriteRequestUnits: 1 } });
+    await once.send(put(1));
+    await assert.rejects(once.send(put(2)), (e) => e instanceof db.ThrottlingException && e.throttlingReasons[0].reason === "TableWriteMaxOnDemandThroughputExceeded" &&
+      e.throttlingReasons[0].resource === arn);
+    await control("POST", "reset");
+  },
 };
 
 let passed = 0, failed = 0;
