@@ -24,58 +24,109 @@ type (
 type answer struct {
 	Type                string `json:"__type"`
 	Message             string
-	Item, Attributes    row
-	Items               []row
-	Responses           []struct{ Item row }
+	Item, Attributes    json.RawMessage
+	Items               []json.RawMessage
+	Responses           []struct{ Item json.RawMessage }
 	CancellationReasons []struct {
 		Code string
-		Item row
+		Item json.RawMessage
 	}
 }
 
-var (
-	errUnsent = errors.New("there was no connection: the request was not sent")
-	errLost   = errors.New("the answer was lost")
+// sent is what became of a request.
+type sent int
 
-	// Refusals: the server did nothing and the client may try again.
-	refusals = map[string]bool{"TransactionConflictException": true, "ThrottlingException": true, "ProvisionedThroughputExceededException": true}
+const (
+	unsent     sent = iota // there was no connection, or the server says that it did nothing: it may be tried again
+	unanswered             // it was carried out, or not
+	answered
 )
+
+// Refusals: the server did nothing and the client may try again.
+var refusals = map[string]bool{"TransactionConflictException": true, "ThrottlingException": true, "ProvisionedThroughputExceededException": true,
+	"TransactionInProgressException": true}
 
 // client is one application: it does one operation after the other.
 type client struct {
-	id     int
-	run    *run
-	random *rand.Rand
-	http   *http.Client
-	writes int64
-	seen   [slots]struct {
+	id      int
+	run     *run
+	random  *rand.Rand
+	http    *http.Client
+	writes  int64
+	lengths map[string]int // of lists, as they were seen last
+	seen    [slots]struct {
 		group    *group
 		versions [keys]int64 // as the last answer showed them
 	}
 }
 
-// call sends one request. errLost: it may have been carried out.
-func (c *client) call(operation string, body any) (a answer, err error) {
+// call sends one request to one of the servers.
+func (c *client) call(operation string, body any) (a answer, s sent) {
+	s = c.ask("DynamoDB_20120810", operation, body, &a)
+	a.Type = a.Type[strings.LastIndex(a.Type, "#")+1:]
+	return a, s
+}
+
+func (c *client) ask(service, operation string, body, reply any) sent {
 	text, _ := json.Marshal(body)
-	request, _ := http.NewRequest("POST", "http://"+c.run.server.address(), bytes.NewReader(text))
+	address := c.run.addresses[c.random.Intn(len(c.run.addresses))]
+	request, _ := http.NewRequest("POST", "http://"+address, bytes.NewReader(text))
 	request.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	request.Header.Set("X-Amz-Target", "DynamoDB_20120810."+operation)
+	request.Header.Set("X-Amz-Target", service+"."+operation)
 	request.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
 	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=0")
 	response, err := c.http.Do(request)
 	if err != nil {
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			return a, errUnsent
+			return unsent
 		}
-		return a, errLost
+		return unanswered
 	}
 	defer response.Body.Close()
 	text, err = io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 500 || json.Unmarshal(text, &a) != nil {
-		return a, errLost
+	switch {
+	case response.StatusCode == http.StatusServiceUnavailable:
+		return unsent
+	case err != nil || response.StatusCode >= 500 || json.Unmarshal(text, reply) != nil:
+		return unanswered
 	}
-	a.Type = a.Type[strings.LastIndex(a.Type, "#")+1:]
-	return a, nil
+	return answered
+}
+
+// isRefused tells whether the server did nothing, and the client may try again.
+func (c *client) isRefused(name string, a answer) bool {
+	if a.Type == "TransactionCanceledException" {
+		for _, r := range a.CancellationReasons {
+			if r.Code != "None" && r.Code != "ConditionalCheckFailed" {
+				return true
+			}
+		}
+		return false
+	}
+	if a.Type != "" && a.Type != "ConditionalCheckFailedException" && !refusals[a.Type] {
+		c.run.wrong("%s was answered with %s: %s", name, a.Type, a.Message)
+		return true
+	}
+	return refusals[a.Type]
+}
+
+// send sends a request. A transaction with a token whose answer was lost is sent again until an answer comes: it counts once.
+func (c *client) send(name string, body object) (answer, sent) {
+	for wasLost := false; ; time.Sleep(2 * time.Millisecond) {
+		a, s := c.call(name, body)
+		wasLost = wasLost || s == unanswered
+		again := body["ClientRequestToken"] != nil && wasLost && time.Now().Before(c.run.end)
+		switch {
+		case s == answered && !c.isRefused(name, a):
+			return a, answered
+		case again:
+		case wasLost:
+			return a, unanswered
+		default:
+			time.Sleep(2 * time.Millisecond)
+			return a, unsent
+		}
+	}
 }
 
 func number(n int64) object { return object{"N": fmt.Sprint(n)} }
@@ -93,6 +144,15 @@ func (g *group) place(k int) (string, object) {
 	}
 	return table, object{"PK": text(partition), "SK": text(fmt.Sprintf("k%d", k))}
 }
+
+func rowOf(text json.RawMessage) (r row) {
+	if len(text) > 0 && json.Unmarshal(text, &r) != nil {
+		return row{"n": {"N": "-1"}}
+	}
+	return r
+}
+
+func read(text json.RawMessage) item { return parse(rowOf(text)) }
 
 func parse(r row) item {
 	if len(r) == 0 {
@@ -207,58 +267,43 @@ func listed(rows []row, byVersion bool) []item {
 	return items
 }
 
-// output turns an answer into the model's words; false: the request was refused, and nothing was done.
-func (c *client) output(in input, body object, a answer) (out output, ok bool) {
+// output turns an answer into the model's words.
+func (c *client) output(in input, body object, a answer) (out output) {
 	switch {
-	case a.Type == "" && in.Name == "get":
-		out.Items = []item{parse(a.Item)}
-	case a.Type == "" && in.Name == "query":
-		out.Items = listed(a.Items, body["IndexName"] != nil)
-	case a.Type == "" && in.Name == "transact-get":
-		for _, r := range a.Responses {
-			out.Items = append(out.Items, parse(r.Item))
-		}
-	case a.Type == "" && in.Name == "write":
-		out.Items = []item{parse(a.Attributes)}
-	case a.Type == "":
-	case a.Type == "ConditionalCheckFailedException" && in.Name == "write":
-		out = output{failed, []item{parse(a.Item)}, []bool{true}}
-	case a.Type == "TransactionCanceledException":
+	case a.Type == "ConditionalCheckFailedException":
+		return output{failed, []item{read(a.Item)}, []bool{true}}
+	case a.Type != "":
 		out.Status = failed
 		for _, r := range a.CancellationReasons {
-			if r.Code != "None" && r.Code != "ConditionalCheckFailed" {
-				return out, false
-			}
-			out.Items, out.Failed = append(out.Items, parse(r.Item)), append(out.Failed, r.Code != "None")
+			out.Items, out.Failed = append(out.Items, read(r.Item)), append(out.Failed, r.Code != "None")
 		}
-	default:
-		if !refusals[a.Type] {
-			c.run.wrong("%s was answered with %s: %s", in.Name, a.Type, a.Message)
+	case in.Name == "get":
+		out.Items = []item{read(a.Item)}
+	case in.Name == "query":
+		var rows []row
+		for _, r := range a.Items {
+			rows = append(rows, rowOf(r))
 		}
-		return out, false
+		out.Items = listed(rows, body["IndexName"] != nil)
+	case in.Name == "transact-get":
+		for _, r := range a.Responses {
+			out.Items = append(out.Items, read(r.Item))
+		}
+	case in.Name == "write":
+		out.Items = []item{read(a.Attributes)}
 	}
-	return out, true
+	return out
 }
 
-// once does an operation. A transaction with a token whose answer was lost is sent again until an answer comes: it counts once.
-func (c *client) once(in input, name string, body object) (out output, ok bool) {
-	for isSent := false; ; time.Sleep(2 * time.Millisecond) {
-		a, err := c.call(name, body)
-		isSent = isSent || err != errUnsent
-		if err == nil {
-			out, ok = c.output(in, body, a)
-		}
-		again := body["ClientRequestToken"] != nil && isSent && time.Now().Before(c.run.end)
-		switch {
-		case err == nil && (ok || !again):
-			return out, ok
-		case !again && (!isSent || in.Actions == nil):
-			time.Sleep(2 * time.Millisecond)
-			return out, false
-		case !again:
-			return output{Status: lost}, true
-		}
+// once does an operation; false: nothing was done, or nothing was learned.
+func (c *client) once(in input, name string, body object) (output, bool) {
+	switch a, s := c.send(name, body); {
+	case s == answered:
+		return c.output(in, body, a), true
+	case s == unanswered && in.Actions != nil:
+		return output{Status: lost}, true
 	}
+	return output{}, false
 }
 
 // do does an operation and writes it into the group's history.
@@ -290,6 +335,10 @@ func (c *client) learn(versions *[keys]int64, in input, out output) {
 
 func (c *client) work() {
 	for time.Now().Before(c.run.end) {
+		if c.random.Intn(2) == 0 {
+			c.listStep()
+			continue
+		}
 		slot := c.random.Intn(slots)
 		g, seen := c.run.join(slot), &c.seen[slot]
 		if seen.group != g {

@@ -1,5 +1,8 @@
 // Is the server linearizable? 16 clients work on a few keys, the server is killed and started again at random moments, and porcupine
-// looks for an order of the operations that explains all answers.
+// looks for an order of the operations that explains all answers. Beside that they append to lists in transactions, among which cycles.go looks for
+// circles. In the end streams, indexes and counts must say what the tables say.
+//
+// With -endpoints the clients work on servers that somebody else starts and disturbs (tests/cluster/histories), each request on another one.
 package main
 
 import (
@@ -10,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,11 +41,13 @@ func (g *group) record(o porcupine.Operation) {
 }
 
 type run struct {
-	server     *server
+	addresses  []string // of the servers
+	server     *server  // nil: somebody else's
 	begin, end time.Time
 	mutex      sync.Mutex
 	current    [slots]*group
 	groups     []*group
+	lists      listBook
 	faults     int
 }
 
@@ -71,22 +77,48 @@ func (r *run) wrong(format string, values ...any) {
 
 func (r *run) newClient(id int, seed int64) *client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true}
-	return &client{id: id, run: r, random: rand.New(rand.NewSource(seed*1000 + int64(id))), http: &http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return &client{id: id, run: r, random: rand.New(rand.NewSource(seed*1000 + int64(id))), lengths: map[string]int{},
+		http: &http.Client{Transport: transport, Timeout: 40 * time.Second}}
 }
 
 func (r *run) createTables(c *client) {
-	attribute := func(name, kind string) object { return object{"AttributeName": name, "AttributeType": kind} }
-	schema := func(sort string) []object {
-		return []object{{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}}
+	attributes := func(pairs ...string) (list []object) {
+		for i := 0; i < len(pairs); i += 2 {
+			list = append(list, object{"AttributeName": pairs[i], "AttributeType": pairs[i+1]})
+		}
+		return list
 	}
-	other := object{"TableName": "other", "BillingMode": "PAY_PER_REQUEST", "KeySchema": schema("SK"),
-		"AttributeDefinitions": []object{attribute("PK", "S"), attribute("SK", "S")}}
-	main := object{"TableName": "main", "BillingMode": "PAY_PER_REQUEST", "KeySchema": schema("SK"),
-		"AttributeDefinitions":  []object{attribute("PK", "S"), attribute("SK", "S"), attribute("n", "N")},
-		"LocalSecondaryIndexes": []object{{"IndexName": "by-version", "KeySchema": schema("n"), "Projection": object{"ProjectionType": "ALL"}}}}
-	for _, table := range []object{main, other} {
-		if a, err := c.call("CreateTable", table); err != nil || a.Type != "" && a.Type != "ResourceInUseException" {
-			r.wrong("CreateTable: %v %s %s", err, a.Type, a.Message)
+	schema := func(names ...string) (list []object) {
+		for i, name := range names {
+			list = append(list, object{"AttributeName": name, "KeyType": [...]string{"HASH", "RANGE"}[i]})
+		}
+		return list
+	}
+	index := func(name string, keys ...string) []object {
+		return []object{{"IndexName": name, "KeySchema": schema(keys...), "Projection": object{"ProjectionType": "ALL"}}}
+	}
+	stream := object{"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+	for _, table := range []object{
+		{"TableName": "main", "KeySchema": schema("PK", "SK"), "AttributeDefinitions": attributes("PK", "S", "SK", "S", "n", "N", "c", "N"), "StreamSpecification": stream,
+			"LocalSecondaryIndexes": index("by-version", "PK", "n"), "GlobalSecondaryIndexes": index("by-count", "c")},
+		{"TableName": "other", "KeySchema": schema("PK", "SK"), "AttributeDefinitions": attributes("PK", "S", "SK", "S")},
+		{"TableName": "lists", "KeySchema": schema("PK"), "AttributeDefinitions": attributes("PK", "S"), "StreamSpecification": stream},
+		{"TableName": "lists2", "KeySchema": schema("PK"), "AttributeDefinitions": attributes("PK", "S")},
+	} {
+		table["BillingMode"] = "PAY_PER_REQUEST"
+		a, s := c.call("CreateTable", table)
+		for end := time.Now().Add(patience); s != answered && time.Now().Before(end); a, s = c.call("CreateTable", table) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if s != answered || a.Type != "" && a.Type != "ResourceInUseException" {
+			r.wrong("CreateTable: %v %s %s", s, a.Type, a.Message)
+		}
+		isActive := func() bool {
+			var reply struct{ Table struct{ TableStatus string } }
+			return c.ask("DynamoDB_20120810", "DescribeTable", object{"TableName": table["TableName"]}, &reply) == answered && reply.Table.TableStatus == "ACTIVE"
+		}
+		for end := time.Now().Add(patience); !isActive() && time.Now().Before(end); {
+			time.Sleep(100 * time.Millisecond)
 		}
 	}
 }
@@ -155,8 +187,42 @@ func (r *run) check(folder string, kills int) int {
 	close(queue)
 	waiting.Wait()
 	fmt.Printf("linearizability of %d operations, %d with a failed condition, %d lost, %d kills; checked in %.1f s\n", operations, refused, lostWrites, kills, time.Since(begin).Seconds())
-	fmt.Printf("linearizability: %d passed, %d failed\n", len(r.groups)-bad, bad+r.faults)
-	return bad + r.faults
+	begin = time.Now()
+	anomalies := checkLists(r.lists.history)
+	for i, a := range anomalies {
+		if i < 5 {
+			fmt.Printf("linearizability: %s: %s\n", a.Kind, a.Text)
+		}
+	}
+	byStatus := map[status]int{}
+	for _, t := range r.lists.history {
+		byStatus[t.Status]++
+	}
+	fmt.Printf("linearizability of %d transactions on %d lists, %d failed, %d lost: %d anomalies; checked in %.1f s\n",
+		len(r.lists.history), len(r.lists.all), byStatus[failed], byStatus[lost], len(anomalies), time.Since(begin).Seconds())
+	fmt.Printf("linearizability: %d passed, %d failed\n", len(r.groups)-bad+len(r.lists.all), bad+len(anomalies)+r.faults)
+	return bad + len(anomalies) + r.faults
+}
+
+// lookBack reads all that was written, through any server, so that what was acknowledged is looked for after all that happened since.
+func (r *run) lookBack(c *client) {
+	attempt := func(what string, read func() bool) {
+		for end := time.Now().Add(patience); !read(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				r.wrong("%s could not be read at the end", what)
+				return
+			}
+		}
+	}
+	for range 2 { // what is on its way in the first round is seen in the second
+		for _, g := range r.groups {
+			in, name, body := g.together([]int{0, 1, 2, 3, 4})
+			attempt("group "+g.name, func() bool { _, ok := c.do(g, in, name, body); return ok })
+		}
+		for _, l := range r.lists.all {
+			attempt("list "+l.name, func() bool { return c.readLists([]*list{l}) })
+		}
+	}
 }
 
 func main() {
@@ -167,25 +233,33 @@ func main() {
 	inMemory := flag.Bool("memory", false, "no data file: a kill loses everything, which must be found")
 	folder := flag.String("output", "build/linearizability", "for visualisations of histories that fail")
 	binary := flag.String("binary", os.Getenv("DYNALITH_BINARY"), "the server; flags for it come after --")
+	endpoints := flag.String("endpoints", "", "HOST:PORT,...: servers that run; none is started")
 	flag.Parse()
-	server, err := newServer(*binary, *durabilities, *inMemory, flag.Args())
-	if err != nil {
-		fmt.Println("linearizability:", err)
-		os.Exit(1)
-	}
-	r := &run{server: server, begin: time.Now()}
+	r := &run{begin: time.Now()}
 	creator := r.newClient(clients, *seed)
-	start := func() error {
-		err := server.start()
-		if err == nil && (server.starts == 1 || *inMemory) {
-			r.createTables(creator)
+	start := func() error { r.createTables(creator); return nil }
+	if *endpoints != "" {
+		r.addresses, *kills = strings.Split(*endpoints, ","), 0
+	} else {
+		server, err := newServer(*binary, *durabilities, *inMemory, flag.Args())
+		if err != nil {
+			fmt.Println("linearizability:", err)
+			os.Exit(1)
 		}
-		return err
+		r.server, r.addresses = server, []string{server.address()}
+		start = func() error {
+			err := server.start()
+			if err == nil && (server.starts == 1 || *inMemory) {
+				r.createTables(creator)
+			}
+			return err
+		}
 	}
 	if err := start(); err != nil {
 		fmt.Println("linearizability:", err)
 		os.Exit(1)
 	}
+	fmt.Println("linearizability: begins")
 	r.end = time.Now().Add(time.Duration(*seconds) * time.Second)
 	var waiting sync.WaitGroup
 	waiting.Add(clients)
@@ -199,14 +273,14 @@ func main() {
 		r.wrong("%v", err)
 	}
 	waiting.Wait()
-	for _, g := range r.groups { // all that was acknowledged survived all later kills
-		in, name, body := g.together([]int{0, 1, 2, 3, 4})
-		if _, ok := creator.do(g, in, name, body); !ok {
-			r.wrong("group %s could not be read at the end", g.name)
-		}
+	r.lookBack(creator)
+	if !*inMemory {
+		r.aftermath(creator)
 	}
-	if err := server.stop(); err != nil {
-		r.wrong("the server did not end well: %v", err)
+	if r.server != nil {
+		if err := r.server.stop(); err != nil {
+			r.wrong("the server did not end well: %v", err)
+		}
 	}
 	if r.check(*folder, *kills) > 0 {
 		os.Exit(1)
