@@ -110,7 +110,9 @@ enum code catalog_count_piece(struct catalog *catalog, struct store_txn *txn, st
 	*more = false;
 	if (code != OK || !is_counting)
 		return code;
-	code = currency_read(txn, number, &row, err);
+	code = currency_intend(txn, number, err);
+	if (code == OK)
+		code = currency_read(txn, number, &row, err);
 	if (code == OK)
 		code = catalog_stored(catalog, txn, count.record, &table, err);
 	bool is_there = code == OK && row.is_there && table && table->identity.number == number && table->state.status != STATUS_DELETING;

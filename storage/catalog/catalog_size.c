@@ -254,7 +254,9 @@ static enum code count_some(struct catalog *catalog, const struct table *table, 
 
 	if (code != OK)
 		return code;
-	code = currency_read(txn, table->identity.number, &row, err);
+	code = currency_intend(txn, table->identity.number, err);
+	if (code == OK)
+		code = currency_read(txn, table->identity.number, &row, err);
 	if (code == OK && row.is_there && row.count == 0)
 		code = catalog_count_begin(txn, arena, table->identity.number, record_key(arena, catalog, table), &row, err);
 	if (code == OK && COUNT_IS_COUNTING(row.count))

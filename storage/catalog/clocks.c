@@ -12,12 +12,11 @@
 
 #define PREFIX "clock/"
 #define PREFIX_END "clock0"       /* behind every key: '0' follows '/' */
-#define VERSION_KEY STR("clocks") /* among the versions; those of tables have 8 bytes */
 #define ROW_SIZE 9                /* whether it stands still, and the setting's ms */
 #define PAGE_ROWS 1000
 
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
-static const struct keyspace versions = {0, SYSTEM_VERSIONS};
+static const struct store_key version_key = {{0, SYSTEM_VERSIONS}, STR_INIT("clocks")}; /* keys of tables have 8 bytes */
 
 /* The clock of one namespace. */
 struct own {
@@ -230,7 +229,7 @@ static enum code refresh(struct clocks *clocks, struct store_txn *txn, uint64_t 
 {
 	struct clocks read = {.n = 0};
 	struct str row;
-	enum code code = store_get(txn, versions, VERSION_KEY, err->arena, &row, err);
+	enum code code = store_get(txn, version_key.keyspace, version_key.key, err->arena, &row, err);
 
 	*version = code == OK && str_is_set(row) && row.n == 8 ? str_be(row.p, 8) : 0;
 	if (code != OK || *version <= atomic_load(&clocks->version))
@@ -252,9 +251,7 @@ enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn, struct
 
 enum code clocks_foresee(struct clocks *clocks, struct store_txn *txn, struct err *err)
 {
-	static const struct store_key version = {{0, SYSTEM_VERSIONS}, STR_INIT("clocks")};
-
-	return clocks && clocks->store && store_foresees(txn) ? store_foresee(txn, &version, 1, err) : OK;
+	return clocks && clocks->store && store_foresees(txn) ? store_foresee(txn, &version_key, 1, err) : OK;
 }
 
 enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err)
@@ -324,7 +321,7 @@ static enum code put_rows(struct store_txn *txn, const struct ns *ns, const stru
 	buf_add_be64(&row, (uint64_t)next->ms);
 	buf_add_be64(&number, version);
 	enum code code = is_kept ? store_put(txn, counters, key, buf_str(&row), err) : store_del(txn, counters, key, err);
-	return code == OK ? store_put(txn, versions, VERSION_KEY, buf_str(&number), err) : code;
+	return code == OK ? store_put(txn, version_key.keyspace, version_key.key, buf_str(&number), err) : code;
 }
 
 static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_turn *turn, void *context, struct err *err)
@@ -337,7 +334,9 @@ static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_
 
 	if (code != OK)
 		return code;
-	code = refresh(clocks, txn, &version, err);
+	code = store_intend(txn, &version_key, err);
+	if (code == OK)
+		code = refresh(clocks, txn, &version, err);
 	if (code == OK)
 		code = decide(clocks, ns, turn, context, &next, &action, err);
 	if (code == OK && action != CLOCKS_NOTHING) {

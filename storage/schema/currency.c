@@ -188,10 +188,21 @@ static bool is_exact(const struct currency_row *row, const struct table *table)
 	return row->is_there && row->version == table->currency.version && row->layout == table->currency.layout;
 }
 
+enum code currency_intend(struct store_txn *txn, uint64_t number, struct err *err)
+{
+	char bytes[KEY_SIZE];
+
+	put_be64(bytes, number);
+	return store_intend(txn, &(struct store_key){versions, {bytes, KEY_SIZE}}, err);
+}
+
 enum code currency_check_version(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err)
 {
 	struct currency_row row = {0};
-	enum code code = read_row(txn, table, &row, err);
+	enum code code = currency_intend(txn, table->identity.number, err);
+
+	if (code == OK)
+		code = read_row(txn, table, &row, err);
 
 	if (count)
 		*count = row.count;
@@ -303,7 +314,10 @@ enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err 
 enum code currency_raise_catalog(struct store_txn *txn, uint64_t *version, struct err *err)
 {
 	char row[8];
-	enum code code = currency_catalog(txn, version, err);
+	enum code code = store_intend(txn, &(struct store_key){versions, CATALOG_KEY}, err);
+
+	if (code == OK)
+		code = currency_catalog(txn, version, err);
 
 	if (code != OK)
 		return code;

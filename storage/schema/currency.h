@@ -25,6 +25,8 @@ struct currency_row {
 	bool is_there;
 };
 
+/* Says that the row will be read and then written (store_intend). */
+enum code currency_intend(struct store_txn *txn, uint64_t number, struct err *err) WARN_UNUSED;
 enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err) WARN_UNUSED;
 enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *row, struct err *err) WARN_UNUSED;
 

@@ -89,6 +89,16 @@ enum code store_foresee(struct store_txn *txn, const struct store_key *keys, siz
 	return n > 0 && txn->foresee ? txn->foresee(txn, keys, n, err) : OK;
 }
 
+enum code store_intend(struct store_txn *txn, const struct store_key *key, struct err *err)
+{
+	return txn->intend ? txn->intend(txn, key, err) : OK;
+}
+
+enum code store_verify(struct store_txn *txn, struct err *err)
+{
+	return txn->verify ? txn->verify(txn, err) : OK;
+}
+
 enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 		     struct arena *arena, struct store_page *page, struct err *err)
 {

@@ -175,6 +175,8 @@ struct store_txn {
 	const struct store_ops *ops;
 	enum store_mode mode;
 	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err); /* or NULL: nothing is gained by it */
+	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err); /* the same */
+	enum code (*verify)(struct store_txn *txn, struct err *err); /* or NULL: what it reads is of one moment in any case */
 	/* of a transaction that is armed with a journal: journal.h */
 	const struct store_ops *below;
 	uint64_t stack, journal;
@@ -218,7 +220,17 @@ enum code store_get_many(struct store_txn *txn, const struct store_key *keys, si
  * it asks for. Changes nothing else; keys must stay until then.
  */
 enum code store_foresee(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err) WARN_UNUSED;
-/* Whether there is a use in that. */
+/*
+ * Says that the transaction is going to read the row and then to change it. Of two that read a row and change it, one must run again; where both
+ * said so before they read it, the second waits for the first instead. Changes nothing else.
+ */
+enum code store_intend(struct store_txn *txn, const struct store_key *key, struct err *err) WARN_UNUSED;
+/*
+ * For a writing transaction that will be aborted, and whose reads one by one are to be answered all the same: ERR_CONFLICT unless they were true at one
+ * moment. (A commit sees to that itself, and a reading transaction has a snapshot.)
+ */
+enum code store_verify(struct store_txn *txn, struct err *err) WARN_UNUSED;
+/* Whether there is a use in store_foresee(). */
 static inline bool store_foresees(const struct store_txn *txn)
 {
 	return txn->foresee != NULL;

@@ -358,6 +358,18 @@ static enum code ask(struct run *run, enum code code, struct err *err)
 	return admission && is_billed ? admission->ask(admission->context, run->writes, run->n, code, err) : code;
 }
 
+/* The reasons of a transaction that is cancelled are of one moment, as are the items that it would have written. Else it runs again. */
+static enum code verify(struct run *run, enum code code, struct err *err)
+{
+	struct err own = err_in(run->arena);
+	enum code verified = code == ERR_TRANSACTION_CANCELED ? store_verify(run->txn, &own) : OK;
+
+	if (verified == OK)
+		return code;
+	*err = own;
+	return verified;
+}
+
 /* Runs the writes within a store transaction that is begun, and ends it. */
 static enum code run_and_commit(struct run *run, struct write_token *token, struct err *err)
 {
@@ -376,7 +388,7 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		return code;
 	}
 	if (code == OK)
-		code = ask(run, run_all(run, err), err);
+		code = ask(run, verify(run, run_all(run, err), err), err);
 	if (code == OK)
 		code = size_collections(run, err);
 	if (code == OK)

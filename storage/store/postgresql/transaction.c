@@ -29,6 +29,8 @@ struct transaction {
 	struct own_rows rows;  /* of a write transaction; of one that reads, what it had foreseen */
 	struct store_key *foreseen; /* to be brought with the next rows; in the arena */
 	size_t foreseen_count;
+	struct store_key *intended; /* to be locked as they are read; in the arena */
+	size_t intended_count;
 	size_t look_count, look_capacity;
 	struct look *looks;
 };
@@ -67,7 +69,8 @@ enum code transaction_begin(const struct store_ops *ops, struct pool *pool, enum
 	if (code != OK)
 		return code;
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
-	*txn = (struct transaction){.base = {.ops = ops, .mode = mode, .foresee = transaction_foresee}, .pool = pool, .link = link, .arena = arena_new(0)};
+	*txn = (struct transaction){.base = {.ops = ops, .mode = mode, .foresee = transaction_foresee, .intend = transaction_intend,
+			 .verify = transaction_verify}, .pool = pool, .link = link, .arena = arena_new(0)};
 	*out = &txn->base;
 	return OK;
 }
@@ -183,6 +186,23 @@ static void send_guards(struct transaction *txn)
 			send_row(txn, STATEMENT_DELETE, row, STR_ABSENT);
 		}
 	}
+}
+
+/* The rows that it read are locked. Those that were absent when it read others may be there now, beside changes of these. */
+enum code transaction_verify(struct store_txn *base, struct err *err)
+{
+	struct transaction *txn = of(base);
+	bool has_absent = false;
+
+	if (txn->failed != OK || txn->is_doomed)
+		return err_default(err, txn->failed != OK ? txn->failed : ERR_CONFLICT);
+	for (size_t i = 0; is_writing(txn) && i < txn->rows.n; i++) {
+		if (txn->rows.v[i].base != BASE_ABSENT)
+			continue;
+		send_row(txn, STATEMENT_ABSENT_CHECK, &txn->rows.v[i], STR_ABSENT);
+		has_absent = true;
+	}
+	return has_absent ? wait_for(txn, err) : OK;
 }
 
 static void send_range_checks(struct transaction *txn)
@@ -421,12 +441,34 @@ static size_t choose(struct transaction *txn, const struct store_key *keys, size
 	return count;
 }
 
+/* What many read at a time is locked by those alone that will change it. */
+static bool is_shared_by(const struct transaction *txn, const struct wanted *wanted)
+{
+	if (!is_shared(wanted->ks))
+		return false;
+	for (size_t i = 0; i < txn->intended_count; i++) {
+		if (number_of(txn->intended[i].keyspace) == wanted->ks && str_eq(txn->intended[i].key, wanted->key))
+			return false;
+	}
+	return true;
+}
+
+enum code transaction_intend(struct store_txn *base, const struct store_key *key, struct err *err)
+{
+	struct transaction *txn = of(base);
+
+	(void)err;
+	txn->intended = arena_room(txn->arena, txn->intended, txn->intended_count, sizeof(*txn->intended));
+	txn->intended[txn->intended_count++] = (struct store_key){key->keyspace, str_copy(txn->arena, key->key)};
+	return OK;
+}
+
 static void send_get(struct transaction *txn, const struct wanted *wanted)
 {
 	struct link_number ks;
 	const struct str values[] = {link_number(&ks, wanted->ks), long_key_split(txn->arena, wanted->key).k};
 
-	link_send(txn->link, !is_writing(txn) ? STATEMENT_GET : is_shared(wanted->ks) ? STATEMENT_GET_SHARED : STATEMENT_GET_LOCKED, values, 2);
+	link_send(txn->link, !is_writing(txn) ? STATEMENT_GET : is_shared_by(txn, wanted) ? STATEMENT_GET_SHARED : STATEMENT_GET_LOCKED, values, 2);
 }
 
 static void forget_foreseen(struct transaction *txn)

@@ -23,6 +23,8 @@ enum code transaction_put(struct store_txn *txn, struct keyspace keyspace, struc
 enum code transaction_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err) WARN_UNUSED;
 enum code transaction_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
 			       struct err *err) WARN_UNUSED;
+enum code transaction_verify(struct store_txn *txn, struct err *err) WARN_UNUSED;
+enum code transaction_intend(struct store_txn *txn, const struct store_key *key, struct err *err) WARN_UNUSED;
 enum code transaction_foresee(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err) WARN_UNUSED;
 enum code transaction_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 			   struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;

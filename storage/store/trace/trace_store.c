@@ -113,6 +113,16 @@ static enum code trace_foresee(struct store_txn *base, const struct store_key *k
 	return store_foresee(((struct trace_txn *)base)->inner, keys, n, err);
 }
 
+static enum code trace_intend(struct store_txn *base, const struct store_key *key, struct err *err)
+{
+	return store_intend(((struct trace_txn *)base)->inner, key, err);
+}
+
+static enum code trace_verify(struct store_txn *base, struct err *err)
+{
+	return store_verify(((struct trace_txn *)base)->inner, err);
+}
+
 static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
 {
 	struct trace_store *store = (struct trace_store *)base;
@@ -129,7 +139,8 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	}
 	*txn = (struct trace_txn){
-		.base = {.ops = base->ops, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL}, .store = store, .inner = inner,
+		.base = {.ops = base->ops, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL,
+			 .intend = inner->intend ? trace_intend : NULL, .verify = inner->verify ? trace_verify : NULL}, .store = store, .inner = inner,
 	};
 	*out = &txn->base;
 	return done(store, TRACE_BEGIN, OK);

@@ -93,6 +93,29 @@ TEST(what_was_absent_stays_absent)
 	close_pair(&pair);
 }
 
+TEST(what_was_read_and_not_written_is_of_one_moment)
+{
+	struct pair pair = open_pair();
+
+	put_alone(&pair, pair.a, ITEMS, "y", "1");
+	for (unsigned i = 0; i < 2; i++) {
+		struct store_txn *a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
+
+		CHECK(!str_is_set(fixture_get(&pair.fixture, a, ITEMS, "x")));
+		if (i == 1) {
+			struct store_txn *b = fixture_begin(&pair.fixture, pair.b, STORE_WRITE);
+
+			fixture_put(&pair.fixture, b, ITEMS, "x", "2");
+			fixture_put(&pair.fixture, b, ITEMS, "y", "2");
+			CHECK_INT(store_commit(b, &pair.fixture.err), OK);
+		}
+		CHECK_STR(fixture_get(&pair.fixture, a, ITEMS, "y"), i == 1 ? "2" : "1");
+		CHECK_INT(store_verify(a, &pair.fixture.err), i == 1 ? ERR_CONFLICT : OK);
+		store_abort(a);
+	}
+	close_pair(&pair);
+}
+
 TEST(a_range_that_was_read_gets_no_rows)
 {
 	struct pair pair = open_pair();
@@ -293,6 +316,66 @@ TEST(of_two_that_read_a_range_one_writes)
 	close_pair(&pair);
 }
 
+/* Reads a row that others read at the same time, and a range, and changes the row. */
+static enum code change_version(struct store *store, struct arena *arena, struct err *err)
+{
+	static const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	const struct store_key key = {VERSIONS, STR("v")};
+	char bytes[STORE_NUMBER_BYTES];
+	struct store_txn *txn;
+	struct store_page page;
+	struct str value;
+	enum code code = store_begin(store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = store_intend(txn, &key, err);
+	if (code == OK)
+		code = store_get(txn, key.keyspace, key.key, arena, &value, err);
+	if (code == OK)
+		code = store_page(txn, COUNTERS, &all, (struct store_bounds){0, 0}, arena, &page, err);
+	if (code == OK)
+		code = store_put(txn, key.keyspace, key.key, store_number_value(store_number(value) + 1, bytes), err);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+static void *change_versions(void *context)
+{
+	struct writer *writer = context;
+	struct arena *arena = arena_new(1 << 16);
+	struct err err = err_in(arena);
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct retry retry = {0};
+		enum code code;
+
+		do {
+			code = change_version(writer->store, arena, &err);
+			if (code == ERR_CONFLICT)
+				atomic_fetch_add(writer->conflicts, 1);
+		} while (retry_again(&retry, code));
+		writer->has_failed = writer->has_failed || code != OK;
+		arena_reset(arena);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+/* Else each pair would wait for each other until the database notices, which takes a second. */
+TEST(those_who_say_that_they_change_a_row_wait_for_each_other)
+{
+	struct pair pair = open_pair();
+	char bytes[STORE_NUMBER_BYTES];
+
+	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, VERSIONS, STR("v"), store_number_value(0, bytes)), OK);
+	CHECK_INT(run_writers(&pair, change_versions), 0);
+	CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.a, VERSIONS, "v")), WRITERS * ROUNDS);
+	close_pair(&pair);
+}
+
 static uint64_t draw(uint64_t *seed)
 {
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -429,8 +512,9 @@ TEST(round_trips_are_few)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(a_reader_sees_one_moment), TEST_CASE(what_was_absent_stays_absent), TEST_CASE(a_range_that_was_read_gets_no_rows),
-		TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict), TEST_CASE(of_two_that_read_a_range_one_writes),
+		TEST_CASE(a_reader_sees_one_moment), TEST_CASE(what_was_absent_stays_absent), TEST_CASE(what_was_read_and_not_written_is_of_one_moment),
+		TEST_CASE(a_range_that_was_read_gets_no_rows),
+		TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict), TEST_CASE(of_two_that_read_a_range_one_writes), TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
 		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few),
 	};
 
