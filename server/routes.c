@@ -313,6 +313,19 @@ static enum code show_clock(struct routes *routes, const struct http_request *re
 }
 
 /* Answers after everything that becomes due by the turn is done, so that a test can look at once. */
+struct turn {
+	struct clocks *clocks;
+	const struct ns *ns;
+	struct str body;
+};
+
+static enum code turn(void *context, struct err *err)
+{
+	const struct turn *of = context;
+
+	return clock_turn(of->clocks, of->ns, of->body, err);
+}
+
 static enum code turn_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
 	uint64_t expired;
@@ -320,10 +333,9 @@ static enum code turn_clock(struct routes *routes, const struct http_request *re
 	struct ns ns;
 	enum code code = whose(routes, request, &ns, &is_one, err);
 
+	struct turn of = {routes->clock, is_one ? &ns : NULL, request->body};
 	if (code == OK)
-		code = clock_turn(routes->clock, is_one ? &ns : NULL, request->body, err);
-	if (code == OK)
-		code = upkeep_run(routes->upkeep, is_one ? &ns : NULL, &expired, err);
+		code = upkeep_run(routes->upkeep, of.ns, turn, &of, &expired, err);
 	if (code != OK)
 		return code;
 	response->content_type = STR("application/json");

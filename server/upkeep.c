@@ -104,30 +104,32 @@ static enum code step_jobs(struct upkeep *upkeep, const struct times *times, int
 	return upkeep->options.jobs ? job_run_step(upkeep->options.jobs, times, wait_ms, err) : OK;
 }
 
-/* What goes by the clock: items, then records, those of the items among them. */
+/* What goes by the clock: items, then records, those of the items among them. `round` is held. */
 static enum code expire(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
 {
 	*expired = 0;
-	pthread_mutex_lock(&upkeep->round);
 	enum code code = expire_items(upkeep, times, expired, err);
 	if (code == OK && !atomic_load(&upkeep->is_ending))
 		code = stream_sweep(upkeep->options.catalog, times, err);
-	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
 
-enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err)
+enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context, uint64_t *expired, struct err *err)
 {
 	struct clock_scope scope = {upkeep->options.clock, ns};
 	const struct times times = {.tell = clock_tell_scope, .context = &scope}; /* without leases: it is done when this returns, by this process or another */
 	int64_t wait_ms = 0;
-	enum code code = OK;
 
+	pthread_mutex_lock(&upkeep->round);
+	enum code code = turn ? turn(context, err) : OK;
 	while (code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending))
-		code = step_indexes(upkeep, &times, &wait_ms, err);
+		code = backfill_step(upkeep->options.catalog, &times, &wait_ms, err);
 	for (wait_ms = 0; code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending);)
 		code = step_jobs(upkeep, &times, &wait_ms, err);
-	return code == OK ? expire(upkeep, &times, expired, err) : code;
+	if (code == OK)
+		code = expire(upkeep, &times, expired, err);
+	pthread_mutex_unlock(&upkeep->round);
+	return code;
 }
 
 /* Sleeps until then, or until there is work on indexes. False when it is time to end. */
@@ -213,7 +215,10 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	uint64_t expired;
 
-	if (expire(upkeep, &times, &expired, &err) != OK)
+	pthread_mutex_lock(&upkeep->round);
+	enum code code = expire(upkeep, &times, &expired, &err);
+	pthread_mutex_unlock(&upkeep->round);
+	if (code != OK)
 		log_line(level_of_failure(upkeep), "upkeep: " STR_FMT, STR_ARG(err.message));
 	if (expired > 0)
 		log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);

@@ -32,11 +32,14 @@ void upkeep_stop(struct upkeep *upkeep);
 /* There is work on an index now. From any thread; `upkeep` is a struct upkeep, as a service's hook passes it. */
 void upkeep_wake(void *upkeep);
 
+/* Turns a clock. Where it fails, nothing else is done. */
+typedef enum code upkeep_turn(void *context, struct err *err);
+
 /*
- * One whole round for the namespace, or (`ns` NULL) for all that follow the default clock, by the time as it is now; done when it returns. *expired is
- * the number of items deleted. Thread-safe.
+ * A turn (or NULL), and then one whole round for the namespace, or (`ns` NULL) for all that follow the default clock, by the time as it is then; done when it
+ * returns. *expired is the number of items deleted: this process deletes none between the turn and the round. Thread-safe.
  */
-enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, uint64_t *expired, struct err *err) WARN_UNUSED;
+enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context, uint64_t *expired, struct err *err) WARN_UNUSED;
 
 /* Whether the store, a database, could not be reached when it was last tried, a second ago or so. */
 bool upkeep_misses_store(struct upkeep *upkeep);

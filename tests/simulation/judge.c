@@ -515,7 +515,7 @@ static void keep_up(struct machine *machine, struct client *client)
 {
 	struct err err = err_in(client->arena);
 	uint64_t expired = 0;
-	enum code code = upkeep_run(machine->upkeep, NULL, &expired, &err);
+	enum code code = upkeep_run(machine->upkeep, NULL, NULL, NULL, &expired, &err);
 
 	if (is_unheard(machine))
 		return;
