@@ -3,6 +3,8 @@
     with database.Database() as db:
         db.url          for --store
         db.kill()       SIGKILL to all of it; db.start() again
+        with database.Database(standby_of=db) as standby:
+            standby.promote()
 
 PostgreSQL refuses to run as root; then it runs as the user postgres, or nobody.
 """
@@ -41,7 +43,7 @@ def owner():
 
 
 class Database:
-    def __init__(self, **settings):
+    def __init__(self, standby_of=None, **settings):
         self.bin, self.owner = programs(), owner()
         self.folder = tempfile.mkdtemp(prefix="dynalith-postgresql-")
         if self.owner:
@@ -51,7 +53,11 @@ class Database:
                          "max_connections": "100", "shared_buffers": "64MB", "log_min_messages": "fatal", **settings}
         self.process = None
         try:
-            self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+            if standby_of:
+                self.run("pg_basebackup", "-D", self.data, "-U", "postgres", "-h", standby_of.folder, "-p", str(standby_of.port), "-X", "stream", "-c", "fast",
+                         "-R", "--no-sync", "--no-manifest")
+            else:
+                self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
             with socket.socket() as s:
                 s.bind(("127.0.0.1", 0))
                 self.port = s.getsockname()[1]
@@ -82,6 +88,17 @@ class Database:
     def sql(self, text, name="postgres"):
         return self.run("psql", "-X", "-q", "-A", "-t", "-h", self.folder, "-p", str(self.port), "-U", "postgres", "-d", name, "-v", "ON_ERROR_STOP=1",
                         "-c", text).stdout.strip()
+
+    def follow(self):
+        """Waits until a standby has all that is written now; commits wait for it from now on."""
+        while self.sql("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == "0":
+            time.sleep(0.02)
+        now = self.sql("SELECT pg_current_wal_flush_lsn()")
+        while self.sql(f"SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn >= '{now}' AND sync_state = 'sync'") == "0":
+            time.sleep(0.02)
+
+    def promote(self):
+        self.sql("SELECT pg_promote(true, 60)")
 
     def create(self, name):
         """Another database of it, and its URL."""

@@ -1,0 +1,3 @@
+module dynalith.test/proxy
+
+go 1.24
