@@ -205,12 +205,13 @@ func (r *run) check(folder string, kills int) int {
 }
 
 // lookBack reads all that was written, through any server, so that what was acknowledged is looked for after all that happened since.
-func (r *run) lookBack(c *client) {
+func (r *run) lookBack(c *client) bool {
+	isGone := false
 	attempt := func(what string, read func() bool) {
-		for end := time.Now().Add(patience); !read(); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); !isGone && !read(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				r.wrong("%s could not be read at the end", what)
-				return
+				r.wrong("%s could not be read at the end, nor what was to be read after it", what)
+				isGone = true
 			}
 		}
 	}
@@ -223,6 +224,7 @@ func (r *run) lookBack(c *client) {
 			attempt("list "+l.name, func() bool { return c.readLists([]*list{l}) })
 		}
 	}
+	return !isGone
 }
 
 func main() {
@@ -273,8 +275,7 @@ func main() {
 		r.wrong("%v", err)
 	}
 	waiting.Wait()
-	r.lookBack(creator)
-	if !*inMemory {
+	if r.lookBack(creator) && !*inMemory {
 		r.aftermath(creator)
 	}
 	if r.server != nil {
