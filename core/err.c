@@ -22,6 +22,7 @@ const char *err_space_prefix(enum err_space space)
 		[SPACE_DYNAMODB] = "com.amazonaws.dynamodb.v20120810#",
 		[SPACE_CORAL_SERVICE] = "com.amazon.coral.service#",
 		[SPACE_CORAL_VALIDATE] = "com.amazon.coral.validate#",
+		[SPACE_CORAL_AVAILABILITY] = "com.amazon.coral.availability#",
 	};
 
 	return prefixes[space];

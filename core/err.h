@@ -33,6 +33,7 @@ enum err_space {
 	SPACE_DYNAMODB,        /* com.amazonaws.dynamodb.v20120810# */
 	SPACE_CORAL_SERVICE,   /* com.amazon.coral.service# */
 	SPACE_CORAL_VALIDATE,  /* com.amazon.coral.validate# */
+	SPACE_CORAL_AVAILABILITY, /* com.amazon.coral.availability# */
 };
 
 struct err_info {
