@@ -28,7 +28,11 @@ static struct str stack_key(uint64_t stack, char *bytes)
 
 static struct str space_key(struct arena *arena, struct str space)
 {
-	return str_printf(arena, "namespace/" STR_FMT, STR_ARG(space));
+	struct buf buf = buf_in(arena);
+
+	buf_add_str(&buf, STR("namespace/"));
+	buf_add_str(&buf, space); /* which has zero bytes in it */
+	return buf_str(&buf);
 }
 
 static enum code arm(struct store_txn *txn, uint64_t stack, struct err *err)
