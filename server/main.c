@@ -31,6 +31,7 @@
 #include "server/trigger.h"
 #include "server/upkeep.h"
 #include "server/version.h"
+#include "storage/state/lag_settings.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/timed/timed_store.h"
 #include "storage/store/transfer.h"
@@ -344,12 +345,19 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
 		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,
 		.search_threads = thread_count(config),
+		.lag = {(uint32_t)config->lag, (uint32_t)(config->index_lag < 0 ? config->lag : config->index_lag), (uint32_t)config->lag_jitter,
+			(uint64_t)config->lag_seed},
 	};
 
 	bool is_shared = backend_is_shared(config->store);
 
 	options.clocks = parts->clock = clocks_new(is_shared ? store : NULL, config->shared_db);
 	if (catalog_open(store, &options, &parts->catalog, err) != OK) {
+		clocks_free(parts->clock);
+		return fail(err);
+	}
+	if (lag_is_on(&options.lag) && lag_settings_begin(parts->catalog, err) != OK) {
+		catalog_close(parts->catalog);
 		clocks_free(parts->clock);
 		return fail(err);
 	}

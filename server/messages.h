@@ -61,6 +61,12 @@
 #define MSG_CONTROL_MEMBER ERR_VALIDATION, "There is no member \"" STR_FMT "\" here; a body takes " STR_FMT
 #define MSG_CONTROL_TYPE ERR_VALIDATION, "\"%s\" must be %s"
 #define MSG_CONTROL_STRINGS ERR_VALIDATION, "\"%s\" must be an array of strings"
+#define MSG_CONTROL_INTEGER ERR_VALIDATION, "\"%s\" must be a whole number from 0 to %lld"
+#define MSG_LAG_NOTHING                                                                                                    \
+	ERR_VALIDATION, "%s", "Nothing would lag: give a \"lag\" or an \"index_lag\" of the namespace or of one of \"tables\"; DELETE takes the lag away"
+#define MSG_LAG_TABLE                                                                                                      \
+	ERR_VALIDATION, "\"tables\" maps names of tables to objects; '" STR_FMT "' is no name of a table, or has no object"
+#define MSG_LAG_TWICE ERR_VALIDATION, "\"tables\" has '" STR_FMT "' twice"
 #define MSG_CONTROL_MISSING ERR_VALIDATION, "The body lacks \"%s\""
 #define MSG_CLONE_TWICE ERR_VALIDATION, "Account " STR_FMT " is named twice: \"to\" has other accounts than \"from\", each once"
 #define MSG_CLONE_SHARED ERR_VALIDATION, "%s", "With --shared-db all accounts are one: there is nothing to clone to"

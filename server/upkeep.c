@@ -13,6 +13,7 @@
 #include "server/log.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/monotonic.h"
+#include "storage/upkeep/history_sweep.h"
 #include "storage/upkeep/lease.h"
 #include "storage/upkeep/stream_sweep.h"
 #include "storage/upkeep/token_sweep.h"
@@ -104,13 +105,29 @@ static enum code step_jobs(struct upkeep *upkeep, const struct times *times, int
 	return upkeep->options.jobs ? job_run_step(upkeep->options.jobs, times, wait_ms, err) : OK;
 }
 
+/* What reads that lag do not need any more. */
+static enum code trim_history(struct upkeep *upkeep, const struct times *times, bool is_turned, struct err *err)
+{
+	bool more = true;
+	enum code code = OK;
+
+	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		code = history_sweep(upkeep->options.catalog, times, is_turned, &more, err);
+		if (more && code == OK)
+			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	}
+	return code;
+}
+
 /* What goes by the clock: items, then records, those of the items among them. `round` is held. */
-static enum code expire(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
+static enum code expire(struct upkeep *upkeep, const struct times *times, bool is_turned, uint64_t *expired, struct err *err)
 {
 	*expired = 0;
 	enum code code = expire_items(upkeep, times, expired, err);
 	if (code == OK && !atomic_load(&upkeep->is_ending))
 		code = stream_sweep(upkeep->options.catalog, times, err);
+	if (code == OK)
+		code = trim_history(upkeep, times, is_turned, err);
 	return code;
 }
 
@@ -127,7 +144,7 @@ enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *tu
 	for (wait_ms = 0; code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending);)
 		code = step_jobs(upkeep, &times, &wait_ms, err);
 	if (code == OK)
-		code = expire(upkeep, &times, expired, err);
+		code = expire(upkeep, &times, true, expired, err);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
@@ -216,7 +233,7 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 	uint64_t expired;
 
 	pthread_mutex_lock(&upkeep->round);
-	enum code code = expire(upkeep, &times, &expired, &err);
+	enum code code = expire(upkeep, &times, false, &expired, &err);
 	pthread_mutex_unlock(&upkeep->round);
 	if (code != OK)
 		log_line(level_of_failure(upkeep), "upkeep: " STR_FMT, STR_ARG(err.message));

@@ -3,6 +3,7 @@
 #include "core/image.h"
 #include "core/key.h"
 #include "storage/item_key.h"
+#include "storage/lag/history.h"
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
 
@@ -12,6 +13,41 @@
 enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err)
 {
 	return item_key_of_key(arena, item->table, item->key, &item->row_key, err);
+}
+
+static struct ns ns_of(const struct table *table)
+{
+	return (struct ns){table->identity.account, table->identity.region};
+}
+
+/* The moment that the reads of a table see, by what its row says (absent: nothing); *is_past: it is not now. */
+static enum code look_back(struct catalog *catalog, struct store_txn *txn, const struct table *table, struct str row, bool is_global,
+			   struct history_view *view, bool *is_past, struct err *err)
+{
+	int64_t now_ms = 0;
+	struct lag lag;
+
+	*is_past = catalog_clocks(catalog) && lag_holds(row, catalog_lag(catalog), &lag) && lag_ms(&lag, is_global) > 0;
+	enum code code = *is_past ? clocks_tell(catalog_clocks(catalog), txn, ns_of(table), &now_ms, err) : OK;
+	if (*is_past)
+		*view = history_view_of(&lag, is_global, now_ms);
+	return code;
+}
+
+/* Whether a table may lag: no more than a look where none does. */
+static inline bool may_lag(const struct catalog *catalog, struct str row)
+{
+	return str_is_set(row) || lag_is_on(catalog_lag(catalog));
+}
+
+static enum code read_past(struct catalog *catalog, struct store_txn *txn, struct arena *arena, const struct read_item *item, struct currency_item *row,
+			   struct err *err)
+{
+	struct history_view view;
+	bool is_past = false;
+	enum code code = item->mode == READ_EVENTUAL ? look_back(catalog, txn, row->table, row->lag, false, &view, &is_past, err) : OK;
+
+	return code == OK && is_past ? history_get(txn, &view, table_items(row->table), row->row_key, arena, &row->image, err) : code;
 }
 
 static enum code read_part(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
@@ -25,6 +61,10 @@ static enum code read_part(struct catalog *catalog, struct arena *arena, struct 
 	for (size_t i = 0; i < n; i++)
 		rows[i] = (struct currency_item){.table = items[i].table, .row_key = items[i].row_key};
 	code = currency_get_items(txn, arena, rows, n, err);
+	for (size_t i = 0; i < n && code == OK; i++) {
+		if (may_lag(catalog, rows[i].lag))
+			code = read_past(catalog, txn, arena, &items[i], &rows[i], err);
+	}
 	if (code == OK)
 		code = err_if_over(arena, err);
 	if (code != OK) {
@@ -71,6 +111,7 @@ struct visit {
 	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
 	struct arena *scratch;         /* for rows of which only the number is wanted; or NULL */
 	struct batch *batches, **last;
+	const struct history_view *past; /* NULL: it sees the present */
 };
 
 static bool is_held(void *page, const struct path *path)
@@ -115,6 +156,8 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 	}
 	if (code == OK)
 		code = store_get_many(visit->txn, keys, batch->n, visit->arena, batch->bases, err);
+	for (size_t i = 0; i < batch->n && visit->past && code == OK; i++)
+		code = history_get(visit->txn, visit->past, keys[i].keyspace, keys[i].key, visit->arena, &batch->bases[i], err);
 	for (size_t i = 0; i < batch->n && code == OK; i++) {
 		if (!str_is_set(batch->bases[i]))
 			return err_set(err, MSG_ROW_MALFORMED);
@@ -163,7 +206,8 @@ static enum code read_rows(struct visit *visit, struct store_range range, struct
 	while (code == OK && rows.is_more && !visit->is_full) {
 		struct arena *arena = visit->scratch ? visit->scratch : visit->arena;
 
-		code = store_page(visit->txn, keyspace, &range, bounds_of(visit), arena, &rows, err);
+		code = visit->past ? history_page(visit->txn, visit->past, keyspace, &range, bounds_of(visit), arena, &rows, err)
+				   : store_page(visit->txn, keyspace, &range, bounds_of(visit), arena, &rows, err);
 		if (code != OK || rows.n == 0)
 			return code;
 		struct batch *batch = ARENA_NEW(arena, struct batch);
@@ -260,11 +304,11 @@ static struct store_range page_range(struct arena *arena, const struct read_page
 	return range;
 }
 
-/* `code` unless the table is another one by now. */
-static enum code check_version(struct visit *visit, enum code code, struct err *err)
+/* `code` unless the table is another one by now. *lag is its row's. */
+static enum code check_version(struct visit *visit, enum code code, struct str *lag, struct err *err)
 {
 	struct err own = err_in(err->arena);
-	enum code current = currency_check(visit->txn, visit->page->table, NULL, &own);
+	enum code current = currency_check_lag(visit->txn, visit->page->table, lag, &own);
 
 	if (current == OK)
 		return code;
@@ -272,9 +316,31 @@ static enum code check_version(struct visit *visit, enum code code, struct err *
 	return current;
 }
 
+/* The rows again, as they were, where the table lags. */
+static enum code read_rows_past(struct catalog *catalog, struct visit *visit, struct store_range range, struct str lag, struct err *err)
+{
+	struct read_page *page = visit->page;
+	struct history_view view;
+	bool is_past;
+	enum code code = look_back(catalog, visit->txn, page->table, lag, page->index && !page->index->is_local, &view, &is_past, err);
+
+	if (code != OK || !is_past)
+		return code;
+	page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = page->table}};
+	visit->bytes = 0;
+	visit->is_full = false;
+	visit->batches = NULL;
+	visit->last = &visit->batches;
+	visit->past = &view;
+	code = read_rows(visit, range, err);
+	visit->past = NULL;
+	return code;
+}
+
 /* One snapshot of the rows. */
 static enum code read_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
 {
+	struct str lag = STR_ABSENT;
 	struct store_range range = page_range(visit->arena, visit->page);
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &visit->txn, err);
 
@@ -285,7 +351,9 @@ static enum code read_snapshot(struct catalog *catalog, struct visit *visit, str
 		code = read_rows(visit, range, err);
 	/* last, since it comes with the rows; those of a table that was changed or is gone count for nothing */
 	if (code == OK || code == ERR_RESOURCE_NOT_FOUND)
-		code = check_version(visit, code, err);
+		code = check_version(visit, code, &lag, err);
+	if (code == OK && visit->mode == READ_EVENTUAL && may_lag(catalog, lag))
+		code = read_rows_past(catalog, visit, range, lag, err);
 	if (code == OK)
 		return store_commit(visit->txn, err);
 	store_abort(visit->txn);

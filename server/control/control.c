@@ -56,6 +56,17 @@ static enum code read_member(const struct control_call *call, const struct contr
 	return err_set(err, MSG_CONTROL_MEMBER, STR_ARG(name), STR_ARG(list_members(call->arena, members, n)));
 }
 
+enum code control_members(const struct control_call *call, const struct json *object, const struct control_member *members, size_t n, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < n; i++)
+		*members[i].value = NULL;
+	for (const struct json *member = json_first(object); member && code == OK; member = json_next(member))
+		code = read_member(call, members, n, member, err);
+	return code;
+}
+
 enum code control_read(const struct control_call *call, const struct control_member *members, size_t n, struct err *err)
 {
 	const struct json *root;
@@ -70,9 +81,20 @@ enum code control_read(const struct control_call *call, const struct control_mem
 		return code;
 	if (code != OK || json_type(root) != JSON_OBJECT)
 		return err_set(err, MSG_CONTROL_BODY, STR_ARG(list_members(call->arena, members, n)));
-	for (const struct json *member = json_first(root); member && code == OK; member = json_next(member))
-		code = read_member(call, members, n, member, err);
-	return code;
+	return control_members(call, root, members, n, err);
+}
+
+enum code control_integer(const char *name, const struct json *json, int64_t max, uint64_t usual, uint64_t *out, struct err *err)
+{
+	int64_t number;
+
+	*out = usual;
+	if (!json)
+		return OK;
+	if (!json_integer(json, &number) || number < 0 || number > max)
+		return err_set(err, MSG_CONTROL_INTEGER, name, (long long)max);
+	*out = (uint64_t)number;
+	return OK;
 }
 
 enum code control_strings(const struct control_call *call, const char *name, const struct json *array, struct str **strings, size_t *n, struct err *err)

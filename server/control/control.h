@@ -53,6 +53,13 @@ struct control_member {
  */
 enum code control_read(const struct control_call *call, const struct control_member *members, size_t n, struct err *err) WARN_UNUSED;
 
+/* The same for an object within the body. */
+enum code control_members(const struct control_call *call, const struct json *object, const struct control_member *members, size_t n,
+			  struct err *err) WARN_UNUSED;
+
+/* A whole number from 0 to `max`; `usual` where the member `name` is not there (NULL). ERR_VALIDATION for others. */
+enum code control_integer(const char *name, const struct json *json, int64_t max, uint64_t usual, uint64_t *out, struct err *err) WARN_UNUSED;
+
 /* The strings of an array in the arena. ERR_VALIDATION for other elements; `name` is the member's. */
 enum code control_strings(const struct control_call *call, const char *name, const struct json *array, struct str **strings, size_t *n,
 			  struct err *err) WARN_UNUSED;

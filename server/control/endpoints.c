@@ -1,6 +1,7 @@
 #include "server/control/endpoints.h"
 
 #include "server/control/faults.h"
+#include "server/control/lag.h"
 #include "server/control/state.h"
 #include "server/control/throughput.h"
 

@@ -6,17 +6,21 @@
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 #include "storage/state/checkpoint.h"
+#include "storage/state/lag_settings.h"
 #include "storage/state/reset.h"
 #include "storage/state/snapshot_file.h"
 
 /* The parts of a namespace that are not in the store. */
 static enum code forget(const struct control_call *call, struct err *err)
 {
+	const struct lag_settings no_lag = {0};
+
 	if (call->control->service->faults)
 		faults_clear(call->control->service->faults, &call->ns);
 	if (call->control->service->throughput)
 		throughput_clear(call->control->service->throughput, &call->ns);
-	return clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"), err);
+	enum code code = lag_settings_put(call->control->service->catalog, call->ns, &no_lag, err);
+	return code != OK ? code : clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"), err);
 }
 
 enum code state_reset(const struct control_call *call, struct str *answer, struct err *err)

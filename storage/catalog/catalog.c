@@ -54,6 +54,11 @@ struct clocks *catalog_clocks(const struct catalog *catalog)
 	return catalog->options.clocks;
 }
 
+const struct lag *catalog_lag(const struct catalog *catalog)
+{
+	return &catalog->options.lag;
+}
+
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
 {
 	return &catalog->options.rotation;

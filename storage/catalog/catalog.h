@@ -11,6 +11,7 @@
 #define DYNALITH_STORAGE_CATALOG_H
 
 #include "core/err.h"
+#include "storage/lag/lag.h"
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
 #include "storage/stream/stream.h"
@@ -43,10 +44,17 @@ struct catalog_options {
 	struct clocks *clocks;        /* of the namespaces, kept by the caller; NULL: what is stamped is what the caller says */
 	size_t vector_memory_bytes;   /* for vector indexes held in memory; 0: none are */
 	unsigned search_threads;      /* that a large vector search may use; 0: one */
+	struct lag lag;               /* of tables without a setting; with clocks only */
 };
 
 enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err) WARN_UNUSED;
 void catalog_close(struct catalog *catalog);
+
+/*
+ * Gives a table that is new in the transaction the lag that the settings say (storage/lag/lag.h); and any table, after a change of them. `key` is
+ * that of its record.
+ */
+enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct str key, uint64_t number, struct err *err) WARN_UNUSED;
 
 /* Takes in what other processes changed, tables and clocks. A read of two small rows where they changed nothing. */
 enum code catalog_refresh(struct catalog *catalog, struct err *err) WARN_UNUSED;
@@ -217,6 +225,7 @@ enum code catalog_forget(struct catalog *catalog, struct table *table, struct er
 
 bool catalog_is_shared(const struct catalog *catalog);
 struct clocks *catalog_clocks(const struct catalog *catalog);
+const struct lag *catalog_lag(const struct catalog *catalog);
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
 
 /* A random UUID, version 4, in small letters. */

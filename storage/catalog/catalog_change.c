@@ -88,6 +88,11 @@ enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, stru
 	return currency_arm(txn, catalog_key(err->arena, catalog, ns, STR("")), err);
 }
 
+enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct str key, uint64_t number, struct err *err)
+{
+	return lag_inherit(txn, key, catalog_key(err->arena, catalog, ns, STR("")).n, number, err);
+}
+
 static struct ns ns_of(const struct table *table)
 {
 	return (struct ns){table->identity.account, table->identity.region};
@@ -143,6 +148,8 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 		code = stream_change_table(txn, arena, NULL, table, err);
 	if (code == OK)
 		code = currency_put(txn, table, COUNT_OF(1, 0), err); /* nothing is in it, and it is counted */
+	if (code == OK)
+		code = catalog_inherit_lag(catalog, txn, ns_of(table), key, table->identity.number, err);
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
 }
 

@@ -437,9 +437,10 @@ enum code catalog_size_change(struct catalog *catalog, struct store_txn *txn, co
 	}
 	if (code != OK || count == 0 || is_sized_alike(current, next))
 		return code;
-	struct currency_row row = {next->currency.version, next->currency.layout, count, txn->stack, true};
+	struct currency_row row;
+	code = currency_read(txn, number, &row, err);
 	atomic_store(&catalog->sizes.has_counts, true);
-	return catalog_count_begin(txn, err->arena, number, record_key(err->arena, catalog, next), &row, err);
+	return code == OK ? catalog_count_begin(txn, err->arena, number, record_key(err->arena, catalog, next), &row, err) : code;
 }
 
 /* Of a table that was gone the row is new: the version, which only rises, is beyond the epochs that its numbers had. */

@@ -267,6 +267,15 @@ enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns n
 	return code;
 }
 
+enum code clocks_tell(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err)
+{
+	enum code code = clocks_refresh_in(clocks, txn, err);
+	bool is_own;
+
+	*now_ms = clocks_now_of(clocks_get(clocks, &ns, &is_own), clocks_real_ms());
+	return code;
+}
+
 enum code clocks_refresh(struct clocks *clocks, struct err *err)
 {
 	struct store_txn *txn;

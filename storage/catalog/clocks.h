@@ -56,6 +56,9 @@ enum code clocks_foresee(struct clocks *clocks, struct store_txn *txn, struct er
  */
 enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err) WARN_UNUSED;
 
+/* The namespace's time for what the transaction reads: *now_ms is set in any case. */
+enum code clocks_tell(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err) WARN_UNUSED;
+
 /* What a turn makes of a setting; `base` is what a release goes back to. *action: keep it, take away the namespace's own, or change nothing. */
 enum clocks_action { CLOCKS_NOTHING, CLOCKS_SET, CLOCKS_RELEASE };
 typedef enum code clocks_turn(void *context, struct clocks_setting setting, struct clocks_setting base, struct clocks_setting *next,

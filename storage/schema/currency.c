@@ -8,6 +8,7 @@
 #define ROW_SIZE 16         /* of a row that an older Dynalith wrote, or repair: nothing was counted */
 #define ROW_SIZE_COUNT 24
 #define ROW_SIZE_STACK 32   /* with the number of the stack of checkpoints that the table's namespace has */
+#define ROW_SIZE_LAG (ROW_SIZE_STACK + CURRENCY_LAG_SIZE)
 
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 
@@ -54,11 +55,12 @@ static struct store_key key_of(const struct table *table, char *bytes)
 
 static struct currency_row row_of(struct str row)
 {
-	if (!row.p || (row.n != ROW_SIZE && row.n != ROW_SIZE_COUNT && row.n != ROW_SIZE_STACK))
+	if (!row.p || (row.n != ROW_SIZE_COUNT && row.n != ROW_SIZE && row.n != ROW_SIZE_STACK && row.n != ROW_SIZE_LAG))
 		return (struct currency_row){.is_there = false};
 	return (struct currency_row){
 		.version = str_be(row.p, 8), .layout = str_be(row.p + 8, 8), .count = row.n > ROW_SIZE ? str_be(row.p + 16, 8) : 0,
-		.stack = row.n == ROW_SIZE_STACK ? str_be(row.p + 24, 8) : 0, .is_there = true,
+		.stack = row.n >= ROW_SIZE_STACK ? str_be(row.p + 24, 8) : 0, .is_there = true,
+		.lag = row.n == ROW_SIZE_LAG ? (struct str){row.p + ROW_SIZE_STACK, CURRENCY_LAG_SIZE} : STR_ABSENT,
 	};
 }
 
@@ -93,14 +95,17 @@ static enum code judge(const struct table *table, const struct currency_row *row
 
 enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *from, struct err *err)
 {
-	char key[8], row[ROW_SIZE_STACK];
+	size_t n = str_is_set(from->lag) ? ROW_SIZE_LAG : from->stack ? ROW_SIZE_STACK : ROW_SIZE_COUNT;
+	char key[8], row[ROW_SIZE_LAG];
 
 	put_be64(key, number);
 	put_be64(row, from->version);
 	put_be64(row + 8, from->layout);
 	put_be64(row + 16, from->count);
 	put_be64(row + 24, from->stack);
-	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, from->stack ? ROW_SIZE_STACK : ROW_SIZE_COUNT}, err);
+	if (str_is_set(from->lag))
+		memcpy(row + ROW_SIZE_STACK, from->lag.p, CURRENCY_LAG_SIZE);
+	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, n}, err);
 }
 
 enum code currency_foresee(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err)
@@ -120,6 +125,15 @@ enum code currency_check(struct store_txn *txn, const struct table *table, uint6
 
 	if (count)
 		*count = row.count;
+	return code != OK ? code : judge(table, &row, err);
+}
+
+enum code currency_check_lag(struct store_txn *txn, const struct table *table, struct str *lag, struct err *err)
+{
+	struct currency_row row = {0};
+	enum code code = read_row(txn, table, &row, err);
+
+	*lag = row.lag;
 	return code != OK ? code : judge(table, &row, err);
 }
 
@@ -164,6 +178,7 @@ static enum code take(struct store_txn *txn, struct currency_item *items, size_t
 				code = arm_by(txn, &row, err);
 		}
 		items[i].count = row.count;
+		items[i].lag = row.lag;
 		items[i].image = *values++;
 	}
 	return code;
@@ -230,9 +245,11 @@ void currency_follow(const struct table *current, struct table *next)
 
 enum code currency_put(struct store_txn *txn, const struct table *table, uint64_t count, struct err *err)
 {
-	const struct currency_row row = {table->currency.version, table->currency.layout, count, txn->stack, true};
+	struct currency_row row;
+	enum code code = currency_read(txn, table->identity.number, &row, err);
 
-	return currency_write(txn, table->identity.number, &row, err);
+	row = (struct currency_row){table->currency.version, table->currency.layout, count, txn->stack, true, row.lag};
+	return code == OK ? currency_write(txn, table->identity.number, &row, err) : code;
 }
 
 enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err)
@@ -260,6 +277,15 @@ enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, 
 	return code == OK && row.is_there ? currency_write(txn, number, &row, err) : code; /* it is not there in a file that an older Dynalith wrote to */
 }
 
+enum code currency_put_lag(struct store_txn *txn, uint64_t number, struct str lag, struct err *err)
+{
+	struct currency_row row;
+	enum code code = currency_read(txn, number, &row, err);
+
+	row.lag = lag;
+	return code == OK && row.is_there ? currency_write(txn, number, &row, err) : code;
+}
+
 /* Each change of a table raises the catalog's version too: so that is at least the table's, whatever became of the table's row. */
 enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct currency_row *row, struct err *err)
 {
@@ -270,7 +296,7 @@ enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t st
 		return code;
 	version = (version > table->currency.version ? version : table->currency.version) + 1;
 	table->currency = (struct currency){version, version, version};
-	*row = (struct currency_row){version, version, row->count, stack, true};
+	*row = (struct currency_row){version, version, row->count, stack, true, row->lag};
 	return currency_write(txn, table->identity.number, row, err);
 }
 

@@ -9,6 +9,8 @@
  *
  * One more row has the version of the catalog: it rises whenever any table is made, changed or deleted.
  *
+ * Where reads lag (storage/lag/lag.h), the rows of the tables concerned say by how much.
+ *
  * Where a namespace has checkpoints (storage/state/checkpoint.h), the rows of its tables have a mark: a transaction that reads one is armed with
  * the journal of the latest checkpoint. So a namespace without any pays nothing, and no process has to know who has one.
  */
@@ -23,7 +25,10 @@ struct currency_row {
 	uint64_t version, layout, count;
 	uint64_t stack; /* of checkpoints that the table's namespace has; 0: none */
 	bool is_there;
+	struct str lag; /* CURRENCY_LAG_SIZE bytes of storage/lag; absent: none are kept */
 };
+
+#define CURRENCY_LAG_SIZE 20
 
 /* Says that the row will be read and then written (store_intend). */
 enum code currency_intend(struct store_txn *txn, uint64_t number, struct err *err) WARN_UNUSED;
@@ -35,6 +40,8 @@ enum code currency_foresee(struct store_txn *txn, struct arena *arena, const str
 
 /* For reading and writing items: ERR_TABLE_MOVED where the table is gone, or has another layout. `count` is the row's, for writers; or NULL. */
 enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err) WARN_UNUSED;
+/* The same; *lag is the row's. */
+enum code currency_check_lag(struct store_txn *txn, const struct table *table, struct str *lag, struct err *err) WARN_UNUSED;
 
 /* A row of a table's items. */
 struct currency_item {
@@ -42,6 +49,7 @@ struct currency_item {
 	struct str row_key;
 	struct str image; /* out: absent where there is no item */
 	uint64_t count;   /* out: of the table's row, for writers */
+	struct str lag;   /* out: the row's */
 };
 
 /* Reads items and checks their tables, all in one call of the store. Items of one table follow each other. */
@@ -53,7 +61,7 @@ enum code currency_check_version(struct store_txn *txn, const struct table *tabl
 /* Gives `next` the numbers that follow those of `current` (NULL: it is new). */
 void currency_follow(const struct table *current, struct table *next);
 
-/* Writes the table's row; deletes it. */
+/* Writes the table's row, whose lag stays as it is; deletes it. */
 enum code currency_put(struct store_txn *txn, const struct table *table, uint64_t count, struct err *err) WARN_UNUSED;
 enum code currency_del(struct store_txn *txn, const struct table *table, struct err *err) WARN_UNUSED;
 enum code currency_del_number(struct store_txn *txn, uint64_t number, struct err *err) WARN_UNUSED;
@@ -71,6 +79,9 @@ enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, 
  * as it was, and then as it is.
  */
 enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct currency_row *row, struct err *err) WARN_UNUSED;
+
+/* Sets the lag of a table's row; absent: none. Nothing where there is no row. */
+enum code currency_put_lag(struct store_txn *txn, uint64_t number, struct str lag, struct err *err) WARN_UNUSED;
 
 /* Arms a transaction that reads no table's row, or not before it writes. */
 enum code currency_arm(struct store_txn *txn, struct str space, struct err *err) WARN_UNUSED;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "storage/lag/history.h"
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"
 #include "storage/store/journal.h"
@@ -260,6 +261,10 @@ static enum code renew(struct space *space, const struct touched *touched, const
 		code = currency_renew(space->txn, table, stack, &row, err);
 	if (code == OK)
 		code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key, &row, err);
+	if (code == OK)
+		code = catalog_inherit_lag(space->catalog, space->txn, space->ns, record->key, table->identity.number, err);
+	if (code == OK)
+		code = history_forget(space->txn, table->identity.number, err);
 	if (code == OK && table_has_log(table))
 		code = skip_used(space, touched, table, err);
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)

@@ -187,8 +187,10 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	enum code code = skip_used(space, target, copy, err);
 	if (code == OK)
 		code = currency_put(space->txn, copy, 0, err); /* its items are counted when somebody wants to know */
-	return code != OK ? code : store_put(space->txn, tables_keyspace, catalog_key(space->arena, space->catalog, target->ns, name),
-					     table_encode(space->arena, copy), err);
+	struct str key = catalog_key(space->arena, space->catalog, target->ns, name);
+	if (code == OK)
+		code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key, copy->identity.number, err);
+	return code != OK ? code : store_put(space->txn, tables_keyspace, key, table_encode(space->arena, copy), err);
 }
 
 static enum code copy_record(struct space *space, const struct space_record *record, const struct target *target, struct err *err)

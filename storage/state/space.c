@@ -174,6 +174,8 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 		code = stream_change_table(txn, space->arena, NULL, table, err);
 	if (code == OK)
 		code = currency_put(txn, table, 0, err); /* its items are counted when somebody wants to know */
+	if (code == OK)
+		code = catalog_inherit_lag(space->catalog, txn, space->ns, key, table->identity.number, err);
 	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(space->arena, table), err) : code;
 }
 

@@ -114,7 +114,7 @@ static enum code note_row(struct store_txn *txn, struct keyspace keyspace, struc
 	struct str old;
 	bool is_noted;
 
-	if (keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS)
+	if (keyspace.table == 0 && (keyspace.part == SYSTEM_VERSIONS || keyspace.part == SYSTEM_HISTORY))
 		return OK;
 	enum code code = has(txn, txn->journal, KIND_ROW, keyspace, key, &is_noted, err);
 	if (code != OK || is_noted)

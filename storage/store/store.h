@@ -66,7 +66,8 @@ enum system_part {
 	SYSTEM_TOKENS = 2,       /* idempotency tokens */
 	SYSTEM_TOKEN_EXPIRY = 3, /* the same, by time */
 	SYSTEM_VERSIONS = 4,     /* of tables and of the catalog: small, and read by every transaction */
-	SYSTEM_PART_COUNT
+	SYSTEM_PART_COUNT,
+	SYSTEM_HISTORY = 16,     /* only where reads have lagged: storage/lag/history.h */
 };
 
 enum durability {

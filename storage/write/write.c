@@ -200,6 +200,9 @@ static enum code store_item(struct write_step *step, long long growth, struct er
 
 	if (had == has && (!had || str_eq(write->old_image, write->new_image)))
 		return OK;
+	enum code code = write_note(step, table_items(write->table), false, write->row_key, write->old_image, err);
+	if (code != OK)
+		return code;
 	step->sizes[0].items += has - had;
 	step->sizes[0].bytes += growth;
 	if (has)
@@ -273,7 +276,21 @@ struct run {
 	uint64_t collection_max;
 	struct vector_memory *vectors;
 	const struct write_admission *admission; /* or NULL */
+	struct history_writer **histories; /* of each write; NULL: none lags */
 };
+
+/* The one of a write whose old image and time are known. */
+static struct history_writer *history_of(struct run *run, size_t i)
+{
+	struct history_writer *history = run->histories[i];
+
+	if (history) {
+		history->txn = run->txn;
+		history->now_ms = run->now_ms;
+		history->item = str_hash(run->writes[i].row_key, 0);
+	}
+	return history;
+}
 
 static enum code run_all(struct run *run, struct err *err)
 {
@@ -285,7 +302,7 @@ static enum code run_all(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
 			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], &run->stream, run->now_ms,
-			run->collection_max, &run->scopes[i], run->catalog, run->vectors,
+			run->collection_max, &run->scopes[i], run->catalog, run->vectors, run->histories ? history_of(run, i) : NULL,
 		};
 		struct err own = err_in(run->arena);
 		enum code code = run_one(&step, reasons ? &own : err);
@@ -405,6 +422,22 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	return code;
 }
 
+/* Where the table's reads lag, the write notes what was. */
+static void keep_history(struct run *run, size_t i, struct str row)
+{
+	const struct table *table = run->writes[i].table;
+	struct lag lag;
+
+	if (!catalog_clocks(run->catalog) || !lag_holds(row, catalog_lag(run->catalog), &lag))
+		return;
+	if (!run->histories)
+		run->histories = ARENA_ARRAY(run->arena, struct history_writer *, run->n);
+	run->histories[i] = ARENA_NEW(run->arena, struct history_writer);
+	*run->histories[i] = (struct history_writer){
+		.arena = run->arena, .lag = lag, .space = write_token_space(run->arena, (struct ns){table->identity.account, table->identity.region}),
+	};
+}
+
 /* All old images at once. ERR_TABLE_MOVED where a table was changed since its snapshot was taken. */
 static enum code read_old(struct run *run, struct err *err)
 {
@@ -413,8 +446,11 @@ static enum code read_old(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->n; i++)
 		items[i] = (struct currency_item){.table = run->writes[i].table, .row_key = run->writes[i].row_key};
 	enum code code = currency_get_items(run->txn, run->arena, items, run->n, err);
+	run->histories = NULL;
 	for (size_t i = 0; i < run->n && code == OK; i++) {
 		run->writes[i].old_image = items[i].image;
+		if (str_is_set(items[i].lag) || lag_is_on(catalog_lag(run->catalog)))
+			keep_history(run, i, items[i].lag);
 		if (i > 0 && items[i].table == items[i - 1].table)
 			run->scopes[i] = run->scopes[i - 1];
 		else
@@ -423,10 +459,10 @@ static enum code read_old(struct run *run, struct err *err)
 	return code;
 }
 
-/* Whether the transaction writes a time: records of streams, tokens, rows of what expires. */
+/* Whether the transaction writes a time: records of streams, tokens, rows of what expires, history. */
 static bool is_stamped(const struct run *run, const struct write_token *token)
 {
-	bool is_stamped = token != NULL;
+	bool is_stamped = token != NULL || run->histories != NULL;
 
 	for (size_t i = 0; i < run->n && !is_stamped; i++)
 		is_stamped = table_logs(run->writes[i].table) || run->writes[i].table->ttl.is_enabled;

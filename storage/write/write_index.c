@@ -21,11 +21,29 @@ static enum code is_filled(struct write_step *step, const struct index *index, s
 	return code;
 }
 
+static enum code put_row(struct write_step *step, const struct index *index, const struct index_row *before, const struct index_row *after, bool same_key,
+			 struct err *err)
+{
+	struct keyspace keyspace = index_keyspace(step->write->table, index);
+	bool is_global = !index->is_local;
+	enum code code = OK;
+
+	if (str_is_set(before->key) && !same_key) {
+		code = write_note(step, keyspace, is_global, before->key, before->value, err);
+		if (code == OK)
+			code = store_del(step->txn, keyspace, before->key, err);
+	}
+	if (code == OK && str_is_set(after->key))
+		code = write_note(step, keyspace, is_global, after->key, same_key && str_is_set(before->key) ? before->value : STR_ABSENT, err);
+	if (code == OK && str_is_set(after->key))
+		code = store_put(step->txn, keyspace, after->key, after->value, err);
+	return code;
+}
+
 static enum code write_index(struct write_step *step, size_t i, struct err *err)
 {
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.v[i];
-	struct keyspace keyspace = index_keyspace(write->table, index);
 	struct index_row before = index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
 	struct index_row after = index_row_after(step->arena, write->table, index, &before, &write->old_item, &write->new_item, write->new_image);
 	bool same_key = str_is_set(before.key) && str_is_set(after.key) && str_eq(before.key, after.key);
@@ -51,10 +69,7 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 			before.size = 0;
 		}
 	}
-	if (str_is_set(before.key) && !same_key)
-		code = store_del(step->txn, keyspace, before.key, err);
-	if (code == OK && str_is_set(after.key))
-		code = store_put(step->txn, keyspace, after.key, after.value, err);
+	code = put_row(step, index, &before, &after, same_key, err);
 	write->cost.index[i].write += units;
 	write->cost.index_is_touched[i] = units > 0;
 	step->sizes[1 + i].items += str_is_set(after.key) - str_is_set(before.key);

@@ -4,6 +4,7 @@
 #ifndef DYNALITH_STORAGE_WRITE_INTERNAL_H
 #define DYNALITH_STORAGE_WRITE_INTERNAL_H
 
+#include "storage/lag/history.h"
 #include "storage/write/write.h"
 
 #define SIZES_MAX (1 + INDEXES_MAX + VECTOR_INDEXES_MAX)
@@ -20,7 +21,14 @@ struct write_step {
 	const struct size_scope *scope;
 	struct catalog *catalog;
 	struct vector_memory *vectors;
+	struct history_writer *history; /* NULL: the table's reads do not lag */
 };
+
+/* Before a row of the item or of an index changes: what it is, absent where there is none. */
+static inline enum code write_note(const struct write_step *step, struct keyspace keyspace, bool is_global, struct str key, struct str value, struct err *err)
+{
+	return step->history ? history_note(step->history, keyspace, is_global, key, value, err) : OK;
+}
 
 /* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */
 enum code write_indexes(struct write_step *step, struct err *err) WARN_UNUSED;

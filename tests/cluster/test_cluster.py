@@ -273,6 +273,29 @@ def a_turn_of_the_clock_counts_on_both_servers():
     cluster.stop()
 
 
+def reads_lag_on_both_servers():
+    """What is set, written and turned through one server counts for reads through the other."""
+    cluster = Cluster()
+    one, two = cluster.clients
+    create(one)
+    clock(cluster.servers[0], {"freeze": True})
+    answer = urllib.request.urlopen(urllib.request.Request(cluster.servers[0].url + "/_dynalith/lag", method="PUT", data=b'{"lag": 1000}'))
+    assert json.load(answer)["lag"] == 1000
+
+    def seen(client, **more):
+        return client("GetItem", TableName="tab", Key=at("a", "1"), **more).get("Item", {}).get("v"), len(client("Scan", TableName="tab", **more)["Items"])
+    two("PutItem", TableName="tab", Item={**at("a", "1"), "v": n(1)})
+    assert seen(one) == seen(two) == (None, 0)
+    assert seen(one, ConsistentRead=True) == seen(two, ConsistentRead=True) == (n(1), 1)
+    clock(cluster.servers[1], {"advance": 1})
+    assert seen(one) == seen(two) == (n(1), 1)
+    one("DeleteItem", TableName="tab", Key=at("a", "1"))
+    assert seen(one) == seen(two) == (n(1), 1)
+    clock(cluster.servers[0], {"advance": 1})
+    assert seen(two) == seen(one) == (None, 0)
+    cluster.stop()
+
+
 def a_trigger_of_two_servers_posts_once():
     """While both live one of them posts; the other goes on where it was."""
     function = Function()
@@ -563,7 +586,7 @@ def a_file_becomes_the_database_and_a_file_again():
 try:
     run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, sixteen_writers_lose_no_update,
                     a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers,
-                    a_turn_of_the_clock_counts_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
+                    a_turn_of_the_clock_counts_on_both_servers, reads_lag_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
                     what_the_database_refuses_is_answered,
                     a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once,

@@ -88,6 +88,31 @@ const tests = {
       && e.message === "The provided key element does not match the schema");
     await assert.rejects(client.send(new db.DescribeGlobalTableSettingsCommand({ GlobalTableName: "absent" })), (e) => e.name === "UnknownOperationException");
   },
+  async readsThatLag() {
+    const control = async (method, path, body) =>
+      (await fetch(`http://127.0.0.1:${port}/_dynalith/${path}`, { method, body: body && JSON.stringify(body) })).json();
+    const item = (n) => ({ PK: "lag", SK: `${n}`, GSI1PK: "lag", n });
+    const seen = async (more) => {
+      const items = [];
+      for await (const page of doc.paginateQuery({ client: documents, pageSize: 2 }, { TableName, KeyConditionExpression: "PK = :p", ExpressionAttributeValues: { ":p": "lag" },
+        ...more })) items.push(...page.Items.map((i) => i.n));
+      return items.sort();
+    };
+    const index = { IndexName: "GSI1", KeyConditionExpression: "GSI1PK = :p" };
+    await documents.send(new doc.PutCommand({ TableName, Item: item(1) }));
+    await control("POST", "clock", { freeze: true });
+    assert.equal((await control("PUT", "lag", { tables: { [TableName]: { lag: 200, index_lag: 1000 } } })).tables.app.index_lag, 1000);
+    for (const n of [2, 3, 4]) await documents.send(new doc.PutCommand({ TableName, Item: item(n) }));
+    await documents.send(new doc.DeleteCommand({ TableName, Key: { PK: "lag", SK: "1" } }));
+    assert.deepEqual([await seen(), await seen({ ConsistentRead: true }), await seen(index)], [[1], [2, 3, 4], [1]]);
+    assert.equal((await documents.send(new doc.GetCommand({ TableName, Key: { PK: "lag", SK: "2" } }))).Item, undefined);
+    await control("POST", "clock", { advance: "200ms" });
+    assert.deepEqual([await seen(), await seen(index)], [[2, 3, 4], [1]]);
+    await control("POST", "clock", { advance: "800ms" });
+    assert.deepEqual(await seen(index), [2, 3, 4]);
+    assert.deepEqual(await control("DELETE", "lag"), {});
+    await control("POST", "clock", { release: true });
+  },
   async faults() {
     const few = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 4, credentials: { accessKeyId: "js", secretAccessKey: "js" } });
     const once = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 1, credentials: { accessKeyId: "js", secretAccessKey: "js" } });

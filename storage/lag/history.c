@@ -1,0 +1,426 @@
+/*
+ * Rows of SYSTEM_HISTORY: what a row was, by table, part, the row's key and the moment of the change; and for the upkeep the same by namespace and the moment
+ * from which nobody needs it.
+ */
+#include "storage/lag/history.h"
+
+#include <string.h>
+
+#include "core/buf.h"
+#include "core/key.h"
+
+#define KIND_ROW 'h'
+#define KIND_DUE 'd'
+#define HEAD_SIZE 13      /* of a row's key: kind, table, part */
+#define MOMENT_SIZE 8
+#define VALUE_HEAD 9      /* of a row's value: the item, whether there was a row */
+#define TRIMMED_AT_ONCE 64 /* rows removed in one transaction: writers wait that long */
+#define PAGES_MAX 4       /* of history, beside a page of the present */
+
+static const struct keyspace history = {0, SYSTEM_HISTORY};
+static const struct store_bounds piece = {.rows = 256, .bytes = 1024 * 1024};
+
+static struct buf row_head(struct arena *arena, uint64_t table, uint32_t part)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_byte(&buf, KIND_ROW);
+	buf_add_be64(&buf, table);
+	buf_add_be32(&buf, part);
+	return buf;
+}
+
+static struct str row_key(struct arena *arena, struct keyspace keyspace, struct str key, int64_t moment_ms)
+{
+	struct buf buf = row_head(arena, keyspace.table, keyspace.part);
+
+	buf_add_str(&buf, key);
+	buf_add_be64(&buf, (uint64_t)moment_ms);
+	return buf_str(&buf);
+}
+
+static struct str due_key(struct arena *arena, struct str space, int64_t until_ms, struct str row)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_byte(&buf, KIND_DUE);
+	buf_add_str(&buf, space);
+	buf_add_be64(&buf, (uint64_t)until_ms);
+	buf_add_str(&buf, row);
+	return buf_str(&buf);
+}
+
+static int64_t moment_of(struct str key)
+{
+	return (int64_t)str_be(key.p + key.n - MOMENT_SIZE, MOMENT_SIZE);
+}
+
+enum code history_note(const struct history_writer *writer, struct keyspace keyspace, bool is_global, struct str key, struct str value, struct err *err)
+{
+	struct str row = row_key(writer->arena, keyspace, key, writer->now_ms), known;
+	struct buf note = buf_in(writer->arena);
+
+	if (lag_ms(&writer->lag, is_global) == 0)
+		return OK;
+	enum code code = store_get(writer->txn, history, row, writer->arena, &known, err);
+	if (code != OK || str_is_set(known))
+		return code;
+	buf_add_be64(&note, writer->item);
+	buf_add_byte(&note, str_is_set(value));
+	buf_add_str(&note, str_is_set(value) ? value : STR(""));
+	code = store_put(writer->txn, history, row, buf_str(&note), err);
+	if (code != OK)
+		return code;
+	int64_t until_ms = writer->now_ms + (int64_t)lag_longest_ms(&writer->lag);
+	return store_put(writer->txn, history, due_key(writer->arena, writer->space, until_ms, row), STR("-"), err);
+}
+
+struct history_view history_view_of(const struct lag *lag, bool is_global, int64_t now_ms)
+{
+	return (struct history_view){.now_ms = now_ms, .lag_ms = lag_ms(lag, is_global), .jitter_ms = lag->jitter_ms, .seed = lag->seed};
+}
+
+/* Whether the write that the row is of cannot be seen yet. */
+static bool is_hidden(const struct history_view *view, const struct store_row *row)
+{
+	int64_t seen_ms = moment_of(row->key) + view->lag_ms;
+	char own[2 * MOMENT_SIZE];
+
+	if (view->jitter_ms > 0 && row->value.n >= VALUE_HEAD) {
+		memcpy(own, row->value.p, MOMENT_SIZE);
+		memcpy(own + MOMENT_SIZE, row->key.p + row->key.n - MOMENT_SIZE, MOMENT_SIZE);
+		seen_ms += (int64_t)(str_hash((struct str){own, sizeof(own)}, view->seed) % ((uint64_t)view->jitter_ms + 1));
+	}
+	return view->now_ms < seen_ms;
+}
+
+static struct str value_of(const struct store_row *row)
+{
+	if (row->value.n < VALUE_HEAD || row->value.p[VALUE_HEAD - 1] == 0)
+		return STR_ABSENT;
+	return (struct str){row->value.p + VALUE_HEAD, row->value.n - VALUE_HEAD};
+}
+
+enum code history_get(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, struct str key, struct arena *arena,
+		      struct str *value, struct err *err)
+{
+	int64_t from_ms = view->now_ms - view->lag_ms - view->jitter_ms;
+	struct buf all = row_head(arena, keyspace.table, keyspace.part);
+	struct store_page page = {.is_more = true};
+	enum code code = OK;
+
+	buf_add_str(&all, key);
+	struct store_range range = {row_key(arena, keyspace, key, from_ms > 0 ? from_ms : 0), key_after_prefix(arena, buf_str(&all)), false};
+	while (code == OK && page.is_more) {
+		code = store_page(txn, history, &range, piece, arena, &page, err);
+		for (size_t i = 0; i < page.n && code == OK; i++) {
+			if (is_hidden(view, &page.v[i])) {
+				*value = value_of(&page.v[i]);
+				return OK;
+			}
+		}
+		if (code == OK && page.is_more)
+			store_range_after(&range, &page, arena);
+	}
+	return code;
+}
+
+/* Rows that were other than they are, in the order of a range. */
+struct past {
+	struct arena *arena;
+	const struct store_range *range;
+	size_t n;
+	struct store_row *rows; /* an absent value: there was none */
+	struct str first, last; /* keys met */
+	bool is_cut;            /* there is more from `last` on */
+};
+
+static bool is_within(const struct store_range *range, struct str key)
+{
+	return (!str_is_set(range->low) || str_cmp(key, range->low) >= 0) && (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
+}
+
+/* Of several hidden writes of a row the first counts: before it the row was what a read sees. */
+static void take(struct past *past, const struct history_view *view, const struct store_row *row)
+{
+	struct str key = {row->key.p + HEAD_SIZE, row->key.n - HEAD_SIZE - MOMENT_SIZE};
+
+	if (!is_within(past->range, key))
+		return;
+	past->first = str_is_set(past->first) ? past->first : key;
+	past->last = key;
+	if (!is_hidden(view, row))
+		return;
+	bool is_same = past->n > 0 && str_eq(past->rows[past->n - 1].key, key);
+	if (!is_same) {
+		past->rows = arena_room(past->arena, past->rows, past->n, sizeof(*past->rows));
+		past->rows[past->n++] = (struct store_row){.key = key};
+	}
+	if (!is_same || past->range->is_reverse)
+		past->rows[past->n - 1].value = value_of(row);
+}
+
+/* Beyond a bound of rows there may be a moment. */
+static struct store_range range_of(struct arena *arena, struct keyspace keyspace, const struct store_range *range)
+{
+	struct buf low = row_head(arena, keyspace.table, keyspace.part), high = row_head(arena, keyspace.table, keyspace.part);
+
+	if (str_is_set(range->low))
+		buf_add_str(&low, range->low);
+	if (!str_is_set(range->high))
+		return (struct store_range){buf_str(&low), key_after_prefix(arena, buf_str(&high)), range->is_reverse};
+	buf_add_str(&high, range->high);
+	for (int i = 0; i < MOMENT_SIZE; i++)
+		buf_add_byte(&high, 0xff);
+	return (struct store_range){buf_str(&low), buf_str(&high), range->is_reverse};
+}
+
+/* The history of a range, or of its beginning where there is much. */
+static enum code collect(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, struct past *past, struct err *err)
+{
+	struct store_range rest = range_of(past->arena, keyspace, past->range);
+	struct store_page page = {.is_more = true};
+	enum code code = OK;
+
+	for (int pages = 0; code == OK && page.is_more; pages++) {
+		past->is_cut = pages >= PAGES_MAX && str_is_set(past->last) && !str_eq(past->first, past->last);
+		if (past->is_cut)
+			break;
+		code = store_page(txn, history, &rest, piece, past->arena, &page, err);
+		for (size_t i = 0; i < page.n && code == OK; i++)
+			take(past, view, &page.v[i]);
+		if (code == OK && page.is_more)
+			store_range_after(&rest, &page, past->arena);
+		if (code == OK)
+			code = err_if_over(past->arena, err);
+	}
+	/* the last row may have been changed more often than is known */
+	if (past->is_cut && past->n > 0 && str_eq(past->rows[past->n - 1].key, past->last))
+		past->n--;
+	return code;
+}
+
+static struct str behind(struct arena *arena, struct str key)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_str(&buf, key);
+	buf_add_byte(&buf, 0);
+	return buf_str(&buf);
+}
+
+static bool is_before(const struct store_range *range, struct str a, struct str b)
+{
+	return range->is_reverse ? str_cmp(a, b) > 0 : str_cmp(a, b) < 0;
+}
+
+/* The part of the range that the page is of. */
+static struct store_range covered_by(struct arena *arena, const struct store_range *range, const struct store_page *page)
+{
+	struct store_range covered = *range;
+
+	if (!page->is_more || page->n == 0)
+		return covered;
+	if (range->is_reverse)
+		covered.low = page->v[page->n - 1].key;
+	else
+		covered.high = behind(arena, page->v[page->n - 1].key);
+	return covered;
+}
+
+/* Leaves what is from the past's cut on to the next page. */
+static void cut(struct store_page *page, const struct past *past)
+{
+	if (!past->is_cut)
+		return;
+	while (page->n > 0 && !is_before(past->range, page->v[page->n - 1].key, past->last))
+		page->n--;
+	page->is_more = true;
+}
+
+static void merge(struct arena *arena, const struct store_page *present, const struct past *past, struct store_page *page)
+{
+	size_t i = 0, k = 0;
+
+	*page = (struct store_page){.v = ARENA_ARRAY(arena, struct store_row, present->n + past->n), .is_more = present->is_more};
+	while (i < present->n || k < past->n) {
+		bool is_past = k < past->n && (i == present->n || !is_before(past->range, present->v[i].key, past->rows[k].key));
+
+		if (!is_past) {
+			page->v[page->n++] = present->v[i++];
+			continue;
+		}
+		i += i < present->n && str_eq(present->v[i].key, past->rows[k].key);
+		if (str_is_set(past->rows[k].value))
+			page->v[page->n++] = past->rows[k];
+		k++;
+	}
+}
+
+/* What is left of the range. */
+static struct store_range rest_of(struct arena *arena, const struct store_range *range, const struct store_range *covered, const struct past *past)
+{
+	struct store_range rest = *range;
+
+	if (range->is_reverse)
+		rest.high = past->is_cut ? behind(arena, past->last) : covered->low;
+	else
+		rest.low = past->is_cut ? past->last : covered->high;
+	return rest;
+}
+
+enum code history_page(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, const struct store_range *range,
+		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct store_range rest = *range;
+
+	for (;;) {
+		struct store_page present;
+		enum code code = store_page(txn, keyspace, &rest, bounds, arena, &present, err);
+
+		if (code != OK)
+			return code;
+		struct store_range covered = covered_by(arena, &rest, &present);
+		struct past past = {.arena = arena, .range = &covered, .first = STR_ABSENT, .last = STR_ABSENT};
+		code = collect(txn, view, keyspace, &past, err);
+		if (code != OK)
+			return code;
+		cut(&present, &past);
+		merge(arena, &present, &past, page);
+		if (page->n > 0 || !page->is_more)
+			return OK;
+		rest = rest_of(arena, &rest, &covered, &past);
+	}
+}
+
+enum code history_forget(struct store_txn *txn, uint64_t table, struct err *err)
+{
+	struct buf low = buf_in(err->arena), high = buf_in(err->arena);
+	bool is_begun;
+	enum code code = lag_is_begun(txn, &is_begun, err);
+
+	if (code != OK || !is_begun)
+		return code;
+	buf_add_byte(&low, KIND_ROW);
+	buf_add_be64(&low, table);
+	buf_add_byte(&high, KIND_ROW);
+	buf_add_be64(&high, table + 1);
+	const struct store_range range = {buf_str(&low), buf_str(&high), false};
+	return store_del_range(txn, history, &range, err);
+}
+
+/* "account/region/" in the key of a row of what is due. */
+static struct str space_of(struct str key, struct ns *ns)
+{
+	const char *from = key.p + 1, *end = key.p + key.n, *first = memchr(from, '/', key.n - 1);
+	const char *second = first ? memchr(first + 1, '/', (size_t)(end - first - 1)) : NULL;
+
+	if (!second)
+		return STR_ABSENT;
+	*ns = (struct ns){{from, (size_t)(first - from)}, {first + 1, (size_t)(second - first - 1)}};
+	return (struct str){from, (size_t)(second + 1 - from)};
+}
+
+static enum code read_page_of(struct store *store, const struct store_range *range, size_t rows, struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct store_txn *txn;
+	bool is_begun;
+
+	page->n = 0;
+	page->is_more = false;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+	if (code != OK)
+		return code;
+	code = lag_is_begun(txn, &is_begun, err);
+	if (code == OK && is_begun)
+		code = store_page(txn, history, range, (struct store_bounds){.rows = rows}, arena, page, err);
+	store_abort(txn);
+	return code;
+}
+
+enum code history_find(struct store *store, struct arena *arena, struct str *after, struct ns *ns, bool *is_found, struct err *err)
+{
+	static const char kind = KIND_DUE;
+	const struct store_range range = {after->n > 0 ? *after : (struct str){&kind, 1}, STR("e"), false};
+	struct buf next = buf_in(arena);
+	struct store_page page;
+	enum code code = read_page_of(store, &range, 1, arena, &page, err);
+
+	*is_found = false;
+	if (code != OK || page.n == 0)
+		return code;
+	struct str space = space_of(page.v[0].key, ns);
+	if (!str_is_set(space))
+		return OK;
+	*is_found = true;
+	buf_add_byte(&next, KIND_DUE);
+	buf_add_str(&next, space);
+	buf_add_byte(&next, 1); /* a time begins with a zero byte */
+	*after = buf_str(&next);
+	return OK;
+}
+
+/* Where in the key of a row of what is due the key of the row is that it is about. */
+static struct str about(struct str due, size_t space_n)
+{
+	size_t skip = 1 + space_n + MOMENT_SIZE;
+
+	return due.n > skip + HEAD_SIZE + MOMENT_SIZE ? (struct str){due.p + skip, due.n - skip} : STR_ABSENT;
+}
+
+/* Those of moments after `after_ms`. */
+static enum code remove_rows(struct store *store, const struct store_page *page, size_t space_n, int64_t after_ms, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page->n && code == OK; i++) {
+		struct str row = about(page->v[i].key, space_n);
+
+		if (str_is_set(row) && moment_of(row) <= after_ms)
+			continue;
+		code = str_is_set(row) ? store_del(txn, history, row, err) : OK;
+		if (code == OK)
+			code = store_del(txn, history, page->v[i].key, err);
+	}
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+/* The next piece of a range. */
+static enum code trim(struct store *store, struct arena *arena, struct store_range *range, size_t space_n, int64_t after_ms, bool *more, struct err *err)
+{
+	struct store_page page;
+	enum code code = read_page_of(store, range, TRIMMED_AT_ONCE, arena, &page, err);
+
+	*more = code == OK && page.is_more;
+	if (code != OK || page.n == 0)
+		return code;
+	if (page.is_more)
+		store_range_after(range, &page, arena);
+	return remove_rows(store, &page, space_n, after_ms, err);
+}
+
+enum code history_trim(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms, bool is_turned, history_may *may, void *context, bool *more,
+		       struct err *err)
+{
+	struct str space = str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
+	struct store_range due = {due_key(arena, space, 0, STR("")), due_key(arena, space, now_ms + 1, STR("")), false};
+	struct store_range later = {due.high, key_after_prefix(arena, (struct str){due.low.p, 1 + space.n}), false};
+	struct store_page first;
+	bool is_more = true;
+	enum code code = read_page_of(store, &due, 1, arena, &first, err);
+
+	*more = false;
+	if (code != OK || (first.n == 0 && !is_turned) || !may(context))
+		return code;
+	if (first.n > 0)
+		code = trim(store, arena, &due, space.n, INT64_MIN, more, err);
+	while (code == OK && is_turned && is_more)
+		code = trim(store, arena, &later, space.n, now_ms, &is_more, err);
+	return code;
+}

@@ -1,0 +1,126 @@
+#include "storage/lag/lag.h"
+
+#include "core/buf.h"
+#include "core/key.h"
+
+#define BEGUN STR("lag")
+#define PREFIX "lag/"
+
+static const struct keyspace versions = {0, SYSTEM_VERSIONS};
+static const struct keyspace history = {0, SYSTEM_HISTORY};
+
+static struct lag decode(struct str bytes)
+{
+	return (struct lag){
+		.table_ms = (uint32_t)str_be(bytes.p, 4), .index_ms = (uint32_t)str_be(bytes.p + 4, 4), .jitter_ms = (uint32_t)str_be(bytes.p + 8, 4),
+		.seed = str_be(bytes.p + 12, 8),
+	};
+}
+
+static struct str encode(struct arena *arena, const struct lag *lag)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_be32(&buf, lag->table_ms);
+	buf_add_be32(&buf, lag->index_ms);
+	buf_add_be32(&buf, lag->jitter_ms);
+	buf_add_be64(&buf, lag->seed);
+	return buf_str(&buf);
+}
+
+bool lag_holds(struct str row, const struct lag *usual, struct lag *lag)
+{
+	*lag = str_is_set(row) ? decode(row) : *usual;
+	return lag_is_on(lag);
+}
+
+uint64_t lag_longest_ms(const struct lag *lag)
+{
+	return (uint64_t)(lag->table_ms > lag->index_ms ? lag->table_ms : lag->index_ms) + lag->jitter_ms;
+}
+
+static struct str row_key(struct arena *arena, struct str key)
+{
+	struct buf buf = buf_in(arena);
+
+	buf_add_str(&buf, STR(PREFIX));
+	buf_add_str(&buf, key); /* which has zero bytes in it */
+	return buf_str(&buf);
+}
+
+enum code lag_put(struct store_txn *txn, struct str key, const struct lag *lag, struct err *err)
+{
+	return store_put(txn, versions, row_key(err->arena, key), encode(err->arena, lag), err);
+}
+
+static struct store_range range_of(struct arena *arena, struct str space)
+{
+	struct str low = row_key(arena, space);
+
+	return (struct store_range){low, key_after_prefix(arena, low), false};
+}
+
+enum code lag_remove_all(struct store_txn *txn, struct str space, struct err *err)
+{
+	struct store_range range = range_of(err->arena, space);
+
+	return store_del_range(txn, versions, &range, err);
+}
+
+enum code lag_list(struct store_txn *txn, struct str space, struct arena *arena, struct lag_settings *settings, struct err *err)
+{
+	struct store_range range = range_of(arena, space);
+	size_t skip = sizeof(PREFIX) - 1 + space.n;
+	struct store_page page = {.n = 0};
+	enum code code = store_page(txn, versions, &range, (struct store_bounds){0, 0}, arena, &page, err);
+
+	*settings = (struct lag_settings){0, ARENA_ARRAY(arena, struct lag_setting, page.n)};
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		struct str key = page.v[i].key;
+
+		if (page.v[i].value.n == CURRENCY_LAG_SIZE)
+			settings->v[settings->n++] = (struct lag_setting){{key.p + skip, key.n - skip}, decode(page.v[i].value)};
+	}
+	return code;
+}
+
+enum code lag_is_begun(struct store_txn *txn, bool *is_begun, struct err *err)
+{
+	struct str row;
+	enum code code = store_get(txn, versions, BEGUN, err->arena, &row, err);
+
+	*is_begun = code == OK && str_is_set(row);
+	return code;
+}
+
+enum code lag_begin(struct store_txn *txn, struct err *err)
+{
+	bool is_begun;
+	enum code code = lag_is_begun(txn, &is_begun, err);
+
+	if (code != OK || is_begun)
+		return code;
+	code = store_create(txn, history, err);
+	return code == OK ? store_put(txn, versions, BEGUN, STR("1"), err) : code;
+}
+
+enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uint64_t number, struct err *err)
+{
+	struct currency_row row;
+	struct str own, space;
+	bool is_begun;
+	enum code code = lag_is_begun(txn, &is_begun, err);
+
+	if (code != OK || !is_begun)
+		return code;
+	code = store_get(txn, versions, row_key(err->arena, key), err->arena, &own, err);
+	if (code == OK)
+		code = store_get(txn, versions, row_key(err->arena, (struct str){key.p, space_n}), err->arena, &space, err);
+	if (code == OK)
+		code = currency_read(txn, number, &row, err);
+	if (code != OK)
+		return code;
+	struct str wanted = str_is_set(own) ? own : space;
+	bool is_same = str_is_set(wanted) == str_is_set(row.lag) && (!str_is_set(wanted) || str_eq(wanted, row.lag));
+	return is_same ? OK : currency_put_lag(txn, number, wanted, err);
+}
