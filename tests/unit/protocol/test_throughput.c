@@ -263,11 +263,87 @@ TEST(requests_are_admitted_as_a_naive_model_says)
 	service_fixture_close(&fixture);
 }
 
+/* A store whose next commits fail. */
+static struct {
+	struct store_ops ops;
+	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err);
+	enum code (*commit)(struct store_txn *txn, struct err *err);
+	enum code code;
+	int n;
+} failing;
+
+static enum code fail_commit(struct store_txn *txn, struct err *err)
+{
+	if (txn->mode != STORE_WRITE || failing.n == 0)
+		return failing.commit(txn, err);
+	failing.n--;
+	failing.ops.abort(txn);
+	return err_default(err, failing.code);
+}
+
+static enum code begin_failing(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
+{
+	enum code code = failing.begin(store, mode, txn, err);
+
+	if (code == OK)
+		(*txn)->ops = &failing.ops;
+	return code;
+}
+
+static bool shows(struct service_fixture *fixture, const char *part)
+{
+	struct str text;
+	struct err err = err_in(arena);
+
+	return throughput_describe(&fixture->service, arena, (struct ns){STR("000000000000"), STR("us-east-1")}, &text, &err) == OK &&
+	       str_contains(text, str_of(part));
+}
+
+TEST(writes_that_run_again_are_counted_once)
+{
+	static const char put[] = "{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"a\"}}}";
+	static const char transaction[] = "{\"TransactItems\":[{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"a\"}}}},"
+					  "{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"b\"}}}}]}";
+	struct service_fixture fixture;
+	struct err err = err_in(arena);
+
+	service_fixture_open(&fixture, arena);
+	fixture.service.throughput = throughput_new(false);
+	throughput_enforce(fixture.service.throughput);
+	failing.ops = *fixture.store->ops;
+	failing.begin = failing.ops.begin;
+	failing.commit = failing.ops.commit;
+	failing.ops.begin = begin_failing;
+	failing.ops.commit = fail_commit;
+	fixture.store->ops = &failing.ops;
+	ask(&fixture, "CreateTable",
+	    STR("{\"TableName\":\"tab\",\"AttributeDefinitions\":[{\"AttributeName\":\"id\",\"AttributeType\":\"S\"}],\"KeySchema\":[{\"AttributeName\":\"id\","
+		"\"KeyType\":\"HASH\"}],\"ProvisionedThroughput\":{\"ReadCapacityUnits\":1,\"WriteCapacityUnits\":1}}"));
+	failing.code = ERR_CONFLICT;
+	failing.n = 3;
+	CHECK_INT(ask(&fixture, "PutItem", str_of(put)).status, 200);
+	CHECK_INT(failing.n, 0);
+	CHECK(shows(&fixture, "\"left\":299.0,\"capacity\":300.0,\"consumed\":1.0"));
+	failing.n = 2;
+	CHECK_INT(ask(&fixture, "TransactWriteItems", str_of(transaction)).status, 200);
+	CHECK(shows(&fixture, "\"left\":295.0,\"capacity\":300.0,\"consumed\":5.0"));
+	failing.code = ERR_INTERNAL; /* it is given up */
+	failing.n = 1;
+	CHECK_INT(ask(&fixture, "PutItem", str_of(put)).status, 500);
+	CHECK(shows(&fixture, "\"left\":295.0,\"capacity\":300.0,\"consumed\":5.0"));
+	CHECK_INT(throughput_set(fixture.service.throughput, (struct ns){STR("000000000000"), STR("us-east-1")},
+				 STR("{\"tables\":{\"tab\":{\"left\":{\"write\":2}}}}"), &err), OK);
+	CHECK_INT(ask(&fixture, "TransactWriteItems", str_of(transaction)).status, 400); /* the second has nothing left: the first gives back */
+	CHECK(shows(&fixture, "\"left\":2.0,\"capacity\":300.0,\"consumed\":0.0"));
+	throughput_free(fixture.service.throughput);
+	service_fixture_close(&fixture);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(buckets_are_as_naive_ones), TEST_CASE(a_bucket_survives_any_time), TEST_CASE(peaks_are_as_naive_ones),
-		TEST_CASE(requests_are_admitted_as_a_naive_model_says),
+		TEST_CASE(requests_are_admitted_as_a_naive_model_says), TEST_CASE(writes_that_run_again_are_counted_once),
 	};
 
 	arena = arena_new(1 << 20);
