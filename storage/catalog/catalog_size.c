@@ -128,6 +128,8 @@ static enum code put_batch(struct catalog *catalog, struct store_txn *txn, struc
 	struct currency_row row = {0};
 	enum code code = currency_read(txn, number, &row, err);
 
+	if (code == OK) /* before the tally: a writer that puts it from now on is in the way of our commit, or still in flight */
+		code = size_rows_hold_mark(txn, err->arena, catalog->sizes.process, number, err);
 	tally_take(table->tally, err->arena, &flushed->batch);
 	flushed->is_gone = !row.is_there || COUNT_EPOCH(row.count) != flushed->batch.epoch;
 	if (code == OK && flushed->batch.is_doubtful && !flushed->is_gone && !COUNT_IS_COUNTING(row.count)) {

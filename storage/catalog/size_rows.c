@@ -227,6 +227,14 @@ enum code size_rows_put_mark(struct store_txn *txn, struct arena *arena, const s
 	return store_put(txn, counters, str_of_key(&key), buf_str(&value), err);
 }
 
+enum code size_rows_hold_mark(struct store_txn *txn, struct arena *arena, uint64_t process, uint64_t table, struct err *err)
+{
+	struct key key = key_of_mark(process, table);
+	struct str ignored;
+
+	return store_get(txn, counters, str_of_key(&key), arena, &ignored, err);
+}
+
 enum code size_rows_del_mark(struct store_txn *txn, struct arena *arena, uint64_t process, uint64_t table, struct err *err)
 {
 	struct key key = key_of_mark(process, table);

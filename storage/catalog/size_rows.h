@@ -62,6 +62,8 @@ struct size_mark {
 };
 
 enum code size_rows_put_mark(struct store_txn *txn, struct arena *arena, const struct size_mark *mark, struct err *err) WARN_UNUSED;
+/* Reads it: a put beside this transaction is a conflict. */
+enum code size_rows_hold_mark(struct store_txn *txn, struct arena *arena, uint64_t process, uint64_t table, struct err *err) WARN_UNUSED;
 /* Deletes it, having read it: a put beside it is a conflict. */
 enum code size_rows_del_mark(struct store_txn *txn, struct arena *arena, uint64_t process, uint64_t table, struct err *err) WARN_UNUSED;
 /* Up to `limit` marks of all processes behind that of `after` (NULL: from the first). */
