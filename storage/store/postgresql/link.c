@@ -132,19 +132,105 @@ static void be_silent(void *context, const char *message)
 	(void)context, (void)message;
 }
 
+#define WORD_SIZE 256 /* of the name of a host, and the like */
+#define HOSTS_MAX 16
+
+/* One of several hosts: the options that name it, each an element of what the URL or the environment says; "": it says nothing. */
+struct host {
+	char host[WORD_SIZE], address[WORD_SIZE], port[WORD_SIZE];
+};
+
+/* An element of a list with commas, or the only one. False: there are no more. */
+static bool element(const char *list, size_t i, char *word)
+{
+	const char *p = list;
+
+	for (size_t passed = 0; passed < i; passed++) {
+		p = strchr(p, ',');
+		if (!p)
+			break;
+		p++;
+	}
+	bool is_there = p != NULL;
+	p = is_there ? p : list;
+	snprintf(word, WORD_SIZE, "%.*s", (int)strcspn(p, ","), p);
+	return is_there;
+}
+
+/* The i-th host of what a connection was made by. */
+static bool host_at(const struct libpq *pq, PGconn *conn, size_t i, struct host *host)
+{
+	PQconninfoOption *options = pq->PQconninfo(conn);
+	bool is_there = false;
+
+	*host = (struct host){.host = ""};
+	for (const PQconninfoOption *option = options; option && option->keyword; option++) {
+		if (!option->val || !*option->val)
+			continue;
+		if (strcmp(option->keyword, "host") == 0)
+			is_there = element(option->val, i, host->host) || is_there;
+		else if (strcmp(option->keyword, "hostaddr") == 0)
+			is_there = element(option->val, i, host->address) || is_there;
+		else if (strcmp(option->keyword, "port") == 0)
+			(void)element(option->val, i, host->port);
+	}
+	pq->PQconninfoFree(options);
+	return is_there;
+}
+
+/* `host` NULL: all that the URL names, in turn. */
+static PGconn *connect_to(const struct link *link, const struct link_options *options, const struct host *host)
+{
+	/* what stands before "dbname", the URL, may be set otherwise in it; what stands behind it counts */
+	const char *keywords[12] = {"fallback_application_name", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
+				    "tcp_user_timeout", "target_session_attrs", "dbname"};
+	const char *values[12] = {"dynalith", "5", "10", "5", "3", "15000", "read-write", options->url};
+	size_t n = 8;
+
+	if (host) {
+		const struct {
+			const char *keyword, *value;
+		} own[] = {{"host", host->host}, {"hostaddr", host->address}, {"port", host->port}};
+
+		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+			keywords[n] = own[i].keyword;
+			values[n++] = own[i].value;
+		}
+	}
+	PGconn *conn = link->pq->PQconnectdbParams(keywords, values, 1);
+	if (conn)
+		link->pq->PQsetNoticeProcessor(conn, be_silent, NULL);
+	atomic_fetch_add(&link->counts->waits, 1);
+	return conn;
+}
+
+/*
+ * libpq goes on to the next host where one refuses the connection, but not where one takes it and closes it, as a proxy does before a database that is
+ * gone. So the hosts behind the first are tried once more, one by one.
+ */
+static void try_others(struct link *link, const struct link_options *options)
+{
+	struct host host;
+
+	for (size_t i = 1; i < HOSTS_MAX && link->conn && link->pq->PQstatus(link->conn) != CONNECTION_OK && host_at(link->pq, link->conn, i, &host); i++) {
+		PGconn *other = connect_to(link, options, &host);
+
+		if (other && link->pq->PQstatus(other) == CONNECTION_OK) {
+			link->pq->PQfinish(link->conn);
+			link->conn = other;
+		} else {
+			link->pq->PQfinish(other); /* of the first, the reason is kept, and the list */
+		}
+	}
+}
+
 enum code link_connect(struct link *link, const struct link_options *options, struct err *err)
 {
-	/* what stands before "dbname", the URL, may be set otherwise in it */
-	static const char *const keywords[] = {"fallback_application_name", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
-					       "tcp_user_timeout", "target_session_attrs", "dbname", NULL};
-	const char *const values[] = {"dynalith", "5", "10", "5", "3", "15000", "read-write", options->url, NULL};
-
 	link_close(link);
-	link->conn = link->pq->PQconnectdbParams(keywords, values, 1);
+	link->conn = connect_to(link, options, NULL);
+	try_others(link, options);
 	if (!link->conn)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	link->pq->PQsetNoticeProcessor(link->conn, be_silent, NULL);
-	atomic_fetch_add(&link->counts->waits, 1);
 	enum code code = OK;
 	if (link->pq->PQstatus(link->conn) != CONNECTION_OK)
 		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
