@@ -20,8 +20,9 @@ from botocore.config import Config
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("DYNALITH_BINARY", str(ROOT / "build/debug/dynalith"))
 ONLY = os.environ.get("DYNALITH_TESTS", "").split()
-# Of PostgreSQL: servers that are given no --store then have a database each, in place of a file or the memory. For suites that look at neither.
+# Of PostgreSQL: servers that are given no --store then have a database each, in place of a file or the memory.
 DATABASE = os.environ.get("DYNALITH_E2E_DATABASE")
+LINKS = 30 if DATABASE else 0  # connections to it that a server may have open
 # Servers warn of variables that are no options of theirs: those of the tests go no further than here.
 for name in [n for n in os.environ if n.startswith("DYNALITH_")]:
     os.environ.pop(name)
@@ -52,7 +53,9 @@ def new_database():
     import database
     new_database.count = getattr(new_database, "count", 0) + 1
     name = f"e2e_{os.getpid()}_{new_database.count}"
-    subprocess.run([database.programs() + "/psql", "-X", "-q", DATABASE, "-c", f"CREATE DATABASE {name}"], check=True)
+    psql = [shutil.which("psql") or database.programs() + "/psql", "-X", "-q", DATABASE, "-c"]
+    subprocess.run([*psql, f"CREATE DATABASE {name}"], check=True)
+    atexit.register(subprocess.run, [*psql, f"DROP DATABASE {name}"], stderr=subprocess.DEVNULL)  # after the server that has it
     return re.sub(r"@([^/]*)/[^?]*", rf"@\1/{name}", DATABASE)
 
 
@@ -97,6 +100,12 @@ class Server:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def check_file(self):
+        """The data file of a server that has ended is sound; a database has none."""
+        if not DATABASE:
+            done = subprocess.run([BINARY, "check", f"{self.folder}/data.db"], capture_output=True, text=True)
+            assert done.returncode == 0, done
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -150,10 +159,19 @@ def until(condition, what, seconds=60):
         time.sleep(0.02)
 
 
+def of_files(test):
+    """Marks a test that looks at a data file, or at what is so in memory only. With DYNALITH_E2E_DATABASE it does not run."""
+    test.is_of_files = True
+    return test
+
+
 def run(suite, tests):
     """All tests, or those named in DYNALITH_TESTS."""
     passed = failed = 0
-    for test in [t for t in tests if not ONLY or t.__name__ in ONLY]:
+    skipped = [t.__name__ for t in tests if DATABASE and getattr(t, "is_of_files", False)]
+    if skipped:
+        print(f"e2e {suite}: not on a database: {', '.join(skipped)}")
+    for test in [t for t in tests if (not ONLY or t.__name__ in ONLY) and t.__name__ not in skipped]:
         try:
             test()
             passed += 1

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-from harness import BINARY, Server, copy_of_file, key, run, until
+from harness import BINARY, Server, copy_of_file, key, of_files, run, until
 from wire import Client, Gone
 
 KILLS = int(os.environ.get("CRASH_KILLS", "10"))
@@ -424,14 +424,17 @@ def kill_often(durability, kills, seed):
     server.stop()
 
 
+@of_files
 def killed_with_durability_normal():
     kill_often("normal", KILLS - 2 * (KILLS // 3), SEED)
 
 
+@of_files
 def killed_with_durability_full():
     kill_often("full", KILLS // 3, SEED + 1)
 
 
+@of_files
 def killed_with_durability_off():
     kill_often("off", KILLS // 3, SEED + 2)
 
@@ -441,6 +444,7 @@ def file_number(path, sql):
         return db.execute(sql).fetchone()[0]
 
 
+@of_files
 def work_in_pieces_goes_on():
     """
     The queue of a table whose TTL is enabled is filled, and the rows of a deleted one are deleted, in pieces, also where each of them is

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.request
 
-from harness import BINARY, Server, copy_of_file, key, raises, run
+from harness import BINARY, Server, copy_of_file, key, of_files, raises, run
 from wire import Client, Refused
 
 FULL = ("InternalServerError", 500)
@@ -104,6 +104,7 @@ def use_full_disk(server, make_room):
     check(Client(server.port), written)
 
 
+@of_files
 def a_small_file_system():
     """A tmpfs, where this process may mount one."""
     folder = tempfile.mkdtemp(prefix="dynalith-tmpfs-")
@@ -123,6 +124,7 @@ def a_small_file_system():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@of_files
 def a_limit_of_the_file_size(*flags):
     """RLIMIT_FSIZE: writes beyond it fail with EFBIG, and would by default end the process with a signal."""
     server = Server(*flags, disk=True)
@@ -135,6 +137,7 @@ def a_limit_of_the_file_size(*flags):
     server.stop()
 
 
+@of_files
 def a_full_disk_under_a_limit_of_the_data():
     """A disk that is full before the data is at its limit is told as such."""
     a_limit_of_the_file_size("--data-limit-mb", "64")
@@ -177,6 +180,7 @@ def check_folder(server):
     assert sum(sizes) <= LIMIT << 20, sizes
 
 
+@of_files
 def a_limit_of_the_data():
     """--data-limit-mb by boto3: fill, read, shrink, delete, write again; upkeep goes on, and the server starts at its limit."""
     for disk in (False, True):
@@ -216,6 +220,7 @@ def a_limit_of_the_data():
         server.stop()
 
 
+@of_files
 def no_room_to_start():
     """A start without room fails in one line, or serves what there is; it does no harm."""
     server = Server(disk=True)
@@ -247,6 +252,7 @@ def no_room_to_start():
     server.stop()
 
 
+@of_files
 def a_file_that_is_taken_away():
     """A data file that is removed or replaced under the server: one line in the log, no write is acknowledged any more."""
     def replace(path):
@@ -279,6 +285,7 @@ def a_file_that_is_taken_away():
                 assert other.read() == b"another file"
 
 
+@of_files
 def one_server_a_file():
     """By whatever name: the lock is on the file."""
     server = Server(disk=True)

@@ -6,7 +6,7 @@ import threading
 import time
 import urllib.request
 
-from harness import Server, create_app, key, raises, run, until
+from harness import Server, create_app, key, of_files, raises, run, until
 
 ITEMS = 20_000
 
@@ -240,6 +240,7 @@ def is_unfinished(server, copy):
     return rows > 0
 
 
+@of_files
 def index_survives_kill():
     server = Server(disk=True)
     create_table(server.client(), "live")

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 from everything import a_file_of_everything
-from harness import BINARY, ROOT, Server, run
+from harness import BINARY, ROOT, Server, of_files, run
 from wire import Client
 
 
@@ -17,6 +17,7 @@ def path_of(server):
     return f"{server.folder}/data.db"
 
 
+@of_files
 def a_sound_file():
     server = Server(disk=True)
     a_file_of_everything(server)
@@ -30,6 +31,7 @@ def a_sound_file():
     server.stop()
 
 
+@of_files
 def flipped_bytes():
     server = Server(disk=True)
     a_file_of_everything(server)
@@ -57,6 +59,7 @@ def flipped_bytes():
     assert status == 1 and "page 10 fails its checksum" in problem and not os.path.exists(path + ".copy"), (status, lines, problem)
 
 
+@of_files
 def a_backup():
     server = Server(disk=True)
     a_file_of_everything(server)
@@ -82,6 +85,7 @@ def a_backup():
     server.stop()
 
 
+@of_files
 def files_of_older_versions():
     server = Server()
     for name in ("0.1.0-all", "0.1.0-first"):
@@ -92,6 +96,7 @@ def files_of_older_versions():
     server.stop()
 
 
+@of_files
 def misuse():
     server = Server()
     path = f"{server.folder}/none.db"

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from harness import BINARY, Server, create_app, key, run, until
+from harness import BINARY, Server, create_app, key, of_files, run, until
 from wire import Client, Gone, Refused
 
 SECONDS = float(os.environ.get("ONLINE_SECONDS", "1"))
@@ -95,6 +95,7 @@ def counts_of(path):
     return app, other
 
 
+@of_files
 def while_clients_write():
     for disk in (True, False):
         server = Server(disk=disk)
@@ -120,6 +121,7 @@ def while_clients_write():
         server.stop()
 
 
+@of_files
 def damage_is_found_while_it_runs():
     server = Server(disk=True)
     writers = Writers(server)
@@ -144,6 +146,7 @@ def damage_is_found_while_it_runs():
     server.kill()
 
 
+@of_files
 def what_a_client_sends():
     server = Server()
     Client(server.port)("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("a"),
@@ -185,6 +188,7 @@ def config_of(users):
     return file.name
 
 
+@of_files
 def keys_that_may():
     users = [{"access_key_id": "alice", "secret_access_key": "s3cret", "control": True}, {"access_key_id": "bob", "secret_access_key": "hush"}]
     server = Server("--config", config_of(users))
@@ -205,6 +209,7 @@ def keys_that_may():
     server.stop()
 
 
+@of_files
 def what_goes_wrong():
     server = Server(disk=True)
     writers = Writers(server)

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import pages
-from harness import BINARY, Server, create_app, key, run, until
+from harness import BINARY, Server, create_app, key, of_files, run, until
 from wire import Client, Gone, Refused
 
 FLIPS = int(os.environ.get("REPAIR_FLIPS", "20"))
@@ -216,6 +216,7 @@ def where(damaged, *more):
     return (SEED, *more, sorted((number, original().kinds.get(number)) for number in damaged))
 
 
+@of_files
 def flipped_bytes():
     lost = asides = rounds = 0
     for left in range(FLIPS, 0, -PER_FILE):
@@ -228,12 +229,14 @@ def flipped_bytes():
           f"{asides} rows set aside")
 
 
+@of_files
 def many_flipped_bytes_in_one_file():
     path, damaged = original().damage(random.Random(SEED), 200)
     answers_are_right(original())
     repair_and_compare(path, damaged, where(damaged))
 
 
+@of_files
 def pages_above_items():
     """Without them all leaves are found by the index."""
     inner = original().pages_of("items_1", "internal") + original().pages_of("items_2", "internal")
@@ -244,6 +247,7 @@ def pages_above_items():
     assert lost == 0, lost
 
 
+@of_files
 def the_first_page():
     """One wrong byte in it, anywhere, costs nothing; also where a log has not been moved yet, and where a page of table records has one too."""
     draw = random.Random(SEED)
@@ -265,6 +269,7 @@ def the_first_page():
     stop(original().server)
 
 
+@of_files
 def rows_that_do_not_agree():
     """Rows of indexes, of the queue and of shards follow from others; of a table without its record nothing does."""
     path = original().copy()
@@ -289,6 +294,7 @@ def rows_that_do_not_agree():
     stop(original().server)
 
 
+@of_files
 def killed_repairs():
     """At every moment the file is the old one or the repaired one, and the next repair ends what was begun."""
     draw = random.Random(SEED)
@@ -308,6 +314,7 @@ def killed_repairs():
     assert -signal.SIGKILL in seen or not IS_LONG
 
 
+@of_files
 def misuse():
     path = original().copy()
     for words in (["check", "--repair"], ["check", path, "--damaged", "x"], ["check", path, "--repair", "--damaged"], ["backup", path, "x", "--repair"]):

@@ -18,7 +18,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 import make_data
-from harness import BINARY, Server, create_app, free_port, key, raises, run, until
+from harness import BINARY, Server, create_app, free_port, key, of_files, raises, run, until
 
 AUTH = "AWS4-HMAC-SHA256 Credential=raw/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 shared = Server()
@@ -234,6 +234,7 @@ def quick_end_when_idle():
     print(f"e2e: ended {1000 * (time.monotonic() - begin):.0f} ms after SIGTERM")
 
 
+@of_files
 def one_process_per_file():
     server = Server(disk=True)
     path = f"{server.folder}/data.db"
@@ -289,6 +290,7 @@ def opened(pattern):
         yield server
 
 
+@of_files
 def opens_older_files():
     """data/VERSION-*.db.gz: what a version before this one has left behind; a file is added with each format and never changed."""
     for server in opened("*-first.db.gz"):
@@ -334,6 +336,7 @@ def keeps_order(client):
     assert [p for segment in segments for p in segment if p in keys] == keys, segments
 
 
+@of_files
 def opens_everything():
     """What make_data.py wrote: every kind of row that a version keeps, read and written on."""
     for server in opened("*-all.db.gz"):

@@ -9,7 +9,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from harness import BINARY, Server, create_app, raises, run, until
+from harness import BINARY, DATABASE, Server, create_app, of_files, raises, run, until
 
 
 def control(server, method, path, body=None, key=None, region="us-east-1", status=200, query=""):
@@ -44,7 +44,8 @@ def everywhere(client, table="app"):
     found = names(client, table)
     for index in ("GSI1", "GSI3", "by-time"):
         assert names(client, table, IndexName=index) == found, (index, found)
-    assert client.describe_table(TableName=table)["Table"]["ItemCount"] == len(found)
+    # in a database, where a server that was killed could live elsewhere, its tables are counted again a minute later: tests/cluster/histories looks at that
+    assert DATABASE or client.describe_table(TableName=table)["Table"]["ItemCount"] == len(found)
     return found
 
 
@@ -358,6 +359,7 @@ def rolls_tokens_back():
     server.stop()
 
 
+@of_files
 def survives_a_check():
     server = Server(disk=True)
     client = server.client("000000000000")
@@ -395,8 +397,7 @@ def keeps_snapshots():
             create_app(client, "made")
             if disk:
                 server.kill()
-                done = subprocess.run([BINARY, "check", f"{server.folder}/data.db"], capture_output=True, text=True)
-                assert done.returncode == 0, done
+                server.check_file()
                 server.start()
             read = None if disk else latest(server, client)
             control(server, "POST", "snapshots/seeded/restore")
@@ -491,8 +492,7 @@ def dumps_and_loads():
         put(other, "after")
     assert control(second, "GET", "snapshots", query="?account=222222222222") == {"snapshots": []}
     second.kill()
-    done = subprocess.run([BINARY, "check", f"{second.folder}/data.db"], capture_output=True, text=True)
-    assert done.returncode == 0, done
+    second.check_file()
     second.start()
     control(second, "POST", "clock", {"set": "2110-01-01"}, query="?account=222222222222")
     assert everywhere(other) == ["after"]

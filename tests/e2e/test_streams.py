@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 import zlib
 
-from harness import Server, key, raises, run
+from harness import Server, key, of_files, raises, run
 
 WRITES = int(os.environ.get("STREAM_WRITES", "4000"))
 CONNECTIONS = 16
@@ -374,6 +374,7 @@ def now_is_never_the_future():
     server.stop()
 
 
+@of_files
 def days_go_by_without_growth():
     server = Server("--stream-rotate-seconds", "14400", disk=True)
     create(server)

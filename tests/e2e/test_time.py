@@ -9,7 +9,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from harness import Server, create_app, key, raises, run
+from harness import DATABASE, Server, create_app, key, raises, run
 
 DAY = 86400
 
@@ -118,9 +118,9 @@ def survives_restart():
     assert clock(server, {"advance": "10d"})["expired"] == 10
     server.kill()
     server.start()
-    assert clock(server)["offset"] == 0
+    assert abs(clock(server)["offset"] - (10 * DAY if DATABASE else 0)) < 1  # several servers share a clock, which is a row
     assert len(names(server.client())) == 90
-    assert clock(server, {"advance": "20d"})["expired"] == 10
+    assert clock(server, {"advance": "10d" if DATABASE else "20d"})["expired"] == 10
     server.stop()
 
 

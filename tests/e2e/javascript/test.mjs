@@ -12,7 +12,7 @@ const freePort = () => new Promise((done) => {
   const server = net.createServer().listen(0, "127.0.0.1", () => { const { port } = server.address(); server.close(() => done(port)); });
 });
 const port = await freePort();
-const process_ = spawn(process.env.DYNALITH_BINARY, ["--in-memory", "--port", String(port), "--log-level", "warn"], { stdio: "inherit", env: {} });
+const process_ = spawn(process.env.DYNALITH_BINARY, [...(process.env.DYNALITH_E2E_STORE ? ["--store", process.env.DYNALITH_E2E_STORE] : ["--in-memory"]), "--port", String(port), "--log-level", "warn"], { stdio: "inherit", env: {} });
 const client = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 20,
                                        credentials: { accessKeyId: "js", secretAccessKey: "js" } });
 const documents = doc.DynamoDBDocumentClient.from(client);
