@@ -240,8 +240,10 @@ cluster.tests := $(patsubst %,$(BUILD)/tests/unit/%,storage/test_store storage/t
 .PHONY: database-test
 database-test: $(BUILD)/dynalith $(if $(postgresql.header),$(cluster.tests))
 	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(if $(postgresql.header),$(abspath $(cluster.tests)))
-cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N
-	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) $(MAKE) -s FLAVOUR=debug database-test
+cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N RUNS=N of the histories
+	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) CLUSTER_RUNS=$(or $(RUNS),20) $(MAKE) -s FLAVOUR=debug database-test
+cluster-run: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## the whole suite and the histories on a database elsewhere, recorded: URL=postgresql://...
+	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(URL) $(if $(postgresql.header),$(abspath $(cluster.tests)))
 deploy-test: deps-test debug ## the proxy, Kubernetes manifests and compose file of docker/, as far as they run without an engine
 	@scripts/install-deps deploy
 	@build/deps/deploy/bin/python tests/deploy/run

@@ -210,20 +210,34 @@ func (c *client) describe(table string) described {
 	return reply.Table
 }
 
-// counts waits until the count of a table and those of its indexes are right: changes of a server that was killed are counted again.
+func (c *client) counted(table string) map[string]int {
+	d := c.describe(table)
+	got := map[string]int{"": d.ItemCount}
+	for _, index := range append(d.GlobalSecondaryIndexes, d.LocalSecondaryIndexes...) {
+		got[index.IndexName] = index.ItemCount
+	}
+	return got
+}
+
+// counts waits until all servers count a table and its indexes right: changes of a server that was killed are counted again.
 func (c *client) counts(table string, want map[string]int) {
-	var got map[string]int
-	for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		d := c.describe(table)
-		got = map[string]int{"": d.ItemCount}
-		for _, index := range append(d.GlobalSecondaryIndexes, d.LocalSecondaryIndexes...) {
-			got[index.IndexName] = index.ItemCount
+	for _, address := range c.run.addresses {
+		c.only = address
+		got := c.counted(table)
+		for end := time.Now().Add(3 * patience); canonical(got) != canonical(want) && time.Now().Before(end); got = c.counted(table) {
+			time.Sleep(200 * time.Millisecond)
 		}
-		if canonical(got) == canonical(want) {
-			return
+		if canonical(got) != canonical(want) {
+			c.run.wrong("%s: %s counts %v, there are %v", table, address, got, want)
+			break
 		}
 	}
-	c.run.wrong("%s: DescribeTable counts %v, there are %v", table, got, want)
+	for i, address := range c.run.addresses {
+		if c.only = address; c.run.faults > 0 && i > 0 {
+			c.run.wrong("%s: %s counts %v", table, address, c.counted(table))
+		}
+	}
+	c.only = ""
 }
 
 func (r *run) aftermath(c *client) {

@@ -54,6 +54,7 @@ type client struct {
 	http    *http.Client
 	writes  int64
 	lengths map[string]int // of lists, as they were seen last
+	only    string         // the server that all requests go to; "": any
 	seen    [slots]struct {
 		group    *group
 		versions [keys]int64 // as the last answer showed them
@@ -70,6 +71,9 @@ func (c *client) call(operation string, body any) (a answer, s sent) {
 func (c *client) ask(service, operation string, body, reply any) sent {
 	text, _ := json.Marshal(body)
 	address := c.run.addresses[c.random.Intn(len(c.run.addresses))]
+	if c.only != "" {
+		address = c.only
+	}
 	request, _ := http.NewRequest("POST", "http://"+address, bytes.NewReader(text))
 	request.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	request.Header.Set("X-Amz-Target", service+"."+operation)

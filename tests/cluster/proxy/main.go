@@ -208,9 +208,9 @@ func errorMessage(state string) []byte {
 // fail makes the database fail at this place of the pipeline: by a statement that raises the error of that code.
 func (s *session) fail(state string) {
 	sql := fmt.Sprintf("DO $$ BEGIN RAISE EXCEPTION 'it fails on demand' USING ERRCODE = '%s'; END $$", state)
-	parse := append([]byte{'P', 0, 0, 0, 0}, []byte("proxy_fails\x00"+sql+"\x00\x00\x00")...)
+	parse := append([]byte{'P', 0, 0, 0, 0}, []byte("\x00"+sql+"\x00\x00\x00")...)
 	binary.BigEndian.PutUint32(parse[1:], uint32(len(parse)-1))
-	bind := append([]byte{'B', 0, 0, 0, 0}, []byte("\x00proxy_fails\x00\x00\x00\x00\x00\x00\x00")...)
+	bind := append([]byte{'B', 0, 0, 0, 0}, []byte("\x00\x00\x00\x00\x00\x00\x00\x00")...)
 	binary.BigEndian.PutUint32(bind[1:], uint32(len(bind)-1))
 	execute := append([]byte{'E', 0, 0, 0, 0}, []byte("\x00\x00\x00\x00\x00")...)
 	binary.BigEndian.PutUint32(execute[1:], uint32(len(execute)-1))

@@ -1,0 +1,267 @@
+"""What fails between a server and its database, and how that is answered: the rows of the table in docs/cluster.md. A proxy (proxy.py) makes the database
+fail at a chosen statement, or cuts the connection there.
+"""
+import pathlib
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[0] / "e2e")]
+import database  # noqa: E402
+import proxy  # noqa: E402
+from harness import Server, key, run, until  # noqa: E402
+from wire import Client, Gone, Refused  # noqa: E402
+
+DB = database.Database()
+PROGRAM = proxy.build()
+
+
+def at(sk):
+    return {"PK": {"S": "p"}, "SK": {"S": sk}}
+
+
+class Site:
+    """A server on a database of its own, and the proxy between them."""
+    made = 0
+
+    def __init__(self):
+        Site.made += 1
+        self.name = f"failures{Site.made}"
+        DB.create(self.name)
+        self.proxy = proxy.Proxy(PROGRAM, f"127.0.0.1:{DB.port}")
+        self.url = f"postgresql://postgres@{self.proxy.address}/{self.name}"
+        self.server = Server("--ttl-period", "0", store=self.url)
+        self.client = Client(self.server.port, timeout=60)
+        self.client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+                    AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")],
+                    StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+
+    def put(self, sk):
+        """(status, name) of the answer."""
+        try:
+            self.client("PutItem", TableName="tab", Item=at(sk))
+            return 200, None
+        except Refused as refused:
+            assert "on demand" not in refused.message, refused
+            return refused.status, refused.name
+
+    def has(self, sk):
+        return "Item" in self.client("GetItem", TableName="tab", Key=at(sk), ConsistentRead=True)
+
+    def health(self):
+        try:
+            with urllib.request.urlopen(self.server.url + "/_dynalith/health", timeout=30) as reply:
+                return reply.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def metric(self, name):
+        with urllib.request.urlopen(self.server.url + "/_dynalith/metrics", timeout=30) as reply:
+            return next(float(line.split()[-1]) for line in reply.read().decode().splitlines() if line.startswith(name + " "))
+
+    def close(self):
+        self.server.stop()
+        self.proxy.close()
+
+
+UNKNOWN, UNAVAILABLE = (500, "InternalServerError"), (503, "ServiceUnavailable")
+
+
+def cut(site, kind, sk):
+    """A put whose connection is cut there. The upkeep has transactions too, which may come first: then once more."""
+    for i in range(50):
+        before = site.proxy.counts().get(kind, 0)
+        site.proxy.tell(f"next {kind}")
+        answer = site.put(f"{sk}{i}")
+        if answer[0] != 200:
+            return answer, f"{sk}{i}"
+        until(lambda: site.proxy.counts().get(kind, 0) > before, "nothing was cut")
+    raise AssertionError(f"no put met a cut: {kind}")
+
+
+def a_connection_is_cut():
+    """Before COMMIT was sent nothing is done, and the answer says so; from then on nobody knows."""
+    site = Site()
+    for kind, wanted, is_done in (("statement", UNAVAILABLE, False), ("before", UNKNOWN, False), ("sent", UNKNOWN, True), ("done", UNKNOWN, True)):
+        answer, sk = cut(site, kind, kind)
+        assert answer == wanted, (kind, answer)
+        if is_done:
+            until(lambda: site.has(sk), f"{kind}: it was committed")
+        else:
+            assert not site.has(sk), kind
+        assert site.put("after-" + kind) == (200, None), kind
+    site.close()
+
+
+def a_token_makes_a_cut_commit_safe():
+    """Sent again with its token, a transaction whose answer was lost counts once."""
+    site = Site()
+    step = {"Update": {"TableName": "tab", "Key": at("n"), "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}}
+    for i, kind in enumerate(("before", "sent", "done") * 3):
+        site.proxy.tell(f"next {kind}")
+        for _ in range(100):
+            try:
+                site.client("TransactWriteItems", ClientRequestToken=f"t{i}", TransactItems=[step])
+                break
+            except (Refused, Gone) as problem:
+                assert isinstance(problem, Gone) or problem.status >= 500 or problem.name == "TransactionInProgressException", problem
+    assert site.client("GetItem", TableName="tab", Key=at("n"), ConsistentRead=True)["Item"]["n"] == {"N": "9"}
+    site.close()
+
+
+# What the database says once, at a statement or before the commit: the answer, and whether the write is done.
+REFUSALS = {"40001": (200, None), "40P01": (200, None), "23505": (200, None), "53100": (500, "InternalServerError"), "53200": UNAVAILABLE, "53300": UNAVAILABLE,
+            "55P03": UNAVAILABLE, "57014": UNAVAILABLE, "57P01": UNAVAILABLE, "25006": UNAVAILABLE, "58030": UNAVAILABLE, "42501": (500, "InternalServerError"),
+            "XX000": (500, "InternalServerError")}
+
+
+def the_database_refuses():
+    """Serialization failure, deadlock, a row that came meanwhile: tried again. Full, no memory, too many connections, locked, timed out, shut down, read-only,
+    a broken disk, rights, a bug: answered, and nothing is done."""
+    site = Site()
+    for place in ("statement", "commit"):
+        for code, wanted in REFUSALS.items():
+            for i in range(50):  # the upkeep may meet it instead
+                sk = f"{place}-{code}-{i}"
+                before = site.proxy.counts().get("error", 0)
+                site.proxy.tell(f"error {code}" + (" statement" if place == "statement" else ""))
+                answer = site.put(sk)
+                assert site.has(sk) == (answer[0] == 200), (place, code, answer)
+                if site.proxy.counts().get("error", 0) > before and answer == wanted:
+                    break
+                assert answer == (200, None), (place, code, answer)
+            else:
+                raise AssertionError(f"no put met {code} at a {place}")
+            assert site.put("after") == (200, None), (place, code)
+    site.close()
+
+
+def a_conflict_that_stays_is_given_up():
+    """Retries are bounded: a transaction that never gets through is answered, as are requests behind it."""
+    site = Site()
+    DB.sql("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'on demand' USING ERRCODE = '40001'; END $$;"
+           "CREATE TRIGGER fails BEFORE INSERT OR UPDATE ON dynalith_kv FOR EACH ROW WHEN (NEW.ks >> 20 > 0) EXECUTE FUNCTION fail()", site.name)
+    assert site.put("a") == UNAVAILABLE
+    DB.sql("DROP TRIGGER fails ON dynalith_kv", site.name)
+    assert site.put("a") == (200, None)
+    site.close()
+
+
+def nothing_can_be_reached():
+    """Health and metrics say so, and writes and reads are answered; then all is well again, without a restart."""
+    site = Site()
+    site.proxy.tell("refuse 1", "cut")
+    until(lambda: site.health() == 503, "health does not say it")
+    assert site.metric("dynalith_store_reachable") == 0
+    for operation, parameters in (("PutItem", {"Item": at("x")}), ("GetItem", {"Key": at("x")}), ("Scan", {})):
+        try:
+            site.client(operation, TableName="tab", **parameters)
+            raise AssertionError(operation)
+        except Refused as refused:
+            assert (refused.status, refused.name) == UNAVAILABLE, refused
+    site.proxy.tell("refuse 0")
+    until(lambda: site.health() == 200, "health does not say that it is back")
+    assert site.metric("dynalith_store_reachable") == 1
+    until(lambda: site.put("x") == (200, None), "writes do not go on")
+    site.close()
+
+
+def another_host_takes_over():
+    """A host that takes connections and closes them, as a proxy before a dead database, is passed over."""
+    with socket.create_server(("127.0.0.1", 0)) as dead:
+        def close_all():
+            while True:
+                try:
+                    dead.accept()[0].close()
+                except OSError:
+                    return
+        threading.Thread(target=close_all, daemon=True).start()
+        url = DB.create("hosts")
+        server = Server(store=f"postgresql://postgres@127.0.0.1:{dead.getsockname()[1]},127.0.0.1:{DB.port}/hosts")
+        assert Client(server.port)("ListTables")["TableNames"] == []
+        server.stop()
+        for order in ("127.0.0.1,{}", "{},127.0.0.1"):
+            ports = ("1,{}" if order.startswith("127") else "{},1").format(DB.port)
+            server = Server(store=f"postgresql://postgres@/hosts?host={order.format(DB.folder)}&port={ports}")
+            assert Client(server.port)("ListTables")["TableNames"] == [], url
+            server.stop()
+        dead.shutdown(socket.SHUT_RDWR)
+
+
+def a_standby_takes_over():
+    """503 from the primary's end to the promotion; what was acknowledged is there, through the same servers."""
+    with database.Database(synchronous_standby_names="*") as primary, database.Database(standby_of=primary, hot_standby="on") as standby:
+        primary.follow()
+        server = Server(store=f"postgresql://postgres@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/postgres")
+        client = Client(server.port, timeout=60)
+        client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+               AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
+        for i in range(50):
+            client("PutItem", TableName="tab", Item=at(f"{i:02}"))
+        primary.kill()
+        try:
+            client("PutItem", TableName="tab", Item=at("nowhere"))
+            raise AssertionError("the primary is gone, and the standby takes no writes yet")
+        except Refused as refused:
+            assert (refused.status, refused.name) == UNAVAILABLE, refused
+        standby.promote()
+
+        def goes_on():
+            try:
+                return client("PutItem", TableName="tab", Item=at("later")) == {}
+            except Refused as refused:
+                assert (refused.status, refused.name) == UNAVAILABLE, refused
+
+        until(goes_on, "the standby is not found")
+        found = [item["SK"]["S"] for item in client("Query", TableName="tab", KeyConditionExpression="PK = :p", ConsistentRead=True,
+                                                    ExpressionAttributeValues={":p": {"S": "p"}})["Items"]]
+        assert found == [f"{i:02}" for i in range(50)] + ["later"], found
+        server.stop()
+
+
+def restarted_with_other_settings():
+    """Read-only: no server takes it. Fewer connections than the server may open: some requests wait or are answered 503, and all is well again after."""
+    with database.Database() as db:
+        server = Server("--threads", "16", store=db.url)
+        client = Client(server.port, timeout=60)
+        client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+               AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
+
+        def restart(**settings):
+            db.stop()
+            db.settings.update(settings)
+            db.start()
+
+        def put(client=client):
+            try:
+                return client("PutItem", TableName="tab", Item=at("x")) == {}
+            except Refused as refused:
+                assert (refused.status, refused.name) in (UNAVAILABLE, UNKNOWN), refused
+                return False
+
+        restart(default_transaction_read_only="on")
+        assert not put() and not put()
+        restart(default_transaction_read_only="off", max_connections="6", max_wal_senders="0")
+        until(put, "it does not go on with few connections")
+        clients = [Client(server.port, timeout=60) for _ in range(16)]
+        threads = [threading.Thread(target=lambda c: [put(c) for _ in range(5)], args=(c,)) for c in clients]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        restart(max_connections="100")
+        until(put, "it does not go on")
+        server.stop()
+
+
+try:
+    if not PROGRAM:
+        print("failures (skipped, there is no Go): 0 passed, 0 failed")
+        sys.exit(0)
+    run("failures", [a_connection_is_cut, a_token_makes_a_cut_commit_safe, the_database_refuses, a_conflict_that_stays_is_given_up, nothing_can_be_reached,
+                     another_host_takes_over, a_standby_takes_over, restarted_with_other_settings])
+finally:
+    DB.close()
