@@ -17,6 +17,7 @@
 #include "storage/catalog/catalog.h"
 #include "storage/write/write.h"
 
+struct conflict_ticket;
 struct fault_call;
 struct throughput_call;
 
@@ -29,6 +30,12 @@ struct held_table {
 struct charges {
 	size_t n, cap;
 	struct cost *v;
+};
+
+/* PartiQL statements of a call from the service's cache. */
+struct held_statements {
+	size_t n;
+	struct partiql_kept **v;
 };
 
 struct call {
@@ -47,13 +54,12 @@ struct call {
 	bool is_judged; /* a fault rule counted it: it is not given up any more */
 	struct fault_call *faults; /* the rules that concern it: protocol/faults; NULL: none */
 	struct throughput_call *throughput; /* what it consumes is limited: protocol/throughput; NULL: it is not */
+	struct conflict_ticket *conflicts; /* the items that are busy by the call: protocol/conflicts; or NULL */
 	/* Tables of the call, released by op_run when the handler is done. */
 	size_t table_count;
 	struct held_table *tables;
 	size_t tables_from; /* earlier ones are held but not used: the call looks them up again */
-	/* PartiQL statements of the call from the service's cache, released likewise. */
-	size_t statement_count;
-	struct partiql_kept **statements;
+	struct held_statements statements; /* released likewise */
 };
 
 /* For each write of the call: see storage/write/write.h. */

@@ -2,6 +2,8 @@
 
 #include "core/image.h"
 #include "core/utf8.h"
+#include "protocol/conflicts/conflicts.h"
+#include "protocol/faults/fault_hold.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/wire/messages.h"
@@ -122,6 +124,7 @@ struct passage {
 	struct units consumed;
 	struct fault_signer signer;
 	struct fault_reply fault;
+	struct fault_hold *hold; /* it is held from now on */
 	bool is_counted; /* as a long write, for this run */
 	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes long itself */
 };
@@ -218,9 +221,9 @@ static void release(struct call *call)
 	for (size_t i = 0; i < call->table_count; i++)
 		table_unref(call->tables[i].table);
 	call->table_count = call->tables_from = 0;
-	for (size_t i = 0; i < call->statement_count; i++)
-		partiql_kept_unref(call->statements[i]);
-	call->statement_count = 0;
+	for (size_t i = 0; i < call->statements.n; i++)
+		partiql_kept_unref(call->statements.v[i]);
+	call->statements.n = 0;
 }
 
 /* AWS's newer layer puts some errors of some operations into its envelope, as if they were the only broken constraint. */
@@ -294,7 +297,7 @@ static enum code gate_faults(struct passage *passage, struct err *err)
 	struct call *call = &passage->call;
 
 	(void)err;
-	if (!faults_are_set(call->service->faults))
+	if (!faults_are_set(call->service->faults) || passage->request->hold) /* one that was held was judged then */
 		return OK;
 	passage->signer = (struct fault_signer){passage->request->access_key, passage->request->auth_context};
 	fault_begin(call->service->faults, call, op_number(passage->op), &passage->signer);
@@ -397,6 +400,20 @@ void op_error_response(struct arena *arena, const struct err *err, struct op_res
 	write_error(arena, &unavailable, response);
 }
 
+/* What the call has of the rules, and the items that are busy by it; these stay so where it is held. */
+static void end_call(struct passage *passage)
+{
+	struct call *call = &passage->call;
+
+	if (call->faults) {
+		passage->hold = fault_hold_new(call->service->faults, call->ns, call->faults, call->conflicts);
+		fault_end(call, &passage->fault);
+	}
+	if (!passage->hold)
+		conflict_end(call->conflicts);
+	passage->is_given_up = passage->is_given_up || passage->hold;
+}
+
 /* Runs the gates within the CPU time that there is. */
 static enum code pass(struct passage *passage, struct err *err)
 {
@@ -416,8 +433,7 @@ static enum code pass(struct passage *passage, struct err *err)
 	release(&passage->call);
 	if (passage->call.throughput)
 		throughput_end(&passage->call, passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
-	if (passage->call.faults)
-		fault_end(&passage->call, &passage->fault);
+	end_call(passage);
 	if (passage->is_counted)
 		atomic_fetch_sub(&passage->call.service->long_writes, 1);
 	return code;
@@ -430,9 +446,12 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 		.call = {.service = service, .arena = request->arena, .host = request->host, .is_long = request->is_long},
 	};
 	struct err err = err_in(request->arena);
+	if (request->hold)
+		passage.call.conflicts = fault_hold_end(request->hold, &passage.fault);
 	enum code code = pass(&passage, &err);
 
 	if (passage.is_given_up) {
+		response->hold = passage.hold;
 		response->is_long_write = passage.is_late && is_writing(passage.op);
 		response->is_behind = !passage.is_late;
 		atomic_fetch_add(&service->long_writes, response->is_long_write);
@@ -451,6 +470,19 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	response->code = OK;
 	response->consumed = passage.consumed;
 	return true;
+}
+
+bool op_is_held(const struct fault_hold *hold)
+{
+	return !fault_hold_is_over(hold);
+}
+
+void op_drop_hold(struct fault_hold *hold)
+{
+	struct fault_reply reply;
+
+	if (hold)
+		conflict_end(fault_hold_end(hold, &reply));
 }
 
 void op_end_long_write(struct service *service)

@@ -21,6 +21,7 @@
 #include "storage/cost.h"
 
 struct op;
+struct fault_hold;
 
 struct op_request {
 	struct arena *arena;       /* within a budget or not */
@@ -36,6 +37,7 @@ struct op_request {
 	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
 	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
+	struct fault_hold *hold; /* of the response, when it was held; op_run takes it over */
 	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
 };
 
@@ -49,6 +51,7 @@ struct op_response {
 	struct units consumed;     /* capacity, of all tables and indexes */
 	struct fault_reply fault;  /* what becomes of the answer; nothing where no fault rule says so */
 	bool is_behind;            /* where it was given up: it might wait for a long write */
+	struct fault_hold *hold;   /* where it was given up: run it again when op_is_held() says no more; NULL: at once */
 	bool is_long_write;        /* where it was given up: op_end_long_write() must be called when it has run again */
 };
 
@@ -57,6 +60,10 @@ struct op_response {
  * response; the arena holds left-overs.
  */
 bool op_run(struct service *service, const struct op_request *request, struct op_response *response);
+
+/* Whether a fault rule still holds the request. And the end of one that will not run again; NULL is fine. */
+bool op_is_held(const struct fault_hold *hold);
+void op_drop_hold(struct fault_hold *hold);
 
 /* Ends the time during which other writes within a slice are given up at once. */
 void op_end_long_write(struct service *service);

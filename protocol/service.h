@@ -11,6 +11,7 @@
 #include "protocol/note_gate.h"
 #include "storage/catalog/catalog.h"
 
+struct conflicts;
 struct faults;
 struct job_run;
 struct throughput_limits;
@@ -36,6 +37,7 @@ struct service {
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	struct faults *faults;            /* failures on demand; NULL: none */
 	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */
+	struct conflicts *conflicts;      /* transactions that meet; NULL: they wait for each other */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };
 

@@ -1,5 +1,6 @@
 #include "protocol/single_write.h"
 
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
@@ -14,6 +15,8 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	write->condition = expressions->condition;
 	write->update = expressions->update;
 	enum code code = table_gates_pass(ORDER_WRITE, &passage, err);
+	if (code == OK)
+		code = conflict_writes(call, write, 1, WRITE_ALONE, err);
 	if (code == OK)
 		code = fault_writes(call, write, 1, err);
 	if (code == OK)

@@ -18,6 +18,7 @@
 #define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
 #define LONG_CODED_BODY (4 * 1024)    /* the same for a compressed body, which may become a thousand times as large */
 #define LONG_COMPRESSION (256 * 1024)
+#define HELD_MS 5 /* between two looks at a request that is held */
 
 void http_trust(const struct http_options *options, const struct http_request *request)
 {
@@ -36,7 +37,32 @@ static void handle(struct exchange *exchange)
 	http_intake_finish(exchange, &request);
 	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
 	exchange->is_long_write = exchange->out.reply.is_long_write;
+	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);
+}
+
+static void run_aside(struct aside_job *job, bool is_late);
+
+/* Called now and then while the request is held; runs it when that is over, or the server ends. */
+static void look_at_held(struct delay_job *job)
+{
+	struct exchange *exchange = ((struct waiting *)job)->exchange;
+	struct http *http = exchange->http;
+
+	if (http->options.is_held(exchange->hold) && delay_take(http->delay, job, HELD_MS))
+		return;
+	if (!aside_take(http->aside, &exchange->job))
+		run_aside(&exchange->job, false);
+}
+
+/* The connection is suspended. No thread waits with the request. */
+static void wait_held(struct exchange *exchange)
+{
+	exchange->out.stage = STAGE_ASIDE;
+	exchange->haste = HTTP_BEHIND;
+	exchange->job.run = run_aside;
+	exchange->wait = (struct waiting){{.run = look_at_held}, exchange};
+	look_at_held(&exchange->wait.job);
 }
 
 static void run_aside(struct aside_job *job, bool is_late)
@@ -48,6 +74,11 @@ static void run_aside(struct aside_job *job, bool is_late)
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
 	if (is_late || !exchange->out.is_handled)
 		handle(exchange);
+	if (exchange->hold) {
+		http_exchange_start_over(exchange);
+		wait_held(exchange);
+		return;
+	}
 	http_reply_prepare(exchange);
 	if (http_slow_is(exchange))
 		http_slow_wait(exchange);
@@ -101,6 +132,11 @@ static enum MHD_Result answer(struct exchange *exchange)
 	handle(exchange);
 	if (!exchange->out.is_handled)
 		http_exchange_start_over(exchange);
+	if (exchange->hold) {
+		MHD_suspend_connection(exchange->mhd);
+		wait_held(exchange);
+		return MHD_YES;
+	}
 	if (!exchange->is_early && (!exchange->out.is_handled || is_long_to_compress(exchange)))
 		return step_aside(exchange);
 	http_reply_prepare(exchange);

@@ -47,6 +47,7 @@ enum http_haste {
 struct http_request {
 	enum http_haste haste;
 	bool is_long_write;    /* as the response said when it was not done before */
+	void *hold;            /* the same; the handler takes it over */
 	struct arena *arena;   /* within the budget of all requests */
 	struct str method;
 	struct str path;       /* raw */
@@ -72,6 +73,7 @@ struct http_response {
 	uint64_t took_ns; /* to handle; 0: not measured */
 	bool is_long_write; /* where it was not done: it will hold up other writes */
 	bool is_behind;     /* where it was not done: it might wait for a long write */
+	void *hold;         /* where it was not done: it waits until http_options.is_held() says no more; NULL: it does not */
 	struct fault_reply fault; /* what a fault rule does to it on its way */
 	size_t header_count;
 	struct http_response_header headers[HTTP_HEADERS_MAX];
@@ -110,6 +112,7 @@ struct http_options {
 	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
 	http_admit *admit;         /* NULL: all may come, and all are trusted */
 	http_handler *handler;
+	bool (*is_held)(const void *hold); /* of a response that was not done; asked until it says no */
 	void *context;
 };
 

@@ -71,6 +71,7 @@ struct exchange {
 	enum http_problem problem;
 	enum http_haste haste;
 	void *claim; /* see http_admit */
+	void *hold;  /* the handler's, while it waits */
 	struct incoming body;
 	struct outgoing out;
 	struct waiting wait;

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/tables/settings.h"
@@ -127,7 +128,7 @@ static struct http_options http_options_of(const struct config *config, struct t
 		.remote = share_of(config, false), .loopback = share_of(config, true),
 		.request_timeout_s = (unsigned)config->request_timeout, .body_limit = (size_t)config->body_limit_mb * MB,
 		.memory_limit = (size_t)config->memory_limit_mb * MB, .tls = tls, .stats = stats, .slice_ns = (uint64_t)config->request_slice_ms * 1000000,
-		.admit = routes->auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .context = routes,
+		.admit = routes->auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .is_held = routes_is_held, .context = routes,
 	};
 }
 
@@ -245,6 +246,7 @@ static int serve(struct parts *parts)
 				  .is_timed = is_timed(config),
 				  .faults = faults_new(config->shared_db),
 				  .throughput = throughput_new(config->shared_db),
+				  .conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
 				  .cpu_ns = cpu_ns,
 				  .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT};
 	struct http_stats stats = {0};
@@ -279,6 +281,7 @@ static int serve(struct parts *parts)
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
 	throughput_free(service.throughput);
+	conflicts_free(service.conflicts);
 	return status;
 }
 

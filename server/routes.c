@@ -194,6 +194,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.access_key = access_key,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
+		.hold = request->hold,
 		.slice_ns = request->haste == HTTP_BRIEFLY ? routes->http->slice_ns : 0,
 	};
 	struct op_response answer = {0};
@@ -203,6 +204,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	response->took_ns = monotonic_ns() - start;
 	response->is_long_write = answer.is_long_write;
 	response->is_behind = answer.is_behind;
+	response->hold = answer.hold;
 	if (!is_done)
 		return false;
 	account(routes, request, &answer, response->took_ns);
@@ -599,6 +601,7 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 
 	add_cors(routes, request, is_preflight, response);
 	if (request->problem != HTTP_FINE && !is_for_operators(request, page)) {
+		op_drop_hold(request->hold);
 		refuse_problem(routes, request, response);
 	} else if (!is_for_every_page(page, is_preflight) && check_origin(routes, request, is_get, &err) != OK) {
 		refuse_as(routes, request, response, &err);
@@ -620,6 +623,11 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 		refuse_as(routes, request, response, &err);
 	}
 	return true;
+}
+
+bool routes_is_held(const void *hold)
+{
+	return op_is_held(hold);
 }
 
 bool routes_handle(void *context, const struct http_request *request, struct http_response *response)

@@ -30,6 +30,9 @@ struct routes {
 	int root_status;   /* of GET / and HEAD /: 400 as DynamoDB Local, or 200 */
 };
 
+/* Whether a request that was not done is to wait: of http_options. */
+bool routes_is_held(const void *hold);
+
 /* An http_handler; `context` is a struct routes. */
 bool routes_handle(void *context, const struct http_request *request, struct http_response *response);
 

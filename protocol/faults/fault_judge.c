@@ -257,6 +257,10 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 		return cancel(call, effect, decision, &about, n, err);
 	if (effect->kind == FAULT_CLOSE && !effect->is_after)
 		return err_default(err, ERR_THROTTLING); /* nobody reads it */
+	if (effect->kind == FAULT_HOLD) {
+		call->faults->hold_ms = effect->n;
+		return err_default(err, ERR_SERVICE_UNAVAILABLE); /* nobody reads it */
+	}
 	if (effect->kind == FAULT_UNPROCESSED)
 		leave_out(call, effect, decision, n);
 	return OK;

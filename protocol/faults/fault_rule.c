@@ -371,6 +371,12 @@ static bool read_deliver(struct reader *reader, const struct json *json)
 	return reader->rule->effect.is_reversed || str_eq(text, STR("twice"));
 }
 
+static bool read_hold(struct reader *reader, const struct json *json)
+{
+	reader->rule->effect.kind = FAULT_HOLD;
+	return read_count(json, 1, LATENCY_MAX_MS, &reader->rule->effect.n);
+}
+
 static bool read_crc(struct reader *reader, const struct json *json)
 {
 	struct str text = STR("");
@@ -443,6 +449,7 @@ static const struct member_reader {
 	{"unprocessed", ROLE_EFFECT, read_unprocessed, FAULT_WANTS_UNPROCESSED},
 	{"page", ROLE_EFFECT, read_page_rows, FAULT_WANTS_PAGE},
 	{"close", ROLE_EFFECT, read_close, FAULT_WANTS_CLOSE},
+	{"hold", ROLE_EFFECT, read_hold, FAULT_WANTS_HOLD},
 	{"crc", ROLE_EFFECT, read_crc, FAULT_WANTS_CRC},
 	{"trickle", ROLE_EFFECT, read_trickle, FAULT_WANTS_TRICKLE},
 	{"deliver", ROLE_EFFECT, read_deliver, FAULT_WANTS_DELIVER},

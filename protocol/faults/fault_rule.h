@@ -35,6 +35,7 @@ struct fault_fire {
 
 enum fault_effect_kind {
 	FAULT_NONE, FAULT_ERROR, FAULT_CANCEL, FAULT_UNPROCESSED, FAULT_PAGE, FAULT_CLOSE, FAULT_CRC, FAULT_TRICKLE,
+	FAULT_HOLD,
 	FAULT_LATENCY, /* and nothing else */
 	FAULT_DELIVER, /* of a trigger's batches, not of requests */
 };
@@ -51,7 +52,7 @@ struct fault_effect {
 	enum code code;          /* FAULT_ERROR, FAULT_CANCEL */
 	struct str message;      /* absent: AWS's */
 	struct str reason;       /* of throttling: the limit's name, with or without what is limited; absent: the usual one */
-	uint64_t n;              /* FAULT_UNPROCESSED: members, 0: all that match; FAULT_PAGE: rows */
+	uint64_t n;              /* FAULT_UNPROCESSED: members, 0: all that match; FAULT_PAGE: rows; FAULT_HOLD: ms */
 	size_t member_count;     /* FAULT_CANCEL: chosen ones, 0: all that match */
 	const uint64_t *members;
 	bool is_after;           /* FAULT_CLOSE */

@@ -80,6 +80,14 @@ struct str faults_describe(struct faults *faults, struct ns ns, struct arena *ar
 	return json_out_str(&out);
 }
 
+bool faults_has_set(struct faults *faults, struct ns ns, const struct fault_set *set)
+{
+	struct fault_set *now = find(faults, ns);
+
+	fault_set_unref(now);
+	return now == set;
+}
+
 void faults_clear(struct faults *faults, const struct ns *ns)
 {
 	ns_map_clear(&faults->sets, ns);

@@ -26,6 +26,10 @@ struct fault_call {
 	struct fault_reply reply;
 	bool is_done_first;    /* the work is done before the connection is closed */
 	const bool *left_out;  /* members of a batch, or NULL */
+	uint64_t hold_ms;      /* it is held before its work: fault_hold.h */
 };
+
+/* Whether these still are the rules of the namespace. */
+bool faults_has_set(struct faults *faults, struct ns ns, const struct fault_set *set);
 
 #endif

@@ -56,6 +56,7 @@
 #define FAULT_WANTS_PAGE "a number of rows from 0 on"
 #define FAULT_WANTS_LATENCY "milliseconds up to 300000, {\"uniform\": [from, to]} or {\"exponential\": mean}"
 #define FAULT_WANTS_CLOSE "\"before\" or \"after\" the work"
+#define FAULT_WANTS_HOLD "milliseconds from 1 to 300000"
 #define FAULT_WANTS_CRC "\"wrong\""
 #define FAULT_WANTS_DELIVER "\"twice\" or \"reversed\""
 #define FAULT_WANTS_TRICKLE "{\"bytes\": N, \"ms\": N} with N from 1 to 60000"

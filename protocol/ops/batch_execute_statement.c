@@ -1,4 +1,5 @@
 /* BatchExecuteStatement. AWS: API Reference, BatchExecuteStatement. */
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "core/seen.h"
@@ -93,6 +94,13 @@ static enum code run_once(struct call *call, struct slot *slot)
 	return throughput_write(call, &slot->write, 1, WRITE_ALONE, NULL, &slot->err);
 }
 
+static enum code meet_write(struct call *call, struct slot *slot)
+{
+	enum code code = conflict_writes(call, &slot->write, 1, WRITE_ALONE, &slot->err);
+
+	return code == OK ? fault_writes(call, &slot->write, 1, &slot->err) : code;
+}
+
 /* Faults come before any statement is run. One that ends the request is in *err. */
 static enum code meet_faults(struct call *call, struct slot *slots, size_t n, struct err *err)
 {
@@ -101,7 +109,7 @@ static enum code meet_faults(struct call *call, struct slot *slots, size_t n, st
 
 		if (slot->err.code != OK)
 			continue;
-		enum code code = is_read(slot) ? fault_reads(call, &slot->read, 1, &slot->err) : fault_writes(call, &slot->write, 1, &slot->err);
+		enum code code = is_read(slot) ? fault_reads(call, &slot->read, 1, &slot->err) : meet_write(call, slot);
 		if (code != OK && (fault_drops(call) || err_info(code)->status >= 500)) {
 			*err = slot->err;
 			return code;

@@ -1,4 +1,5 @@
 /* BatchWriteItem. AWS: API Reference, BatchWriteItem. */
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -68,6 +69,11 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 	return code;
 }
 
+static bool is_left_out(const struct call *call, size_t i)
+{
+	return fault_leaves_out(call, i) || conflict_leaves_out(call, i);
+}
+
 /* Those that are left out, table by table. */
 static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items, const bool *left_out)
 {
@@ -102,7 +108,7 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 }
 
 /*
- * Runs those that neither a fault nor the throughput leaves out, and keeps these alone: *n of them. left_out[i] says which of the request's are not among
+ * Runs those that no fault, conflict or throughput leaves out, and keeps these alone: *n of them. left_out[i] says which of the request's are not among
  * them; it is NULL where nothing can leave some out.
  */
 static enum code run(struct call *call, struct write *writes, size_t *n, bool *left_out, struct err *err)
@@ -116,7 +122,7 @@ static enum code run(struct call *call, struct write *writes, size_t *n, bool *l
 	bool *refused = ARENA_ARRAY(call->arena, bool, *n);
 
 	for (size_t i = 0; i < *n; i++) {
-		left_out[i] = fault_leaves_out(call, i);
+		left_out[i] = is_left_out(call, i);
 		if (left_out[i])
 			continue;
 		places[kept] = i;
@@ -170,8 +176,10 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	for (size_t i = 0; code == OK && i < total; i++)
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 	if (code == OK)
+		code = conflict_writes(call, writes, total, WRITE_BATCH, err);
+	if (code == OK)
 		code = fault_writes(call, writes, total, err);
-	bool *left_out = call->faults || call->throughput ? ARENA_ARRAY(call->arena, bool, total) : NULL;
+	bool *left_out = call->faults || call->throughput || call->conflicts ? ARENA_ARRAY(call->arena, bool, total) : NULL;
 	if (code == OK)
 		code = run(call, writes, &total, left_out, err);
 	if (code == OK)

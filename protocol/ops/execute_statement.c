@@ -1,4 +1,5 @@
 /* ExecuteStatement. AWS: API Reference, ExecuteStatement. */
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/partiql/partiql.h"
@@ -12,6 +13,8 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 						       RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD};
 	enum code code = partiql_plan_write(call, statement, &write, NULL, err);
 
+	if (code == OK)
+		code = conflict_writes(call, &write, 1, WRITE_ALONE, err);
 	if (code == OK)
 		code = fault_writes(call, &write, 1, err);
 	if (code != OK)

@@ -1,6 +1,7 @@
 /* ExecuteTransaction. AWS: API Reference, ExecuteTransaction. */
 #include "core/image.h"
 #include "core/seen.h"
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -232,7 +233,14 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 	struct call *call = transaction->call;
 	struct str client_token = transaction->input->client_request_token;
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
+	enum code code = conflict_token(call, &token, err);
 
+	if (code == OK)
+		code = conflict_writes(call, transaction->writes, transaction->n, WRITE_TRANSACTION, err);
+	if (code == OK)
+		code = fault_writes(call, transaction->writes, transaction->n, err);
+	if (code != OK)
+		return code;
 	for (size_t i = 0; i < transaction->n; i++)
 		transaction->writes[i].thought = call_thought(call);
 	if (throughput_write(call, transaction->writes, transaction->n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err))
@@ -265,8 +273,10 @@ enum code op_execute_transaction(struct call *call, const struct execute_transac
 
 	if (code == OK)
 		code = plan_all(&transaction, err);
-	if (code == OK)
-		code = transaction.is_read ? fault_reads(call, transaction.reads, n, err) : fault_writes(call, transaction.writes, n, err);
+	if (code == OK && transaction.is_read)
+		code = conflict_reads(call, transaction.reads, n, err);
+	if (code == OK && transaction.is_read)
+		code = fault_reads(call, transaction.reads, n, err);
 	if (code != OK)
 		return code;
 	return transaction.is_read ? run_reads(&transaction, err) : run_writes(&transaction, err);

@@ -2,6 +2,7 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -119,6 +120,8 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 		code = parse(call, &call->actions[i], input->transact_items.v[i].get, &expressions[i], err);
 	if (code == OK)
 		code = prepare(call, &input->transact_items, expressions, reads, err);
+	if (code == OK)
+		code = conflict_reads(call, reads, n, err);
 	if (code == OK)
 		code = fault_reads(call, reads, n, err);
 	if (code == OK)

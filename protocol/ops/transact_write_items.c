@@ -2,6 +2,7 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
@@ -189,6 +190,12 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 
 	if (code == OK)
 		code = prepare(call, actions, writes, n, err);
+	struct str client_token = input->client_request_token;
+	struct write_token token = call_token(call, client_token, code == OK && str_is_set(client_token) ? sameness(call, actions, n) : STR(""));
+	if (code == OK)
+		code = conflict_token(call, &token, err);
+	if (code == OK)
+		code = conflict_writes(call, writes, n, WRITE_TRANSACTION, err);
 	if (code == OK)
 		code = fault_writes(call, writes, n, err);
 	if (code != OK)
@@ -197,8 +204,6 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
 		writes[i].thought = call_thought(call);
 	}
-	struct str client_token = input->client_request_token;
-	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(call, actions, n) : STR_ABSENT);
 	code = throughput_write(call, writes, n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err);
 	if (code == OK)
 		respond(call, input, writes, n);

@@ -1,5 +1,6 @@
 #include "server/control/endpoints.h"
 
+#include "server/control/conflicts.h"
 #include "server/control/faults.h"
 #include "server/control/lag.h"
 #include "server/control/state.h"

@@ -1,5 +1,6 @@
 #include "server/control/state.h"
 
+#include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/throughput/throughput.h"
 #include "core/base64.h"
@@ -19,6 +20,8 @@ static enum code forget(const struct control_call *call, struct err *err)
 		faults_clear(call->control->service->faults, &call->ns);
 	if (call->control->service->throughput)
 		throughput_clear(call->control->service->throughput, &call->ns);
+	if (call->control->service->conflicts)
+		conflicts_clear(call->control->service->conflicts, call->ns);
 	enum code code = lag_settings_put(call->control->service->catalog, call->ns, &no_lag, err);
 	return code != OK ? code : clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"), err);
 }

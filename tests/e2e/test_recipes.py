@@ -25,8 +25,8 @@ def pytest_recipe():
     server = Server()
     os.environ["DYNALITH"] = server.url
     sys.modules["pytest"] = types.SimpleNamespace(fixture=lambda function: function)
+    names = {}  # the later ones use the fixture of the first
     for block in blocks("python"):
-        names = {}
         exec(block, names)
         tests = [n for n in names if n.startswith("test_")]
         for name in tests * 2:  # the second run finds nothing of the first

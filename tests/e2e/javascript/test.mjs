@@ -113,6 +113,23 @@ const tests = {
     assert.deepEqual(await control("DELETE", "lag"), {});
     await control("POST", "clock", { release: true });
   },
+  async conflicts() {
+    const once = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 1, credentials: { accessKeyId: "js", secretAccessKey: "js" } });
+    const control = async (method, path, body) =>
+      (await fetch(`http://127.0.0.1:${port}/_dynalith/${path}`, { method, body: body && JSON.stringify(body) })).json();
+    const Item = { PK: { S: "busy" }, SK: { S: "1" } };
+    const transaction = () => once.send(new db.TransactWriteItemsCommand({ TransactItems: [{ Put: { TableName, Item } }] }));
+    assert.deepEqual(await control("PUT", "conflicts", { conflicts: "real" }), { conflicts: "real" });
+    await control("PUT", "faults", { rules: [{ operation: "TransactWriteItems", first: 1, hold: 300000 }] });
+    const held = transaction();
+    while ((await control("GET", "faults")).rules[0].fired < 1) await new Promise((done) => setTimeout(done, 10));
+    await assert.rejects(once.send(new db.PutItemCommand({ TableName, Item })), (e) => e instanceof db.TransactionConflictException);
+    await assert.rejects(transaction(), (e) => e instanceof db.TransactionCanceledException && e.CancellationReasons[0].Code === "TransactionConflict");
+    await control("DELETE", "faults");
+    await held;
+    await once.send(new db.DeleteItemCommand({ TableName, Key: Item }));
+    await control("DELETE", "conflicts");
+  },
   async faults() {
     const few = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 4, credentials: { accessKeyId: "js", secretAccessKey: "js" } });
     const once = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 1, credentials: { accessKeyId: "js", secretAccessKey: "js" } });

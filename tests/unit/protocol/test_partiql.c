@@ -228,20 +228,20 @@ TEST(a_tree_is_kept_by_its_text)
 	CHECK_INT(partiql_parse(&call, text, one, 1, false, &statement, &err), OK);
 	CHECK_INT(partiql_parse(&call, text, other, 1, false, &statement, &err), OK);
 	CHECK_INT(statement.where->args[1]->value.type, TYPE_S);
-	CHECK_INT(call.statement_count, 2);
-	CHECK(call.statements[0] == call.statements[1]);
+	CHECK_INT(call.statements.n, 2);
+	CHECK(call.statements.v[0] == call.statements.v[1]);
 	CHECK_INT(partiql_parse(&call, wrong, NULL, 0, false, &statement, &err), ERR_VALIDATION);
-	CHECK_INT(call.statement_count, 2);
+	CHECK_INT(call.statements.n, 2);
 	for (int i = 0; i < 1000; i++) /* every place taken by others */
 		CHECK_INT(partiql_parse(&later, str_printf(arena, "SELECT * FROM tab WHERE a = %d", i), NULL, 0, false, &statement, &err), OK);
 	CHECK_INT(partiql_parse(&later, text, one, 1, false, &statement, &err), OK);
-	CHECK(later.statements[1000] != call.statements[0]);
+	CHECK(later.statements.v[1000] != call.statements.v[0]);
 	CHECK_INT(partiql_parse(&later, text, NULL, 0, false, &statement, &err), ERR_VALIDATION);
-	for (size_t i = 0; i < later.statement_count; i++)
-		partiql_kept_unref(later.statements[i]);
+	for (size_t i = 0; i < later.statements.n; i++)
+		partiql_kept_unref(later.statements.v[i]);
 	partiql_cache_free(keeping.statements);
-	for (size_t i = 0; i < call.statement_count; i++) /* held by a call still under way */
-		partiql_kept_unref(call.statements[i]);
+	for (size_t i = 0; i < call.statements.n; i++) /* held by a call still under way */
+		partiql_kept_unref(call.statements.v[i]);
 }
 
 TEST(syntax_errors_say_what_was_expected)
