@@ -69,6 +69,7 @@
 #define MSG_LAG_TWICE ERR_VALIDATION, "\"tables\" has '" STR_FMT "' twice"
 #define MSG_CONFLICTS ERR_VALIDATION, "%s", "\"conflicts\" must be \"none\" or \"real\""
 #define MSG_CONTROL_MISSING ERR_VALIDATION, "The body lacks \"%s\""
+#define MSG_CLONE_NOBODY ERR_VALIDATION, "%s", "\"to\" names no account: there is nothing to clone to"
 #define MSG_CLONE_TWICE ERR_VALIDATION, "Account " STR_FMT " is named twice: \"to\" has other accounts than \"from\", each once"
 #define MSG_CLONE_SHARED ERR_VALIDATION, "%s", "With --shared-db all accounts are one: there is nothing to clone to"
 #define MSG_RESET_KEEP ERR_VALIDATION, "%s", "\"keep\" can only be \"tables\""

@@ -295,7 +295,7 @@ static enum code whose(struct routes *routes, const struct http_request *request
 	if (str_is_set(region))
 		ns->region = region;
 	*is_one = (is_signed || str_is_set(key) || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
-	return code;
+	return code == OK && *is_one ? control_check_namespace(*ns, err) : code;
 }
 
 static enum code show_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)

@@ -18,6 +18,10 @@ enum code faults_put(const struct control_call *call, struct str *answer, struct
 
 enum code faults_delete(const struct control_call *call, struct str *answer, struct err *err)
 {
+	enum code code = control_read(call, NULL, 0, err);
+
+	if (code != OK)
+		return code;
 	faults_clear(call->control->service->faults, &call->ns);
 	return faults_show(call, answer, err);
 }

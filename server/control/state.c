@@ -209,6 +209,8 @@ static enum code read_targets(const struct control_call *call, struct ns from, c
 	struct str *accounts;
 	enum code code = control_strings(call, "to", to, &accounts, n, err);
 
+	if (code == OK && *n == 0)
+		code = err_set(err, MSG_CLONE_NOBODY);
 	*out = ARENA_ARRAY(call->arena, struct ns, *n);
 	for (size_t i = 0; i < *n && code == OK; i++) {
 		(*out)[i] = (struct ns){accounts[i], from.region};

@@ -16,6 +16,10 @@ enum code throughput_put(const struct control_call *call, struct str *answer, st
 
 enum code throughput_delete(const struct control_call *call, struct str *answer, struct err *err)
 {
+	enum code code = control_read(call, NULL, 0, err);
+
+	if (code != OK)
+		return code;
 	throughput_clear(call->control->service->throughput, &call->ns);
 	return throughput_show(call, answer, err);
 }
