@@ -344,6 +344,7 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 		.is_shared = config->shared_db,
 		.has_peers = backend_is_shared(config->store),
 		.transient_status_ms = is_timed(config) ? timing_deletion_ms() : config->delay_transient_statuses ? config->transient_status_ms : 0,
+		.replication_lag_ms = config->replication_lag_ms,
 		.collection_max = (uint64_t)config->collection_limit_mb * MB,
 		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
 		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,

@@ -53,6 +53,9 @@
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
 #define MSG_COPY_FULL ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes what the source lacks"
 #define MSG_COPY_UNFINISHED ERR_INTERNAL, STR_FMT " is a copy that was not finished; run dynalith copy again"
+#define MSG_REPLICATION_LAG ERR_VALIDATION, "\"lag_ms\" must be a number of milliseconds from 0 to %d"
+#define MSG_REPLICATION_PAIR ERR_VALIDATION, "%s", "\"partitions\" must be an array of pairs of two different regions, such as [[\"us-east-1\", \"eu-west-1\"]]"
+#define MSG_REPLICATION_CUTS ERR_VALIDATION, "\"partitions\" can have %d pairs at most"
 #define MSG_CONTROL_NAMESPACE                                                                                              \
 	ERR_VALIDATION, "A namespace is an account of 12 digits and a region of 1 to 63 letters, digits and hyphens, not account '" STR_FMT \
 			"' and region '" STR_FMT "'"

@@ -15,6 +15,7 @@
 #include "storage/monotonic.h"
 #include "storage/upkeep/history_sweep.h"
 #include "storage/upkeep/lease.h"
+#include "storage/upkeep/replica.h"
 #include "storage/upkeep/stream_sweep.h"
 #include "storage/upkeep/token_sweep.h"
 #include "storage/upkeep/ttl.h"
@@ -24,6 +25,8 @@
 #define INDEX_FULL_MS 10000 /* where the data is at its limit: until something is deleted */
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
+#define REPLICAS_MS 500   /* between two looks at the queues of replicas */
+#define WAITING_MS 50     /* the same while something waits for its time in one */
 #define TRIM_MS 60000     /* between two looks for what is not used any more: memory, rows */
 #define SIZES_MS 10000    /* between two flushes of the numbers of tables */
 #define STORE_MS 500      /* between two looks whether the data file is still in its place */
@@ -131,10 +134,33 @@ static enum code expire(struct upkeep *upkeep, const struct times *times, bool i
 	return code;
 }
 
+static enum code replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated, struct err *err)
+{
+	const struct times times = {.tell = clock_tell, .context = upkeep->options.clock};
+	struct replica_work work = {.is_more = true};
+	enum code code = OK;
+
+	*repeated = 0;
+	while (code == OK && work.is_more && !atomic_load(&upkeep->is_ending)) {
+		code = replica_step(upkeep->options.catalog, &times, ns, &work, err);
+		*repeated += work.repeated;
+	}
+	return code;
+}
+
+enum code upkeep_replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated, struct err *err)
+{
+	pthread_mutex_lock(&upkeep->round);
+	enum code code = replicate(upkeep, ns, repeated, err);
+	pthread_mutex_unlock(&upkeep->round);
+	return code;
+}
+
 enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context, uint64_t *expired, struct err *err)
 {
 	struct clock_scope scope = {upkeep->options.clock, ns};
 	const struct times times = {.tell = clock_tell_scope, .context = &scope}; /* without leases: it is done when this returns, by this process or another */
+	uint64_t repeated;
 	int64_t wait_ms = 0;
 
 	pthread_mutex_lock(&upkeep->round);
@@ -145,6 +171,8 @@ enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *tu
 		code = step_jobs(upkeep, &times, &wait_ms, err);
 	if (code == OK)
 		code = expire(upkeep, &times, true, expired, err);
+	if (code == OK)
+		code = replicate(upkeep, ns, &repeated, err);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
@@ -226,6 +254,23 @@ static bool keep_sizes(struct upkeep *upkeep, struct arena *arena, int64_t *due_
 	return more && code == OK;
 }
 
+/* A step of what waits for replicas; how long to wait before the next. */
+static int64_t keep_replicas(struct upkeep *upkeep, struct arena *arena)
+{
+	struct err err = err_in(arena);
+	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
+	struct replica_work work;
+
+	pthread_mutex_lock(&upkeep->round);
+	enum code code = replica_step(upkeep->options.catalog, &times, NULL, &work, &err);
+	pthread_mutex_unlock(&upkeep->round);
+	if (code != OK) {
+		log_line(level_of_failure(upkeep), "upkeep: replicas wait for their next try: " STR_FMT, STR_ARG(err.message));
+		return INDEX_RETRY_MS;
+	}
+	return work.is_more ? INDEX_PAUSE_MS : work.is_waiting ? WAITING_MS : REPLICAS_MS;
+}
+
 static void keep_times(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
@@ -290,17 +335,19 @@ static void *work(void *context)
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
 	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
-	int64_t sizes_due = monotonic_ms() + SIZES_MS, index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
+	int64_t replicas_due = 0, sizes_due = monotonic_ms() + SIZES_MS, index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
 	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
-	while (sleep_until(upkeep, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due)))) {
+	while (sleep_until(upkeep, first_of(replicas_due, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due))))) {
 		look_at_store(upkeep);
 		if (upkeep->options.tick)
 			upkeep->options.tick(upkeep->options.tick_context);
 		index_due = monotonic_ms() + first_of(keep_indexes(upkeep, arena), keep_jobs(upkeep, arena));
 		if (keep_sizes(upkeep, arena, &sizes_due))
 			index_due = monotonic_ms() + INDEX_PAUSE_MS;
+		if (monotonic_ms() >= replicas_due)
+			replicas_due = monotonic_ms() + keep_replicas(upkeep, arena);
 		if (monotonic_ms() >= expiry_due) {
 			keep_times(upkeep, arena);
 			expiry_due = monotonic_ms() + period;

@@ -1,7 +1,7 @@
 /*
  * upkeep - what no request waits for, by a thread of its own: filling new indexes and emptying dropped ones (storage/upkeep/backfill.h) as
- * soon as there are any, from time to time deleting expired items and trimming streams, and twice a
- * second looking whether the data file is still in its place.
+ * soon as there are any, filling new replicas of global tables and repeating what waits in their queues (storage/upkeep/replica.h), from time to time deleting
+ * expired items and trimming streams, and twice a second looking whether the data file is still in its place.
  */
 #ifndef DYNALITH_SERVER_UPKEEP_H
 #define DYNALITH_SERVER_UPKEEP_H
@@ -40,6 +40,12 @@ typedef enum code upkeep_turn(void *context, struct err *err);
  * returns. *expired is the number of items deleted: this process deletes none between the turn and the round. Thread-safe.
  */
 enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context, uint64_t *expired, struct err *err) WARN_UNUSED;
+
+/*
+ * Repeats all that is due in queues of replicas of the account of `ns` (NULL: of all accounts), by the time as it is now; done when it returns.
+ * *repeated is the number of changes. Thread-safe.
+ */
+enum code upkeep_replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated, struct err *err) WARN_UNUSED;
 
 /* Whether the store, a database, could not be reached when it was last tried, a second ago or so. */
 bool upkeep_misses_store(struct upkeep *upkeep);

@@ -92,6 +92,15 @@
 #define MSG_RECORD_MALFORMED ERR_INTERNAL, "a table record is malformed"
 #define MSG_ROW_MALFORMED ERR_INTERNAL, "a row of the store is malformed"
 
+/* AWS: API Reference, ReplicatedWriteConflictException */
+#define MSG_GROUP_CONFLICT                                                                                                                   \
+	ERR_REPLICATED_WRITE_CONFLICT, "%s", "The request was rejected because one or more items in the request are being modified by a " \
+					     "request in another Region."
+/* AWS: Developer Guide, "How DynamoDB global tables work": such tables have no transactions; the words are ours */
+#define MSG_GROUP_TRANSACTION \
+	ERR_VALIDATION, "%s", "Transactions are not supported for global tables with MultiRegionConsistency set to STRONG."
+#define MSG_GROUP_UNREACHABLE ERR_SERVICE_UNAVAILABLE, "%s", "Most replicas of the global table cannot be reached from this region"
+
 #define MSG_CLOCK_MANY ERR_VALIDATION, "%d namespaces have a clock of their own already; give some back with {\"release\": true}"
 
 #endif

@@ -145,6 +145,8 @@ static void create_keyspaces(struct repair *repair, const struct table *table, b
 		create(repair, index_keyspace(table, table_index_at(table, i)));
 	if (is_live && table->ttl.is_enabled)
 		create(repair, table_expiry(table));
+	if (is_live && table_is_global(table))
+		create(repair, table_replication(table));
 	if (table_has_log(table) && (is_live || is_retired))
 		create(repair, stream_keyspace(table));
 }
@@ -274,6 +276,8 @@ static void take_rows(struct repair *repair, bool is_retired)
 		repair->from->ops->rows(repair->from, table_items(table), take_item, repair);
 		if (table->ttl.is_enabled)
 			repair->from->ops->rows(repair->from, table_expiry(table), take_expiry, repair);
+		if (table_is_global(table))
+			repair->from->ops->rows(repair->from, table_replication(table), take_as_it_is, repair);
 		for (size_t i = 0; i < table->indexes.vector_n && repair->code == OK; i++)
 			repair->code = vector_row_next_version(repair->txn, repair->row, index_keyspace(table, &table->indexes.vectors[i]), (uint64_t)repair->now_ms,
 							       table->identity.id, &version, repair->err);

@@ -1,11 +1,24 @@
 #include "protocol/tables/describe.h"
+#include "protocol/tables/replica_changes.h"
+#include "protocol/tables/replica_rules.h"
+#include "protocol/tables/replicas.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
+/* The others go on without it. AWS: DDB-TABLE-297. */
+static enum code delete_replica(struct call *call, struct table *table, struct table *const *replicas, size_t n, struct err *err)
+{
+	struct replica_changes changes = replica_changes_begin(call, table, replicas, n, 0);
+
+	replica_changes_leave(&changes);
+	return catalog_change_all(call->service->catalog, changes.v, changes.n, err);
+}
+
 enum code op_delete_table(struct call *call, const struct delete_table_input *input, struct err *err)
 {
-	struct table *table;
+	struct table *table, **replicas;
+	size_t n;
 	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
 
 	if (code != OK)
@@ -22,10 +35,18 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 		return code;
 	if (table->state.status == STATUS_UPDATING)
 		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name));
-	if (table->settings->is_deletion_protected)
-		return err_set(err, MSG_TABLE_PROTECTED);
-	code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
+	code = replicas_of(call, table, &replicas, &n, err);
+	if (code == OK && n > 0 && table->group.is_strong)
+		code = err_set(err, MSG_REPLICA_STRONG_ONE);
+	if (code == OK && n > 0)
+		code = replica_rules_deletable(call, table, replicas, n, err);
+	if (code == OK && table->settings->is_deletion_protected)
+		code = err_set(err, MSG_TABLE_PROTECTED);
+	if (code == OK)
+		code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
 	if (code != OK)
 		return code;
+	if (n > 0)
+		return delete_replica(call, table, replicas, n, err);
 	return catalog_delete(call->service->catalog, table, call->now_ms, err);
 }

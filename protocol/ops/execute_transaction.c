@@ -9,6 +9,7 @@
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/tables/replica_rules.h"
 #include "protocol/throughput/throughput.h"
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items by DynamoDB's rules */
@@ -99,6 +100,8 @@ static enum code plan_read(struct transaction *transaction, size_t i, struct err
 
 	transaction->reads[i].mode = READ_TRANSACTIONAL;
 	code = partiql_plan_point(transaction->call, &transaction->statements[i], &transaction->reads[i], &is_point, err);
+	if (code == OK)
+		code = replica_rules_transaction(transaction->reads[i].table, err);
 	if (code || is_point)
 		return code;
 	*is_whole = true;

@@ -9,6 +9,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
+#include "protocol/tables/replica_rules.h"
 #include "protocol/throughput/throughput.h"
 #include "storage/read.h"
 
@@ -43,6 +44,8 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 		struct table_passage passage = {.call = call, .name = get->table_name, .expressions = &expressions[i], .read = &reads[i]};
 		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
+		if (code == OK)
+			code = replica_rules_transaction(passage.table, err);
 		if (code != OK)
 			return code;
 		reads[i].key = get->key;

@@ -2,7 +2,9 @@
 #include "protocol/tables/describe.h"
 #include "protocol/tables/encryption_rules.h"
 #include "protocol/tables/index_rules.h"
+#include "protocol/tables/replica_changes.h"
 #include "protocol/tables/replica_rules.h"
+#include "protocol/tables/replicas.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/tables/throughput_rules.h"
@@ -23,6 +25,8 @@ static enum code check_request(const struct ns *ns, const struct update_table_in
 	if (!concerns && !input->warm_throughput && !input->on_demand_throughput && !input->vector_index_updates.v)
 		return err_set(err, MSG_UPDATE_NOTHING, input->multi_region_consistency ? "" : "MultiRegionConsistency, ");
 	enum code code = index_rules_request(input, err);
+	if (code == OK && (concerns & CONCERN_REPLICAS) && (concerns & ~(unsigned)CONCERN_REPLICAS) && input->multi_region_consistency)
+		code = err_set(err, MSG_REPLICA_ALONE);
 	if (code == OK)
 		code = concerns_check(concerns, err);
 	if (code == OK && input->sse_specification)
@@ -74,7 +78,7 @@ static void change_class(struct table *table, struct str name, int64_t now_ms)
 	table->settings->class_changed_ms = now_ms;
 }
 
-static enum code change(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
+static enum code change_table(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
 	bool becomes_provisioned = table->settings->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
 
@@ -190,10 +194,98 @@ static bool is_change(const struct table *before, const struct table *after, uns
 	return concerns & CONCERNS_SHOWN & ~(unsigned)(is_repeated ? CONCERN_TO_ON_DEMAND | CONCERN_CLASS : 0);
 }
 
+/* Changes one replica of several by what concerns it; `next` has no news where nothing does. */
+static enum code change_replica(const struct call *call, struct catalog_change *change, const struct update_table_input *input, struct err *err)
+{
+	unsigned concerns = concerns_of(input);
+	struct call there = *call;
+
+	if (!concerns)
+		return OK;
+	there.now_ms = change->now_ms;
+	there.ns = (struct ns){change->current->identity.account, change->current->identity.region};
+	enum code code = change_table(change->next, input, change->now_ms, err);
+	if (code == OK)
+		code = throughput_rules_limits(change->current, change->next, err);
+	if (code != OK)
+		return code;
+	if (is_change(change->current, change->next, concerns))
+		change->next->state.status = STATUS_UPDATING;
+	timing_schedule(&there, input, change->current, change->next);
+	return OK;
+}
+
+/* What the request makes of the table and its replicas. */
+static enum code change_group(struct call *call, struct replica_changes *changes, const struct update_table_input *input, struct err *err)
+{
+	const struct table *table = changes->v[0].current;
+	enum code code = OK;
+
+	if (input->replica_updates.n) {
+		code = replica_changes_apply(call, changes, input, err);
+		changes->v[0].next->state.status = STATUS_UPDATING;
+		if (code == OK)
+			timing_schedule(call, input, table, changes->v[0].next);
+		return code;
+	}
+	for (size_t i = 0; i < changes->n && code == OK; i++) {
+		struct update_table_input narrow = i == 0 ? *input : replica_changes_narrow(call, table, changes->v[i].current, input);
+
+		code = change_replica(call, &changes->v[i], &narrow, err);
+	}
+	return code;
+}
+
+/* AWS: answers with the replicas as they were; a first one makes the table global at once, with none to show. */
+static enum code describe_group(struct call *call, const struct replica_changes *changes, const struct update_table_input *input, unsigned concerns,
+				struct err *err)
+{
+	const struct table *before = changes->v[0].current, *next = changes->v[0].next;
+	bool is_create = input->replica_updates.n && input->replica_updates.v[0].create;
+	struct table *shown = table_clone(input->replica_updates.n && !is_create ? before : next);
+
+	if (!input->replica_updates.n)
+		show_old(shown, before, input, call->now_ms);
+	shown->state.status = concerns & (CONCERNS_SHOWN | CONCERN_REPLICAS) ? STATUS_UPDATING : shown->state.status;
+	if (is_create)
+		shown->group.n = 0;
+	for (size_t i = 0; i < before->group.n && is_create; i++)
+		shown->group.v[shown->group.n++] = before->group.v[i];
+	enum code code = describe_table(call, STR("TableDescription"), shown, STATUS_ACTIVE, err);
+	table_unref(shown);
+	return code;
+}
+
+static enum code update_group(struct call *call, struct table *table, struct table *const *replicas, size_t n, const struct update_table_input *input,
+			      unsigned concerns, struct err *err)
+{
+	struct replica_changes changes = replica_changes_begin(call, table, replicas, n, input->replica_updates.n);
+	struct err ignored = err_in(call->arena);
+	enum code code = change_group(call, &changes, input, err);
+
+	if (code == OK)
+		code = describe_group(call, &changes, input, concerns, err);
+	if (code != OK) {
+		replica_changes_drop(&changes);
+		return code;
+	}
+	struct str *regions = ARENA_ARRAY(call->arena, struct str, changes.n);
+	for (size_t i = 0; i < changes.n; i++)
+		regions[i] = str_copy(call->arena, (changes.v[i].next ? changes.v[i].next : changes.v[i].current)->identity.region);
+	code = catalog_change_all(call->service->catalog, changes.v, changes.n, err);
+	for (size_t i = 0; i < changes.n && code == OK; i++) /* the upkeep does the rest */
+		(void)!backfill_run(call->service->catalog, (struct ns){call->ns.account, regions[i]}, table->identity.name, FIRST_STEPS,
+				    changes.v[i].now_ms, &ignored);
+	if (code == OK && call->service->wake)
+		call->service->wake(call->service->wake_context);
+	return code;
+}
+
 static enum code update(struct call *call, const struct update_table_input *input, struct err *err)
 {
 	const unsigned concerns = concerns_of(input);
-	struct table *table, *next;
+	struct table *table, *next, **replicas;
+	size_t n;
 	enum code code = check_request(&call->ns, input, concerns, err);
 
 	if (code == OK)
@@ -201,7 +293,11 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	if (code == OK && !concerns)
 		return err_set(err, MSG_UPDATE_FAILURE); /* throughput without members is all there is */
 	if (code == OK)
-		code = replica_rules_table(input, err);
+		code = replicas_of(call, table, &replicas, &n, err);
+	if (code == OK)
+		code = replica_rules_table(call, table, replicas, n, input, err);
+	if (code == OK)
+		code = replica_rules_other(replicas, n, input, err);
 	if (code == OK)
 		code = index_rules_state(table, input, err);
 	if (code == OK)
@@ -210,8 +306,10 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 		code = table_rules_changeable(table, err);
 	if (code != OK)
 		return code;
+	if (table_is_global(table) || input->replica_updates.n)
+		return update_group(call, table, replicas, n, input, concerns, err);
 	next = table_clone(table);
-	code = change(next, input, call->now_ms, err);
+	code = change_table(next, input, call->now_ms, err);
 	if (code == OK)
 		code = throughput_rules_limits(table, next, err);
 	if (code != OK) {

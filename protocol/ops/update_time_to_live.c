@@ -1,4 +1,7 @@
 #include "protocol/handler.h"
+#include "protocol/tables/replica_changes.h"
+#include "protocol/tables/replica_rules.h"
+#include "protocol/tables/replicas.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
@@ -21,6 +24,26 @@ static enum code check(const struct call *call, const struct table *table, const
 	return is_early ? err_set(err, MSG_TTL_SOON) : OK;
 }
 
+static void set_ttl(const struct call *call, struct table *next, const struct time_to_live_specification *wanted, int64_t now_ms)
+{
+	next->ttl.is_enabled = wanted->enabled.value;
+	next->ttl.attribute = str_copy(next->arena, wanted->attribute_name);
+	next->ttl.changed_ms = now_ms;
+	/* AWS: ENABLING and DISABLING are documented, but no capture shows them */
+	next->ttl.settles_ms = now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
+}
+
+/* AWS: the setting is that of all replicas, from whichever region it comes: DDB-TABLE-230, 297. */
+static enum code publish_group(struct call *call, struct table *table, struct table *const *replicas, size_t n,
+			       const struct time_to_live_specification *wanted, struct err *err)
+{
+	struct replica_changes changes = replica_changes_begin(call, table, replicas, n, 0);
+
+	for (size_t i = 0; i < changes.n; i++)
+		set_ttl(call, changes.v[i].next, wanted, changes.v[i].now_ms);
+	return catalog_change_all(call->service->catalog, changes.v, changes.n, err);
+}
+
 /* A table that is being deleted still takes the setting, which goes with it. */
 static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
 {
@@ -34,20 +57,25 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 {
 	const struct time_to_live_specification *wanted = input->time_to_live_specification;
 	struct json_out *out = &call->out;
-	struct table *table, *next;
+	struct table *table, *next, **replicas;
+	size_t n;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_TTL, &table, err);
 
 	if (code == OK)
 		code = check(call, table, wanted, err);
+	if (code == OK)
+		code = replicas_of(call, table, &replicas, &n, err);
+	if (code == OK && n > 0)
+		code = replica_rules_ttl(table, replicas, n, err);
 	if (code != OK)
 		return code;
-	next = table_clone(table);
-	next->ttl.is_enabled = wanted->enabled.value;
-	next->ttl.attribute = str_copy(next->arena, wanted->attribute_name);
-	next->ttl.changed_ms = call->now_ms;
-	/* AWS: ENABLING and DISABLING are documented, but no capture shows them */
-	next->ttl.settles_ms = call->now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
-	code = publish(call, table, next, err);
+	if (n > 0) {
+		code = publish_group(call, table, replicas, n, wanted, err);
+	} else {
+		next = table_clone(table);
+		set_ttl(call, next, wanted, call->now_ms);
+		code = publish(call, table, next, err);
+	}
 	if (code != OK)
 		return code;
 	if (call->service->wake) /* of many items the first ones are in the queue, and upkeep does the rest */

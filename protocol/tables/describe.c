@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "protocol/streams.h"
+#include "protocol/tables/replicas.h"
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
 
@@ -273,7 +274,9 @@ static void write_settings(struct json_out *out, const struct table *table, enum
 		}
 		json_out_close(out, '}');
 	}
-	if (str_is_set(table->settings->replication_mode))
+	if (table_is_global(table) && status != STATUS_DELETING)
+		json_out_field_string(out, "GlobalTableSettingsReplicationMode", STR("ENABLED_WITH_OVERRIDES"));
+	else if (str_is_set(table->settings->replication_mode))
 		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->settings->replication_mode);
 	json_out_field_boolean(out, "DeletionProtectionEnabled", table->settings->is_deletion_protected);
 	write_on_demand(out, &table->settings->on_demand);
@@ -317,6 +320,7 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	write_billing(out, table, status);
 	write_stream(call, table);
 	write_settings(out, table, status);
+	code = replicas_write(call, table, err);
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 	return code;

@@ -86,3 +86,32 @@ enum code encryption_rules_apply(struct table *table, const struct sse_specifica
 	table->settings->sse_key = key;
 	return code;
 }
+
+bool encryption_rules_is_managed_name(struct str key)
+{
+	return str_eq(key, STR(MANAGED_ALIAS)) || (str_starts_with(key, STR("arn:")) && str_eq(arn_split(key).resource, STR(MANAGED_ALIAS)));
+}
+
+bool encryption_rules_is_managed(const struct table *table)
+{
+	struct str id = uuid_of(table, STR(MANAGED_ALIAS));
+
+	return table->settings->sse_key.n >= id.n &&
+	       str_eq((struct str){table->settings->sse_key.p + table->settings->sse_key.n - id.n, id.n}, id);
+}
+
+enum code encryption_rules_region(const struct table *table, struct str key, struct str region, struct err *err)
+{
+	if (!str_starts_with(key, STR("arn:")) || str_eq(arn_split(key).region, region))
+		return OK;
+	return err_set(err, MSG_REPLICA_KEY_REGION, STR_ARG(region), STR_ARG(arn_split(key).region), STR_ARG(uuid_of(table, key)));
+}
+
+void encryption_rules_replica(struct table *replica, struct str key)
+{
+	struct err ignored = err_in(replica->arena);
+	struct str asked = str_is_set(key) ? key : STR(MANAGED_ALIAS), own = STR_ABSENT;
+
+	if (replica->settings->sse_enabled && resolve(replica, asked, &own, &ignored) == OK) /* the region was checked */
+		replica->settings->sse_key = own;
+}

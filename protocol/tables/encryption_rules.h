@@ -19,4 +19,14 @@ enum code encryption_rules_news(const struct table *table, const struct sse_spec
  */
 enum code encryption_rules_apply(struct table *table, const struct sse_specification *input, bool is_new, struct err *err) WARN_UNUSED;
 
+/* Whether the table's key is the one that AWS manages; whether a KMSMasterKeyId names that one. */
+bool encryption_rules_is_managed(const struct table *table);
+bool encryption_rules_is_managed_name(struct str key);
+
+/* ERR_VALIDATION where the key, of a replica of the table, is one of another region than the replica's. */
+enum code encryption_rules_region(const struct table *table, struct str key, struct str region, struct err *err) WARN_UNUSED;
+
+/* Gives a new replica its key: of the same kind as the table has of which it is a copy, in its own region. `key` may be absent. */
+void encryption_rules_replica(struct table *replica, struct str key);
+
 #endif

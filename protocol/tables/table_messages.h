@@ -144,6 +144,51 @@
 #define MSG_REPLICA_MODE                                                                                                       \
 	ERR_VALIDATION, "%s", "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: " \
 			      "Only ENABLED and DISABLED settings replication are supported for a Regional Table."
+#define MSG_REPLICA_ALONE ERR_VALIDATION, "%s", INVALID "Requests that modify replicas or witnesses must not also modify other fields"
+#define MSG_REPLICA_COUNT \
+	ERR_VALIDATION, "%s", "Unsupported replica count for global tables with MultiRegionConsistency set to STRONG."
+#define MSG_REPLICA_STRONG_REGION \
+	ERR_VALIDATION, "Unsupported Region(s) specified for global tables with MultiRegionConsistency set to STRONG: [" STR_FMT "]."
+#define MSG_REPLICA_SAME_REGION ERR_VALIDATION, "%s", "Cannot target multiple regions with the same action"
+#define MSG_REPLICA_WITNESS_LOCAL                                                                                              \
+	ERR_VALIDATION, "%s", "Cannot add a witness in the same region as an existing replica when creating a global table with " \
+			      "MultiRegionConsistency set to STRONG."
+#define MSG_REPLICA_STRONG_FROZEN ERR_VALIDATION, "%s", "Cannot add replicas to a global table with strong MultiRegionConsistency"
+#define MSG_REPLICA_STRONG_EXISTING ERR_VALIDATION, "%s", "MultiRegionConsistency parameter is unsupported on existing global table"
+#define MSG_REPLICA_STRONG_ONE                                                                                                    \
+	ERR_VALIDATION, "%s", "Deletion of only one table replica is not supported for global tables with MultiRegionConsistency " \
+			      "set to STRONG."
+#define MSG_REPLICA_WITNESSES ERR_VALIDATION, "%s", "Update table delete operation does not include all witnesses."
+#define MSG_REPLICA_WITNESS_ABSENT                                                                                                   \
+	ERR_VALIDATION, "Update global table operation failed because one or more witnesses were not part of the global table. Please " \
+			"retry the request without these witnesses: [" STR_FMT "]."
+/* AWS: Developer Guide, "How DynamoDB global tables work", considerations for strong consistency; the words are ours */
+#define MSG_REPLICA_STRONG_ITEMS ERR_VALIDATION, "%s", "The table must be empty for MultiRegionConsistency set to STRONG."
+#define MSG_REPLICA_STRONG_LOCAL_INDEX \
+	ERR_VALIDATION, "%s", "Local secondary indexes are not supported for MultiRegionConsistency set to STRONG."
+#define MSG_REPLICA_STRONG_TTL ERR_VALIDATION, "%s", "Time to live is not supported for MultiRegionConsistency set to STRONG."
+#define MSG_REPLICA_EXISTS                                                                                                    \
+	ERR_VALIDATION, "Failed to create a the new replica of table with name: ‘" STR_FMT "’ because one or more replicas " \
+			"already existed as tables."
+#define MSG_REPLICA_ADDED                                                                                                             \
+	ERR_VALIDATION, "Create/Update/Delete of replica is not allowed while the replica is being added to table with name: ‘" STR_FMT \
+			"’ in region: ‘" STR_FMT "’."
+#define MSG_REPLICA_SOURCE                                                                                                       \
+	ERR_VALIDATION, "%s", "Replica cannot be deleted because it has acted as a source region for new replica(s) being added to " \
+			      "the table in the last 24 hours."
+#define MSG_REPLICA_PROTECTED                                                                                         \
+	ERR_VALIDATION, "Cannot delete table " STR_FMT " in region " STR_FMT " because it has deletion protection enabled. " \
+			"Disable deletion protection first."
+#define MSG_REPLICA_IN_USE ERR_RESOURCE_IN_USE, "%s", "The resource which you are attempting to change is in use."
+#define MSG_REPLICA_STREAM ERR_VALIDATION, "%s", INVALID "Disabling Stream is not allowed for a Global Table replica."
+#define MSG_REPLICA_KEY ERR_VALIDATION, "%s", INVALID "KMSMasterKeyId must be specified for each replica."
+#define MSG_REPLICA_KEYS ERR_VALIDATION, "%s", INVALID "All replica keys must either be Customer Managed CMK or AWS Managed CMK."
+#define MSG_REPLICA_KEY_REGION                                                                                                    \
+	ERR_VALIDATION, "KMS validation error for region " STR_FMT ": com.amazonaws.services.kms.model.NotFoundException: Invalid arn " \
+			STR_FMT " (Service: AWSKMS; Status Code: 400; Error Code: NotFoundException; Request ID: " STR_FMT "; Proxy: null)"
+#define MSG_REPLICA_UNITS ERR_VALIDATION, "%s", "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+#define MSG_REPLICA_READ_UNITS \
+	ERR_VALIDATION, "%s", "MaxReadRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
 #define MSG_UPDATE_NOTHING                                                                                                    \
 	ERR_VALIDATION, "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "                           \
 			"GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, "     \

@@ -62,6 +62,7 @@ enum code restore_create(struct catalog *catalog, const struct job *job, int64_t
 		code = table_decode(restore.record, catalog_settings(catalog), &new, err);
 	if (code != OK)
 		return code;
+	new->group = (struct table_group){.id = STR_ABSENT}; /* AWS: a restored table is of one region */
 	new->state.settles_ms = INT64_MAX;
 	new->state.job = str_copy(new->arena, job->id);
 	return catalog_create(catalog, job->ns, new, now_ms, table, err);

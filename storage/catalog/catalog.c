@@ -594,6 +594,26 @@ enum code catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct 
 	return load_all(catalog, &keys, tables, err);
 }
 
+static bool is_global(const struct entry *entry, const void *context)
+{
+	(void)context;
+	return entry->brief.is_global && entry->brief.gone_ms == INT64_MAX;
+}
+
+enum code catalog_with_replicas(struct catalog *catalog, const struct ns *ns, struct arena *arena, struct table_list *tables, struct err *err)
+{
+	struct str prefix = ns ? str_printf(arena, STR_FMT "%c", STR_ARG(ns->account), 0) : STR("");
+	struct keys keys = keys_of(catalog, arena, prefix, false, is_global, NULL);
+
+	*tables = (struct table_list){0, ARENA_ARRAY(arena, struct table *, keys.n)};
+	return load_all(catalog, &keys, tables, err);
+}
+
+int64_t catalog_replication_lag_ms(const struct catalog *catalog)
+{
+	return catalog->options.replication_lag_ms;
+}
+
 int64_t catalog_transient_ms(const struct catalog *catalog)
 {
 	return catalog->options.transient_status_ms;

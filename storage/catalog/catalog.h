@@ -39,6 +39,7 @@ struct catalog_options {
 	size_t tables_max;            /* snapshots of tables in memory that nobody uses now; 0: 2,000 */
 	bool has_peers;               /* other processes may have the store open at the same time */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
+	int64_t replication_lag_ms;   /* between replicas of a global table, where the account has none of its own: links.h */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
 	struct stream_rotation rotation;
 	struct clocks *clocks;        /* of the namespaces, kept by the caller; NULL: what is stamped is what the caller says */
@@ -120,6 +121,20 @@ typedef enum code catalog_keep(struct store_txn *txn, const struct table *table,
 enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, int64_t now_ms, catalog_keep *keep, void *context,
 				 struct err *err) WARN_UNUSED;
 
+/* What becomes of one table: it is made (`current` NULL, `next` has its namespace), replaced, or deleted (`next` NULL). */
+struct catalog_change {
+	struct table *current, *next;
+	int64_t now_ms;      /* by the clock of its namespace */
+	catalog_keep *keep;  /* of one that is deleted: as for catalog_delete_keeping; or NULL */
+	void *context;
+};
+
+/*
+ * Changes several tables in one transaction, as catalog_create, _replace and _delete would each, and takes over the references to all `next`. The
+ * tables of new replicas keep the hash that they have. Errors are those of the first that fails; then nothing is changed.
+ */
+enum code catalog_change_all(struct catalog *catalog, const struct catalog_change *changes, size_t n, struct err *err) WARN_UNUSED;
+
 /* Drops what is left of a deleted table whose status is over. Nothing where another table took its name. */
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
@@ -135,6 +150,9 @@ struct table_list {
 
 /* The tables of all namespaces whose TTL is on. */
 enum code catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table_list *tables, struct err *err) WARN_UNUSED;
+
+/* The replicas of global tables, of the account of `ns` (NULL: of all). */
+enum code catalog_with_replicas(struct catalog *catalog, const struct ns *ns, struct arena *arena, struct table_list *tables, struct err *err) WARN_UNUSED;
 
 /* How long a transient status lasts, in milliseconds; 0: they settle at once. */
 int64_t catalog_transient_ms(const struct catalog *catalog);
@@ -223,6 +241,7 @@ enum code catalog_streamed(struct catalog *catalog, const struct ns *ns, struct 
 /* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
+int64_t catalog_replication_lag_ms(const struct catalog *catalog);
 bool catalog_is_shared(const struct catalog *catalog);
 struct clocks *catalog_clocks(const struct catalog *catalog);
 const struct lag *catalog_lag(const struct catalog *catalog);

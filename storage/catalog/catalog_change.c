@@ -69,10 +69,10 @@ static bool is_news(struct catalog *catalog, uint64_t version)
 	return true;
 }
 
-/* Shows in the entries what was committed: `next` under the key, or nothing (NULL). */
-static void show(struct catalog *catalog, struct str key, struct table *next, uint64_t version)
+/* Shows in the entries what was committed: `next` under the key, or nothing (NULL). `is_new` is what is_news() says of the version. */
+static void show_one(struct catalog *catalog, struct str key, struct table *next, uint64_t version, bool is_new)
 {
-	bool found, is_new = is_news(catalog, version);
+	bool found;
 	size_t at = catalog_position(catalog, key, &found);
 
 	if (!is_new || (found && catalog->entries[at].stamp >= version))
@@ -81,6 +81,11 @@ static void show(struct catalog *catalog, struct str key, struct table *next, ui
 		catalog_put(catalog, key, next, version);
 	else if (found)
 		catalog_remove_at(catalog, at);
+}
+
+static void show(struct catalog *catalog, struct str key, struct table *next, uint64_t version)
+{
+	show_one(catalog, key, next, version, is_news(catalog, version));
 }
 
 enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct err *err)
@@ -144,6 +149,10 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
 		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
+	if (code == OK && table_is_global(table))
+		code = store_create(txn, table_replication(table), err);
+	if (code == OK && table->ttl.is_enabled)
+		code = store_create(txn, table_expiry(table), err);
 	if (code == OK)
 		code = stream_change_table(txn, arena, NULL, table, err);
 	if (code == OK)
@@ -165,7 +174,8 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 	table->state.status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
 	table->state.settles_ms = settles_ms;
 	table->indexes.next = (uint32_t)table_index_total(table);
-	table->hash = KEY_HASH_MD5;
+	if (!table_is_global(table)) /* replicas have the same rows */
+		table->hash = KEY_HASH_MD5;
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		struct index *index = table_index_at(table, i);
 
@@ -265,6 +275,14 @@ static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, s
 	return code == OK && next->ttl.is_enabled ? fill_expiry(catalog, txn, arena, next, err) : code;
 }
 
+/* The same for what replication keeps of the items. */
+static enum code change_group(struct store_txn *txn, const struct table *current, const struct table *next, struct err *err)
+{
+	if (table_is_global(current) == table_is_global(next))
+		return OK;
+	return table_is_global(next) ? store_create(txn, table_replication(next), err) : store_drop(txn, table_replication(current), err);
+}
+
 struct replacement {
 	struct str key;
 	const struct table *current;
@@ -283,6 +301,8 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 		code = change_indexes(txn, err->arena, current, next, err);
 	if (code == OK)
 		code = change_expiry(catalog, txn, err->arena, current, next, err);
+	if (code == OK)
+		code = change_group(txn, current, next, err);
 	if (code == OK)
 		code = stream_change_table(txn, err->arena, current, next, err);
 	currency_follow(current, next);
@@ -346,6 +366,8 @@ static enum code delete_in_store(struct store_txn *txn, const struct deletion *d
 		code = store_del(txn, counters_keyspace, catalog_expiry_progress_key(err->arena, table), err);
 	if (code == OK && table->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(table), err);
+	if (code == OK && table_is_global(table))
+		code = store_drop(txn, table_replication(table), err);
 	if (code == OK)
 		code = retired_store(txn, table, kept, err);
 	if (code == OK)
@@ -402,6 +424,103 @@ enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, i
 	} else {
 		table_unref(kept);
 		table_unref(deleting);
+	}
+	return code;
+}
+
+/* What becomes of one table in a change of several. */
+struct change_part {
+	const struct catalog_change *change;
+	struct str key;
+	struct table *kept, *deleting; /* of a deleted one */
+};
+
+struct change_parts {
+	struct change_part *v;
+	size_t n;
+};
+
+static enum code apply_part(struct catalog *catalog, struct store_txn *txn, const struct change_part *part, struct err *err)
+{
+	const struct catalog_change *change = part->change;
+
+	if (!change->current)
+		return apply_creation(catalog, txn, &(struct creation){part->key, change->next}, err);
+	if (!change->next)
+		return delete_in_store(txn, &(struct deletion){part->key, change->current, part->kept, part->deleting, change->keep, change->context}, err);
+	return apply_replacement(catalog, txn, &(struct replacement){part->key, change->current, change->next}, err);
+}
+
+static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+{
+	const struct change_parts *parts = context;
+	enum code code = OK;
+
+	for (size_t i = 0; i < parts->n && code == OK; i++) {
+		code = apply_part(catalog, txn, &parts->v[i], err);
+		journal_disarm(txn); /* the next one is of another namespace */
+	}
+	return code;
+}
+
+static void prepare_part(struct catalog *catalog, struct change_part *part, struct arena *arena)
+{
+	const struct catalog_change *change = part->change;
+	int64_t transient = catalog->options.transient_status_ms;
+	const struct table *table = change->current ? change->current : change->next;
+
+	part->key = catalog_key(arena, catalog, ns_of(table), table->identity.name);
+	if (!change->current)
+		fill_new(catalog, ns_of(table), change->next, change->now_ms);
+	if (change->next)
+		return;
+	part->kept = retired_of(change->current, change->now_ms);
+	part->deleting = transient > 0 ? deleting_of(change->current, change->now_ms + transient) : NULL;
+}
+
+/* The references to what is shown pass to the entries. The lock is held. */
+static void show_part(struct catalog *catalog, const struct change_part *part, uint64_t version, bool is_new)
+{
+	if (part->kept)
+		retired_put(&catalog->retired, part->kept);
+	if (part->kept && catalog->retired_stamp < version)
+		catalog->retired_stamp = version;
+	show_one(catalog, part->key, part->change->next ? part->change->next : part->deleting, version, is_new);
+}
+
+enum code catalog_change_all(struct catalog *catalog, const struct catalog_change *changes, size_t n, struct err *err)
+{
+	struct change_parts parts = {ARENA_ARRAY(err->arena, struct change_part, n), n};
+	uint64_t version;
+
+	for (size_t i = 0; i < n; i++) {
+		parts.v[i].change = &changes[i];
+		prepare_part(catalog, &parts.v[i], err->arena);
+	}
+	enum code code = run_change(catalog, apply_parts, &parts, &version, err);
+	if (code == OK) {
+		for (size_t i = 0; i < n; i++) {
+			if (changes[i].current) /* the entry's own reference may be the last one */
+				table_ref(changes[i].current);
+			if (changes[i].next)
+				table_ref(changes[i].next);
+		}
+		pthread_rwlock_wrlock(&catalog->lock);
+		bool is_new = is_news(catalog, version);
+		for (size_t i = 0; i < n; i++)
+			show_part(catalog, &parts.v[i], version, is_new);
+		pthread_rwlock_unlock(&catalog->lock);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (code == OK && changes[i].current)
+			catalog_drop_vectors(catalog, changes[i].current, changes[i].next);
+		if (code == OK)
+			table_unref(changes[i].current);
+		table_unref(changes[i].next);
+		if (code == OK)
+			continue;
+		table_unref(parts.v[i].kept);
+		table_unref(parts.v[i].deleting);
 	}
 	return code;
 }

@@ -6,6 +6,21 @@
 
 #define TABLE_ARENA_KEEP 4096 /* most tables take less: a server may have many, and those of a day whose streams are kept */
 
+static bool is_same(struct str a, struct str b)
+{
+	return str_is_set(a) == str_is_set(b) && str_eq(a, b);
+}
+
+static bool is_group_alike(const struct table_group *a, const struct table_group *b)
+{
+	bool is_alike = is_same(a->id, b->id) && a->is_strong == b->is_strong && is_same(a->filling, b->filling) && is_same(a->witness, b->witness) &&
+			a->n == b->n;
+
+	for (size_t i = 0; i < a->n && is_alike; i++)
+		is_alike = str_eq(a->v[i].region, b->v[i].region);
+	return is_alike;
+}
+
 bool table_is_alike(const struct table *a, const struct table *b)
 {
 	bool is_alike = a->indexes.n == b->indexes.n && a->indexes.vector_n == b->indexes.vector_n && a->streams.view == b->streams.view &&
@@ -18,7 +33,16 @@ bool table_is_alike(const struct table *a, const struct table *b)
 		is_alike = own->number == other->number && index_is_kept(own) == index_is_kept(other) &&
 			   own->is_backfilling == other->is_backfilling;
 	}
-	return is_alike;
+	return is_alike && is_group_alike(&a->group, &b->group);
+}
+
+const struct group_member *table_member(const struct table *table, struct str region)
+{
+	for (size_t i = 0; i < table->group.n; i++) {
+		if (str_eq(table->group.v[i].region, region))
+			return &table->group.v[i];
+	}
+	return NULL;
 }
 
 /* Settings of one kind, all zero. */
@@ -135,6 +159,18 @@ struct table *table_clone(const struct table *table)
 		copy->streams.v[i].settings = copy_settings(arena, records ? records->stream : NULL, table->streams.v[i].settings);
 	stream_state_ref(copy->streams.state);
 	tally_ref(copy->tally);
+	return copy;
+}
+
+struct table *table_clone_apart(const struct table *table)
+{
+	struct table *copy = table_clone(table);
+
+	tally_unref(copy->tally);
+	stream_state_unref(copy->streams.state);
+	copy->tally = tally_new();
+	copy->streams = (struct table_streams){.label = STR_ABSENT, .state = stream_state_new()};
+	copy->log = (struct table_log){0};
 	return copy;
 }
 

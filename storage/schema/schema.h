@@ -178,6 +178,28 @@ struct table_ttl {
 	int64_t settles_ms;         /* until then it is shown as ENABLING or DISABLING */
 };
 
+/* Another replica of a global table: a table of the same account and name in another region. */
+struct group_member {
+	struct str region;
+	struct str source;          /* the region at which the replica was asked for; absent: the table that was there first */
+	int64_t added_ms;           /* by the clock of that region */
+};
+
+/*
+ * What makes the table a replica of a global table. Each replica's record has all of it, from its own point of view, and a change of the group changes
+ * all records in one transaction. A member counts only where its own record has the same id: so a region that was reset has left the group.
+ */
+struct table_group {
+	struct str id;              /* absent: the table is of one region; its keyspace PART_REPLICATION does not exist */
+	bool is_strong;             /* MultiRegionConsistency STRONG */
+	struct str witness;         /* the region of a witness, or absent */
+	struct str source;          /* as of a member, of this table itself */
+	int64_t added_ms;
+	struct str filling;         /* items that the replica in this region has are still to be copied; absent: all are here */
+	size_t n;                   /* other replicas, in the order in which this one got them */
+	struct group_member *v;
+};
+
 struct table {
 	atomic_uint refs;
 	struct arena *arena;
@@ -191,6 +213,7 @@ struct table {
 	struct table_streams streams;
 	struct table_log log;
 	struct table_ttl ttl;
+	struct table_group group;
 	struct tally *tally;
 
 	const struct settings_records *records; /* what the settings are */
@@ -204,6 +227,8 @@ struct index_settings *table_index_settings(const struct table *table);
 struct stream_settings *table_stream_settings(const struct table *table);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
+/* A deep copy that is another table: what this process remembers of the one does not concern it, and it has no streams. */
+struct table *table_clone_apart(const struct table *table);
 /*
  * For a snapshot that was read from the store and that nobody has yet: it shares with one of the same table what this process remembers of
  * the table (sizes, stream), as a copy would. Nothing where the table was rolled back since.
@@ -268,6 +293,20 @@ static inline bool table_has_log(const struct table *table)
 	return table->streams.n > 0 || table->log.is_there;
 }
 
+static inline bool table_is_global(const struct table *table)
+{
+	return table->group.id.p != NULL;
+}
+
+/* What replication keeps of the items: storage/write/replication_row.h. */
+static inline struct keyspace table_replication(const struct table *table)
+{
+	return (struct keyspace){table->identity.number, PART_REPLICATION};
+}
+
+/* The member of that region, or NULL. */
+const struct group_member *table_member(const struct table *table, struct str region);
+
 /* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */
 struct str table_arn(struct arena *arena, const struct table *table);
 
@@ -282,7 +321,7 @@ struct table_brief {
 	uint64_t number, version, layout;
 	int64_t work_ms;      /* when work on its indexes or its expiry queue begins, or what is left of a deleted table is to go; INT64_MAX: there is none */
 	int64_t gone_ms;      /* of a deleted table: until when it is listed; else INT64_MAX */
-	bool has_ttl, has_stream;
+	bool has_ttl, has_stream, is_global;
 };
 
 struct table_brief table_brief_of(const struct table *table);

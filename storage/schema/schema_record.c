@@ -7,11 +7,17 @@
 #define RECORD_VERSION 1
 #define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
 #define RECORD_VERSION_HASH 3    /* with the member hash: a server that knows one hash only would look for its rows elsewhere */
+#define RECORD_VERSION_GROUP 4   /* a replica of a global table: a server that would not replicate must not write to it */
 #define EXTRA_MAX 14             /* members besides the fields */
 
 #define TEXT(type, member) RECORD_FIELD(type, member, #member, FIELD_STR)
 #define NUMBER(type, member) RECORD_FIELD(type, member, #member, FIELD_INT)
 #define FLAG(type, member) RECORD_FIELD(type, member, #member, FIELD_BOOL)
+
+static const struct field member_fields[] = {
+	TEXT(group_member, region), TEXT(group_member, source), NUMBER(group_member, added_ms),
+};
+static const struct record member_record = RECORD(group_member, member_fields);
 
 #define OF_TABLE(member, name, kind) RECORD_FIELD(table, member, name, kind)
 static const struct field table_fields[] = {
@@ -42,6 +48,13 @@ static const struct field table_fields[] = {
 	OF_TABLE(ttl.attribute, "ttl_attribute", FIELD_STR),
 	OF_TABLE(ttl.changed_ms, "ttl_changed_ms", FIELD_INT),
 	OF_TABLE(ttl.settles_ms, "ttl_settles_ms", FIELD_INT),
+	OF_TABLE(group.id, "group_id", FIELD_STR),
+	OF_TABLE(group.is_strong, "is_group_strong", FIELD_BOOL),
+	OF_TABLE(group.witness, "group_witness", FIELD_STR),
+	OF_TABLE(group.source, "group_source", FIELD_STR),
+	OF_TABLE(group.added_ms, "group_added_ms", FIELD_INT),
+	OF_TABLE(group.filling, "group_filling", FIELD_STR),
+	RECORD_ARRAY(table, group.v, group.n, "group", FIELD_LIST, &member_record),
 };
 static const struct field index_fields[] = {
 	TEXT(index, name), FLAG(index, is_local), NUMBER(index, number), NUMBER(index, projection), NUMBER(index, status), FLAG(index, is_backfilling),
@@ -134,6 +147,8 @@ static struct value stream_list(struct arena *arena, const struct table *table, 
 
 static int64_t record_version(const struct table *table)
 {
+	if (table_is_global(table))
+		return RECORD_VERSION_GROUP;
 	if (table->hash != KEY_HASH_FNV)
 		return RECORD_VERSION_HASH;
 	return table->indexes.vector_n ? RECORD_VERSION_VECTORS : RECORD_VERSION;
@@ -146,9 +161,10 @@ struct table_brief table_brief_of(const struct table *table)
 	bool is_deleted = table->state.status == STATUS_DELETING;
 	struct table_brief brief = {
 		.number = table->identity.number, .version = table->currency.version, .layout = table->currency.layout,
-		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling ? 0 : INT64_MAX,
+		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling || str_is_set(table->group.filling) ? 0 : INT64_MAX,
 		.gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
 		.has_ttl = table->ttl.is_enabled, .has_stream = table_has_log(table),
+		.is_global = table_is_global(table),
 	};
 
 	for (size_t i = 0; i < table_index_total(table) && !is_deleted; i++) {
@@ -162,10 +178,11 @@ struct table_brief table_brief_of(const struct table *table)
 
 #define BRIEF_TTL 1
 #define BRIEF_STREAM 2
+#define BRIEF_GLOBAL 4
 
 static int64_t flags_of(const struct table_brief *brief)
 {
-	return (brief->has_ttl ? BRIEF_TTL : 0) + (brief->has_stream ? BRIEF_STREAM : 0);
+	return (brief->has_ttl ? BRIEF_TTL : 0) + (brief->has_stream ? BRIEF_STREAM : 0) + (brief->is_global ? BRIEF_GLOBAL : 0);
 }
 
 struct str table_encode(struct arena *arena, const struct table *table)
@@ -297,7 +314,7 @@ enum code table_decode(struct str record, const struct settings_records *records
 	struct value map;
 	bool ok = image_decode(scratch, record, &map);
 
-	if (ok && record_read_int(&map, "version", &ok) > RECORD_VERSION_HASH)
+	if (ok && record_read_int(&map, "version", &ok) > RECORD_VERSION_GROUP)
 		ok = false;
 	if (ok) {
 		ok = record_read(table->arena, &table_record, &map, table) &&
@@ -343,6 +360,7 @@ bool table_record_brief(struct str record, struct table_brief *brief)
 		.number = (uint64_t)numbers[NUMBER_AT], .version = (uint64_t)numbers[CHANGE], .layout = (uint64_t)numbers[LAYOUT],
 		.work_ms = numbers[WORK_MS], .gone_ms = numbers[STATUS] == STATUS_DELETING ? numbers[SETTLES_MS] : INT64_MAX,
 		.has_ttl = numbers[FLAGS] & BRIEF_TTL, .has_stream = numbers[FLAGS] & BRIEF_STREAM,
+		.is_global = numbers[FLAGS] & BRIEF_GLOBAL,
 	};
 	return true;
 }

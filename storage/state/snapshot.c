@@ -108,6 +108,8 @@ static enum code copy_table(const struct space *space, const struct table *from,
 		code = copy_index(space, from, to, table_index_at(from, i), err);
 	if (code == OK && from->ttl.is_enabled)
 		code = copy_rows(space->txn, table_expiry(from), table_expiry(to), err);
+	if (code == OK && table_is_global(from))
+		code = copy_rows(space->txn, table_replication(from), table_replication(to), err);
 	if (code == OK && table_has_log(from))
 		code = copy_rows(space->txn, stream_keyspace(from), stream_keyspace(to), err);
 	return code;

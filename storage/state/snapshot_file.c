@@ -42,7 +42,9 @@ static bool part_of(const struct table *table, size_t i, struct keyspace *keyspa
 		*keyspace = table_expiry(table);
 	if (i == indexes + 2)
 		*keyspace = stream_keyspace(table);
-	return i <= indexes + 2;
+	if (i == indexes + 3)
+		*keyspace = table_replication(table);
+	return i <= indexes + 3;
 }
 
 static bool has_part(const struct table *table, struct keyspace keyspace)
@@ -51,6 +53,8 @@ static bool has_part(const struct table *table, struct keyspace keyspace)
 		return table->ttl.is_enabled;
 	if (keyspace.part == PART_STREAM)
 		return table_has_log(table);
+	if (keyspace.part == PART_REPLICATION)
+		return table_is_global(table);
 	return keyspace.part == PART_ITEMS || (keyspace.part >= PART_INDEX && table_index_numbered(table, keyspace.part - PART_INDEX));
 }
 

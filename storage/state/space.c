@@ -149,6 +149,8 @@ enum code space_drop(struct space *space, const struct space_record *record, con
 		code = drop_index(space, table, table_index_at(table, i), err);
 	if (code == OK && !is_deleted && table->ttl.is_enabled)
 		code = store_drop(space->txn, table_expiry(table), err);
+	if (code == OK && !is_deleted && table_is_global(table))
+		code = store_drop(space->txn, table_replication(table), err);
 	if (code == OK && table_has_log(table) && is_deleted == record->is_retired)
 		code = store_drop(space->txn, stream_keyspace(table), err);
 	if (code == OK && !record->is_retired)
@@ -168,6 +170,8 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
 	if (code == OK && table->ttl.is_enabled)
 		code = store_create(txn, table_expiry(table), err);
+	if (code == OK && table_is_global(table))
+		code = store_create(txn, table_replication(table), err);
 	if (code == OK && table_has_log(table) && !table_logs(table))
 		code = store_create(txn, stream_keyspace(table), err);
 	if (code == OK)

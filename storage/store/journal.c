@@ -171,10 +171,10 @@ static enum code armed_create(struct store_txn *txn, struct keyspace keyspace, s
 	return end_pause(pause, code);
 }
 
-/* Numbers are never used twice, so what is hidden is in nobody's way: but for the queue of time to live, which comes and goes. */
+/* Numbers are never used twice, so what is hidden is in nobody's way: but for the queue of time to live and what replication keeps, which come and go. */
 static enum code hide(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
-	if (keyspace.part != PART_EXPIRY)
+	if (keyspace.part != PART_EXPIRY && keyspace.part != PART_REPLICATION)
 		return note(txn, txn->journal, KIND_HIDDEN, keyspace, STR(""), STR(""), err);
 	enum code code = note_range(txn, keyspace, &every_row, err);
 	if (code == OK)
@@ -286,6 +286,14 @@ void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)
 	txn->ops = &armed_ops;
 	txn->stack = stack;
 	txn->journal = journal;
+}
+
+void journal_disarm(struct store_txn *txn)
+{
+	if (txn->ops != &armed_ops)
+		return;
+	txn->ops = txn->below;
+	txn->stack = txn->journal = 0;
 }
 
 enum code journal_put_for_good(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)

@@ -19,6 +19,9 @@
  */
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal);
 
+/* Takes the journal from a transaction that goes on in another namespace, whose own it may get. */
+void journal_disarm(struct store_txn *txn);
+
 /* Puts a row that is never undone. */
 enum code journal_put_for_good(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err) WARN_UNUSED;
 

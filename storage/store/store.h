@@ -56,6 +56,7 @@ enum part {
 	PART_JOURNAL = 3,  /* of a number of its own: journal.h */
 	PART_STACK = 4,    /* of a number of its own: storage/state/checkpoint.h */
 	PART_SNAPSHOT = 5, /* of a number of its own: storage/state/snapshot.h */
+	PART_REPLICATION = 6, /* of a replica of a global table: storage/write/replication_row.h */
 	PART_INDEX = 16,
 };
 

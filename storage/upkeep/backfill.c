@@ -7,6 +7,7 @@
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
 #include "storage/upkeep/lease.h"
+#include "storage/upkeep/replica.h"
 #include "storage/vector/vector_row.h"
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
@@ -23,6 +24,8 @@ struct job {
 	struct catalog *catalog;
 	struct table *table;
 	const struct index *index; /* NULL: the expiry keyspace is filled */
+	bool is_replica;        /* a new replica is filled */
+	int64_t now_ms;
 	size_t at;              /* of it, as table_index_at() counts */
 	struct store_txn *txn;
 	struct arena *arena;
@@ -212,7 +215,7 @@ static enum code run_leased(struct job *job, struct leases *leases, bool *is_our
 
 	if (code != OK || !*is_ours)
 		return code;
-	code = run(job, err);
+	code = job->is_replica ? replica_fill(job->catalog, job->table, job->limit, job->now_ms, &job->piece.is_more, err) : run(job, err);
 	if (leases && code == OK && !job->piece.is_more)
 		lease_release(leases, lease);
 	return code;
@@ -236,7 +239,13 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms <= now_ms)
 			job.index = index;
 	}
-	if (job.index || (table->ttl.is_filling && table->state.status != STATUS_DELETING)) {
+	if (!job.index && str_is_set(table->group.filling) && table->state.status != STATUS_DELETING) {
+		job.arena = scratch;
+		job.limit = limit_of(catalog);
+		job.is_replica = true;
+		job.now_ms = now_ms;
+		code = run_leased(&job, leases, is_ours, &own);
+	} else if (job.index || (table->ttl.is_filling && table->state.status != STATUS_DELETING)) {
 		job.arena = scratch;
 		job.limit = limit_of(catalog);
 		code = run_leased(&job, leases, is_ours, &own);
@@ -294,7 +303,7 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 		code = catalog_get(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;
-		has_work = table->ttl.is_filling;
+		has_work = table->ttl.is_filling || str_is_set(table->group.filling);
 		for (size_t k = 0; k < table_index_total(table); k++)
 			has_work = has_work || table_index_at(table, k)->is_backfilling || table_index_at(table, k)->status == STATUS_DELETING;
 		if (has_work)

@@ -219,7 +219,7 @@ static enum code append_to_stream(struct write_step *step, struct err *err)
 }
 
 /* One write from its old image to its stream record. What it costs is known also when its condition failed. */
-static enum code run_one(struct write_step *step, struct err *err)
+enum code write_one(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
 	enum code code = begin_one(step, err);
@@ -262,31 +262,13 @@ enum code write_canceled(struct err *reasons, size_t n, struct err *err)
 	return code;
 }
 
-struct run {
-	struct catalog *catalog;
-	struct store_txn *txn;
-	struct arena *arena;
-	struct write *writes;
-	size_t n;
-	enum write_mode mode;
-	struct size_change (*sizes)[SIZES_MAX];
-	struct size_scope *scopes; /* of each write */
-	struct stream_appends stream;
-	int64_t now_ms;
-	uint64_t collection_max;
-	struct vector_memory *vectors;
-	const struct write_admission *admission; /* or NULL */
-	struct history_writer **histories; /* of each write; NULL: none lags */
-};
-
-/* The one of a write whose old image and time are known. */
-static struct history_writer *history_of(struct run *run, size_t i)
+struct history_writer *write_history_of(struct run *run, size_t i, int64_t now_ms)
 {
-	struct history_writer *history = run->histories[i];
+	struct history_writer *history = run->histories ? run->histories[i] : NULL;
 
 	if (history) {
 		history->txn = run->txn;
-		history->now_ms = run->now_ms;
+		history->now_ms = now_ms;
 		history->item = str_hash(run->writes[i].row_key, 0);
 	}
 	return history;
@@ -297,15 +279,15 @@ static enum code run_all(struct run *run, struct err *err)
 	struct err *reasons = run->mode == WRITE_TRANSACTION ? ARENA_ARRAY(run->arena, struct err, run->n) : NULL;
 	bool has_failed = false;
 
-	memset(run->sizes, 0, run->n * sizeof(*run->sizes));
+	memset(run->sizes, 0, run->total * sizeof(*run->sizes));
 	run->stream.endings = NULL;
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
 			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], &run->stream, run->now_ms,
-			run->collection_max, &run->scopes[i], run->catalog, run->vectors, run->histories ? history_of(run, i) : NULL,
+			run->collection_max, &run->scopes[i], run->catalog, run->vectors, run->histories ? write_history_of(run, i, run->now_ms) : NULL,
 		};
 		struct err own = err_in(run->arena);
-		enum code code = run_one(&step, reasons ? &own : err);
+		enum code code = write_one(&step, reasons ? &own : err);
 
 		if (code == OK)
 			code = err_if_over(run->arena, reasons ? &own : err);
@@ -350,7 +332,7 @@ static enum code join_sizes(struct run *run, struct err *err)
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	for (size_t i = 0; i < run->total && code == OK; i++) {
 		const struct write *write = &run->writes[i];
 
 		code = catalog_size_count(run->txn, write->table, &run->scopes[i], write->row_key, run->sizes[i], err);
@@ -362,7 +344,7 @@ static enum code join_sizes(struct run *run, struct err *err)
 
 static void leave_sizes(struct run *run, enum code code)
 {
-	for (size_t i = 0; i < run->n; i++)
+	for (size_t i = 0; i < run->total; i++)
 		catalog_size_leave(run->writes[i].table, &run->scopes[i], run->sizes[i], code);
 }
 
@@ -406,6 +388,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	}
 	if (code == OK)
 		code = ask(run, verify(run, run_all(run, err), err), err);
+	if (code == OK && run->group)
+		code = write_group_repeat(run, err);
 	if (code == OK)
 		code = size_collections(run, err);
 	if (code == OK)
@@ -418,6 +402,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	code = store_commit_for_good(run->txn, err);
 	if (code == OK)
 		stream_remember(&run->stream);
+	if (code == OK && run->group)
+		write_group_remember(run);
 	leave_sizes(run, code);
 	return code;
 }
@@ -431,7 +417,7 @@ static void keep_history(struct run *run, size_t i, struct str row)
 	if (!catalog_clocks(run->catalog) || !lag_holds(row, catalog_lag(run->catalog), &lag))
 		return;
 	if (!run->histories)
-		run->histories = ARENA_ARRAY(run->arena, struct history_writer *, run->n);
+		run->histories = ARENA_ARRAY(run->arena, struct history_writer *, run->total);
 	run->histories[i] = ARENA_NEW(run->arena, struct history_writer);
 	*run->histories[i] = (struct history_writer){
 		.arena = run->arena, .lag = lag, .space = write_token_space(run->arena, (struct ns){table->identity.account, table->identity.region}),
@@ -441,13 +427,13 @@ static void keep_history(struct run *run, size_t i, struct str row)
 /* All old images at once. ERR_TABLE_MOVED where a table was changed since its snapshot was taken. */
 static enum code read_old(struct run *run, struct err *err)
 {
-	struct currency_item one, *items = run->n == 1 ? &one : arena_alloc(run->arena, run->n * sizeof(*items));
+	struct currency_item one, *items = run->total == 1 ? &one : arena_alloc(run->arena, run->total * sizeof(*items));
 
-	for (size_t i = 0; i < run->n; i++)
+	for (size_t i = 0; i < run->total; i++)
 		items[i] = (struct currency_item){.table = run->writes[i].table, .row_key = run->writes[i].row_key};
-	enum code code = currency_get_items(run->txn, run->arena, items, run->n, err);
+	enum code code = currency_get_items(run->txn, run->arena, items, run->total, err);
 	run->histories = NULL;
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	for (size_t i = 0; i < run->total && code == OK; i++) {
 		run->writes[i].old_image = items[i].image;
 		if (str_is_set(items[i].lag) || lag_is_on(catalog_lag(run->catalog)))
 			keep_history(run, i, items[i].lag);
@@ -464,7 +450,7 @@ static bool is_stamped(const struct run *run, const struct write_token *token)
 {
 	bool is_stamped = token != NULL || run->histories != NULL;
 
-	for (size_t i = 0; i < run->n && !is_stamped; i++)
+	for (size_t i = 0; i < run->total && !is_stamped; i++)
 		is_stamped = table_logs(run->writes[i].table) || run->writes[i].table->ttl.is_enabled;
 	return is_stamped;
 }
@@ -518,10 +504,10 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 {
 	if (!store_foresees(run->txn))
 		return OK;
-	struct store_key *keys = ARENA_ARRAY(run->arena, struct store_key, run->n + 1);
+	struct store_key *keys = ARENA_ARRAY(run->arena, struct store_key, run->total + 1);
 	size_t n = 0;
 
-	for (size_t i = 0; i < run->n; i++) {
+	for (size_t i = 0; i < run->total; i++) {
 		const struct table *table = run->writes[i].table;
 
 		if (table_logs(table) && (i == 0 || table != run->writes[i - 1].table))
@@ -530,6 +516,8 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 	if (token)
 		keys[n++] = write_token_key(token);
 	enum code code = store_foresee(run->txn, keys, n, err);
+	if (code == OK && run->group)
+		code = write_group_foresee(run, err);
 	return code == OK && is_stamped(run, token) ? clocks_foresee(catalog_clocks(run->catalog), run->txn, err) : code;
 }
 
@@ -551,24 +539,41 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 		code = read_old(run, err);
 	if (code == OK)
 		code = tell_time(catalog, run, token, err);
+	if (code == OK && run->group)
+		code = write_group_read(run, err);
 	if (code == OK)
 		return run_and_commit(run, token, err);
 	store_abort(run->txn);
 	return code;
 }
 
-/* `run` says what to write: for this part of it. */
-static enum code run_part(struct run run, struct write_token *token, struct err *err)
+static enum code run_again(struct run *run, struct write_token *token, struct err *err)
 {
 	struct retry retry = {0};
 	enum code code;
 
-	run.sizes = arena_alloc(run.arena, run.n * SIZES_MAX * sizeof(struct size_change));
-	run.scopes = ARENA_ARRAY(run.arena, struct size_scope, run.n);
+	run->sizes = arena_alloc(run->arena, run->total * SIZES_MAX * sizeof(struct size_change));
+	run->scopes = ARENA_ARRAY(run->arena, struct size_scope, run->total);
 	do {
-		code = run_once(run.catalog, &run, token, err);
+		code = run_once(run->catalog, run, token, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
+}
+
+/* `run` says what to write: for this part of it. */
+static enum code run_part(struct run run, struct write_token *token, struct err *err)
+{
+	struct write *writes = run.writes;
+
+	run.total = run.n;
+	if (!write_has_group(writes, run.n))
+		return run_again(&run, token, err);
+	enum code code = write_group_plan(&run, err);
+	if (code == OK)
+		code = run_again(&run, token, err);
+	memcpy(writes, run.writes, run.n * sizeof(*writes));
+	write_group_release(&run);
+	return code;
 }
 
 /* How many writes of a batch fit into one transaction: each reads and writes an item, its rows in indexes, and with a stream a record of both images. */
@@ -577,7 +582,7 @@ static size_t part_of(struct catalog *catalog, const struct write *writes, size_
 	size_t rows = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t own = 4 + 2 * table_index_total(writes[i].table);
+		size_t own = (4 + 2 * table_index_total(writes[i].table)) * (1 + writes[i].table->group.n);
 
 		rows = own > rows ? own : rows;
 	}
@@ -606,4 +611,16 @@ enum code write_run(struct catalog *catalog, struct arena *arena, struct write *
 		    struct write_token *token, int64_t now_ms, struct err *err)
 {
 	return write_run_admitted(catalog, arena, writes, n, mode, token, now_ms, NULL, err);
+}
+
+enum code write_repeat(struct catalog *catalog, struct arena *arena, struct table *table, const struct write_change *changes, size_t n, int64_t now_ms,
+		       struct err *err)
+{
+	struct run run = {
+		.catalog = catalog, .arena = arena, .total = n, .mode = WRITE_BATCH, .stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms},
+		.now_ms = now_ms, .collection_max = UINT64_MAX, .vectors = catalog_vector_memory(catalog),
+	};
+
+	write_group_take(&run, table, changes);
+	return run_again(&run, NULL, err);
 }

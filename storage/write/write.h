@@ -14,6 +14,7 @@
 #include "core/expr.h"
 #include "storage/catalog/catalog.h"
 #include "storage/cost.h"
+#include "storage/write/replication_row.h"
 
 enum write_kind { WRITE_PUT, WRITE_UPDATE, WRITE_DELETE, WRITE_CHECK };
 
@@ -112,6 +113,21 @@ struct write_admission {
 /* write_run() if `admission` lets it. In a batch it is asked for each transaction that the batch takes. */
 enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 			     struct write_token *token, int64_t now_ms, const struct write_admission *admission, struct err *err) WARN_UNUSED;
+
+/* A change of an item that another replica of the global table made. */
+struct write_change {
+	struct str row_key;
+	struct str image;      /* the item; absent: it is deleted */
+	struct stamp stamp;
+	struct str queued;     /* the row of the replica's queue that asks for it, which goes; absent: none */
+};
+
+/*
+ * Repeats changes at a replica, in one transaction: each only where the replica has no later change of the item, and where its row, if it has one, is
+ * still in the queue. The items differ. ERR_TABLE_MOVED as write_run.
+ */
+enum code write_repeat(struct catalog *catalog, struct arena *arena, struct table *table, const struct write_change *changes, size_t n, int64_t now_ms,
+		       struct err *err) WARN_UNUSED;
 
 /* Whether an error belongs to its action, to be told among the transaction's reasons; others are the request's or the store's. */
 bool write_is_reason(enum code code);

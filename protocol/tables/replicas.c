@@ -1,0 +1,195 @@
+#include "protocol/tables/replicas.h"
+
+#include "protocol/tables/throughput_rules.h"
+
+#define VERSION "2019.11.21"
+
+int64_t replicas_now_ms(const struct call *call, const struct table *table)
+{
+	return call->service->now_ms(call->service->clock_context, (struct ns){table->identity.account, table->identity.region});
+}
+
+enum code replicas_find(struct call *call, struct str name, struct str region, struct table **table, struct err *err)
+{
+	struct err own = err_in(call->arena);
+	struct ns ns = {call->ns.account, region};
+	int64_t now_ms = call->service->now_ms(call->service->clock_context, ns);
+	enum code code = catalog_get(call->service->catalog, ns, name, now_ms, table, &own);
+
+	if (code == OK) {
+		call_hold(call, *table);
+		return OK;
+	}
+	*table = NULL;
+	if (code == ERR_RESOURCE_NOT_FOUND)
+		return OK;
+	*err = own;
+	return code;
+}
+
+enum code replicas_of(struct call *call, const struct table *table, struct table ***replicas, size_t *n, struct err *err)
+{
+	enum code code = OK;
+
+	*replicas = ARENA_ARRAY(call->arena, struct table *, table->group.n);
+	*n = 0;
+	for (size_t i = 0; i < table->group.n && code == OK; i++) {
+		struct table *found;
+
+		code = replicas_find(call, table->identity.name, table->group.v[i].region, &found, err);
+		if (code == OK && found && str_eq(found->group.id, table->group.id) && table_member(found, table->identity.region))
+			(*replicas)[(*n)++] = found;
+	}
+	return code;
+}
+
+struct str replicas_status(const struct table *table)
+{
+	switch (table->state.status) {
+	case STATUS_CREATING:
+		return STR("CREATING");
+	case STATUS_UPDATING:
+		return STR("UPDATING");
+	case STATUS_DELETING:
+		return STR("DELETING");
+	case STATUS_ACTIVE:
+		break;
+	}
+	return STR("ACTIVE");
+}
+
+/* AWS: without the status that the table's own has. */
+static void write_warm(struct json_out *out, const struct table *table, const struct index *index)
+{
+	struct throughput_pair pair = index ? index->settings->warm : table->settings->warm;
+
+	if (!pair.is_set)
+		pair = throughput_rules_warm_now(table, index);
+	json_out_name(out, STR("WarmThroughput"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "ReadUnitsPerSecond", pair.read);
+	json_out_field_integer(out, "WriteUnitsPerSecond", pair.write);
+	json_out_field_string(out, "Status", STR("ACTIVE"));
+	json_out_close(out, '}');
+}
+
+/* The read units of a replica, or of an index of it, where they are not those of the table that shows it. */
+static void write_overrides(struct json_out *out, bool is_provisioned, const struct throughput *own, const struct throughput *other,
+			    const struct throughput_pair *own_cap, const struct throughput_pair *other_cap)
+{
+	int64_t cap = other_cap->is_set ? other_cap->read : 0, own_read = own_cap->is_set ? own_cap->read : 0;
+
+	if (is_provisioned && other->read != own->read) {
+		json_out_name(out, STR("ProvisionedThroughputOverride"));
+		json_out_open(out, '{');
+		json_out_field_integer(out, "ReadCapacityUnits", other->read);
+		json_out_close(out, '}');
+	}
+	if (!is_provisioned && cap != own_read && cap) {
+		json_out_name(out, STR("OnDemandThroughputOverride"));
+		json_out_open(out, '{');
+		json_out_field_integer(out, "MaxReadRequestUnits", cap);
+		json_out_close(out, '}');
+	}
+}
+
+static void write_index(struct json_out *out, const struct table *table, const struct table *replica, const struct index *index)
+{
+	const struct index *own = table_index(table, index->name);
+
+	json_out_open(out, '{');
+	json_out_field_string(out, "IndexName", index->name);
+	if (own && !own->is_local)
+		write_overrides(out, replica->settings->billing == BILLING_PROVISIONED, &own->settings->throughput, &index->settings->throughput,
+				&own->settings->on_demand, &index->settings->on_demand);
+	write_warm(out, replica, index);
+	json_out_close(out, '}');
+}
+
+static void write_indexes(struct json_out *out, const struct table *table, const struct table *replica)
+{
+	bool is_open = false;
+
+	for (size_t i = 0; i < replica->indexes.n; i++) {
+		if (replica->indexes.v[i].is_local)
+			continue;
+		if (!is_open) {
+			json_out_name(out, STR("GlobalSecondaryIndexes"));
+			json_out_open(out, '[');
+			is_open = true;
+		}
+		write_index(out, table, replica, &replica->indexes.v[i]);
+	}
+	if (is_open)
+		json_out_close(out, ']');
+}
+
+static void write_class(struct json_out *out, const struct table *replica)
+{
+	if (!str_is_set(replica->settings->table_class))
+		return;
+	json_out_name(out, STR("ReplicaTableClassSummary"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "TableClass", replica->settings->table_class);
+	if (replica->settings->class_changed_ms) {
+		json_out_name(out, STR("LastUpdateDateTime"));
+		json_out_time_ms(out, replica->settings->class_changed_ms);
+	}
+	json_out_close(out, '}');
+}
+
+/* AWS: DDB-TABLE-229; what is inherited is absent, and there is no ReplicaArn. */
+static void write_replica(struct json_out *out, const struct table *table, const struct table *replica)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "RegionName", replica->identity.region);
+	json_out_field_string(out, "ReplicaStatus", replicas_status(replica));
+	if (replica->settings->sse_enabled)
+		json_out_field_string(out, "KMSMasterKeyId", replica->settings->sse_key);
+	write_overrides(out, replica->settings->billing == BILLING_PROVISIONED, &table->settings->throughput, &replica->settings->throughput,
+			&table->settings->on_demand, &replica->settings->on_demand);
+	write_indexes(out, table, replica);
+	write_class(out, replica);
+	write_warm(out, replica, NULL);
+	json_out_field_string(out, "GlobalTableSettingsReplicationMode", STR("ENABLED_WITH_OVERRIDES"));
+	json_out_close(out, '}');
+}
+
+static void write_witness(struct json_out *out, const struct table *table)
+{
+	if (!str_is_set(table->group.witness))
+		return;
+	json_out_name(out, STR("GlobalTableWitnesses"));
+	json_out_open(out, '[');
+	json_out_open(out, '{');
+	json_out_field_string(out, "RegionName", table->group.witness);
+	json_out_field_string(out, "WitnessStatus", STR("ACTIVE"));
+	json_out_close(out, '}');
+	json_out_close(out, ']');
+}
+
+enum code replicas_write(struct call *call, const struct table *table, struct err *err)
+{
+	struct json_out *out = &call->out;
+	struct table **replicas;
+	size_t n;
+
+	if (!table_is_global(table))
+		return OK;
+	enum code code = replicas_of(call, table, &replicas, &n, err);
+	if (code != OK)
+		return code;
+	if (n == 0 && table->group.n > 0) /* all other regions were reset */
+		return OK;
+	json_out_field_string(out, "GlobalTableVersion", STR(VERSION));
+	json_out_name(out, STR("Replicas"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < n; i++)
+		write_replica(out, table, replicas[i]);
+	json_out_close(out, ']');
+	if (!table->group.is_strong)
+		return OK;
+	json_out_field_string(out, "MultiRegionConsistency", STR("STRONG"));
+	write_witness(out, table);
+	return OK;
+}
