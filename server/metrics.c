@@ -297,6 +297,24 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_data_max_bytes", "gauge", "Largest size of all three; 0: no limit.", (double)gauges->data.limit);
 }
 
+static void add_failures(struct buf *out, const struct metrics_gauges *gauges)
+{
+	static const char *const names[STORE_FAILURE_COUNT] = {
+#define FAILURE(id, name) [STORE_FAILURE_##id] = name,
+#include "storage/store/failures.def"
+#undef FAILURE
+	};
+
+	if (!gauges->data.is_elsewhere)
+		return;
+	begin_family(out, "dynalith_store_failures_total", "counter", "Calls of the database that failed, by reason. Conflicts are run again.");
+	for (size_t i = 0; i < STORE_FAILURE_COUNT; i++) {
+		const struct label labels[] = {{"reason", str_of(names[i])}, {0}};
+
+		add_count(out, "dynalith_store_failures_total", "", labels, gauges->data.failures[i]);
+	}
+}
+
 static void add_throttled(struct buf *out, const struct throughput_limits *throughput)
 {
 	const char *reason;
@@ -340,6 +358,7 @@ struct str metrics_text(const struct metrics *metrics, const struct metrics_gaug
 	for (size_t i = 0; i < TIMED_STEP_COUNT; i++)
 		add_histogram(&out, "dynalith_store_write_seconds", "step", str_of(steps[i]), &all->store[i]);
 	add_gauges(&out, gauges);
+	add_failures(&out, gauges);
 	add_throttled(&out, gauges->throughput);
 	add_process(&out);
 	return buf_str(&out);

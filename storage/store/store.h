@@ -133,12 +133,21 @@ struct store_stat {
 	uint64_t bytes; /* of keys and values */
 };
 
-/* What a store takes, in bytes. */
+enum store_failure {
+#define FAILURE(id, name) STORE_FAILURE_##id,
+#include "storage/store/failures.def"
+#undef FAILURE
+	STORE_FAILURE_COUNT
+};
+
+/* What a store takes, in bytes; and of one that is elsewhere, where these are 0, how often calls failed for each reason. */
 struct store_usage {
 	uint64_t used;  /* the database, but for what is free in it */
 	uint64_t free;  /* used again before the database grows */
 	uint64_t log;   /* of changes that the database may not have yet; what it takes beside the database */
 	uint64_t limit; /* of all three together; 0: none */
+	bool is_elsewhere;
+	uint64_t failures[STORE_FAILURE_COUNT];
 };
 
 struct store_ops {

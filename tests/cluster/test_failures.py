@@ -95,6 +95,8 @@ def a_connection_is_cut():
         else:
             assert not site.has(sk), kind
         assert site.put("after-" + kind) == (200, None), kind
+    assert site.metric('dynalith_store_failures_total{reason="unknown"}') >= 3
+    assert site.metric('dynalith_store_failures_total{reason="full"}') == 0
     site.close()
 
 
@@ -138,6 +140,8 @@ def the_database_refuses():
             else:
                 raise AssertionError(f"no put met {code} at a {place}")
             assert site.put("after") == (200, None), (place, code)
+    for reason in ("conflict", "lock", "timeout", "full", "read_only", "connection", "resources", "other"):
+        assert site.metric(f'dynalith_store_failures_total{{reason="{reason}"}}') > 0, reason
     site.close()
 
 

@@ -31,30 +31,33 @@ static const char *const statements[STATEMENT_COUNT] = {
 static const struct meaning {
 	const char *state;
 	enum code code;
+	enum store_failure failure;
 } meanings[] = {
-	{"40003", ERR_STORE_UNKNOWN},     /* statement completion unknown */
-	{"40", ERR_CONFLICT},             /* serialization failure, deadlock */
-	{"23505", ERR_CONFLICT},          /* a row that was read as absent is there */
-	{"22012", ERR_CONFLICT},          /* RANGE_CHECK of statements.def */
-	{"53100", ERR_STORE_FULL},
-	{"53", ERR_STORE_UNAVAILABLE},    /* too many connections, no memory */
-	{"08", ERR_STORE_UNAVAILABLE},
-	{"57", ERR_STORE_UNAVAILABLE},    /* shut down, starting up, cancelled */
-	{"55P03", ERR_STORE_UNAVAILABLE}, /* waited too long for a lock */
-	{"25P03", ERR_STORE_UNAVAILABLE}, /* idle for too long in a transaction */
-	{"25P02", ERR_STORE_UNAVAILABLE},
-	{"25006", ERR_STORE_UNAVAILABLE}, /* read-only: a standby, or one that was the primary */
-	{"26000", ERR_STORE_UNAVAILABLE}, /* its prepared statements are gone */
-	{"58", ERR_STORE_UNAVAILABLE},    /* the database's own disk fails */
+	{"40003", ERR_STORE_UNKNOWN, STORE_FAILURE_UNKNOWN},         /* statement completion unknown */
+	{"40", ERR_CONFLICT, STORE_FAILURE_CONFLICT},                /* serialization failure, deadlock */
+	{"23505", ERR_CONFLICT, STORE_FAILURE_CONFLICT},             /* a row that was read as absent is there */
+	{"22012", ERR_CONFLICT, STORE_FAILURE_CONFLICT},             /* RANGE_CHECK of statements.def */
+	{"53100", ERR_STORE_FULL, STORE_FAILURE_FULL},
+	{"53", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RESOURCES},      /* too many connections, no memory */
+	{"08", ERR_STORE_UNAVAILABLE, STORE_FAILURE_CONNECTION},
+	{"57014", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* cancelled */
+	{"57", ERR_STORE_UNAVAILABLE, STORE_FAILURE_CONNECTION},     /* shut down, starting up */
+	{"55P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_LOCK},        /* waited too long for a lock */
+	{"25P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* idle for too long in a transaction */
+	{"25P02", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},
+	{"25006", ERR_STORE_UNAVAILABLE, STORE_FAILURE_READ_ONLY},   /* a standby, or one that was the primary */
+	{"26000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},       /* its prepared statements are gone */
+	{"58", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* the database's own disk fails */
+	{"", ERR_INTERNAL, STORE_FAILURE_OTHER},
 };
 
-static enum code meaning_of(const char *state)
+static const struct meaning *meaning_of(const char *state)
 {
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
-		if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
-			return meanings[i].code;
-	}
-	return ERR_INTERNAL;
+	const struct meaning *meaning = meanings;
+
+	while (strncmp(state, meaning->state, strlen(meaning->state)) != 0)
+		meaning++;
+	return meaning;
 }
 
 /* Errors after which another connection may do better. */
@@ -85,6 +88,11 @@ static void note(struct link *link, const char *words)
 	link->problem[n] = '\0';
 }
 
+void link_count(struct link *link, enum store_failure failure)
+{
+	atomic_fetch_add_explicit(&link->counts->failures[failure], 1, memory_order_relaxed);
+}
+
 /* Clients get the words only where the store itself is at fault. */
 static enum code fail(struct link *link, enum code code, const char *words, struct err *err)
 {
@@ -98,9 +106,10 @@ static enum code fail_as(struct link *link, const PGresult *result, struct err *
 	const char *state = link->pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
 	snprintf(link->state, sizeof(link->state), "%s", state ? state : "");
+	link_count(link, state ? meaning_of(state)->failure : STORE_FAILURE_CONNECTION);
 	if (!state)
 		return fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
-	return fail(link, meaning_of(state), link->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
+	return fail(link, meaning_of(state)->code, link->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
 }
 
 static void forget_results(struct link *link)
@@ -232,8 +241,10 @@ enum code link_connect(struct link *link, const struct link_options *options, st
 	if (!link->conn)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	enum code code = OK;
-	if (link->pq->PQstatus(link->conn) != CONNECTION_OK)
+	if (link->pq->PQstatus(link->conn) != CONNECTION_OK) {
+		link_count(link, STORE_FAILURE_CONNECTION);
 		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
+	}
 	if (code == OK)
 		code = link_command(link, options->is_asynchronous ? SESSION_ASYNCHRONOUS : SESSION, NULL, err);
 	if (code != OK)
@@ -401,6 +412,8 @@ enum code link_wait(struct link *link, struct err *err)
 	bool is_open = read_left(link) && read_pipeline(link, n, true);
 	if (link->result_count > 0 && !is_fine(link, link->results[link->result_count - 1]))
 		code = refused(link, err);
+	if (!is_open && code == OK)
+		link_count(link, STORE_FAILURE_CONNECTION);
 	if (!is_open && code == OK)
 		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
 	if (!is_open || link->is_fatal || is_fatal_to_link(link, code)) {

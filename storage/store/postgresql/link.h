@@ -23,6 +23,7 @@ enum statement {
 struct link_counts {
 	atomic_uint_fast64_t waits;      /* round trips that somebody waited for */
 	atomic_uint_fast64_t statements;
+	atomic_uint_fast64_t failures[STORE_FAILURE_COUNT];
 };
 
 struct link {
@@ -87,6 +88,9 @@ enum code link_wait(struct link *link, struct err *err) WARN_UNUSED;
 
 /* Sends what was put into the pipeline, with this statement as its last, and does not wait: its answers count for nothing. */
 void link_leave(struct link *link, enum statement statement);
+
+/* Counts why something failed; link_wait() and link_connect() do so themselves. */
+void link_count(struct link *link, enum store_failure failure);
 
 /* Whether nothing more can be sent: what is sent now goes nowhere. */
 bool link_is_broken(const struct link *link);

@@ -60,11 +60,20 @@ static const struct store_limits *postgresql_limits(const struct store *store)
 	return &limits;
 }
 
+static void postgresql_usage(struct store *base, struct store_usage *usage)
+{
+	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
+
+	*usage = (struct store_usage){.is_elsewhere = true};
+	for (size_t i = 0; i < STORE_FAILURE_COUNT; i++)
+		usage->failures[i] = atomic_load(&counts->failures[i]);
+}
+
 static const struct store_ops postgresql_ops = {
 	.close = postgresql_close, .check = postgresql_check, .begin = postgresql_begin, .commit = transaction_commit, .abort = transaction_abort,
 	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
 	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
-	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits, .keyspaces = transaction_keyspaces,
+	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits, .usage = postgresql_usage, .keyspaces = transaction_keyspaces,
 };
 
 /* The format that the database has; the table is made where it is missing. */

@@ -231,8 +231,10 @@ static enum code send_commit(struct transaction *txn, struct err *err)
 	enum code code = link_wait(txn->link, err);
 	if (code == OK)
 		return strcmp(txn->link->pq->PQcmdStatus(txn->link->results[n - 1]), "COMMIT") == 0 ? OK : err_default(err, ERR_STORE_UNAVAILABLE);
-	if (!txn->link->is_refused || (txn->link->is_fatal && txn->link->result_count == n))
+	if (!txn->link->is_refused || (txn->link->is_fatal && txn->link->result_count == n)) {
+		link_count(txn->link, STORE_FAILURE_UNKNOWN);
 		return err_default(err, ERR_STORE_UNKNOWN);
+	}
 	return code;
 }
 

@@ -373,7 +373,7 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 		release(reader);
 	pthread_mutex_lock(&store->pool_mutex);
 	if (is_read)
-		store->usage = (struct store_usage){(uint64_t)(pages - free_pages) * STORE_PAGE, (uint64_t)free_pages * STORE_PAGE, 0, 0};
+		store->usage = (struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE, .free = (uint64_t)free_pages * STORE_PAGE};
 	*usage = store->usage;
 	pthread_mutex_unlock(&store->pool_mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
