@@ -22,6 +22,7 @@
 #define CHECK_RECORD_PLACE "the record belongs to no shard"
 
 /* What a repair says. */
+#define REPAIR_STATES "checkpoints and snapshots are not taken over: tables stay as they are; rows that only those have are set aside"
 #define REPAIR_TABLE_LOST "the record of a table is lost, and with it what its rows mean: they are set aside"
 #define REPAIR_TABLE_MALFORMED "the record of the table is malformed"
 #define REPAIR_TABLE_DOUBTFUL "its record lies on a damaged page and was taken as it is: compare it with DescribeTable"

@@ -10,6 +10,8 @@
 #include "storage/item_key.h"
 #include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
+#include "storage/state/snapshot.h"
+#include "storage/state/snapshot_file.h"
 #include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
@@ -167,7 +169,7 @@ struct highest {
 
 /*
  * How far the filling of indexes came is left out: they are whole when it goes on, from their beginning. So are the numbers of items and bytes: they are
- * counted again.
+ * counted again. Snapshots are not taken over, nor are their names.
  */
 static void take_counter(void *context, const struct salvage_row *row)
 {
@@ -176,7 +178,7 @@ static void take_counter(void *context, const struct salvage_row *row)
 
 	arena_reset(repair->row);
 	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")) ||
-	    size_rows_is_key(row->key))
+	    size_rows_is_key(row->key) || snapshot_is_key(row->key) || snapshot_file_is_key(row->key))
 		return;
 	if (!str_eq(row->key, STR("table"))) {
 		repair_put(repair, counters_keyspace, row->key, row->value);
@@ -313,6 +315,21 @@ static void leave_rest(struct repair *repair, const struct tables *tables)
 	repair->from->ops->strays(repair->from, leave_row, repair);
 }
 
+/* A snapshot and what a checkpoint can return to are tables under numbers of their own, which mean nothing without their records. */
+static void leave_states(struct repair *repair)
+{
+	bool are_there = false;
+	size_t n;
+	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
+
+	for (size_t i = 0; i < n; i++)
+		are_there = are_there || keyspaces[i].part == PART_SNAPSHOT || keyspaces[i].part == PART_JOURNAL;
+	if (!are_there)
+		return;
+	repair->report->losses++;
+	repair->report->tell(repair->report->context, STR(REPAIR_STATES));
+}
+
 enum code repair_store(struct salvage *from, struct store *to, const struct settings_records *records, int64_t now_ms, struct repair_report *report,
 		       struct err *err)
 {
@@ -335,6 +352,7 @@ enum code repair_store(struct salvage *from, struct store *to, const struct sett
 		take_rows(&repair, tables.is_retired[i]);
 	}
 	leave_rest(&repair, &tables);
+	leave_states(&repair);
 	if (repair.code == OK)
 		commit(&repair);
 	else if (repair.txn)

@@ -41,6 +41,11 @@ struct str snapshot_table_key(struct arena *arena, struct str name)
 }
 
 /* "snapshot/", what the keys of the namespace's tables begin with, and the name, which has no zero byte. */
+bool snapshot_is_key(struct str key)
+{
+	return str_starts_with(key, STR(PREFIX));
+}
+
 static struct str index_key(const struct space *space, struct str name)
 {
 	struct buf buf = buf_in(space->arena);

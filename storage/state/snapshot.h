@@ -51,4 +51,7 @@ enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *c
 enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit)(void *context, uint64_t table), void *context,
 			  struct err *err) WARN_UNUSED;
 
+/* Whether a row of SYSTEM_COUNTERS with that key names a snapshot. */
+bool snapshot_is_key(struct str key);
+
 #endif

@@ -475,3 +475,8 @@ enum code snapshot_file_write(struct catalog *catalog, struct ns ns, struct str 
 	*is_done = code == OK && writing.is_done;
 	return code;
 }
+
+bool snapshot_file_is_key(struct str key)
+{
+	return str_starts_with(key, STR(PREFIX));
+}

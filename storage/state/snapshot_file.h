@@ -30,4 +30,7 @@ enum code snapshot_file_read(struct catalog *catalog, struct ns ns, struct str n
  */
 enum code snapshot_file_write(struct catalog *catalog, struct ns ns, struct str name, struct str block, bool *is_done, struct err *err) WARN_UNUSED;
 
+/* Whether a row of SYSTEM_COUNTERS with that key names one that is being loaded. */
+bool snapshot_file_is_key(struct str key);
+
 #endif

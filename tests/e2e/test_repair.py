@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pages
 from harness import BINARY, Server, create_app, key, of_files, run, until
@@ -315,6 +316,25 @@ def killed_repairs():
 
 
 @of_files
+def states_are_left():
+    """Checkpoints and snapshots are not taken over, and a line says so."""
+    server = Server(disk=True)
+    wire, path = Client(server.port), f"{server.folder}/data.db"
+    create_app(server.client())
+    for i in range(50):
+        wire("PutItem", TableName="app", Item={"PK": {"S": "p"}, "SK": {"S": str(i)}})
+    for method, what, body in (("POST", "checkpoints", b'{"name": "one"}'), ("PUT", "snapshots/one", None)):
+        urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/{what}", method=method, data=body)).close()
+    stop(server)
+    flip(path, os.path.getsize(path) // pages.PAGE * pages.PAGE - pages.PAGE + 100, 1)
+    status, lines, _ = repair(path, "states")
+    assert status == 1 and any(line.startswith("checkpoints and snapshots are not taken over") for line in lines), lines
+    server.start()
+    assert [json.load(urllib.request.urlopen(f"{server.url}/_dynalith/{what}")) for what in ("checkpoints", "snapshots")] == [{"checkpoints": []}, {"snapshots": []}]
+    server.stop()
+
+
+@of_files
 def misuse():
     path = original().copy()
     for words in (["check", "--repair"], ["check", path, "--damaged", "x"], ["check", path, "--repair", "--damaged"], ["backup", path, "x", "--repair"]):
@@ -344,4 +364,4 @@ def misuse():
         assert len(file.read()) == len(before)
 
 
-run("repair", [flipped_bytes, many_flipped_bytes_in_one_file, pages_above_items, the_first_page, rows_that_do_not_agree, killed_repairs, misuse])
+run("repair", [flipped_bytes, many_flipped_bytes_in_one_file, pages_above_items, the_first_page, rows_that_do_not_agree, killed_repairs, states_are_left, misuse])
