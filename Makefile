@@ -229,6 +229,9 @@ fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 state-model: $(BUILD)/tests/unit/storage/test_state_model ## resets, rollbacks, snapshots and clones against a naive model: STEPS=N SEED=N
 	STATE_STEPS=$(or $(STEPS),100000) STATE_SEED=$(or $(SEED),1) $<
+workers: deps-test debug ## the recipes of docs/testing.md on one server: 1,000 tests by pytest-xdist with 8 workers, and by Jest with 4; TESTS=N
+	@scripts/install-deps workers
+	@tests/workers/run --tests $(or $(TESTS),1000)
 bench-state: deps-test $(BUILD)/dynalith ## what resets, rollbacks, snapshots and clones cost, beside their limits; ITEMS=N COPIED=N, DYNAMODB_LOCAL=DIR to compare
 	$(if $(DYNAMODB_LOCAL),DYNAMODB_LOCAL=$(DYNAMODB_LOCAL) )build/deps/venv/bin/python tests/bench/state $(BUILD)/dynalith
 simulate: $(BUILD)/tests/simulation/simulate ## the server below HTTP in one thread and virtual time, with faults and crashes: SEED=N STEPS=N, ARGS="--twice --trace --shrink"
