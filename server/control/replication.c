@@ -121,8 +121,10 @@ enum code replication_delete(const struct control_call *call, struct str *answer
 {
 	const struct links none = {.has_lag = true, .lag_ms = 0};
 	uint64_t repeated;
-	enum code code = replica_set_links(catalog_of(call), call->ns.account, &none, err);
+	enum code code = control_read(call, NULL, 0, err);
 
+	if (code == OK)
+		code = replica_set_links(catalog_of(call), call->ns.account, &none, err);
 	if (code == OK)
 		code = upkeep_replicate(call->control->upkeep, &call->ns, &repeated, err);
 	const struct links usual = {.has_lag = false};

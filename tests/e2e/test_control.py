@@ -27,7 +27,7 @@ def state(server, client):
     """All that an endpoint can change."""
     clock = given(server, "GET", "clock")
     return (given(server, "GET", "checkpoints"), given(server, "GET", "snapshots"), given(server, "GET", "faults"), given(server, "GET", "lag"),
-            given(server, "GET", "conflicts"), given(server, "GET", "throughput"), clock["now"], clock["frozen"], client.list_tables()["TableNames"],
+            given(server, "GET", "conflicts"), given(server, "GET", "throughput"), given(server, "GET", "replication"), clock["now"], clock["frozen"], client.list_tables()["TableNames"],
             client.scan(TableName="app", ConsistentRead=True)["Items"], [s["StreamArn"] for s in server.client(service="dynamodbstreams").list_streams()["Streams"]])
 
 
