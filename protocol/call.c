@@ -195,6 +195,10 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		table_unref(*out);
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	}
+	if (code == OK && words == ABSENT_BACKUP && str_is_set((*out)->state.job)) { /* AWS: DDB-TABLE-217 */
+		table_unref(*out);
+		return refuse_absent(name, words, err);
+	}
 	if (code != OK) {
 		note_elsewhere(call, name);
 		return code == ERR_RESOURCE_NOT_FOUND ? refuse_absent(name, words, err) : code;

@@ -35,6 +35,7 @@
 #include "storage/state/lag_settings.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/timed/timed_store.h"
+#include "storage/backup/restore.h"
 #include "storage/store/transfer.h"
 #include "storage/upkeep/lease.h"
 
@@ -367,6 +368,8 @@ static int open_and_serve(struct parts *parts, struct store *store, struct err *
 	}
 	parts->leases = lease_open(&(struct lease_options){.store = store, .is_alone = !is_shared});
 	parts->jobs = job_run_new(parts->catalog, parts->leases);
+	job_run_register(parts->jobs, &backup_kind);
+	job_run_register(parts->jobs, &restore_kind);
 	int status = keep_and_serve(parts);
 	job_run_free(parts->jobs);
 	lease_close(parts->leases);

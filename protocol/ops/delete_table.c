@@ -1,3 +1,4 @@
+#include "protocol/tables/backup_rules.h"
 #include "protocol/tables/describe.h"
 #include "protocol/tables/replica_changes.h"
 #include "protocol/tables/replica_rules.h"
@@ -43,10 +44,12 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 	if (code == OK && table->settings->is_deletion_protected)
 		code = err_set(err, MSG_TABLE_PROTECTED);
 	if (code == OK)
+		code = backup_rules_release(call, table, err);
+	if (code == OK)
 		code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
 	if (code != OK)
 		return code;
 	if (n > 0)
 		return delete_replica(call, table, replicas, n, err);
-	return catalog_delete(call->service->catalog, table, call->now_ms, err);
+	return backup_rules_delete_table(call, table, err);
 }

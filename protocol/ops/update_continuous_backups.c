@@ -20,7 +20,7 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 	if (code != OK)
 		return code;
 	next = table_clone(table);
-	if (is_enabled && !table->settings->recovery_days)
+	if (is_enabled && !recovery_is_on(table))
 		next->settings->recovery_since_ms = call->now_ms;
 	if (!is_enabled)
 		next->settings->recovery_days = 0;
@@ -28,6 +28,7 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 		next->settings->recovery_days = wanted->recovery_period_in_days.value;
 	else if (!table->settings->recovery_days)
 		next->settings->recovery_days = RECOVERY_DAYS_DEFAULT;
+	recovery_log(next, call->now_ms);
 	recovery_describe(call, next);
 	if (table->state.status == STATUS_DELETING) {
 		table_unref(next);

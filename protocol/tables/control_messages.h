@@ -8,6 +8,55 @@
 #include "core/err.h"
 
 #define MSG_BACKUPS_ENABLING ERR_BACKUPS_UNAVAILABLE, "Backups are being enabled for the table: " STR_FMT ". Please retry later"
+
+/* AWS: DDB-BACKUP-010, 012, 014, 015 */
+#define MSG_BACKUP_ARN_FORM ERR_VALIDATION, "%s", "Invalid Backup ARN"
+#define MSG_BACKUP_ARN ERR_VALIDATION, "%s", "Invalid Request: BackupArn is not valid"
+#define MSG_BACKUP_ABSENT ERR_BACKUP_NOT_FOUND, "Backup not found: " STR_FMT
+#define MSG_BACKUP_MAKING ERR_BACKUP_IN_USE, "Backup is being created: " STR_FMT
+#define MSG_BACKUP_RESTORING ERR_BACKUP_IN_USE, "Backup is being used to restore table: " STR_FMT
+#define MSG_BACKUP_RESTORING_OTHER ERR_BACKUP_IN_USE, "Backup is being used to restore another table: " STR_FMT
+#define MSG_BACKUP_SYSTEM \
+	ERR_VALIDATION, "Invalid Request: User is not allowed to delete the system backup with arn " STR_FMT ". It will automatically expire on " STR_FMT
+#define MSG_BACKUPS_RANGE \
+	ERR_VALIDATION, "%s", "One or more parameter values were invalid: Time range lower bound must be less than or equal to upper bound"
+#define MSG_BACKUPS_REGION ERR_VALIDATION, "%s", "Invalid Request: The supplied ExclusiveStartBackupArn does not match the region"
+
+/* AWS: DDB-TABLE-100, 219, 272, 273, 274, 350 and the list of messages, DDB-TABLE-442 */
+#define RESTORE_INVALID "Invalid Request: "
+#define MSG_RESTORE_EXISTS ERR_TABLE_EXISTS, "Table already exists: " STR_FMT
+#define MSG_RESTORE_TWICE ERR_TABLE_IN_USE, "Table: " STR_FMT " is already being restored from backup: " STR_FMT
+#define MSG_RESTORE_CREATING ERR_TABLE_IN_USE, "Table is being created: " STR_FMT
+#define MSG_RESTORE_REGION ERR_VALIDATION, "%s", RESTORE_INVALID "sseSpecificationOverride must be provided for cross-region restores"
+#define MSG_RESTORE_OFF ERR_RECOVERY_UNAVAILABLE, "Point in time recovery is not enabled for table '" STR_FMT "'"
+#define MSG_RESTORE_BOTH_TIMES                                                                                                           \
+	ERR_VALIDATION, "%s", RESTORE_INVALID "Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore " \
+					      "request. Please specify either RestoreDateTime time or UseLatestRestorableTime"
+#define MSG_RESTORE_NO_TIME \
+	ERR_VALIDATION, "%s", RESTORE_INVALID "Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both"
+#define MSG_RESTORE_BOTH_SOURCES ERR_VALIDATION, "%s", RESTORE_INVALID "Must provide exactly one of: sourceTableArn, sourceTableName"
+#define MSG_RESTORE_NO_SOURCE ERR_VALIDATION, "%s", "The parameter 'TableName' is required but was not present in the request"
+#define MSG_RESTORE_SOURCE_ARN ERR_VALIDATION, "%s", RESTORE_INVALID "sourceTableArn is not a valid ARN"
+#define MSG_RESTORE_TIME                                                                                                      \
+	ERR_RESTORE_TIME, "RestoreDateTime '" STR_FMT "' must be within EarliestRestorableDateTime '" STR_FMT                  \
+			  "' and LatestRestorableDateTime '" STR_FMT "'"
+#define MSG_RESTORES_MANY ERR_LIMIT_EXCEEDED, "Subscriber limit exceeded: Only %d restore operations can be done simultaneously"
+#define MSG_RESTORE_UNITS_ON_DEMAND \
+	ERR_VALIDATION, "%s", RESTORE_INVALID "Cannot override ProvisionedThroughput if BillingMode is overridden to PAY_PER_REQUEST"
+#define MSG_RESTORE_UNITS_INDEX                                                                                               \
+	ERR_VALIDATION, RESTORE_INVALID "Cannot override ProvisionedThroughput if BillingMode is overridden to "               \
+					"PAY_PER_REQUEST for index " STR_FMT
+#define MSG_RESTORE_UNITS ERR_VALIDATION, "%s", RESTORE_INVALID "Cannot override ProvisionedThroughput unless BillingMode is PROVISIONED"
+#define MSG_RESTORE_UNITS_MISSING \
+	ERR_VALIDATION, "%s", RESTORE_INVALID "Must override ProvisionedThroughput if BillingMode is overridden to PROVISIONED"
+#define MSG_RESTORE_INDEX_UNITS ERR_VALIDATION, RESTORE_INVALID "Must specify provisioned throughput for index " STR_FMT
+#define MSG_RESTORE_MAXIMA \
+	ERR_VALIDATION, RESTORE_INVALID "Cannot override %s for OnDemandThroughput unless BillingModeOverride is PAY_PER_REQUEST"
+#define MSG_RESTORE_MAXIMA_RANGE ERR_VALIDATION, RESTORE_INVALID "Requested %s for OnDemandThroughput is outside of valid range"
+#define MSG_RESTORE_INDEX                                                                                                      \
+	ERR_VALIDATION, RESTORE_INVALID "Index " STR_FMT " does not match a secondary index that existed in the source table " \
+					"and cannot be created during the restore operation"
+
 #define MSG_RECOVERY_DAYS_REFUSED \
 	ERR_VALIDATION, "%s", "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery."
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "protocol/streams.h"
+#include "protocol/tables/lineage.h"
 #include "protocol/tables/replicas.h"
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
@@ -96,7 +97,7 @@ static void write_warm(struct json_out *out, const struct table *table, const st
 	json_out_close(out, '}');
 }
 
-static void write_projection(struct call *call, const struct index *index)
+void describe_projection(struct call *call, const struct index *index)
 {
 	struct json_out *out = &call->out;
 	struct str *included = ARENA_ARRAY(call->arena, struct str, index->included_count);
@@ -117,7 +118,7 @@ static void write_projection(struct call *call, const struct index *index)
 	json_out_close(out, '}');
 }
 
-static void write_vector(struct json_out *out, const struct vector_spec *spec)
+void describe_vector(struct json_out *out, const struct vector_spec *spec)
 {
 	static const char *const distances[] = {
 		[DISTANCE_COSINE] = "COSINE", [DISTANCE_EUCLIDEAN] = "EUCLIDEAN", [DISTANCE_DOT_PRODUCT] = "DOT_PRODUCT",
@@ -149,10 +150,10 @@ static void write_index(struct call *call, struct table *table, const struct ind
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", index->name);
 	if (index->vector)
-		write_vector(out, index->vector);
+		describe_vector(out, index->vector);
 	else
 		describe_keys(out, &index->keys);
-	write_projection(call, index);
+	describe_projection(call, index);
 	if (!index->is_local) {
 		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
 		/* AWS: false while resources are allocated, then true; absent of an index that came with its table */
@@ -321,6 +322,8 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	write_stream(call, table);
 	write_settings(out, table, status);
 	code = replicas_write(call, table, err);
+	if (code == OK && str_is_set(table->state.job))
+		code = lineage_summary(call, table, err);
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 	return code;

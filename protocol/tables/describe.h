@@ -13,6 +13,11 @@
  */
 enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err) WARN_UNUSED;
 
+/* "Projection": {...} */
+void describe_projection(struct call *call, const struct index *index);
+/* A vector index's own members: "SearchSchema", "VectorAttribute", "Dimensions", "DistanceFunction". */
+void describe_vector(struct json_out *out, const struct vector_spec *spec);
+
 /* "KeySchema": [...] */
 void describe_keys(struct json_out *out, const struct key_schema *keys);
 

@@ -27,6 +27,24 @@ enum code backup_add(struct job_txn *txn, const struct table *table, const struc
 	return code == OK ? job_add(txn, job, err) : code;
 }
 
+/* The backup of a deleted table goes when its time is over: until then its job is open, and due at that time. */
+static enum code expire(struct job_step *step, struct err *err)
+{
+	struct job_txn txn;
+	enum code code = job_run_begin(step, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = job_remove(&txn, step->job, err);
+	if (code == OK)
+		code = store_commit_for_good(txn.txn, err);
+	else
+		store_abort(txn.txn);
+	step->is_put = code == OK;
+	step->job->state = JOB_DONE;
+	return code;
+}
+
 /* The job goes with its last piece: what is left is the backup. */
 static enum code step_backup(struct job_step *step, struct err *err)
 {
@@ -34,6 +52,8 @@ static enum code step_backup(struct job_step *step, struct err *err)
 	struct copy copy;
 	enum code code = backup_of(step->arena, step->job, &backup, err);
 
+	if (code == OK && backup.type == BACKUP_SYSTEM)
+		return expire(step, err);
 	if (code == OK && !copy_of(step->arena, step->job, &copy))
 		code = err_set(err, MSG_ROW_MALFORMED);
 	if (code == OK && copy.stage != COPY_IS_DONE)
@@ -69,8 +89,10 @@ enum code backup_keep_deleted(struct store_txn *txn, const struct table *table, 
 	};
 	/* AWS: DDB-BACKUP-015: the id ends in zeros */
 	const struct job job = {
-		.ns = jobs.ns, .kind = BACKUP_KIND, .id = str_printf(arena, "%014lld-00000000", (long long)deletion->now_ms), .state = JOB_DONE,
-		.subject = table->identity.name, .created_ms = deletion->now_ms, .token = STR_ABSENT, .sameness = STR_ABSENT, .failure = STR_ABSENT,
+		.ns = jobs.ns, .kind = BACKUP_KIND,
+		.id = str_printf(arena, "%014lld-00000000", (long long)deletion->now_ms),
+		.due_ms = deletion->now_ms + BACKUP_SYSTEM_MS, .subject = table->identity.name, .created_ms = deletion->now_ms,
+		.token = STR_ABSENT, .sameness = STR_ABSENT, .failure = STR_ABSENT,
 		.message = STR_ABSENT, .data = table->identity.number, .body = job_pack(arena, &backup_record, &backup), .progress = STR_ABSENT,
 	};
 	return job_add(&jobs, &job, err);

@@ -8,6 +8,7 @@
 #define PIECE_BYTES ((size_t)1024 * 1024) /* read and written in one transaction: other writers wait for it */
 
 static const struct field copy_fields[] = {
+	RECORD_FIELD(copy, account, "account", FIELD_STR), RECORD_FIELD(copy, region, "region", FIELD_STR),
 	RECORD_FIELD(copy, table, "table", FIELD_STR), RECORD_FIELD(copy, number, "number", FIELD_INT), RECORD_FIELD(copy, at_ms, "at_ms", FIELD_INT),
 	RECORD_FIELD(copy, stage, "stage", FIELD_INT), RECORD_FIELD(copy, key, "key", FIELD_STR), RECORD_FIELD(copy, first, "first", FIELD_INT),
 	RECORD_FIELD(copy, next, "next", FIELD_INT), RECORD_FIELD(copy, items, "items", FIELD_INT), RECORD_FIELD(copy, bytes, "bytes", FIELD_INT),
@@ -36,7 +37,10 @@ bool copy_of(struct arena *arena, const struct job *job, struct copy *copy)
 
 enum code copy_begin(struct job_txn *txn, const struct table *table, int64_t at_ms, struct job *job, struct err *err)
 {
-	const struct copy copy = {.table = table->identity.name, .number = table->identity.number, .at_ms = at_ms, .key = STR_ABSENT};
+	const struct table_identity *identity = &table->identity;
+	const struct copy copy = {
+		.account = identity->account, .region = identity->region, .table = identity->name, .number = identity->number, .at_ms = at_ms, .key = STR_ABSENT,
+	};
 	enum code code = catalog_next_number(txn->txn, txn->arena, &job->data, err);
 
 	job->progress = job_pack(txn->arena, &copy_record, &copy);
@@ -313,7 +317,7 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 		return err_set(err, MSG_ROW_MALFORMED);
 	enum code code = catalog_refresh(step->catalog, err);
 	if (code == OK)
-		code = catalog_get(step->catalog, step->job->ns, copy->table, step->now_ms, &piece.table, err);
+		code = catalog_get(step->catalog, (struct ns){copy->account, copy->region}, copy->table, step->now_ms, &piece.table, err);
 	if (code == OK && piece.table->identity.number != copy->number) {
 		table_unref(piece.table);
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);

@@ -19,6 +19,7 @@
 #include "storage/job/job_run.h"
 
 struct copy {
+	struct str account, region; /* of the table, which may be in another namespace than the job */
 	struct str table;   /* the name */
 	uint64_t number;    /* and number: another table of the name is not meant */
 	int64_t at_ms;      /* all changes up to this moment are in it; COPY_NOW: the moment is when the copy begins */

@@ -11,6 +11,7 @@
 
 static const struct field restore_fields[] = {
 	RECORD_FIELD(restore, record, "record", FIELD_STR), RECORD_FIELD(restore, backup, "backup", FIELD_STR), RECORD_FIELD(restore, source, "source", FIELD_STR),
+	RECORD_FIELD(restore, region, "region", FIELD_STR),
 	RECORD_FIELD(restore, at_ms, "at_ms", FIELD_INT), RECORD_FIELD(restore, shown_ms, "shown_ms", FIELD_INT), RECORD_FIELD(restore, data, "data", FIELD_INT),
 	RECORD_FIELD(restore, is_copied, "is_copied", FIELD_BOOL), RECORD_FIELD(restore, key, "key", FIELD_STR),
 	RECORD_FIELD(restore, is_filled, "is_filled", FIELD_BOOL),

@@ -16,6 +16,7 @@ struct restore {
 	struct str record;      /* of the new table, without number and times */
 	struct str backup;      /* the id of the backup; absent: from a moment of `source` */
 	struct str source;      /* the name of the table that it comes from */
+	struct str region;      /* and its region */
 	int64_t at_ms;          /* the moment; of a backup, its creation */
 	int64_t shown_ms;       /* ACTIVE no earlier */
 	uint64_t data;          /* of the backup: where its items are; else the job's own copy */

@@ -1,0 +1,48 @@
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/restore_rules.h"
+
+static enum code apply_uses(struct job_txn *txn, void *context, struct err *err)
+{
+	const struct str *id = context;
+	bool is_used;
+	enum code code = restore_uses(txn, *id, &is_used, err);
+
+	return code == OK && is_used ? err_set(err, MSG_BACKUP_RESTORING_OTHER, STR_ARG(*id)) : code;
+}
+
+/* One restore at a time from each backup, in any region (DDB-BACKUP-010). */
+static enum code check_backup(struct call *call, const struct backup_found *found, struct str arn, struct err *err)
+{
+	struct str id = found->job.id;
+
+	if (found->backup.type == BACKUP_USER && found->job.state != JOB_DONE)
+		return err_set(err, MSG_BACKUP_MAKING, STR_ARG(arn));
+	enum code code = job_read(call->service->catalog, call->ns, apply_uses, &id, err);
+	return code == ERR_BACKUP_IN_USE ? err_set(err, MSG_BACKUP_RESTORING_OTHER, STR_ARG(arn)) : code;
+}
+
+enum code op_restore_table_from_backup(struct call *call, const struct restore_table_from_backup_input *input, struct err *err)
+{
+	const struct restore_overrides overrides = RESTORE_OVERRIDES(input);
+	struct backup_found found;
+	struct backup_arn arn;
+	struct table *table;
+	enum code code = backup_rules_arn(call, input->backup_arn, &arn, err);
+
+	if (code == OK && !call_owns(call, call->ns.account, arn.region) && !overrides.sse)
+		code = err_set(err, MSG_RESTORE_REGION);
+	if (code == OK)
+		code = backup_rules_find(call, (struct ns){call->ns.account, arn.region}, &arn, &found, err);
+	if (code == OK)
+		code = restore_rules_target(call, input->target_table_name, err);
+	if (code == OK)
+		code = check_backup(call, &found, input->backup_arn, err);
+	if (code == OK)
+		code = restore_rules_table(call, found.table, input->target_table_name, &overrides, &table, err);
+	if (code != OK)
+		return code;
+	const struct restore restore = {
+		.backup = found.job.id, .source = found.job.subject, .region = arn.region, .at_ms = found.job.created_ms, .data = found.job.data, .key = STR_ABSENT,
+	};
+	return restore_rules_start(call, NULL, table, &restore, err);
+}
