@@ -162,6 +162,7 @@ static enum code refuse_absent(struct str name, enum absent_table words, struct 
 {
 	switch (words) {
 	case ABSENT_TABLE:
+	case ABSENT_AT_ALL:
 		return err_set(err, MSG_TABLE_NOT_FOUND, STR_ARG(name));
 	case ABSENT_BACKUP:
 		return err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name));
@@ -195,7 +196,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		table_unref(*out);
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	}
-	if (code == OK && words == ABSENT_BACKUP && str_is_set((*out)->state.job)) { /* AWS: DDB-TABLE-217 */
+	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) && str_is_set((*out)->state.job)) { /* AWS: DDB-TABLE-217 */
 		table_unref(*out);
 		return refuse_absent(name, words, err);
 	}

@@ -83,7 +83,8 @@ enum code call_check_late(const struct call *call, struct err *err) WARN_UNUSED;
 /* The error for an absent table. */
 enum absent_table {
 	ABSENT_RESOURCE, /* "Requested resource not found" */
-	ABSENT_TABLE,    /* "Requested resource not found: Table: NAME not found" */
+	ABSENT_TABLE,    /* "Requested resource not found: Table: NAME not found"; of a table that is being restored, too (AWS: DDB-TABLE-217) */
+	ABSENT_AT_ALL,   /* the same, but a table that is being restored is found: DescribeTable, DeleteTable, CreateTable */
 	ABSENT_BACKUP,   /* ERR_TABLE_NOT_FOUND, "Table not found: NAME": the operations about backups */
 };
 

@@ -8,6 +8,7 @@
 #include "storage/expiry.h"
 #include "storage/index_row.h"
 #include "storage/item_key.h"
+#include "storage/job/job.h"
 #include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/state/snapshot.h"
@@ -161,10 +162,12 @@ static void take_as_it_is(void *context, const struct salvage_row *row)
 		repair_put(repair, row->keyspace, row->key, row->value);
 }
 
-/* The highest number that a table ever had, as far as can be seen. */
-struct highest {
+/* What the counters tell. */
+struct told {
 	struct repair *repair;
-	uint64_t number;
+	uint64_t highest; /* number that a table ever had, as far as can be seen */
+	size_t n;
+	uint64_t *owned;  /* numbers of keyspaces that jobs have: backups */
 };
 
 /*
@@ -173,34 +176,42 @@ struct highest {
  */
 static void take_counter(void *context, const struct salvage_row *row)
 {
-	struct highest *highest = context;
-	struct repair *repair = highest->repair;
+	struct told *told = context;
+	struct repair *repair = told->repair;
 
 	arena_reset(repair->row);
 	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")) ||
 	    size_rows_is_key(row->key) || snapshot_is_key(row->key) || snapshot_file_is_key(row->key))
 		return;
+	uint64_t data = job_data_of(repair->row, row->key, row->value);
+	if (data) {
+		told->owned = arena_room(repair->arena, told->owned, told->n, sizeof(*told->owned));
+		told->owned[told->n++] = data;
+	}
 	if (!str_eq(row->key, STR("table"))) {
 		repair_put(repair, counters_keyspace, row->key, row->value);
 		return;
 	}
 	uint64_t number = strtoull(str_copy(repair->row, row->value).p, NULL, 10);
-	highest->number = number > highest->number ? number : highest->number;
+	told->highest = number > told->highest ? number : told->highest;
 }
 
-static void take_counters(struct repair *repair, const struct tables *tables)
+static void take_counters(struct repair *repair, const struct tables *tables, struct told *told)
 {
-	struct highest highest = {.repair = repair};
 	size_t n;
 	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
 
 	for (size_t i = 0; i < n; i++)
-		highest.number = keyspaces[i].table > highest.number ? keyspaces[i].table : highest.number;
+		told->highest = keyspaces[i].table > told->highest ? keyspaces[i].table : told->highest;
 	for (size_t i = 0; i < tables->n; i++)
-		highest.number = tables->v[i]->identity.number > highest.number ? tables->v[i]->identity.number : highest.number;
-	repair->from->ops->rows(repair->from, counters_keyspace, take_counter, &highest);
+		told->highest = tables->v[i]->identity.number > told->highest ? tables->v[i]->identity.number : told->highest;
+	repair->from->ops->rows(repair->from, counters_keyspace, take_counter, told);
 	arena_reset(repair->row);
-	repair_put(repair, counters_keyspace, STR("table"), str_printf(repair->row, "%llu", (unsigned long long)highest.number));
+	repair_put(repair, counters_keyspace, STR("table"), str_printf(repair->row, "%llu", (unsigned long long)told->highest));
+	for (size_t i = 0; i < told->n; i++) {
+		create(repair, (struct keyspace){told->owned[i], PART_ITEMS});
+		repair->from->ops->rows(repair->from, (struct keyspace){told->owned[i], PART_ITEMS}, take_as_it_is, repair);
+	}
 }
 
 /* What follows from an item. */
@@ -298,7 +309,7 @@ static void leave_row(void *context, const struct salvage_row *row)
 }
 
 /* Rows of tables whose records are lost; and of no known keyspace. */
-static void leave_rest(struct repair *repair, const struct tables *tables)
+static void leave_rest(struct repair *repair, const struct tables *tables, const struct told *told)
 {
 	size_t n;
 	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
@@ -309,6 +320,8 @@ static void leave_rest(struct repair *repair, const struct tables *tables)
 
 		for (size_t k = 0; k < tables->n && !is_known; k++)
 			is_known = tables->v[k]->identity.number == keyspaces[i].table;
+		for (size_t k = 0; k < told->n && !is_known; k++)
+			is_known = told->owned[k] == keyspaces[i].table;
 		if (!is_known)
 			repair->from->ops->rows(repair->from, keyspaces[i], leave_row, repair);
 	}
@@ -338,20 +351,21 @@ enum code repair_store(struct salvage *from, struct store *to, const struct sett
 		.err = err,
 	};
 	struct tables tables = {.repair = &repair};
+	struct told told = {.repair = &repair};
 
 	begin(&repair);
 	if (repair.code == OK)
 		from->ops->rows(from, tables_keyspace, take_table, &tables);
 	for (size_t i = 0; i < tables.n; i++)
 		create_keyspaces(&repair, tables.v[i], tables.is_retired[i]);
-	take_counters(&repair, &tables);
+	take_counters(&repair, &tables, &told);
 	for (size_t i = 0; i < sizeof(token_keyspaces) / sizeof(token_keyspaces[0]); i++)
 		from->ops->rows(from, token_keyspaces[i], take_as_it_is, &repair);
 	for (size_t i = 0; i < tables.n && repair.code == OK; i++) {
 		repair.table = tables.v[i];
 		take_rows(&repair, tables.is_retired[i]);
 	}
-	leave_rest(&repair, &tables);
+	leave_rest(&repair, &tables, &told);
 	leave_states(&repair);
 	if (repair.code == OK)
 		commit(&repair);

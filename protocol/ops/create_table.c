@@ -22,7 +22,7 @@ static enum code refuse_existing(struct call *call, struct str name, struct err 
 	struct err ignored = err_in(call->arena);
 	struct table *table;
 
-	if (call_table(call, name, ABSENT_TABLE, &table, &ignored) == OK && table->state.status == STATUS_CREATING)
+	if (call_table(call, name, ABSENT_AT_ALL, &table, &ignored) == OK && table->state.status == STATUS_CREATING)
 		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status), STR_ARG(name));
 	return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
 }

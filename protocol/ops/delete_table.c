@@ -20,7 +20,7 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 {
 	struct table *table, **replicas;
 	size_t n;
-	enum code code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	enum code code = call_table(call, input->table_name, ABSENT_AT_ALL, &table, err);
 
 	if (code != OK)
 		return code;

@@ -58,7 +58,7 @@ static struct str iso(struct call *call, int64_t ms)
 static enum code read_time(struct call *call, const struct table *source, const struct restore_table_to_point_in_time_input *input, int64_t *at_ms,
 			   struct err *err)
 {
-	int64_t earliest_ms, latest_ms, since_ms = source->settings->recovery_since_ms;
+	int64_t earliest_ms, latest_ms, since_ms = source->log.since_ms;
 
 	recovery_window(source, call->now_ms, &earliest_ms, &latest_ms);
 	*at_ms = input->restore_date_time.is_set ? input->restore_date_time.value : latest_ms;

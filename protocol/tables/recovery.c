@@ -27,7 +27,7 @@ void recovery_log(struct table *next, int64_t now_ms)
 
 void recovery_window(const struct table *table, int64_t now_ms, int64_t *earliest_ms, int64_t *latest_ms)
 {
-	int64_t since = table->settings->recovery_since_ms;
+	int64_t since = table->log.since_ms;
 
 	*earliest_ms = later(since, now_ms - table->settings->recovery_days * DAY_MS) / 1000 * 1000;
 	*latest_ms = later(since, now_ms - LAG_MS) / 1000 * 1000;

@@ -71,6 +71,7 @@ static struct table *bare(const struct call *call, const struct table *source, s
 	table->streams.label = STR_ABSENT;
 	table->streams.n = 0;
 	table->log = (struct table_log){0};
+	table->group = (struct table_group){.id = STR_ABSENT};
 	table->ttl = (struct table_ttl){.attribute = STR_ABSENT};
 	*table->settings = (struct table_settings){
 		.billing = had->billing, .throughput = {.read = had->throughput.read, .write = had->throughput.write}, .on_demand = had->on_demand,

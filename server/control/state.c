@@ -30,7 +30,7 @@ enum code state_reset(const struct control_call *call, struct str *answer, struc
 {
 	const struct json *keep, *tables;
 	const struct control_member members[] = {{"keep", JSON_STRING, &keep}, {"tables", JSON_ARRAY, &tables}};
-	struct reset reset = {.n = 0};
+	struct reset reset = {.now_ms = call->control->service->now_ms(call->control->service->clock_context, call->ns)};
 	struct str *names = NULL;
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 

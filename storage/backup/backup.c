@@ -71,7 +71,7 @@ static enum code step_backup(struct job_step *step, struct err *err)
 	return OK;
 }
 
-const struct job_kind backup_kind = {.name = "backup", .step = step_backup};
+const struct job_kind backup_kind = {.name = "backup", .step = step_backup, .give_up = copy_give_up};
 
 enum code backup_keep_deleted(struct store_txn *txn, const struct table *table, void *context, bool *is_kept, struct err *err)
 {

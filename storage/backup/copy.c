@@ -47,6 +47,15 @@ enum code copy_begin(struct job_txn *txn, const struct table *table, int64_t at_
 	return code == OK ? store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err) : code;
 }
 
+enum code copy_give_up(struct job_txn *txn, struct job *job, void *context, struct err *err)
+{
+	uint64_t data = job->data;
+
+	(void)context;
+	job->data = 0;
+	return data ? store_drop(txn->txn, (struct keyspace){data, PART_ITEMS}, err) : OK;
+}
+
 enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except, bool *is_busy, struct err *err)
 {
 	struct job *jobs;

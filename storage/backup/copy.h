@@ -46,6 +46,9 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err) W
 /* Reads how far it came. False for malformed bytes. */
 bool copy_of(struct arena *arena, const struct job *job, struct copy *copy) WARN_UNUSED;
 
+/* For struct job_kind: a job that failed has no use for what it copied. */
+enum code copy_give_up(struct job_txn *txn, struct job *job, void *context, struct err *err) WARN_UNUSED;
+
 /* Whether a copy of the table is under way that needs it. */
 enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except, bool *is_busy, struct err *err) WARN_UNUSED;
 

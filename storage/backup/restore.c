@@ -238,4 +238,4 @@ static enum code step_restore(struct job_step *step, struct err *err)
 	return code;
 }
 
-const struct job_kind restore_kind = {.name = "restore", .step = step_restore};
+const struct job_kind restore_kind = {.name = "restore", .step = step_restore, .give_up = copy_give_up};

@@ -358,6 +358,14 @@ enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64
 	return code != OK ? code : read;
 }
 
+uint64_t job_data_of(struct arena *arena, struct str key, struct str row)
+{
+	struct err ignored = err_in(arena);
+	struct job job;
+
+	return str_starts_with(key, STR(ROWS)) && job_decode(arena, row, &job, &ignored) == OK ? job.data : 0;
+}
+
 enum code job_remove_all(struct job_txn *txn, struct err *err)
 {
 	static const char *const rows[] = {ROWS, OPEN, TOKENS};

@@ -114,6 +114,9 @@ enum code job_decode(struct arena *arena, struct str row, struct job *job, struc
 /* Calls `visit` with the number of each keyspace that a job of any namespace owns. */
 enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64_t number), void *context, struct err *err) WARN_UNUSED;
 
+/* The number of the keyspace that the job of a row of SYSTEM_COUNTERS owns; 0 where it owns none, or is no job. */
+uint64_t job_data_of(struct arena *arena, struct str key, struct str row);
+
 /* For job_run: a page of all jobs that are not over, behind the key *after; `due_ms` and the name of each. */
 struct job_open {
 	struct ns ns;

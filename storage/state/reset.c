@@ -26,9 +26,18 @@ static bool is_there(const struct space_records *records, struct str name)
 	return false;
 }
 
-/* The table as it is when nothing was ever written to it: indexes that were being filled have nothing to be filled with. */
-static enum code make_empty(struct space *space, const struct space_record *record, struct table *table, uint64_t next, struct err *err)
+/*
+ * The table as it is when nothing was ever written to it: indexes that were being filled have nothing to be filled with, and nobody can return to what
+ * was before.
+ */
+static enum code make_empty(struct space *space, const struct reset *reset, const struct space_record *record, struct table *table, uint64_t next,
+			   struct err *err)
 {
+	if (table->log.since_ms && reset->now_ms > table->log.since_ms)
+		table->log.since_ms = reset->now_ms;
+	table->log.reasons &= ~(unsigned)LOG_COPY; /* the jobs that copy it go, too */
+	if (!(table->log.reasons & LOG_REPLICATION))
+		table->log.hold_ms = 0;
 	if (table->streams.n > 1) { /* earlier ones have no records left to be read */
 		table->streams.v[0] = table->streams.v[table->streams.n - 1];
 		table->streams.n = 1;
@@ -45,13 +54,13 @@ static enum code reset_table(struct space *space, const struct reset *reset, con
 
 	if (code != OK)
 		return code;
-	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING;
+	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING && !str_is_set(table->state.job); /* its job goes */
 	if (is_kept && table_has_log(table))
 		code = stream_next(space->txn, table, &next, err);
 	if (code == OK)
 		code = space_drop(space, record, table, err);
 	if (code == OK)
-		code = is_kept ? make_empty(space, record, table, next, err) : store_del(space->txn, tables_keyspace, record->key, err);
+		code = is_kept ? make_empty(space, reset, record, table, next, err) : store_del(space->txn, tables_keyspace, record->key, err);
 	table_unref(table);
 	return code;
 }

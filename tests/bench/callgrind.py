@@ -35,7 +35,10 @@ WORKLOADS = [
     ("Select", 400),
 ]
 SIGNED = "GetItemSigned"
-MODES = {"memory": WORKLOADS, "disk": WORKLOADS, "verify": [(SIGNED, 400)]}
+WRITES = [(name, requests) for name, requests in WORKLOADS if name in ("PutItem", "UpdateItem", "DeleteItem")]
+# the table's point-in-time recovery is on
+RECOVERY = {"memory recovery": "memory", "disk recovery": "disk"}
+MODES = {"memory": WORKLOADS, "disk": WORKLOADS, "verify": [(SIGNED, 400)], **{mode: WRITES for mode in RECOVERY}}
 # glibc fills and copies large blocks by one instruction that callgrind counts once per byte; vector loops are nearer to the true cost
 NO_REP = "glibc.cpu.x86_rep_stosb_threshold=0x40000000:glibc.cpu.x86_rep_movsb_threshold=0x40000000"
 CREDENTIAL = ("bench", "bench-secret")
@@ -46,7 +49,8 @@ def is_here():
 
 
 class Server:
-    """A server in `mode` - "memory", "disk", or "verify", which is disk and every signature verified - with the table of the bench filled."""
+    """A server in `mode` - "memory", "disk", either with "recovery" behind it, or "verify", which is disk and every signature verified - with the table
+    of the bench filled."""
 
     def __init__(self, binary, load, mode):
         self.load_binary, self.is_signed = load, mode == "verify"
@@ -55,10 +59,11 @@ class Server:
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
-        data = ["--in-memory"] if mode == "memory" else ["--db-path", str(self.dir / "bench.db")]
+        data = ["--in-memory"] if mode.startswith("memory") else ["--db-path", str(self.dir / "bench.db")]
         plain = [binary, "--port", str(self.port), "--threads", "1", "--ttl-period", "0", "--log-level", "warn",
                  "--request-slice-ms", "0", *data]  # under callgrind all requests take long
         counted = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self.dir}/out", f"--dump-before={MARK}", "-q"] + plain
+        self.has_recovery = mode in RECOVERY
         self.process = None
         try:
             self.set_up(plain, counted)
@@ -77,6 +82,12 @@ class Server:
         else:
             self.start(counted)
             self.fill()
+        if self.has_recovery:
+            body = {"TableName": "bench", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+            headers = {"content-type": "application/x-amz-json-1.0", "x-amz-target": "DynamoDB_20120810.UpdateContinuousBackups", "connection": "close"}
+            answer = self.ask(signed(self.port, "POST", "/", headers, json.dumps(body).encode()))
+            if not answer.startswith(b"HTTP/1.1 200"):
+                raise SystemExit(f"UpdateContinuousBackups: {answer[:600]!r}")
         self.dump()
         self.overhead = Profile(self.dump()).total()
 

@@ -18,8 +18,8 @@ def turn(server, **turn):
         return json.load(reply)
 
 
-def control(server, method, path):
-    request = urllib.request.Request(f"{server.url}/_dynalith/{path}", method=method, data=b"{}")
+def control(server, method, path, **body):
+    request = urllib.request.Request(f"{server.url}/_dynalith/{path}", method=method, data=json.dumps(body).encode())
     with urllib.request.urlopen(request, timeout=60) as reply:
         return json.load(reply)
 
@@ -283,6 +283,14 @@ def backups_belong_to_their_namespace():
     raises("ValidationException", other.restore_table_from_backup, TargetTableName="far", BackupArn=arn)
     other.restore_table_from_backup(TargetTableName="far", BackupArn=arn, SSESpecificationOverride={"Enabled": True, "SSEType": "KMS"})
     assert len(items(other, "far")) == 5
+    turn(server, set="2030-01-01T00:00:00Z", freeze=True)
+    recover(client, "app")
+    turn(server, advance=3600)
+    control(server, "POST", "reset", keep="tables")  # nobody can return to what was before
+    window = client.describe_continuous_backups(TableName="app")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    assert window["EarliestRestorableDateTime"] == datetime.datetime(2030, 1, 1, 1, tzinfo=datetime.timezone.utc)
+    assert not client.list_backups(BackupType="ALL")["BackupSummaries"]
+    back_up(client, "app")
     control(server, "POST", "reset")
     assert not client.list_backups(BackupType="ALL")["BackupSummaries"]
     server.stop()

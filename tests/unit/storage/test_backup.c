@@ -414,6 +414,38 @@ TEST(a_deleted_table_leaves_its_items)
 	world_free(world);
 }
 
+/* A restore whose table goes cannot be carried out: it fails with the reason, and leaves neither table nor rows. */
+TEST(a_job_that_cannot_go_on_fails)
+{
+	struct world *world = world_new(3);
+	struct data *data = &world->data;
+	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = 5000, .backup = STR_ABSENT, .key = STR_ABSENT}, .target = data_table("target")};
+	struct table *made;
+
+	world->now_ms = 1000;
+	change(world, recover);
+	world->now_ms = 10000;
+	for (int i = 0; i < 30; i++)
+		write_one(world);
+	look(world);
+	wanted.source = data->table;
+	CHECK_INT(job_write(data->catalog, DATA_NS, add_restore, &wanted, &data->err), OK);
+	for (int i = 0; i < 3; i++)
+		go_on(world, &wanted.job);
+	CHECK(!is_over(world, &wanted.job));
+	look(world);
+	CHECK_INT(catalog_delete(data->catalog, data->table, world->now_ms, &data->err), OK);
+	for (int i = 0; i < 5 && !is_over(world, &wanted.job); i++)
+		go_on(world, &wanted.job);
+	CHECK_INT(wanted.job.state, JOB_FAILED);
+	CHECK_STR(wanted.job.failure, "TableNotFoundException");
+	CHECK_INT(wanted.job.data, 0);
+	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made, &data->err), ERR_RESOURCE_NOT_FOUND);
+	check_all(world);
+	table_unref(wanted.target);
+	world_free(world);
+}
+
 static void stream_on(struct table *next, int64_t now_ms)
 {
 	next->streams.view = STREAM_KEYS_ONLY;
@@ -502,4 +534,5 @@ TEST(a_stream_is_a_view_of_the_log)
 }
 
 TEST_MAIN(TEST_CASE(a_restore_is_the_state_of_its_moment), TEST_CASE(the_same_in_pieces_beside_writers_and_crashes), TEST_CASE(a_backup_is_one_moment),
-	  TEST_CASE(a_deleted_table_leaves_its_items), TEST_CASE(a_stream_is_a_view_of_the_log))
+	  TEST_CASE(a_deleted_table_leaves_its_items),
+	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_stream_is_a_view_of_the_log))
