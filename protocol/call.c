@@ -135,8 +135,8 @@ static void note_elsewhere(struct call *call, struct str name)
 
 static void hold(struct call *call, struct table *table, struct str arn)
 {
-	call->tables = arena_room(call->arena, call->tables, call->table_count, sizeof(*call->tables));
-	call->tables[call->table_count++] = (struct held_table){table, arn};
+	call->tables.v = arena_room(call->arena, call->tables.v, call->tables.n, sizeof(*call->tables.v));
+	call->tables.v[call->tables.n++] = (struct held_table){table, arn};
 }
 
 void call_hold(struct call *call, struct table *table)
@@ -146,16 +146,16 @@ void call_hold(struct call *call, struct table *table)
 
 struct str call_named(const struct call *call, const struct table *table)
 {
-	for (size_t i = 0; i < call->table_count; i++) {
-		if (call->tables[i].table == table)
-			return str_is_set(call->tables[i].arn) ? call->tables[i].arn : table->identity.name;
+	for (size_t i = 0; i < call->tables.n; i++) {
+		if (call->tables.v[i].table == table)
+			return str_is_set(call->tables.v[i].arn) ? call->tables.v[i].arn : table->identity.name;
 	}
 	return table->identity.name;
 }
 
 void call_look_again(struct call *call)
 {
-	call->tables_from = call->table_count;
+	call->tables.from = call->tables.n;
 }
 
 static enum code refuse_absent(struct str name, enum absent_table words, struct err *err)
@@ -181,9 +181,9 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		code = call_table_name(call, name_or_arn, &name, err);
 	if (code != OK)
 		return code;
-	for (size_t i = call->tables_from; i < call->table_count; i++) { /* a batch names its tables often */
-		if (str_eq(call->tables[i].table->identity.name, name)) {
-			*out = call->tables[i].table;
+	for (size_t i = call->tables.from; i < call->tables.n; i++) { /* a batch names its tables often */
+		if (str_eq(call->tables.v[i].table->identity.name, name)) {
+			*out = call->tables.v[i].table;
 			return OK;
 		}
 	}

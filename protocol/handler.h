@@ -20,6 +20,7 @@
 struct conflict_ticket;
 struct fault_call;
 struct throughput_call;
+struct accesses;
 
 struct held_table {
 	struct table *table;
@@ -30,6 +31,12 @@ struct held_table {
 struct charges {
 	size_t n, cap;
 	struct cost *v;
+};
+
+struct held_tables {
+	size_t n;
+	struct held_table *v;
+	size_t from; /* earlier ones are held but not used: the call looks them up again */
 };
 
 /* PartiQL statements of a call from the service's cache. */
@@ -55,11 +62,9 @@ struct call {
 	struct fault_call *faults; /* the rules that concern it: protocol/faults; NULL: none */
 	struct throughput_call *throughput; /* what it consumes is limited: protocol/throughput; NULL: it is not */
 	struct conflict_ticket *conflicts; /* the items that are busy by the call: protocol/conflicts; or NULL */
-	/* Tables of the call, released by op_run when the handler is done. */
-	size_t table_count;
-	struct held_table *tables;
-	size_t tables_from; /* earlier ones are held but not used: the call looks them up again */
-	struct held_statements statements; /* released likewise */
+	struct held_tables tables;         /* released by op_run when the handler is done */
+	struct held_statements statements; /* likewise */
+	struct accesses *accesses;         /* what it reads and writes: protocol/insight; NULL: nobody asks */
 };
 
 /* For each write of the call: see storage/write/write.h. */

@@ -6,10 +6,12 @@
 #include "protocol/faults/fault_hold.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
+#include "protocol/insight/insight.h"
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/wire/serde.h"
+#include "storage/monotonic.h"
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
 
@@ -125,6 +127,7 @@ struct passage {
 	struct fault_signer signer;
 	struct fault_reply fault;
 	struct fault_hold *hold; /* it is held from now on */
+	uint64_t began_ns; /* where somebody wants to know */
 	bool is_counted; /* as a long write, for this run */
 	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes long itself */
 };
@@ -218,9 +221,9 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 
 static void release(struct call *call)
 {
-	for (size_t i = 0; i < call->table_count; i++)
-		table_unref(call->tables[i].table);
-	call->table_count = call->tables_from = 0;
+	for (size_t i = 0; i < call->tables.n; i++)
+		table_unref(call->tables.v[i].table);
+	call->tables.n = call->tables.from = 0;
 	for (size_t i = 0; i < call->statements.n; i++)
 		partiql_kept_unref(call->statements.v[i]);
 	call->statements.n = 0;
@@ -240,14 +243,14 @@ static enum code envelope(const struct passage *passage, enum code code, struct 
  */
 static bool has_moved(const struct call *call, enum code code, struct err *err)
 {
-	bool is_judged = err_is_validation(code) && call->table_count > 0;
+	bool is_judged = err_is_validation(code) && call->tables.n > 0;
 	struct err own = err_in(err->arena);
 	bool has_moved = code == ERR_TABLE_MOVED;
 
 	if ((!has_moved && !is_judged) || catalog_refresh(call->service->catalog, &own) != OK)
 		return false;
-	for (size_t i = call->tables_from; i < call->table_count && !has_moved; i++)
-		has_moved = !catalog_holds(call->service->catalog, call->tables[i].table);
+	for (size_t i = call->tables.from; i < call->tables.n && !has_moved; i++)
+		has_moved = !catalog_holds(call->service->catalog, call->tables.v[i].table);
 	return has_moved;
 }
 
@@ -255,6 +258,8 @@ static enum code run(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
 
+	if (call->accesses)
+		*call->accesses = (struct accesses){0};
 	if (call->throughput)
 		throughput_again(call);
 	if (call->faults) {
@@ -273,10 +278,13 @@ static enum code run(struct passage *passage, struct err *err)
 static enum code gate_handler(struct passage *passage, struct err *err)
 {
 	struct retry retry = {0};
+	const struct insight *insight = passage->call.service->insight;
 	enum code code = err_if_over(passage->request->arena, err);
 
 	if (code != OK)
 		return code;
+	if (insight && insight_wants(insight, op_number(passage->op)))
+		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
 		passage->call.charges = (struct charges){0};
@@ -414,6 +422,18 @@ static void end_call(struct passage *passage)
 	passage->is_given_up = passage->is_given_up || passage->hold;
 }
 
+static void fold(const struct passage *passage, enum code code)
+{
+	const struct op_request *request = passage->request;
+	const struct insight_request folded = {
+		.number = op_number(passage->op), .operation = op_name(passage->op), .code = code, .consumed = passage->consumed,
+		.took_ns = monotonic_ns() - passage->began_ns, .body = request->body,
+		.caller = request->caller ? request->caller(request->auth_context) : STR(""),
+	};
+
+	insight_fold(passage->call.service->insight, &passage->call, &folded);
+}
+
 /* Runs the gates within the CPU time that there is. */
 static enum code pass(struct passage *passage, struct err *err)
 {
@@ -430,6 +450,8 @@ static enum code pass(struct passage *passage, struct err *err)
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
+	if (passage->call.accesses && !passage->is_given_up)
+		fold(passage, code);
 	release(&passage->call);
 	if (passage->call.throughput)
 		throughput_end(&passage->call, passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
@@ -448,6 +470,8 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	struct err err = err_in(request->arena);
 	if (request->hold)
 		passage.call.conflicts = fault_hold_end(request->hold, &passage.fault);
+	if (service->insight)
+		passage.began_ns = monotonic_ns();
 	enum code code = pass(&passage, &err);
 
 	if (passage.is_given_up) {

@@ -34,6 +34,7 @@ struct op_request {
 	 */
 	enum code (*authenticate)(void *context, struct ns *ns, struct err *err);
 	void *auth_context;
+	struct str (*caller)(void *auth_context); /* what it says of who sent it, such as its SDK; NULL: nobody knows */
 	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
 	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */

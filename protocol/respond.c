@@ -1,6 +1,7 @@
 #include "protocol/respond.h"
 
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/throughput/throughput.h"
 
 #define GB (1024.0 * 1024 * 1024)
@@ -127,6 +128,7 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 		code = throughput_page(call, page, err);
 	if (code != OK)
 		return code;
+	access_page(call, page);
 	json_out_open(&call->out, '{');
 	if (has_items) {
 		json_out_name(&call->out, STR("Items"));

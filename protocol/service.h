@@ -13,6 +13,7 @@
 
 struct conflicts;
 struct faults;
+struct insight;
 struct job_run;
 struct throughput_limits;
 
@@ -36,6 +37,7 @@ struct service {
 	atomic_uint long_writes; /* writes under way that exceeded their slice: others may wait for them */
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	struct faults *faults;            /* failures on demand; NULL: none */
+	struct insight *insight;          /* access patterns; NULL: nobody asks for them */
 	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */
 	struct conflicts *conflicts;      /* transactions that meet; NULL: they wait for each other */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */

@@ -2,6 +2,7 @@
 
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
 #include "protocol/throughput/throughput.h"
@@ -21,6 +22,8 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 		code = fault_writes(call, write, 1, err);
 	if (code == OK)
 		code = throughput_write(call, write, 1, WRITE_ALONE, NULL, err);
+	if (str_is_set(write->row_key))
+		access_writes(call, write, 1);
 	if (code == OK)
 		call_charge(call, &write->cost);
 	return code;

@@ -31,13 +31,15 @@ SHELVES = {
     "protocol/tables": ["protocol/wire", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/conflicts": ["protocol/handler"],
-    "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
+    "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
+    "server/report": ["server/remote", "server/messages", "server/version"],
     "server/control": ["server/clock", "server/upkeep", "server/messages"],
     "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def
     "protocol/throughput": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
-    "protocol/ops": ["protocol", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql", "protocol/conflicts", "protocol/faults", "protocol/throughput"],
+    "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/ops"], # ops.def
+    "protocol/ops": ["protocol", "protocol/insight", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql", "protocol/conflicts", "protocol/faults", "protocol/throughput"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.
 FLAT = {

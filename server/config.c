@@ -136,6 +136,7 @@ static void print_help(void)
 	       "       dynalith dump URL TARGET                   a namespace of a server that runs as a file\n"
 	       "       dynalith load URL FILE                     the same back into a server\n"
 	       "       dynalith apply FILE...                     fill a server with tables and items of files\n"
+	       "       dynalith report [URL] [--fail-on RULES]    access patterns, what they cost and what is wrong with them\n"
 	       "       dynalith copy --from STORE --to STORE      all data of a file, a database or a server into a file or a database\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];

@@ -8,6 +8,7 @@
 
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/insight.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/tables/settings.h"
 #include "protocol/timing/timing.h"
@@ -25,6 +26,7 @@
 #include "server/maintain.h"
 #include "server/messages.h"
 #include "server/online.h"
+#include "server/report/report.h"
 #include "server/routes.h"
 #include "server/seed/apply.h"
 #include "server/sigv4.h"
@@ -239,13 +241,30 @@ static bool fill(const struct parts *parts, struct service *service)
 	return false;
 }
 
+static struct insight *insight_of(const struct config *config)
+{
+	bool is_on = strcmp(config->insight, "off") != 0 || config_names(config->report);
+
+	return !is_on ? NULL : insight_new(INSIGHT_PATTERNS_MAX, strcmp(config->insight, "examples") == 0);
+}
+
+/* --report, when all requests are answered. */
+static void report(const struct parts *parts, const struct service *service)
+{
+	const char *path = parts->config->report;
+	struct err err = err_in(parts->arena);
+
+	if (config_names(path) && service->insight && report_write(parts->arena, insight_describe(service->insight, parts->arena), path, &err) != OK)
+		fprintf(stderr, "dynalith: --report: " STR_FMT "\n", STR_ARG(err.message));
+}
+
 static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
 				  .wake = upkeep_wake, .wake_context = parts->upkeep, .jobs = parts->jobs, .statements = partiql_cache_new(),
 				  .is_timed = is_timed(config),
-				  .faults = faults_new(config->shared_db),
+				  .faults = faults_new(config->shared_db), .insight = insight_of(config),
 				  .throughput = throughput_new(config->shared_db),
 				  .conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
 				  .cpu_ns = cpu_ns,
@@ -278,9 +297,11 @@ static int serve(struct parts *parts)
 	} else {
 		fprintf(stderr, "dynalith: cannot start a thread\n");
 	}
+	report(parts, &service);
 	sigv4_free(routes.sigv4);
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
+	insight_free(service.insight);
 	throughput_free(service.throughput);
 	conflicts_free(service.conflicts);
 	return status;
@@ -427,7 +448,7 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 static const struct {
 	bool (*is_asked)(int argc, char **argv);
 	int (*run)(struct arena *arena, int argc, char **argv);
-} commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}};
+} commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}, {report_is_asked, report_run}};
 
 int main(int argc, char **argv)
 {

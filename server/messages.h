@@ -51,6 +51,14 @@
 	ERR_VALIDATION, "A clock belongs to an account of 12 digits and a region of 1 to 63 characters, not to account '" STR_FMT "' and region '" STR_FMT "'"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_INSIGHT_OFF ERR_VALIDATION, "%s", "This server counts no access patterns: start it with --insight on"
+#define MSG_REPORT_FILE ERR_VALIDATION, "%s: %s"
+#define MSG_REPORT_PRICES                                                                                                          \
+	ERR_VALIDATION, "%s: no prices: a JSON object with the numbers read_request_units_million, write_request_units_million, "     \
+			"read_capacity_unit_hour and write_capacity_unit_hour was expected"
+#define MSG_REPORT_NONE ERR_VALIDATION, "%s", "no access patterns: the answer of GET /_dynalith/insight was expected"
+#define MSG_REPORT_REVIEWED ERR_VALIDATION, "%s", "new-pattern wants --patterns FILE, a file that --write made"
+#define MSG_REPORT_RULE ERR_VALIDATION, "there is no rule '%s'; there are " STR_FMT "discard>SHARE, units>N/pattern, units>N/call and new-pattern"
 #define MSG_COPY_FULL ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes what the source lacks"
 #define MSG_COPY_UNFINISHED ERR_INTERNAL, STR_FMT " is a copy that was not finished; run dynalith copy again"
 #define MSG_REPLICATION_LAG ERR_VALIDATION, "\"lag_ms\" must be a number of milliseconds from 0 to %d"

@@ -112,6 +112,17 @@ static enum code ask_json(struct remote *remote, const char *method, struct str 
 	return OK;
 }
 
+enum code remote_fetch(struct remote *remote, struct str path, struct arena *arena, struct str *text, struct err *err)
+{
+	struct str answer;
+
+	arena_reset(remote->arena);
+	enum code code = ask(remote, "GET", path, STR(""), STR(""), &answer, err);
+	if (code == OK)
+		*text = str_copy(arena, answer);
+	return code;
+}
+
 enum code remote_call(struct remote *remote, const char *method, struct str path, struct str query, struct str body, const struct json **root,
 		      struct err *err)
 {

@@ -26,6 +26,9 @@ enum code remote_check(struct remote *remote, struct check_report *report, struc
 /* Writes the data of one moment to a file that is open and empty. ERR_INTERNAL as above, or where it cannot be written. */
 enum code remote_backup(struct remote *remote, int fd, struct err *err) WARN_UNUSED;
 
+/* The text that a GET of the path answers with, in the arena. ERR_INTERNAL as above. */
+enum code remote_fetch(struct remote *remote, struct str path, struct arena *arena, struct str *text, struct err *err) WARN_UNUSED;
+
 /*
  * A request with a JSON answer, which lies in memory of `remote` until the next call; `body` must lie elsewhere. `query` may be empty. ERR_INTERNAL as above.
  */

@@ -180,6 +180,15 @@ static void account(struct routes *routes, const struct http_request *request, c
 		log_request(LOG_DEBUG, "request", request, answer, ns);
 }
 
+/* For insight. */
+static struct str says_who(void *context)
+{
+	const struct caller *caller = context;
+	struct str name = headers_first(caller->request->headers, STR("x-dynalith-caller"));
+
+	return str_is_set(name) ? name : headers_first(caller->request->headers, STR("User-Agent"));
+}
+
 static bool call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	struct caller caller = {routes, request, wall_seconds()};
@@ -192,6 +201,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.authenticate = authenticate,
 		.auth_context = &caller,
 		.access_key = access_key,
+		.caller = says_who,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
 		.hold = request->hold,

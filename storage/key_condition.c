@@ -319,5 +319,6 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table, 
 		last = conjunct;
 	}
 	out->range = range_of(arena, prefix, last);
+	out->condition = condition;
 	return OK;
 }

@@ -12,6 +12,7 @@
 struct key_condition {
 	struct str partition;       /* hash and encoded partition key elements */
 	struct store_range range;   /* is_reverse not set */
+	const struct node *condition; /* what it was resolved from */
 };
 
 /*

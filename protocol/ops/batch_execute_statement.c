@@ -1,6 +1,7 @@
 /* BatchExecuteStatement. AWS: API Reference, BatchExecuteStatement. */
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "core/seen.h"
 #include "protocol/item_messages.h"
@@ -88,10 +89,15 @@ static enum code run_once(struct call *call, struct slot *slot)
 	if (is_read(slot)) {
 		enum code code = read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
 
+		if (code == OK)
+			access_reads(call, &slot->read, 1);
 		return code == OK ? throughput_read(call, &slot->read, &slot->err) : code;
 	}
 	slot->write.thought = call_thought(call);
-	return throughput_write(call, &slot->write, 1, WRITE_ALONE, NULL, &slot->err);
+	enum code code = throughput_write(call, &slot->write, 1, WRITE_ALONE, NULL, &slot->err);
+
+	access_writes(call, &slot->write, 1);
+	return code;
 }
 
 static enum code meet_write(struct call *call, struct slot *slot)

@@ -3,6 +3,7 @@
 #include "core/seen.h"
 #include "protocol/expressions.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/legacy.h"
@@ -247,6 +248,7 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 		code = read_items(call->service->catalog, call->arena, reads, total, err);
 	if (code != OK)
 		return code;
+	access_reads(call, reads, total);
 	struct progress progress = {.left_out = ARENA_ARRAY(call->arena, bool, total)};
 	return respond(call, input->return_consumed_capacity, shares, n, reads, &progress, err);
 }

@@ -1,6 +1,7 @@
 /* BatchWriteItem. AWS: API Reference, BatchWriteItem. */
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -116,15 +117,20 @@ static enum code run(struct call *call, struct write *writes, size_t *n, bool *l
 	size_t kept = 0, done = 0;
 	enum code code = OK;
 
-	if (!left_out)
-		return throughput_write(call, writes, *n, WRITE_BATCH, NULL, err);
+	if (!left_out) {
+		code = throughput_write(call, writes, *n, WRITE_BATCH, NULL, err);
+		access_writes(call, writes, *n);
+		return code;
+	}
 	size_t *places = ARENA_ARRAY(call->arena, size_t, *n); /* in the request */
 	bool *refused = ARENA_ARRAY(call->arena, bool, *n);
 
 	for (size_t i = 0; i < *n; i++) {
 		left_out[i] = is_left_out(call, i);
-		if (left_out[i])
+		if (left_out[i]) {
+			access_left(call, &writes[i]);
 			continue;
+		}
 		places[kept] = i;
 		writes[kept++] = writes[i];
 	}
@@ -134,10 +140,13 @@ static enum code run(struct call *call, struct write *writes, size_t *n, bool *l
 		code = throughput_write(call, writes, kept, WRITE_BATCH, NULL, err);
 	for (size_t i = 0; i < kept && code == OK; i++) {
 		left_out[places[i]] = refused[i];
-		if (!refused[i])
+		if (refused[i])
+			access_left(call, &writes[i]);
+		else
 			writes[done++] = writes[i];
 	}
 	*n = done;
+	access_writes(call, writes, done);
 	return code;
 }
 

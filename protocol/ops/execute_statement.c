@@ -1,6 +1,7 @@
 /* ExecuteStatement. AWS: API Reference, ExecuteStatement. */
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
@@ -20,7 +21,9 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 	if (code != OK)
 		return code;
 	write.thought = call_thought(call);
-	if (throughput_write(call, &write, 1, WRITE_ALONE, NULL, err)) {
+	code = throughput_write(call, &write, 1, WRITE_ALONE, NULL, err);
+	access_writes(call, &write, 1);
+	if (code != OK) {
 		code = partiql_write_error(statement, err);
 		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem say "message" beside the item */
 		return code;

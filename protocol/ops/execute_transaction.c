@@ -3,6 +3,7 @@
 #include "core/seen.h"
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/partiql/messages.h"
@@ -181,6 +182,7 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 		code = throughput_reads(call, transaction->reads, transaction->n, err);
 	if (code != OK)
 		return code;
+	access_reads(call, transaction->reads, transaction->n);
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '[');
@@ -246,7 +248,9 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 		return code;
 	for (size_t i = 0; i < transaction->n; i++)
 		transaction->writes[i].thought = call_thought(call);
-	if (throughput_write(call, transaction->writes, transaction->n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err))
+	code = throughput_write(call, transaction->writes, transaction->n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err);
+	access_writes(call, transaction->writes, transaction->n);
+	if (code != OK)
 		return cancel(transaction, err);
 	for (size_t i = 0; i < transaction->n; i++)
 		call_charge(call, &transaction->writes[i].cost);

@@ -1,6 +1,7 @@
 /* GetItem. AWS: API Reference, GetItem. */
 #include "protocol/expressions.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
@@ -44,6 +45,8 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 		code = throughput_read(call, &read, err);
 	if (code != OK)
 		return code;
+	access_reads(call, &read, 1);
+	access_projection(call, 0, expressions.projection);
 	call_charge(call, &read.cost);
 
 	json_out_open(&call->out, '{');

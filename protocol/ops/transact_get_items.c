@@ -4,6 +4,7 @@
 #include "protocol/expressions.h"
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -133,6 +134,10 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 		code = check_size(reads, n, err);
 	if (code == OK)
 		code = throughput_reads(call, reads, n, err);
+	if (code == OK)
+		access_reads(call, reads, n);
+	for (size_t i = 0; i < n && code == OK; i++)
+		access_projection(call, i, expressions[i].projection);
 	if (code == OK)
 		respond(call, input->return_consumed_capacity, reads, expressions, n);
 	return code;

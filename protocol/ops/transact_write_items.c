@@ -4,6 +4,7 @@
 #include "protocol/expressions.h"
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
@@ -205,6 +206,7 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 		writes[i].thought = call_thought(call);
 	}
 	code = throughput_write(call, writes, n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err);
+	access_writes(call, writes, n);
 	if (code == OK)
 		respond(call, input, writes, n);
 	return code;

@@ -1,6 +1,7 @@
 #include "core/base64.h"
 #include "core/image.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/plan.h"
 #include "protocol/respond.h"
@@ -94,6 +95,7 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 			code = throughput_page(run->call, page, err);
 		if (code != OK)
 			return code;
+		access_page(run->call, page);
 		for (size_t k = 0; k < page->found.count; k++)
 			partiql_respond_item(run->call, run->statement->columns, page->found.rows[k].image);
 		call_charge(run->call, &page->found.cost);
@@ -171,6 +173,7 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 		code = throughput_read(call, read, err);
 	if (code != OK)
 		return code;
+	access_reads(call, read, 1);
 	bool has_item = str_is_set(read->image) && !str_is_set(row_key);
 	call_charge(call, &read->cost);
 	json_out_name(&call->out, STR("Items"));

@@ -1,0 +1,91 @@
+/*
+ * access - what a request reads and writes, noted by the operations where they do it; insight.h makes patterns of it.
+ *
+ * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is NULL) a note is one look.
+ *
+ * The shelf protocol/insight/ holds the notes (access), how they are described without values (mask, outline), the figures of patterns and
+ * partitions (sketch, partition), the patterns themselves (insight), and what an experienced engineer would say about them (finding).
+ */
+#ifndef DYNALITH_PROTOCOL_ACCESS_H
+#define DYNALITH_PROTOCOL_ACCESS_H
+
+#include "protocol/handler.h"
+#include "storage/read.h"
+
+enum access_kind { ACCESS_GET, ACCESS_QUERY, ACCESS_SCAN, ACCESS_PUT, ACCESS_UPDATE, ACCESS_DELETE, ACCESS_CHECK, ACCESS_KINDS };
+
+/* How it was asked for, and what became of it. */
+enum access_how {
+	ACCESS_CONSISTENT = 1,
+	ACCESS_REVERSE = 2,
+	ACCESS_COUNTS = 4,     /* Select=COUNT */
+	ACCESS_PARALLEL = 8,   /* a segment */
+	ACCESS_CONTINUED = 16, /* the page began with a start key */
+	ACCESS_MORE = 32,      /* and ended with one */
+	ACCESS_WHOLE = 64,     /* all attributes that there are */
+};
+
+struct access {
+	enum access_kind kind;
+	unsigned how;                     /* of enum access_how */
+	const struct table *table;
+	const struct index *index;        /* or NULL */
+	const struct node *keys;          /* QUERY: the key condition */
+	const struct value *item;         /* PUT: the item; others but QUERY and SCAN: the key */
+	const struct node *condition;     /* of a write; of a page the filter; or NULL */
+	const struct projection *projection;
+	const struct update *update;
+	struct str row_key;               /* of an item; of a QUERY the partition */
+	struct str before, after;         /* images of a written item; absent: there was or is none, or it was not written */
+	uint64_t scanned, returned, bytes; /* bytes of what was scanned */
+};
+
+struct accesses {
+	size_t n;
+	struct access *v;
+	size_t left_count;
+	uint64_t *left;         /* members of a batch of writes that were left undone, by access_row() */
+};
+
+void access_note_page(struct call *call, const struct read_page *page);
+void access_note_reads(struct call *call, const struct read_item *reads, size_t n);
+/* The projection of the i-th of the reads noted last. */
+void access_note_projection(struct call *call, size_t i, const struct projection *projection);
+void access_note_writes(struct call *call, const struct write *writes, size_t n);
+/* Of a batch: a write that the client has to repeat. */
+void access_note_left(struct call *call, const struct write *write);
+
+/* Tells rows apart; never 0. */
+uint64_t access_row(const struct table *table, struct str row_key);
+
+static inline void access_page(struct call *call, const struct read_page *page)
+{
+	if (call->accesses)
+		access_note_page(call, page);
+}
+
+static inline void access_reads(struct call *call, const struct read_item *reads, size_t n)
+{
+	if (call->accesses)
+		access_note_reads(call, reads, n);
+}
+
+static inline void access_projection(struct call *call, size_t i, const struct projection *projection)
+{
+	if (call->accesses && projection)
+		access_note_projection(call, i, projection);
+}
+
+static inline void access_writes(struct call *call, const struct write *writes, size_t n)
+{
+	if (call->accesses)
+		access_note_writes(call, writes, n);
+}
+
+static inline void access_left(struct call *call, const struct write *write)
+{
+	if (call->accesses)
+		access_note_left(call, write);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * finding - what an experienced engineer would say about the access patterns: each with its evidence and what to do.
+ */
+#ifndef DYNALITH_PROTOCOL_FINDING_H
+#define DYNALITH_PROTOCOL_FINDING_H
+
+#include "protocol/insight/insight_internal.h"
+#include "protocol/wire/json_out.h"
+
+/* A JSON array of {"finding", "severity", "what", "where", "pattern", "evidence", "cost", "advice"}. */
+void finding_all(struct insight *insight, struct arena *arena, struct json_out *out);
+
+/* "0123abcd": a pattern's id, the same in every process. */
+struct str finding_pattern_id(struct arena *arena, const struct pattern *pattern);
+
+#endif

@@ -1,0 +1,609 @@
+#include "protocol/insight/insight_internal.h"
+
+#include <stdlib.h>
+
+#include "core/image.h"
+#include "core/key.h"
+#include "core/number.h"
+#include "storage/monotonic.h"
+
+#define BURST_MIN 10
+#define TTL_MILLISECONDS 100000000000.0 /* seconds of the year 5138: whoever writes more, meant milliseconds */
+
+static const char *const operations[] = {
+	"BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DeleteItem", "ExecuteStatement", "ExecuteTransaction", "GetItem", "PutItem", "Query",
+	"Scan", "TransactGetItems", "TransactWriteItems", "UpdateItem",
+};
+
+/* All, by their numbers. */
+static const char *const names[] = {
+#define OPERATION(service, name, prefix, input, surface, work) #name,
+#define ABSENT(service, name) #name,
+#include "protocol/ops.def"
+#undef OPERATION
+#undef ABSENT
+};
+
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+static void clear_tables(struct insight *insight)
+{
+	for (size_t i = 0; i < insight->table_count; i++) {
+		struct seen_table *seen = insight->tables[i];
+
+		for (size_t k = 0; k < INDEXES_MAX; k++) {
+			for (size_t u = 0; u < seen->indexes[k].used_count; u++)
+				free((char *)(uintptr_t)seen->indexes[k].used[u].p);
+		}
+		table_unref(seen->table);
+		free(seen->indexes);
+		free(seen);
+	}
+	insight->table_count = 0;
+}
+
+static void pattern_free(struct pattern *pattern)
+{
+	if (!pattern)
+		return;
+	free(pattern->texts);
+	free(pattern->example);
+	free(pattern);
+}
+
+static void clear(struct insight *insight)
+{
+	for (size_t i = 0; i < insight->slot_count; i++) {
+		pattern_free(insight->slots[i]);
+		insight->slots[i] = NULL;
+	}
+	pattern_free(insight->rest);
+	insight->rest = NULL;
+	for (size_t i = 0; i < insight->caller_count; i++)
+		free((char *)(uintptr_t)insight->callers[i].name.p);
+	clear_tables(insight);
+	insight->n = insight->caller_count = insight->entity_count = 0;
+	insight->all = (struct pattern_flow){0};
+	memset(insight->runs, 0, sizeof(insight->runs));
+	memset(insight->recent, 0, sizeof(insight->recent));
+	memset(insight->left, 0, sizeof(insight->left));
+}
+
+struct insight *insight_new(size_t patterns_max, bool has_examples)
+{
+	struct insight *insight = arena_checked(calloc(1, sizeof(*insight)));
+
+	pthread_mutex_init(&insight->lock, NULL);
+	insight->patterns_max = patterns_max;
+	insight->has_examples = has_examples;
+	for (insight->slot_count = 64; insight->slot_count < patterns_max * 2;)
+		insight->slot_count *= 2;
+	insight->slots = arena_checked(calloc(insight->slot_count, sizeof(*insight->slots)));
+	insight->tables = arena_checked(calloc(TABLES_MAX, sizeof(struct seen_table *)));
+	insight->entities = arena_checked(calloc(ENTITIES_MAX, sizeof(*insight->entities)));
+	insight->wanted = arena_checked(calloc(NAMES, sizeof(*insight->wanted)));
+	for (size_t i = 0; i < NAMES; i++) {
+		for (size_t k = 0; k < sizeof(operations) / sizeof(operations[0]); k++)
+			insight->wanted[i] = insight->wanted[i] || strcmp(names[i], operations[k]) == 0;
+	}
+	return insight;
+}
+
+void insight_free(struct insight *insight)
+{
+	if (!insight)
+		return;
+	clear(insight);
+	pthread_mutex_destroy(&insight->lock);
+	free(insight->slots);
+	free(insight->tables);
+	free(insight->entities);
+	free(insight->wanted);
+	free(insight);
+}
+
+void insight_clear(struct insight *insight)
+{
+	pthread_mutex_lock(&insight->lock);
+	clear(insight);
+	pthread_mutex_unlock(&insight->lock);
+}
+
+bool insight_wants(const struct insight *insight, size_t number)
+{
+	return insight->wanted[number];
+}
+
+void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context)
+{
+	for (size_t i = 0; i < insight->slot_count; i++) {
+		if (insight->slots[i])
+			visit(context, insight->slots[i]);
+	}
+	if (insight->rest)
+		visit(context, insight->rest);
+}
+
+static const struct caller *caller_of(struct insight *insight, struct str name)
+{
+	struct str shown = {name.p, name.n < 200 ? name.n : 200};
+	uint64_t hash = str_hash(shown, 1);
+
+	for (size_t i = 0; i < insight->caller_count; i++) {
+		if (insight->callers[i].hash == hash)
+			return &insight->callers[i];
+	}
+	if (insight->caller_count == CALLERS_MAX)
+		return &insight->callers[CALLERS_MAX - 1];
+	struct caller *caller = &insight->callers[insight->caller_count++];
+	caller->hash = hash;
+	caller->name = (struct str){arena_checked(strndup(shown.n ? shown.p : "", shown.n)), shown.n};
+	return caller;
+}
+
+/* An order of members that does not depend on that of the request; members that are alike count once. */
+static uint64_t hash_of(const struct access *accesses, size_t n, const char *operation)
+{
+	uint64_t hash = str_hash(str_of(operation), 0), sum = 0, last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct outline outline = {.hash = 0};
+
+		outline_access(&outline, &accesses[i]);
+		if (outline.hash == last)
+			continue;
+		last = outline.hash;
+		bool is_new = true;
+		for (size_t k = 0; k < i && is_new && i < 100; k++) {
+			struct outline other = {.hash = 0};
+
+			if (accesses[k].kind != accesses[i].kind || accesses[k].table != accesses[i].table)
+				continue;
+			outline_access(&other, &accesses[k]);
+			is_new = other.hash != outline.hash;
+		}
+		sum += is_new ? outline.hash : 0;
+	}
+	return hash ^ (sum * 0x9e3779b97f4a7c15u) ^ sum >> 32;
+}
+
+static struct pattern **slot_of(struct insight *insight, uint64_t hash)
+{
+	size_t at = hash & (insight->slot_count - 1);
+
+	while (insight->slots[at] && insight->slots[at]->hash != hash)
+		at = (at + 1) & (insight->slot_count - 1);
+	return &insight->slots[at];
+}
+
+static unsigned traits_of(const struct access *accesses, size_t n, const char *operation)
+{
+	static const unsigned kinds[ACCESS_KINDS] = {
+		[ACCESS_GET] = PATTERN_GET, [ACCESS_QUERY] = PATTERN_QUERY, [ACCESS_SCAN] = PATTERN_SCAN, [ACCESS_PUT] = PATTERN_WRITE,
+		[ACCESS_UPDATE] = PATTERN_WRITE | PATTERN_UPDATE, [ACCESS_DELETE] = PATTERN_WRITE, [ACCESS_CHECK] = PATTERN_WRITE,
+	};
+	unsigned traits = n == 1 ? PATTERN_SINGLE : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct access *access = &accesses[i];
+
+		traits |= kinds[access->kind];
+		traits |= access->how & ACCESS_CONSISTENT ? PATTERN_CONSISTENT : 0u;
+		if (access->kind < ACCESS_PUT && access->condition)
+			traits |= PATTERN_FILTER | (access->condition->kind == NODE_EQ ? PATTERN_EQUALITY : 0u);
+	}
+	if (n == 1 && accesses[0].kind >= ACCESS_PUT && (strcmp(operation, "TransactWriteItems") == 0 || strcmp(operation, "ExecuteTransaction") == 0))
+		traits |= PATTERN_ONE;
+	return traits;
+}
+
+/* Texts of all members: a part that is the same in several stands once. */
+static void describe(struct pattern *pattern, const struct access *accesses, size_t n)
+{
+	struct arena *arena = arena_new(0);
+	struct str parts[OUTLINE_PARTS] = {{NULL, 0}};
+	size_t size = 0;
+
+	for (size_t i = 0; i < n && i < 100; i++) {
+		struct buf texts[OUTLINE_PARTS];
+		struct outline outline = {.texts = texts};
+
+		for (size_t p = 0; p < OUTLINE_PARTS; p++)
+			texts[p] = buf_in(arena);
+		outline_access(&outline, &accesses[i]);
+		for (size_t p = 0; p < OUTLINE_PARTS; p++) {
+			struct str text = str_trim(buf_str(&texts[p]));
+
+			if (text.n == 0 || str_contains(parts[p].p ? parts[p] : STR(""), text))
+				continue;
+			parts[p] = parts[p].n ? str_printf(arena, STR_FMT " + " STR_FMT, STR_ARG(parts[p]), STR_ARG(text)) : text;
+		}
+	}
+	for (size_t p = 0; p < OUTLINE_PARTS; p++)
+		size += parts[p].n;
+	pattern->texts = arena_checked(malloc(size + 1));
+	size = 0;
+	for (size_t p = 0; p < OUTLINE_PARTS; p++) {
+		if (parts[p].n > 0)
+			memcpy(pattern->texts + size, parts[p].p, parts[p].n);
+		pattern->parts[p] = (struct str){pattern->texts + size, parts[p].n};
+		size += parts[p].n;
+	}
+	arena_free(arena);
+}
+
+/* The figures of indexes that another snapshot of the table has too. */
+static void take_over_indexes(struct seen_table *seen, const struct table *next)
+{
+	struct seen_index *indexes = arena_checked(calloc(INDEXES_MAX, sizeof(*indexes)));
+	const struct table_indexes *had = &seen->table->indexes;
+
+	for (size_t i = 0; i < had->n; i++) {
+		const struct index *now = table_index(next, had->v[i].name);
+
+		if (now)
+			indexes[now - next->indexes.v] = seen->indexes[i];
+		for (size_t u = 0; u < seen->indexes[i].used_count && !now; u++)
+			free((char *)(uintptr_t)seen->indexes[i].used[u].p);
+	}
+	free(seen->indexes);
+	seen->indexes = indexes;
+	for (size_t i = 0; i < seen->partitions.n; i++) { /* by names of the new snapshot */
+		struct partition *partition = &seen->partitions.v[i];
+
+		partition->index = partition->index ? table_index(next, partition->index->name) : NULL;
+	}
+}
+
+static struct seen_table *table_of(struct insight *insight, const struct table *table)
+{
+	struct seen_table *seen = NULL;
+
+	for (size_t i = 0; i < insight->table_count && !seen; i++) {
+		if (insight->tables[i]->table->identity.number == table->identity.number)
+			seen = insight->tables[i];
+	}
+	if (!seen && insight->table_count == TABLES_MAX)
+		return NULL;
+	if (!seen) {
+		seen = insight->tables[insight->table_count++] = arena_checked(calloc(1, sizeof(*seen)));
+		seen->indexes = arena_checked(calloc(INDEXES_MAX, sizeof(*seen->indexes)));
+	}
+	if (seen->table != table) {
+		if (seen->table)
+			take_over_indexes(seen, table);
+		table_unref(seen->table);
+		seen->table = table_ref((struct table *)(uintptr_t)table);
+	}
+	return seen;
+}
+
+static struct seen_index *index_of(struct seen_table *seen, const struct index *index)
+{
+	const struct index *first = seen->table->indexes.v;
+
+	return index && index >= first && index < first + seen->table->indexes.n ? &seen->indexes[index - first] : NULL;
+}
+
+static bool use_path(void *context, const struct path *path)
+{
+	struct seen_index *index = context;
+	struct str name = path->steps[0].name;
+
+	for (size_t i = 0; i < index->used_count; i++) {
+		if (str_eq(index->used[i], name))
+			return true;
+	}
+	if (index->used_count == USED_MAX) {
+		index->is_used_more = true;
+		return true;
+	}
+	index->used[index->used_count++] = (struct str){arena_checked(strndup(name.p, name.n)), name.n};
+	return true;
+}
+
+/* Which attributes of an index a new pattern wants. */
+static void note_used(struct insight *insight, const struct access *access)
+{
+	struct seen_table *seen = table_of(insight, access->table);
+	struct seen_index *index = seen ? index_of(seen, access->index) : NULL;
+
+	if (!index)
+		return;
+	for (size_t i = 0; access->projection && i < access->projection->n; i++)
+		use_path(index, access->projection->paths[i]);
+	if (access->condition)
+		node_walk_paths(access->condition, use_path, index);
+}
+
+/* Conditions that only ask whether there is an item protect its creation, not its changes. */
+static bool looks_at_item(const struct node *condition)
+{
+	if (condition->kind == NODE_AND || condition->kind == NODE_OR)
+		return looks_at_item(condition->args[0]) || looks_at_item(condition->args[1]);
+	return condition->kind != NODE_ATTRIBUTE_NOT_EXISTS && condition->kind != NODE_ATTRIBUTE_EXISTS;
+}
+
+/* Who writes a kind of items without looking, and who counts on nobody doing so. */
+static void note_entity(struct insight *insight, const struct pattern *pattern, const struct access *access)
+{
+	bool is_blind = access->kind == ACCESS_PUT && !access->condition;
+	bool is_guarded = access->kind != ACCESS_CHECK && access->condition && looks_at_item(access->condition);
+	struct access bare = {.kind = ACCESS_PUT, .table = access->table, .item = access->item};
+	struct outline outline = {.hash = 0};
+	size_t i = 0;
+
+	if (!is_blind && !is_guarded)
+		return;
+	outline_access(&outline, &bare);
+	while (i < insight->entity_count && insight->entities[i].hash != outline.hash)
+		i++;
+	if (i == ENTITIES_MAX)
+		return;
+	struct entity *entity = &insight->entities[i];
+	if (i == insight->entity_count)
+		*entity = (struct entity){.hash = outline.hash};
+	insight->entity_count += i == insight->entity_count;
+	if (is_blind)
+		entity->blind = pattern;
+	else
+		entity->guarded = pattern;
+}
+
+static void merge(struct pattern *into, const struct pattern *from)
+{
+	struct pattern_flow *a = &into->flow;
+	const struct pattern_flow *b = &from->flow;
+
+	a->calls += b->calls;
+	a->members += b->members;
+	a->continued += b->continued;
+	a->more += b->more;
+	a->scanned += b->scanned;
+	a->returned += b->returned;
+	a->bytes += b->bytes;
+	a->read += b->read;
+	a->write += b->write;
+	sketch_merge(&into->units, &from->units);
+	sketch_merge(&into->latency, &from->latency);
+	sketch_merge(&into->sizes, &from->sizes);
+	into->last = from->last;
+	into->folded += from->folded + 1;
+}
+
+static bool is_entity(const struct insight *insight, const struct pattern *pattern)
+{
+	for (size_t i = 0; i < insight->entity_count; i++) {
+		if (insight->entities[i].blind == pattern || insight->entities[i].guarded == pattern)
+			return true;
+	}
+	return false;
+}
+
+/* Makes the rarer half of the patterns one, so that this is done seldom. What is known of lost updates stays. */
+static void fold_rare(struct insight *insight)
+{
+	struct pattern **old = insight->slots;
+	struct sketch *calls = arena_checked(calloc(1, sizeof(*calls)));
+
+	for (size_t i = 0; i < insight->slot_count; i++) {
+		if (old[i])
+			sketch_add(calls, old[i]->flow.calls);
+	}
+	uint64_t limit = sketch_quantile(calls, 0.5);
+	free(calls);
+	if (!insight->rest) {
+		insight->rest = arena_checked(calloc(1, sizeof(*insight->rest)));
+		insight->rest->operation = "(rare)";
+		insight->rest->first = (struct seen_at){&insight->callers[0], 0};
+	}
+	insight->slots = arena_checked(calloc(insight->slot_count, sizeof(*insight->slots)));
+	insight->n = 0;
+	for (size_t i = 0; i < insight->slot_count; i++) {
+		if (!old[i])
+			continue;
+		if (old[i]->flow.calls > limit + limit / 8 || is_entity(insight, old[i])) {
+			*slot_of(insight, old[i]->hash) = old[i];
+			insight->n++;
+			continue;
+		}
+		merge(insight->rest, old[i]);
+		pattern_free(old[i]);
+	}
+	free(old);
+}
+
+static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const struct call *call, const struct insight_request *request)
+{
+	const struct accesses *accesses = call->accesses;
+	struct pattern *pattern = arena_checked(calloc(1, sizeof(*pattern)));
+
+	if (insight->n >= insight->patterns_max)
+		fold_rare(insight);
+	pattern->hash = hash;
+	pattern->operation = request->operation;
+	pattern->traits = traits_of(accesses->v, accesses->n, request->operation);
+	describe(pattern, accesses->v, accesses->n);
+	if (accesses->n > 0) {
+		pattern->columns = accesses->v[0].projection ? (unsigned)accesses->v[0].projection->n : 0;
+		pattern->changes = accesses->v[0].update ? (unsigned)accesses->v[0].update->n : 0;
+	}
+	for (size_t i = 0; i < accesses->n; i++) {
+		note_used(insight, &accesses->v[i]);
+		note_entity(insight, pattern, &accesses->v[i]);
+	}
+	if (insight->has_examples)
+		pattern->example = arena_checked(strndup(request->body.p, request->body.n < 4096 ? request->body.n : 4096));
+	if (insight->n < insight->patterns_max) { /* else all that are there are kept for a reason */
+		*slot_of(insight, hash) = pattern;
+		insight->n++;
+		return pattern;
+	}
+	merge(insight->rest, pattern);
+	pattern_free(pattern);
+	return insight->rest;
+}
+
+static void note_error(struct pattern *pattern, enum code code)
+{
+	for (size_t i = 0; i < ERRORS_MAX; i++) {
+		if (pattern->errors[i].n > 0 && pattern->errors[i].code != code)
+			continue;
+		pattern->errors[i].code = code;
+		pattern->errors[i].n++;
+		return;
+	}
+}
+
+static uint64_t name_of_partition(const struct access *access)
+{
+	return str_be(access->row_key.p, KEY_HASH_SIZE) + access->table->identity.number * 0x9e3779b97f4a7c15u + 1;
+}
+
+static bool is_recent(const struct insight *insight, uint64_t name)
+{
+	return insight->recent[name % RECENT] == name;
+}
+
+/* Whether a consistent read was of something written lately: then it has a use. */
+static void note_consistency(struct insight *insight, struct pattern *pattern, const struct access *access)
+{
+	if (access->kind >= ACCESS_PUT && access->row_key.n > KEY_HASH_SIZE) {
+		uint64_t row = access_row(access->table, access->row_key), partition = name_of_partition(access);
+
+		insight->recent[row % RECENT] = row;
+		insight->recent[partition % RECENT] = partition;
+		if (str_is_set(access->after) || str_is_set(access->before))
+			insight->left[row % RECENT] = insight->left[row % RECENT] == row ? 0 : insight->left[row % RECENT];
+	} else if (access->how & ACCESS_CONSISTENT) {
+		bool is_keyed = access->row_key.n > KEY_HASH_SIZE;
+
+		pattern->flow.consistent++;
+		pattern->flow.needed += !is_keyed || is_recent(insight, access->kind == ACCESS_GET ? access_row(access->table, access->row_key)
+												: name_of_partition(access));
+	}
+}
+
+static void note_ttl(struct seen_table *seen, const struct access *access)
+{
+	if (!access->table->ttl.is_enabled || access->kind != ACCESS_PUT || !access->item)
+		return;
+	const struct value *value = value_member(access->item, access->table->ttl.attribute);
+	if (!value)
+		return;
+	if (value->type != TYPE_N) {
+		seen->ttl_wrong++;
+		return;
+	}
+	seen->ttl_milliseconds += number_to_double(value_str(value)) > TTL_MILLISECONDS;
+}
+
+static void note_sizes(struct pattern *pattern, const struct access *access)
+{
+	if (access->kind >= ACCESS_PUT) {
+		size_t before = str_is_set(access->before) ? image_item_size(access->before) : 0;
+		size_t after = str_is_set(access->after) ? image_item_size(access->after) : 0;
+
+		if (before + after > 0)
+			sketch_add(&pattern->sizes, before > after ? before : after);
+	} else if (access->scanned > 0) {
+		sketch_add(&pattern->sizes, access->bytes / access->scanned);
+	}
+}
+
+static void note_access(struct insight *insight, struct pattern *pattern, const struct access *access, struct units share, int64_t second)
+{
+	struct seen_table *seen = table_of(insight, access->table);
+	struct pattern_flow *flow = &pattern->flow;
+
+	flow->members++;
+	flow->scanned += access->scanned;
+	flow->returned += access->returned;
+	flow->bytes += access->bytes;
+	flow->continued += (access->how & ACCESS_CONTINUED) != 0;
+	flow->more += (access->how & ACCESS_MORE) != 0;
+	note_sizes(pattern, access);
+	note_consistency(insight, pattern, access);
+	if (!seen)
+		return;
+	struct seen_index *index = index_of(seen, access->index);
+	if (index) {
+		index->reads++;
+		index->whole_reads += (access->how & ACCESS_WHOLE) != 0;
+	}
+	note_ttl(seen, access);
+	partition_note(&seen->partitions, access, share, second);
+}
+
+/* Gets of one pattern by one caller, with nothing else between them. */
+static void note_run(struct insight *insight, struct pattern *pattern, const struct caller *caller)
+{
+	struct run_of *run = &insight->runs[caller->hash % RUNS];
+
+	if (run->caller != caller->hash || run->pattern != pattern->hash)
+		*run = (struct run_of){caller->hash, pattern->hash, 0};
+	run->n++;
+	if ((pattern->traits & (PATTERN_GET | PATTERN_SINGLE)) != (PATTERN_GET | PATTERN_SINGLE))
+		return;
+	pattern->flow.burst = run->n > pattern->flow.burst ? run->n : pattern->flow.burst;
+	pattern->flow.in_bursts += run->n == BURST_MIN ? BURST_MIN : run->n > BURST_MIN;
+}
+
+static void note_costs(struct insight *insight, const struct call *call)
+{
+	for (size_t i = 0; i < call->charges.n; i++) {
+		const struct cost *cost = &call->charges.v[i];
+		struct seen_table *seen = table_of(insight, cost->table);
+
+		if (!seen)
+			continue;
+		seen->base += cost->base.write;
+		for (size_t k = 0; k < cost->table->indexes.n; k++)
+			seen->indexes[k].written += cost->index[k].write;
+	}
+}
+
+/* Members of a batch that the server left undone: the client has to send them again. */
+static void note_left(struct insight *insight, const struct accesses *accesses)
+{
+	for (size_t i = 0; i < accesses->left_count; i++)
+		insight->left[accesses->left[i] % RECENT] = accesses->left[i];
+}
+
+void insight_fold(struct insight *insight, const struct call *call, const struct insight_request *request)
+{
+	const struct accesses *accesses = call->accesses;
+
+	if (accesses->n == 0 && accesses->left_count == 0) /* refused before anything was looked for */
+		return;
+	uint64_t hash = hash_of(accesses->v, accesses->n, request->operation);
+	double n = (double)accesses->n;
+	struct units share = {request->consumed.read / n, request->consumed.write / n};
+	int64_t second = (int64_t)(monotonic_ns() / 1000000000u);
+
+	pthread_mutex_lock(&insight->lock);
+	const struct caller *caller = caller_of(insight, request->caller);
+	struct pattern *pattern = *slot_of(insight, hash);
+	if (!pattern)
+		pattern = add_pattern(insight, hash, call, request);
+	struct seen_at now = {caller, call->now_ms};
+	if (pattern->flow.calls++ == 0)
+		pattern->first = now;
+	pattern->last = now;
+	pattern->flow.read += request->consumed.read;
+	pattern->flow.write += request->consumed.write;
+	insight->all.calls++;
+	insight->all.read += request->consumed.read;
+	insight->all.write += request->consumed.write;
+	sketch_add(&pattern->units, (uint64_t)((request->consumed.read + request->consumed.write) * 2));
+	sketch_add(&pattern->latency, request->took_ns / 1000);
+	if (request->code != OK)
+		note_error(pattern, request->code);
+	for (size_t i = 0; i < accesses->n; i++)
+		note_access(insight, pattern, &accesses->v[i], share, second);
+	note_run(insight, pattern, caller);
+	if (request->code == OK)
+		note_costs(insight, call);
+	note_left(insight, accesses);
+	pthread_mutex_unlock(&insight->lock);
+}

@@ -1,0 +1,199 @@
+/* insight_view - the description of insight.h as JSON. */
+#include <stdlib.h>
+
+#include "protocol/insight/finding.h"
+
+struct listing {
+	size_t n;
+	struct pattern **v;
+};
+
+static void list(void *context, struct pattern *pattern)
+{
+	struct listing *listing = context;
+
+	listing->v[listing->n++] = pattern;
+}
+
+/* The dearest first. */
+static int compare(const void *a, const void *b)
+{
+	const struct pattern *x = *(struct pattern *const *)a, *y = *(struct pattern *const *)b;
+	double left = x->flow.read + x->flow.write, right = y->flow.read + y->flow.write;
+
+	if (left != right)
+		return left > right ? -1 : 1;
+	return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+static void number(struct json_out *out, const char *name, double value)
+{
+	json_out_name(out, str_of(name));
+	json_out_double(out, (double)(int64_t)(value * 1000 + 0.5) / 1000);
+}
+
+static void integer(struct json_out *out, const char *name, uint64_t value)
+{
+	json_out_name(out, str_of(name));
+	json_out_integer(out, (int64_t)value);
+}
+
+/* Of numbers that were counted in `unit`. */
+static void sketch(struct json_out *out, const char *name, const struct sketch *sketch, double unit)
+{
+	if (sketch->n == 0)
+		return;
+	json_out_name(out, str_of(name));
+	json_out_open(out, '{');
+	number(out, "min", (double)sketch->least * unit);
+	number(out, "median", (double)sketch_quantile(sketch, 0.5) * unit);
+	number(out, "p99", (double)sketch_quantile(sketch, 0.99) * unit);
+	number(out, "max", (double)sketch->greatest * unit);
+	json_out_close(out, '}');
+}
+
+static void seen_at(struct json_out *out, const char *name, const struct seen_at *seen)
+{
+	json_out_name(out, str_of(name));
+	json_out_open(out, '{');
+	json_out_field_string(out, "caller", seen->caller->name);
+	json_out_name(out, STR("time"));
+	json_out_time_ms(out, seen->ms);
+	json_out_close(out, '}');
+}
+
+static void flow(struct json_out *out, const struct pattern *pattern)
+{
+	const struct pattern_flow *flow = &pattern->flow;
+
+	integer(out, "calls", flow->calls);
+	integer(out, "accesses", flow->members);
+	if (pattern->traits & (PATTERN_QUERY | PATTERN_SCAN)) {
+		integer(out, "continued", flow->continued);
+		integer(out, "unfinished", flow->more);
+	}
+	integer(out, "items_read", flow->scanned);
+	integer(out, "items_returned", flow->returned);
+	integer(out, "bytes_read", flow->bytes);
+	number(out, "read_units", flow->read);
+	number(out, "write_units", flow->write);
+}
+
+static void show_pattern(struct json_out *out, struct arena *arena, const struct pattern *pattern)
+{
+	static const char *const names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
+
+	json_out_open(out, '{');
+	json_out_field_string(out, "id", finding_pattern_id(arena, pattern));
+	json_out_field_string(out, "operation", str_of(pattern->operation));
+	for (size_t i = 0; i < OUTLINE_PARTS; i++) {
+		if (pattern->parts[i].n > 0 && (i != OUTLINE_KIND || !str_eq(pattern->parts[i], str_of(pattern->operation)))) {
+			json_out_name(out, str_of(names[i]));
+			json_out_string(out, pattern->parts[i]);
+		}
+	}
+	flow(out, pattern);
+	sketch(out, "units", &pattern->units, 0.5);
+	sketch(out, "latency_ms", &pattern->latency, 0.001);
+	sketch(out, "item_bytes", &pattern->sizes, 1);
+	json_out_name(out, STR("errors"));
+	json_out_open(out, '{');
+	for (size_t i = 0; i < ERRORS_MAX && pattern->errors[i].n > 0; i++)
+		integer(out, err_info(pattern->errors[i].code)->name, pattern->errors[i].n);
+	json_out_close(out, '}');
+	if (pattern->folded > 0)
+		integer(out, "folded_patterns", pattern->folded);
+	if (pattern->first.caller)
+		seen_at(out, "first", &pattern->first);
+	if (pattern->last.caller)
+		seen_at(out, "last", &pattern->last);
+	if (pattern->example)
+		json_out_field_string(out, "example", str_of(pattern->example));
+	json_out_close(out, '}');
+}
+
+static void show_index(struct json_out *out, const struct index *index, const struct seen_index *seen)
+{
+	static const char *const projections[] = {[PROJECT_ALL] = "ALL", [PROJECT_KEYS_ONLY] = "KEYS_ONLY", [PROJECT_INCLUDE] = "INCLUDE"};
+
+	json_out_open(out, '{');
+	json_out_field_string(out, "name", index->name);
+	json_out_field_string(out, "projection", str_of(projections[index->projection]));
+	integer(out, "reads", seen->reads);
+	integer(out, "whole_reads", seen->whole_reads);
+	number(out, "write_units", seen->written);
+	json_out_name(out, STR("attributes_read"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < seen->used_count; i++)
+		json_out_string(out, seen->used[i]);
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+}
+
+static void show_partition(struct json_out *out, const struct partition *partition)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "partition", str_of(partition->label));
+	if (partition->index)
+		json_out_field_string(out, "index", partition->index->name);
+	integer(out, "requests", partition->requests);
+	integer(out, "requests_at_least", partition->requests - partition->doubtful);
+	number(out, "read_units", partition->read);
+	number(out, "write_units", partition->write);
+	number(out, "peak_read_units", partition->peak_read);
+	number(out, "peak_write_units", partition->peak_write);
+	json_out_name(out, STR("items_added"));
+	json_out_integer(out, partition->items);
+	json_out_close(out, '}');
+}
+
+static void show_table(struct json_out *out, const struct seen_table *seen)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "table", seen->table->identity.name);
+	json_out_field_string(out, "account", seen->table->identity.account);
+	json_out_field_string(out, "region", seen->table->identity.region);
+	number(out, "write_units", seen->base);
+	json_out_name(out, STR("indexes"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < seen->table->indexes.n; i++)
+		show_index(out, &seen->table->indexes.v[i], &seen->indexes[i]);
+	json_out_close(out, ']');
+	json_out_name(out, STR("partitions"));
+	json_out_open(out, '[');
+	for (size_t i = 0; i < seen->partitions.n; i++)
+		show_partition(out, &seen->partitions.v[i]);
+	json_out_close(out, ']');
+	json_out_close(out, '}');
+}
+
+struct str insight_describe(struct insight *insight, struct arena *arena)
+{
+	struct json_out out = json_out_in(arena);
+	struct listing listing;
+
+	pthread_mutex_lock(&insight->lock);
+	listing = (struct listing){0, ARENA_ARRAY(arena, struct pattern *, insight->n + 1)};
+	insight_each(insight, list, &listing);
+	if (listing.n > 0)
+		qsort(listing.v, listing.n, sizeof(struct pattern *), compare);
+	json_out_open(&out, '{');
+	integer(&out, "requests", insight->all.calls);
+	number(&out, "read_units", insight->all.read);
+	number(&out, "write_units", insight->all.write);
+	json_out_name(&out, STR("patterns"));
+	json_out_open(&out, '[');
+	for (size_t i = 0; i < listing.n; i++)
+		show_pattern(&out, arena, listing.v[i]);
+	json_out_close(&out, ']');
+	json_out_name(&out, STR("tables"));
+	json_out_open(&out, '[');
+	for (size_t i = 0; i < insight->table_count; i++)
+		show_table(&out, insight->tables[i]);
+	json_out_close(&out, ']');
+	json_out_name(&out, STR("findings"));
+	finding_all(insight, arena, &out);
+	json_out_close(&out, '}');
+	pthread_mutex_unlock(&insight->lock);
+	return json_out_str(&out);
+}

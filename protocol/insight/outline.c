@@ -1,0 +1,219 @@
+#include "protocol/insight/outline.h"
+
+#include "protocol/insight/mask.h"
+
+#define DEPTH_MAX 32  /* of conditions; what lies deeper is "..." */
+#define MORE "\xE2\x80\xA6"
+
+static void add(struct outline *outline, struct str text)
+{
+	if (outline->texts)
+		buf_add_str(&outline->texts[outline->part], text);
+	else
+		outline->hash = str_hash(text, outline->hash);
+}
+
+static void part(struct outline *outline, enum outline_part part)
+{
+	outline->part = part;
+	outline->hash += ((uint64_t)part + 1) * 0x9e3779b97f4a7c15u;
+}
+
+/* Names of attributes are shown; names inside documents only where they are words: people keep values there too. */
+static void add_path(struct outline *outline, const struct path *path)
+{
+	for (size_t i = 0; i < path->n; i++) {
+		struct str name = path->steps[i].name;
+
+		if (!str_is_set(name)) {
+			add(outline, STR("[n]"));
+			continue;
+		}
+		if (i > 0)
+			add(outline, STR("."));
+		add(outline, i == 0 || mask_is_word(name) ? name : STR("*"));
+	}
+}
+
+/* `is_key`: the prefix of an entity is shown. */
+static void add_value(struct outline *outline, const struct value *value, bool is_key)
+{
+	struct mask mask = is_key ? mask_of(value) : (struct mask){STR(""), false};
+
+	if (mask.prefix.n == 0) {
+		add(outline, STR("?"));
+		return;
+	}
+	add(outline, STR("\""));
+	add(outline, mask.prefix);
+	add(outline, mask.is_whole ? STR("\"") : STR(MORE "\""));
+}
+
+static const struct {
+	struct str before, between, after; /* of a function: its name, ", ", ")" */
+} forms[] = {
+	[NODE_SIZE] = {STR_INIT("size("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_EQ] = {STR_INIT(""), STR_INIT(" = "), STR_INIT("")},
+	[NODE_NE] = {STR_INIT(""), STR_INIT(" <> "), STR_INIT("")},
+	[NODE_LT] = {STR_INIT(""), STR_INIT(" < "), STR_INIT("")},
+	[NODE_LE] = {STR_INIT(""), STR_INIT(" <= "), STR_INIT("")},
+	[NODE_GT] = {STR_INIT(""), STR_INIT(" > "), STR_INIT("")},
+	[NODE_GE] = {STR_INIT(""), STR_INIT(" >= "), STR_INIT("")},
+	[NODE_BETWEEN] = {STR_INIT("between("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_AND] = {STR_INIT(""), STR_INIT(" and "), STR_INIT("")},
+	[NODE_OR] = {STR_INIT("("), STR_INIT(" or "), STR_INIT(")")},
+	[NODE_NOT] = {STR_INIT("not ("), STR_INIT(""), STR_INIT(")")},
+	[NODE_ATTRIBUTE_EXISTS] = {STR_INIT("attribute_exists("), STR_INIT(""), STR_INIT(")")},
+	[NODE_ATTRIBUTE_NOT_EXISTS] = {STR_INIT("attribute_not_exists("), STR_INIT(""), STR_INIT(")")},
+	[NODE_ATTRIBUTE_TYPE] = {STR_INIT("attribute_type("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_BEGINS_WITH] = {STR_INIT("begins_with("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_CONTAINS] = {STR_INIT("contains("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_IF_NOT_EXISTS] = {STR_INIT("if_not_exists("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_LIST_APPEND] = {STR_INIT("list_append("), STR_INIT(", "), STR_INIT(")")},
+	[NODE_ADD] = {STR_INIT(""), STR_INIT(" + "), STR_INIT("")},
+	[NODE_SUBTRACT] = {STR_INIT(""), STR_INIT(" - "), STR_INIT("")},
+};
+
+static void add_node(struct outline *outline, const struct node *node, bool is_key, unsigned depth)
+{
+	if (depth > DEPTH_MAX) {
+		add(outline, STR(MORE));
+		return;
+	}
+	if (node->kind == NODE_VALUE) {
+		add_value(outline, &node->value, is_key);
+	} else if (node->kind == NODE_PATH) {
+		add_path(outline, node->path);
+	} else if (node->kind == NODE_IN) { /* however many there are */
+		add_node(outline, node->args[0], is_key, depth + 1);
+		add(outline, STR(" in (" MORE ")"));
+	} else {
+		add(outline, forms[node->kind].before);
+		for (unsigned i = 0; i < node->arg_count; i++) {
+			if (i > 0)
+				add(outline, forms[node->kind].between);
+			add_node(outline, node->args[i], is_key, depth + 1);
+		}
+		add(outline, forms[node->kind].after);
+	}
+}
+
+/* "PK = "CUSTOMER#..." and SK = "PROFILE"" of an item or a key. */
+static void add_key(struct outline *outline, const struct key_schema *keys, const struct value *item)
+{
+	bool is_first = true;
+
+	for (unsigned i = 0; i < keys->hash_count + keys->range_count; i++) {
+		const struct value *value = item ? value_member(item, keys->attributes[i].name) : NULL;
+
+		if (!value)
+			continue;
+		if (!is_first)
+			add(outline, STR(" and "));
+		is_first = false;
+		add(outline, keys->attributes[i].name);
+		add(outline, STR(" = "));
+		add_value(outline, value, true);
+	}
+}
+
+static bool is_partition(const struct node *node, struct str name)
+{
+	return node->kind == NODE_EQ && node->args[0]->kind == NODE_PATH && str_eq(node->args[0]->path->steps[0].name, name);
+}
+
+/* The partition key first, however the request has it. */
+static void add_key_condition(struct outline *outline, const struct node *node, struct str partition)
+{
+	bool is_turned = node->kind == NODE_AND && node->arg_count == 2 && is_partition(node->args[1], partition) && !is_partition(node->args[0], partition);
+
+	if (!is_turned) {
+		add_node(outline, node, true, 0);
+		return;
+	}
+	add_node(outline, node->args[1], true, 1);
+	add(outline, STR(" and "));
+	add_node(outline, node->args[0], true, 1);
+}
+
+static void add_projection(struct outline *outline, const struct projection *projection)
+{
+	const struct path **paths = projection->ordered ? projection->ordered : projection->paths;
+
+	for (size_t i = 0; i < projection->n; i++) {
+		if (i > 0)
+			add(outline, STR(", "));
+		add_path(outline, paths[i]);
+	}
+}
+
+static void add_update(struct outline *outline, const struct update *update)
+{
+	static const struct str verbs[] = {
+		[UPDATE_SET] = STR_INIT("SET "), [UPDATE_REMOVE] = STR_INIT("REMOVE "), [UPDATE_ADD] = STR_INIT("ADD "), [UPDATE_DELETE] = STR_INIT("DELETE "),
+	};
+
+	for (size_t i = 0; i < update->n; i++) {
+		bool is_same = i > 0 && update->actions[i].verb == update->actions[i - 1].verb;
+
+		add(outline, is_same ? STR(", ") : i > 0 ? STR(" ") : STR(""));
+		if (!is_same)
+			add(outline, verbs[update->actions[i].verb]);
+		add_path(outline, update->actions[i].path);
+	}
+}
+
+static void add_how(struct outline *outline, unsigned how)
+{
+	static const struct {
+		unsigned how;
+		struct str word;
+	} words[] = {
+		{ACCESS_CONSISTENT, STR_INIT("consistent ")}, {ACCESS_REVERSE, STR_INIT("descending ")}, {ACCESS_PARALLEL, STR_INIT("parallel ")},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (how & words[i].how)
+			add(outline, words[i].word);
+	}
+}
+
+static bool is_write(const struct access *access)
+{
+	return access->kind >= ACCESS_PUT;
+}
+
+void outline_access(struct outline *outline, const struct access *access)
+{
+	static const struct str kinds[ACCESS_KINDS] = {
+		[ACCESS_GET] = STR_INIT("GetItem"), [ACCESS_QUERY] = STR_INIT("Query"), [ACCESS_SCAN] = STR_INIT("Scan"), [ACCESS_PUT] = STR_INIT("PutItem"),
+		[ACCESS_UPDATE] = STR_INIT("UpdateItem"), [ACCESS_DELETE] = STR_INIT("DeleteItem"), [ACCESS_CHECK] = STR_INIT("ConditionCheck"),
+	};
+	const struct table *table = access->table;
+
+	part(outline, OUTLINE_KIND);
+	add(outline, kinds[access->kind]);
+	part(outline, OUTLINE_TABLE);
+	add(outline, table->identity.name);
+	part(outline, OUTLINE_INDEX);
+	if (access->index)
+		add(outline, access->index->name);
+	part(outline, OUTLINE_KEY);
+	if (access->keys)
+		add_key_condition(outline, access->keys, (access->index ? &access->index->keys : &table->keys)->attributes[0].name);
+	else if (access->item)
+		add_key(outline, &table->keys, access->item);
+	part(outline, is_write(access) ? OUTLINE_CONDITION : OUTLINE_FILTER);
+	if (access->condition)
+		add_node(outline, access->condition, false, 0);
+	part(outline, OUTLINE_PROJECTION);
+	if (access->how & ACCESS_COUNTS)
+		add(outline, STR("COUNT"));
+	else if (access->projection)
+		add_projection(outline, access->projection);
+	part(outline, OUTLINE_UPDATE);
+	if (access->update)
+		add_update(outline, access->update);
+	part(outline, OUTLINE_HOW);
+	add_how(outline, access->how);
+}

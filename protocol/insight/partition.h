@@ -1,0 +1,35 @@
+/*
+ * partition - the partitions of a table and its indexes that get the most, in little memory (Space-Saving: a new one takes the place of the least,
+ * and its figures may then be too high by what that one had).
+ */
+#ifndef DYNALITH_PROTOCOL_PARTITION_H
+#define DYNALITH_PROTOCOL_PARTITION_H
+
+#include <stdint.h>
+
+#include "protocol/insight/access.h"
+
+#define PARTITIONS_MAX 32
+#define PARTITION_LABEL 48
+
+struct partition {
+	uint64_t id;                  /* of index and hash of the partition key */
+	char label[PARTITION_LABEL];  /* the prefix of the key, and four digits that tell one from another; never the key */
+	const struct index *index;    /* its name lies in a snapshot of the table that is kept */
+	uint64_t requests, doubtful;  /* doubtful: by how much the figures may be too high, in requests */
+	double read, write;           /* units */
+	int64_t items;                /* put and not deleted since this began */
+	int64_t second;               /* the figures of that second, by a clock that nobody turns */
+	double second_read, second_write, peak_read, peak_write;
+};
+
+struct partitions {
+	size_t n;
+	struct partition v[PARTITIONS_MAX];
+	uint64_t requests;            /* of all partitions */
+	double units;
+};
+
+void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second);
+
+#endif

@@ -1,0 +1,25 @@
+#include "server/control/insight.h"
+
+#include "protocol/insight/insight.h"
+#include "server/messages.h"
+
+enum code insight_show(const struct control_call *call, struct str *answer, struct err *err)
+{
+	struct insight *insight = call->control->service->insight;
+
+	if (!insight)
+		return err_set(err, MSG_INSIGHT_OFF);
+	*answer = insight_describe(insight, call->arena);
+	return OK;
+}
+
+enum code insight_forget(const struct control_call *call, struct str *answer, struct err *err)
+{
+	struct insight *insight = call->control->service->insight;
+
+	if (!insight)
+		return err_set(err, MSG_INSIGHT_OFF);
+	insight_clear(insight);
+	*answer = STR("{}");
+	return OK;
+}

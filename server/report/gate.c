@@ -1,0 +1,184 @@
+#include "server/report/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/wire/json_out.h"
+#include "server/messages.h"
+
+static const char *const findings[] = {
+#define FINDING(id, name, severity, what, advice) name,
+#include "protocol/insight/finding.def"
+#undef FINDING
+};
+
+/* The members by which a pattern is the same in every run. */
+static const char *const members[] = {"operation", "kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
+#define MEMBERS (sizeof(members) / sizeof(members[0]))
+
+static void add_problem(struct view *view, struct str problem)
+{
+	view->problems = arena_room(view->arena, view->problems, view->problem_count, sizeof(*view->problems));
+	view->problems[view->problem_count++] = problem;
+}
+
+static void judge_finding(struct view *view, const char *name)
+{
+	for (const struct json *f = view_list(view, "findings"); f; f = json_next(f)) {
+		if (str_eq(view_text(view, f, "finding"), str_of(name)))
+			add_problem(view, str_printf(view->arena, "%s: " STR_FMT ": " STR_FMT ": " STR_FMT, name, STR_ARG(view_text(view, f, "where")),
+						     STR_ARG(view_text(view, f, "what")), STR_ARG(view_text(view, f, "evidence"))));
+	}
+}
+
+static void judge_discard(struct view *view, double limit)
+{
+	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
+		double read = view_number(p, "items_read"), returned = view_number(p, "items_returned");
+
+		if (read > 0 && view_text(view, p, "filter").n > 0 && (read - returned) / read > limit)
+			add_problem(view, str_printf(view->arena, "discard>%g: %.2f of what was read: " STR_FMT, limit, (read - returned) / read,
+						     STR_ARG(view_line(view, p))));
+	}
+}
+
+static void judge_units(struct view *view, double limit, bool is_per_call)
+{
+	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
+		const struct json *sketch = json_member(p, "units");
+		double units = is_per_call ? (sketch ? view_number(sketch, "p99") : 0) : view_number(p, "read_units") + view_number(p, "write_units");
+
+		if (units > limit)
+			add_problem(view, str_printf(view->arena, "units>%g/%s: %.1f: " STR_FMT, limit, is_per_call ? "call" : "pattern", units,
+						     STR_ARG(view_line(view, p))));
+	}
+}
+
+static bool is_same(const struct view *view, const struct json *a, const struct json *b)
+{
+	for (size_t i = 0; i < MEMBERS; i++) {
+		if (!str_eq(view_text(view, a, members[i]), view_text(view, b, members[i])))
+			return false;
+	}
+	return true;
+}
+
+static bool is_among(const struct view *view, const struct json *pattern, const struct json *first)
+{
+	for (; first; first = json_next(first)) {
+		if (is_same(view, pattern, first))
+			return true;
+	}
+	return false;
+}
+
+/* A diff: what is new, then what the file has and nobody asked for. Only what is new is a problem. */
+static enum code judge_new(struct view *view, struct str reviewed, struct err *err)
+{
+	const struct json *root = NULL, *list = NULL;
+	struct err own = err_in(view->arena);
+
+	if (str_is_set(reviewed) && json_parse(view->arena, reviewed, &root, &own) == OK && json_type(root) == JSON_OBJECT)
+		list = json_member(root, "patterns");
+	if (!list || json_type(list) != JSON_ARRAY)
+		return err_set(err, MSG_REPORT_REVIEWED);
+	size_t before = view->problem_count;
+	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
+		if (!is_among(view, p, json_first(list)))
+			add_problem(view, str_printf(view->arena, "new-pattern: + " STR_FMT, STR_ARG(view_line(view, p))));
+	}
+	for (const struct json *p = json_first(list); p && view->problem_count > before; p = json_next(p)) {
+		if (json_type(p) == JSON_OBJECT && !is_among(view, p, view_list(view, "patterns")))
+			add_problem(view, str_printf(view->arena, "new-pattern: - " STR_FMT, STR_ARG(view_line(view, p))));
+	}
+	return OK;
+}
+
+/* "discard>0.5": the number behind the sign, and what stands behind that. */
+static bool read_limit(const char *rule, const char *name, double *limit, const char **rest)
+{
+	size_t n = strlen(name);
+	char *end;
+
+	if (strncmp(rule, name, n) != 0 || rule[n] != '>')
+		return false;
+	*limit = strtod(rule + n + 1, &end);
+	*rest = end;
+	return end != rule + n + 1 && *limit >= 0;
+}
+
+static enum code judge_rule(struct view *view, const char *rule, struct str reviewed, struct err *err)
+{
+	const char *rest = "";
+	double limit;
+
+	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++) {
+		if (strcmp(findings[i], rule) == 0) {
+			judge_finding(view, rule);
+			return OK;
+		}
+	}
+	if (strcmp(rule, "new-pattern") == 0)
+		return judge_new(view, reviewed, err);
+	if (read_limit(rule, "discard", &limit, &rest) && *rest == '\0') {
+		judge_discard(view, limit);
+		return OK;
+	}
+	if (read_limit(rule, "units", &limit, &rest) && (strcmp(rest, "/pattern") == 0 || strcmp(rest, "/call") == 0)) {
+		judge_units(view, limit, strcmp(rest, "/call") == 0);
+		return OK;
+	}
+	struct buf names = buf_in(view->arena);
+	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++)
+		buf_printf(&names, "%s, ", findings[i]);
+	return err_set(err, MSG_REPORT_RULE, rule, STR_ARG(buf_str(&names)));
+}
+
+enum code gate_judge(struct view *view, const char *rules, struct str reviewed, struct err *err)
+{
+	struct str rest = str_of(rules);
+	enum code code = OK;
+
+	while (rest.n > 0 && code == OK) {
+		struct str rule = str_cut(&rest, ',');
+
+		code = judge_rule(view, str_printf(view->arena, STR_FMT, STR_ARG(str_trim(rule))).p, reviewed, err);
+	}
+	return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+struct str gate_patterns(const struct view *view)
+{
+	struct buf out = buf_in(view->arena);
+	struct str *lines = NULL;
+	size_t n = 0;
+
+	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
+		struct json_out line = json_out_in(view->arena);
+
+		json_out_open(&line, '{');
+		for (size_t i = 0; i < MEMBERS; i++) {
+			struct str text = view_text(view, p, members[i]);
+
+			if (text.n > 0) {
+				json_out_name(&line, str_of(members[i]));
+				json_out_string(&line, text);
+			}
+		}
+		json_out_close(&line, '}');
+		lines = arena_room(view->arena, lines, n, sizeof(*lines));
+		lines[n++] = json_out_str(&line);
+	}
+	if (n > 0)
+		qsort(lines, n, sizeof(*lines), compare);
+	buf_add_lit(&out, "{\"patterns\": [\n");
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&out, "  " STR_FMT "%s\n", STR_ARG(lines[i]), i + 1 < n ? "," : "");
+	buf_add_lit(&out, "]}\n");
+	return buf_str(&out);
+}

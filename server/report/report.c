@@ -1,0 +1,169 @@
+#include "server/report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/messages.h"
+#include "server/remote.h"
+#include "server/report/document.h"
+#include "server/report/gate.h"
+
+#define USAGE                                                                                                                      \
+	"usage: dynalith report [URL|FILE] [--format " VIEW_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
+	"[--rate N] [--prices FILE] [--tls-ca FILE]"
+#define DEFAULT_URL "http://localhost:8000"
+
+enum { OPEN = 0, CLOSED = 1, MISUSE = 2 };
+
+struct words {
+	const char *source, *format, *output, *rules, *patterns, *prices, *authorities;
+	double rate;
+	bool is_write;
+};
+
+bool report_is_asked(int argc, char **argv)
+{
+	return argc > 1 && strcmp(argv[1], "report") == 0;
+}
+
+static int fail(struct str problem)
+{
+	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
+	return MISUSE;
+}
+
+static bool read_words(int argc, char **argv, struct words *words)
+{
+	const struct {
+		const char *flag;
+		const char **at;
+	} texts[] = {
+		{"--format", &words->format}, {"--output", &words->output}, {"--fail-on", &words->rules}, {"--patterns", &words->patterns},
+		{"--prices", &words->prices}, {"--tls-ca", &words->authorities},
+	};
+	char none = '\0', *end = &none;
+
+	*words = (struct words){.source = NULL};
+	for (int i = 2; i < argc; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]) && !is_known; k++) {
+			is_known = strcmp(argv[i], texts[k].flag) == 0 && i + 1 < argc;
+			if (is_known)
+				*texts[k].at = argv[++i];
+		}
+		if (is_known)
+			continue;
+		if (strcmp(argv[i], "--write") == 0)
+			words->is_write = true;
+		else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc)
+			words->rate = strtod(argv[++i], &end);
+		else if (argv[i][0] != '-' && !words->source)
+			words->source = argv[i];
+		else
+			return false;
+	}
+	return *end == '\0' && words->rate >= 0 && (!words->is_write || words->patterns);
+}
+
+/* From a server, or from a file that --format json wrote. */
+static enum code fetch(struct arena *arena, const struct words *words, struct str *description, struct err *err)
+{
+	const char *source = words->source ? words->source : DEFAULT_URL;
+
+	if (!remote_is_url(source))
+		return document_read(arena, source, description, err);
+	struct remote *remote = remote_new(source, words->authorities);
+	if (!remote)
+		return err_set(err, MSG_REMOTE, STR_ARG(str_of(source)), STR_ARG(STR("is no URL of a server")));
+	enum code code = remote_fetch(remote, STR("/_dynalith/insight"), arena, description, err);
+	remote_free(remote);
+	return code;
+}
+
+static enum code parse(struct view *view, struct err *err)
+{
+	struct err own = err_in(view->arena);
+
+	if (json_parse(view->arena, view->description, &view->root, &own) != OK || json_type(view->root) != JSON_OBJECT || !json_member(view->root, "patterns"))
+		return err_set(err, MSG_REPORT_NONE);
+	return OK;
+}
+
+static enum code judge(struct view *view, const struct words *words, struct err *err)
+{
+	struct str reviewed = STR_ABSENT;
+	enum code code = words->patterns && !words->is_write ? document_read(view->arena, words->patterns, &reviewed, err) : OK;
+
+	return code == OK && words->rules ? gate_judge(view, words->rules, reviewed, err) : code;
+}
+
+int report_run(struct arena *arena, int argc, char **argv)
+{
+	struct err err = err_in(arena);
+	struct words words;
+	struct money money;
+	struct view view = {.arena = arena, .money = &money};
+	struct buf out = buf_in(arena);
+
+	if (!read_words(argc, argv, &words))
+		return fail(STR(USAGE));
+	view_write *write = view_named(words.format ? words.format : "text");
+	if (!write)
+		return fail(STR(USAGE));
+	enum code code = money_read(arena, words.prices, &money, &err);
+	money.rate = words.rate;
+	if (code == OK)
+		code = fetch(arena, &words, &view.description, &err);
+	if (code == OK)
+		code = parse(&view, &err);
+	if (code == OK)
+		code = judge(&view, &words, &err);
+	if (code == OK && words.is_write)
+		code = document_write(words.patterns, gate_patterns(&view), &err);
+	if (code != OK)
+		return fail(err.message);
+	write(&view, &out);
+	if (document_write(words.output ? words.output : "-", buf_str(&out), &err) != OK)
+		return fail(err.message);
+	for (size_t i = 0; i < view.problem_count && words.output; i++)
+		fprintf(stderr, STR_FMT "\n", STR_ARG(view.problems[i]));
+	return view.problem_count > 0 ? CLOSED : OPEN;
+}
+
+static view_write *form_of(const char *path)
+{
+	static const char *const forms[][2] = {
+		{".txt", "text"}, {".md", "markdown"}, {".html", "html"}, {".json", "json"}, {".sarif", "sarif"}, {".xml", "junit"},
+	};
+	size_t n = strlen(path);
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		size_t end = strlen(forms[i][0]);
+
+		if (n > end && strcmp(path + n - end, forms[i][0]) == 0)
+			return view_named(forms[i][1]);
+	}
+	return NULL;
+}
+
+bool report_can_write(const char *path)
+{
+	return form_of(path) != NULL;
+}
+
+enum code report_write(struct arena *arena, struct str description, const char *path, struct err *err)
+{
+	struct money money;
+	struct view view = {.arena = arena, .money = &money, .description = description};
+	struct buf out = buf_in(arena);
+	enum code code = money_read(arena, NULL, &money, err);
+
+	if (code == OK)
+		code = parse(&view, err);
+	if (code != OK)
+		return code;
+	form_of(path)(&view, &out);
+	return document_write(path, buf_str(&out), err);
+}

@@ -1,0 +1,436 @@
+"""Access patterns: an application with planted mistakes and its clean twin, sums that agree with what clients saw, values that never show, the gate.
+
+INSIGHT_REQUESTS=N is how many requests the sums are made of (default 3,000).
+"""
+import itertools
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import threading
+import urllib.request
+
+from harness import BINARY, Server, key, run
+from wire import Client, Refused
+
+REQUESTS = int(os.environ.get("INSIGHT_REQUESTS", "3000"))
+SECRET = "s3cr3t-value"
+
+
+def insight(server, method="GET"):
+    request = urllib.request.Request(f"{server.url}/_dynalith/insight", method=method)
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return json.loads(reply.read())
+
+
+def report(*words):
+    done = subprocess.run([BINARY, "report", *map(str, words)], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def s(value):
+    return {"S": str(value)}
+
+
+def n(value):
+    return {"N": str(value)}
+
+
+def at(pk, sk):
+    return {"PK": s(pk), "SK": s(sk)}
+
+
+def create(client, name="shop", **more):
+    index = lambda i, projection: {"IndexName": f"GSI{i}", "KeySchema": key(f"GSI{i}PK", f"GSI{i}SK"), "Projection": projection}
+    client("CreateTable", TableName=name, BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+           AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK", *(f"GSI{i}{k}" for i in (1, 2, 3) for k in ("PK", "SK")))],
+           GlobalSecondaryIndexes=[index(1, {"ProjectionType": "ALL"}), index(2, {"ProjectionType": "KEYS_ONLY"}),
+                                   index(3, {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})], **more)
+
+
+class Shop:
+    """Customers, orders, lines, products, sessions: each access pattern as its designers drew it."""
+
+    numbers = itertools.count()
+
+    def __init__(self, client):
+        self.client = client
+
+    def put(self, item, **more):
+        return self.client("PutItem", TableName="shop", Item=item, **more)
+
+    def get(self, pk, sk, **more):
+        return self.client("GetItem", TableName="shop", Key=at(pk, sk), **more).get("Item")
+
+    def query(self, condition, values, index=None, **more):
+        if index:
+            more["IndexName"] = index
+        return self.client("Query", TableName="shop", KeyConditionExpression=condition, ExpressionAttributeValues=values, **more)
+
+    def update(self, pk, sk, expression, values, **more):
+        return self.client("UpdateItem", TableName="shop", Key=at(pk, sk), UpdateExpression=expression, ExpressionAttributeValues=values, **more)
+
+    def seed(self):
+        new = {"ConditionExpression": "attribute_not_exists(PK)"}
+        for c in range(10):
+            self.put({**at(f"CUSTOMER#{c}", "PROFILE"), "email": s(f"{c}@example.com"), "version": n(1)}, **new)
+            for o in range(4):
+                day = f"2026-01-{o + 10}"
+                self.put({**at(f"CUSTOMER#{c}", f"ORDER#{day}#{o}"), "GSI1PK": s("STATUS#OPEN"), "GSI1SK": s(day), "GSI2PK": s(f"ORDER#{c}{o}"),
+                          "GSI2SK": s("ORDER"), "total": n(o)}, **new)
+                self.put({**at(f"ORDER#{c}{o}", "LINE#1"), "product": s("p"), "GSI3PK": s("PRODUCT#1"), "GSI3SK": s(day), "total": n(1)}, **new)
+        for p in range(6):
+            self.put({**at(f"PRODUCT#{p}", "DETAIL"), "stock": n(100), "name": s("thing")}, **new)
+
+    def use(self, c):
+        """About thirty patterns."""
+        me, order = f"CUSTOMER#{c}", f"ORDER#{c}1"
+        self.get(me, "PROFILE")
+        self.query("PK = :p", {":p": s(me)})
+        self.query("PK = :p AND begins_with(SK, :o)", {":p": s(me), ":o": s("ORDER#")})
+        self.query("PK = :p AND begins_with(SK, :o)", {":p": s(me), ":o": s("ORDER#")}, ScanIndexForward=False, Limit=1)
+        self.query("PK = :p AND SK BETWEEN :a AND :b", {":p": s(me), ":a": s("ORDER#2026-01-10"), ":b": s("ORDER#2026-01-12")})
+        self.query("PK = :p", {":p": s(order)})
+        self.query("PK = :p AND begins_with(SK, :l)", {":p": s(order), ":l": s("LINE#")})
+        self.query("PK = :p", {":p": s(order)}, Select="COUNT")
+        self.query("GSI1PK = :s", {":s": s("STATUS#OPEN")}, "GSI1", Limit=5)
+        self.query("GSI1PK = :s AND GSI1SK > :d", {":s": s("STATUS#OPEN"), ":d": s("2026-01-11")}, "GSI1", Limit=5)
+        self.query("GSI2PK = :o", {":o": s(order)}, "GSI2")
+        self.query("GSI2PK = :o AND GSI2SK = :k", {":o": s(order), ":k": s("ORDER")}, "GSI2")
+        self.query("GSI3PK = :p", {":p": s("PRODUCT#1")}, "GSI3", Limit=5)
+        self.query("GSI3PK = :p AND GSI3SK < :d", {":p": s("PRODUCT#1"), ":d": s("2026-01-12")}, "GSI3", Limit=5)
+        self.update(me, "PROFILE", "SET email = :e ADD version :one", {":e": s("new@example.com"), ":one": n(1)})
+        self.get(me, "PROFILE", ConsistentRead=True)  # of what was just written
+        self.update(me, f"ORDER#2026-01-11#1", "SET GSI1PK = :s", {":s": s("STATUS#SENT")}, ConditionExpression="attribute_exists(PK)")
+        self.update(me, f"ORDER#2026-01-11#1", "REMOVE note SET #s = :s", {":s": s("sent")}, ExpressionAttributeNames={"#s": "state"})
+        self.update(f"PRODUCT#{c % 6}", "DETAIL", "SET stock = stock - :q", {":q": n(1)}, ConditionExpression="stock >= :q")
+        self.update(f"PRODUCT#{c % 6}", "DETAIL", "ADD looks :q", {":q": n(1)})
+        self.update(f"CART#{c}", "CART", "SET entries = list_append(if_not_exists(entries, :none), :l)", {":none": {"L": []}, ":l": {"L": [s("x")]}})
+        self.client("DeleteItem", TableName="shop", Key=at(f"CART#{c}", "CART"))
+        self.client("BatchGetItem", RequestItems={"shop": {"Keys": [at(f"PRODUCT#{p}", "DETAIL") for p in range(6)]}})
+        self.client("BatchWriteItem", RequestItems={"shop": [{"PutRequest": {"Item": at(f"LOG#{c}", f"EVENT#{next(self.numbers)}")}} for _ in range(3)]})
+        self.client("TransactWriteItems", TransactItems=[
+            {"Put": {"TableName": "shop", "Item": at(f"EMAIL#{next(self.numbers)}", "EMAIL"), "ConditionExpression": "attribute_not_exists(PK)"}},
+            {"Update": {"TableName": "shop", "Key": at(me, "PROFILE"), "UpdateExpression": "ADD version :one", "ExpressionAttributeValues": {":one": n(1)}}}])
+        self.client("TransactGetItems", TransactItems=[{"Get": {"TableName": "shop", "Key": at(me, "PROFILE")}},
+                                                       {"Get": {"TableName": "shop", "Key": at(f"PRODUCT#{c % 6}", "DETAIL")}}])
+        self.client("ExecuteStatement", Statement=f"SELECT * FROM shop WHERE PK = '{me}' AND SK = 'PROFILE'")
+        self.put({**at(f"SESSION#{next(self.numbers)}", "SESSION"), "ends": n(1900000000)})
+        self.get(f"SESSION#{c}", "SESSION")
+        self.query("PK = :p AND SK >= :o", {":p": s(me), ":o": s("ORDER#2026-01-12")})
+
+
+class Mistakes(Shop):
+    """One of each kind, by the name of its finding."""
+
+    def scan(self):
+        self.client("Scan", TableName="shop", Limit=5)
+
+    def missing_index(self):
+        for _ in range(2):
+            self.client("Scan", TableName="shop", FilterExpression="email = :e", ExpressionAttributeValues={":e": s("3@example.com")})
+
+    def discard(self):
+        for c in range(10):
+            for _ in range(3):
+                self.query("PK = :p", {":p": s(f"CUSTOMER#{c}")}, FilterExpression="attribute_exists(nothing)")
+
+    def pages(self):
+        for c in range(9):
+            self.put({**at("REPORT#1", f"PART#{c}"), "pad": s("x" * 390_000), "a": n(c)})
+        for i in range(150):
+            self.put({**at("REPORT#1", f"ROW#{i:04}"), "a": n(i)})
+        for _ in range(2):
+            start = {}
+            while True:
+                page = self.client("Query", TableName="shop", KeyConditionExpression="PK = :p", FilterExpression="a = :a",
+                                   ExpressionAttributeValues={":p": s("REPORT#1"), ":a": n(149)}, **start)
+                if "LastEvaluatedKey" not in page:
+                    break
+                start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def small_part(self):
+        self.put({**at("DOCUMENT#1", "TEXT"), "pad": s("x" * 20_000), "title": s("t")})
+        for _ in range(4):
+            self.get("DOCUMENT#1", "TEXT", ProjectionExpression="title")
+
+    def n_plus_one(self):
+        for o in range(15):
+            self.get(f"ORDER#{o}1", "LINE#1")
+
+    def hot_partition(self):
+        for _ in range(1200):
+            self.update("COUNTER#all", "COUNTER", "ADD hits :one", {":one": n(1)})
+
+    def growing_collection(self):
+        for i in range(0, 1100, 25):
+            self.client("BatchWriteItem", RequestItems={"shop": [{"PutRequest": {"Item": at("FEED#all", f"ENTRY#{j}")}} for j in range(i, i + 25)]})
+
+    def near_limit(self):
+        self.put({**at("BLOB#1", "BLOB"), "pad": s("x" * 399_000)})
+
+    def large_rewrite(self):
+        self.put({**at("PAGE#1", "PAGE"), "pad": s("x" * 30_000)})
+        for _ in range(4):
+            self.update("PAGE#1", "PAGE", "ADD visits :one", {":one": n(1)})
+
+    def unread_index(self):
+        create(self.client, "unread")
+        for i in range(5):
+            self.client("PutItem", TableName="unread", Item={**at(f"A#{i}", "B"), "GSI1PK": s("X#1"), "GSI1SK": s("1")})
+
+    def over_projected(self):
+        create(self.client, "wide")
+        for i in range(5):
+            self.client("PutItem", TableName="wide", Item={**at(f"A#{i}", "B"), "GSI1PK": s("X#1"), "GSI1SK": s("1"), "pad": s("x" * 500), "total": n(1)})
+        for _ in range(4):
+            self.client("Query", TableName="wide", IndexName="GSI1", KeyConditionExpression="GSI1PK = :x", ProjectionExpression="#t",
+                        ExpressionAttributeNames={"#t": "total"}, ExpressionAttributeValues={":x": s("X#1")})
+
+    def amplification(self):
+        create(self.client, "amplified")
+        for i in range(120):
+            item = {**at(f"A#{i}", "B"), **{f"GSI{k}PK": s(f"X#{i}") for k in (1, 2, 3)}, **{f"GSI{k}SK": s("1") for k in (1, 2, 3)}}
+            self.client("PutItem", TableName="amplified", Item=item)
+
+    def lost_update(self):
+        self.update("STATE#1", "STATE", "SET version = :w", {":w": n(2)})
+        self.update("STATE#1", "STATE", "SET version = :w", {":v": n(2), ":w": n(3)}, ConditionExpression="version = :v")
+        self.put({**at("STATE#1", "STATE"), "version": n(1)})
+
+    def needless_consistency(self):
+        for _ in range(2):
+            for p in range(6):
+                self.get(f"CATALOG#{p}", "ENTRY", ConsistentRead=True)
+
+    def single_transaction(self):
+        for i in range(4):
+            self.client("TransactWriteItems", TransactItems=[{"Put": {"TableName": "shop", "Item": at(f"ALONE#{i}", "ALONE")}}])
+
+    def ttl_type(self):
+        self.put({**at("TEMPORARY#1", "ENTRY"), "ends": s("2030-01-01")})
+        self.put({**at("TEMPORARY#2", "ENTRY"), "ends": n(1900000000000)})
+
+    def unprocessed(self):
+        rule = {"rules": [{"operation": "BatchWriteItem", "first": 1, "unprocessed": 2}]}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.client.port}/_dynalith/faults", data=json.dumps(rule).encode(), method="PUT")
+        urllib.request.urlopen(request, timeout=30).read()
+        left = self.client("BatchWriteItem", RequestItems={"shop": [{"PutRequest": {"Item": at("LEFT#1", f"ENTRY#{i}")}} for i in range(5)]})["UnprocessedItems"]
+        assert len(left["shop"]) == 2, left
+        return left
+
+
+NAMES = {"scan": "scan", "missing_index": "missing-index", "discard": "discard", "pages": "pages", "small_part": "small-part", "n_plus_one": "n+1",
+         "hot_partition": "hot-partition", "growing_collection": "growing-collection", "near_limit": "near-limit", "large_rewrite": "large-rewrite",
+         "unread_index": "unread-index", "over_projected": "over-projected-index", "amplification": "index-write-amplification",
+         "lost_update": "lost-update", "needless_consistency": "needless-consistency", "single_transaction": "single-transaction",
+         "ttl_type": "ttl-type", "unprocessed": "unprocessed"}
+
+
+def found(server):
+    return {f["finding"] for f in insight(server)["findings"]}
+
+
+def start():
+    server = Server("--insight", "on")
+    client = Client(server.port)
+    client.port = server.port
+    create(client)
+    client("UpdateTimeToLive", TableName="shop", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ends"})
+    return server, client
+
+
+def the_clean_twin_has_no_finding():
+    server, client = start()
+    shop = Shop(client)
+    shop.seed()
+    for c in range(10):
+        shop.use(c)
+    seen = insight(server)
+    assert len(seen["patterns"]) >= 30, len(seen["patterns"])
+    assert seen["findings"] == [], seen["findings"]
+    by = {(p["operation"], p.get("index"), p.get("key")): p for p in seen["patterns"]}
+    orders = by["Query", None, 'PK = "CUSTOMER#…" and begins_with(SK, "ORDER#")']
+    assert orders["calls"] == 10 and orders["items_read"] in (10, 40), orders  # newest first is another pattern
+    sent = next(p for p in seen["patterns"] if p.get("update") == "SET GSI1PK")
+    assert sent["condition"] == "attribute_exists(PK)" and sent["key"] == 'PK = "CUSTOMER#…" and SK = "ORDER#…"', sent
+    server.stop()
+
+
+def each_planted_mistake_is_found():
+    """Each alone, so that none is found by what another did; then all at once."""
+    server, client = start()
+    for name, finding in NAMES.items():
+        insight(server, "DELETE")
+        shop = Mistakes(client)
+        if name in ("missing_index", "discard", "n_plus_one", "hot_partition"):
+            if name == "missing_index":
+                shop.seed()
+            for c in range(10):
+                shop.use(c)
+        getattr(shop, name)()
+        assert finding in found(server), (name, insight(server)["findings"])
+    insight(server, "DELETE")
+    assert found(server) == set()
+    server.stop()
+
+
+def members_sent_again_are_no_finding():
+    server, client = start()
+    left = Mistakes(client).unprocessed()
+    assert "unprocessed" in found(server)
+    client("BatchWriteItem", RequestItems=left)
+    assert "unprocessed" not in found(server)
+    server.stop()
+
+
+def sums_are_what_the_clients_saw():
+    server, client = start()
+    Shop(client).seed()
+    insight(server, "DELETE")
+    lock, sums = threading.Lock(), {"calls": 0, "units": 0.0}
+
+    def work(seed):
+        rng, mine, units = random.Random(seed), Client(server.port), 0.0
+        calls = REQUESTS // 16
+        for _ in range(calls):
+            c, p = rng.randrange(10), {"ReturnConsumedCapacity": "TOTAL"}
+            pick = rng.randrange(7)
+            try:
+                if pick == 0:
+                    reply = mine("GetItem", TableName="shop", Key=at(f"CUSTOMER#{c}", "PROFILE"), ConsistentRead=bool(rng.randrange(2)), **p)
+                elif pick == 1:
+                    reply = mine("PutItem", TableName="shop", Item={**at(f"X#{rng.randrange(50)}", "X"), "GSI1PK": s("X"), "GSI1SK": s(c)}, **p)
+                elif pick == 2:
+                    reply = mine("Query", TableName="shop", KeyConditionExpression="PK = :p", ExpressionAttributeValues={":p": s(f"CUSTOMER#{c}")}, **p)
+                elif pick == 3:
+                    reply = mine("BatchGetItem", RequestItems={"shop": {"Keys": [at(f"CUSTOMER#{i}", "PROFILE") for i in range(c + 1)]}}, **p)
+                elif pick == 4:
+                    reply = mine("TransactWriteItems", TransactItems=[{"Put": {"TableName": "shop", "Item": at(f"T#{seed}", f"{i}")}} for i in range(2)], **p)
+                elif pick == 5:
+                    reply = mine("UpdateItem", TableName="shop", Key=at(f"X#{c}", "X"), UpdateExpression="SET a = :a", ConditionExpression="attribute_exists(PK)",
+                                 ExpressionAttributeValues={":a": n(c)}, **p)
+                else:
+                    reply = mine("ExecuteStatement", Statement=f"SELECT * FROM shop WHERE PK = 'CUSTOMER#{c}'", **p)
+            except Refused as refused:
+                assert refused.body["__type"].endswith("ConditionalCheckFailedException"), refused
+                continue
+            consumed = reply["ConsumedCapacity"]
+            units += sum(x["CapacityUnits"] for x in (consumed if isinstance(consumed, list) else [consumed]))
+        with lock:
+            sums["units"] += units
+            sums["calls"] += calls
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seen = insight(server)
+    assert seen["requests"] == sums["calls"] == sum(p["calls"] for p in seen["patterns"]), (seen["requests"], sums)
+    for total in (seen["read_units"] + seen["write_units"], sum(p["read_units"] + p["write_units"] for p in seen["patterns"])):
+        assert total == sums["units"], (total, sums)
+    server.stop()
+
+
+def values_never_show():
+    """Not in any form of the report, whatever they are values of."""
+    for flags in (("--insight", "on"), ("--insight", "examples")):
+        server = Server(*flags)
+        client = Client(server.port)
+        create(client)
+        for i in range(3):
+            client("PutItem", TableName="shop", Item={**at(f"USER#{SECRET}{i}", SECRET), "name": s(SECRET), "list": {"L": [s(SECRET)]}})
+            client("GetItem", TableName="shop", Key=at(SECRET, f"A#{SECRET}"))
+            client("Query", TableName="shop", KeyConditionExpression="PK = :p AND begins_with(SK, :s)", FilterExpression="contains(#n, :f)",
+                   ExpressionAttributeNames={"#n": "name"}, ExpressionAttributeValues={":p": s(f"USER#{SECRET}0"), ":s": s(SECRET[:6]), ":f": s(SECRET)})
+            client("UpdateItem", TableName="shop", Key=at(SECRET, SECRET), UpdateExpression="SET #m = :v", ExpressionAttributeNames={"#m": "map"},
+                   ExpressionAttributeValues={":v": {"M": {}}})
+            client("UpdateItem", TableName="shop", Key=at(SECRET, SECRET), UpdateExpression="SET #m.#k = :v", ExpressionAttributeNames={"#m": "map", "#k": SECRET},
+                   ExpressionAttributeValues={":v": s(SECRET)})
+            client("ExecuteStatement", Statement=f"SELECT * FROM shop WHERE PK = '{SECRET}' AND name = '{SECRET}'")
+        for form in ("text", "json", "html", "markdown", "sarif", "junit"):
+            status, out, problem = report(server.url, "--format", form)
+            assert status == 0 and out, (form, status, problem)
+            shows = SECRET in out or "s3cr3t" in out
+            assert shows == (flags[1] == "examples" and form == "json"), (form, flags)
+        server.stop()
+
+
+def the_gate():
+    server, client = start()
+    shop = Mistakes(client)
+    shop.seed()
+    shop.use(1)
+    file = pathlib.Path(server.folder, "patterns.json")
+    assert report(server.url, "--fail-on", "scan,n+1,discard>0.5,lost-update")[0] == 0
+    assert report(server.url, "--patterns", file, "--write")[0] == 0
+    assert report(server.url, "--patterns", file, "--fail-on", "new-pattern")[0] == 0
+    reviewed = json.loads(file.read_text())["patterns"]
+    assert len(reviewed) == len(insight(server)["patterns"]) and file.read_text().count("\n") == len(reviewed) + 2
+    shop.scan()
+    for rules, lines in (("scan", ["scan: shop: Scan reads the whole table"]), ("new-pattern", ["new-pattern: + Scan shop"]),
+                         ("units>10/pattern", ["units>10/pattern: "]), ("units>3/call", ["units>3/call: "])):
+        status, out, problem = report(server.url, "--patterns", file, "--fail-on", rules)
+        assert status == 1 and all(line in out for line in lines), (rules, status, out[-500:], problem)
+    assert report(server.url, "--patterns", file, "--write")[0] == 0
+    assert report(server.url, "--patterns", file, "--fail-on", "new-pattern")[0] == 0
+    insight(server, "DELETE")
+    shop.put(at("OTHER#1", "OTHER"))
+    status, out, problem = report(server.url, "--patterns", file, "--fail-on", "new-pattern")
+    assert status == 1 and 'new-pattern: + PutItem shop: PK = "OTHER#…" and SK = "OTHER"' in out and "new-pattern: - Scan shop" in out, out
+    for words in (["--fail-on", "nosuch"], ["--fail-on", "new-pattern"], ["--fail-on", "discard>x"], ["--format", "pdf"], ["--rate", "x"], ["--write"], ["--prices", "/nosuch"],
+                  ["--patterns", "/nosuch", "--fail-on", "scan"], ["more", "words"]):
+        status, out, problem = report(server.url, *words)
+        assert status == 2 and not out and problem.startswith("dynalith: "), (words, status, out, problem)
+    assert report("http://127.0.0.1:1")[0] == 2
+    off = Server()
+    status, out, problem = report(off.url)
+    assert status == 2 and "--insight on" in problem, problem
+    off.stop()
+    server.stop()
+
+
+def forms():
+    server, client = start()
+    shop = Mistakes(client)
+    shop.seed()
+    shop.scan()
+    status, out, _ = report(server.url, "--format", "sarif", "--fail-on", "scan")
+    results = json.loads(out)["runs"][0]["results"]
+    assert status == 1 and [r["ruleId"] for r in results if r["level"] == "error"] == ["gate"] and any(r["ruleId"] == "scan" for r in results), results
+    import xml.etree.ElementTree
+    status, out, _ = report(server.url, "--format", "junit", "--fail-on", "scan")
+    suite = xml.etree.ElementTree.fromstring(out)
+    assert status == 1 and suite.get("failures") == "1" and len(suite.findall("testcase")) == int(suite.get("tests"))
+    status, out, _ = report(server.url, "--format", "html")
+    assert out.startswith("<!doctype html>") and "://" not in out and "CUSTOMER#" in out
+    prices = pathlib.Path(server.folder, "prices.json")
+    prices.write_text(json.dumps({"read_request_units_million": 0, "write_request_units_million": 1e6, "read_capacity_unit_hour": 0, "write_capacity_unit_hour": 0,
+                                  "currency": "EUR", "source": "a test"}))
+    seen = insight(server)
+    status, out, _ = report(server.url, "--prices", prices)
+    assert f"cost {seen['write_units']:.6f} EUR (prices of a test)" in out, out[:300]
+    status, out, _ = report(server.url, "--rate", "100", "--prices", prices)
+    month = seen["write_units"] / seen["requests"] * 100 * 730 * 3600
+    assert f"{month:.2f} EUR a month on demand" in out, out[:300]
+    file = pathlib.Path(server.folder, "saved.json")
+    assert report(server.url, "--format", "json", "--output", file)[0] == 0
+    assert report(file)[1].splitlines()[0] == report(server.url)[1].splitlines()[0]
+    server.stop()
+    for name, part in (("txt", "A#"), ("md", "A#"), ("html", "A#"), ("json", "A#"), ("sarif", '"results"'), ("xml", "A#")):
+        path = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"), f"report.{name}")
+        server = Server("--report", str(path))
+        client = Client(server.port)
+        create(client)
+        Shop(client).put(at("A#1", "B"))
+        server.process.terminate()
+        assert server.process.wait(20) == 0
+        assert part in path.read_text(), (name, path.read_text())
+        server.clean()
+
+
+run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
+                values_never_show, the_gate, forms])

@@ -1,0 +1,175 @@
+/* What is shown of values; how numbers are kept; shapes that are the same in text and in hash; memory that has an end. */
+#include "core/image.h"
+#include "protocol/insight/insight_internal.h"
+#include "protocol/insight/mask.h"
+#include "protocol/op.h"
+#include "protocol/wire/json.h"
+#include "tests/unit/test.h"
+
+TEST(masks)
+{
+	static const struct {
+		const char *text, *prefix;
+		bool is_whole;
+	} cases[] = {
+		{"CUSTOMER#42", "CUSTOMER#", false}, {"ORDER#2026-01-15#A1", "ORDER#", false}, {"order-2026", "order-", false}, {"user_123", "user_", false},
+		{"USER123", "USER", false}, {"PROFILE", "PROFILE", true}, {"ORDER#", "ORDER#", true}, {"tenant/acme", "tenant/", false}, {"a:b", "a:", false},
+		{"ada", "", false}, {"ada@example.com", "", false}, {"ada-lovelace", "", false}, {"", "", false}, {"42", "", false}, {"#x", "", false},
+		{"f47ac10b-58cc-4372-a567-0e02b2c3d479", "", false}, {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "", false}, {"deadbeef01", "", false}, {"a1", "", false},
+		{"AVERYLONGWORDTHATISMORETHANAWORDWOULDBE", "", false}, {"2026-01-15", "", false}, {"with space", "", false}, {"Straße#1", "", false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct mask mask = mask_text(str_of(cases[i].text));
+
+		if (!str_eq(mask.prefix, str_of(cases[i].prefix)) || mask.is_whole != cases[i].is_whole)
+			printf("%s shows \"" STR_FMT "\"\n", cases[i].text, STR_ARG(mask.prefix));
+		CHECK(str_eq(mask.prefix, str_of(cases[i].prefix)) && mask.is_whole == cases[i].is_whole);
+	}
+	CHECK(mask_is_word(STR("address")) && !mask_is_word(STR("user7")) && !mask_is_word(STR("a@b")));
+}
+
+TEST(quantiles_are_near)
+{
+	struct sketch *sketch = calloc(2, sizeof(*sketch));
+	uint64_t seed = 7, greatest = 0, sum = 0;
+	static uint64_t values[10000];
+
+	for (size_t i = 0; i < 10000; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		values[i] = (seed >> 33) % (i % 3 ? 1000 : 5000000);
+		sketch_add(&sketch[i % 2], values[i]);
+		greatest = values[i] > greatest ? values[i] : greatest;
+		sum += values[i];
+	}
+	sketch_merge(&sketch[0], &sketch[1]);
+	CHECK_INT(sketch->n, 10000);
+	CHECK_INT(sketch->sum, sum);
+	CHECK_INT(sketch->greatest, greatest);
+	for (int percent = 1; percent < 100; percent++) {
+		uint64_t told = sketch_quantile(sketch, percent / 100.0);
+		size_t below = 0, near_above = 0;
+
+		for (size_t i = 0; i < 10000; i++) {
+			below += (double)values[i] < (double)told * 0.92;
+			near_above += (double)values[i] <= (double)told * 1.08;
+		}
+		CHECK(below <= (size_t)percent * 100 && near_above >= (size_t)percent * 100);
+	}
+	CHECK_INT(sketch_quantile(&(struct sketch){0}, 0.5), 0);
+	free(sketch);
+}
+
+struct world {
+	struct arena *arena;
+	struct table *table;
+	struct insight *insight;
+	size_t number; /* of GetItem */
+};
+
+static struct world world_new(size_t patterns_max)
+{
+	struct world world = {.arena = arena_new(1 << 20), .table = table_new(NULL), .insight = insight_new(patterns_max, false)};
+
+	world.table->identity.name = STR("app");
+	world.table->identity.number = 3;
+	world.table->keys = (struct key_schema){.hash_count = 1, .attributes = {{STR("PK"), TYPE_S}}};
+	for (size_t i = 0; i < op_count(); i++) {
+		if (strcmp(op_name(op_at(i)), "GetItem") == 0)
+			world.number = i;
+	}
+	return world;
+}
+
+static void world_free(struct world *world)
+{
+	insight_free(world->insight);
+	table_unref(world->table);
+	arena_free(world->arena);
+}
+
+/* A GetItem of a key. */
+static void get(struct world *world, const char *key, double units)
+{
+	struct member member = {STR("PK"), value_of_str(TYPE_S, str_of(key))};
+	struct value item = {.type = TYPE_M, .n = 1, .members = &member};
+	struct access access = {.kind = ACCESS_GET, .table = world->table, .item = &item, .row_key = str_printf(world->arena, "%08x%s", 7u, key)};
+	struct accesses accesses = {.n = 1, .v = &access};
+	struct call call = {.arena = world->arena, .accesses = &accesses, .now_ms = 5};
+	struct insight_request request = {.number = world->number, .operation = "GetItem", .consumed = {units, 0}, .caller = STR("test"), .body = STR("{}")};
+
+	insight_fold(world->insight, &call, &request);
+}
+
+static const struct json *describe(struct world *world)
+{
+	const struct json *root = NULL;
+	struct err err = err_in(world->arena);
+
+	CHECK_INT(json_parse(world->arena, insight_describe(world->insight, world->arena), &root, &err), OK);
+	return root;
+}
+
+static double number(const struct json *object, const char *name)
+{
+	const struct json *member = json_member(object, name);
+
+	return member ? json_number(member) : -1;
+}
+
+TEST(values_do_not_make_patterns)
+{
+	struct world world = world_new(100);
+
+	for (int i = 0; i < 500; i++)
+		get(&world, str_printf(world.arena, "CUSTOMER#%d", i).p, 0.5);
+	get(&world, "ORDER#1", 1);
+	const struct json *root = describe(&world), *first = json_first(json_member(root, "patterns"));
+	CHECK_INT(json_count(json_member(root, "patterns")), 2);
+	CHECK_INT((int)number(first, "calls"), 500);
+	CHECK_INT((int)number(first, "read_units"), 250);
+	CHECK_INT((int)number(root, "read_units"), 251);
+	CHECK_STR(json_string(world.arena, json_member(first, "key")), "PK = \"CUSTOMER#\xE2\x80\xA6\"");
+	insight_clear(world.insight);
+	CHECK_INT(json_count(json_member(describe(&world), "patterns")), 0);
+	world_free(&world);
+}
+
+/* Many more shapes than there is room for: sums stay right, what is frequent stays, the rest is one pattern that says so. */
+TEST(the_rare_ones_become_one)
+{
+	struct world world = world_new(200);
+	double calls = 0, units = 0, folded = 0;
+	bool has_frequent = false;
+
+	for (int i = 0; i < 5000; i++) {
+		char word[8];
+
+		for (int k = 0, rest = i; k < 6; k++, rest /= 20)
+			word[k] = (char)('A' + rest % 20);
+		word[6] = '#';
+		word[7] = '\0';
+		get(&world, word, 0.5);
+		get(&world, "FREQUENT#1", 0.5);
+	}
+	const struct json *root = describe(&world), *patterns = json_member(root, "patterns");
+	CHECK(json_count(patterns) <= 201);
+	for (const struct json *p = json_first(patterns); p; p = json_next(p)) {
+		const struct json *key = json_member(p, "key");
+
+		calls += number(p, "calls");
+		units += number(p, "read_units");
+		folded += json_member(p, "folded_patterns") ? number(p, "folded_patterns") : 0;
+		if (key && str_contains(json_string(world.arena, key), STR("FREQUENT#"))) {
+			has_frequent = true;
+			CHECK_INT((int)number(p, "calls"), 5000);
+		}
+	}
+	CHECK(has_frequent && folded > 4000);
+	CHECK_INT((int)calls, 10000);
+	CHECK_INT((int)units, 5000);
+	CHECK_INT((int)number(root, "requests"), 10000);
+	world_free(&world);
+}
+
+TEST_MAIN(TEST_CASE(masks), TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
