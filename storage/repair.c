@@ -336,7 +336,7 @@ static void leave_states(struct repair *repair)
 	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
 
 	for (size_t i = 0; i < n; i++)
-		are_there = are_there || keyspaces[i].part == PART_SNAPSHOT || keyspaces[i].part == PART_JOURNAL;
+		are_there = are_there || (keyspaces[i].table && (keyspaces[i].part == PART_SNAPSHOT || keyspaces[i].part == PART_JOURNAL));
 	if (!are_there)
 		return;
 	repair->report->losses++;
