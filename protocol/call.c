@@ -111,7 +111,7 @@ enum code call_table_name(struct call *call, struct str name_or_arn, struct str 
 
 enum code call_refresh(struct call *call, struct err *err)
 {
-	enum code code = catalog_refresh(call->service->catalog, err);
+	enum code code = catalog_refresh_clocks(call->service->catalog, err);
 
 	if (code == OK)
 		call->now_ms = call->service->now_ms(call->service->clock_context, call->ns);
@@ -190,7 +190,7 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current snapshot */
 		code = call_refresh(call, err);
 	if (code == OK)
-		code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
+		code = (words == ABSENT_RESOURCE ? catalog_get : catalog_get_current)(call->service->catalog, call->ns, name, call->now_ms, out, err);
 	if (code == OK && words == ABSENT_RESOURCE && ((*out)->state.status == STATUS_CREATING || (*out)->state.status == STATUS_DELETING)) {
 		/* AWS: the error for items of a table that does not exist yet, or not any more */
 		table_unref(*out);

@@ -105,7 +105,7 @@ struct str call_named(const struct call *call, const struct table *table);
 /* The caller's own: with a shared namespace every account and region is. */
 bool call_owns(const struct call *call, struct str account, struct str region);
 
-/* Takes in the changes of other processes to tables and the clock, and sets now_ms again. For operations without a transaction of their own. */
+/* Takes in what other processes turned of the clock, and sets now_ms again. For operations without a transaction of their own. */
 enum code call_refresh(struct call *call, struct err *err) WARN_UNUSED;
 
 /* The name alone, checked but not looked up: of a name or an ARN of this account and region. */

@@ -239,18 +239,15 @@ static enum code envelope(const struct passage *passage, enum code code, struct 
 
 /*
  * Whether a table of the call changed, so that the call must run again. A transaction found it, or the rules judged the request by a stale
- * snapshot: the catalog knows after a refresh.
+ * snapshot. Such a snapshot is let go of.
  */
-static bool has_moved(const struct call *call, enum code code, struct err *err)
+static bool has_moved(const struct call *call, enum code code)
 {
 	bool is_judged = err_is_validation(code) && call->tables.n > 0;
-	struct err own = err_in(err->arena);
 	bool has_moved = code == ERR_TABLE_MOVED;
 
-	if ((!has_moved && !is_judged) || catalog_refresh(call->service->catalog, &own) != OK)
-		return false;
-	for (size_t i = call->tables.from; i < call->tables.n && !has_moved; i++)
-		has_moved = !catalog_holds(call->service->catalog, call->tables.v[i].table);
+	for (size_t i = call->tables.from; i < call->tables.n && (is_judged || code == ERR_TABLE_MOVED); i++)
+		has_moved = !catalog_holds(call->service->catalog, call->tables.v[i].table) || has_moved;
 	return has_moved;
 }
 
@@ -289,7 +286,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		passage->call.out = json_out_in(passage->request->arena);
 		passage->call.charges = (struct charges){0};
 		code = run(passage, err);
-		if (!has_moved(&passage->call, code, err) && !retry_again(&retry, code))
+		if (!has_moved(&passage->call, code) && !retry_again(&retry, code))
 			break;
 		release(&passage->call);
 	}

@@ -29,8 +29,14 @@ struct str streams_arn(struct arena *arena, const struct table *table, const str
 	return str_printf(arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(arena, table)), STR_ARG(stream->label));
 }
 
+struct str streams_mark_arn(struct arena *arena, const struct mark *mark)
+{
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT "/stream/" STR_FMT, STR_ARG(mark->ns.region),
+			  STR_ARG(mark->ns.account), STR_ARG(mark->name), STR_ARG(mark->label));
+}
+
 /* arn:PARTITION:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL */
-static bool read_arn(struct str arn, struct str *name)
+bool streams_read_arn(struct str arn, struct str *name, struct str *label)
 {
 	struct arn parts;
 
@@ -40,14 +46,17 @@ static bool read_arn(struct str arn, struct str *name)
 	if (!str_eq(parts.service, STR("dynamodb")) || !str_starts_with(parts.resource, STR("table/")))
 		return false;
 	struct str part = arn_table_part(parts.resource, name), before = STR("stream/");
-	return call_is_name(*name) && str_starts_with(part, before) && part.n > before.n;
+	if (!call_is_name(*name) || !str_starts_with(part, before) || part.n <= before.n)
+		return false;
+	*label = (struct str){part.p + before.n, part.n - before.n};
+	return true;
 }
 
 enum code streams_check_arn(struct str arn, struct err *err)
 {
-	struct str name;
+	struct str name, label;
 
-	return read_arn(arn, &name) ? OK : err_set(err, MSG_STREAM_ARN);
+	return streams_read_arn(arn, &name, &label) ? OK : err_set(err, MSG_STREAM_ARN);
 }
 
 static const struct stream *stream_of_arn(struct call *call, const struct table *table, struct str arn)
@@ -61,22 +70,50 @@ static const struct stream *stream_of_arn(struct call *call, const struct table 
 	return NULL;
 }
 
+/* The streams of deleted tables, of which several may have had the name and, where a clock stands still, the label. */
+static enum code find_marked(struct call *call, struct str arn, struct marks *marks, struct table **table, const struct stream **stream, struct err *err)
+{
+	enum code code = OK;
+
+	while (code == OK && marks->is_more && !*stream) {
+		code = catalog_marks(call->service->catalog, call->arena, marks, err);
+		for (size_t i = 0; i < marks->n && code == OK && !*stream; i++) {
+			code = catalog_marked(call->service->catalog, &marks->v[i], table, err);
+			if (code != OK || !*table)
+				continue;
+			call_hold(call, *table);
+			*stream = stream_of_arn(call, *table, arn);
+		}
+	}
+	return code;
+}
+
 enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err)
 {
-	struct table_list tables;
-	struct str name;
+	struct catalog *catalog = call->service->catalog;
+	struct marks marks = {.kind = MARK_STREAM, .is_more = true};
+	struct str name, label;
 
 	*stream = NULL;
-	if (!read_arn(arn, &name))
+	if (!streams_read_arn(arn, &name, &label))
 		return err_set(err, MSG_STREAM_ARN);
-	enum code code = catalog_streamed(call->service->catalog, &call->ns, name, call->arena, &tables, err);
+	enum code code = catalog_get_current(catalog, call->ns, name, call->now_ms, table, err);
+	if (code == OK) {
+		call_hold(call, *table);
+		*stream = (*table)->state.status != STATUS_DELETING ? stream_of_arn(call, *table, arn) : NULL;
+	}
+	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	if (*stream)
+		return OK;
+	struct buf within = buf_in(call->arena);
+	buf_add_str(&within, table_rows_streams(call->arena, catalog_key(call->arena, catalog, call->ns, STR("")), name));
+	buf_add_str(&within, label);
+	buf_add_byte(&within, 0);
+	marks.within = buf_str(&within);
+	code = find_marked(call, arn, &marks, table, stream, err);
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < tables.n; i++) {
-		call_hold(call, tables.v[i]);
-		if (!*stream && (*stream = stream_of_arn(call, tables.v[i], arn)) != NULL)
-			*table = tables.v[i];
-	}
 	return *stream ? OK : err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
 }
 

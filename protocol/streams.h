@@ -13,6 +13,11 @@ struct str streams_view_name(enum stream_view view);
 /* The table's ARN, "/stream/" and the label. */
 struct str streams_arn(struct arena *arena, const struct table *table, const struct stream *stream);
 
+/* The same of a row about a stream. */
+struct str streams_mark_arn(struct arena *arena, const struct mark *mark);
+/* The names in a stream's ARN; false where it is none. */
+bool streams_read_arn(struct str arn, struct str *name, struct str *label);
+
 /*
  * The stream of that ARN in the caller's namespace, enabled or disabled for less than 24 hours, and its table, which may have been deleted;
  * held until the call ends. Behind call_refresh. ERR_RESOURCE_NOT_FOUND; ERR_VALIDATION where it is no stream's ARN.

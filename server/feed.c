@@ -4,6 +4,7 @@
 
 #include "protocol/streams.h"
 #include "server/log.h"
+#include "storage/catalog/retired.h"
 #include "storage/stream/stream_read.h"
 
 #define REFRESH_MS 3600000 /* how often a row that does not move is saved again: it is somebody's */
@@ -150,29 +151,42 @@ static bool is_live(const struct table *table, int64_t now_ms)
 	return table->state.status != STATUS_DELETING && table->streams.n > 0 && !stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
 }
 
+/* The table of a mark if it is the one of that number, or 0: a live one; with a reference, or NULL. */
+static struct table *take(struct feed *feed, struct arena *arena, const struct mark *mark, uint64_t number)
+{
+	struct err err = err_in(arena);
+	struct table *table = NULL;
+
+	if (catalog_marked(feed->service->catalog, mark, &table, &err) != OK || !table)
+		return NULL; /* the next look finds it */
+	int64_t now_ms = feed->service->now_ms(feed->service->clock_context, (struct ns){table->identity.account, table->identity.region});
+	if (!number && !is_live(table, now_ms)) {
+		table_unref(table);
+		return NULL;
+	}
+	feed->now_ms = now_ms;
+	return table;
+}
+
 /* The table of that number, or 0: a live one but `except`; with a reference, or NULL. */
 static struct table *pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except)
 {
-	struct table_list list;
+	const struct mark deleted = {.number = number, .record = retired_key(arena, number)};
+	struct marks named = {.kind = MARK_NAME, .within = table_rows_named(arena, feed->name), .is_more = true};
 	struct table *found = NULL;
 	struct err err = err_in(arena);
 
-	if (catalog_streamed(feed->service->catalog, NULL, feed->name, arena, &list, &err) != OK)
-		return NULL; /* the next look finds it */
-	struct table **tables = list.v;
-	for (size_t i = 0; i < list.n; i++) {
-		struct ns ns = {tables[i]->identity.account, tables[i]->identity.region};
-		int64_t now_ms = feed->service->now_ms(feed->service->clock_context, ns);
-		bool is_it = number ? tables[i]->identity.number == number : tables[i]->identity.number != except && is_live(tables[i], now_ms);
+	while (named.is_more && !found) {
+		if (catalog_marks(feed->service->catalog, arena, &named, &err) != OK)
+			return NULL;
+		for (size_t i = 0; i < named.n && !found; i++) {
+			const struct mark *mark = &named.v[i];
 
-		if (is_it && !found) {
-			found = tables[i];
-			feed->now_ms = now_ms;
-		} else {
-			table_unref(tables[i]);
+			if (mark->has_stream && (number ? mark->number == number : mark->number != except))
+				found = take(feed, arena, mark, number);
 		}
 	}
-	return found;
+	return found || !number ? found : take(feed, arena, &deleted, number);
 }
 
 /* The reader leaves the table: its row goes too. */
@@ -214,7 +228,7 @@ bool feed_find(struct feed *feed, struct arena *arena)
 	struct err err = err_in(arena);
 
 	drop_table(feed);
-	if (!is_fine(feed, catalog_refresh(feed->service->catalog, &err), &err))
+	if (!is_fine(feed, catalog_refresh_clocks(feed->service->catalog, &err), &err))
 		return false;
 	/* another process may have moved on, or left the table */
 	if (feed->number && (feed->is_lost || !lease_is_held(feed->leases, feed->lease)) && !load(feed, arena))

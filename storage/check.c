@@ -9,6 +9,7 @@
 #include "storage/item_key.h"
 #include "storage/job/job.h"
 #include "storage/catalog/retired.h"
+#include "storage/catalog/table_rows.h"
 #include "storage/state/snapshot.h"
 #include "storage/store/journal.h"
 #include "storage/stream/stream_record.h"
@@ -392,6 +393,27 @@ static void leave_table(struct check *check, struct str key)
 	*check->cursor = (struct check_cursor){.table = buf_str(&next), .key = STR_ABSENT};
 }
 
+static void find_missing(void *context, struct str key)
+{
+	struct check *check = context;
+
+	(void)key;
+	find(check->report, str_printf(check->next, CHECK_MARK_MISSING, STR_ARG(check->table->identity.name)));
+}
+
+/* The rows by which the table is found. Those of a file that an older Dynalith wrote come when it is opened. */
+static void check_marks(struct check *check, struct str key)
+{
+	struct err err = err_in(check->next);
+	bool is_complete;
+	enum code code = table_rows_are_complete(check->txn, &is_complete, &err);
+
+	if (code == OK && is_complete && !retired_is_key(key))
+		code = table_rows_missing(check->txn, check->table, table_rows_space(key), key, find_missing, check, &err);
+	if (code != OK)
+		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
+}
+
 static void check_piece(struct check *check)
 {
 	struct check_cursor *cursor = check->cursor;
@@ -415,6 +437,8 @@ static void check_piece(struct check *check)
 	}
 	cursor->table = record.key;
 	check->table = table;
+	if (cursor->stage == 0 && !str_is_set(cursor->key))
+		check_marks(check, record.key);
 	/* the table may have lost an index since the last piece */
 	if (cursor->stage == STAGE_INDEX && cursor->index >= table_index_total(table))
 		advance(check);

@@ -11,6 +11,7 @@
 #include "storage/job/job.h"
 #include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
+#include "storage/catalog/table_rows.h"
 #include "storage/state/snapshot.h"
 #include "storage/state/snapshot_file.h"
 #include "storage/stream/stream_shard.h"
@@ -172,7 +173,7 @@ struct told {
 
 /*
  * How far the filling of indexes came is left out: they are whole when it goes on, from their beginning. So are the numbers of items and bytes: they are
- * counted again. Snapshots are not taken over, nor are their names.
+ * counted again. Snapshots are not taken over, nor are their names. What follows from the records of tables comes when the store is opened.
  */
 static void take_counter(void *context, const struct salvage_row *row)
 {
@@ -181,7 +182,7 @@ static void take_counter(void *context, const struct salvage_row *row)
 
 	arena_reset(repair->row);
 	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")) ||
-	    size_rows_is_key(row->key) || snapshot_is_key(row->key) || snapshot_file_is_key(row->key))
+	    size_rows_is_key(row->key) || table_rows_is_key(row->key) || snapshot_is_key(row->key) || snapshot_file_is_key(row->key))
 		return;
 	uint64_t data = job_data_of(repair->row, row->key, row->value);
 	if (data) {

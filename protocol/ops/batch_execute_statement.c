@@ -145,9 +145,7 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 	enum code code = run_once(call, slot);
 
 	for (int i = 0; i < MOVES_MAX && code == ERR_TABLE_MOVED; i++) {
-		code = catalog_refresh(call->service->catalog, &slot->err);
-		if (code != OK)
-			break;
+		(void)catalog_holds(call->service->catalog, is_read(slot) ? slot->read.table : slot->write.table); /* not any more */
 		renew(call, slot);
 		if (slot->err.code != OK)
 			return OK;

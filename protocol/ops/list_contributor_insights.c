@@ -2,6 +2,7 @@
 #include "protocol/timing/timing.h"
 
 #define PAGE_MAX 100
+#define TABLES_MAX 1000 /* that one call looks at; a page may be shorter than its limit */
 
 /* Where a page ended: TABLE or TABLE/INDEX; that is also the token. */
 struct listing {
@@ -50,38 +51,49 @@ static void list_table(struct listing *listing, const struct table *table)
 		listing->after = STR_ABSENT;
 }
 
+static enum code list_names(struct listing *listing, const struct name_page *names, struct err *err)
+{
+	struct call *call = listing->call;
+
+	for (size_t i = 0; i < names->n && !listing->has_more; i++) {
+		struct table *table;
+		enum code code = catalog_get_current(call->service->catalog, call->ns, names->v[i], call->now_ms, &table, err);
+
+		if (code == ERR_RESOURCE_NOT_FOUND) /* gone meanwhile */
+			continue;
+		if (code != OK)
+			return code;
+		list_table(listing, table);
+		table_unref(table);
+	}
+	return OK;
+}
+
 /* From the token's table on. */
 static enum code list_all(struct listing *listing, struct err *err)
 {
 	struct call *call = listing->call;
-	struct catalog *catalog = call->service->catalog;
 	const char *slash = listing->after.n ? memchr(listing->after.p, '/', listing->after.n) : NULL;
-	struct str first = {listing->after.p, slash ? (size_t)(slash - listing->after.p) : listing->after.n}, *names;
-	struct table *table;
-	bool more = true;
+	struct str first = {listing->after.p, slash ? (size_t)(slash - listing->after.p) : listing->after.n};
+	struct name_page names = {.n = 1, .v = &first, .is_more = true};
 	enum code code = call_refresh(call, err);
 
-	if (code != OK)
-		return code;
-	/* the token's table itself: its indexes may be left */
-	if (str_is_set(first) && catalog_get(catalog, call->ns, first, call->now_ms, &table, err) == OK) {
-		list_table(listing, table);
-		table_unref(table);
-	}
+	if (code == OK && str_is_set(first)) /* the token's table itself: its indexes may be left */
+		code = list_names(listing, &names, err);
 	listing->after = STR_ABSENT;
-	while (more && !listing->has_more) {
-		size_t n = catalog_list(catalog, call->ns, first, PAGE_MAX, call->now_ms, call->arena, &names, &more);
-
-		for (size_t i = 0; i < n; i++) {
-			if (catalog_get(catalog, call->ns, names[i], call->now_ms, &table, err) != OK)
-				continue; /* gone meanwhile */
-			list_table(listing, table);
-			table_unref(table);
+	for (size_t seen = 0; code == OK && names.is_more && !listing->has_more; seen += names.n) {
+		if (seen >= TABLES_MAX) {
+			listing->has_more = true;
+			listing->last = first;
+			break;
 		}
-		if (n > 0)
-			first = names[n - 1];
+		code = catalog_list(call->service->catalog, call->ns, first, PAGE_MAX, call->now_ms, call->arena, &names, err);
+		if (code == OK)
+			code = list_names(listing, &names, err);
+		if (code == OK && names.n > 0)
+			first = names.v[names.n - 1];
 	}
-	return OK;
+	return code;
 }
 
 /* AWS: does not list disabled ones. */

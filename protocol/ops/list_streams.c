@@ -1,81 +1,89 @@
-#include <stdlib.h>
-
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
 
 #define LIMIT_MAX 100 /* streams per page, also by default. AWS: API Reference, ListStreams */
 
 struct listed {
-	struct str arn;
-	const struct table *table;
-	const struct stream *stream;
+	size_t n;
+	const struct mark **v; /* streams, in the order of their ARNs */
+	bool is_more;
 };
 
-static int compare(const void *a, const void *b)
+/* Whether the ARNs of the namespace begin as this one, of which none need be; else whether they are all behind it. */
+static bool begins_there(const struct call *call, struct str arn, bool *are_behind)
 {
-	return str_cmp(((const struct listed *)a)->arn, ((const struct listed *)b)->arn);
+	struct str own = str_printf(call->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/", STR_ARG(call->ns.region), STR_ARG(call->ns.account));
+
+	*are_behind = str_cmp(own, arn) > 0;
+	return str_starts_with(arn, own) || catalog_is_shared(call->service->catalog);
 }
 
-/* All streams of the namespace that can be read, in the order of their ARNs. */
-static enum code collect(struct call *call, struct str table_name, struct listed **out, size_t *listed, struct err *err)
+/* Some streams that can be read, from behind `after` on. */
+static enum code collect(struct call *call, struct marks *marks, size_t limit, struct listed *listed, struct err *err)
 {
-	struct table_list list = {0, NULL};
-	enum code code = call_refresh(call, err);
-	size_t all = 0, count = 0;
+	enum code code = OK;
 
-	if (code == OK)
-		code = catalog_streamed(call->service->catalog, &call->ns, table_name, call->arena, &list, err);
-	struct table **tables = list.v;
-	size_t n = list.n;
-	for (size_t i = 0; i < n; i++)
-		all += tables[i]->streams.n;
-	*out = ARENA_ARRAY(call->arena, struct listed, all);
-	for (size_t i = 0; i < n; i++) {
-		call_hold(call, tables[i]);
-		for (size_t k = 0; k < tables[i]->streams.n; k++) {
-			const struct stream *stream = &tables[i]->streams.v[k];
-
-			if (!stream_is_gone(stream, call->now_ms))
-				(*out)[count++] = (struct listed){streams_arn(call->arena, tables[i], stream), tables[i], stream};
+	*listed = (struct listed){.v = ARENA_ARRAY(call->arena, const struct mark *, limit)};
+	while (code == OK && marks->is_more && !listed->is_more) {
+		marks->limit = limit - listed->n + 1;
+		code = catalog_marks(call->service->catalog, call->arena, marks, err);
+		for (size_t i = 0; i < marks->n && code == OK && !listed->is_more; i++) {
+			if (marks->v[i].ms < call->now_ms)
+				continue;
+			listed->is_more = listed->n == limit;
+			if (!listed->is_more)
+				listed->v[listed->n++] = &marks->v[i];
 		}
 	}
-	qsort(*out, count, sizeof(**out), compare);
-	*listed = count;
 	return code;
+}
+
+static enum code list(struct call *call, const struct list_streams_input *input, size_t limit, struct listed *listed, struct err *err)
+{
+	struct str space = catalog_key(call->arena, call->service->catalog, call->ns, STR("")), from = input->exclusive_start_stream_arn, name, label;
+	struct marks marks = {.kind = MARK_STREAM, .within = space, .is_more = true};
+	bool are_behind = true;
+	enum code code = call_refresh(call, err);
+
+	if (code != OK)
+		return code;
+	if (str_is_set(input->table_name))
+		marks.within = table_rows_streams(call->arena, space, input->table_name);
+	if (str_is_set(from) && begins_there(call, from, &are_behind) && streams_read_arn(from, &name, &label))
+		marks.after = table_rows_last_stream(call->arena, space, name, label);
+	else
+		marks.is_more = are_behind;
+	return collect(call, &marks, limit, listed, err);
 }
 
 enum code op_list_streams(struct call *call, const struct list_streams_input *input, struct err *err)
 {
-	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX, first = 0;
+	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX;
 	struct json_out *out = &call->out;
-	struct listed *listed;
+	struct listed listed;
 	enum code code = OK;
-	size_t n;
 
 	if (limit > LIMIT_MAX)
 		return err_set(err, MSG_STREAM_LIST_LIMIT, LIMIT_MAX);
 	if (str_is_set(input->exclusive_start_stream_arn))
 		code = streams_check_arn(input->exclusive_start_stream_arn, err);
 	if (code == OK)
-		code = collect(call, input->table_name, &listed, &n, err);
+		code = list(call, input, limit, &listed, err);
 	if (code != OK)
 		return code;
-	while (str_is_set(input->exclusive_start_stream_arn) && first < n && str_cmp(listed[first].arn, input->exclusive_start_stream_arn) <= 0)
-		first++;
-	size_t end = n - first > limit ? first + limit : n;
 	json_out_open(out, '{');
 	json_out_name(out, STR("Streams"));
 	json_out_open(out, '[');
-	for (size_t i = first; i < end; i++) {
+	for (size_t i = 0; i < listed.n; i++) {
 		json_out_open(out, '{');
-		json_out_field_string(out, "StreamArn", listed[i].arn);
-		json_out_field_string(out, "TableName", listed[i].table->identity.name);
-		json_out_field_string(out, "StreamLabel", listed[i].stream->label);
+		json_out_field_string(out, "StreamArn", streams_mark_arn(call->arena, listed.v[i]));
+		json_out_field_string(out, "TableName", listed.v[i]->name);
+		json_out_field_string(out, "StreamLabel", listed.v[i]->label);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
-	if (end < n)
-		json_out_field_string(out, "LastEvaluatedStreamArn", listed[end - 1].arn);
+	if (listed.is_more)
+		json_out_field_string(out, "LastEvaluatedStreamArn", streams_mark_arn(call->arena, listed.v[listed.n - 1]));
 	json_out_close(out, '}');
 	return OK;
 }

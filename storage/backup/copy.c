@@ -324,9 +324,9 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 
 	if (!copy_of(step->arena, step->job, copy))
 		return err_set(err, MSG_ROW_MALFORMED);
-	enum code code = catalog_refresh(step->catalog, err);
+	enum code code = catalog_refresh_clocks(step->catalog, err);
 	if (code == OK)
-		code = catalog_get(step->catalog, (struct ns){copy->account, copy->region}, copy->table, step->now_ms, &piece.table, err);
+		code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region}, copy->table, step->now_ms, &piece.table, err);
 	if (code == OK && piece.table->identity.number != copy->number) {
 		table_unref(piece.table);
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);

@@ -72,10 +72,10 @@ enum code restore_create(struct catalog *catalog, const struct job *job, int64_t
 /* The table that waits for the job; made where a crash came before. */
 static enum code find_table(struct job_step *step, struct table **table, struct err *err)
 {
-	enum code code = catalog_refresh(step->catalog, err);
+	enum code code = catalog_refresh_clocks(step->catalog, err);
 
 	if (code == OK)
-		code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, table, err);
+		code = catalog_get_current(step->catalog, step->job->ns, step->job->subject, step->now_ms, table, err);
 	if (code == ERR_RESOURCE_NOT_FOUND)
 		return restore_create(step->catalog, step->job, step->now_ms, table, err);
 	if (code != OK)
@@ -218,9 +218,9 @@ static enum code step_restore(struct job_step *step, struct err *err)
 	if (code != OK)
 		return code;
 	if (restore.is_filled) {
-		code = catalog_refresh(step->catalog, err);
+		code = catalog_refresh_clocks(step->catalog, err);
 		if (code == OK)
-			code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, &table, err);
+			code = catalog_get_current(step->catalog, step->job->ns, step->job->subject, step->now_ms, &table, err);
 		bool is_waiting = code == OK && str_is_set(table->state.job) && str_eq(table->state.job, step->job->id);
 		if (code == OK && !is_waiting)
 			table_unref(table);

@@ -1,9 +1,11 @@
 /*
  * catalog - the tables of a store: look-up, life cycle, listing.
  *
- * The catalog holds a snapshot of every table in memory, and changes go to the store first. Another process may have changed a table
- * since: who uses a snapshot finds that out in the transaction that uses it (schema/currency.h) and gets ERR_TABLE_MOVED; then
- * catalog_refresh() takes in what changed, and the operation is run again from its start. Thread-safe.
+ * The store decides which tables there are. The catalog keeps snapshots of some of them in memory, a cache of bounded size; a change goes to the
+ * store first. Another process may have changed a table since: whoever uses a snapshot learns that in the transaction that uses it
+ * (schema/currency.h) and gets ERR_TABLE_MOVED; then catalog_holds() lets go of what is not current, and the operation runs again from its start.
+ *
+ * Lists, counts and upkeep read rows (table_rows.h), page by page: nothing goes through all tables, at the start neither. Thread-safe.
  *
  * The shelf storage/catalog/ holds what goes through all tables or finds one: look-up, life cycle, item counts, names, deleted tables, clocks.
  */
@@ -16,6 +18,7 @@
 #include "storage/store/store.h"
 #include "storage/stream/stream.h"
 #include "storage/catalog/clocks.h"
+#include "storage/catalog/table_rows.h"
 #include "storage/catalog/times.h"
 #include "storage/vector/vector_cache.h"
 
@@ -36,7 +39,7 @@ struct catalog_options {
 	bool is_shared;               /* --shared-db: every namespace is one */
 	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
 	size_t fill_max;              /* rows of an index, of a copy, of a restore, done in one piece; 0: as many as backfill.h and copy.h say */
-	size_t tables_max;            /* snapshots of tables in memory that nobody uses now; 0: 2,000 */
+	size_t tables_max;            /* snapshots of tables in memory, beyond those in use; 0: 2,000 */
 	bool has_peers;               /* other processes may have the store open at the same time */
 	uint64_t drop_max;            /* rows of an index dropped in one piece; 0: DROP_ROWS_MAX */
 	int64_t replication_lag_ms;   /* between replicas of a global table, where the account has none of its own: links.h */
@@ -57,18 +60,23 @@ void catalog_close(struct catalog *catalog);
  */
 enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct str key, uint64_t number, struct err *err) WARN_UNUSED;
 
-/* Takes in what other processes changed, tables and clocks. A read of two small rows where they changed nothing. */
+/* Any table may have changed: each snapshot in memory is compared with the store before it is used again. Takes in what other processes turned of clocks. */
 enum code catalog_refresh(struct catalog *catalog, struct err *err) WARN_UNUSED;
+/* The latter alone. */
+enum code catalog_refresh_clocks(struct catalog *catalog, struct err *err) WARN_UNUSED;
 
-/* Whether the snapshot is the table as far as this process knows; true after a refresh: as it was then. */
+/* Whether the snapshot is the table as the store has it; if not, it is not in memory any more. True where the store cannot be asked. */
 bool catalog_holds(struct catalog *catalog, const struct table *table);
 
 /*
- * The current snapshot, with a reference for the caller. ERR_RESOURCE_NOT_FOUND (default text; the caller gives the
- * operation's own) where there is none. A table whose transient status is over at `now_ms` is seen settled.
+ * A snapshot, with a reference for the caller: one from memory, or what the store has. ERR_RESOURCE_NOT_FOUND (default text; the caller gives
+ * the operation's own) where there is no such table. A table whose transient status is over at `now_ms` is seen without it. _current: as the store has it
+ * now, for those who do not find out in a transaction of theirs.
  */
 enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out,
 		      struct err *err) WARN_UNUSED;
+enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out,
+			      struct err *err) WARN_UNUSED;
 
 /*
  * Creates the table described by `table` (name, keys, indexes, settings; account and region are set from ns), gives it its
@@ -93,13 +101,6 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
  * write_run and look the table up again, unless the two are alike to them. ERR_TABLE_MOVED when `current` is not current any more.
  */
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err) WARN_UNUSED;
-
-/*
- * A table that has an index to be filled or dropped now, or is deleted and to be buried, behind `skipped` others, with a reference for the
- * caller, or NULL. *now_ms is the table's time then; else *wait_ms is how long it takes until there is one by itself, INT64_MAX for never.
- */
-enum code catalog_find_work(struct catalog *catalog, const struct times *times, size_t skipped, struct table **table, int64_t *now_ms, int64_t *wait_ms,
-			    struct err *err) WARN_UNUSED;
 
 /* Where in the counters' keyspace stands how far the filling of an index came. */
 struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index);
@@ -138,27 +139,50 @@ enum code catalog_change_all(struct catalog *catalog, const struct catalog_chang
 /* Drops what is left of a deleted table whose status is over. Nothing where another table took its name. */
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
-/* Up to `limit` names after `after` (absent: from the start), in byte order, copied into arena; *more tells whether there are others. */
-size_t catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
-		    struct str **names, bool *more);
-
-/* Current snapshots: a reference each for the caller, the array in the arena. Empty after an error. */
-struct table_list {
+struct name_page {
 	size_t n;
-	struct table **v;
+	struct str *v;   /* in byte order */
+	bool is_more;
 };
 
-/* The tables of all namespaces whose TTL is on. */
-enum code catalog_with_ttl(struct catalog *catalog, struct arena *arena, struct table_list *tables, struct err *err) WARN_UNUSED;
+/* Up to `limit` names after `after` (absent: from the start), in the arena. */
+enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
+		       struct name_page *names, struct err *err) WARN_UNUSED;
 
-/* The replicas of global tables, of the account of `ns` (NULL: of all). */
-enum code catalog_with_replicas(struct catalog *catalog, const struct ns *ns, struct arena *arena, struct table_list *tables, struct err *err) WARN_UNUSED;
+/* The next page of marks, in the arena; a limit of 0 is one that suits a short transaction. */
+enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks, struct err *err) WARN_UNUSED;
+/*
+ * All marks of a kind, page by page, each page in a short transaction:
+ *
+ *     struct mark_walk walk = catalog_walk(catalog, MARK_TTL);
+ *     while (catalog_walk_next(&walk, &mark, err))
+ *             use *mark, which is valid until the next one is asked for
+ *     code = catalog_walk_end(&walk);
+ */
+struct mark_walk {
+	struct catalog *catalog;
+	struct marks marks;
+	struct arena *pages[2]; /* by turns: the next page begins behind a key of this one */
+	unsigned turn;
+	size_t at;
+	enum code code;
+};
+
+struct mark_walk catalog_walk(struct catalog *catalog, enum mark_kind kind);
+/* The replicas of global tables, of the account of `ns` (NULL: of all). `arena` must last as long as the walk. */
+struct mark_walk catalog_walk_replicas(struct catalog *catalog, struct arena *arena, const struct ns *ns);
+/* False where there is no further one, or the store failed. */
+bool catalog_walk_next(struct mark_walk *walk, const struct mark **mark, struct err *err);
+enum code catalog_walk_end(struct mark_walk *walk) WARN_UNUSED;
+
+/* The table of a mark as the store has it now, with a reference; NULL where it is gone. */
+enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struct table **out, struct err *err) WARN_UNUSED;
 
 /* How long a transient status lasts, in milliseconds; 0: they settle at once. */
 int64_t catalog_transient_ms(const struct catalog *catalog);
 
-/* Tables that exist in the namespace (quota checks). */
-size_t catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms);
+/* Tables that exist in the namespace: for quotas. */
+enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, uint64_t *n, struct err *err) WARN_UNUSED;
 
 /* Another namespace that has a table of this name, for the log; false where there is none. */
 bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where);
@@ -231,13 +255,6 @@ struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);
 size_t catalog_fill_max(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);
-/*
- * The tables that have or had a stream, those deleted whose stream is kept behind the others: in the namespace (NULL: in all) and of the
- * name (absent: of any).
- */
-enum code catalog_streamed(struct catalog *catalog, const struct ns *ns, struct str name, struct arena *arena, struct table_list *tables,
-			   struct err *err) WARN_UNUSED;
-
 /* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/expiry.h"
 #include "storage/schema/currency.h"
@@ -10,82 +11,47 @@
 /* What a change does in its transaction, which may be run again from the start. */
 typedef enum code apply_change(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err);
 
-static enum code run_once(struct catalog *catalog, apply_change *apply, void *context, uint64_t *version, struct err *err)
+/* A change of a table. */
+struct change {
+	apply_change *apply;
+	void *context;
+	const struct table *table; /* whose namespace's version rises; NULL: apply() sees to that */
+};
+
+static enum code run_once(struct catalog *catalog, const struct change *change, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = apply(catalog, txn, context, err);
-	if (code == OK)
-		code = currency_raise_catalog(txn, version, err);
+	code = change->apply(catalog, txn, change->context, err);
+	if (code == OK && change->table)
+		code = currency_raise(txn, catalog_space(err->arena, catalog, change->table), err);
 	if (code == OK)
 		return store_commit_for_good(txn, err);
 	store_abort(txn);
 	return code;
 }
 
-/* Makes the change in the store; *version is the catalog's from then on. */
-static enum code run_change(struct catalog *catalog, apply_change *apply, void *context, uint64_t *version, struct err *err)
+/* Makes the change of the table in the store. */
+static enum code run_change(struct catalog *catalog, const struct table *table, apply_change *apply, void *context, struct err *err)
 {
+	const struct change change = {apply, context, table};
 	struct retry retry = {0};
 	enum code code;
 
 	do {
-		code = run_once(catalog, apply, context, version, err);
+		code = run_once(catalog, &change, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }
 
-/* The changes that show already, behind one that does not yet. */
-static void close_gap(struct catalog *catalog)
+/* Puts or deletes (NULL) the record of a table, which lies under `key`. */
+static enum code put_record(const struct catalog *catalog, struct store_txn *txn, struct str key, const struct table *table, const struct table *next,
+			    struct err *err)
 {
-	for (; catalog->ahead & 1; catalog->ahead >>= 1)
-		catalog->version++;
-}
-
-void catalog_advance(struct catalog *catalog, uint64_t version)
-{
-	bool is_unknown = catalog->version == CATALOG_UNKNOWN;
-	uint64_t gap = version - catalog->version;
-
-	if (!is_unknown && version <= catalog->version)
-		return;
-	catalog->ahead = !is_unknown && gap < 64 ? catalog->ahead >> gap : 0;
-	catalog->version = version;
-	close_gap(catalog);
-}
-
-/* Whether a committed change is still to be shown: not so where a refresh took it in. Notes that it shows, maybe before one that was committed before. */
-static bool is_news(struct catalog *catalog, uint64_t version)
-{
-	if (catalog->version == CATALOG_UNKNOWN || version <= catalog->version)
-		return false;
-	uint64_t distance = version - catalog->version - 1;
-	if (distance < 64)
-		catalog->ahead |= (uint64_t)1 << distance;
-	close_gap(catalog);
-	return true;
-}
-
-/* Shows in the entries what was committed: `next` under the key, or nothing (NULL). `is_new` is what is_news() says of the version. */
-static void show_one(struct catalog *catalog, struct str key, struct table *next, uint64_t version, bool is_new)
-{
-	bool found;
-	size_t at = catalog_position(catalog, key, &found);
-
-	if (!is_new || (found && catalog->entries[at].stamp >= version))
-		table_unref(next);
-	else if (next)
-		catalog_put(catalog, key, next, version);
-	else if (found)
-		catalog_remove_at(catalog, at);
-}
-
-static void show(struct catalog *catalog, struct str key, struct table *next, uint64_t version)
-{
-	show_one(catalog, key, next, version, is_news(catalog, version));
+	return table_rows_put(txn, catalog->options.settings, catalog_space(err->arena, catalog, table), key, next, err);
 }
 
 enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct err *err)
@@ -98,11 +64,6 @@ enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *t
 	return lag_inherit(txn, key, catalog_key(err->arena, catalog, ns, STR("")).n, number, err);
 }
 
-static struct ns ns_of(const struct table *table)
-{
-	return (struct ns){table->identity.account, table->identity.region};
-}
-
 /* The counter is a decimal text. */
 enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
 {
@@ -113,15 +74,6 @@ enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64
 		return code;
 	*number = (str_is_set(value) ? strtoull(value.p, NULL, 10) : 0) + 1;
 	return journal_put_for_good(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
-}
-
-enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
-{
-	struct str record;
-	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
-
-	*out = NULL;
-	return code == OK && str_is_set(record) ? table_decode(record, catalog->options.settings, out, err) : code;
 }
 
 /* The rows that go with a table: of its version and of its numbers. */
@@ -158,8 +110,8 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	if (code == OK)
 		code = currency_put(txn, table, COUNT_OF(1, 0), err); /* nothing is in it, and it is counted */
 	if (code == OK)
-		code = catalog_inherit_lag(catalog, txn, ns_of(table), key, table->identity.number, err);
-	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(arena, table), err) : code;
+		code = catalog_inherit_lag(catalog, txn, catalog_ns_of(table), key, table->identity.number, err);
+	return code == OK ? put_record(catalog, txn, key, table, table, err) : code;
 }
 
 static void fill_new(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms)
@@ -195,7 +147,7 @@ struct creation {
 static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
 {
 	struct creation *creation = context;
-	enum code code = catalog_arm(catalog, txn, ns_of(creation->table), err);
+	enum code code = catalog_arm(catalog, txn, catalog_ns_of(creation->table), err);
 
 	return code != OK ? code : create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
 }
@@ -203,19 +155,16 @@ static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
 {
 	struct creation creation = {catalog_key(err->arena, catalog, ns, table->identity.name), table};
-	uint64_t version;
 
 	fill_new(catalog, ns, table, now_ms);
-	enum code code = run_change(catalog, apply_creation, &creation, &version, err);
-	if (code == OK) {
-		pthread_rwlock_wrlock(&catalog->lock);
-		*out = table_ref(table);
-		show(catalog, creation.key, table, version);
-		pthread_rwlock_unlock(&catalog->lock);
-	} else {
+	enum code code = run_change(catalog, table, apply_creation, &creation, err);
+	if (code != OK) {
 		table_unref(table);
+		return code;
 	}
-	return code;
+	*out = table_ref(table);
+	catalog_show(catalog, creation.key, table);
+	return OK;
 }
 
 /* Creates and drops index keyspaces so that the store has what `next` says. */
@@ -310,29 +259,34 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 		code = currency_put(txn, next, count, err);
 	if (code == OK)
 		code = catalog_size_change(catalog, txn, current, next, count, err);
-	return code == OK ? store_put(txn, tables_keyspace, replacement->key, table_encode(err->arena, next), err) : code;
+	return code == OK ? put_record(catalog, txn, replacement->key, next, next, err) : code;
 }
 
 enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
 {
-	struct replacement replacement = {catalog_key(err->arena, catalog, (struct ns){current->identity.account, current->identity.region},
-						      current->identity.name), current, next};
-	uint64_t version;
+	struct replacement replacement = {catalog_key_of(err->arena, catalog, current), current, next};
+	enum code code = run_change(catalog, current, apply_replacement, &replacement, err);
 
-	enum code code = run_change(catalog, apply_replacement, &replacement, &version, err);
-	if (code == OK) {
-		table_ref(current); /* the entry's own reference may be the last one, and next may be no entry */
-		table_ref(next);
-		pthread_rwlock_wrlock(&catalog->lock);
-		show(catalog, replacement.key, next, version);
-		pthread_rwlock_unlock(&catalog->lock);
-		catalog_drop_vectors(catalog, current, next);
+	if (code != OK) {
 		table_unref(next);
-		table_unref(current);
-	} else {
-		table_unref(next);
+		return code;
 	}
-	return code;
+	table_ref(current); /* the entry's own reference may be the last one, and next may be no entry */
+	table_ref(next);
+	catalog_show(catalog, replacement.key, next);
+	catalog_drop_vectors(catalog, current, next);
+	table_unref(next);
+	table_unref(current);
+	return OK;
+}
+
+/* Closes the stream of a table that is deleted and keeps the record, or, where `kept` is NULL, drops the stream. */
+static enum code retire(const struct catalog *catalog, struct store_txn *txn, const struct table *table, const struct table *kept, struct err *err)
+{
+	if (!kept)
+		return table_has_log(table) ? store_drop(txn, stream_keyspace(table), err) : OK;
+	enum code code = stream_change_table(txn, err->arena, table, kept, err);
+	return code == OK ? put_record(catalog, txn, retired_key(err->arena, kept->identity.number), kept, kept, err) : code;
 }
 
 struct deletion {
@@ -343,7 +297,7 @@ struct deletion {
 	void *context;
 };
 
-static enum code delete_in_store(struct store_txn *txn, const struct deletion *deletion, struct err *err)
+static enum code delete_in_store(const struct catalog *catalog, struct store_txn *txn, const struct deletion *deletion, struct err *err)
 {
 	const struct table *table = deletion->table, *kept = deletion->kept, *deleting = deletion->deleting;
 	struct str key = deletion->key;
@@ -369,12 +323,10 @@ static enum code delete_in_store(struct store_txn *txn, const struct deletion *d
 	if (code == OK && table_is_global(table))
 		code = store_drop(txn, table_replication(table), err);
 	if (code == OK)
-		code = retired_store(txn, table, kept, err);
-	if (code == OK)
 		code = deleting ? currency_put(txn, deleting, count, err) : forget_rows(txn, table, err);
-	if (code != OK)
-		return code;
-	return deleting ? store_put(txn, tables_keyspace, key, table_encode(err->arena, deleting), err) : store_del(txn, tables_keyspace, key, err);
+	if (code == OK)
+		code = put_record(catalog, txn, key, table, deleting, err);
+	return code == OK ? retire(catalog, txn, table, kept, err) : code; /* last: the stream's mark becomes the retired record's */
 }
 
 static struct table *deleting_of(const struct table *table, int64_t settles_ms)
@@ -392,8 +344,7 @@ static enum code apply_deletion(struct catalog *catalog, struct store_txn *txn, 
 {
 	const struct deletion *deletion = context;
 
-	(void)catalog;
-	return delete_in_store(txn, deletion, err);
+	return delete_in_store(catalog, txn, deletion, err);
 }
 
 enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
@@ -405,27 +356,22 @@ enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, i
 {
 	int64_t transient = catalog->options.transient_status_ms;
 	struct table *kept = retired_of(table, now_ms), *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
-	struct deletion deletion = {catalog_key(err->arena, catalog, (struct ns){table->identity.account, table->identity.region},
-						table->identity.name), table, kept, deleting, keep, context};
-	uint64_t version;
+	struct deletion deletion = {catalog_key_of(err->arena, catalog, table), table, kept, deleting, keep, context};
+	enum code code = run_change(catalog, table, apply_deletion, &deletion, err);
 
-	enum code code = run_change(catalog, apply_deletion, &deletion, &version, err);
-	if (code == OK) {
-		table_ref(table);
-		pthread_rwlock_wrlock(&catalog->lock);
-		if (kept)
-			retired_put(&catalog->retired, kept);
-		if (kept && catalog->retired_stamp < version)
-			catalog->retired_stamp = version;
-		show(catalog, deletion.key, deleting, version);
-		pthread_rwlock_unlock(&catalog->lock);
-		catalog_drop_vectors(catalog, table, NULL);
-		table_unref(table);
-	} else {
-		table_unref(kept);
+	table_unref(kept);
+	if (code != OK) {
 		table_unref(deleting);
+		return code;
 	}
-	return code;
+	table_ref(table);
+	if (deleting)
+		catalog_show(catalog, deletion.key, deleting);
+	else
+		catalog_forget_entry(catalog, deletion.key, table->identity.number, table->currency.version);
+	catalog_drop_vectors(catalog, table, NULL);
+	table_unref(table);
+	return OK;
 }
 
 /* What becomes of one table in a change of several. */
@@ -447,7 +393,7 @@ static enum code apply_part(struct catalog *catalog, struct store_txn *txn, cons
 	if (!change->current)
 		return apply_creation(catalog, txn, &(struct creation){part->key, change->next}, err);
 	if (!change->next)
-		return delete_in_store(txn, &(struct deletion){part->key, change->current, part->kept, part->deleting, change->keep, change->context}, err);
+		return delete_in_store(catalog, txn, &(struct deletion){part->key, change->current, part->kept, part->deleting, change->keep, change->context}, err);
 	return apply_replacement(catalog, txn, &(struct replacement){part->key, change->current, change->next}, err);
 }
 
@@ -457,7 +403,11 @@ static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, voi
 	enum code code = OK;
 
 	for (size_t i = 0; i < parts->n && code == OK; i++) {
+		const struct catalog_change *change = parts->v[i].change;
+
 		code = apply_part(catalog, txn, &parts->v[i], err);
+		if (code == OK)
+			code = currency_raise(txn, catalog_space(err->arena, catalog, change->next ? change->next : change->current), err);
 		journal_disarm(txn); /* the next one is of another namespace */
 	}
 	return code;
@@ -469,58 +419,48 @@ static void prepare_part(struct catalog *catalog, struct change_part *part, stru
 	int64_t transient = catalog->options.transient_status_ms;
 	const struct table *table = change->current ? change->current : change->next;
 
-	part->key = catalog_key(arena, catalog, ns_of(table), table->identity.name);
+	part->key = catalog_key_of(arena, catalog, table);
 	if (!change->current)
-		fill_new(catalog, ns_of(table), change->next, change->now_ms);
+		fill_new(catalog, catalog_ns_of(table), change->next, change->now_ms);
 	if (change->next)
 		return;
 	part->kept = retired_of(change->current, change->now_ms);
 	part->deleting = transient > 0 ? deleting_of(change->current, change->now_ms + transient) : NULL;
 }
 
-/* The references to what is shown pass to the entries. The lock is held. */
-static void show_part(struct catalog *catalog, const struct change_part *part, uint64_t version, bool is_new)
+/* The references to what is shown pass to the cache. */
+static void show_part(struct catalog *catalog, const struct change_part *part)
 {
-	if (part->kept)
-		retired_put(&catalog->retired, part->kept);
-	if (part->kept && catalog->retired_stamp < version)
-		catalog->retired_stamp = version;
-	show_one(catalog, part->key, part->change->next ? part->change->next : part->deleting, version, is_new);
+	struct table *current = part->change->current;
+	struct table *shown = part->change->next ? table_ref(part->change->next) : part->deleting;
+
+	if (current)
+		table_ref(current); /* the entry's own reference may be the last one */
+	if (shown)
+		catalog_show(catalog, part->key, shown);
+	else
+		catalog_forget_entry(catalog, part->key, current->identity.number, current->currency.version);
+	if (current)
+		catalog_drop_vectors(catalog, current, part->change->next);
+	table_unref(current);
 }
 
 enum code catalog_change_all(struct catalog *catalog, const struct catalog_change *changes, size_t n, struct err *err)
 {
 	struct change_parts parts = {ARENA_ARRAY(err->arena, struct change_part, n), n};
-	uint64_t version;
 
 	for (size_t i = 0; i < n; i++) {
 		parts.v[i].change = &changes[i];
 		prepare_part(catalog, &parts.v[i], err->arena);
 	}
-	enum code code = run_change(catalog, apply_parts, &parts, &version, err);
-	if (code == OK) {
-		for (size_t i = 0; i < n; i++) {
-			if (changes[i].current) /* the entry's own reference may be the last one */
-				table_ref(changes[i].current);
-			if (changes[i].next)
-				table_ref(changes[i].next);
-		}
-		pthread_rwlock_wrlock(&catalog->lock);
-		bool is_new = is_news(catalog, version);
-		for (size_t i = 0; i < n; i++)
-			show_part(catalog, &parts.v[i], version, is_new);
-		pthread_rwlock_unlock(&catalog->lock);
-	}
+	enum code code = run_change(catalog, NULL, apply_parts, &parts, err);
 	for (size_t i = 0; i < n; i++) {
-		if (code == OK && changes[i].current)
-			catalog_drop_vectors(catalog, changes[i].current, changes[i].next);
 		if (code == OK)
-			table_unref(changes[i].current);
-		table_unref(changes[i].next);
-		if (code == OK)
-			continue;
+			show_part(catalog, &parts.v[i]);
+		else
+			table_unref(parts.v[i].deleting);
 		table_unref(parts.v[i].kept);
-		table_unref(parts.v[i].deleting);
+		table_unref(changes[i].next);
 	}
 	return code;
 }
@@ -530,56 +470,41 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 {
 	const struct deletion *burial = context;
 	struct table *known = NULL;
-	enum code code = catalog_arm(catalog, txn, ns_of(burial->table), err);
+	enum code code = catalog_arm(catalog, txn, catalog_ns_of(burial->table), err);
 
 	if (code == OK)
 		code = catalog_stored(catalog, txn, burial->key, &known, err);
 	if (code == OK && known && known->identity.number == burial->table->identity.number)
-		code = store_del(txn, tables_keyspace, burial->key, err);
+		code = put_record(catalog, txn, burial->key, burial->table, NULL, err);
 	table_unref(known);
 	return code == OK ? forget_rows(txn, burial->table, err) : code;
 }
 
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err)
 {
-	struct deletion burial = {.key = catalog_key(err->arena, catalog, (struct ns){table->identity.account, table->identity.region},
-						     table->identity.name), .table = table};
-	uint64_t version;
-	bool found;
+	struct deletion burial = {.key = catalog_key_of(err->arena, catalog, table), .table = table};
+	enum code code = run_change(catalog, table, apply_burial, &burial, err);
 
-	enum code code = run_change(catalog, apply_burial, &burial, &version, err);
-	if (code == OK) {
-		pthread_rwlock_wrlock(&catalog->lock);
-		size_t at = catalog_position(catalog, burial.key, &found);
-		if (found && catalog->entries[at].brief.number != table->identity.number)
-			(void)is_news(catalog, version); /* of a new table of the name */
-		else
-			show(catalog, burial.key, NULL, version);
-		pthread_rwlock_unlock(&catalog->lock);
-	}
+	if (code == OK)
+		catalog_forget_entry(catalog, burial.key, table->identity.number, UINT64_MAX);
 	return code;
 }
 
 static enum code apply_forgetting(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
 {
 	const struct table *table = context;
-	enum code code = catalog_arm(catalog, txn, ns_of(table), err);
+	struct str key = retired_key(err->arena, table->identity.number), record;
+	enum code code = catalog_arm(catalog, txn, catalog_ns_of(table), err);
 
-	return code != OK ? code : retired_drop(txn, table, err);
+	if (code == OK)
+		code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
+	if (code != OK || !str_is_set(record)) /* another process dropped it */
+		return code;
+	code = store_drop(txn, stream_keyspace(table), err);
+	return code == OK ? put_record(catalog, txn, key, table, NULL, err) : code;
 }
 
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err)
 {
-	uint64_t version;
-
-	enum code code = run_change(catalog, apply_forgetting, table, &version, err);
-	if (code == OK) {
-		pthread_rwlock_wrlock(&catalog->lock);
-		retired_remove(&catalog->retired, table->identity.number);
-		if (catalog->retired_stamp < version)
-			catalog->retired_stamp = version;
-		(void)is_news(catalog, version);
-		pthread_rwlock_unlock(&catalog->lock);
-	}
-	return code;
+	return run_change(catalog, table, apply_forgetting, table, err);
 }

@@ -1,9 +1,8 @@
 /*
  * catalog_internal - what the parts of the catalog share; not for others.
  *
- * The entries name all tables: complete for the version of the catalog that stands beside them. Whoever changes a table in the store puts the
- * new snapshot here; what other processes change is found by catalog_refresh. Of a table that nobody asked for lately there is a brief
- * alone: catalog_load reads the record again.
+ * The entries are a cache of bounded size: snapshots of tables by the keys of their records. The store decides: whoever uses a snapshot reads the row
+ * of the table's version in the transaction that uses it (schema/currency.h), and an entry that is not current any more is read again then.
  */
 #ifndef DYNALITH_STORAGE_CATALOG_INTERNAL_H
 #define DYNALITH_STORAGE_CATALOG_INTERNAL_H
@@ -11,25 +10,20 @@
 #include <pthread.h>
 
 #include "storage/catalog/catalog.h"
-#include "storage/catalog/name_index.h"
-#include "storage/catalog/retired.h"
 #include "storage/schema/currency.h"
 
-/* The tables, in byte order of their keys: account NUL region NUL name. They are the keys of the records too. */
+/* In byte order of their keys: account NUL region NUL name. */
 struct entry {
-	struct str key;      /* malloced */
-	struct table *table; /* NULL: not in memory */
-	struct table_brief brief;
-	uint64_t stamp;      /* the version of the catalog that it is from */
-	atomic_uint used;    /* when somebody last asked for it, as catalog->clock counts */
+	struct str key;         /* malloced */
+	struct table *table;
+	atomic_uint used;       /* when somebody last asked for it, as catalog->clock counts */
+	atomic_uint generation; /* the catalog's when the snapshot was found current: another one, and the next look-up asks the store */
 };
 
-#define CATALOG_UNKNOWN UINT64_MAX /* a version: nothing was loaded yet */
-
-/* Marks of other processes, and since when they are as they are; of upkeep alone. */
+/* Other processes with marks, and since when their signs of life are as they are; of upkeep alone. */
 struct catalog_orphans {
 	size_t n;
-	struct seen_mark *seen; /* malloced */
+	struct seen_process *seen; /* malloced */
 };
 
 /* What keeps the numbers of tables. */
@@ -51,43 +45,38 @@ struct catalog {
 	struct vector_memory *vector_memory;
 	struct catalog_options options;
 	pthread_rwlock_t lock;       /* of what follows; no commit is waited for with it */
-	uint64_t version;            /* of the catalog, for which the entries are complete */
-	uint64_t ahead;              /* bit i: the change that made version + 1 + i shows already */
 	size_t n, capacity;
-	size_t in_memory;            /* entries that have a snapshot */
-	atomic_uint clock;           /* of loads */
 	size_t hand;                 /* where the next eviction looks */
 	struct entry *entries;
-	struct name_index by_name;
-	struct retired retired;      /* deleted tables whose streams are kept */
-	uint64_t retired_stamp;      /* the version of the last change of them */
+	atomic_uint clock;           /* of loads */
+	atomic_uint generation;      /* raised where any table may have changed */
 	struct size_keeping sizes;
 };
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 
-/* Position of the key, or where it would stand. The lock is held. */
-size_t catalog_position(const struct catalog *catalog, struct str key, bool *found);
-
+/* The snapshot that is in memory under the key, with a reference; NULL where none is. *is_checked: no catalog_refresh() came since it was found current. */
+struct table *catalog_cached(struct catalog *catalog, struct str key, bool *is_checked);
 /*
- * Puts the snapshot in, or in the place of the one that has its key; takes over the reference. The lock is held for writing. _brief does so for a
- * table whose snapshot is not in memory.
+ * Puts a snapshot that was just read in memory. Takes over the reference and gives one to the snapshot that is there then: the same or a later one
+ * where another thread came first. It shares with the one before it what this process remembers of the table. `generation` is the catalog's from before
+ * the store was read.
  */
-void catalog_put(struct catalog *catalog, struct str key, struct table *table, uint64_t stamp);
-void catalog_put_brief(struct catalog *catalog, struct str key, const struct table_brief *brief, uint64_t stamp);
-/*
- * The snapshot of the key's entry with a reference for the caller, read from the store where it is not in memory; NULL where there is no entry. The lock
- * is not held.
- */
-enum code catalog_load(struct catalog *catalog, struct str key, struct table **out, struct err *err) WARN_UNUSED;
+struct table *catalog_install(struct catalog *catalog, struct str key, struct table *table, unsigned generation);
+/* The snapshot is current: catalog_cached() says so until the next catalog_refresh(). */
+void catalog_check(struct catalog *catalog, struct str key, const struct table *table, unsigned generation);
+/* Shows what this process committed: `next` under the key, whose reference it takes over; or that the table of the number is gone. */
+void catalog_show(struct catalog *catalog, struct str key, struct table *next);
+void catalog_forget_entry(struct catalog *catalog, struct str key, uint64_t number, uint64_t version);
+/* The snapshot after the end of its transient status, in its place; takes over the reference. */
+struct table *catalog_settle(struct catalog *catalog, struct str key, struct table *table, int64_t now_ms);
 /* Takes out of memory what is too much there, for those who held snapshots that they do not hold any more. The lock is not held. */
 void catalog_trim(struct catalog *catalog);
+void catalog_clear(struct catalog *catalog);
+
 /* Shares with `next` what this process remembers of the table where it was in memory before. */
 void catalog_size_adopt(struct catalog *catalog, struct table *next);
-/* The entries are complete for the version; and for those behind it that show already. The lock is held for writing. */
-void catalog_advance(struct catalog *catalog, uint64_t version);
-void catalog_remove_at(struct catalog *catalog, size_t at);
 
 /* A deleted table stays listed until its transient status is over; what is left of it then is nothing to those who look. */
 static inline bool catalog_is_gone(const struct table *table, int64_t now_ms)
@@ -96,6 +85,15 @@ static inline bool catalog_is_gone(const struct table *table, int64_t now_ms)
 }
 
 #define TABLES_IN_MEMORY_MAX 2000 /* snapshots; each takes some KB */
+
+static inline struct ns catalog_ns_of(const struct table *table)
+{
+	return (struct ns){table->identity.account, table->identity.region};
+}
+
+/* What the keys of the records of the table's namespace begin with; the key of its own. */
+struct str catalog_space(struct arena *arena, const struct catalog *catalog, const struct table *table);
+struct str catalog_key_of(struct arena *arena, const struct catalog *catalog, const struct table *table);
 
 void catalog_sizes_open(struct catalog *catalog);
 void catalog_sizes_close(struct catalog *catalog);
@@ -130,17 +128,15 @@ enum code catalog_count_step(struct catalog *catalog, uint64_t *after, bool *mor
 /*
  * Begins the counts of tables whose mark a process left that ended without putting its changes into the numbers, and deletes these marks.
  *
- * A process that is the only one of its store knows that every mark that it finds at its start is such. Else it is one that has not changed for a
- * minute: a process that lives rewrites its marks, or deletes them, with each flush, every few seconds. One that only was very slow loses
- * nothing: the numbers of the next epoch are counted with its changes in them. `now_ms` is monotonic.
+ * A process that is the only one of its store knows that every mark that it finds at its start is such. Else it is those of a process whose sign of
+ * life has not changed for a minute: one that lives and has marks changes it every few seconds, with each flush. One that was only very slow loses
+ * nothing: the numbers of the next epoch are counted with its changes in them. `now_ms` is monotonic. It reads two rows for each process, and
+ * the marks of those that ended.
  */
 enum code catalog_orphans_take(struct catalog *catalog, int64_t now_ms, struct err *err) WARN_UNUSED;
 void catalog_orphans_free(struct catalog_orphans *orphans);
 
 /* The table that the store has under the key, with a reference for the caller; NULL where there is none. */
 enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err) WARN_UNUSED;
-
-/* Gives the tables of a file that an older Dynalith wrote to the rows that currency.h wants. */
-enum code catalog_mend_versions(struct catalog *catalog, struct err *err) WARN_UNUSED;
 
 #endif

@@ -7,9 +7,9 @@
 #define MARKS_PER_PAGE 100
 #define ORPHAN_MS 60000
 
-struct seen_mark {
-	uint64_t process, table, flushes;
-	int64_t since_ms;
+struct seen_process {
+	uint64_t process;
+	int64_t life, since_ms; /* its sign of life, and since when it is that */
 	bool is_still_there;
 };
 
@@ -19,28 +19,24 @@ void catalog_orphans_free(struct catalog_orphans *orphans)
 	*orphans = (struct catalog_orphans){0, NULL};
 }
 
-/* Whether the mark has not changed for so long that its process must have ended. */
-static bool is_orphan(struct catalog *catalog, const struct size_mark *mark, int64_t now_ms)
+/* Whether the process of a mark has given no sign of life for so long that it must have ended. */
+static bool is_ended(struct catalog *catalog, uint64_t process, int64_t life, int64_t now_ms)
 {
 	struct catalog_orphans *orphans = &catalog->sizes.orphans;
 
-	if (!catalog->options.has_peers) /* and this is the start */
-		return true;
-	if (mark->process == catalog->sizes.process)
-		return false;
 	for (size_t i = 0; i < orphans->n; i++) {
-		struct seen_mark *seen = &orphans->seen[i];
+		struct seen_process *seen = &orphans->seen[i];
 
-		if (seen->process != mark->process || seen->table != mark->table)
+		if (seen->process != process)
 			continue;
 		seen->is_still_there = true;
-		if (seen->flushes != mark->flushes)
+		if (seen->life != life)
 			seen->since_ms = now_ms;
-		seen->flushes = mark->flushes;
+		seen->life = life;
 		return now_ms - seen->since_ms >= ORPHAN_MS;
 	}
 	orphans->seen = arena_checked(realloc(orphans->seen, (orphans->n + 1) * sizeof(*orphans->seen)));
-	orphans->seen[orphans->n++] = (struct seen_mark){mark->process, mark->table, mark->flushes, now_ms, true};
+	orphans->seen[orphans->n++] = (struct seen_process){process, life, now_ms, true};
 	return false;
 }
 
@@ -78,20 +74,51 @@ static enum code take(struct catalog *catalog, const struct size_mark *mark, str
 	return retry_code(code, err);
 }
 
-static enum code read_marks(struct catalog *catalog, struct arena *arena, const struct size_mark *after, struct size_mark **marks, size_t *n,
-			    struct err *err)
+enum whose { OF_FIRST, OF_NEXT, OF_THIS };
+
+/* Some marks of the process; or one of the first process, or of the next one, that has any (*process). And its sign of life. */
+static enum code read_marks(struct catalog *catalog, struct arena *arena, enum whose whose, uint64_t *process, struct size_mark **marks, size_t *n,
+			    int64_t *life, struct err *err)
 {
+	const struct size_mark before = {.process = *process, .table = whose == OF_NEXT ? UINT64_MAX - 1 : 0};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = size_rows_marks(txn, arena, after, MARKS_PER_PAGE, marks, n, err);
+	code = size_rows_marks(txn, arena, whose == OF_FIRST ? NULL : &before, whose == OF_THIS ? MARKS_PER_PAGE : 1, marks, n, err);
+	if (code == OK && *n > 0 && whose != OF_THIS)
+		*process = (*marks)[0].process;
+	for (size_t i = 0; i < *n; i++) {
+		if ((*marks)[i].process != *process)
+			*n = i;
+	}
+	if (code == OK && *n > 0)
+		code = size_rows_life(txn, *process, life, err);
 	store_abort(txn);
 	return code;
 }
 
-/* Forgets marks that are not there any more. */
+/* All marks of a process that ended. */
+static enum code take_all(struct catalog *catalog, uint64_t process, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	struct size_mark *marks;
+	int64_t life;
+	size_t n = 1;
+	enum code code = OK;
+
+	while (code == OK && n > 0) {
+		arena_reset(arena);
+		code = read_marks(catalog, arena, OF_THIS, &process, &marks, &n, &life, err);
+		for (size_t i = 0; i < n && code == OK; i++)
+			code = take(catalog, &marks[i], err);
+	}
+	arena_free(arena);
+	return code == OK ? size_rows_end_life(catalog->store, process, err) : code;
+}
+
+/* Forgets processes that have no marks any more. */
 static void forget_gone(struct catalog_orphans *orphans)
 {
 	size_t n = 0;
@@ -108,16 +135,22 @@ static void forget_gone(struct catalog_orphans *orphans)
 enum code catalog_orphans_take(struct catalog *catalog, int64_t now_ms, struct err *err)
 {
 	struct arena *arena = arena_new(0);
-	struct size_mark *marks = NULL;
-	size_t n = MARKS_PER_PAGE;
+	struct size_mark *marks;
+	uint64_t process = 0;
+	enum whose whose = OF_FIRST;
 	enum code code = OK;
+	size_t n = 1;
 
-	while (code == OK && n == MARKS_PER_PAGE) {
-		code = read_marks(catalog, arena, marks ? &marks[n - 1] : NULL, &marks, &n, err);
-		for (size_t i = 0; i < n && code == OK; i++) {
-			if (is_orphan(catalog, &marks[i], now_ms))
-				code = take(catalog, &marks[i], err);
-		}
+	for (; code == OK && n > 0; whose = OF_NEXT) {
+		int64_t life = 0;
+
+		arena_reset(arena);
+		code = read_marks(catalog, arena, whose, &process, &marks, &n, &life, err);
+		if (code != OK || n == 0)
+			break;
+		/* without peers this is the start, and no other process lives */
+		if (!catalog->options.has_peers || (process != catalog->sizes.process && is_ended(catalog, process, life, now_ms)))
+			code = take_all(catalog, process, err);
 	}
 	if (code == OK)
 		forget_gone(&catalog->sizes.orphans);

@@ -13,16 +13,6 @@
 #define FLUSH_NAP_NS 100000
 #define FLUSH_NAPS_MAX 1000 /* then the numbers may be off by a flush that takes long */
 
-static struct ns ns_of(const struct table *table)
-{
-	return (struct ns){table->identity.account, table->identity.region};
-}
-
-static struct str record_key(struct arena *arena, const struct catalog *catalog, const struct table *table)
-{
-	return catalog_key(arena, catalog, ns_of(table), table->identity.name);
-}
-
 enum code catalog_size_scope(struct store_txn *txn, const struct table *table, uint64_t count, struct size_scope *scope, struct err *err)
 {
 	struct size_count counted;
@@ -59,7 +49,7 @@ static size_t slots_of(const struct table *table, const struct size_change *chan
 static enum code put_mark(struct catalog *catalog, struct store_txn *txn, const struct table *table, uint64_t epoch, struct err *err)
 {
 	const struct size_mark mark = {
-		catalog->sizes.process, table->identity.number, epoch, atomic_fetch_add(&catalog->sizes.marks, 1), record_key(err->arena, catalog, table),
+		catalog->sizes.process, table->identity.number, epoch, atomic_fetch_add(&catalog->sizes.marks, 1), catalog_key_of(err->arena, catalog, table),
 	};
 
 	return size_rows_put_mark(txn, err->arena, &mark, err);
@@ -133,7 +123,7 @@ static enum code put_batch(struct catalog *catalog, struct store_txn *txn, struc
 	tally_take(table->tally, err->arena, &flushed->batch);
 	flushed->is_gone = !row.is_there || COUNT_EPOCH(row.count) != flushed->batch.epoch;
 	if (code == OK && flushed->batch.is_doubtful && !flushed->is_gone && !COUNT_IS_COUNTING(row.count)) {
-		code = catalog_count_begin(txn, err->arena, number, record_key(err->arena, catalog, table), &row, err);
+		code = catalog_count_begin(txn, err->arena, number, catalog_key_of(err->arena, catalog, table), &row, err);
 		atomic_store(&catalog->sizes.has_counts, true);
 	}
 	for (size_t i = 0; i < flushed->batch.n && code == OK && !flushed->is_gone; i++)
@@ -174,6 +164,8 @@ static enum code flush_once(struct catalog *catalog, struct flushed *flushed, si
 
 	if (code != OK)
 		return code;
+	if (catalog->options.has_peers)
+		code = size_rows_live(txn, catalog->sizes.process, err);
 	while (put < n && code == OK)
 		code = put_batch(catalog, txn, &flushed[put++], err);
 	bool is_whole = code == OK;
@@ -260,7 +252,7 @@ static enum code count_some(struct catalog *catalog, const struct table *table, 
 	if (code == OK)
 		code = currency_read(txn, table->identity.number, &row, err);
 	if (code == OK && row.is_there && row.count == 0)
-		code = catalog_count_begin(txn, arena, table->identity.number, record_key(arena, catalog, table), &row, err);
+		code = catalog_count_begin(txn, arena, table->identity.number, catalog_key_of(arena, catalog, table), &row, err);
 	if (code == OK && COUNT_IS_COUNTING(row.count))
 		code = catalog_count_piece(catalog, txn, arena, table->identity.number, &more, err);
 	if (code == OK)
@@ -442,7 +434,7 @@ enum code catalog_size_change(struct catalog *catalog, struct store_txn *txn, co
 	struct currency_row row;
 	code = currency_read(txn, number, &row, err);
 	atomic_store(&catalog->sizes.has_counts, true);
-	return code == OK ? catalog_count_begin(txn, err->arena, number, record_key(err->arena, catalog, next), &row, err) : code;
+	return code == OK ? catalog_count_begin(txn, err->arena, number, catalog_key_of(err->arena, catalog, next), &row, err) : code;
 }
 
 /* Of a table that was gone the row is new: the version, which only rises, is beyond the epochs that its numbers had. */

@@ -5,6 +5,7 @@
 #define SIZE STR("size/")
 #define COUNT STR("count/")
 #define UNFLUSHED STR("unflushed/")
+#define LIFE STR("life/")
 #define NUMBER_BYTES 8
 #define SLOT_BYTES 4
 #define KEY_BYTES 40 /* more than any key has */
@@ -273,7 +274,47 @@ enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const stru
 	return code;
 }
 
+static struct key key_of_life(uint64_t process)
+{
+	struct key key = key_of(LIFE);
+
+	add_be(&key, process, NUMBER_BYTES);
+	return key;
+}
+
+enum code size_rows_life(struct store_txn *txn, uint64_t process, int64_t *life, struct err *err)
+{
+	struct key key = key_of_life(process);
+	struct str value;
+	enum code code = store_get(txn, counters, str_of_key(&key), err->arena, &value, err);
+
+	*life = code == OK && str_is_set(value) ? store_number(value) : 0;
+	return code;
+}
+
+enum code size_rows_live(struct store_txn *txn, uint64_t process, struct err *err)
+{
+	struct key key = key_of_life(process);
+
+	return store_add(txn, counters, str_of_key(&key), 1, err);
+}
+
+enum code size_rows_end_life(struct store *store, uint64_t process, struct err *err)
+{
+	struct key key = key_of_life(process);
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = store_del(txn, counters, str_of_key(&key), err);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
 bool size_rows_is_key(struct str key)
 {
-	return str_starts_with(key, SIZE) || str_starts_with(key, COUNT) || str_starts_with(key, UNFLUSHED);
+	return str_starts_with(key, LIFE) || str_starts_with(key, SIZE) || str_starts_with(key, COUNT) || str_starts_with(key, UNFLUSHED);
 }

@@ -1,11 +1,12 @@
 /*
  * size_rows - the numbers of tables and indexes as rows: how many items, how many bytes.
  *
- * Rows of SYSTEM_COUNTERS, of four kinds:
+ * Rows of SYSTEM_COUNTERS, of five kinds:
  *
  *     size/ table epoch slot i|b     a number that many processes add to: items or bytes of a slot (schema/tally.h)
  *     count/ table                   the table is being counted: for which epoch, and up to which item
  *     unflushed/ process table       the process has changes of the epoch that are not in the rows yet
+ *     life/ process                  a number that a process with such changes raises every few seconds, where others share the store
  *
  * The row of the table's version (schema/currency.h) has the epoch whose numbers hold, 0 where nothing was counted yet, and whether the table is
  * being counted for the next one. That count keeps its numbers exact in each transaction: they are those of the items before the row's key.
@@ -57,7 +58,7 @@ enum code size_rows_next_count(struct store_txn *txn, struct arena *arena, uint6
 struct size_mark {
 	uint64_t process, table;
 	uint64_t epoch;
-	uint64_t flushes;  /* that the process made: while it lives, the row changes or goes */
+	uint64_t flushes;  /* that the process had made */
 	struct str record; /* the key of the table's record */
 };
 
@@ -69,6 +70,11 @@ enum code size_rows_del_mark(struct store_txn *txn, struct arena *arena, uint64_
 /* Up to `limit` marks of all processes behind that of `after` (NULL: from the first). */
 enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const struct size_mark *after, size_t limit, struct size_mark **marks, size_t *n,
 			  struct err *err) WARN_UNUSED;
+
+/* The sign of life of a process: 0 where it has given none. It raises it in a transaction; _end_life deletes the row, in one of its own. */
+enum code size_rows_life(struct store_txn *txn, uint64_t process, int64_t *life, struct err *err) WARN_UNUSED;
+enum code size_rows_live(struct store_txn *txn, uint64_t process, struct err *err) WARN_UNUSED;
+enum code size_rows_end_life(struct store *store, uint64_t process, struct err *err) WARN_UNUSED;
 
 /* Whether a row of SYSTEM_COUNTERS is one of these. */
 bool size_rows_is_key(struct str key);

@@ -228,12 +228,12 @@ enum code currency_check_version(struct store_txn *txn, const struct table *tabl
 	return code != OK || is_exact(&row, table) ? code : err_default(err, ERR_TABLE_MOVED);
 }
 
-enum code currency_is_exact(struct store_txn *txn, const struct table_brief *brief, bool *out, struct err *err)
+enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *out, struct err *err)
 {
 	struct currency_row row;
-	enum code code = currency_read(txn, brief->number, &row, err);
+	enum code code = currency_read(txn, table->identity.number, &row, err);
 
-	*out = row.is_there && row.version == brief->version && row.layout == brief->layout;
+	*out = is_exact(&row, table);
 	return code;
 }
 
@@ -286,15 +286,41 @@ enum code currency_put_lag(struct store_txn *txn, uint64_t number, struct str la
 	return code == OK && row.is_there ? currency_write(txn, number, &row, err) : code;
 }
 
-/* Each change of a table raises the catalog's version too: so that is at least the table's, whatever became of the table's row. */
-enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct currency_row *row, struct err *err)
+static struct str version_key(struct arena *arena, struct str space)
 {
-	uint64_t version = 0;
-	enum code code = currency_catalog(txn, &version, err);
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, STR("changes/"));
+	buf_add_str(&key, space);
+	return buf_str(&key);
+}
+
+/* In a store of an older Dynalith the row begins where the catalog's version ended. */
+static enum code space_version(struct store_txn *txn, struct str key, uint64_t *version, struct err *err)
+{
+	struct str row;
+	enum code code = store_get(txn, versions, key, err->arena, &row, err);
 
 	if (code != OK)
 		return code;
-	version = (version > table->currency.version ? version : table->currency.version) + 1;
+	*version = str_is_set(row) && row.n == 8 ? str_be(row.p, 8) : 0;
+	return str_is_set(row) ? OK : currency_catalog(txn, version, err);
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Each change of a table raises the namespace's version too: so that is at least the table's, whatever became of the table's row. */
+enum code currency_renew(struct store_txn *txn, struct str space, struct table *table, uint64_t stack, struct currency_row *row, struct err *err)
+{
+	uint64_t version = 0;
+	enum code code = space_version(txn, version_key(err->arena, space), &version, err);
+
+	if (code != OK)
+		return code;
+	version = later(later(version, row->is_there ? row->version : 0), table->currency.version) + 1;
 	table->currency = (struct currency){version, version, version};
 	*row = (struct currency_row){version, version, row->count, stack, true, row->lag};
 	return currency_write(txn, table->identity.number, row, err);
@@ -341,16 +367,18 @@ enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err 
 	return code;
 }
 
-enum code currency_raise_catalog(struct store_txn *txn, uint64_t *version, struct err *err)
+enum code currency_raise(struct store_txn *txn, struct str space, struct err *err)
 {
+	struct str key = version_key(err->arena, space);
+	uint64_t version;
 	char row[8];
-	enum code code = store_intend(txn, &(struct store_key){versions, CATALOG_KEY}, err);
+	enum code code = store_intend(txn, &(struct store_key){versions, key}, err);
 
 	if (code == OK)
-		code = currency_catalog(txn, version, err);
+		code = space_version(txn, key, &version, err);
 
 	if (code != OK)
 		return code;
-	put_be64(row, ++*version);
-	return store_put(txn, versions, CATALOG_KEY, (struct str){row, sizeof(row)}, err);
+	put_be64(row, version + 1);
+	return store_put(txn, versions, key, (struct str){row, sizeof(row)}, err);
 }

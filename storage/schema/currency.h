@@ -7,7 +7,8 @@
  * validates what was read sees to it that the answer holds until the commit. The row also says which numbers of items and bytes hold, for
  * writers read it in any case (catalog/size_rows.h).
  *
- * One more row has the version of the catalog: it rises whenever any table is made, changed or deleted.
+ * One more row for each namespace has its version: it rises whenever any of its tables is made, changed or deleted, and is at least the version of
+ * each. Nobody looks tables up by it: it gives a table that is rolled back a version that no snapshot had.
  *
  * Where reads lag (storage/lag/lag.h), the rows of the tables concerned say by how much.
  *
@@ -78,7 +79,8 @@ enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, 
  * After a rollback: a version, layout and epoch that no snapshot of the table ever had, in the table and in its row, which gets the mark. `row` is
  * as it was, and then as it is.
  */
-enum code currency_renew(struct store_txn *txn, struct table *table, uint64_t stack, struct currency_row *row, struct err *err) WARN_UNUSED;
+enum code currency_renew(struct store_txn *txn, struct str space, struct table *table, uint64_t stack, struct currency_row *row,
+			 struct err *err) WARN_UNUSED;
 
 /* Sets the lag of a table's row; absent: none. Nothing where there is no row. */
 enum code currency_put_lag(struct store_txn *txn, uint64_t number, struct str lag, struct err *err) WARN_UNUSED;
@@ -86,11 +88,12 @@ enum code currency_put_lag(struct store_txn *txn, uint64_t number, struct str la
 /* Arms a transaction that reads no table's row, or not before it writes. */
 enum code currency_arm(struct store_txn *txn, struct str space, struct err *err) WARN_UNUSED;
 
-/* Whether the row says what the table does; not so in a file to which an older Dynalith wrote. */
-enum code currency_is_exact(struct store_txn *txn, const struct table_brief *brief, bool *is_exact, struct err *err) WARN_UNUSED;
+/* Whether the row says what the table does; not so where the table was changed since, or an older Dynalith wrote its record. */
+enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *is_exact, struct err *err) WARN_UNUSED;
 
-/* The catalog's version; and the same raised by one. */
+/* Raises the version of a namespace by one. `space` is what the keys of its tables begin with. */
+enum code currency_raise(struct store_txn *txn, struct str space, struct err *err) WARN_UNUSED;
+/* The version that older Dynaliths had for all namespaces, and raised with each change of a table; nobody else does. */
 enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err *err) WARN_UNUSED;
-enum code currency_raise_catalog(struct store_txn *txn, uint64_t *version, struct err *err) WARN_UNUSED;
 
 #endif

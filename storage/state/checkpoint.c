@@ -10,7 +10,6 @@
 #include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
-static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct store_range every_row = {{NULL, 0}, {NULL, 0}, false};
 
 /* The checkpoints of a namespace within a transaction. */
@@ -258,7 +257,7 @@ static enum code renew(struct space *space, const struct touched *touched, const
 	skip_indexes(touched, table);
 	code = currency_read(space->txn, table->identity.number, &row, err);
 	if (code == OK)
-		code = currency_renew(space->txn, table, stack, &row, err);
+		code = currency_renew(space->txn, space_prefix(space), table, stack, &row, err);
 	if (code == OK)
 		code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key, &row, err);
 	if (code == OK)
@@ -270,7 +269,7 @@ static enum code renew(struct space *space, const struct touched *touched, const
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
 		code = vector_row_next_version(space->txn, space->arena, index_keyspace(table, &table->indexes.vectors[i]), seed, STR(""), &ignored, err);
 	if (code == OK)
-		code = store_put(space->txn, tables_keyspace, record->key, table_encode(space->arena, table), err);
+		code = space_put_record(space, record->key, table, table, err);
 	table_unref(table);
 	return code;
 }

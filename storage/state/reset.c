@@ -4,8 +4,6 @@
 #include "storage/state/state_messages.h"
 #include "storage/stream/stream_shard.h"
 
-static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
-
 static bool is_wanted(const struct reset *reset, const struct space_record *record)
 {
 	if (!reset->is_some)
@@ -60,7 +58,7 @@ static enum code reset_table(struct space *space, const struct reset *reset, con
 	if (code == OK)
 		code = space_drop(space, record, table, err);
 	if (code == OK)
-		code = is_kept ? make_empty(space, reset, record, table, next, err) : store_del(space->txn, tables_keyspace, record->key, err);
+		code = is_kept ? make_empty(space, reset, record, table, next, err) : space_put_record(space, record->key, table, NULL, err);
 	table_unref(table);
 	return code;
 }

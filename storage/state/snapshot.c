@@ -6,7 +6,6 @@
 #include "storage/stream/stream_shard.h"
 
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
-static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct store_bounds no_bounds = {0, 0};
 
 #define PREFIX "snapshot/"
@@ -197,7 +196,7 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	struct str key = catalog_key(space->arena, space->catalog, target->ns, name);
 	if (code == OK)
 		code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key, copy->identity.number, err);
-	return code != OK ? code : store_put(space->txn, tables_keyspace, key, table_encode(space->arena, copy), err);
+	return code == OK ? space_put_record(space, key, copy, copy, err) : code;
 }
 
 static enum code copy_record(struct space *space, const struct space_record *record, const struct target *target, struct err *err)

@@ -8,13 +8,19 @@
 #include "storage/store/walk.h"
 #include "storage/write/write.h"
 
+#define MARKS_PER_PAGE 500
+
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 const struct keyspace space_token_keyspaces[SPACE_TOKEN_KEYSPACES] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
 
+struct str space_prefix(const struct space *space)
+{
+	return catalog_key(space->arena, space->catalog, space->ns, STR(""));
+}
+
 static enum code run_once(struct space *space, unsigned way, space_apply *apply, void *context, struct err *err)
 {
-	uint64_t version;
 	enum code code = store_begin(catalog_store(space->catalog), STORE_WRITE, &space->txn, err);
 
 	if (code != OK)
@@ -24,7 +30,7 @@ static enum code run_once(struct space *space, unsigned way, space_apply *apply,
 	if (code == OK)
 		code = apply(space, context, err);
 	if (code == OK && !(way & SPACE_QUIET))
-		code = currency_raise_catalog(space->txn, &version, err);
+		code = currency_raise(space->txn, space_prefix(space), err);
 	if (code == OK)
 		code = err_if_over(space->arena, err);
 	if (code == OK)
@@ -47,67 +53,67 @@ enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, spac
 	return retry_code(code, err);
 }
 
-/* The records whose keys begin so; the tables' names follow the prefix, but for retired ones. */
-static enum code find_records(const struct space *space, struct str prefix, bool are_retired, struct space_records *records, struct err *err)
+static void add(const struct space *space, struct space_records *records, struct space_record found)
+{
+	records->v = arena_room(space->arena, records->v, records->n, sizeof(*records->v));
+	records->v[records->n++] = found;
+}
+
+/* With --shared-db the keys of tables begin as those of retired ones do. */
+static enum code find_tables(const struct space *space, struct space_records *records, struct err *err)
 {
 	struct arena *arena = space->arena;
+	struct str prefix = space_prefix(space);
 	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
 	struct walk walk = walk_begin(space->txn, tables_keyspace, &range, err);
 	struct store_row row;
 
 	while (walk_next(&walk, &row)) {
-		struct space_record found = {.key = str_copy(arena, row.key), .record = str_copy(arena, row.value), .is_retired = are_retired};
+		struct space_record found = {.key = str_copy(arena, row.key), .record = str_copy(arena, row.value)};
 
-		if (!are_retired)
-			found.name = (struct str){found.key.p + prefix.n, found.key.n - prefix.n};
-		records->v = arena_room(arena, records->v, records->n, sizeof(*records->v));
-		records->v[records->n++] = found;
+		found.name = (struct str){found.key.p + prefix.n, found.key.n - prefix.n};
+		if (!retired_is_key(row.key))
+			add(space, records, found);
 	}
 	return walk_end(&walk);
 }
 
-static bool is_own(const struct space *space, const struct table *table)
+static bool is_there(const struct space_records *records, struct str key)
 {
-	return catalog_is_shared(space->catalog) ||
-	       (str_eq(table->identity.account, space->ns.account) && str_eq(table->identity.region, space->ns.region));
+	for (size_t i = records->n; i > 0 && records->v[i - 1].is_retired; i--) {
+		if (str_eq(records->v[i - 1].key, key))
+			return true;
+	}
+	return false;
 }
 
-/* Keeps the retired records that are the namespace's, behind the `from` first ones. */
-static enum code keep_own(const struct space *space, struct space_records *records, size_t from, struct err *err)
+/* Those of deleted tables, by the marks of their streams; a table may have several. */
+static enum code find_retired(const struct space *space, struct space_records *records, struct err *err)
 {
-	size_t n = from;
+	struct marks streams = {.kind = MARK_STREAM, .within = space_prefix(space), .limit = MARKS_PER_PAGE, .is_more = true};
+	enum code code = OK;
 
-	for (size_t i = from; i < records->n; i++) {
-		struct table *table;
-		enum code code = space_decode(space, &records->v[i], &table, err);
+	while (code == OK && streams.is_more) {
+		code = table_rows_marks(space->txn, space->arena, &streams, err);
+		for (size_t i = 0; i < streams.n && code == OK; i++) {
+			struct space_record found = {.key = streams.v[i].record, .name = streams.v[i].name, .is_retired = true};
 
-		if (code != OK)
-			return code;
-		if (is_own(space, table)) {
-			records->v[n] = records->v[i];
-			records->v[n++].name = str_copy(space->arena, table->identity.name);
+			if (!streams.v[i].is_deleted || is_there(records, found.key))
+				continue;
+			code = store_get(space->txn, tables_keyspace, found.key, space->arena, &found.record, err);
+			if (code == OK && str_is_set(found.record))
+				add(space, records, found);
 		}
-		table_unref(table);
 	}
-	records->n = n;
-	return OK;
+	return code;
 }
 
 enum code space_records(const struct space *space, struct space_records *records, struct err *err)
 {
 	*records = (struct space_records){0};
-	enum code code = find_records(space, catalog_key(space->arena, space->catalog, space->ns, STR("")), false, records, err);
-	size_t n = 0;
+	enum code code = find_tables(space, records, err);
 
-	/* with --shared-db the keys of tables begin as those of retired ones do */
-	for (size_t i = 0; i < records->n; i++) {
-		if (!retired_is_key(records->v[i].key))
-			records->v[n++] = records->v[i];
-	}
-	records->n = n;
-	if (code == OK)
-		code = find_records(space, retired_prefix(), true, records, err);
-	return code == OK ? keep_own(space, records, n, err) : code;
+	return code == OK ? find_retired(space, records, err) : code;
 }
 
 enum code space_decode(const struct space *space, const struct space_record *record, struct table **table, struct err *err)
@@ -158,6 +164,13 @@ enum code space_drop(struct space *space, const struct space_record *record, con
 	return code == OK && !record->is_retired ? currency_del(space->txn, table, err) : code;
 }
 
+enum code space_put_record(struct space *space, struct str key, const struct table *table, const struct table *next, struct err *err)
+{
+	struct str prefix = catalog_key(space->arena, space->catalog, (struct ns){table->identity.account, table->identity.region}, STR(""));
+
+	return table_rows_put(space->txn, catalog_settings(space->catalog), prefix, key, next, err);
+}
+
 enum code space_create(struct space *space, struct str key, struct table *table, struct err *err)
 {
 	struct store_txn *txn = space->txn;
@@ -180,7 +193,7 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 		code = currency_put(txn, table, 0, err); /* its items are counted when somebody wants to know */
 	if (code == OK)
 		code = catalog_inherit_lag(space->catalog, txn, space->ns, key, table->identity.number, err);
-	return code == OK ? store_put(txn, tables_keyspace, key, table_encode(space->arena, table), err) : code;
+	return code == OK ? space_put_record(space, key, table, table, err) : code;
 }
 
 struct store_range space_token_range(const struct space *space)
@@ -222,8 +235,10 @@ static enum code remove_table(struct space *space, const struct space_record *re
 	if (code != OK)
 		return code;
 	code = space_drop(space, record, table, err);
+	if (code == OK)
+		code = space_put_record(space, record->key, table, NULL, err);
 	table_unref(table);
-	return code == OK ? store_del(space->txn, tables_keyspace, record->key, err) : code;
+	return code;
 }
 
 enum code space_clear(struct space *space, struct err *err)

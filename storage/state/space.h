@@ -1,8 +1,8 @@
 /*
  * space - what a namespace has in the store: the records of its tables, their keyspaces, its idempotency tokens.
  *
- * Whoever changes a namespace as a whole does it here in one transaction upon the rows, as another process would: the catalog's version rises,
- * and catalog_refresh() takes in what changed. So nothing on this shelf knows what the catalog remembers.
+ * Whoever changes a namespace as a whole does it here in one transaction upon the rows, as another process would: after it, catalog_refresh() makes
+ * the catalog compare what it has in memory. So nothing on this shelf knows what the catalog remembers.
  *
  * The shelf storage/state/ holds what returns a namespace to a state, or copies one: reset, checkpoints, snapshots.
  */
@@ -57,6 +57,12 @@ enum code space_number(const struct space *space, const struct space_record *rec
 
 /* Drops all keyspaces of a table, its version and how far its indexes came; not its record. */
 enum code space_drop(struct space *space, const struct space_record *record, const struct table *table, struct err *err) WARN_UNUSED;
+
+/* Puts or deletes (`next` NULL) the record of a table, with what follows from it. */
+enum code space_put_record(struct space *space, struct str key, const struct table *table, const struct table *next, struct err *err) WARN_UNUSED;
+
+/* What the keys of the namespace's records begin with. */
+struct str space_prefix(const struct space *space);
 
 /* Creates the keyspaces of a table that is to have none yet, under a new number, and puts its record. */
 enum code space_create(struct space *space, struct str key, struct table *table, struct err *err) WARN_UNUSED;

@@ -260,36 +260,58 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 	return code;
 }
 
+/* What a call of backfill_step() found. */
+struct look {
+	struct catalog *catalog;
+	const struct times *times;
+	size_t tried, done; /* done: by this process */
+	int64_t wait_ms;
+	enum code code;     /* of the last piece */
+};
+
+/* A piece of the work of a marked table, where that is due. */
+static enum code look_at(struct look *look, const struct mark *mark, struct err *err)
+{
+	struct table *table;
+	bool is_ours = true;
+	int64_t now_ms;
+
+	if (!look->times->tell(look->times->context, mark->ns, &now_ms))
+		return OK;
+	if (mark->ms > now_ms) {
+		look->wait_ms = mark->ms - now_ms < look->wait_ms ? mark->ms - now_ms : look->wait_ms;
+		return OK;
+	}
+	enum code code = catalog_marked(look->catalog, mark, &table, err);
+	if (code != OK || !table)
+		return code;
+	look->code = step_table(look->catalog, table, look->times->leases, now_ms, &is_ours, err);
+	table_unref(table);
+	look->tried++;
+	look->done += is_ours || look->code != OK;
+	return OK;
+}
+
 enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms, struct err *err)
 {
-	enum code code = catalog_refresh(catalog, err);
-	struct table *table;
-	int64_t now_ms;
-	size_t tried = 0, done = 0;
-
-	*wait_ms = code == OK ? INT64_MAX : 0;
-	if (code != OK)
-		return code == ERR_CONFLICT ? OK : code;
+	struct mark_walk walk = catalog_walk(catalog, MARK_WORK);
+	struct look look = {.catalog = catalog, .times = times, .wait_ms = INT64_MAX};
+	const struct mark *mark;
+	enum code code = catalog_refresh_clocks(catalog, err);
 
 	/* what fails, as for want of room, holds up no other table: there may be an index to drop; nor does what another process does */
-	while (code != OK || done == 0) {
-		bool is_ours = true;
-		enum code found = catalog_find_work(catalog, times, tried, &table, &now_ms, wait_ms, err);
-
-		if (found != OK)
-			return found;
-		if (!table)
-			break;
-		code = step_table(catalog, table, times->leases, now_ms, &is_ours, err);
-		table_unref(table);
-		tried++;
-		done += is_ours || code != OK;
-	}
-	if (done > 0)
+	while (code == OK && (look.code != OK || look.done == 0) && catalog_walk_next(&walk, &mark, err))
+		code = look_at(&look, mark, err);
+	enum code walked = catalog_walk_end(&walk);
+	code = code == OK ? walked : code;
+	*wait_ms = code == OK ? look.wait_ms : 0;
+	if (code != OK)
+		return code == ERR_CONFLICT ? OK : code;
+	if (look.done > 0)
 		*wait_ms = 0;
-	else if (tried > 0 && *wait_ms > BACKFILL_OTHERS_MS)
+	else if (look.tried > 0 && *wait_ms > BACKFILL_OTHERS_MS)
 		*wait_ms = BACKFILL_OTHERS_MS;
-	return code;
+	return look.code;
 }
 
 enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err)
@@ -300,7 +322,7 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 		struct table *table;
 		bool has_work, is_ours = true;
 
-		code = catalog_get(catalog, ns, name, now_ms, &table, err);
+		code = catalog_get_current(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;
 		has_work = table->ttl.is_filling || str_is_set(table->group.filling);

@@ -235,19 +235,22 @@ static enum code step_table(struct catalog *catalog, const struct times *times, 
 enum code replica_step(struct catalog *catalog, const struct times *times, const struct ns *ns, struct replica_work *work, struct err *err)
 {
 	struct arena *arena = arena_new(0);
-	struct table_list list = {0, NULL};
-	enum code code = catalog_refresh(catalog, err);
+	struct mark_walk walk = catalog_walk_replicas(catalog, arena, ns);
+	const struct mark *mark;
+	enum code code = catalog_refresh_clocks(catalog, err);
 
 	*work = (struct replica_work){0};
-	if (code == OK)
-		code = catalog_with_replicas(catalog, ns, arena, &list, err);
-	for (size_t i = 0; i < list.n; i++) {
-		if (code == OK)
-			code = step_table(catalog, times, list.v[i], work, err);
-		table_unref(list.v[i]);
+	while (code == OK && catalog_walk_next(&walk, &mark, err)) {
+		struct table *table;
+
+		code = catalog_marked(catalog, mark, &table, err);
+		if (code == OK && table)
+			code = step_table(catalog, times, table, work, err);
+		table_unref(table);
 	}
+	enum code walked = catalog_walk_end(&walk);
 	arena_free(arena);
-	return code;
+	return code == OK ? walked : code;
 }
 
 /* Counts the rows of a queue, page by page. */
@@ -292,41 +295,70 @@ static int by_regions(const void *a, const void *b)
 	return order ? order : str_cmp(left->to, right->to);
 }
 
+/* Adds the queues of one replica. */
+static enum code add_queues(struct store_txn *txn, struct arena *arena, const struct table *table, struct replica_queue **queues, size_t *n, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t k = 0; k < table->group.n && code == OK; k++) {
+		struct replica_queue found = {0};
+
+		code = count_queue(txn, table, table->group.v[k].region, &found, err);
+		if (code != OK || found.rows == 0)
+			continue;
+		struct replica_queue *queue = queue_of(arena, queues, n, table->group.v[k].region, table->identity.region);
+		queue->rows += found.rows;
+		queue->bytes += found.bytes;
+	}
+	return code;
+}
+
+static enum code count_queues(struct catalog *catalog, struct arena *arena, const struct mark *mark, struct replica_queue **queues, size_t *n,
+			      struct err *err)
+{
+	struct store_txn *txn;
+	struct table *table;
+	enum code code = catalog_marked(catalog, mark, &table, err);
+
+	if (code != OK || !table)
+		return code;
+	code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+	if (code == OK) {
+		code = add_queues(txn, arena, table, queues, n, err);
+		store_abort(txn);
+	}
+	table_unref(table);
+	return code;
+}
+
+static enum code read_links(struct catalog *catalog, struct arena *arena, struct str account, struct links *links, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = links_read(txn, arena, account, catalog_replication_lag_ms(catalog), links, err);
+	store_abort(txn);
+	return code;
+}
+
 enum code replica_queues(struct catalog *catalog, struct arena *arena, struct str account, struct links *links, struct replica_queue **queues, size_t *n,
 			 struct err *err)
 {
 	struct ns ns = {account, STR_ABSENT};
-	struct table_list list = {0, NULL};
-	struct store_txn *txn;
-	enum code code = catalog_with_replicas(catalog, &ns, arena, &list, err);
+	struct mark_walk walk = catalog_walk_replicas(catalog, arena, &ns);
+	const struct mark *mark;
+	enum code code = read_links(catalog, arena, account, links, err);
 
 	*queues = NULL;
 	*n = 0;
-	if (code == OK)
-		code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
-	bool has_begun = code == OK;
-	if (code == OK)
-		code = links_read(txn, arena, account, catalog_replication_lag_ms(catalog), links, err);
-	for (size_t i = 0; i < list.n; i++) {
-		const struct table *table = list.v[i];
-
-		for (size_t k = 0; k < table->group.n && code == OK; k++) {
-			struct replica_queue found = {0};
-
-			code = count_queue(txn, table, table->group.v[k].region, &found, err);
-			if (code != OK || found.rows == 0)
-				continue;
-			struct replica_queue *queue = queue_of(arena, queues, n, table->group.v[k].region, table->identity.region);
-			queue->rows += found.rows;
-			queue->bytes += found.bytes;
-		}
-		table_unref(list.v[i]);
-	}
-	if (has_begun)
-		store_abort(txn);
+	while (code == OK && catalog_walk_next(&walk, &mark, err))
+		code = count_queues(catalog, arena, mark, queues, n, err);
+	enum code walked = catalog_walk_end(&walk);
 	if (*n)
 		qsort(*queues, *n, sizeof(**queues), by_regions);
-	return code;
+	return code == OK ? walked : code;
 }
 
 enum code replica_set_links(struct catalog *catalog, struct str account, const struct links *links, struct err *err)

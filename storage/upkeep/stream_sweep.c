@@ -9,8 +9,9 @@
 #define LEASE "trim"
 
 /* Whether the oldest record, or the oldest of several shards, is to go. */
-static enum code is_due(struct store *store, struct arena *arena, const struct table *table, int64_t before_ms, bool *due, struct err *err)
+static enum code is_due(struct store *store, struct arena *arena, uint64_t number, int64_t before_ms, bool *due, struct err *err)
 {
+	const struct table probe = {.identity = {.number = number}}, *table = &probe; /* its stream's rows are found by that */
 	struct stream_shard *shards;
 	struct stream_peek oldest;
 	struct store_txn *txn;
@@ -44,45 +45,84 @@ static enum code trim_some(const struct catalog *catalog, struct store *store, s
 	return code;
 }
 
-static enum code sweep_table(struct catalog *catalog, struct table *table, struct leases *leases, int64_t now_ms, struct err *err)
+/* Removes what is due of the table's stream, piece by piece; the record of a deleted table goes with the last of its streams. */
+static enum code sweep_table(struct catalog *catalog, const struct mark *mark, struct leases *leases, int64_t now_ms, struct err *err)
 {
-	struct store *store = catalog_store(catalog);
 	struct arena *scratch = arena_new(0);
-	bool is_gone = table->state.status == STATUS_DELETING && stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
-	bool due = is_gone, is_done = false, is_ours = true;
-	enum code code = OK;
+	struct err own = err_in(scratch);
+	bool is_gone = false, is_done = false, is_ours = true;
+	struct table *table = NULL;
+	enum code code = lease_take(leases, STR(LEASE), &is_ours, NULL, &own);
 
-	if (!is_gone)
-		code = is_due(store, scratch, table, stream_keeps_from(table, now_ms), &due, err);
-	if (due && code == OK)
-		code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
-	if (is_gone && is_ours && code == OK)
-		code = catalog_forget(catalog, table, err);
-	while (!is_gone && due && is_ours && !is_done && code == OK) {
-		arena_reset(scratch);
-		code = trim_some(catalog, store, scratch, table, now_ms, &is_done, err);
-		if (!is_done && code == OK)
-			code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
+	if (code == OK && is_ours)
+		code = catalog_marked(catalog, mark, &table, &own);
+	if (code == OK && table)
+		is_gone = mark->is_deleted && table->streams.n > 0 && stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
+	if (code == OK && table && is_gone) {
+		code = catalog_forget(catalog, table, &own);
+		is_done = true;
 	}
-	arena_free(scratch);
+	while (code == OK && table && is_ours && !is_done) {
+		arena_reset(scratch);
+		own = err_in(scratch);
+		code = trim_some(catalog, catalog_store(catalog), scratch, table, now_ms, &is_done, &own);
+		if (!is_done && code == OK)
+			code = lease_take(leases, STR(LEASE), &is_ours, NULL, &own);
+	}
+	table_unref(table);
 	/* deleted meanwhile; or another process trims, or writes, where this one does: the next round sees what is left */
-	return code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT ? OK : code;
+	if (code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT)
+		code = OK;
+	if (code != OK)
+		err_copy(err, code, own.message);
+	arena_free(scratch);
+	return code;
+}
+
+/* Records from before this moment may go. Where the table's log has reasons of its own, its record says which. */
+static enum code keeps_from(struct catalog *catalog, const struct mark *mark, int64_t now_ms, int64_t *from_ms, struct err *err)
+{
+	struct table *table = NULL;
+	enum code code = mark->has_stream ? OK : catalog_marked(catalog, mark, &table, err);
+
+	*from_ms = code == OK && table ? stream_keeps_from(table, now_ms) : now_ms - STREAM_RETENTION_MS;
+	table_unref(table);
+	return code;
+}
+
+static enum code look_at(struct catalog *catalog, const struct times *times, const struct mark *mark, struct err *err)
+{
+	struct arena *scratch = arena_new(0);
+	struct err own = err_in(scratch);
+	enum code code = OK;
+	int64_t now_ms, from_ms;
+
+	if (times->tell(times->context, mark->ns, &now_ms)) {
+		bool due = mark->ms < now_ms;
+
+		if (!due)
+			code = keeps_from(catalog, mark, now_ms, &from_ms, &own);
+		if (!due && code == OK)
+			code = is_due(catalog_store(catalog), scratch, mark->number, from_ms, &due, &own);
+		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted since */
+			code = OK;
+		if (code == OK && due)
+			code = sweep_table(catalog, mark, times->leases, now_ms, &own);
+	}
+	if (code != OK)
+		err_copy(err, code, own.message);
+	arena_free(scratch);
+	return code;
 }
 
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)
 {
-	struct table_list list = {0, NULL};
-	enum code code = catalog_refresh(catalog, err);
+	struct mark_walk walk = catalog_walk(catalog, MARK_LOG);
+	const struct mark *mark;
+	enum code code = catalog_refresh_clocks(catalog, err);
 
-	if (code == OK)
-		code = catalog_streamed(catalog, NULL, STR_ABSENT, err->arena, &list, err);
-	struct table **tables = list.v;
-	for (size_t i = 0; i < list.n; i++) {
-		int64_t now_ms;
-
-		if (code == OK && times_tell(times, tables[i], &now_ms))
-			code = sweep_table(catalog, tables[i], times->leases, now_ms, err);
-		table_unref(tables[i]);
-	}
-	return code;
+	while (code == OK && catalog_walk_next(&walk, &mark, err))
+		code = look_at(catalog, times, mark, err);
+	enum code walked = catalog_walk_end(&walk);
+	return code == OK ? walked : code;
 }

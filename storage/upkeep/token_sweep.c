@@ -21,7 +21,7 @@ enum code token_sweep(struct catalog *catalog, const struct times *times, bool *
 	struct arena *scratch = arena_new(0);
 	struct str after = STR("");
 	bool is_found = true;
-	enum code code = catalog_refresh(catalog, err);
+	enum code code = catalog_refresh_clocks(catalog, err);
 
 	*more = false;
 	while (code == OK && is_found) {

@@ -7,7 +7,7 @@
 #define ROWS_PER_BATCH 64 /* deleted in one transaction: other writers wait that long */
 #define LEASE "expire"
 
-static enum code find_due(struct catalog *catalog, struct arena *arena, const struct table *table, int64_t due_ms, struct store_page *due, struct err *err)
+static enum code find_due(struct catalog *catalog, struct arena *arena, const struct mark *mark, int64_t due_ms, struct store_page *due, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, expiry_bound(arena, due_ms), false};
 	struct store_txn *txn;
@@ -15,9 +15,9 @@ static enum code find_due(struct catalog *catalog, struct arena *arena, const st
 
 	if (code != OK)
 		return code;
-	code = store_page(txn, table_expiry(table), &range, (struct store_bounds){.rows = ROWS_PER_BATCH}, arena, due, err);
+	code = store_page(txn, (struct keyspace){mark->number, PART_EXPIRY}, &range, (struct store_bounds){.rows = ROWS_PER_BATCH}, arena, due, err);
 	store_abort(txn);
-	return code;
+	return code == ERR_RESOURCE_NOT_FOUND ? OK : code; /* time to live was disabled since */
 }
 
 /* What was written since the rows were found is seen by the write path: it deletes only what is still expired. */
@@ -38,40 +38,56 @@ static enum code delete_due(struct catalog *catalog, struct arena *arena, struct
 	return code;
 }
 
+struct sweep {
+	struct catalog *catalog;
+	struct arena *arena;      /* for one table */
+	const struct times *times;
+	int64_t delay_ms;
+	uint64_t *deleted;
+	bool is_ours;             /* no other process does it */
+	bool more;
+};
+
+/* The items that are due of a table where some are. A table that is changed or deleted meanwhile is seen as it is then by the next call. */
+static enum code sweep_table(struct sweep *sweep, const struct mark *mark, struct err *err)
+{
+	struct store_page due = {0};
+	struct table *table = NULL;
+	int64_t now_ms;
+
+	if (!sweep->times->tell(sweep->times->context, mark->ns, &now_ms))
+		return OK;
+	enum code code = find_due(sweep->catalog, sweep->arena, mark, now_ms - sweep->delay_ms, &due, err);
+	if (code != OK || due.n == 0)
+		return code;
+	code = lease_take(sweep->times->leases, STR(LEASE), &sweep->is_ours, NULL, err);
+	if (code == OK && sweep->is_ours)
+		code = catalog_marked(sweep->catalog, mark, &table, err);
+	if (code != OK || !table)
+		return code;
+	if (table->ttl.is_enabled)
+		code = delete_due(sweep->catalog, sweep->arena, table, &due, now_ms, sweep->deleted, err);
+	table_unref(table);
+	sweep->more = sweep->more || due.n == ROWS_PER_BATCH || code == ERR_TABLE_MOVED;
+	return code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+}
+
 enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err)
 {
-	struct arena *arena = arena_new(0);
-	struct table_list list = {0, NULL};
-	enum code code = catalog_refresh(catalog, err);
+	struct sweep sweep = {.catalog = catalog, .arena = arena_new(0), .times = times, .delay_ms = delay_ms, .deleted = deleted, .is_ours = true};
+	struct mark_walk walk = catalog_walk(catalog, MARK_TTL);
+	const struct mark *mark;
+	enum code code = catalog_refresh_clocks(catalog, err);
 
-	*more = false;
-	if (code == OK)
-		code = catalog_with_ttl(catalog, arena, &list, err);
-	struct table **tables = list.v;
-	size_t n = list.n;
-	for (size_t i = 0; i < n && code == OK; i++) {
-		struct store_page due = {0};
-		bool is_ours = true;
-		int64_t now_ms;
-
-		if (!times_tell(times, tables[i], &now_ms))
-			continue;
-		code = find_due(catalog, arena, tables[i], now_ms - delay_ms, &due, err);
-		if (code == OK && due.n > 0)
-			code = lease_take(times->leases, STR(LEASE), &is_ours, NULL, err);
-		if (!is_ours) {
-			*more = false;
-			break;
-		}
-		if (code == OK && due.n > 0)
-			code = delete_due(catalog, arena, tables[i], &due, now_ms, deleted, err);
-		*more = *more || due.n == ROWS_PER_BATCH || code == ERR_TABLE_MOVED;
-		/* changed or deleted meanwhile: the next call sees it as it is now */
-		if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND)
-			code = OK;
+	while (code == OK && sweep.is_ours && catalog_walk_next(&walk, &mark, err)) {
+		arena_reset(sweep.arena);
+		struct err own = err_in(sweep.arena);
+		code = sweep_table(&sweep, mark, &own);
+		if (code != OK)
+			err_copy(err, code, own.message);
 	}
-	for (size_t i = 0; i < n; i++)
-		table_unref(tables[i]);
-	arena_free(arena);
-	return code;
+	enum code walked = catalog_walk_end(&walk);
+	*more = sweep.more && sweep.is_ours;
+	arena_free(sweep.arena);
+	return code == OK ? walked : code;
 }

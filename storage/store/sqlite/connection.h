@@ -44,6 +44,7 @@ struct connection {
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
 	bool is_in_transaction;
+	uint64_t moment;     /* before the transaction of SQLite's began: pinned.h */
 	bool has_moved;      /* of the writer: the transaction created or dropped keyspaces */
 	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */

@@ -49,15 +49,10 @@ static bool is_versions(struct keyspace keyspace)
 	return keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS;
 }
 
-enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
-			    struct err *err)
+static enum code get(struct connection *connection, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-
-	if (is_versions(keyspace) && pinned_get(&connection->store->pinned, txn->mode == STORE_WRITE, key, arena, value))
-		return OK;
 	int result;
 	enum code code = check_reading(connection, err);
 	if (code != OK)
@@ -76,6 +71,33 @@ enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str k
 		code = connection_error(connection, err);
 	sqlite3_reset(statement);
 	return code;
+}
+
+/* A file of 0.1.0 has no such keyspace. */
+static enum code get_pinned(struct connection *connection, struct str key, struct arena *arena, struct str *value, struct err *err)
+{
+	struct sqlite_store *store = connection->store;
+	bool is_writer = connection->txn.mode == STORE_WRITE;
+
+	if (pinned_get(&store->pinned, is_writer, key, arena, value))
+		return OK;
+	/* without a transaction of SQLite's, the statement has a snapshot of its own */
+	uint64_t moment = connection->is_in_transaction ? connection->moment : pinned_moment(&store->pinned);
+	enum code code = get(connection, versions_keyspace, key, arena, value, err);
+	if (code == OK)
+		pinned_keep(&store->pinned, is_writer, moment, key, *value);
+	if (code != ERR_RESOURCE_NOT_FOUND || store->has_versions)
+		return code;
+	*value = STR_ABSENT;
+	return OK;
+}
+
+enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
+			    struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+
+	return is_versions(keyspace) ? get_pinned(connection, key, arena, value, err) : get(connection, keyspace, key, arena, value, err);
 }
 
 /* Before the row itself is changed. The first change in a file of 0.1.0 makes the keyspace. */
@@ -218,6 +240,7 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 
 	/* a reader in memory begins none otherwise: then each statement has one of its own */
 	if (n >= WORTH_BEGINNING && !connection->is_in_transaction) {
+		connection->moment = pinned_moment(&connection->store->pinned);
 		code = connection_control(connection, CONTROL_BEGIN_READ, err);
 		connection->is_in_transaction = code == OK;
 	}

@@ -133,6 +133,7 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE)
 		quota_begin(&store->quota);
+	connection->moment = pinned_moment(&store->pinned);
 	if (code == OK && connection->is_in_transaction)
 		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
 	if (code != OK) {
@@ -553,7 +554,8 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
 }
 
-static enum code load_pinned(struct sqlite_store *store, struct err *err)
+/* A file of 0.1.0 has no versions. */
+static enum code look_for_versions(struct sqlite_store *store, struct err *err)
 {
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct arena *arena = arena_new(0);
@@ -562,9 +564,7 @@ static enum code load_pinned(struct sqlite_store *store, struct err *err)
 	enum code code = sqlite_begin(&store->base, STORE_READ, &txn, err);
 
 	if (code == OK) {
-		code = rows_page(txn, versions_keyspace, &all, (struct store_bounds){0, 0}, arena, &page, err);
-		for (size_t i = 0; i < page.n; i++)
-			pinned_load(&store->pinned, page.v[i].key, page.v[i].value);
+		code = rows_page(txn, versions_keyspace, &all, (struct store_bounds){1, 0}, arena, &page, err);
 		store->has_versions = code == OK;
 		sqlite_abort(txn);
 	}
@@ -688,7 +688,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	pinned_init(&store->pinned);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
 	if (code == OK)
-		code = load_pinned(store, err);
+		code = look_for_versions(store, err);
 	if (code != OK) {
 		/* a log that a refused file has is not for us to move into it */
 		if (store->writer.db)

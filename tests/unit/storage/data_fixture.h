@@ -272,4 +272,54 @@ static inline struct data_rows data_rows(struct data *data, const struct index *
 	return rows;
 }
 
+static inline size_t data_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena, struct str **names,
+			       bool *more)
+{
+	struct name_page page;
+	struct err err = err_in(arena);
+
+	CHECK(catalog_list(catalog, ns, after, limit, now_ms, arena, &page, &err) == OK);
+	*names = page.v;
+	*more = page.is_more;
+	return page.n;
+}
+
+static inline uint64_t data_count(struct catalog *catalog, struct ns ns, int64_t now_ms)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	uint64_t n = 0;
+
+	CHECK(catalog_count(catalog, ns, now_ms, &n, &err) == OK);
+	arena_free(arena);
+	return n;
+}
+
+struct table_list {
+	size_t n;
+	struct table *v[64]; /* a reference each */
+};
+
+/* The tables of a kind of marks, each once: of the name (absent: of any). */
+static inline struct table_list data_marked(struct catalog *catalog, enum mark_kind kind, struct str name)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	struct mark_walk walk = catalog_walk(catalog, kind);
+	struct table_list list = {0};
+	const struct mark *mark;
+	uint64_t last = 0;
+
+	while (catalog_walk_next(&walk, &mark, &err)) {
+		if (mark->number == last || (str_is_set(name) && !str_eq(mark->name, name)))
+			continue;
+		last = mark->number;
+		CHECK(catalog_marked(catalog, mark, &list.v[list.n], &err) == OK);
+		list.n += list.v[list.n] != NULL;
+	}
+	CHECK(catalog_walk_end(&walk) == OK);
+	arena_free(arena);
+	return list;
+}
+
 #endif

@@ -115,7 +115,7 @@ static size_t rows_but_sizes(struct data *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < rows.n; i++)
-		n += !size_rows_is_key(rows.keys[i]);
+		n += !size_rows_is_key(rows.keys[i]) && !table_rows_is_key(rows.keys[i]);
 	return n;
 }
 

@@ -1,6 +1,8 @@
 #include <pthread.h>
 
 #include "storage/upkeep/backfill.h"
+#include "storage/upkeep/stream_sweep.h"
+#include "storage/upkeep/ttl.h"
 #include "storage/catalog/catalog_internal.h"
 #include "storage/schema/currency.h"
 #include "tests/unit/storage/data_fixture.h"
@@ -67,8 +69,8 @@ TEST(names_belong_to_a_namespace)
 	CHECK_STR(where.account, "000000000000");
 	CHECK(!catalog_elsewhere(d.catalog, DATA_NS, STR("data"), d.arena, &where));
 	CHECK_INT(create(&d, other_ns, "data", 1), OK);
-	CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), 1);
-	CHECK_INT(catalog_count(d.catalog, other_ns, 1), 1);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 1), 1);
+	CHECK_INT(data_count(d.catalog, other_ns, 1), 1);
 	data_free(&d);
 	d = data_open(&shared);
 	CHECK_INT(create(&d, other_ns, "data", 1), OK);
@@ -87,16 +89,16 @@ TEST(names_are_listed_in_byte_order_by_pages)
 	CHECK_INT(create(&d, DATA_NS, "a.2", 1), OK);
 	CHECK_INT(create(&d, DATA_NS, "B", 1), OK);
 	CHECK_INT(create(&d, other_ns, "a.1", 1), OK);
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 2, 1, d.arena, &names, &more), 2);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR_ABSENT, 2, 1, d.arena, &names, &more), 2);
 	CHECK_STR(names[0], "B");
 	CHECK_STR(names[1], "a.2");
 	CHECK(more);
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR("a.2"), 2, 1, d.arena, &names, &more), 1);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR("a.2"), 2, 1, d.arena, &names, &more), 1);
 	CHECK_STR(names[0], "b");
 	CHECK(!more);
 	/* a name that is not there is a place between others */
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR("a.3"), 9, 1, d.arena, &names, &more), 1);
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 3, 1, d.arena, &names, &more), 3);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR("a.3"), 9, 1, d.arena, &names, &more), 1);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR_ABSENT, 3, 1, d.arena, &names, &more), 3);
 	CHECK(!more);
 	data_free(&d);
 }
@@ -165,23 +167,31 @@ TEST(transient_statuses_end_in_time)
 	CHECK_INT(look_up(&d, DATA_NS, "t", 2099, &status), OK);
 	CHECK_INT(status, STATUS_DELETING);
 	CHECK_INT(create(&d, DATA_NS, "t", 2099), ERR_RESOURCE_IN_USE);
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2099, d.arena, &names, &more), 1);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2099, d.arena, &names, &more), 1);
 	/* listing alone sees the end of it */
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 0);
-	CHECK_INT(catalog_count(d.catalog, DATA_NS, 2100), 0);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 0);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 2100), 0);
 	CHECK_INT(look_up(&d, DATA_NS, "t", 2100, &status), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(create(&d, DATA_NS, "t", 2100), OK);
-	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 1);
+	CHECK_INT(data_list(d.catalog, DATA_NS, STR_ABSENT, 9, 2100, d.arena, &names, &more), 1);
 	data_free(&d);
 }
 
 /* The upkeep removes the rest of a deleted table, but never a new one of its name. */
 static struct table *find_work(struct data *d, int64_t at_ms, int64_t *wait_ms)
 {
-	struct table *table;
-	int64_t now_ms;
+	struct mark_walk walk = catalog_walk(d->catalog, MARK_WORK);
+	struct table *table = NULL;
+	const struct mark *mark;
 
-	CHECK_INT(catalog_find_work(d->catalog, TIMES_AT(at_ms), 0, &table, &now_ms, wait_ms, &d->err), OK);
+	*wait_ms = INT64_MAX;
+	while (catalog_walk_next(&walk, &mark, &d->err)) {
+		if (mark->ms > at_ms)
+			*wait_ms = mark->ms - at_ms;
+		else
+			CHECK_INT(catalog_marked(d->catalog, mark, &table, &d->err), OK);
+	}
+	CHECK_INT(catalog_walk_end(&walk), OK);
 	return table;
 }
 
@@ -215,7 +225,7 @@ TEST(a_deleted_table_is_buried)
 	CHECK(!find_work(&d, 3100, &wait_ms));
 	CHECK_INT(wait_ms, INT64_MAX);
 	reopen_catalog(&d, &options);
-	CHECK_INT(catalog_count(d.catalog, DATA_NS, 3000), 0);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 3000), 0);
 	data_free(&d);
 }
 
@@ -368,7 +378,7 @@ TEST(a_deletion_that_fails_leaves_the_table_usable)
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
 		code = catalog_delete(d.catalog, d.table, 1, &d.err);
 		trace_store_fail(d.store, 0, OK);
-		CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), code != OK);
+		CHECK_INT(data_count(d.catalog, DATA_NS, 1), code != OK);
 	}
 	CHECK_INT(code, OK);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), ERR_TABLE_MOVED);
@@ -384,7 +394,7 @@ TEST(a_creation_that_fails_leaves_nothing)
 		trace_store_fail(d.store, n, ERR_INTERNAL);
 		code = create(&d, DATA_NS, "t", 1);
 		trace_store_fail(d.store, 0, OK);
-		CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), code == OK);
+		CHECK_INT(data_count(d.catalog, DATA_NS, 1), code == OK);
 	}
 	CHECK_INT(code, OK);
 	data_free(&d);
@@ -432,7 +442,7 @@ TEST(of_two_creations_one_wins)
 		won += racers[i].won;
 	}
 	CHECK_INT(won, 40);
-	CHECK_INT(catalog_count(d.catalog, DATA_NS, 1), 40);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 1), 40);
 	data_free(&d);
 }
 
@@ -493,14 +503,14 @@ TEST(snapshots_are_read_when_they_are_asked_for)
 			d.table = NULL;
 		}
 		CHECK_INT(catalog_size_flush(d.catalog, &d.err), OK);
-		CHECK_INT(d.catalog->in_memory, KEPT);
-		CHECK_INT(catalog_count(d.catalog, DATA_NS, 2000), TABLES);
-		CHECK_INT(catalog_list(d.catalog, DATA_NS, STR("table10"), 5, 2000, d.arena, &names, &more), 5);
+		CHECK_INT(d.catalog->n, KEPT);
+		CHECK_INT(data_count(d.catalog, DATA_NS, 2000), TABLES);
+		CHECK_INT(data_list(d.catalog, DATA_NS, STR("table10"), 5, 2000, d.arena, &names, &more), 5);
 		CHECK_STR(names[0], "table11");
 		if (round == 1) { /* a catalog that was just opened has none in memory */
 			catalog_close(d.catalog);
 			CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
-			CHECK_INT(d.catalog->in_memory, 0);
+			CHECK_INT(d.catalog->n, 0);
 		}
 	}
 	for (int i = 0; i < TABLES; i += 7) {
@@ -522,7 +532,7 @@ static void create_another(void *context)
 	CHECK_INT(create(d, DATA_NS, "another", 1), OK);
 }
 
-/* A change that is committed while another one's commit has not returned yet shows before it; nothing has to be read again for that. */
+/* A change that is committed while another one's commit has not returned yet shows before it. */
 TEST(changes_do_not_wait_for_each_others_commit)
 {
 	struct data d = data_new();
@@ -531,17 +541,113 @@ TEST(changes_do_not_wait_for_each_others_commit)
 	trace_store_after(d.store, TRACE_COMMIT, create_another, &d);
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	trace_store_reset(d.store);
-	CHECK_INT(catalog_refresh(d.catalog, &d.err), OK);
-	CHECK_INT(trace_store_count(d.store, TRACE_PAGE), 0);
-	CHECK_INT(catalog_count(d.catalog, DATA_NS, 2), 2);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 2), 2);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("another"), 2, &table, &d.err), OK);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_GET, tables_keyspace), 0);
 	table_unref(table);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.n, 4);
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(snapshots_are_read_when_they_are_asked_for), TEST_CASE(changes_do_not_wait_for_each_others_commit),
+/* What is read does not grow with the tables: at the start, by a page of a list, by a round of upkeep. */
+TEST(nothing_goes_through_all_tables)
+{
+	enum { TABLES = 300 };
+	struct catalog_options options = {.tables_max = 10};
+	struct data d = data_open(&options);
+	struct name_page names;
+	struct ns where;
+	int64_t wait_ms;
+	uint64_t expired = 0;
+	bool more;
+
+	for (int i = 0; i < TABLES; i++)
+		CHECK_INT(create(&d, i % 2 ? DATA_NS : other_ns, str_printf(d.arena, "table%03d", i).p, 1), OK);
+	trace_store_reset(d.store);
+	reopen_catalog(&d, &options);
+	CHECK_INT(d.catalog->n, 0);
+	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
+	CHECK_INT(ttl_sweep(d.catalog, TIMES_AT(5), 0, &expired, &more, &d.err), OK);
+	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(5), &d.err), OK);
+	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 0);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 5), TABLES / 2);
+	CHECK(catalog_elsewhere(d.catalog, DATA_NS, STR("table002"), d.arena, &where));
+	CHECK_STR(where.account, "111111111111");
+	CHECK_INT(catalog_list(d.catalog, DATA_NS, STR_ABSENT, 5, 5, d.arena, &names, &d.err), OK);
+	CHECK_INT(names.n, 5);
+	CHECK(trace_store_count(d.store, TRACE_ROW) < 10);
+	CHECK_INT(d.catalog->n, 0);
+	data_free(&d);
+}
+
+/* The rows of upkeep come and go with what they are about, in the transaction of the change. */
+TEST(marks_follow_the_record)
+{
+	struct data d = data_new();
+	struct table *next = table_clone(d.table);
+
+	CHECK_INT(data_marked(d.catalog, MARK_TTL, STR_ABSENT).n, 0);
+	next->ttl.is_enabled = true;
+	next->ttl.attribute = STR("ttl");
+	for (uint64_t n = 1; n < 60; n++) {
+		trace_store_fail(d.store, n, ERR_INTERNAL);
+		enum code code = catalog_replace(d.catalog, d.table, table_ref(next), &d.err);
+		trace_store_fail(d.store, 0, OK);
+		struct table_list marked = data_marked(d.catalog, MARK_TTL, STR_ABSENT);
+		CHECK_INT(marked.n, code == OK);
+		if (code == OK) {
+			table_unref(marked.v[0]);
+			break;
+		}
+	}
+	table_unref(next);
+	data_take_current(&d);
+	CHECK_INT(catalog_delete(d.catalog, d.table, 5, &d.err), OK);
+	CHECK_INT(data_marked(d.catalog, MARK_TTL, STR_ABSENT).n, 0);
+	CHECK_INT(data_marked(d.catalog, MARK_NAME, STR_ABSENT).n, 0);
+	CHECK_INT(data_count(d.catalog, DATA_NS, 5), 0);
+	data_free(&d);
+}
+
+/* A store whose tables have no such rows, as an older Dynalith left it, or one that changed tables since. */
+TEST(a_store_of_an_older_version_gets_its_marks)
+{
+	enum { TABLES = 450 };
+	static const struct keyspace counters = {0, SYSTEM_COUNTERS}, versions = {0, SYSTEM_VERSIONS};
+	struct catalog_options options = {0};
+
+	for (int way = 0; way < 2; way++) {
+		struct data d = data_open(&options);
+		struct store_txn *txn;
+		char number[8];
+
+		for (int i = 0; i < TABLES; i++)
+			CHECK_INT(create(&d, DATA_NS, str_printf(d.arena, "table%03d", i).p, 1), OK);
+		CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
+		struct store_range marks = {STR("mark/"), STR("mark0"), false}, counts = {STR("tables/"), STR("tables0"), false};
+		CHECK_INT(store_del_range(txn, counters, &marks, &d.err), OK);
+		CHECK_INT(store_del_range(txn, counters, &counts, &d.err), OK);
+		if (way == 0)
+			CHECK_INT(store_del(txn, versions, STR("table rows"), &d.err), OK);
+		else
+			CHECK_INT(store_put(txn, versions, STR("\0\0\0\0\0\0\0\0"), store_number_value(7, number), &d.err), OK);
+		CHECK_INT(store_commit(txn, &d.err), OK);
+		CHECK_INT(data_count(d.catalog, DATA_NS, 5), 0);
+		reopen_catalog(&d, &options);
+		CHECK_INT(data_count(d.catalog, DATA_NS, 5), TABLES);
+		struct table_list found = data_marked(d.catalog, MARK_NAME, STR("table449"));
+		CHECK_INT(found.n, 1);
+		table_unref(found.v[0]);
+		trace_store_reset(d.store);
+		reopen_catalog(&d, &options);
+		CHECK_INT(trace_store_count(d.store, TRACE_ROW), 0);
+		data_free(&d);
+	}
+}
+
+TEST_MAIN(TEST_CASE(snapshots_are_read_when_they_are_asked_for), TEST_CASE(changes_do_not_wait_for_each_others_commit), TEST_CASE(nothing_goes_through_all_tables),
+	  TEST_CASE(marks_follow_the_record), TEST_CASE(a_store_of_an_older_version_gets_its_marks),
 	  TEST_CASE(a_file_without_versions_gets_them), TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
 	  TEST_CASE(tables_are_there_again_after_a_restart), TEST_CASE(table_numbers_are_never_used_twice),
 	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_buried), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),

@@ -97,11 +97,11 @@ TEST(tables_of_another_process_are_seen)
 	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("other"), 1000, &seen, &b->err), ERR_RESOURCE_IN_USE);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), OK);
 	CHECK_INT(seen->identity.number, made->identity.number);
-	CHECK_INT(catalog_count(b->catalog, DATA_NS, 5000), 2);
-	CHECK_INT(catalog_list(b->catalog, DATA_NS, STR_ABSENT, 9, 5000, b->arena, &names, &more), 2);
+	CHECK_INT(data_count(b->catalog, DATA_NS, 5000), 2);
+	CHECK_INT(data_list(b->catalog, DATA_NS, STR_ABSENT, 9, 5000, b->arena, &names, &more), 2);
 	CHECK_INT(catalog_delete(a->catalog, made, 5000, &a->err), OK);
 	CHECK_INT(catalog_refresh(b->catalog, &b->err), OK);
-	CHECK_INT(catalog_count(b->catalog, DATA_NS, 5000), 1);
+	CHECK_INT(data_count(b->catalog, DATA_NS, 5000), 1);
 	table_unref(made);
 	table_unref(seen);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), ERR_RESOURCE_NOT_FOUND);

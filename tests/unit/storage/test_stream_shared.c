@@ -325,7 +325,7 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 			struct data *d = &shared.of[i];
 
 			CHECK_INT(stream_sweep(d->catalog, TIMES_AT(START_MS + 2), &d->err), OK);
-			CHECK_INT(catalog_streamed(d->catalog, NULL, STR_ABSENT, d->arena, &tables, &d->err), OK);
+			tables = data_marked(d->catalog, MARK_STREAM, STR_ABSENT);
 			CHECK_INT(tables.n, 1);
 			table_unref(tables.v[0]);
 		}
@@ -333,7 +333,7 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 			struct data *d = &shared.of[i % PROCESSES];
 
 			CHECK_INT(stream_sweep(d->catalog, TIMES_AT(now_ms), &d->err), OK);
-			CHECK_INT(catalog_streamed(d->catalog, NULL, STR_ABSENT, d->arena, &tables, &d->err), OK);
+			tables = data_marked(d->catalog, MARK_STREAM, STR_ABSENT);
 			CHECK_INT(tables.n, 0);
 		}
 		shared_free(&shared);

@@ -1,0 +1,161 @@
+#include "core/key.h"
+#include "storage/catalog/catalog_internal.h"
+#include "storage/messages.h"
+
+#define MARKS_PER_PAGE 100
+#define ELSEWHERE_MAX 4 /* marks of a name that are looked at: one of them at most is the namespace's own */
+
+/* The first name that is wanted, or behind `after`. With --shared-db the keys of retired records begin as those of tables do, and come first. */
+static struct str first_key(struct arena *arena, struct str space, struct str after)
+{
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, space);
+	buf_add_str(&key, after);
+	buf_add_byte(&key, str_is_set(after) ? 0 : 1);
+	return buf_str(&key);
+}
+
+/* A record of an older Dynalith says less in brief. */
+static enum code is_listed(const struct catalog *catalog, struct str record, int64_t now_ms, bool *is_listed, struct err *err)
+{
+	struct table_brief brief;
+	struct table *table;
+
+	*is_listed = true;
+	if (table_record_brief(record, &brief)) {
+		*is_listed = brief.gone_ms > now_ms;
+		return OK;
+	}
+	enum code code = table_decode(record, catalog->options.settings, &table, err);
+	if (code != OK)
+		return code;
+	*is_listed = !catalog_is_gone(table, now_ms);
+	table_unref(table);
+	return OK;
+}
+
+static enum code take_names(const struct catalog *catalog, const struct store_page *page, size_t prefix, int64_t now_ms, size_t limit,
+			    struct name_page *names, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < page->n && code == OK && !names->is_more; i++) {
+		struct str key = page->v[i].key;
+		bool is_there;
+
+		code = is_listed(catalog, page->v[i].value, now_ms, &is_there, err);
+		if (code != OK || !is_there)
+			continue;
+		names->is_more = names->n == limit;
+		if (!names->is_more)
+			names->v[names->n++] = (struct str){key.p + prefix, key.n - prefix};
+	}
+	return code;
+}
+
+enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
+		       struct name_page *names, struct err *err)
+{
+	struct str space = catalog_key(arena, catalog, ns, STR(""));
+	struct store_range range = {first_key(arena, space, after), key_after_prefix(arena, space), false};
+	struct store_page page = {.is_more = true};
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
+
+	*names = (struct name_page){.v = ARENA_ARRAY(arena, struct str, limit)};
+	if (code != OK)
+		return code;
+	while (code == OK && page.is_more && !names->is_more) {
+		code = store_page(txn, tables_keyspace, &range, (struct store_bounds){limit - names->n + 1, 0}, arena, &page, err);
+		if (code == OK)
+			code = take_names(catalog, &page, space.n, now_ms, limit, names, err);
+		if (code == OK && page.is_more)
+			store_range_after(&range, &page, arena);
+	}
+	store_abort(txn);
+	return code;
+}
+
+enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	if (!marks->limit)
+		marks->limit = MARKS_PER_PAGE;
+	code = table_rows_marks(txn, arena, marks, err);
+	store_abort(txn);
+	return code;
+}
+
+struct mark_walk catalog_walk(struct catalog *catalog, enum mark_kind kind)
+{
+	return (struct mark_walk){.catalog = catalog, .marks = {.kind = kind, .is_more = true}, .pages = {arena_new(0), arena_new(0)}};
+}
+
+struct mark_walk catalog_walk_replicas(struct catalog *catalog, struct arena *arena, const struct ns *ns)
+{
+	struct mark_walk walk = catalog_walk(catalog, MARK_GLOBAL);
+
+	if (ns)
+		walk.marks.within = table_rows_named(arena, ns->account);
+	return walk;
+}
+
+bool catalog_walk_next(struct mark_walk *walk, const struct mark **mark, struct err *err)
+{
+	while (walk->code == OK && walk->at == walk->marks.n && walk->marks.is_more) {
+		walk->turn ^= 1;
+		arena_reset(walk->pages[walk->turn]);
+		walk->at = 0;
+		walk->code = catalog_marks(walk->catalog, walk->pages[walk->turn], &walk->marks, err);
+	}
+	if (walk->code != OK || walk->at == walk->marks.n)
+		return false;
+	*mark = &walk->marks.v[walk->at++];
+	return true;
+}
+
+enum code catalog_walk_end(struct mark_walk *walk)
+{
+	arena_free(walk->pages[0]);
+	arena_free(walk->pages[1]);
+	return walk->code;
+}
+
+enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, uint64_t *n, struct err *err)
+{
+	struct marks work = {.kind = MARK_WORK, .within = catalog_key(err->arena, catalog, ns, STR("")), .limit = MARKS_PER_PAGE, .is_more = true};
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = table_rows_count(txn, work.within, n, err);
+	while (code == OK && work.is_more) { /* what is not buried yet */
+		code = table_rows_marks(txn, err->arena, &work, err);
+		for (size_t i = 0; i < work.n && code == OK; i++)
+			*n -= work.v[i].is_deleted && work.v[i].ms <= now_ms;
+	}
+	store_abort(txn);
+	return code;
+}
+
+bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where)
+{
+	struct marks named = {.kind = MARK_NAME, .within = table_rows_named(arena, name), .limit = ELSEWHERE_MAX};
+	struct str own = catalog_key(arena, catalog, ns, name);
+	struct err err = err_in(arena);
+
+	if (catalog_marks(catalog, arena, &named, &err) != OK)
+		return false;
+	for (size_t i = 0; i < named.n; i++) {
+		*where = named.v[i].ns;
+		if (!str_eq(named.v[i].record, own))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,499 @@
+#include "storage/catalog/table_rows.h"
+
+#include "core/buf.h"
+#include "core/key.h"
+#include "storage/catalog/retired.h"
+#include "storage/messages.h"
+#include "storage/schema/currency.h"
+#include "storage/store/retry.h"
+#include "storage/stream/stream.h"
+
+#define COUNT STR("tables/")
+#define MARK STR("mark/")
+#define COMPLETE STR("table rows") /* a row of SYSTEM_VERSIONS: the catalog's version of older ones, and which record comes next; or no more */
+#define NUMBER_BYTES 8
+#define HEAD_BYTES 17              /* of a value: number, ms, flags; then account NUL region */
+#define FLAG_DELETED 1
+#define FLAG_STREAM 2
+#define PIECE_ROWS 200
+
+static const struct keyspace tables = {0, SYSTEM_TABLES};
+static const struct keyspace counters = {0, SYSTEM_COUNTERS};
+static const struct keyspace versions = {0, SYSTEM_VERSIONS};
+static const struct str kinds[] = {
+	[MARK_NAME] = STR_INIT("mark/n/"), [MARK_STREAM] = STR_INIT("mark/s/"), [MARK_LOG] = STR_INIT("mark/l/"),
+	 [MARK_TTL] = STR_INIT("mark/t/"), [MARK_GLOBAL] = STR_INIT("mark/g/"), [MARK_WORK] = STR_INIT("mark/w/"),
+};
+
+/* The mark rows of one table. */
+struct rows {
+	struct arena *arena;
+	const struct table *table;
+	struct str space, key;
+	bool is_retired;
+	size_t n;
+	struct store_row *v;
+};
+
+struct str table_rows_space(struct str key)
+{
+	size_t n = key.n;
+
+	while (n > 0 && key.p[n - 1] != 0)
+		n--;
+	return (struct str){key.p, n};
+}
+
+static void add(struct rows *rows, struct str key, int64_t ms, int flags)
+{
+	const struct table_identity *identity = &rows->table->identity;
+	struct buf value = buf_in(rows->arena);
+
+	buf_add_be64(&value, identity->number);
+	buf_add_be64(&value, (uint64_t)ms);
+	buf_add_byte(&value, flags);
+	buf_add_str(&value, identity->account);
+	buf_add_byte(&value, 0);
+	buf_add_str(&value, identity->region);
+	rows->v = arena_room(rows->arena, rows->v, rows->n, sizeof(*rows->v));
+	rows->v[rows->n++] = (struct store_row){key, buf_str(&value)};
+}
+
+static struct str joined(struct arena *arena, struct str a, struct str b)
+{
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, a);
+	buf_add_str(&key, b);
+	return buf_str(&key);
+}
+
+struct str table_rows_named(struct arena *arena, struct str name)
+{
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, name);
+	buf_add_byte(&key, 0);
+	return buf_str(&key);
+}
+
+struct str table_rows_streams(struct arena *arena, struct str space, struct str name)
+{
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, space);
+	buf_add_str(&key, name);
+	buf_add_byte(&key, '/');
+	return buf_str(&key);
+}
+
+static struct str stream_row(struct arena *arena, struct str space, struct str name, struct str label, uint64_t number)
+{
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, kinds[MARK_STREAM]);
+	buf_add_str(&key, table_rows_streams(arena, space, name));
+	buf_add_str(&key, label);
+	buf_add_byte(&key, 0);
+	buf_add_be64(&key, number);
+	return buf_str(&key);
+}
+
+static struct str log_row(struct arena *arena, struct str space, struct str name, uint64_t number)
+{
+	struct buf key = buf_in(arena);
+
+	buf_add_str(&key, kinds[MARK_LOG]);
+	buf_add_str(&key, space);
+	buf_add_str(&key, name);
+	buf_add_byte(&key, 0);
+	buf_add_be64(&key, number);
+	return buf_str(&key);
+}
+
+static int64_t last_ms(const struct stream *stream)
+{
+	return stream->disabled_ms > 0 ? stream->disabled_ms + STREAM_RETENTION_MS : INT64_MAX;
+}
+
+struct str table_rows_last_stream(struct arena *arena, struct str space, struct str name, struct str label)
+{
+	return stream_row(arena, space, name, label, UINT64_MAX);
+}
+
+static void add_stream(struct rows *rows, const struct stream *stream)
+{
+	struct str key = stream_row(rows->arena, rows->space, rows->table->identity.name, stream->label, rows->table->identity.number);
+
+	add(rows, key, last_ms(stream), rows->is_retired ? FLAG_DELETED : 0);
+}
+
+/* The rows of a deleted table's streams go with the last of them. */
+static void add_log(struct rows *rows)
+{
+	const struct table *table = rows->table;
+	bool is_over = rows->is_retired && table->streams.n > 0;
+
+	add(rows, log_row(rows->arena, rows->space, table->identity.name, table->identity.number),
+	    is_over ? last_ms(&table->streams.v[table->streams.n - 1]) : INT64_MAX,
+	    (rows->is_retired ? FLAG_DELETED : 0) | (table->log.is_there && !rows->is_retired ? 0 : FLAG_STREAM));
+}
+
+/* While a deleted table is still listed, its stream is the retired one's. */
+static struct rows rows_of(struct arena *arena, const struct table *table, struct str space, struct str key)
+{
+	struct rows rows = {.arena = arena, .table = table, .space = space, .key = key, .is_retired = retired_is_key(key)};
+	bool is_deleted = table->state.status == STATUS_DELETING && !rows.is_retired;
+	struct table_brief brief = table_brief_of(table);
+
+	for (size_t i = 0; i < table->streams.n && !is_deleted; i++)
+		add_stream(&rows, &table->streams.v[i]);
+	if (table_has_log(table) && !is_deleted)
+		add_log(&rows);
+	if (rows.is_retired)
+		return rows;
+	if (!is_deleted)
+		add(&rows, joined(arena, kinds[MARK_NAME], joined(arena, table_rows_named(arena, table->identity.name), space)), 0,
+		    table->streams.n > 0 ? FLAG_STREAM : 0);
+	if (brief.has_ttl && !is_deleted)
+		add(&rows, joined(arena, kinds[MARK_TTL], key), 0, 0);
+	if (brief.is_global && !is_deleted)
+		add(&rows, joined(arena, kinds[MARK_GLOBAL], key), 0, 0);
+	if (brief.work_ms != INT64_MAX)
+		add(&rows, joined(arena, kinds[MARK_WORK], key), brief.work_ms, is_deleted ? FLAG_DELETED : 0);
+	return rows;
+}
+
+static bool has_key(const struct rows *rows, struct str key)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		if (str_eq(rows->v[i].key, key))
+			return true;
+	}
+	return false;
+}
+
+static enum code put_marks(struct store_txn *txn, const struct rows *before, const struct rows *after, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < before->n && code == OK; i++) {
+		if (!has_key(after, before->v[i].key))
+			code = store_del(txn, counters, before->v[i].key, err);
+	}
+	for (size_t i = 0; i < after->n && code == OK; i++)
+		code = store_put(txn, counters, after->v[i].key, after->v[i].value, err);
+	return code;
+}
+
+enum code table_rows_put(struct store_txn *txn, const struct settings_records *settings, struct str space, struct str key, const struct table *next,
+			 struct err *err)
+{
+	struct rows before = {.n = 0}, after = {.n = 0};
+	struct table *known = NULL;
+	struct str record;
+	enum code code = store_get(txn, tables, key, err->arena, &record, err);
+
+	if (code == OK && str_is_set(record))
+		code = table_decode(record, settings, &known, err);
+	if (code != OK)
+		return code;
+	if (known)
+		before = rows_of(err->arena, known, space, key);
+	if (next)
+		after = rows_of(err->arena, next, space, key);
+	code = put_marks(txn, &before, &after, err);
+	if (code == OK && !known != !next && !retired_is_key(key))
+		code = store_add(txn, counters, joined(err->arena, COUNT, space), next ? 1 : -1, err);
+	table_unref(known);
+	if (code != OK)
+		return code;
+	return next ? store_put(txn, tables, key, table_encode(err->arena, next), err) : store_del(txn, tables, key, err);
+}
+
+enum code table_rows_count(struct store_txn *txn, struct str space, uint64_t *n, struct err *err)
+{
+	struct str value;
+	enum code code = store_get(txn, counters, joined(err->arena, COUNT, space), err->arena, &value, err);
+	int64_t number = code == OK && str_is_set(value) ? store_number(value) : 0;
+
+	*n = number > 0 ? (uint64_t)number : 0;
+	return code;
+}
+
+bool table_rows_is_key(struct str key)
+{
+	return str_starts_with(key, MARK) || str_starts_with(key, COUNT);
+}
+
+/* Takes the name, and the namespace's part, out of what a key has behind the kind. */
+static bool take_names(enum mark_kind kind, struct str rest, struct arena *arena, struct mark *mark)
+{
+	struct str space;
+
+	if (kind == MARK_NAME) {
+		const char *end = memchr(rest.p, 0, rest.n);
+
+		if (!end)
+			return false;
+		mark->name = (struct str){rest.p, (size_t)(end - rest.p)};
+		mark->record = joined(arena, (struct str){end + 1, rest.n - mark->name.n - 1}, mark->name);
+		return true;
+	}
+	bool is_numbered = kind == MARK_STREAM || kind == MARK_LOG;
+	if (is_numbered && rest.n < NUMBER_BYTES + 1)
+		return false;
+	if (is_numbered)
+		rest.n -= NUMBER_BYTES + 1;
+	space = table_rows_space(rest);
+	mark->record = is_numbered && mark->is_deleted ? retired_key(arena, mark->number) : rest;
+	mark->name = (struct str){rest.p + space.n, rest.n - space.n};
+	if (kind != MARK_STREAM)
+		return true;
+	const char *slash = memchr(mark->name.p, '/', mark->name.n);
+	if (!slash)
+		return false;
+	size_t n = (size_t)(slash - mark->name.p);
+	mark->label = (struct str){slash + 1, mark->name.n - n - 1};
+	mark->name.n = n;
+	if (!mark->is_deleted)
+		mark->record = (struct str){rest.p, space.n + n};
+	return true;
+}
+
+static bool take_mark(enum mark_kind kind, const struct store_row *row, struct arena *arena, struct mark *mark)
+{
+	struct str key = row->key, value = row->value;
+	const char *account = value.p + HEAD_BYTES, *end = value.n > HEAD_BYTES ? memchr(account, 0, value.n - HEAD_BYTES) : NULL;
+	size_t n = kinds[kind].n;
+
+	if (!end || key.n < n)
+		return false;
+	*mark = (struct mark){
+		.row = key, .number = str_be(value.p, NUMBER_BYTES), .ms = (int64_t)str_be(value.p + NUMBER_BYTES, NUMBER_BYTES), .label = STR_ABSENT,
+		.is_deleted = value.p[HEAD_BYTES - 1] & FLAG_DELETED, .has_stream = value.p[HEAD_BYTES - 1] & FLAG_STREAM,
+	};
+	mark->ns.account = (struct str){account, (size_t)(end - account)};
+	mark->ns.region = (struct str){end + 1, value.n - HEAD_BYTES - mark->ns.account.n - 1};
+	return take_names(kind, (struct str){key.p + n, key.n - n}, arena, mark);
+}
+
+enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct marks *marks, struct err *err)
+{
+	struct str low = str_is_set(marks->within) ? joined(arena, kinds[marks->kind], marks->within) : kinds[marks->kind];
+	struct store_range range = {low, key_after_prefix(arena, low), false};
+	struct store_page page = {.n = 0};
+
+	if (str_is_set(marks->after) && str_cmp(marks->after, low) >= 0) {
+		struct str copy = str_copy(arena, marks->after);
+
+		range.low = (struct str){copy.p, copy.n + 1}; /* the next possible key */
+	}
+	enum code code = store_page(txn, counters, &range, (struct store_bounds){marks->limit, 0}, arena, &page, err);
+	marks->v = ARENA_ARRAY(arena, struct mark, page.n);
+	marks->n = 0;
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		if (!take_mark(marks->kind, &page.v[i], arena, &marks->v[marks->n++]))
+			code = err_set(err, MSG_ROW_MALFORMED);
+	}
+	marks->is_more = code == OK && page.is_more;
+	if (code == OK && page.n > 0)
+		marks->after = page.v[page.n - 1].key;
+	return code;
+}
+
+/* A table of whose record nothing else in the store knows: 0.1.0 made it. */
+static enum code complete_currency(struct store_txn *txn, const struct table *table, struct err *err)
+{
+	bool is_exact;
+	enum code code = currency_is_exact(txn, table, &is_exact, err);
+
+	return code != OK || is_exact ? code : currency_put(txn, table, 0, err); /* its numbers may be wrong */
+}
+
+static enum code complete_record(struct store_txn *txn, const struct settings_records *settings, bool is_shared, const struct store_row *row,
+				 struct err *err)
+{
+	bool is_retired = retired_is_key(row->key);
+	struct table *table;
+	enum code code = table_decode(row->value, settings, &table, err);
+
+	if (code != OK)
+		return code;
+	struct str own = str_printf(err->arena, STR_FMT "%c" STR_FMT "%c", STR_ARG(table->identity.account), 0, STR_ARG(table->identity.region), 0);
+	struct str space = !is_retired ? table_rows_space(row->key) : is_shared ? (struct str){"", 1} : own;
+	struct rows after = rows_of(err->arena, table, space, row->key), before = {.n = 0};
+	code = put_marks(txn, &before, &after, err);
+	if (code == OK && !is_retired)
+		code = store_add(txn, counters, joined(err->arena, COUNT, space), 1, err);
+	if (code == OK && !is_retired)
+		code = complete_currency(txn, table, err);
+	table_unref(table);
+	return code;
+}
+
+/* How far it came. */
+struct progress {
+	uint64_t version; /* an older Dynalith raises the catalog's version with each change: it wrote to the store if that is another one */
+	struct str next;  /* absent: all records have their rows */
+	bool is_begun;
+};
+
+static enum code read_progress(struct store_txn *txn, struct progress *progress, struct err *err)
+{
+	uint64_t version;
+	struct str row;
+	enum code code = store_get(txn, versions, COMPLETE, err->arena, &row, err);
+
+	if (code == OK)
+		code = currency_catalog(txn, &version, err);
+	if (code != OK)
+		return code;
+	bool is_there = str_is_set(row) && row.n >= NUMBER_BYTES && str_be(row.p, NUMBER_BYTES) == version;
+	*progress = (struct progress){version, STR_ABSENT, is_there};
+	if (is_there && row.n > NUMBER_BYTES)
+		progress->next = (struct str){row.p + NUMBER_BYTES, row.n - NUMBER_BYTES};
+	return OK;
+}
+
+enum code table_rows_are_complete(struct store_txn *txn, bool *are_complete, struct err *err)
+{
+	struct progress progress = {0};
+	enum code code = read_progress(txn, &progress, err);
+
+	*are_complete = code == OK && progress.is_begun && !str_is_set(progress.next);
+	return code;
+}
+
+static enum code write_progress(struct store_txn *txn, const struct progress *progress, struct err *err)
+{
+	struct buf row = buf_in(err->arena);
+
+	buf_add_be64(&row, progress->version);
+	if (str_is_set(progress->next))
+		buf_add_str(&row, progress->next);
+	return store_put(txn, versions, COMPLETE, buf_str(&row), err);
+}
+
+static enum code begin(struct store_txn *txn, struct err *err)
+{
+	struct store_range marks = {MARK, key_after_prefix(err->arena, MARK), false}, counts = {COUNT, key_after_prefix(err->arena, COUNT), false};
+	enum code code = store_del_range(txn, counters, &marks, err);
+
+	return code == OK ? store_del_range(txn, counters, &counts, err) : code;
+}
+
+static enum code complete_piece(struct store_txn *txn, const struct settings_records *settings, bool is_shared, bool *is_done, struct err *err)
+{
+	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
+	struct store_page page = {.n = 0};
+	struct progress progress;
+	enum code code = read_progress(txn, &progress, err);
+
+	*is_done = code == OK && progress.is_begun && !str_is_set(progress.next);
+	if (code != OK || *is_done)
+		return code;
+	if (!progress.is_begun)
+		code = begin(txn, err);
+	range.low = progress.next;
+	if (code == OK)
+		code = store_page(txn, tables, &range, (struct store_bounds){PIECE_ROWS, 0}, err->arena, &page, err);
+	for (size_t i = 0; i < page.n && code == OK; i++)
+		code = complete_record(txn, settings, is_shared, &page.v[i], err);
+	progress.next = STR_ABSENT;
+	if (code == OK && page.is_more) {
+		store_range_after(&range, &page, err->arena);
+		progress.next = range.low;
+	}
+	return code == OK ? write_progress(txn, &progress, err) : code;
+}
+
+static enum code run_piece(struct store *store, enum store_mode mode, const struct settings_records *settings, bool is_shared, bool *is_done,
+			   struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, mode, &txn, err);
+
+	if (code != OK)
+		return code;
+	if (mode == STORE_READ)
+		code = table_rows_are_complete(txn, is_done, err);
+	else
+		code = complete_piece(txn, settings, is_shared, is_done, err);
+	if (mode == STORE_WRITE && code == OK && !*is_done)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+enum code table_rows_complete(struct store *store, const struct settings_records *settings, bool is_shared, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	struct err own = err_in(arena);
+	struct retry retry = {0};
+	bool is_done = false;
+	enum code code = run_piece(store, STORE_READ, settings, is_shared, &is_done, &own);
+
+	while (code == OK && !is_done) {
+		do {
+			arena_reset(arena);
+			own = err_in(arena);
+			code = run_piece(store, STORE_WRITE, settings, is_shared, &is_done, &own);
+		} while (retry_again(&retry, code));
+		code = retry_code(code, &own);
+		retry = (struct retry){0};
+	}
+	if (code != OK)
+		err_copy(err, code, own.message);
+	arena_free(arena);
+	return code;
+}
+
+static enum code mend(struct store_txn *txn, const struct settings_records *settings, struct str space, struct str key, struct err *err)
+{
+	struct table *table = NULL;
+	struct str record;
+	bool is_exact = true;
+	enum code code = store_get(txn, tables, key, err->arena, &record, err);
+
+	if (code == OK && str_is_set(record))
+		code = table_decode(record, settings, &table, err);
+	if (code == OK && table)
+		code = currency_is_exact(txn, table, &is_exact, err);
+	if (code == OK && !is_exact)
+		code = currency_put(txn, table, 0, err); /* its numbers may be wrong */
+	if (code == OK && !is_exact)
+		code = table_rows_put(txn, settings, space, key, table, err);
+	table_unref(table);
+	return code;
+}
+
+enum code table_rows_mend(struct store *store, const struct settings_records *settings, struct str space, struct str key, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_WRITE, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = mend(txn, settings, space, key, err);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+enum code table_rows_missing(struct store_txn *txn, const struct table *table, struct str space, struct str key, table_rows_visit *visit, void *context,
+			     struct err *err)
+{
+	struct rows rows = rows_of(err->arena, table, space, key);
+	enum code code = OK;
+
+	for (size_t i = 0; i < rows.n && code == OK; i++) {
+		struct str value;
+
+		code = store_get(txn, counters, rows.v[i].key, err->arena, &value, err);
+		if (code == OK && (!str_is_set(value) || !str_eq(value, rows.v[i].value)))
+			visit(context, rows.v[i].key);
+	}
+	return code;
+}
