@@ -136,7 +136,7 @@ static void add_log(struct rows *rows)
 
 	add(rows, log_row(rows->arena, rows->space, table->identity.name, table->identity.number),
 	    is_over ? last_ms(&table->streams.v[table->streams.n - 1]) : INT64_MAX,
-	    (rows->is_retired ? FLAG_DELETED : 0) | (table->log.is_there && !rows->is_retired ? 0 : FLAG_STREAM));
+	    (rows->is_retired ? FLAG_DELETED : 0) | (table->log.reasons ? 0 : FLAG_STREAM));
 }
 
 /* While a deleted table is still listed, its stream is the retired one's. */
