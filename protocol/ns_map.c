@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 
-#define ACCOUNT_SIZE 12
-#define REGION_MAX 63
+#include "storage/schema/ns_name.h"
 
 struct ns_entry {
-	char account[ACCOUNT_SIZE + 1], region[REGION_MAX + 1];
+	struct ns_name ns; /* first */
 	void *value;
 };
 
@@ -25,7 +24,7 @@ void ns_map_free(struct ns_map *map)
 
 bool ns_map_takes(const struct ns_map *map, struct ns ns)
 {
-	return map->is_shared || (ns.account.n == ACCOUNT_SIZE && ns.region.n > 0 && ns.region.n <= REGION_MAX && !str_has_zero(ns.region));
+	return map->is_shared || (ns.account.n == NS_ACCOUNT_SIZE && ns.region.n > 0 && ns.region.n <= NS_REGION_MAX && !str_has_zero(ns.region));
 }
 
 /* All namespaces are one: that of no name. */
@@ -37,25 +36,7 @@ static struct ns own_namespace(const struct ns_map *map, struct ns ns)
 /* Where the namespace's value is or would be. The lock is held. */
 static size_t position(const struct ns_map *map, struct ns ns, bool *is_there)
 {
-	size_t low = 0, high = ns_map_count(map);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct ns_entry *entry = &map->entries[middle];
-		int order = str_cmp(str_of(entry->account), ns.account);
-
-		order = order ? order : str_cmp(str_of(entry->region), ns.region);
-		if (order == 0) {
-			*is_there = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*is_there = false;
-	return low;
+	return ns_name_search(map->entries, ns_map_count(map), sizeof(*map->entries), ns, is_there);
 }
 
 void *ns_map_find(struct ns_map *map, struct ns ns)
@@ -85,9 +66,7 @@ static bool put(struct ns_map *map, struct ns ns, void *value, size_t most)
 		return false;
 	map->entries = arena_checked(realloc(map->entries, (n + 1) * sizeof(*map->entries)));
 	memmove(map->entries + at + 1, map->entries + at, (n - at) * sizeof(*map->entries));
-	map->entries[at] = (struct ns_entry){.value = value};
-	memcpy(map->entries[at].account, ns.account.p, ns.account.n);
-	memcpy(map->entries[at].region, ns.region.p, ns.region.n);
+	map->entries[at] = (struct ns_entry){ns_name_of(ns), value};
 	atomic_store(&map->n, n + 1);
 	return true;
 }

@@ -7,6 +7,7 @@
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
+#include "storage/schema/ns_name.h"
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
@@ -201,7 +202,7 @@ enum code clock_turn(struct clocks *clocks, const struct ns *ns, struct str body
 		return code;
 	if (clocks_are_one(clocks))
 		ns = NULL;
-	if (ns && (ns->account.n != CLOCKS_ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > CLOCKS_REGION_MAX))
+	if (ns && (ns->account.n != NS_ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > NS_REGION_MAX))
 		return err_set(err, MSG_CLOCK_NAMESPACE, STR_ARG(ns->account), STR_ARG(ns->region));
 	struct turning turning = {&turn, ns == NULL};
 	return clocks_change(clocks, ns, apply, &turning, err);

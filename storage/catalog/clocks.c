@@ -8,6 +8,7 @@
 
 #include "core/buf.h"
 #include "storage/messages.h"
+#include "storage/schema/ns_name.h"
 #include "storage/store/retry.h"
 
 #define PREFIX "clock/"
@@ -20,7 +21,7 @@ static const struct store_key version_key = {{0, SYSTEM_VERSIONS}, STR_INIT("clo
 
 /* The clock of one namespace. */
 struct own {
-	char account[CLOCKS_ACCOUNT_SIZE + 1], region[CLOCKS_REGION_MAX + 1];
+	struct ns_name ns; /* first */
 	struct clocks_setting setting;
 };
 
@@ -88,33 +89,10 @@ static void set_default(struct clocks *clocks, struct clocks_setting setting)
 	atomic_store(&clocks->state, setting.ms * 2 + setting.is_frozen);
 }
 
-static int order_of(const struct own *own, struct ns ns)
-{
-	int order = str_cmp(str_of(own->account), ns.account);
-
-	return order ? order : str_cmp(str_of(own->region), ns.region);
-}
-
 /* Where the namespace's clock is or would be. The lock is held. */
 static size_t position(const struct clocks *clocks, struct ns ns, bool *found)
 {
-	size_t low = 0, high = atomic_load(&clocks->n);
-
-	*found = false;
-	while (low < high) {
-		size_t at = low + (high - low) / 2;
-		int order = order_of(&clocks->own[at], ns);
-
-		if (order == 0) {
-			*found = true;
-			return at;
-		}
-		if (order < 0)
-			low = at + 1;
-		else
-			high = at;
-	}
-	return low;
+	return ns_name_search(clocks->own, atomic_load(&clocks->n), sizeof(*clocks->own), ns, found);
 }
 
 /* Without the lock where no namespace has a clock of its own, which is nearly always. */
@@ -139,7 +117,7 @@ void clocks_each(struct clocks *clocks, clocks_visit *visit, void *context)
 	for (size_t i = 0; i < atomic_load(&clocks->n); i++) {
 		const struct own *own = &clocks->own[i];
 
-		visit(context, (struct ns){str_of(own->account), str_of(own->region)}, own->setting);
+		visit(context, ns_of_name(&own->ns), own->setting);
 	}
 	pthread_rwlock_unlock(&clocks->lock);
 }
@@ -160,9 +138,7 @@ static void keep(struct clocks *clocks, struct ns ns, const struct clocks_settin
 	if (!found) {
 		clocks->own = arena_checked(realloc(clocks->own, (n + 1) * sizeof(*clocks->own)));
 		memmove(clocks->own + at + 1, clocks->own + at, (n - at) * sizeof(*clocks->own));
-		clocks->own[at] = (struct own){0};
-		memcpy(clocks->own[at].account, ns.account.p, ns.account.n);
-		memcpy(clocks->own[at].region, ns.region.p, ns.region.n);
+		clocks->own[at].ns = ns_name_of(ns);
 		atomic_store(&clocks->n, n + 1);
 	}
 	clocks->own[at].setting = *setting;
@@ -178,14 +154,14 @@ static bool take_row(struct clocks *read, const struct store_row *row)
 {
 	size_t head = sizeof(PREFIX) - 1;
 	struct str rest = {row->key.p + head, row->key.n - head};
-	struct ns ns = {{rest.p, CLOCKS_ACCOUNT_SIZE}, {rest.p + CLOCKS_ACCOUNT_SIZE + 1, rest.n - CLOCKS_ACCOUNT_SIZE - 1}};
+	struct ns ns = {{rest.p, NS_ACCOUNT_SIZE}, {rest.p + NS_ACCOUNT_SIZE + 1, rest.n - NS_ACCOUNT_SIZE - 1}};
 
 	if (row->value.n != ROW_SIZE)
 		return false;
 	struct clocks_setting setting = {row->value.p[0] != 0, (int64_t)str_be(row->value.p + 1, 8)};
 	if (rest.n == 0)
 		set_default(read, setting);
-	else if (rest.n > CLOCKS_ACCOUNT_SIZE + 1 && ns.region.n <= CLOCKS_REGION_MAX)
+	else if (rest.n > NS_ACCOUNT_SIZE + 1 && ns.region.n <= NS_REGION_MAX)
 		keep(read, ns, &setting);
 	return true;
 }

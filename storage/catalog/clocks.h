@@ -17,8 +17,6 @@
 #include "storage/store/store.h"
 
 #define CLOCKS_MAX 4096 /* namespaces that have a clock of their own */
-#define CLOCKS_ACCOUNT_SIZE 12
-#define CLOCKS_REGION_MAX 63
 
 struct clocks_setting {
 	bool is_frozen;
