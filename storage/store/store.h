@@ -111,13 +111,13 @@ struct store_page {
 };
 
 /*
- * What a backend takes; 0: no limit that a caller could reach. `value` is of one row; the store that everything above sees has none, see split_store.h.
- * `txn` is of all keys and values that one transaction reads and writes, 8 MB at least. Whoever does work that grows with the data or the request
- * cuts it by these (store_units), but for a transaction of the API, which is one.
+ * What a backend takes; 0: no limit that a caller could reach. `value` is of one row, 16 KB at least; the store that everything above sees has none,
+ * see split_store.h. `txn` is of all keys and values that one transaction reads and writes, 8 MB at least. Whoever does work that grows with the data
+ * or the request cuts it by that (store_units), but for a transaction of the API, which is one. A backend takes keys of any length, and transactions of
+ * a second at least.
  */
 struct store_limits {
-	size_t key, value, txn; /* bytes */
-	unsigned txn_ms;
+	size_t value, txn; /* bytes */
 };
 
 /* Called with one line for the operator, without its end. */

@@ -6,6 +6,7 @@
 #include "storage/upkeep/lease.h"
 
 #define TRIM_PER_TRANSACTION 500 /* records, and as many shards: so that writers do not wait long */
+#define RECORD_SIZE_MAX (2 * ITEM_SIZE_MAX) /* both images; what one record reads and writes is less */
 #define LEASE "trim"
 
 /* Whether the oldest record, or the oldest of several shards, is to go. */
@@ -38,7 +39,7 @@ static enum code trim_some(const struct catalog *catalog, struct store *store, s
 		return code;
 	code = catalog_arm(catalog, txn, (struct ns){table->identity.account, table->identity.region}, err);
 	if (code == OK)
-		code = stream_trim(txn, arena, table, TRIM_PER_TRANSACTION, now_ms, is_done, err);
+		code = stream_trim(txn, arena, table, store_units(store, TRIM_PER_TRANSACTION, RECORD_SIZE_MAX), now_ms, is_done, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);

@@ -6,7 +6,6 @@
 #include "storage/store/postgresql/transaction.h"
 #include "storage/store/store_messages.h"
 
-#define TRANSACTION_MS 10000 /* as link.c has it in idle_in_transaction_session_timeout */
 #define MAKE_RUNS 20         /* several servers may make the table at the same moment */
 #define MAKE_PAUSE_NS 50000000
 
@@ -52,14 +51,6 @@ static enum code postgresql_begin(struct store *base, enum store_mode mode, stru
 	return transaction_begin(base->ops, ((struct postgresql_store *)base)->pool, mode, txn, err);
 }
 
-static const struct store_limits *postgresql_limits(const struct store *store)
-{
-	static const struct store_limits limits = {.txn_ms = TRANSACTION_MS};
-
-	(void)store;
-	return &limits;
-}
-
 static void postgresql_usage(struct store *base, struct store_usage *usage)
 {
 	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
@@ -73,7 +64,7 @@ static const struct store_ops postgresql_ops = {
 	.close = postgresql_close, .check = postgresql_check, .begin = postgresql_begin, .commit = transaction_commit, .abort = transaction_abort,
 	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
 	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
-	.del_range = transaction_del_range, .add = transaction_add, .limits = postgresql_limits, .usage = postgresql_usage, .keyspaces = transaction_keyspaces,
+	.del_range = transaction_del_range, .add = transaction_add, .usage = postgresql_usage, .keyspaces = transaction_keyspaces,
 };
 
 /* The format that the database has; the table is made where it is missing. */

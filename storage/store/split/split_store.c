@@ -381,7 +381,5 @@ struct store *split_store_new(struct store *inner)
 	struct split_store *store = arena_checked(calloc(1, sizeof(*store)));
 	*store = (struct split_store){{&ops}, inner, *limits, limits->value};
 	store->limits.value = 0;
-	if (limits->key) /* a key of zero bytes becomes twice as long */
-		store->limits.key = (limits->key - sizeof(END_OF_KEY) - PIECE_NUMBER) / 2;
 	return &store->base;
 }

@@ -211,7 +211,7 @@ static void count_row(struct txn *txn, size_t key, size_t value)
 	const struct store_limits *limits = &txn->db->limits;
 
 	txn->bytes += key + value;
-	txn->is_beyond = txn->is_beyond || (limits->key && key > limits->key) || (limits->value && value > limits->value) ||
+	txn->is_beyond = txn->is_beyond || (limits->value && value > limits->value) ||
 			 (limits->txn && txn->bytes > limits->txn);
 }
 
