@@ -373,7 +373,7 @@ TEST(a_deletion_that_fails_leaves_the_table_usable)
 	struct data d = data_new();
 	enum code code = ERR_INTERNAL;
 
-	for (uint64_t n = 1; code != OK && n < 20; n++) {
+	for (uint64_t n = 1; code != OK && n < 60; n++) {
 		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", (int)n).p, NULL)), OK);
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
 		code = catalog_delete(d.catalog, d.table, 1, &d.err);
@@ -390,7 +390,7 @@ TEST(a_creation_that_fails_leaves_nothing)
 	struct data d = data_open(NULL);
 	enum code code = ERR_INTERNAL;
 
-	for (uint64_t n = 1; code != OK && n < 20; n++) {
+	for (uint64_t n = 1; code != OK && n < 60; n++) {
 		trace_store_fail(d.store, n, ERR_INTERNAL);
 		code = create(&d, DATA_NS, "t", 1);
 		trace_store_fail(d.store, 0, OK);
