@@ -189,6 +189,9 @@ $(BUILD)/tests/simulation/simulate: $(call obj,$(wildcard tests/simulation/*.c))
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -o $@
+$(BUILD)/tests/bench/delay: $(BUILD)/tests/bench/delay.o
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -o $@
 $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
@@ -243,6 +246,9 @@ cluster.tests := $(patsubst %,$(BUILD)/tests/unit/%,storage/test_store storage/t
 .PHONY: database-test
 database-test: $(BUILD)/dynalith $(if $(postgresql.header),$(cluster.tests))
 	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(if $(postgresql.header),$(abspath $(cluster.tests)))
+cluster-measure: build ## CPU, latency and scale of servers on PostgreSQL beside SQLite, some minutes; ARGS="..." as tests/cluster/measure --help
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/delay
+	@tests/cluster/measure $(ARGS)
 cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N RUNS=N of the histories
 	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) CLUSTER_RUNS=$(or $(RUNS),20) $(MAKE) -s FLAVOUR=debug database-test
 cluster-run: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## the whole suite and the histories on a database elsewhere, recorded: URL=postgresql://...

@@ -18,7 +18,6 @@
 #define CONNECTIONS_MIN 16
 #define LATE_MS 1000 /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
-#define SLOW_NS 10000000u
 #define SLOW_REQUESTS 16
 
 #define ADDRESS_SIZE 16  /* bytes, of IPv6 or of IPv4 in it */
@@ -359,7 +358,7 @@ enum connection_kind connection_kind(const struct connection *connection)
 
 void connection_learn(struct connection *connection, uint64_t took_ns)
 {
-	if (took_ns > SLOW_NS)
+	if (took_ns > connection->all->options.slow_ns)
 		connection->slow = SLOW_REQUESTS;
 	else if (connection->slow > 0)
 		connection->slow--;

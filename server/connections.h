@@ -39,6 +39,7 @@ struct connections_share {
 struct connections_options {
 	unsigned limit;     /* connections that are served at once */
 	unsigned idle_s;    /* between two requests */
+	uint64_t slow_ns;   /* a request that takes longer is slow */
 	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
 	struct connections_share remote, loopback;
 	struct connections_stats *stats; /* or NULL */

@@ -310,7 +310,7 @@ static bool start(struct http *http, int fd)
 	const struct http_options *options = &http->options;
 	const struct connections_options limits = {
 		.limit = options->connection_limit, .idle_s = options->idle_timeout_s, .request_s = options->request_timeout_s,
-		.remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
+		.slow_ns = options->slow_ns, .remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
 	};
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 

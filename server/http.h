@@ -110,6 +110,7 @@ struct http_options {
 	size_t memory_limit;       /* bytes held by requests under way; a body that goes beyond is HTTP_OVERLOADED; handlers check for themselves */
 	struct http_stats *stats;  /* zeroed */
 	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
+	uint64_t slow_ns;          /* of time that passes: the next requests of a connection that had such a one go to those threads at once */
 	http_admit *admit;         /* NULL: all may come, and all are trusted */
 	http_handler *handler;
 	bool (*is_held)(const void *hold); /* of a response that was not done; asked until it says no */

@@ -44,6 +44,8 @@
 #define DRAIN_MS 5000             /* how long requests under way may take when the server ends */
 #define THREADS_MAX_DEFAULT 4
 #define THREADS_DURABLE 16
+#define SLOW_NS 10000000u
+#define SLOW_ELSEWHERE_NS 250000000u /* a request waits for the network, whoever its worker is */
 #define MB ((size_t)1024 * 1024)
 #define NO_LIMIT (UINT64_MAX / 2)
 
@@ -131,6 +133,7 @@ static struct http_options http_options_of(const struct config *config, struct t
 		.remote = share_of(config, false), .loopback = share_of(config, true),
 		.request_timeout_s = (unsigned)config->request_timeout, .body_limit = (size_t)config->body_limit_mb * MB,
 		.memory_limit = (size_t)config->memory_limit_mb * MB, .tls = tls, .stats = stats, .slice_ns = (uint64_t)config->request_slice_ms * 1000000,
+		.slow_ns = backend_is_shared(config->store) ? SLOW_ELSEWHERE_NS : SLOW_NS,
 		.admit = routes->auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .is_held = routes_is_held, .context = routes,
 	};
 }

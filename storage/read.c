@@ -50,11 +50,11 @@ static enum code read_past(struct catalog *catalog, struct store_txn *txn, struc
 	return code == OK && is_past ? history_get(txn, &view, table_items(row->table), row->row_key, arena, &row->image, err) : code;
 }
 
-static enum code read_part(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+static enum code read_part(struct catalog *catalog, enum store_mode mode, struct arena *arena, struct read_item *items, size_t n, struct err *err)
 {
 	struct currency_item one, *rows = n == 1 ? &one : arena_alloc(arena, n * sizeof(*rows));
 	struct store_txn *txn;
-	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+	enum code code = store_begin(catalog_store(catalog), mode, &txn, err);
 
 	if (code != OK)
 		return code;
@@ -85,8 +85,13 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 	size_t part = is_one ? n : store_units(catalog_store(catalog), n, ITEM_SIZE_MAX);
 	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i += part)
-		code = read_part(catalog, arena, items + i, n - i < part ? n - i : part, err);
+	for (size_t i = 0; i < n && code == OK; i += part) {
+		size_t count = n - i < part ? n - i : part;
+
+		code = read_part(catalog, STORE_READ_ONCE, arena, items + i, count, err);
+		if (code == ERR_CONFLICT) /* it read more than once, as where a table lags */
+			code = read_part(catalog, STORE_READ, arena, items + i, count, err);
+	}
 	return code;
 }
 
@@ -316,21 +321,27 @@ static enum code check_version(struct visit *visit, enum code code, struct str *
 	return current;
 }
 
+/* Nothing found so far. */
+static void restart(struct visit *visit)
+{
+	visit->page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = visit->page->table}};
+	visit->is_full = false;
+	visit->bytes = 0;
+	visit->batches = NULL;
+	visit->last = &visit->batches;
+}
+
 /* The rows again, as they were, where the table lags. */
 static enum code read_rows_past(struct catalog *catalog, struct visit *visit, struct store_range range, struct str lag, struct err *err)
 {
-	struct read_page *page = visit->page;
+	const struct read_page *page = visit->page;
 	struct history_view view;
 	bool is_past;
 	enum code code = look_back(catalog, visit->txn, page->table, lag, page->index && !page->index->is_local, &view, &is_past, err);
 
 	if (code != OK || !is_past)
 		return code;
-	page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = page->table}};
-	visit->bytes = 0;
-	visit->is_full = false;
-	visit->batches = NULL;
-	visit->last = &visit->batches;
+	restart(visit);
 	visit->past = &view;
 	code = read_rows(visit, range, err);
 	visit->past = NULL;
@@ -338,14 +349,15 @@ static enum code read_rows_past(struct catalog *catalog, struct visit *visit, st
 }
 
 /* One snapshot of the rows. */
-static enum code read_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
+static enum code read_in(struct catalog *catalog, struct visit *visit, enum store_mode mode, struct err *err)
 {
 	struct str lag = STR_ABSENT;
 	struct store_range range = page_range(visit->arena, visit->page);
-	enum code code = store_begin(catalog_store(catalog), STORE_READ, &visit->txn, err);
+	enum code code = store_begin(catalog_store(catalog), mode, &visit->txn, err);
 
 	if (code != OK)
 		return code;
+	restart(visit);
 	code = currency_foresee(visit->txn, visit->arena, visit->page->table, err);
 	if (code == OK)
 		code = read_rows(visit, range, err);
@@ -358,6 +370,15 @@ static enum code read_snapshot(struct catalog *catalog, struct visit *visit, str
 		return store_commit(visit->txn, err);
 	store_abort(visit->txn);
 	return code;
+}
+
+/* Mostly one call of the store gives all rows. */
+static enum code read_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
+{
+	bool has_bases = visit->needs_base || visit->filters_base;
+	enum code code = has_bases ? ERR_CONFLICT : read_in(catalog, visit, STORE_READ_ONCE, err);
+
+	return code == ERR_CONFLICT ? read_in(catalog, visit, STORE_READ, err) : code;
 }
 
 enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err)
@@ -373,10 +394,8 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 		.scratch = is_counted_only ? arena_new(SCRATCH_BYTES * 2) : NULL,
 	};
 
-	visit.last = &visit.batches;
 	if (visit.needs_base || visit.filters_base) /* a page may end early, and says where to go on */
 		visit.most = store_units(catalog_store(catalog), visit.most, ITEM_SIZE_MAX);
-	page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = page->table}};
 	enum code code = read_snapshot(catalog, &visit, err);
 	if (is_counted_only) {
 		arena_free(visit.scratch);

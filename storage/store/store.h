@@ -77,7 +77,15 @@ enum durability {
 	DURABILITY_FULL,   /* every acknowledged commit survives power loss */
 };
 
-enum store_mode { STORE_READ, STORE_WRITE };
+enum store_mode {
+	STORE_READ,
+	STORE_WRITE,
+	/*
+	 * STORE_READ for one read, of one get, get_many or page, and of what was foreseen: a store that is elsewhere then needs no begin and no end. A read
+	 * after that one may answer ERR_CONFLICT; run it all again with STORE_READ.
+	 */
+	STORE_READ_ONCE,
+};
 
 struct store;
 struct store_txn;

@@ -11,7 +11,8 @@
  * --seconds ends the run after so long, even where requests are left. --idle opens so many connections more, which ask once before the
  * run and once after it, and are silent during it; what the last of them waited after the run is idle_max_us.
  *
- * The data: collections of 20 items of about 600 bytes in table "bench" (PK, SK, and GSI1 with a full copy on GSI1PK, GSI1SK).
+ * The data: collections of 20 items of about 600 bytes in table "bench" (PK, SK, and GSI1 with a full copy on GSI1PK, GSI1SK). CreateTableTwo makes
+ * the table with a second such index, GSI2, on the table's sort key.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -99,26 +100,36 @@ static void add_item(struct text *t, long collection, long order)
 	    "et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris.\"}}");
 }
 
-static void add_table(struct text *t, const char *more)
+#define INDEX(name, hash, range) "{\"IndexName\":\"" name "\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":[" \
+	"{\"AttributeName\":\"" hash "\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"" range "\",\"KeyType\":\"RANGE\"}]}"
+#define INDEX_ONE INDEX("GSI1", "GSI1PK", "GSI1SK")
+#define INDEX_TWO "," INDEX("GSI2", "SK", "GSI1SK")
+
+static void add_table(struct text *t, const char *indexes, const char *more)
 {
 	add(t, "{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":["
 	       "{\"AttributeName\":\"PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"SK\",\"AttributeType\":\"S\"},"
 	       "{\"AttributeName\":\"GSI1PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"GSI1SK\",\"AttributeType\":\"S\"}],"
 	       "\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"SK\",\"KeyType\":\"RANGE\"}],"
-	       "\"GlobalSecondaryIndexes\":[{\"IndexName\":\"GSI1\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":["
-	       "{\"AttributeName\":\"GSI1PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"GSI1SK\",\"KeyType\":\"RANGE\"}]}]%s}", more);
+	       "\"GlobalSecondaryIndexes\":[%s]%s}", indexes, more);
 }
 
 static void make_create_table(struct text *t, long i, const struct options *o)
 {
 	(void)i, (void)o;
-	add_table(t, "");
+	add_table(t, INDEX_ONE, "");
+}
+
+static void make_create_table_two(struct text *t, long i, const struct options *o)
+{
+	(void)i, (void)o;
+	add_table(t, INDEX_ONE INDEX_TWO, "");
 }
 
 static void make_create_table_with_stream(struct text *t, long i, const struct options *o)
 {
 	(void)i, (void)o;
-	add_table(t, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}");
+	add_table(t, INDEX_ONE, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}");
 }
 
 static void make_get_item(struct text *t, long i, const struct options *o)
@@ -259,6 +270,7 @@ static const struct workload {
 	void (*make)(struct text *, long, const struct options *);
 } workloads[] = {
 	{"CreateTable", "CreateTable", make_create_table},
+	{"CreateTableTwo", "CreateTable", make_create_table_two},
 	{"CreateTableWithStream", "CreateTable", make_create_table_with_stream},
 	{"Setup", "BatchWriteItem", make_setup},
 	{"GetItem", "GetItem", make_get_item},

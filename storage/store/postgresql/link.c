@@ -11,20 +11,23 @@
 
 #define ANSWER_MS 35000 /* longer than the database lets a statement take: then it is gone */
 
-static const char *const statements[STATEMENT_COUNT] = {
-#define STATEMENT(id, sql) [STATEMENT_##id] = sql,
+static const struct {
+	const char *name, *sql;
+} statements[STATEMENT_COUNT] = {
+#define STATEMENT(id, sql) [STATEMENT_##id] = {#id, sql},
 #include "storage/store/postgresql/statements.def"
 #undef STATEMENT
 };
 
 /*
+ * Statements without a BEGIN are one transaction up to their sync, of one snapshot: REPEATABLE READ, for STORE_READ_ONCE.
  * Plans go by the primary key whatever the table's statistics say, which may be of a time when it was empty. A server that stopped in the
  * middle of a transaction lets go of its locks.
  */
 #define SESSION                                                                                                                          \
 	"SET enable_seqscan = off; SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off; "              \
 	"SET statement_timeout = '30s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s'; "                      \
-	"SET bytea_output = 'hex'; SET standard_conforming_strings = on"
+	"SET default_transaction_isolation = 'repeatable read'; SET bytea_output = 'hex'; SET standard_conforming_strings = on"
 #define SESSION_ASYNCHRONOUS SESSION "; SET synchronous_commit = off"
 
 /* What the first letters of the database's codes mean here; the longest that fits comes first. Source: PostgreSQL, Appendix A. */
@@ -270,15 +273,12 @@ enum code link_command(struct link *link, const char *sql, struct str *text, str
 enum code link_open(struct link *link, const struct link_options *options, struct err *err)
 {
 	enum code code = link_connect(link, options, err);
-	char name[16];
 
 	if (code != OK)
 		return code;
 	link->pq->PQenterPipelineMode(link->conn);
-	for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
-		snprintf(name, sizeof(name), "s%u", i);
-		link->sent += (size_t)link->pq->PQsendPrepare(link->conn, name, statements[i], 0, NULL);
-	}
+	for (unsigned i = 0; i < STATEMENT_COUNT; i++)
+		link->sent += (size_t)link->pq->PQsendPrepare(link->conn, statements[i].name, statements[i].sql, 0, NULL);
 	code = link_wait(link, err);
 	if (code != OK)
 		link_close(link);
@@ -289,7 +289,6 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 {
 	const char *bytes[LINK_VALUES_MAX];
 	int lengths[LINK_VALUES_MAX], formats[LINK_VALUES_MAX];
-	char name[16];
 
 	if (link->sent == 0)
 		forget_results(link);
@@ -300,9 +299,8 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 		lengths[i] = (int)values[i].n;
 		formats[i] = 1;
 	}
-	snprintf(name, sizeof(name), "s%d", (int)statement);
 	link->sent++;
-	if (!link->pq->PQsendQueryPrepared(link->conn, name, (int)n, bytes, lengths, formats, 1)) {
+	if (!link->pq->PQsendQueryPrepared(link->conn, statements[statement].name, (int)n, bytes, lengths, formats, 1)) {
 		note(link, link->pq->PQerrorMessage(link->conn));
 		link->pq->PQfinish(link->conn); /* there will be no answer to it: link_wait() says so */
 		link->conn = NULL;

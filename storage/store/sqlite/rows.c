@@ -27,7 +27,7 @@ enum code rows_check_writing(struct connection *connection, struct err *err)
 static enum code check_reading(struct connection *connection, struct err *err)
 {
 	if (atomic_load_explicit(&connection->ended_turn, memory_order_relaxed) == atomic_load_explicit(&connection->turn, memory_order_relaxed) &&
-	    connection->txn.mode == STORE_READ)
+	    connection->txn.mode != STORE_WRITE)
 		return err_set(err, MSG_STORE_READ_ENDED);
 	return OK;
 }

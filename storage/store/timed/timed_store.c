@@ -44,7 +44,7 @@ static enum code timed_begin(struct store *base, enum store_mode mode, struct st
 {
 	struct timed_store *store = (struct timed_store *)base;
 
-	if (mode == STORE_READ)
+	if (mode != STORE_WRITE)
 		return store_begin(store->inner, mode, txn, err);
 	uint64_t start = monotonic_ns();
 	enum code code = store_begin(store->inner, mode, txn, err);

@@ -152,7 +152,7 @@ TEST(an_address_has_its_share_of_requests)
 
 TEST(a_slow_request_makes_the_next_ones_slow)
 {
-	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100};
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 10000000};
 	struct connections *all = connections_new(&options);
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);

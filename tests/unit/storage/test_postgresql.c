@@ -509,13 +509,151 @@ TEST(round_trips_are_few)
 	fixture_free(&fixture);
 }
 
+static struct str long_or_short(struct arena *arena, unsigned i)
+{
+	struct str key = str_printf(arena, "%0*u", i % 3 ? 4 : LONG + 100, i % 3 ? i : 0);
+
+	return i % 3 ? key : str_printf(arena, STR_FMT "%04u", STR_ARG(key), i);
+}
+
+/* All of them, some twice, some absent, some too long for an index, in no order. */
+static void check_many(struct fixture *fixture, struct store *store, enum store_mode mode, uint64_t most)
+{
+	enum { ROWS = 40, ASKED = 100 };
+	struct store_key keys[ASKED];
+	struct str values[ASKED];
+	uint64_t before = postgresql_store_counts(store).statements;
+
+	for (unsigned i = 0; i < ASKED; i++) {
+		unsigned row = i * 37 % 50;
+
+		keys[i] = (struct store_key){i % 7 ? ITEMS : INDEX, long_or_short(fixture->arena, row)};
+	}
+	struct store_txn *txn = fixture_begin(fixture, store, mode);
+	CHECK_INT(store_get_many(txn, keys, ASKED, fixture->arena, values, &fixture->err), OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+	for (unsigned i = 0; i < ASKED; i++) {
+		unsigned row = i * 37 % 50;
+
+		CHECK_INT(str_is_set(values[i]), i % 7 && row < ROWS);
+		if (i % 7 && row < ROWS)
+			CHECK_INT(str_be(values[i].p, values[i].n), row);
+	}
+	CHECK(postgresql_store_counts(store).statements - before <= most);
+}
+
+TEST(many_rows_come_by_few_statements)
+{
+	struct fixture fixture = fixture_new(true);
+	struct store *store = fixture_open_database(&fixture);
+
+	for (unsigned i = 0; i < 40; i++) {
+		const char value = (char)i;
+
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, long_or_short(fixture.arena, i), (struct str){&value, 1}), OK);
+	}
+	check_many(&fixture, store, STORE_READ_ONCE, 2);
+	check_many(&fixture, store, STORE_READ, 4); /* its begin and end, too */
+	check_many(&fixture, store, STORE_WRITE, 200);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
+TEST(one_read_has_no_begin)
+{
+	struct fixture fixture = fixture_new(true);
+	struct store *store = fixture_open_database(&fixture);
+	const struct store_key keys[] = {{VERSIONS, STR("v")}, {ITEMS, STR("a")}};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct str values[2];
+	struct store_page page;
+
+	CHECK_INT(fixture_put_alone(&fixture, store, VERSIONS, STR("v"), STR("1")), OK);
+	for (unsigned i = 0; i < 300; i++)
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, str_printf(fixture.arena, "%03u", i), STR("v")), OK);
+	struct store_txn *txn = fixture_begin(&fixture, store, STORE_READ_ONCE);
+	uint64_t before = postgresql_store_counts(store).statements;
+	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err), OK);
+	CHECK_INT(postgresql_store_counts(store).statements - before, 1);
+	CHECK_STR(values[0], "1");
+	CHECK(!str_is_set(values[1]));
+	/* its snapshot is gone */
+	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err), ERR_CONFLICT);
+	store_abort(txn);
+	/* a page that takes several statements is of one snapshot nevertheless, and brings what was foreseen */
+	txn = fixture_begin(&fixture, store, STORE_READ_ONCE);
+	CHECK_INT(store_foresee(txn, keys, 1, &fixture.err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 1 << 20}, fixture.arena, &page, &fixture.err), OK);
+	CHECK_INT(page.n, 300);
+	CHECK_STR(page.v[299].key, "299");
+	CHECK(!page.is_more);
+	before = postgresql_store_counts(store).round_trips;
+	CHECK_STR(fixture_get(&fixture, txn, VERSIONS, "v"), "1");
+	CHECK_INT(postgresql_store_counts(store).round_trips - before, 0);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
+/* Changes two rows together, until it is told to end. */
+struct twins {
+	struct pair *pair;
+	atomic_bool is_ending;
+	atomic_uint written;
+};
+
+static void *write_twins(void *context)
+{
+	struct twins *twins = context;
+	struct fixture fixture = fixture_new(true);
+
+	for (unsigned i = 0; !atomic_load(&twins->is_ending); i++) {
+		struct store_txn *txn = fixture_begin(&fixture, twins->pair->b, STORE_WRITE);
+		struct str value = str_printf(fixture.arena, "%u", i);
+
+		CHECK_INT(store_put(txn, VERSIONS, STR("v"), value, &fixture.err), OK);
+		CHECK_INT(store_put(txn, ITEMS, STR("a"), value, &fixture.err), OK);
+		CHECK_INT(store_commit(txn, &fixture.err), OK);
+		atomic_fetch_add(&twins->written, 1);
+	}
+	fixture_free(&fixture);
+	return NULL;
+}
+
+TEST(one_read_sees_one_moment)
+{
+	struct pair pair = open_pair();
+	struct twins twins = {.pair = &pair};
+	const struct store_key version = {VERSIONS, STR("v")};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	pthread_t writer;
+
+	put_alone(&pair, pair.a, VERSIONS, "v", "x");
+	put_alone(&pair, pair.a, ITEMS, "a", "x");
+	CHECK_INT(pthread_create(&writer, NULL, write_twins, &twins), 0);
+	while (atomic_load(&twins.written) < 1000) {
+		struct store_txn *txn = fixture_begin(&pair.fixture, pair.a, STORE_READ_ONCE);
+		struct store_page page;
+
+		CHECK_INT(store_foresee(txn, &version, 1, &pair.fixture.err), OK);
+		CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){9, 1 << 20}, pair.fixture.arena, &page, &pair.fixture.err), OK);
+		CHECK_INT(page.n, 1);
+		CHECK(str_eq(page.v[0].value, fixture_get(&pair.fixture, txn, VERSIONS, "v")));
+		CHECK_INT(store_commit(txn, &pair.fixture.err), OK);
+	}
+	atomic_store(&twins.is_ending, true);
+	pthread_join(writer, NULL);
+	close_pair(&pair);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(a_reader_sees_one_moment), TEST_CASE(what_was_absent_stays_absent), TEST_CASE(what_was_read_and_not_written_is_of_one_moment),
-		TEST_CASE(a_range_that_was_read_gets_no_rows),
-		TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict), TEST_CASE(of_two_that_read_a_range_one_writes), TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
-		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few),
+		TEST_CASE(a_range_that_was_read_gets_no_rows), TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict),
+		TEST_CASE(of_two_that_read_a_range_one_writes), TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
+		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few), TEST_CASE(many_rows_come_by_few_statements), TEST_CASE(one_read_has_no_begin),
+		TEST_CASE(one_read_sees_one_moment),
 	};
 
 	return test_run(__FILE__, cases, fixture_database() ? sizeof(cases) / sizeof(cases[0]) : 0);
