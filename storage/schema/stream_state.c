@@ -35,6 +35,13 @@ struct stream_tail stream_state_tail(struct stream_state *state)
 	return tail;
 }
 
+void stream_state_forget(struct stream_state *state)
+{
+	pthread_mutex_lock(&state->lock);
+	state->tail = (struct stream_tail){0};
+	pthread_mutex_unlock(&state->lock);
+}
+
 void stream_state_keep(struct stream_state *state, const struct stream_tail *tail)
 {
 	pthread_mutex_lock(&state->lock);

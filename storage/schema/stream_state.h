@@ -45,6 +45,9 @@ void stream_state_unref(struct stream_state *state);
 
 struct stream_tail stream_state_tail(struct stream_state *state);
 
+/* What it remembers has turned out to be wrong. */
+void stream_state_forget(struct stream_state *state);
+
 /* Remembers the tail of a transaction that was committed, unless that of a later one is there. */
 void stream_state_keep(struct stream_state *state, const struct stream_tail *tail);
 

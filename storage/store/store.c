@@ -125,6 +125,11 @@ enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str 
 	return txn->ops->add(txn, keyspace, key, delta, err);
 }
 
+enum code store_append(struct store_txn *txn, const struct store_append *append, struct err *err)
+{
+	return txn->append(txn, append, err);
+}
+
 /* Each piece in an arena of its own: there may be many rows. */
 static enum code copy_by_rows(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
 {

@@ -112,6 +112,15 @@ struct store_bounds {
 	size_t rows, bytes;
 };
 
+/* A row whose key ends with a number that is given at the commit. */
+struct store_append {
+	struct keyspace keyspace;
+	struct str counter; /* the key of a row that begins with the next number and the largest stamp so far, of 8 bytes each, big-endian */
+	struct str prefix;  /* of the new row's key; the number follows, in 8 bytes */
+	struct str value;
+	size_t stamp_at;    /* where 8 bytes of the value are its stamp: the largest so far takes their place where it is larger */
+};
+
 struct store_page {
 	struct store_row *v; /* in the order of the range */
 	size_t n;
@@ -196,6 +205,7 @@ struct store_txn {
 	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err); /* or NULL: nothing is gained by it */
 	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err); /* the same */
 	enum code (*verify)(struct store_txn *txn, struct err *err); /* or NULL: what it reads is of one moment in any case */
+	enum code (*append)(struct store_txn *txn, const struct store_append *append, struct err *err); /* or NULL */
 	/* of a transaction that is armed with a journal: journal.h */
 	const struct store_ops *below;
 	uint64_t stack, journal;
@@ -279,6 +289,18 @@ enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str 
 int64_t store_number(struct str value);
 /* The row's value for a number: STORE_NUMBER_BYTES into `bytes`. */
 struct str store_number_value(int64_t number, char *bytes);
+
+/*
+ * Appends a row at the commit. Those who append by one counter wait for each other for as long as their commits take, and not from a read of the counter
+ * on; so numbers are in the order of commits, and stamps never fall. The commit answers ERR_CONFLICT where the counter is not there. All bytes must
+ * stay until then. Only where store_appends().
+ */
+enum code store_append(struct store_txn *txn, const struct store_append *append, struct err *err) WARN_UNUSED;
+/* Whether the store can: one that is elsewhere, in a transaction that notes nothing in a journal. */
+static inline bool store_appends(const struct store_txn *txn)
+{
+	return txn->append != NULL && txn->below == NULL;
+}
 
 /* Copies all rows of a keyspace into an empty one, at the speed of pages where the backend can. */
 enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;

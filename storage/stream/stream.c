@@ -14,6 +14,7 @@
 struct stream_ending {
 	struct stream_ending *next;
 	const struct table *table;
+	bool is_plain; /* records are appended at the commit: the tail is not known */
 	struct stream_tail tail;
 };
 
@@ -146,6 +147,15 @@ static bool is_due(const struct stream_tail *tail, const struct stream_rotation 
 	       (rotation->ms > 0 && now_ms - tail->last.created_ms >= rotation->ms));
 }
 
+bool stream_is_plain(const struct table *table, const struct stream_appends *appends)
+{
+	struct stream_tail tail = stream_state_tail(table->streams.state);
+
+	/* with rotation by their number, the number must be known */
+	return appends->rotation->records == 0 && tail.last.stamp > 0 && tail.last.end == 0 && !tail.is_empty &&
+	       tail.oldest_ms >= stream_keeps_from(table, appends->now_ms) - TRIM_SLACK_MS && !is_due(&tail, appends->rotation, appends->now_ms);
+}
+
 static bool is_change(const struct stream_change *change)
 {
 	bool had = str_is_set(change->old_image), has = str_is_set(change->new_image);
@@ -167,7 +177,8 @@ static enum code find_ending(struct store_txn *txn, struct arena *arena, const s
 	ending = ARENA_NEW(arena, struct stream_ending);
 	*ending = (struct stream_ending){.next = appends->endings, .table = table};
 	appends->endings = *out = ending;
-	return find_tail(txn, arena, table, &ending->tail, err);
+	ending->is_plain = store_appends(txn) && stream_is_plain(table, appends);
+	return ending->is_plain ? OK : find_tail(txn, arena, table, &ending->tail, err);
 }
 
 /* What is to be done now and then before a record is appended. */
@@ -189,6 +200,18 @@ static enum code tend(struct store_txn *txn, struct arena *arena, const struct t
 	return code;
 }
 
+static enum code append_plain(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change, int64_t now_ms,
+			      struct err *err)
+{
+	struct stream_record record = stream_record_of(arena, table, change, now_ms);
+	struct store_key head = stream_head_key(arena, table);
+	const struct store_append append = {
+		head.keyspace, head.key, stream_shard_record_prefix(), stream_record_encode(arena, &record), STREAM_RECORD_STAMP_AT,
+	};
+
+	return store_append(txn, &append, err);
+}
+
 enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,
 			struct stream_appends *appends, struct err *err)
 {
@@ -197,6 +220,8 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 	if (!table_logs(table) || !is_change(change))
 		return OK;
 	enum code code = find_ending(txn, arena, table, appends, &ending, err);
+	if (code == OK && ending->is_plain)
+		return append_plain(txn, arena, table, change, appends->now_ms, err);
 	if (code == OK)
 		code = tend(txn, arena, table, appends, &ending->tail, err);
 	if (code != OK)
@@ -212,10 +237,14 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 	return code == OK && store_foresees(txn) ? stream_head_put(txn, arena, table, tail, err) : code;
 }
 
-void stream_remember(const struct stream_appends *appends)
+void stream_end(const struct stream_appends *appends, enum code code)
 {
-	for (const struct stream_ending *ending = appends->endings; ending; ending = ending->next)
-		stream_state_keep(ending->table->streams.state, &ending->tail);
+	for (const struct stream_ending *ending = appends->endings; ending; ending = ending->next) {
+		if (code == OK && !ending->is_plain)
+			stream_state_keep(ending->table->streams.state, &ending->tail);
+		else if (code == ERR_CONFLICT && ending->is_plain)
+			stream_state_forget(ending->table->streams.state);
+	}
 }
 
 int64_t stream_keeps_from(const struct table *table, int64_t now_ms)

@@ -47,8 +47,17 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 /* Records from before this moment may go: the stream's retention, and what the table's log is to keep. */
 int64_t stream_keeps_from(const struct table *table, int64_t now_ms);
 
-/* Once the transaction is committed: remembers the ends of its streams for the next one. */
-void stream_remember(const struct stream_appends *appends);
+/*
+ * Whether there is nothing to do at the end of the table's stream but to append, by what this process remembers of it: then the record gets its number at
+ * the commit, where the store can (store_appends()), and the end is not read.
+ */
+bool stream_is_plain(const struct table *table, const struct stream_appends *appends);
+
+/*
+ * The transaction has ended with this code. After a commit: remembers the ends of its streams for the next one. After a conflict: the next one looks at the
+ * ends that were taken for plain.
+ */
+void stream_end(const struct stream_appends *appends, enum code code);
 
 /*
  * Brings shards from what `current` (NULL: a new table) says of the table's streams to what `next` (NULL: the table is deleted) says:

@@ -2,8 +2,8 @@
 
 #include "storage/messages.h"
 
-/* The latest shard as its own row has it, then these, of 8 bytes each. */
-enum { STAMP, NEXT, IS_EMPTY, OLDEST, LATEST, FIELDS };
+/* These, of 8 bytes each, the first two as store_append() has them; then the latest shard as its own row has it. */
+enum { NEXT, LATEST, STAMP, IS_EMPTY, OLDEST, FIELDS };
 
 struct store_key stream_head_key(struct arena *arena, const struct table *table)
 {
@@ -23,14 +23,13 @@ static bool decode(struct arena *arena, struct str row, struct stream_tail *tail
 {
 	if (row.n < FIELDS * 8)
 		return false;
-	size_t shard = row.n - FIELDS * 8;
-	const char *p = row.p + shard;
+	const char *p = row.p;
 
 	tail->next = str_be(p + NEXT * 8, 8);
 	tail->is_empty = str_be(p + IS_EMPTY * 8, 8) != 0;
 	tail->oldest_ms = (int64_t)str_be(p + OLDEST * 8, 8);
 	tail->latest_ms = (int64_t)str_be(p + LATEST * 8, 8);
-	return stream_shard_decode(stream_shard_key(arena, str_be(p + STAMP * 8, 8)), (struct str){row.p, shard}, &tail->last);
+	return stream_shard_decode(stream_shard_key(arena, str_be(p + STAMP * 8, 8)), (struct str){row.p + FIELDS * 8, row.n - FIELDS * 8}, &tail->last);
 }
 
 enum code stream_head_get(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, bool *is_there, struct err *err)
@@ -52,8 +51,8 @@ enum code stream_head_put(struct store_txn *txn, struct arena *arena, const stru
 	};
 	struct buf row = buf_in(arena);
 
-	buf_add_str(&row, stream_shard_encode(arena, &tail->last));
 	for (size_t i = 0; i < FIELDS; i++)
 		buf_add_be64(&row, fields[i]);
+	buf_add_str(&row, stream_shard_encode(arena, &tail->last));
 	return store_put(txn, stream_keyspace(table), stream_shard_head_key(arena), buf_str(&row), err);
 }

@@ -2,9 +2,9 @@
  * stream_head - the end of a table's stream as a row, for stores that are elsewhere (store_foresees).
  *
  * What a process remembers of the end (stream_state.h) holds only until another one appends. Where each look at the store takes a round trip, and
- * many append at the same moment, a transaction reads this row with its item, and writes it: appends then follow each other instead of meeting
- * conflicts. Each change of a shard's row deletes this one (stream_shard.h); the append in the same transaction, or the next, makes it again from
- * the shards and the records.
+ * many append at the same moment, the row is the counter of store_append(): a transaction takes its number at the commit. Only where something else is
+ * to be done at the end, such as a rotation, it reads the row with its item, which locks it, and writes it. Each change of a shard's row deletes this one
+ * (stream_shard.h); the append in the same transaction, or the next, makes it again from the shards and the records.
  */
 #ifndef DYNALITH_STORAGE_STREAM_HEAD_H
 #define DYNALITH_STORAGE_STREAM_HEAD_H

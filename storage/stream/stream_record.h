@@ -47,6 +47,7 @@ struct stream_peek {
 enum code stream_record_peek(struct store_txn *txn, const struct table *table, uint64_t from, uint64_t to, bool is_last,
 			     struct stream_peek *peek, struct err *err) WARN_UNUSED;
 
+#define STREAM_RECORD_STAMP_AT 4 /* where its time is in a record */
 struct str stream_record_encode(struct arena *arena, const struct stream_record *record);
 
 /* The images point into `row`; the sequence number comes from the key. False for malformed bytes. */

@@ -6,7 +6,7 @@
 #define KIND_RECORD 0x02
 #define KIND_END 0x03
 #define KIND_USED 0x04 /* one row */
-#define KIND_HEAD 0x05
+#define KIND_HEAD 0x06 /* 0x05 was of another form */
 #define KEY_SIZE 9
 #define ROW_FIELDS 7 /* of 8 bytes */
 
@@ -30,6 +30,11 @@ struct str stream_shard_key(struct arena *arena, uint64_t stamp)
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence)
 {
 	return key_of(arena, KIND_RECORD, sequence);
+}
+
+struct str stream_shard_record_prefix(void)
+{
+	return STR("\x02");
 }
 
 struct str stream_shard_head_key(struct arena *arena)

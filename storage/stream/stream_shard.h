@@ -60,7 +60,8 @@ struct str stream_shard_encode(struct arena *arena, const struct stream_shard *s
 /* The key of the row of stream_head.h, which lies behind all others. */
 struct str stream_shard_head_key(struct arena *arena);
 
-/* The key of a record, and the sequence number in one. */
+/* The key of a record: this and the sequence number, in 8 bytes. And the number in one. */
+struct str stream_shard_record_prefix(void);
 struct str stream_shard_record_key(struct arena *arena, uint64_t sequence);
 uint64_t stream_shard_sequence(struct str record_key);
 

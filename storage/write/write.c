@@ -400,10 +400,9 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		return code;
 	}
 	code = store_commit_for_good(run->txn, err);
-	if (code == OK)
-		stream_remember(&run->stream);
-	if (code == OK && run->group)
-		write_group_remember(run);
+	stream_end(&run->stream, code);
+	if (run->group)
+		write_group_end(run, code);
 	leave_sizes(run, code);
 	return code;
 }
@@ -510,7 +509,7 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 	for (size_t i = 0; i < run->total; i++) {
 		const struct table *table = run->writes[i].table;
 
-		if (table_logs(table) && (i == 0 || table != run->writes[i - 1].table))
+		if (table_logs(table) && (i == 0 || table != run->writes[i - 1].table) && !(store_appends(run->txn) && stream_is_plain(table, &run->stream)))
 			keys[n++] = stream_head_key(run->arena, table);
 	}
 	if (token)

@@ -412,8 +412,8 @@ enum code write_group_repeat(struct run *run, struct err *err)
 	return code == OK ? enter(run, run->writes[0].table, err) : code;
 }
 
-void write_group_remember(const struct run *run)
+void write_group_end(const struct run *run, enum code code)
 {
 	for (size_t i = 0; i < run->group->region_count; i++)
-		stream_remember(&run->group->regions[i].stream);
+		stream_end(&run->group->regions[i].stream, code);
 }

@@ -103,7 +103,7 @@ void write_group_take(struct run *run, struct table *table, const struct write_c
 enum code write_group_foresee(struct run *run, struct err *err) WARN_UNUSED;
 enum code write_group_read(struct run *run, struct err *err) WARN_UNUSED;
 enum code write_group_repeat(struct run *run, struct err *err) WARN_UNUSED;
-void write_group_remember(const struct run *run);
+void write_group_end(const struct run *run, enum code code);
 void write_group_release(struct run *run);
 
 /* Brings all index rows from the write's old item to its new one; writes only rows that differ. Tallies capacity. */

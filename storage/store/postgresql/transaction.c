@@ -22,7 +22,7 @@ enum code transaction_begin(const struct store_ops *ops, struct pool *pool, enum
 		return code;
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
 	*txn = (struct transaction){.base = {.ops = ops, .mode = mode, .foresee = transaction_foresee, .intend = transaction_intend,
-			 .verify = transaction_verify}, .pool = pool, .link = link, .arena = arena_new(0)};
+			 .append = transaction_append, .verify = transaction_verify}, .pool = pool, .link = link, .arena = arena_new(0)};
 	*out = &txn->base;
 	return OK;
 }
@@ -170,6 +170,35 @@ static void send_range_checks(struct transaction *txn)
 	}
 }
 
+static int compare_appends(const void *a, const void *b)
+{
+	const struct store_append *x = *(const struct store_append *const *)a, *y = *(const struct store_append *const *)b;
+	int64_t left = transaction_keyspace(x->keyspace), right = transaction_keyspace(y->keyspace);
+	int order = left != right ? (left < right ? -1 : 1) : str_cmp(x->counter, y->counter);
+
+	return order ? order : x < y ? -1 : 1;
+}
+
+/* Last, since many may wait for their counters; and in the order of these, so that no two transactions wait for each other. */
+static void send_appends(struct transaction *txn)
+{
+	const struct store_append **sorted = ARENA_ARRAY(txn->arena, const struct store_append *, txn->append_count);
+
+	for (size_t i = 0; i < txn->append_count; i++)
+		sorted[i] = &txn->appends[i];
+	qsort(sorted, txn->append_count, sizeof(const struct store_append *), compare_appends);
+	for (size_t i = 0; i < txn->append_count; i++) {
+		const struct store_append *append = sorted[i];
+		struct link_number ks, at;
+		const struct str values[] = {
+			link_number(&ks, transaction_keyspace(append->keyspace)), append->counter, append->prefix, append->value,
+			link_number(&at, (int64_t)append->stamp_at + 1), {append->value.p + append->stamp_at, 8},
+		};
+
+		link_send(txn->link, STATEMENT_APPEND, values, 6);
+	}
+}
+
 /*
  * The answer to the commit itself is what counts. Where it did not come, nobody knows; but an error of an earlier statement, or one that the
  * database itself gave to the commit, means that nothing was written.
@@ -198,7 +227,7 @@ static bool has_changes(const struct transaction *txn)
 		if (row->is_changed || row->is_added || row->base == BASE_ABSENT)
 			return true;
 	}
-	return txn->link->sent > 0 || txn->look_count > 0;
+	return txn->link->sent > 0 || txn->look_count > 0 || txn->append_count > 0;
 }
 
 enum code transaction_commit(struct store_txn *base, struct err *err)
@@ -217,6 +246,7 @@ enum code transaction_commit(struct store_txn *base, struct err *err)
 		transaction_flush(txn);
 		send_guards(txn);
 		send_range_checks(txn);
+		send_appends(txn);
 	}
 	if (txn->is_begun)
 		code = send_commit(txn, err);
@@ -400,3 +430,14 @@ enum code transaction_add(struct store_txn *base, struct keyspace keyspace, stru
 	return OK;
 }
 
+enum code transaction_append(struct store_txn *base, const struct store_append *append, struct err *err)
+{
+	struct transaction *txn = transaction_of(base);
+	enum code code = check_writing(txn, err);
+
+	if (code != OK)
+		return code;
+	txn->appends = arena_room(txn->arena, txn->appends, txn->append_count, sizeof(*txn->appends));
+	txn->appends[txn->append_count++] = *append;
+	return OK;
+}

@@ -29,6 +29,7 @@ enum code transaction_foresee(struct store_txn *txn, const struct store_key *key
 enum code transaction_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 			   struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
 enum code transaction_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err) WARN_UNUSED;
+enum code transaction_append(struct store_txn *txn, const struct store_append *append, struct err *err) WARN_UNUSED;
 enum code transaction_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err) WARN_UNUSED;
 
 #endif

@@ -30,6 +30,8 @@ struct transaction {
 	size_t foreseen_count;
 	struct store_key *intended; /* to be locked as they are read; in the arena */
 	size_t intended_count;
+	size_t append_count;
+	struct store_append *appends; /* in the arena */
 	size_t look_count, look_capacity;
 	struct look *looks;
 };

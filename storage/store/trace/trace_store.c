@@ -123,6 +123,11 @@ static enum code trace_verify(struct store_txn *base, struct err *err)
 	return store_verify(((struct trace_txn *)base)->inner, err);
 }
 
+static enum code trace_append(struct store_txn *base, const struct store_append *append, struct err *err)
+{
+	return store_append(((struct trace_txn *)base)->inner, append, err);
+}
+
 static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
 {
 	struct trace_store *store = (struct trace_store *)base;
@@ -140,7 +145,8 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 	}
 	*txn = (struct trace_txn){
 		.base = {.ops = base->ops, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL,
-			 .intend = inner->intend ? trace_intend : NULL, .verify = inner->verify ? trace_verify : NULL}, .store = store, .inner = inner,
+			 .append = inner->append ? trace_append : NULL, .intend = inner->intend ? trace_intend : NULL,
+			 .verify = inner->verify ? trace_verify : NULL}, .store = store, .inner = inner,
 	};
 	*out = &txn->base;
 	return done(store, TRACE_BEGIN, OK);

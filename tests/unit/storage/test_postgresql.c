@@ -646,6 +646,90 @@ TEST(one_read_sees_one_moment)
 	close_pair(&pair);
 }
 
+#define APPENDERS 8
+#define APPENDED 40
+#define COUNTER STR("counter")
+
+struct appender {
+	struct store *store;
+	uint64_t stamp;
+};
+
+static void put_be64(char *bytes, uint64_t number)
+{
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (char)(number >> (56 - 8 * i));
+}
+
+static enum code append_one(struct fixture *fixture, struct store *store, uint64_t stamp, const char *with)
+{
+	char value[12] = "row:";
+	const struct store_append append = {ITEMS, COUNTER, STR("n"), {value, sizeof(value)}, 4};
+
+	put_be64(value + 4, stamp);
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+	CHECK(store_appends(txn));
+	CHECK_INT(store_append(txn, &append, &fixture->err), OK);
+	fixture_put(fixture, txn, INDEX, with, "");
+	return store_commit(txn, &fixture->err);
+}
+
+/* Clocks differ, and may go back. */
+static void *append_many(void *context)
+{
+	const struct appender *appender = context;
+	struct fixture fixture = fixture_new(true);
+
+	for (unsigned i = 0; i < APPENDED; i++)
+		CHECK_INT(append_one(&fixture, appender->store, appender->stamp + (i % 5 ? i : 0), "k"), OK);
+	fixture_free(&fixture);
+	return NULL;
+}
+
+TEST(rows_are_appended_in_the_order_of_commits)
+{
+	struct pair pair = open_pair();
+	struct appender appenders[APPENDERS];
+	pthread_t threads[APPENDERS];
+	char counter[20] = "";
+	const struct store_range all = {STR("n"), STR("o"), false};
+	struct store_page page;
+	uint64_t latest = 0;
+
+	/* nothing is written where the counter is not there */
+	CHECK_INT(append_one(&pair.fixture, pair.a, 1, "lost"), ERR_CONFLICT);
+	CHECK(!str_is_set(fixture_get_alone(&pair.fixture, pair.a, INDEX, "lost")));
+	put_be64(counter, 7);
+	put_be64(counter + 8, 1000);
+	memcpy(counter + 16, "rest", 4);
+	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, ITEMS, COUNTER, (struct str){counter, sizeof(counter)}), OK);
+	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, INDEX, STR("k"), STR("")), OK);
+	for (unsigned i = 0; i < APPENDERS; i++) {
+		appenders[i] = (struct appender){i % 2 ? pair.a : pair.b, 900 + i * 50};
+		CHECK_INT(pthread_create(&threads[i], NULL, append_many, &appenders[i]), 0);
+	}
+	for (unsigned i = 0; i < APPENDERS; i++)
+		pthread_join(threads[i], NULL);
+	struct store_txn *txn = fixture_begin(&pair.fixture, pair.a, STORE_READ);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){1000, 1 << 20}, pair.fixture.arena, &page, &pair.fixture.err), OK);
+	CHECK_INT(page.n, APPENDERS * APPENDED);
+	for (size_t i = 0; i < page.n; i++) {
+		uint64_t stamp = str_be(page.v[i].value.p + 4, 8);
+
+		CHECK_INT(page.v[i].key.n, 9);
+		CHECK_INT(str_be(page.v[i].key.p + 1, 8), 7 + i);
+		CHECK(memcmp(page.v[i].value.p, "row:", 4) == 0);
+		CHECK(stamp >= latest && stamp >= 1000);
+		latest = stamp;
+	}
+	struct str end = fixture_get(&pair.fixture, txn, ITEMS, "counter");
+	CHECK_INT(str_be(end.p, 8), 7 + APPENDERS * APPENDED);
+	CHECK_INT(str_be(end.p + 8, 8), latest);
+	CHECK_STR(((struct str){end.p + 16, end.n - 16}), "rest");
+	CHECK_INT(store_commit(txn, &pair.fixture.err), OK);
+	close_pair(&pair);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
@@ -653,7 +737,7 @@ int main(void)
 		TEST_CASE(a_range_that_was_read_gets_no_rows), TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict),
 		TEST_CASE(of_two_that_read_a_range_one_writes), TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
 		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few), TEST_CASE(many_rows_come_by_few_statements), TEST_CASE(one_read_has_no_begin),
-		TEST_CASE(one_read_sees_one_moment),
+		TEST_CASE(one_read_sees_one_moment), TEST_CASE(rows_are_appended_in_the_order_of_commits),
 	};
 
 	return test_run(__FILE__, cases, fixture_database() ? sizeof(cases) / sizeof(cases[0]) : 0);
