@@ -51,6 +51,21 @@ static enum code postgresql_begin(struct store *base, enum store_mode mode, stru
 	return transaction_begin(base->ops, ((struct postgresql_store *)base)->pool, mode, txn, err);
 }
 
+static enum code postgresql_tidy(struct store *base, bool *is_more, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = postgresql_begin(base, STORE_WRITE, &txn, err);
+
+	*is_more = false;
+	if (code != OK)
+		return code;
+	code = transaction_tidy(txn, is_more, err);
+	if (code == OK)
+		return transaction_commit(txn, err);
+	transaction_abort(txn);
+	return code;
+}
+
 static void postgresql_usage(struct store *base, struct store_usage *usage)
 {
 	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
@@ -65,6 +80,7 @@ static const struct store_ops postgresql_ops = {
 	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
 	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
 	.del_range = transaction_del_range, .add = transaction_add, .usage = postgresql_usage, .keyspaces = transaction_keyspaces,
+	.tidy = postgresql_tidy, .copy = transaction_copy,
 };
 
 /* The format that the database has; the table is made where it is missing. */

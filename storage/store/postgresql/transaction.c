@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 
+#include "core/buf.h"
 #include "storage/store/postgresql/long_key.h"
 #include "storage/store/postgresql/scan.h"
 #include "storage/store/store_messages.h"
 
+#define COPIED 2000  /* rows by one statement */
 #define CREATED (-2) /* the number of the rows that say which keyspaces were created; their keys are numbers */
 
 static bool is_system(int64_t ks)
@@ -165,7 +167,7 @@ static void send_range_checks(struct transaction *txn)
 		struct str values[8];
 
 		scan_range_values(txn->arena, link_number(&ks, look->ks), look->low, look->high, values);
-		values[7] = link_number(&rows, (int64_t)own_rows_count(&txn->rows, look->ks, look->low, look->high));
+		values[7] = link_number(&rows, (int64_t)(own_rows_count(&txn->rows, look->ks, look->low, look->high) + look->others));
 		link_send(txn->link, STATEMENT_RANGE_CHECK, values, 8);
 	}
 }
@@ -266,12 +268,40 @@ static void note_keyspace(struct transaction *txn, struct keyspace keyspace, str
 	row->is_changed = true;
 }
 
+static void send_drop(struct transaction *txn, enum statement statement, struct keyspace keyspace)
+{
+	struct link_number ks;
+	struct str number = link_number(&ks, transaction_keyspace(keyspace));
+	const struct str values[] = {number, number};
+
+	transaction_start(txn);
+	transaction_flush(txn);
+	link_send(txn->link, statement, values, statement == STATEMENT_CLEARED ? 1 : 2);
+}
+
+/* What the transaction knows of rows that it has deleted by their range. */
+static void forget_range(struct transaction *txn, int64_t ks, struct str low, struct str high)
+{
+	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks; i++) {
+		struct own_row *row = &txn->rows.v[i];
+
+		if (str_cmp(row->key, low) < 0 || (str_is_set(high) && str_cmp(row->key, high) >= 0))
+			continue;
+		row->base = row->base == BASE_THERE ? BASE_GONE : row->base;
+		row->value = STR_ABSENT;
+	}
+}
+
 enum code transaction_create(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
-	enum code code = check_writing(transaction_of(base), err);
+	struct transaction *txn = transaction_of(base);
+	enum code code = check_writing(txn, err);
 
-	if (code == OK)
-		note_keyspace(transaction_of(base), keyspace, STR(""));
+	if (code == OK) {
+		send_drop(txn, STATEMENT_CLEAR, keyspace);
+		send_drop(txn, STATEMENT_CLEARED, keyspace);
+		note_keyspace(txn, keyspace, STR(""));
+	}
 	return code;
 }
 
@@ -290,23 +320,75 @@ enum code transaction_del_range(struct store_txn *base, struct keyspace keyspace
 	transaction_flush(txn);
 	scan_range_values(txn->arena, link_number(&number, ks), low, range->high, values);
 	link_send(txn->link, STATEMENT_RANGE_DELETE, values, 7);
-	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks; i++) {
-		struct own_row *row = &txn->rows.v[i];
-
-		if (str_cmp(row->key, low) < 0 || (str_is_set(range->high) && str_cmp(row->key, range->high) >= 0))
-			continue;
-		row->base = row->base == BASE_THERE ? BASE_GONE : row->base;
-		row->value = STR_ABSENT;
-	}
+	forget_range(txn, ks, low, range->high);
 	return OK;
 }
 
 enum code transaction_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
-	enum code code = transaction_del_range(base, keyspace, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
+	struct transaction *txn = transaction_of(base);
+	enum code code = check_writing(txn, err);
 
-	if (code == OK)
-		note_keyspace(transaction_of(base), keyspace, STR_ABSENT);
+	if (code != OK)
+		return code;
+	send_drop(txn, STATEMENT_DROP, keyspace);
+	forget_range(txn, transaction_keyspace(keyspace), STR(""), STR_ABSENT);
+	note_keyspace(txn, keyspace, STR_ABSENT);
+	return OK;
+}
+
+/* Nothing is known of its rows any more. */
+static void forget_keyspace(struct transaction *txn, int64_t ks)
+{
+	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks; i++) {
+		txn->rows.v[i].base = BASE_UNKNOWN;
+		txn->rows.v[i].value = STR_ABSENT;
+	}
+}
+
+enum code transaction_copy(struct store_txn *base, struct keyspace from, struct keyspace to, struct err *err)
+{
+	struct transaction *txn = transaction_of(base);
+	struct link_number ks[2], limit;
+	struct look look = {transaction_keyspace(from), STR(""), STR_ABSENT, 0};
+	struct str values[] = {link_number(&ks[0], look.ks), link_number(&ks[1], transaction_keyspace(to)), STR(""), link_number(&limit, COPIED)};
+	enum code code = check_writing(txn, err);
+	size_t n = COPIED, all = 0;
+
+	if (code == OK) {
+		transaction_start(txn);
+		transaction_flush(txn);
+	}
+	while (code == OK && n == COPIED) {
+		link_send(txn->link, STATEMENT_COPY, values, 4);
+		code = wait_for(txn, err);
+		size_t last = txn->link->result_count - 1;
+		n = code == OK ? (size_t)str_be(link_column(txn->link, last, 0, 0).p, 8) : 0;
+		all += n;
+		if (n > 0) { /* the zero byte makes it the next possible key */
+			struct buf next = buf_in(txn->arena);
+
+			buf_add_str(&next, link_column(txn->link, last, 0, 1));
+			buf_add_byte(&next, 0);
+			values[2] = buf_str(&next);
+		}
+	}
+	if (code != OK)
+		return code;
+	look.others = all - own_rows_count(&txn->rows, look.ks, STR(""), STR_ABSENT);
+	transaction_look(txn, &look);
+	forget_keyspace(txn, transaction_keyspace(to));
+	return OK;
+}
+
+enum code transaction_tidy(struct store_txn *base, bool *is_more, struct err *err)
+{
+	struct transaction *txn = transaction_of(base);
+
+	transaction_start(txn);
+	link_send(txn->link, STATEMENT_TIDY, NULL, 0);
+	enum code code = wait_for(txn, err);
+	*is_more = code == OK && str_be(link_column(txn->link, txn->link->result_count - 1, 0, 0).p, 8) > 0;
 	return code;
 }
 

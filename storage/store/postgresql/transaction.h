@@ -15,6 +15,9 @@ enum code transaction_commit(struct store_txn *txn, struct err *err) WARN_UNUSED
 void transaction_abort(struct store_txn *txn);
 enum code transaction_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 enum code transaction_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+enum code transaction_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
+/* A piece of what dropped keyspaces have left; *is_more: there was something. */
+enum code transaction_tidy(struct store_txn *txn, bool *is_more, struct err *err) WARN_UNUSED;
 enum code transaction_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err) WARN_UNUSED;
 enum code transaction_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err) WARN_UNUSED;
 enum code transaction_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,

@@ -14,6 +14,7 @@
 struct look {
 	int64_t ks;
 	struct str low, high; /* absent: open */
+	size_t others;        /* rows in it that are not among the transaction's own */
 };
 
 struct transaction {
@@ -62,5 +63,8 @@ struct own_row *transaction_place(struct transaction *txn, int64_t ks, struct st
 
 /* Takes up what the database has under a key that was read. */
 struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct str key, struct str value);
+
+/* Notes that a range was read; the commit checks that it has as many rows then. */
+void transaction_look(struct transaction *txn, const struct look *look);
 
 #endif

@@ -287,14 +287,15 @@ enum code transaction_get(struct store_txn *base, struct keyspace keyspace, stru
 	return transaction_get_many(base, &one, 1, arena, value, err);
 }
 
-static void note_look(struct transaction *txn, int64_t ks, struct str low, struct str high)
+void transaction_look(struct transaction *txn, const struct look *look)
 {
 	if (txn->look_count == txn->look_capacity) {
 		txn->look_capacity = txn->look_capacity ? txn->look_capacity * 2 : 8;
 		txn->looks = arena_checked(realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
 	}
 	txn->looks[txn->look_count++] = (struct look){
-		ks, str_copy(txn->arena, str_is_set(low) ? low : STR("")), str_is_set(high) ? str_copy(txn->arena, high) : STR_ABSENT,
+		look->ks, str_copy(txn->arena, str_is_set(look->low) ? look->low : STR("")),
+		str_is_set(look->high) ? str_copy(txn->arena, look->high) : STR_ABSENT, look->others,
 	};
 }
 
@@ -306,9 +307,9 @@ static void note_page(struct transaction *txn, int64_t ks, const struct store_ra
 	if (page->is_more && page->n > 0)
 		store_range_after(&rest, page, txn->arena);
 	if (!page->is_more)
-		note_look(txn, ks, range->low, range->high);
+		transaction_look(txn, &(struct look){ks, range->low, range->high, 0});
 	else if (page->n > 0)
-		note_look(txn, ks, range->is_reverse ? rest.high : range->low, range->is_reverse ? range->high : rest.low);
+		transaction_look(txn, &(struct look){ks, range->is_reverse ? rest.high : range->low, range->is_reverse ? range->high : rest.low, 0});
 }
 
 /* A page that grows by one statement after another. */

@@ -730,6 +730,126 @@ TEST(rows_are_appended_in_the_order_of_commits)
 	close_pair(&pair);
 }
 
+static void put_many(struct fixture *fixture, struct store *store, unsigned n)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+
+	CHECK_INT(store_create(txn, INDEX, &fixture->err), OK);
+	for (unsigned i = 0; i < n; i++)
+		CHECK_INT(store_put(txn, INDEX, str_printf(fixture->arena, "%05u", i), STR("v"), &fixture->err), OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+}
+
+static void drop(struct fixture *fixture, struct store *store)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+
+	CHECK_INT(store_drop(txn, INDEX, &fixture->err), OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+}
+
+static uint64_t rows_of(struct fixture *fixture, struct store *store)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_READ);
+	struct store_stat stat;
+
+	CHECK_INT(store_stat(txn, INDEX, &stat, &fixture->err), OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+	return stat.rows;
+}
+
+static bool exists(struct fixture *fixture, struct store *store)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_READ);
+	struct store_keyspaces keyspaces;
+	bool is_found = false;
+
+	CHECK_INT(store_keyspaces(txn, fixture->arena, &keyspaces, &fixture->err), OK);
+	for (size_t i = 0; i < keyspaces.n; i++)
+		is_found = is_found || (keyspaces.v[i].table == INDEX.table && keyspaces.v[i].part == INDEX.part);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+	return is_found;
+}
+
+static void tidy_all(struct fixture *fixture, struct store *store)
+{
+	bool is_more = true;
+
+	for (unsigned i = 0; is_more && i < 5000; i++)
+		CHECK_INT(store_tidy(store, &is_more, &fixture->err), OK);
+	CHECK(!is_more);
+}
+
+TEST(a_dropped_keyspace_goes_piece_by_piece)
+{
+	struct fixture fixture = fixture_new(true);
+	struct store *store = fixture_open_database(&fixture);
+
+	tidy_all(&fixture, store);
+	put_many(&fixture, store, 2500);
+	CHECK(exists(&fixture, store));
+	drop(&fixture, store);
+	CHECK(!exists(&fixture, store));
+	CHECK_INT(rows_of(&fixture, store), 1500);
+	tidy_all(&fixture, store);
+	CHECK_INT(rows_of(&fixture, store), 0);
+	/* one that is created meanwhile is empty, and keeps what is written then */
+	put_many(&fixture, store, 2500);
+	drop(&fixture, store);
+	put_many(&fixture, store, 3);
+	CHECK(exists(&fixture, store));
+	CHECK_INT(rows_of(&fixture, store), 3);
+	tidy_all(&fixture, store);
+	CHECK_INT(rows_of(&fixture, store), 3);
+	/* the same in one transaction */
+	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+	CHECK_INT(store_drop(txn, INDEX, &fixture.err), OK);
+	CHECK_INT(store_create(txn, INDEX, &fixture.err), OK);
+	fixture_put(&fixture, txn, INDEX, "new", "1");
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	tidy_all(&fixture, store);
+	CHECK_STR(fixture_get_alone(&fixture, store, INDEX, "new"), "1");
+	CHECK_INT(rows_of(&fixture, store), 1);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
+#define COPY KEYSPACE(8, PART_INDEX)
+
+TEST(a_keyspace_is_copied_by_ranges)
+{
+	struct pair pair = open_pair();
+	struct fixture *fixture = &pair.fixture;
+	struct store_stat from, to;
+
+	put_many(fixture, pair.a, 4500);
+	CHECK_INT(fixture_put_alone(fixture, pair.a, INDEX, long_or_short(fixture->arena, 3), STR("long")), OK);
+	for (unsigned round = 0; round < 2; round++) {
+		struct store_txn *txn = fixture_begin(fixture, pair.a, STORE_WRITE);
+		uint64_t before = postgresql_store_counts(pair.a).statements;
+
+		/* with what the transaction itself has changed, in place of what was there */
+		CHECK_INT(store_drop(txn, COPY, &fixture->err), OK);
+		CHECK_INT(store_create(txn, COPY, &fixture->err), OK);
+		fixture_put(fixture, txn, INDEX, "00001", "changed");
+		CHECK_INT(store_del(txn, INDEX, STR("00002"), &fixture->err), OK);
+		CHECK_INT(store_copy(txn, INDEX, COPY, &fixture->err), OK);
+		CHECK(postgresql_store_counts(pair.a).statements - before < 20);
+		CHECK_STR(fixture_get(fixture, txn, COPY, "00001"), "changed");
+		CHECK(!str_is_set(fixture_get(fixture, txn, COPY, "00002")));
+		CHECK_INT(store_stat(txn, INDEX, &from, &fixture->err), OK);
+		CHECK_INT(store_stat(txn, COPY, &to, &fixture->err), OK);
+		CHECK_INT(to.rows, from.rows);
+		CHECK_INT(to.bytes, from.bytes);
+		if (round == 0) /* a row more in what was copied */
+			put_alone(&pair, pair.b, INDEX, "zzz", "");
+		CHECK_INT(store_commit(txn, &fixture->err), round == 0 ? ERR_CONFLICT : OK);
+	}
+	CHECK_INT(to.rows, 4501);
+	CHECK_STR(fixture_get_alone(fixture, pair.b, COPY, "zzz"), "");
+	close_pair(&pair);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
@@ -738,6 +858,7 @@ int main(void)
 		TEST_CASE(of_two_that_read_a_range_one_writes), TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
 		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few), TEST_CASE(many_rows_come_by_few_statements), TEST_CASE(one_read_has_no_begin),
 		TEST_CASE(one_read_sees_one_moment), TEST_CASE(rows_are_appended_in_the_order_of_commits),
+		TEST_CASE(a_dropped_keyspace_goes_piece_by_piece), TEST_CASE(a_keyspace_is_copied_by_ranges),
 	};
 
 	return test_run(__FILE__, cases, fixture_database() ? sizeof(cases) / sizeof(cases[0]) : 0);
