@@ -221,10 +221,14 @@ func (c *client) counted(table string) map[string]int {
 
 // counts waits until all servers count a table and its indexes right: changes of a server that was killed are counted again.
 func (c *client) counts(table string, want map[string]int) {
+	wait := 3 * patience
+	if c.run.hurries {
+		wait = 0
+	}
 	for _, address := range c.run.addresses {
 		c.only = address
 		got := c.counted(table)
-		for end := time.Now().Add(3 * patience); canonical(got) != canonical(want) && time.Now().Before(end); got = c.counted(table) {
+		for end := time.Now().Add(wait); canonical(got) != canonical(want) && time.Now().Before(end); got = c.counted(table) {
 			time.Sleep(200 * time.Millisecond)
 		}
 		if canonical(got) != canonical(want) {
