@@ -82,6 +82,12 @@ postgresql.header := $(firstword $(wildcard $(addsuffix /libpq-fe.h,$(shell pkg-
 endif
 postgresql.flags := $(if $(postgresql.header),-DWITH_POSTGRESQL $(patsubst %,-isystem %,$(filter-out /usr/include,$(patsubst %/,%,$(dir $(postgresql.header))))))
 
+# zstd in imports is read where the header of its library is; the library is loaded when the first such object is read. ZSTD=no leaves it out.
+ifneq ($(ZSTD),no)
+zstd.header := $(firstword $(wildcard $(addsuffix /zstd.h,$(shell pkg-config --variable=includedir libzstd 2>/dev/null) /usr/include)))
+endif
+zstd.flags := $(if $(zstd.header),-DWITH_ZSTD $(patsubst %,-isystem %,$(filter-out /usr/include,$(patsubst %/,%,$(dir $(zstd.header))))))
+
 core.src     := $(wildcard core/*.c)
 storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
@@ -99,6 +105,12 @@ $(BUILD)/postgresql: always
 postgresql.users := $(BUILD)/server/backend.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/postgresql/*.c tests/unit/*/test_postgresql*.c tests/unit/storage/test_store*.c))
 $(postgresql.users): $(BUILD)/postgresql
 $(postgresql.users): CPPFLAGS += $(postgresql.flags)
+# Changes only with the header.
+$(BUILD)/zstd: always
+	@mkdir -p $(@D)
+	@echo "$(zstd.flags)" | cmp -s - $@ || echo "$(zstd.flags)" > $@
+$(BUILD)/server/transfer/zstd.o: $(BUILD)/zstd
+$(BUILD)/server/transfer/zstd.o: CPPFLAGS += $(zstd.flags)
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D); $(call tell,CC,$<)

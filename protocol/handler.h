@@ -45,12 +45,18 @@ struct held_statements {
 	struct partiql_kept **v;
 };
 
+/* The request as it came, for what is kept or shown as it was given. */
+struct call_request {
+	struct str host; /* its Host header, or absent */
+	const struct json *json;
+};
+
 struct call {
 	struct service *service;
 	struct arena *arena;
 	struct ns ns;
 	int64_t now_ms;
-	struct str host; /* the request's Host header, or absent */
+	struct call_request request;
 	struct charges charges; /* capacity so far, whether the response shows it or not */
 	struct json_out out;
 	struct err value_err; /* the first error inside an attribute value of the request */

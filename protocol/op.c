@@ -216,6 +216,7 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	passage->call.late_err = bound.late_err;
 	passage->call.actions = bound.actions;
 	passage->call.is_older = bound.is_older;
+	passage->call.request.json = passage->json;
 	return code;
 }
 
@@ -462,7 +463,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .host = request->host, .is_long = request->is_long},
+		.call = {.service = service, .arena = request->arena, .request = {.host = request->host}, .is_long = request->is_long},
 	};
 	struct err err = err_in(request->arena);
 	if (request->hold)

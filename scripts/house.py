@@ -28,18 +28,20 @@ SHELVES = {
     "storage/state": ["storage/store", "storage/schema", "storage/lag", "storage/stream", "storage/vector", "storage/catalog", "storage/job/job", "storage/write/write",
                       "storage/messages"],
     "protocol/wire": [],
+    "protocol/transfer": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/tables", "protocol/timing/timing"],
     "protocol/tables": ["protocol/wire", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/conflicts": ["protocol/handler"],
     "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/report": ["server/remote", "server/messages", "server/version"],
-    "server/control": ["server/clock", "server/upkeep", "server/messages"],
+    "server/control": ["server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
+    "server/transfer": ["server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def
     "protocol/throughput": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
     "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/ops"], # ops.def
-    "protocol/ops": ["protocol", "protocol/insight", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/partiql", "protocol/conflicts", "protocol/faults", "protocol/throughput"],
+    "protocol/ops": ["protocol", "protocol/insight", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql", "protocol/conflicts", "protocol/faults", "protocol/throughput"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.
 FLAT = {

@@ -14,6 +14,7 @@
 #include "storage/monotonic.h"
 
 #define REPLY_MAX (1024 * 1024)
+#define RECEIVE_BYTES 65536
 #define STEP_MS 100 /* between two looks whether to stop */
 
 static bool read_target(struct str url, struct str scheme, struct str port, struct client_target *out)
@@ -200,8 +201,10 @@ static struct str read_reply(struct arena *arena, const struct wire *wire, size_
 {
 	struct buf in = buf_in(arena);
 
-	while (in.n < REPLY_MAX) {
-		ssize_t n = receive(wire, buf_reserve(&in, 4097), 4096);
+	size_t most = wire->request->reply_max ? wire->request->reply_max : REPLY_MAX;
+
+	while (in.n < most) {
+		ssize_t n = receive(wire, buf_reserve(&in, RECEIVE_BYTES + 1), RECEIVE_BYTES);
 
 		if (n < 0 && errno == EAGAIN)
 			continue;

@@ -29,12 +29,13 @@ struct client_request {
 	void (*tick)(void *context); /* called now and then while it waits; or NULL */
 	void *tick_context;
 	struct str head;             /* lines of the head beside the usual ones, each with its end; absent: none */
+	size_t reply_max;            /* bytes of a reply; 0: 1 MB */
 };
 
 struct client_reply {
 	int status;              /* of HTTP */
 	bool is_function_error;  /* the header X-Amz-Function-Error is there */
-	struct str body;         /* in the arena; 1 MB of it at most */
+	struct str body;         /* in the arena */
 };
 
 /* Sends the request and waits for the whole reply. False where no HTTP reply came: *problem says why, for the log. */

@@ -8,6 +8,7 @@
 
 #include "protocol/wire/json.h"
 #include "server/backend.h"
+#include "server/client.h"
 #include "server/dropin.h"
 #include "server/log.h"
 #include "server/suggest.h"
@@ -461,6 +462,16 @@ static void name_store(struct arena *arena, struct config *config)
 	config->store = backend_url(arena, config->in_memory, config->db_path);
 }
 
+/* --s3: a folder, or a URL with its credentials. */
+static bool is_s3(const struct config *config)
+{
+	struct client_target target;
+	bool is_url = strncmp(config->s3, "http://", 7) == 0 || strncmp(config->s3, "https://", 8) == 0;
+
+	return config->s3[0] && (!is_url || client_read_any_target(str_of(config->s3), &target)) &&
+	       (!config_names(config->s3_credentials) || strchr(config->s3_credentials, ':'));
+}
+
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
 {
 	memset(config, 0, sizeof(*config));
@@ -502,6 +513,11 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	if (!trigger_filter_is_valid(arena, config->trigger_filter, &problem)) {
 		fprintf(stderr, "dynalith: trigger-filter: wants none, FilterCriteria as JSON or a file of it, not " STR_FMT "; see dynalith --help\n",
 			STR_ARG(problem));
+		return CONFIG_FAILED;
+	}
+	if (!is_s3(config)) {
+		fprintf(stderr, "dynalith: s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] with s3-credentials ACCESS_KEY:SECRET; "
+				"see dynalith --help\n");
 		return CONFIG_FAILED;
 	}
 	if (config_names(config->store) && !backend_check(arena, config->store, &problem)) {

@@ -104,6 +104,66 @@ enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struc
 	return result == Z_STREAM_END ? GZIP_FINE : GZIP_BROKEN;
 }
 
+struct gzip_reader {
+	z_stream stream;
+	bool is_whole;
+};
+
+struct gzip_reader *gzip_reader_new(void)
+{
+	struct gzip_reader *reader = arena_checked(calloc(1, sizeof(*reader)));
+
+	if (inflateInit2(&reader->stream, GZIP_WINDOW) != Z_OK) {
+		free(reader);
+		return NULL;
+	}
+	return reader;
+}
+
+void gzip_reader_free(struct gzip_reader *reader)
+{
+	if (!reader)
+		return;
+	inflateEnd(&reader->stream);
+	free(reader);
+}
+
+bool gzip_reader_read(struct gzip_reader *reader, struct str *in, char *to, size_t room, size_t *n)
+{
+	z_stream *stream = &reader->stream;
+	int result = Z_OK;
+
+	stream->next_in = (Bytef *)(uintptr_t)in->p;
+	stream->avail_in = (uInt)in->n;
+	stream->next_out = (Bytef *)to;
+	stream->avail_out = (uInt)room;
+	while (result == Z_OK && stream->avail_in > 0 && stream->avail_out > 0) {
+		if (reader->is_whole)
+			result = inflateReset(stream);
+		reader->is_whole = false;
+		if (result == Z_OK)
+			result = inflate(stream, Z_NO_FLUSH);
+		if (result == Z_STREAM_END) {
+			reader->is_whole = true;
+			result = Z_OK;
+		}
+	}
+	/* what the window still holds comes without more input */
+	if (result == Z_OK && !reader->is_whole && stream->avail_in == 0 && stream->avail_out > 0) {
+		result = inflate(stream, Z_NO_FLUSH);
+		reader->is_whole = result == Z_STREAM_END;
+		result = result == Z_STREAM_END || result == Z_BUF_ERROR ? Z_OK : result;
+	}
+	*in = (struct str){(const char *)stream->next_in, stream->avail_in};
+	*n = room - stream->avail_out;
+	return result == Z_OK || result == Z_BUF_ERROR;
+}
+
+bool gzip_reader_is_whole(const struct gzip_reader *reader)
+{
+	return reader->is_whole;
+}
+
 struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body)
 {
 	int window = coding == GZIP_GZIP ? GZIP_WINDOW : ZLIB_WINDOW;

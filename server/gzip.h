@@ -6,6 +6,8 @@
 #ifndef DYNALITH_SERVER_GZIP_H
 #define DYNALITH_SERVER_GZIP_H
 
+#include <stdbool.h>
+
 #include "core/arena.h"
 #include "core/str.h"
 
@@ -36,6 +38,16 @@ enum gzip_coding gzip_accepted(struct str accept_encoding);
  * a deflate stream.
  */
 enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struct str body, size_t limit, struct str *out);
+
+/* A gzip stream that comes in pieces; members behind the first are joined. */
+struct gzip_reader;
+
+struct gzip_reader *gzip_reader_new(void);
+void gzip_reader_free(struct gzip_reader *reader);
+/* Decompresses what it can of *in, which is cut, into the `room` bytes at `to`; *n are there. False where it is no gzip. */
+bool gzip_reader_read(struct gzip_reader *reader, struct str *in, char *to, size_t room, size_t *n);
+/* Whether the stream may end here: behind a whole member. */
+bool gzip_reader_is_whole(const struct gzip_reader *reader);
 
 /* Compresses at the fastest level; absent where that fails. */
 struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body);

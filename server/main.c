@@ -31,6 +31,7 @@
 #include "server/seed/apply.h"
 #include "server/sigv4.h"
 #include "server/tls.h"
+#include "server/transfer/transfers.h"
 #include "server/trigger.h"
 #include "server/upkeep.h"
 #include "server/version.h"
@@ -62,7 +63,17 @@ struct parts {
 	struct leases *leases;
 	struct job_run *jobs;
 	struct online *online;
+	struct transfers *transfers;
 };
+
+/* There may be work in the background. */
+static void wake(void *context)
+{
+	struct parts *parts = context;
+
+	upkeep_wake(parts->upkeep);
+	transfers_wake(parts->transfers);
+}
 
 static void note(void *context, struct str line)
 {
@@ -265,7 +276,7 @@ static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
-				  .wake = upkeep_wake, .wake_context = parts->upkeep, .jobs = parts->jobs, .statements = partiql_cache_new(),
+				  .wake = wake, .wake_context = parts, .jobs = parts->jobs, .statements = partiql_cache_new(),
 				  .is_timed = is_timed(config),
 				  .faults = faults_new(config->shared_db), .insight = insight_of(config),
 				  .throughput = throughput_new(config->shared_db),
@@ -310,6 +321,18 @@ static int serve(struct parts *parts)
 	return status;
 }
 
+static struct transfers *start_transfers(const struct parts *parts)
+{
+	const struct config *config = parts->config;
+	const struct transfers_options options = {
+		.catalog = parts->catalog, .clock = parts->clock, .leases = parts->leases,
+		.s3 = {.where = config->s3, .credentials = config->s3_credentials, .region = config->s3_region,
+		       .authorities = config_names(config->tls_ca) ? config->tls_ca : NULL},
+	};
+
+	return transfers_start(&options);
+}
+
 static int keep_and_serve(struct parts *parts)
 {
 	struct upkeep_options options = {
@@ -319,11 +342,13 @@ static int keep_and_serve(struct parts *parts)
 	};
 
 	parts->upkeep = upkeep_start(&options);
-	if (!parts->upkeep) {
+	parts->transfers = parts->upkeep ? start_transfers(parts) : NULL;
+	int status = EXIT_FAILURE;
+	if (parts->transfers)
+		status = serve(parts);
+	else
 		fprintf(stderr, "dynalith: cannot start a thread\n");
-		return EXIT_FAILURE;
-	}
-	int status = serve(parts);
+	transfers_stop(parts->transfers);
 	upkeep_stop(parts->upkeep);
 	return status;
 }

@@ -442,7 +442,10 @@ static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, co
 
 	buf_add_str(&out, request->method);
 	buf_add_byte(&out, '\n');
-	add_canonical_path(arena, path, &out);
+	if (request->is_plain_path)
+		percent_encode(path, true, &out);
+	else
+		add_canonical_path(arena, path, &out);
 	buf_add_byte(&out, '\n');
 	add_canonical_query(arena, request->query, &out);
 	buf_add_byte(&out, '\n');
@@ -537,26 +540,56 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const
 	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
 }
 
+/* The headers that are signed, in the order of their names. */
+struct signed_headers {
+	struct header v[6];
+	size_t n;
+	struct buf names;
+};
+
+static void add_signed(struct signed_headers *to, struct str name, struct str value)
+{
+	if (!str_is_set(value))
+		return;
+	if (to->n > 0)
+		buf_add_byte(&to->names, ';');
+	buf_add_str(&to->names, name);
+	to->v[to->n++] = (struct header){name, value};
+}
+
 struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own, int64_t now_s)
 {
-	struct buf to_sign = buf_in(arena);
+	bool is_s3 = str_eq(own->service, STR("s3"));
+	struct buf to_sign = buf_in(arena), lines = buf_in(arena);
+	struct signed_headers signed_headers = {.names = buf_in(arena)};
+	unsigned char digest[HASH_SIZE];
 
 	own->date = format_date(arena, now_s);
-	struct header lines[] = {{STR("host"), own->host}, {STR("x-amz-date"), own->date}, {STR("x-amz-target"), own->target}};
-	const struct headers headers = {.n = str_is_set(own->target) ? 3 : 2, .v = lines};
-	const struct sigv4_request request = {.method = own->method, .query = own->query, .body = own->body, .headers = &headers};
+	hash(sigv4, own->body, digest);
+	add_signed(&signed_headers, STR("host"), own->host);
+	add_signed(&signed_headers, STR("x-amz-content-sha256"), is_s3 ? hex(arena, digest) : STR_ABSENT);
+	add_signed(&signed_headers, STR("x-amz-date"), own->date);
+	add_signed(&signed_headers, STR("x-amz-server-side-encryption"), own->sse);
+	add_signed(&signed_headers, STR("x-amz-server-side-encryption-aws-kms-key-id"), own->sse_key);
+	add_signed(&signed_headers, STR("x-amz-target"), own->target);
+	const struct headers headers = {.n = signed_headers.n, .v = signed_headers.v};
+	const struct sigv4_request request = {
+		.method = own->method, .query = own->query, .body = own->body, .headers = &headers, .is_plain_path = is_s3,
+	};
 	const struct sigv4_claim s = {
 		.date = own->date, .day = {own->date.p, 8}, .region = str_is_set(own->region) ? own->region : STR("us-east-1"),
-		.service = STR("dynamodb"), .access_key = own->access_key,
-		.headers = str_is_set(own->target) ? STR("host;x-amz-date;x-amz-target") : STR("host;x-amz-date"),
+		.service = str_is_set(own->service) ? own->service : STR("dynamodb"), .access_key = own->access_key, .headers = buf_str(&signed_headers.names),
 	};
 	struct str canonical = canonical_request(sigv4, arena, &request, own->path, &s);
 	struct str signature = sign(sigv4, arena, canonical, &s, own->secret, &to_sign);
-	return str_printf(arena,
-			  "X-Amz-Date: " STR_FMT "\r\nAuthorization: " ALGORITHM " Credential=" STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT
-			  "/aws4_request, SignedHeaders=" STR_FMT ", Signature=" STR_FMT "\r\n",
-			  STR_ARG(own->date), STR_ARG(s.access_key), STR_ARG(s.day), STR_ARG(s.region), STR_ARG(s.service), STR_ARG(s.headers),
-			  STR_ARG(signature));
+	for (size_t i = 1; i < signed_headers.n; i++) { /* the caller sends Host and X-Amz-Target */
+		if (!str_eq(signed_headers.v[i].name, STR("x-amz-target")))
+			buf_printf(&lines, STR_FMT ": " STR_FMT "\r\n", STR_ARG(signed_headers.v[i].name), STR_ARG(signed_headers.v[i].value));
+	}
+	buf_printf(&lines, "Authorization: " ALGORITHM " Credential=" STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT "/aws4_request, SignedHeaders=" STR_FMT
+		   ", Signature=" STR_FMT "\r\n",
+		   STR_ARG(s.access_key), STR_ARG(s.day), STR_ARG(s.region), STR_ARG(s.service), STR_ARG(s.headers), STR_ARG(signature));
+	return buf_str(&lines);
 }
 
 static enum code check_signed_host(const struct sigv4_claim *s, struct err *err)

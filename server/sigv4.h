@@ -33,6 +33,7 @@ struct sigv4_request {
 	bool is_control;     /* changes the clock, the streams or the state: only for keys that may */
 	bool is_of_all;      /* reads the data of all accounts: not for a key that is bound to one, unless it may control */
 	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
+	bool is_plain_path;  /* no segment of the path is folded: S3's keys may have empty ones */
 };
 
 struct sigv4;
@@ -79,6 +80,8 @@ struct sigv4_own {
 	struct str access_key, secret;
 	struct str region;  /* absent: us-east-1 */
 	struct str target;  /* X-Amz-Target, or absent; the caller sends it */
+	struct str service; /* absent: dynamodb. "s3": the body's hash is a header too, and the path is signed as it is */
+	struct str sse, sse_key; /* of s3: how the object is to be encrypted, or absent */
 	struct str date;    /* set by sigv4_sign */
 };
 

@@ -10,7 +10,7 @@ enum code op_describe_endpoints(struct call *call, const struct describe_endpoin
 	json_out_name(out, STR("Endpoints"));
 	json_out_open(out, '[');
 	json_out_open(out, '{');
-	json_out_field_string(out, "Address", str_is_set(call->host) ? call->host : STR("localhost:8000"));
+	json_out_field_string(out, "Address", str_is_set(call->request.host) ? call->request.host : STR("localhost:8000"));
 	json_out_field_integer(out, "CachePeriodInMinutes", 1440);
 	json_out_close(out, '}');
 	json_out_close(out, ']');

@@ -174,31 +174,11 @@ void shape_check_length(struct walk *walk, const struct shape *shape, const stru
 		shape_breach(walk, place, shown, "Member must have length greater than or equal to %ld", shape->min);
 }
 
-/* Patterns of the model are all one class repeated, "[a-zA-Z0-9_.-]+": ranges, single characters, a '-' at the end. */
-static bool matches(const char *pattern, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		bool found = false;
-
-		for (const char *p = pattern + 1; *p && *p != ']' && !found; p++) {
-			if (p[1] == '-' && p[2] != ']') {
-				found = s.p[i] >= p[0] && s.p[i] <= p[2];
-				p += 2;
-			} else {
-				found = s.p[i] == *p;
-			}
-		}
-		if (!found)
-			return false;
-	}
-	return s.n > 0;
-}
-
 /* AWS: operations on tables, and transactions, list the length of a name before its letters, also for an empty name. */
 static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
 {
 	shape_check_length(walk, shape, place, name, utf8_utf16_length(name));
-	if (!matches(pattern, name))
+	if (!shape_pattern_matches(pattern, name))
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 }
 
@@ -219,7 +199,7 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 		shape_breach(walk, place, name, "Member must have length greater than or equal to 1");
 		return;
 	}
-	if (!matches(pattern, name) && !(is_one && (length < (size_t)shape->min || length > (size_t)shape->max)))
+	if (!shape_pattern_matches(pattern, name) && !(is_one && (length < (size_t)shape->min || length > (size_t)shape->max)))
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 	shape_check_length(walk, shape, place, name, length);
 }
@@ -240,7 +220,7 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 		check_name(walk, shape, place, text, shape->pattern);
 		return;
 	}
-	if (shape->pattern && !matches(shape->pattern, text))
+	if (shape->pattern && !shape_pattern_matches(shape->pattern, text))
 		shape_breach(walk, place, text, "Member must satisfy regular expression pattern: %s", shape->pattern);
 	if (shape->max != NO_MAX || shape->min != NO_MIN)
 		shape_check_length(walk, shape, place, text, utf8_utf16_length(text));
@@ -274,7 +254,7 @@ bool shape_is_key(const struct shape *shape, struct str key)
 
 	if (str_starts_with(key, STR("arn:")))
 		return true;
-	return matches(shape->pattern + sizeof(ARN_OR) - 1, key) && length >= (size_t)shape->min && length <= (size_t)shape->max;
+	return shape_pattern_matches(shape->pattern + sizeof(ARN_OR) - 1, key) && length >= (size_t)shape->min && length <= (size_t)shape->max;
 }
 
 void shape_check_map(struct walk *walk, const struct shape *shape, const struct place *place, const struct json *json, struct broken broken)

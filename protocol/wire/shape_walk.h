@@ -13,6 +13,7 @@
 #define DYNALITH_PROTOCOL_SHAPE_WALK_H
 
 #include "core/buf.h"
+#include "protocol/wire/shape_pattern.h"
 #include "protocol/wire/shape_tables.h"
 
 struct action_err;

@@ -2,6 +2,7 @@
 
 #include "server/control/conflicts.h"
 #include "server/control/faults.h"
+#include "server/control/imports.h"
 #include "server/control/insight.h"
 #include "server/control/lag.h"
 #include "server/control/replication.h"

@@ -80,7 +80,7 @@ enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str 
 
 /*
  * Creates the table described by `table` (name, keys, indexes, settings; account and region are set from ns), gives it its
- * number, TableId and creation time, creates its keyspaces, and takes over the caller's reference; *out gets another one. It is CREATING
+ * number, creation time and, where it has none, TableId, creates its keyspaces, and takes over the caller's reference; *out gets another one. It is CREATING
  * until its settles_ms where the caller set that, else as long as catalog_options.transient_status_ms says.
  * ERR_RESOURCE_IN_USE where the name exists.
  */

@@ -56,7 +56,7 @@ def table():
         limit = lambda i: number[fields[i]] if fields[i] in number else int(fields[i].rstrip("L"))
         if kind in ("STRING", "NAME"):
             pattern = re.search(r'"([^"]*)"\s*$', body)
-            shapes[name] = {"type": "string", "limits": (limit(2), limit(3)), "pattern": pattern.group(1) if body.rstrip().endswith('"') and fields[4] != "NULL" else None}
+            shapes[name] = {"type": "string", "limits": (limit(2), limit(3)), "pattern": pattern.group(1).replace("\\\\", "\\") if body.rstrip().endswith('"') and fields[4] != "NULL" else None}
         elif kind in ("ENUMERATION", "LATE_ENUMERATION"):
             shapes[name] = {"type": "string", "enum": re.findall(r'ENUMERATOR\(\w+,\s*\w+,\s*"([^"]*)"\)', body)}
         elif kind == "SUBSET":

@@ -26,7 +26,7 @@ static enum code check_vector(const struct vector *vector, enum auth_mode mode, 
 	struct credential credentials[] = {{.access_key = STR("AKIDEXAMPLE"), .secret = str_of(secret)}};
 	struct sigv4 *sigv4 = sigv4_new(mode, credentials, 1);
 	struct sigv4_request request = {str_of(vector->method), str_of(vector->path), str_of(vector->query), str_of(vector->body),
-					headers_of(vector), false, false, is_api};
+					headers_of(vector), false, false, is_api, false};
 
 	*err = err_in(arena);
 	enum code code = sigv4_check(sigv4, arena, &request, now_s, ns, err);
@@ -225,7 +225,7 @@ TEST(keys_may_be_bound_and_limited)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct credential credential = rows[i].credential;
 		struct sigv4_request request = {str_of(vectors[0].method), str_of(vectors[0].path), str_of(vectors[0].query), str_of(vectors[0].body),
-						headers_of(&vectors[0]), false, false, false};
+						headers_of(&vectors[0]), false, false, false, false};
 
 		credential.access_key = STR("AKIDEXAMPLE");
 		credential.secret = STR(VECTOR_SECRET);

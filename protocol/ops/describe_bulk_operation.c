@@ -1,0 +1,9 @@
+#include "protocol/transfer/transfer_show.h"
+
+enum code op_describe_bulk_operation(struct call *call, const struct describe_bulk_operation_input *input, struct err *err)
+{
+	struct job job;
+	enum code code = transfer_find(call, TRANSFER_BULK, input->bulk_operation_arn, &job, err);
+
+	return code == OK ? transfer_show(call, TRANSFER_BULK, &job, err) : code;
+}

@@ -1,0 +1,28 @@
+#include "protocol/timing/timing.h"
+#include "protocol/transfer/messages.h"
+#include "protocol/transfer/transfer_show.h"
+
+static const char *const members[] = {"InputS3Configuration", "OutputS3Configuration", "TableName", "MaxWriteRequestUnits", "PerformanceTier", NULL};
+
+/* API Reference: a token with other parameters is IdempotentParameterMismatchException; the table must exist. */
+enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put_items_input *input, struct err *err)
+{
+	const struct output_s3_configuration *output = input->output_s3_configuration;
+	struct transfer_start start = {.kind = TRANSFER_BULK, .token = input->client_token};
+	struct table *table;
+	struct job job;
+
+	if (output->output_type.n == 0)
+		return err_set(err, MSG_BULK_OUTPUT);
+	if (!str_is_set(output->s3_bucket))
+		return err_set(err, MSG_BULK_BUCKET);
+	if (str_is_set(output->s3_sse_kms_key_id) && output->s3_sse_algorithm != S3_SSE_ALGORITHM_KMS)
+		return err_set(err, MSG_EXPORT_KMS_KEY);
+	enum code code = call_table(call, input->table_name, ABSENT_RESOURCE, &table, err);
+	if (code != OK)
+		return code;
+	start.table = table->identity.name;
+	start.body = (struct transfer_body){.request = transfer_request(call, members), .table_id = table->identity.id};
+	code = transfer_begin(call, &start, &job, err);
+	return code == OK ? transfer_show(call, TRANSFER_BULK, &job, err) : code;
+}

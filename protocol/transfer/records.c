@@ -1,0 +1,265 @@
+#include "protocol/transfer/records.h"
+
+#include <string.h>
+
+#include "core/base64.h"
+#include "protocol/transfer/messages.h"
+#include "protocol/wire/shape_bind.h"
+#include "protocol/wire/shape_tables.h"
+
+struct records {
+	struct arena *arena;
+	const struct records_form *form;
+	struct str rest;
+	bool is_last;
+	struct ion_symbols symbols;
+	bool is_binary, is_known; /* ION: which of its two encodings */
+	struct csv csv;
+	const struct str *head;   /* CSV */
+	const enum type *types;   /* of the columns; TYPE_NONE: a string */
+	size_t head_n;
+};
+
+struct records *records_new(struct arena *arena, const struct records_form *form)
+{
+	struct records *records = ARENA_NEW(arena, struct records);
+
+	records->arena = arena;
+	records->form = form;
+	records->symbols.arena = arena;
+	records->csv = (struct csv){.delimiter = form->delimiter ? form->delimiter : ',', .line = 1};
+	return records;
+}
+
+void records_give(struct records *records, struct str bytes, bool is_last)
+{
+	records->rest = bytes;
+	records->is_last = is_last;
+}
+
+struct str records_rest(const struct records *records)
+{
+	return records->rest;
+}
+
+/* Why there is nothing yet: too much is left, or more must come. */
+static enum record_kind more(const struct records *records, struct err *err)
+{
+	if (records->rest.n <= RECORD_BYTES_MAX)
+		return RECORD_MORE;
+	(void)(err_set(err, MSG_RECORD_TOO_LONG, (size_t)RECORD_BYTES_MAX) == OK);
+	return RECORD_BROKEN;
+}
+
+static enum record_kind bad(enum code code)
+{
+	return code == OK ? RECORD_ITEM : RECORD_BAD;
+}
+
+static enum record_kind read_line(struct arena *arena, struct str line, struct value *item, struct err *err)
+{
+	struct err reason = err_in(arena);
+	struct shape_bound bound;
+	const struct json *root;
+
+	if (json_parse(arena, line, &root, &reason) != OK || json_type(root) != JSON_OBJECT) {
+		(void)(err_set(err, MSG_RECORD_NOT_JSON) == OK);
+		return RECORD_BROKEN;
+	}
+	if (!json_member(root, "Item"))
+		return bad(err_set(err, MSG_RECORD_NO_ITEM));
+	enum code code = shape_bind(arena, &shape_put_request, SURFACE_OLDER, root, &bound, err);
+	if (code == OK && bound.value_err.code != OK) {
+		*err = bound.value_err;
+		code = bound.value_err.code;
+	}
+	if (code == OK)
+		*item = *((const struct put_request *)bound.input)->item;
+	return bad(code);
+}
+
+static enum record_kind next_line(struct records *records, struct arena *arena, struct value *item, struct err *err)
+{
+	while (records->rest.n > 0) {
+		const char *end = memchr(records->rest.p, '\n', records->rest.n);
+
+		if (!end && !records->is_last)
+			return more(records, err);
+		struct str line = str_cut(&records->rest, '\n');
+		if (line.n > 0 && line.p[line.n - 1] == '\r')
+			line.n--;
+		if (str_trim(line).n > 0)
+			return read_line(arena, line, item, err);
+	}
+	return records->is_last ? RECORD_END : RECORD_MORE;
+}
+
+static enum ion_result next_ion_value(struct records *records, struct arena *arena, struct value *value, struct err *value_err, struct err *err)
+{
+	if (!records->is_known && records->rest.n < 4 && !records->is_last)
+		return ION_MORE;
+	if (!records->is_known) {
+		records->is_known = true;
+		records->is_binary = ion_binary_is(records->rest);
+	}
+	if (!records->is_binary)
+		return ion_text_next(arena, &records->rest, records->is_last, value, value_err, err);
+	struct str rest = records->rest;
+	if (records->is_last && rest.n > 0)
+		rest.n--; /* the line feed is none of it */
+	enum ion_result result = ion_binary_next(arena, &records->symbols, &rest, records->is_last, value, value_err, err);
+	rest.n += records->is_last && records->rest.n > 0;
+	records->rest = rest;
+	return result;
+}
+
+static enum record_kind next_ion(struct records *records, struct arena *arena, struct value *item, struct err *err)
+{
+	struct err value_err = err_in(arena);
+	struct value value;
+	enum ion_result result = next_ion_value(records, arena, &value, &value_err, err);
+
+	if (result == ION_MORE)
+		return more(records, err);
+	if (result != ION_VALUE)
+		return result == ION_END ? RECORD_END : RECORD_BROKEN;
+	if (value_err.code != OK) {
+		*err = value_err;
+		return RECORD_BAD;
+	}
+	const struct value *found = value.type == TYPE_M ? value_member(&value, STR("Item")) : NULL;
+	if (!found || found->type != TYPE_M)
+		return bad(err_set(err, MSG_RECORD_NO_ITEM));
+	if (value_depth(found) > VALUE_DEPTH_MAX)
+		return bad(err_set(err, MSG_ION_DEPTH));
+	*item = *found;
+	return RECORD_ITEM;
+}
+
+static bool set_head(struct records *records, const struct str *names, size_t n)
+{
+	enum type *types = ARENA_ARRAY(records->arena, enum type, n);
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < records->form->key_n; k++) {
+			if (str_eq(names[i], records->form->keys[k].name))
+				types[i] = records->form->keys[k].type;
+		}
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(names[k], names[i]))
+				return false;
+		}
+		if (names[i].n == 0)
+			return false;
+	}
+	records->head = names;
+	records->head_n = n;
+	records->types = types;
+	return true;
+}
+
+static enum csv_result next_fields(struct records *records, struct arena *arena)
+{
+	records->csv.rest = records->rest;
+	records->csv.is_last = records->is_last;
+	enum csv_result result = csv_next(&records->csv, arena);
+	records->rest = records->csv.rest;
+	return result;
+}
+
+/* The columns' names. RECORD_ITEM: they are there. */
+static enum record_kind read_head(struct records *records, struct err *err)
+{
+	if (records->form->head) {
+		if (set_head(records, records->form->head, records->form->head_n))
+			return RECORD_ITEM;
+	} else {
+		if (records->rest.n > 2 && memcmp(records->rest.p, "\xef\xbb\xbf", 3) == 0) /* the mark that spreadsheets begin with */
+			records->rest = (struct str){records->rest.p + 3, records->rest.n - 3};
+		enum csv_result result = next_fields(records, records->arena);
+		struct str *names = ARENA_ARRAY(records->arena, struct str, records->csv.n);
+
+		if (result == CSV_MORE)
+			return more(records, err);
+		if (result == CSV_END)
+			return RECORD_END;
+		for (size_t i = 0; i < records->csv.n; i++)
+			names[i] = str_copy(records->arena, records->csv.fields[i]);
+		if (result == CSV_RECORD && set_head(records, names, records->csv.n))
+			return RECORD_ITEM;
+	}
+	(void)(err_set(err, MSG_RECORD_CSV_HEAD) == OK);
+	return RECORD_BROKEN;
+}
+
+/* A field by its column's type. */
+static enum code field_value(struct arena *arena, enum type type, struct str field, struct value *out, struct err *err)
+{
+	struct err reason = err_in(arena);
+	struct str bytes;
+
+	*out = value_of_str(TYPE_S, field);
+	if (type == TYPE_N && !ion_text_number(arena, field, out, &reason)) {
+		*err = reason;
+		return reason.code;
+	}
+	if (type == TYPE_B && !base64_decode(arena, field, &bytes))
+		return err_set(err, MSG_RECORD_CSV_BASE64);
+	if (type == TYPE_B)
+		*out = value_of_str(TYPE_B, bytes);
+	return OK;
+}
+
+static enum code fields_item(struct records *records, struct arena *arena, struct value *item, struct err *err)
+{
+	const struct csv *csv = &records->csv;
+	struct member *members = ARENA_ARRAY(arena, struct member, csv->n);
+	enum code code = OK;
+	uint32_t n = 0;
+
+	if (csv->n != records->head_n)
+		return err_set(err, MSG_RECORD_CSV_FIELDS, csv->n, records->head_n);
+	for (size_t i = 0; i < csv->n && code == OK; i++) {
+		if (csv->fields[i].n == 0)
+			continue;
+		members[n].name = records->head[i];
+		code = field_value(arena, records->types[i], csv->fields[i], &members[n].value, err);
+		n++;
+	}
+	(void)value_sort_members(members, n, NULL);
+	*item = (struct value){.type = TYPE_M, .n = n, .members = members};
+	return code;
+}
+
+static enum record_kind next_csv(struct records *records, struct arena *arena, struct value *item, struct err *err)
+{
+	if (!records->head) {
+		enum record_kind kind = read_head(records, err);
+
+		if (kind != RECORD_ITEM)
+			return kind;
+	}
+	enum csv_result result = next_fields(records, arena);
+	if (result == CSV_MORE)
+		return more(records, err);
+	if (result == CSV_END)
+		return RECORD_END;
+	if (result == CSV_BROKEN) {
+		(void)(err_set(err, MSG_RECORD_CSV_QUOTE) == OK);
+		return RECORD_BROKEN;
+	}
+	return bad(fields_item(records, arena, item, err));
+}
+
+enum record_kind records_next(struct records *records, struct arena *arena, struct value *item, struct err *err)
+{
+	switch (records->form->form) {
+	case RECORD_JSON:
+		return next_line(records, arena, item, err);
+	case RECORD_ION:
+		return next_ion(records, arena, item, err);
+	case RECORD_CSV:
+		break;
+	}
+	return next_csv(records, arena, item, err);
+}

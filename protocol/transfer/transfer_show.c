@@ -1,0 +1,305 @@
+#include "protocol/transfer/transfer_show.h"
+
+#include "protocol/wire/shape_tables.h"
+
+/* A description under way. */
+struct showing {
+	struct call *call;
+	struct json_out *out;
+	const struct job *job;
+	const struct json *request;
+	struct transfer_body body;
+	struct transfer_progress progress;
+};
+
+static enum code open_job(struct call *call, const struct job *job, struct showing *showing, struct err *err)
+{
+	*showing = (struct showing){.call = call, .out = &call->out, .job = job};
+	if (!transfer_read(call->arena, job, &showing->body, &showing->progress))
+		return err_default(err, ERR_INTERNAL);
+	return json_parse(call->arena, showing->body.request, &showing->request, err);
+}
+
+static void add_text(struct showing *s, const char *name, struct str text)
+{
+	if (!str_is_set(text))
+		return;
+	json_out_name(s->out, str_of(name));
+	json_out_string(s->out, text);
+}
+
+static void add_time(struct showing *s, const char *name, int64_t ms)
+{
+	if (ms == 0)
+		return;
+	json_out_name(s->out, str_of(name));
+	json_out_time_ms(s->out, ms);
+}
+
+static void add_number(struct showing *s, const char *name, int64_t number)
+{
+	json_out_name(s->out, str_of(name));
+	json_out_integer(s->out, number);
+}
+
+/* The request's member, as it was given; false where it has none. */
+static bool add_member(struct showing *s, const struct json *object, const char *name)
+{
+	const struct json *member = json_member(object, name);
+
+	if (!member)
+		return false;
+	json_out_name(s->out, str_of(name));
+	transfer_echo(s->out, s->call->arena, member);
+	return true;
+}
+
+static void add_member_or(struct showing *s, const char *name, struct str otherwise)
+{
+	if (!add_member(s, s->request, name))
+		add_text(s, name, otherwise);
+}
+
+struct str transfer_show_status(const struct job *job, const struct transfer_body *body, const struct transfer_progress *progress)
+{
+	switch (job->state) {
+	case JOB_DONE:
+		return str_eq(job->kind, transfer_name(TRANSFER_BULK)) && progress->errors > 0 ? STR("COMPLETED_WITH_ERRORS") : STR("COMPLETED");
+	case JOB_FAILED:
+		return STR("FAILED");
+	case JOB_CANCELED:
+		return STR("CANCELLED");
+	case JOB_RUNNING:
+		break;
+	}
+	return body->is_canceled ? STR("CANCELLING") : STR("IN_PROGRESS");
+}
+
+static void add_status(struct showing *s, const char *name)
+{
+	add_text(s, name, transfer_show_status(s->job, &s->body, &s->progress));
+}
+
+static void add_window(struct showing *s)
+{
+	const struct json *given = json_member(s->request, "IncrementalExportSpecification");
+
+	json_out_name(s->out, STR("IncrementalExportSpecification"));
+	json_out_open(s->out, '{');
+	add_time(s, "ExportFromTime", s->body.from_ms);
+	add_time(s, "ExportToTime", s->body.to_ms);
+	if (!given || !add_member(s, given, "ExportViewType"))
+		add_text(s, "ExportViewType", STR("NEW_AND_OLD_IMAGES"));
+	json_out_close(s->out, '}');
+}
+
+static void show_export(struct showing *s)
+{
+	const struct job *job = s->job;
+	bool is_done = job->state == JOB_DONE;
+
+	add_text(s, "ExportArn", transfer_arn(s->call->arena, job));
+	add_status(s, "ExportStatus");
+	add_time(s, "StartTime", job->created_ms);
+	add_time(s, "EndTime", job->ended_ms);
+	if (is_done)
+		add_text(s, "ExportManifest", s->progress.manifest);
+	add_text(s, "TableArn", transfer_table_arn(s->call->arena, job->ns, job->subject));
+	add_text(s, "TableId", s->body.table_id);
+	if (!s->body.is_incremental)
+		add_time(s, "ExportTime", s->body.to_ms);
+	add_text(s, "ClientToken", job->token);
+	add_member(s, s->request, "S3Bucket");
+	add_member(s, s->request, "S3BucketOwner");
+	add_member(s, s->request, "S3Prefix");
+	add_member_or(s, "S3SseAlgorithm", STR("AES256"));
+	add_member(s, s->request, "S3SseKmsKeyId");
+	add_text(s, "FailureCode", job->failure);
+	add_text(s, "FailureMessage", job->message);
+	add_member_or(s, "ExportFormat", STR("DYNAMODB_JSON"));
+	if (is_done) {
+		add_number(s, "BilledSizeBytes", s->progress.bytes);
+		add_number(s, "ItemCount", s->progress.items);
+	}
+	if (s->body.is_incremental) {
+		add_text(s, "ExportType", STR("INCREMENTAL_EXPORT"));
+		add_window(s);
+	}
+	add_member(s, s->request, "FilterSpecification");
+	add_text(s, "DestinationType", STR("S3"));
+}
+
+static struct str log_group(const struct showing *s)
+{
+	return str_printf(s->call->arena, "arn:aws:logs:" STR_FMT ":" STR_FMT ":log-group:/aws-dynamodb/imports:*", STR_ARG(s->job->ns.region),
+			  STR_ARG(s->job->ns.account));
+}
+
+/* AWS: with the owner, whether one was given or not. */
+static void add_source(struct showing *s)
+{
+	const struct json *source = json_member(s->request, "S3BucketSource");
+
+	json_out_name(s->out, STR("S3BucketSource"));
+	json_out_open(s->out, '{');
+	if (!add_member(s, source, "S3BucketOwner"))
+		add_text(s, "S3BucketOwner", s->job->ns.account);
+	add_member(s, source, "S3Bucket");
+	add_member(s, source, "S3KeyPrefix");
+	json_out_close(s->out, '}');
+}
+
+static void show_import(struct showing *s)
+{
+	const struct job *job = s->job;
+
+	add_text(s, "ImportArn", transfer_arn(s->call->arena, job));
+	add_status(s, "ImportStatus");
+	add_text(s, "TableArn", transfer_table_arn(s->call->arena, job->ns, job->subject));
+	add_text(s, "TableId", s->body.table_id);
+	add_text(s, "ClientToken", job->token);
+	add_source(s);
+	add_number(s, "ErrorCount", s->progress.errors);
+	add_text(s, "CloudWatchLogGroupArn", log_group(s));
+	add_member(s, s->request, "InputFormat");
+	add_member(s, s->request, "InputFormatOptions");
+	add_member_or(s, "InputCompressionType", STR("NONE"));
+	add_member(s, s->request, "TableCreationParameters");
+	add_time(s, "StartTime", job->created_ms);
+	add_time(s, "EndTime", job->ended_ms);
+	add_number(s, "ProcessedSizeBytes", s->progress.bytes);
+	add_number(s, "ProcessedItemCount", s->progress.items);
+	add_number(s, "ImportedItemCount", s->progress.done);
+	add_text(s, "FailureCode", job->failure);
+	add_text(s, "FailureMessage", job->message);
+}
+
+static void add_bytes(struct showing *s, const char *name, int64_t bytes)
+{
+	json_out_name(s->out, str_of(name));
+	json_out_open(s->out, '{');
+	add_number(s, "BulkPutBytes", bytes);
+	json_out_close(s->out, '}');
+}
+
+/* `usage`: the number of the table's bytes. */
+static void add_usage(struct showing *s)
+{
+	int64_t bytes = s->progress.usage.n >= 8 ? (int64_t)str_be(s->progress.usage.p, 8) : 0;
+
+	json_out_name(s->out, STR("BulkOperationUsage"));
+	json_out_open(s->out, '[');
+	json_out_open(s->out, '{');
+	add_text(s, "TableName", s->job->subject);
+	add_number(s, "BulkPutBytes", bytes);
+	add_bytes(s, "Table", bytes);
+	json_out_close(s->out, '}');
+	json_out_close(s->out, ']');
+}
+
+static void show_bulk(struct showing *s)
+{
+	const struct job *job = s->job;
+
+	add_text(s, "BulkOperationArn", transfer_arn(s->call->arena, job));
+	add_status(s, "BulkOperationStatus");
+	json_out_name(s->out, STR("TableDetails"));
+	json_out_open(s->out, '[');
+	json_out_open(s->out, '{');
+	add_text(s, "TableName", job->subject);
+	add_text(s, "TableId", s->body.table_id);
+	json_out_close(s->out, '}');
+	json_out_close(s->out, ']');
+	add_text(s, "ClientToken", job->token);
+	add_member(s, s->request, "InputS3Configuration");
+	add_member(s, s->request, "OutputS3Configuration");
+	add_time(s, "StartTime", job->created_ms);
+	add_time(s, "EndTime", job->ended_ms);
+	add_number(s, "ProcessedItemCount", s->progress.items);
+	add_number(s, "ProcessedInputBytes", s->progress.bytes);
+	if (s->progress.phase > 0) /* AWS: not until it was calculated */
+		add_number(s, "TotalInputBytes", s->progress.total_bytes);
+	add_usage(s);
+	add_number(s, "FailedItemCount", s->progress.errors);
+	add_text(s, "FailureCode", job->failure);
+	add_text(s, "FailureMessage", job->message);
+	add_member(s, s->request, "MaxWriteRequestUnits");
+	add_member_or(s, "PerformanceTier", STR("STANDARD"));
+}
+
+static void summarize_export(struct showing *s)
+{
+	add_text(s, "ExportArn", transfer_arn(s->call->arena, s->job));
+	add_status(s, "ExportStatus");
+	add_text(s, "ExportType", s->body.is_incremental ? STR("INCREMENTAL_EXPORT") : STR("FULL_EXPORT"));
+}
+
+static void summarize_import(struct showing *s)
+{
+	add_text(s, "ImportArn", transfer_arn(s->call->arena, s->job));
+	add_status(s, "ImportStatus");
+	add_text(s, "TableArn", transfer_table_arn(s->call->arena, s->job->ns, s->job->subject));
+	add_source(s);
+	add_text(s, "CloudWatchLogGroupArn", log_group(s));
+	add_member(s, s->request, "InputFormat");
+	add_time(s, "StartTime", s->job->created_ms);
+	add_time(s, "EndTime", s->job->ended_ms);
+}
+
+static void summarize_bulk(struct showing *s)
+{
+	add_text(s, "BulkOperationArn", transfer_arn(s->call->arena, s->job));
+	add_status(s, "BulkOperationStatus");
+	add_time(s, "StartTime", s->job->created_ms);
+	add_time(s, "EndTime", s->job->ended_ms);
+}
+
+static const struct {
+	struct str description, list;
+	void (*show)(struct showing *s);
+	void (*summarize)(struct showing *s);
+} shows[TRANSFER_KIND_COUNT] = {
+	[TRANSFER_EXPORT] = {STR_INIT("ExportDescription"), STR_INIT("ExportSummaries"), show_export, summarize_export},
+	[TRANSFER_IMPORT] = {STR_INIT("ImportTableDescription"), STR_INIT("ImportSummaryList"), show_import, summarize_import},
+	[TRANSFER_BULK] = {STR_INIT("BulkOperationDescription"), STR_INIT("BulkOperationsSummaryList"), show_bulk, summarize_bulk},
+};
+
+enum code transfer_show(struct call *call, enum transfer_kind kind, const struct job *job, struct err *err)
+{
+	struct showing showing;
+	enum code code = open_job(call, job, &showing, err);
+
+	if (code != OK)
+		return code;
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, shows[kind].description);
+	json_out_open(&call->out, '{');
+	shows[kind].show(&showing);
+	json_out_close(&call->out, '}');
+	json_out_close(&call->out, '}');
+	return OK;
+}
+
+enum code transfer_show_list(struct call *call, const struct transfer_list *list, struct err *err)
+{
+	enum code code = OK;
+
+	json_out_open(&call->out, '{');
+	json_out_name(&call->out, shows[list->kind].list);
+	json_out_open(&call->out, '[');
+	for (size_t i = 0; i < list->n && code == OK; i++) {
+		struct showing showing;
+
+		code = open_job(call, &list->jobs[i], &showing, err);
+		if (code != OK)
+			break;
+		json_out_open(&call->out, '{');
+		shows[list->kind].summarize(&showing);
+		json_out_close(&call->out, '}');
+	}
+	json_out_close(&call->out, ']');
+	if (str_is_set(list->next))
+		json_out_field_string(&call->out, "NextToken", list->next);
+	json_out_close(&call->out, '}');
+	return code;
+}

@@ -1,0 +1,566 @@
+#include "server/transfer/importing.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/image.h"
+#include "core/seen.h"
+#include "protocol/transfer/import_rules.h"
+#include "server/log.h"
+#include "server/transfer/importing_log.h"
+#include "server/transfer/loading.h"
+#include "server/transfer/messages.h"
+#include "server/transfer/outcome.h"
+#include "storage/write/write.h"
+
+#define PIECE_ROWS 2000
+#define PIECE_BYTES ((size_t)4 << 20) /* of the items */
+#define NEVER_MS INT64_MAX
+
+enum phase { BEGIN, LOAD, FINISH, DROP };
+
+struct importing {
+	struct s3 *s3;
+	struct loading *loadings; /* of the jobs under way */
+	struct arena *parsed;     /* a record at a time */
+};
+
+/* A step. */
+struct piece {
+	struct importing *importing;
+	struct job_step *step;
+	enum transfer_kind kind;
+	const struct import_table_input *import;   /* of its kind */
+	const struct start_bulk_put_items_input *bulk;
+	struct loading *loading;
+	struct table *table;      /* a reference; or NULL */
+	struct transfer_body body;
+	struct transfer_progress progress;
+	struct write *writes;
+	struct importing_error *origins; /* of the writes; their messages are not set */
+	size_t n;
+	size_t bytes;             /* of the images */
+	struct seen keys;
+	struct str *lines;        /* of the log */
+	size_t line_n;
+	int64_t errors_before;
+};
+
+struct importing *importing_new(struct s3 *s3)
+{
+	struct importing *importing = arena_checked(calloc(1, sizeof(*importing)));
+
+	importing->s3 = s3;
+	importing->parsed = arena_new(1 << 20);
+	return importing;
+}
+
+void importing_free(struct importing *importing)
+{
+	if (!importing)
+		return;
+	while (importing->loadings) {
+		struct loading *first = importing->loadings;
+
+		importing->loadings = *loading_next(first);
+		loading_free(first);
+	}
+	arena_free(importing->parsed);
+	free(importing);
+}
+
+static void forget(struct importing *importing, struct str id)
+{
+	for (struct loading **at = &importing->loadings; *at; at = loading_next(*at)) {
+		if (str_eq(loading_id(*at), id)) {
+			struct loading *gone = *at;
+
+			*at = *loading_next(gone);
+			loading_free(gone);
+			return;
+		}
+	}
+}
+
+static enum source_coding coding_of(int compression)
+{
+	return compression == INPUT_COMPRESSION_TYPE_GZIP ? SOURCE_GZIP : compression == INPUT_COMPRESSION_TYPE_ZSTD ? SOURCE_ZSTD : SOURCE_PLAIN;
+}
+
+/* What the request reads, in an arena that the loading takes over. */
+static enum code options_of(const struct piece *piece, struct arena *arena, struct loading_options *options, struct err *err)
+{
+	const void *input;
+	enum code code = transfer_bind(arena, piece->kind, &piece->body, &input, err);
+
+	if (code != OK)
+		return code;
+	*options = (struct loading_options){.s3 = piece->importing->s3};
+	if (piece->kind == TRANSFER_IMPORT) {
+		const struct import_table_input *import = input;
+
+		options->bucket = import->s3_bucket_source->s3_bucket;
+		options->prefix = import->s3_bucket_source->s3_key_prefix;
+		options->coding = coding_of(import->input_compression_type);
+		options->form = import_rules_form(arena, import);
+		return OK;
+	}
+	const struct input_s3_configuration *bulk = ((const struct start_bulk_put_items_input *)input)->input_s3_configuration;
+	options->bucket = bulk->s3_bucket;
+	options->prefix = bulk->s3_key_prefix;
+	options->coding = coding_of(bulk->input_compression_type);
+	options->form.form = bulk->input_format == BULK_OPERATION_INPUT_FORMAT_ION ? RECORD_ION : RECORD_JSON;
+	return OK;
+}
+
+static enum code open_loading(struct piece *piece, struct err *err)
+{
+	struct importing *importing = piece->importing;
+	struct loading_options options;
+
+	for (struct loading *at = importing->loadings; at; at = *loading_next(at)) {
+		if (str_eq(loading_id(at), piece->step->job->id)) {
+			piece->loading = at;
+			return OK;
+		}
+	}
+	struct arena *arena = arena_new(0);
+	struct err reason = err_in(arena);
+	enum code code = options_of(piece, arena, &options, &reason);
+	if (code != OK) {
+		err_copy(err, code, reason.message);
+		arena_free(arena);
+		return code;
+	}
+	piece->loading = loading_new(arena, piece->step->job->id, &options);
+	*loading_next(piece->loading) = importing->loadings;
+	importing->loadings = piece->loading;
+	return OK;
+}
+
+static struct str bucket_of(const struct piece *piece)
+{
+	return piece->import ? piece->import->s3_bucket_source->s3_bucket : piece->bulk->input_s3_configuration->s3_bucket;
+}
+
+/* A failure behind which no table may stay. */
+static void give_up(struct piece *piece)
+{
+	struct job *job = piece->step->job;
+
+	if (job->state == JOB_FAILED && piece->kind == TRANSFER_IMPORT && piece->progress.phase != BEGIN) {
+		job->state = JOB_RUNNING; /* until the table is gone */
+		piece->progress.phase = DROP;
+	}
+}
+
+static bool s3_failed(struct piece *piece, const struct s3_problem *problem)
+{
+	outcome_s3(piece->step, piece->importing->s3, problem);
+	give_up(piece);
+	return false;
+}
+
+static bool seek(struct piece *piece)
+{
+	struct s3_problem problem;
+
+	return loading_seek(piece->loading, piece->step->arena, &piece->progress, &problem) || s3_failed(piece, &problem);
+}
+
+/* Creates the import's table, or finds it where that was done before. AWS: the bucket is looked at first; of two imports into one table the second fails. */
+static enum code begin_import(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+	struct str name = piece->import->table_creation_parameters->table_name;
+	struct table *table, *created;
+
+	if (!seek(piece))
+		return OK;
+	enum code code = catalog_get(step->catalog, step->job->ns, name, step->now_ms, &table, err);
+	if (code == OK) {
+		bool is_ours = str_eq(table->identity.id, piece->body.table_id);
+
+		table_unref(table);
+		if (is_ours)
+			piece->progress.phase = LOAD;
+		else
+			outcome_failed(step, STR("TableAlreadyExists"), str_printf(step->arena, MSG_IMPORT_TABLE_EXISTS, STR_ARG(name)));
+		return OK;
+	}
+	if (code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	code = import_rules_table(step->job->ns, piece->import->table_creation_parameters, &table, err);
+	if (code != OK)
+		return code;
+	table->identity.id = str_copy(table->arena, piece->body.table_id);
+	table->state.settles_ms = NEVER_MS;
+	code = catalog_create(step->catalog, step->job->ns, table, step->now_ms, &created, err);
+	if (code == ERR_RESOURCE_IN_USE) {
+		outcome_failed(step, STR("TableAlreadyExists"), str_printf(step->arena, MSG_IMPORT_TABLE_EXISTS, STR_ARG(name)));
+		return OK;
+	}
+	if (code != OK)
+		return code;
+	table_unref(created);
+	piece->progress.phase = LOAD;
+	return OK;
+}
+
+/* Sets piece->table, or fails the job: the table is deleted, or is another one. */
+static enum code find_table(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, &piece->table, err);
+
+	if (code == OK && str_eq(piece->table->identity.id, piece->body.table_id) && piece->table->state.status != STATUS_DELETING)
+		return OK;
+	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	table_unref(code == OK ? piece->table : NULL);
+	piece->table = NULL;
+	if (piece->kind == TRANSFER_IMPORT)
+		outcome_failed(step, STR("TableNotFoundException"), str_printf(step->arena, MSG_IMPORT_TABLE_GONE, STR_ARG(step->job->subject)));
+	else
+		outcome_failed(step, STR("ResourceNotFoundException"), str_printf(step->arena, MSG_BULK_TABLE_GONE, STR_ARG(step->job->subject)));
+	return OK;
+}
+
+static void refuse(struct piece *piece, const struct importing_error *origin, struct str message)
+{
+	struct arena *arena = piece->step->arena;
+	struct importing_error error = *origin;
+
+	piece->progress.errors++;
+	if (piece->errors_before + (int64_t)piece->line_n >= IMPORTING_LOG_MAX)
+		return;
+	error.message = message;
+	piece->lines = arena_room(arena, piece->lines, piece->line_n, sizeof(*piece->lines));
+	piece->lines[piece->line_n++] = importing_log_line(arena, piece->step->job, bucket_of(piece), &error);
+}
+
+static struct write write_of(const struct piece *piece, struct value *item)
+{
+	return (struct write){.table = piece->table, .kind = WRITE_PUT, .item = item, .is_batch = false};
+}
+
+/* Those that a table with collections refuses one by one. */
+static enum code write_singly(struct piece *piece, struct err *err)
+{
+	for (size_t i = 0; i < piece->n; i++) {
+		struct err reason = err_in(piece->step->arena);
+		enum code code = write_run(piece->step->catalog, piece->step->arena, &piece->writes[i], 1, WRITE_ALONE, NULL, piece->step->now_ms, &reason);
+
+		if (outcome_passes(code)) {
+			*err = reason;
+			return code;
+		}
+		if (code != OK)
+			refuse(piece, &piece->origins[i], reason.message);
+		piece->progress.done += code == OK;
+	}
+	return OK;
+}
+
+static void count_usage(struct piece *piece)
+{
+	struct buf usage = buf_in(piece->step->arena);
+	int64_t bytes = piece->progress.usage.n >= 8 ? (int64_t)str_be(piece->progress.usage.p, 8) : 0;
+
+	for (size_t i = 0; i < piece->n; i++)
+		bytes += (int64_t)image_item_size(piece->writes[i].item_image);
+	buf_add_be64(&usage, (uint64_t)bytes);
+	piece->progress.usage = buf_str(&usage);
+}
+
+/* Writes what was collected. */
+static enum code flush(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+	enum code code = OK;
+
+	if (piece->n == 0)
+		return OK;
+	count_usage(piece);
+	struct err reason = err_in(step->arena);
+	code = write_run(step->catalog, step->arena, piece->writes, piece->n, WRITE_BATCH, NULL, step->now_ms, &reason);
+	if (code == ERR_ITEM_COLLECTION_SIZE)
+		code = write_singly(piece, &reason);
+	else if (code == OK)
+		piece->progress.done += (int64_t)piece->n;
+	if (code != OK)
+		*err = reason;
+	piece->n = 0;
+	piece->keys = seen_new(step->arena, PIECE_ROWS);
+	return code;
+}
+
+/* Adds the item to what is written next; one that the table refuses is counted. */
+static enum code add_item(struct piece *piece, const struct loading_record *record, struct err *err)
+{
+	struct arena *arena = piece->step->arena;
+	struct importing_error origin = {.key = piece->progress.object, .number = record->number};
+	struct err reason = err_in(arena);
+	struct value item = record->item;
+	struct write write = write_of(piece, &item);
+
+	if (write_prepare(arena, &write, &reason) != OK) {
+		refuse(piece, &origin, reason.message);
+		return OK;
+	}
+	enum code code = seen_add(&piece->keys, write.row_key) ? OK : flush(piece, err);
+	if (code != OK)
+		return code;
+	if (piece->n == 0)
+		(void)(seen_add(&piece->keys, write.row_key));
+	struct value *own = ARENA_NEW(arena, struct value);
+	if (!image_decode(arena, write.item_image, own)) /* the record's memory goes */
+		return err_default(err, ERR_INTERNAL);
+	write.item = own;
+	piece->bytes += write.item_image.n;
+	piece->writes[piece->n] = write;
+	piece->origins[piece->n++] = origin;
+	return OK;
+}
+
+static bool is_full(const struct piece *piece, int64_t items)
+{
+	return items >= PIECE_ROWS || piece->bytes >= PIECE_BYTES;
+}
+
+/* The next records, up to a piece. */
+static enum code load(struct piece *piece, struct err *err)
+{
+	struct arena *parsed = piece->importing->parsed, *arena = piece->step->arena;
+	struct loading_record record = {.kind = RECORD_ITEM};
+	struct s3_problem problem;
+	int64_t items = 0;
+	enum code code = OK;
+
+	piece->writes = ARENA_ARRAY(arena, struct write, PIECE_ROWS);
+	piece->origins = ARENA_ARRAY(arena, struct importing_error, PIECE_ROWS);
+	piece->keys = seen_new(arena, PIECE_ROWS);
+	while (code == OK && !is_full(piece, items)) {
+		bool is_taken = loading_take(piece->loading, parsed, &piece->progress, &record, &problem);
+
+		if (!is_taken) {
+			problem.message = str_copy(arena, problem.message);
+			s3_failed(piece, &problem);
+			break;
+		}
+		if (record.kind == RECORD_END)
+			break;
+		items++;
+		if (record.kind == RECORD_ITEM)
+			code = add_item(piece, &record, err);
+		else
+			refuse(piece, &(struct importing_error){.key = piece->progress.object, .number = record.number}, str_copy(arena, record.err.message));
+		arena_reset(parsed);
+	}
+	arena_reset(parsed);
+	piece->progress.items += items;
+	if (code == OK)
+		code = flush(piece, err);
+	if (code == OK && record.kind == RECORD_END)
+		piece->progress.phase = FINISH;
+	return code;
+}
+
+/* The table becomes ACTIVE, once it has been CREATING for as long as tables are. */
+static enum code finish_import(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+	enum code code = OK;
+
+	if (piece->table->state.settles_ms == NEVER_MS) {
+		struct table *next = table_clone(piece->table);
+		int64_t settles_ms = next->identity.created_ms + catalog_transient_ms(step->catalog);
+
+		next->state.settles_ms = settles_ms > step->now_ms ? settles_ms : 0;
+		if (next->state.settles_ms == 0)
+			next->state.status = STATUS_ACTIVE;
+		code = catalog_replace(step->catalog, piece->table, next, err);
+	}
+	if (code != OK)
+		return code;
+	if (piece->progress.errors == 0) {
+		step->job->state = JOB_DONE;
+		return OK;
+	}
+	log_line(LOG_WARN, MSG_IMPORT_LOG, STR_ARG(step->job->id), STR_ARG(step->job->subject), (long long)piece->progress.errors,
+		 (long long)piece->progress.items, STR_ARG(step->job->id));
+	outcome_failed(step, STR("ItemValidationError"), STR(MSG_IMPORT_ITEMS));
+	return OK;
+}
+
+/* Deletes the table of an import that failed; then the import says so. */
+static enum code drop_table(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+	struct table *table;
+	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, &table, err);
+
+	if (code == OK && str_eq(table->identity.id, piece->body.table_id))
+		code = catalog_delete(step->catalog, table, step->now_ms, err);
+	table_unref(code == OK ? table : NULL);
+	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	step->job->state = JOB_FAILED;
+	return OK;
+}
+
+static enum code advance_import(struct piece *piece, struct err *err)
+{
+	if (piece->progress.phase == BEGIN)
+		return begin_import(piece, err);
+	if (piece->progress.phase == DROP)
+		return drop_table(piece, err);
+	enum code code = find_table(piece, err);
+	if (code != OK || piece->step->job->state != JOB_RUNNING)
+		return code;
+	if (piece->progress.phase == FINISH)
+		return finish_import(piece, err);
+	return seek(piece) ? load(piece, err) : OK;
+}
+
+/* The errors of a step as an object of the output bucket. */
+static void write_output(struct piece *piece)
+{
+	const struct output_s3_configuration *output = piece->bulk->output_s3_configuration;
+	struct arena *arena = piece->step->arena;
+	struct str prefix = output->s3_key_prefix;
+	struct buf lines = buf_in(arena);
+	struct s3_problem problem;
+	bool is_asked = false;
+
+	for (size_t i = 0; i < output->output_type.n; i++)
+		is_asked = is_asked || output->output_type.v[i] == OUTPUT_TYPE_ENUM_ERROR;
+	if (!is_asked || piece->line_n == 0)
+		return;
+	for (size_t i = 0; i < piece->line_n; i++) {
+		buf_add_str(&lines, piece->lines[i]);
+		buf_add_byte(&lines, '\n');
+	}
+	struct str key = str_printf(arena, STR_FMT "%sAWSDynamoDB/" STR_FMT "/error/%08lld.json", STR_ARG(prefix),
+				    prefix.n > 0 && prefix.p[prefix.n - 1] != '/' ? "/" : "", STR_ARG(piece->step->job->id), (long long)piece->progress.outputs);
+	const struct s3_sse sse = {
+		.algorithm = output->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS") : output->s3_sse_algorithm ? STR("AES256") : STR_ABSENT,
+		.key = output->s3_sse_kms_key_id,
+	};
+	if (s3_write(piece->importing->s3, arena, output->s3_bucket, key, buf_str(&lines), &sse, &problem))
+		piece->progress.outputs++;
+	else
+		outcome_s3(piece->step, piece->importing->s3, &problem);
+}
+
+/* Not faster than MaxWriteRequestUnits, a unit being a KB: the piece's share of a second is slept, one second at most. */
+static void slow_down(const struct piece *piece)
+{
+	int64_t most = piece->bulk->max_write_request_units.value;
+	int64_t units = (int64_t)(piece->bytes / 1024) + 1, ms = most > 0 ? units * 1000 / most : 0;
+
+	ms = ms > 1000 ? 1000 : ms;
+	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+static enum code advance_bulk(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+
+	if (piece->body.is_canceled) {
+		step->job->state = JOB_CANCELED;
+		step->job->failure = STR("BulkOperationCancelled");
+		step->job->message = STR(MSG_BULK_CANCELED);
+		return OK;
+	}
+	if (!seek(piece))
+		return OK;
+	if (piece->progress.phase == BEGIN) {
+		piece->progress.total_bytes = (int64_t)loading_total(piece->loading);
+		piece->progress.phase = LOAD;
+	}
+	if (piece->progress.phase == FINISH) {
+		step->job->state = JOB_DONE;
+		return OK;
+	}
+	enum code code = find_table(piece, err);
+	if (code == OK && step->job->state == JOB_RUNNING)
+		code = load(piece, err);
+	if (code == OK && step->job->state == JOB_RUNNING) {
+		write_output(piece);
+		slow_down(piece);
+	}
+	return code;
+}
+
+/* Puts the job, with the lines of its log where it has new ones. */
+static enum code put(struct piece *piece, struct err *err)
+{
+	struct job_step *step = piece->step;
+	struct job_txn txn;
+
+	step->job->progress = transfer_pack_progress(step->arena, &piece->progress);
+	if (piece->kind != TRANSFER_IMPORT || piece->line_n == 0)
+		return OK; /* the runner puts it */
+	enum code code = job_run_begin(step, &txn, err);
+	if (code != OK)
+		return code;
+	code = importing_log_put(&txn, step->job, piece->errors_before, piece->lines, piece->line_n, err);
+	if (code == OK)
+		return job_run_commit(step, &txn, err);
+	store_abort(txn.txn);
+	return code;
+}
+
+static enum code advance(struct piece *piece, struct err *err)
+{
+	const void *input = NULL;
+	enum code code = transfer_bind(piece->step->arena, piece->kind, &piece->body, &input, err);
+
+	if (code != OK)
+		return code;
+	if (piece->kind == TRANSFER_IMPORT)
+		piece->import = input;
+	else
+		piece->bulk = input;
+	code = open_loading(piece, err);
+	if (code == OK)
+		code = piece->import ? advance_import(piece, err) : advance_bulk(piece, err);
+	table_unref(piece->table);
+	if (code == OK || outcome_passes(code))
+		return code;
+	outcome_failed(piece->step, str_of(err_info(code)->name), err->message);
+	give_up(piece);
+	return OK;
+}
+
+static enum code step_piece(struct job_step *step, enum transfer_kind kind, struct err *err)
+{
+	struct piece piece = {.importing = step->context, .step = step, .kind = kind};
+
+	if (!transfer_read(step->arena, step->job, &piece.body, &piece.progress))
+		return err_default(err, ERR_INTERNAL);
+	piece.errors_before = piece.progress.errors;
+	enum code code = advance(&piece, err);
+	if (code == OK)
+		code = put(&piece, err);
+	if (code != OK || step->job->state != JOB_RUNNING)
+		forget(piece.importing, step->job->id);
+	return code;
+}
+
+static enum code step_import(struct job_step *step, struct err *err)
+{
+	return step_piece(step, TRANSFER_IMPORT, err);
+}
+
+static enum code step_bulk(struct job_step *step, struct err *err)
+{
+	return step_piece(step, TRANSFER_BULK, err);
+}
+
+void importing_register(struct job_run *jobs, struct importing *importing)
+{
+	job_run_register(jobs, &(struct job_kind){.name = "import", .step = step_import, .context = importing});
+	job_run_register(jobs, &(struct job_kind){.name = "bulk", .step = step_bulk, .context = importing});
+}

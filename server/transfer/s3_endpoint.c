@@ -1,0 +1,223 @@
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/buf.h"
+#include "server/client.h"
+#include "server/sigv4.h"
+#include "server/transfer/messages.h"
+#include "server/transfer/s3_internal.h"
+
+#define WAIT_MS 60000
+#define REPLY_MAX ((size_t)80 << 20) /* bytes; larger than any piece that is asked for */
+#define PARTIAL 206
+#define SERVER_ERRORS 500
+
+/* What is asked for, beside the bucket and the key. */
+struct asked {
+	const char *method;
+	struct str query;   /* as it is sent, parameters in the order of their names */
+	struct str body;
+	struct str range;   /* a line of the head, or empty */
+	const struct s3_sse *sse;
+};
+
+static void add_escaped(struct buf *out, struct str text, bool keeps_slash)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c)) || (c == '/' && keeps_slash);
+
+		if (is_plain)
+			buf_add_byte(out, c);
+		else
+			buf_printf(out, "%%%02X", c);
+	}
+}
+
+/* The text between <name> and </name>, behind *at, which is moved; absent where there is none. */
+static struct str element(struct str *at, const char *name)
+{
+	char open[64], close[64];
+	int n = snprintf(open, sizeof(open), "<%s>", name), m = snprintf(close, sizeof(close), "</%s>", name);
+	const char *from = memmem(at->p, at->n, open, (size_t)n);
+
+	if (!from)
+		return STR_ABSENT;
+	from += n;
+	const char *to = memmem(from, (size_t)(at->p + at->n - from), close, (size_t)m);
+	if (!to)
+		return STR_ABSENT;
+	*at = (struct str){to + m, (size_t)(at->p + at->n - to - m)};
+	return (struct str){from, (size_t)(to - from)};
+}
+
+static struct str element_of(struct str xml, const char *name)
+{
+	return element(&xml, name);
+}
+
+/* Text of XML with its entities resolved; those of characters beyond ASCII do not occur in keys, which are sent as they are. */
+static struct str plain_of(struct arena *arena, struct str text)
+{
+	static const struct { struct str name; char c; } entities[] = {
+		{STR_INIT("&amp;"), '&'}, {STR_INIT("&lt;"), '<'}, {STR_INIT("&gt;"), '>'}, {STR_INIT("&quot;"), '"'}, {STR_INIT("&apos;"), '\''},
+	};
+	struct buf out = buf_in(arena);
+
+	while (text.n > 0) {
+		size_t taken = 1;
+		char c = text.p[0];
+
+		for (size_t i = 0; c == '&' && taken == 1 && i < sizeof(entities) / sizeof(entities[0]); i++) {
+			if (str_starts_with(text, entities[i].name)) {
+				taken = entities[i].name.n;
+				c = entities[i].c;
+			}
+		}
+		const char *end = memchr(text.p, ';', text.n);
+		if (taken == 1 && end && str_starts_with(text, STR("&#"))) {
+			bool is_hex = text.n > 2 && text.p[2] == 'x';
+
+			c = (char)strtol(text.p + (is_hex ? 3 : 2), NULL, is_hex ? 16 : 10);
+			taken = (size_t)(end - text.p) + 1;
+		}
+		buf_add_byte(&out, c);
+		text = (struct str){text.p + taken, text.n - taken};
+	}
+	return buf_str(&out);
+}
+
+/* "Authorization: ..." and what goes with it. */
+static struct str signature(struct s3 *s3, struct arena *arena, const struct client_target *target, struct str path, const struct asked *asked)
+{
+	struct str secret = str_of(s3->options.credentials), key = str_cut(&secret, ':');
+	bool is_kms = asked->sse && str_eq(asked->sse->algorithm, STR("KMS"));
+	struct sigv4_own own = {
+		.method = str_of(asked->method), .path = path, .query = asked->query, .body = asked->body,
+		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target->host), STR_ARG(target->port)), .access_key = key, .secret = secret,
+		.region = str_of(s3->options.region), .service = STR("s3"),
+		.sse = !asked->sse || !str_is_set(asked->sse->algorithm) ? STR_ABSENT : is_kms ? STR("aws:kms") : STR("AES256"),
+		.sse_key = is_kms ? asked->sse->key : STR_ABSENT,
+	};
+
+	return strcmp(s3->options.credentials, "none") == 0 ? STR("") : sigv4_sign(s3->sigv4, arena, &own, (int64_t)time(NULL));
+}
+
+/* The problem in an answer. */
+static bool refused(struct arena *arena, const struct client_reply *reply, struct s3_problem *problem)
+{
+	struct str code = element_of(reply->body, "Code"), message = element_of(reply->body, "Message");
+
+	if (!str_is_set(code) && reply->status == 404)
+		return s3_place_no_key(problem);
+	if (!str_is_set(code) && reply->status == 403)
+		return s3_place_denied(problem);
+	s3_place_failed(problem, str_printf(arena, MSG_S3_ANSWER, reply->status));
+	problem->status = reply->status;
+	problem->is_passing = reply->status >= SERVER_ERRORS || reply->status == 429;
+	if (str_is_set(code))
+		problem->code = plain_of(arena, code);
+	if (str_is_set(message))
+		problem->message = plain_of(arena, message);
+	return false;
+}
+
+static bool ask(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, const struct asked *asked, struct client_reply *reply,
+		struct s3_problem *problem)
+{
+	struct client_target target;
+	struct buf path = buf_in(arena), line = buf_in(arena);
+	const char *reason = "no such address";
+	bool is_asked = client_read_any_target(str_of(s3->options.where), &target);
+
+	if (target.path.n > 1) /* a path that all begin with */
+		buf_add(&path, target.path.p, target.path.n - (target.path.p[target.path.n - 1] == '/'));
+	buf_printf(&path, "/" STR_FMT, STR_ARG(bucket));
+	if (key.n > 0)
+		buf_printf(&path, "/" STR_FMT, STR_ARG(key));
+	add_escaped(&line, buf_str(&path), true);
+	if (asked->query.n > 0)
+		buf_printf(&line, "?" STR_FMT, STR_ARG(asked->query));
+	const struct client_request request = {
+		.method = asked->method, .body = asked->body, .wait_ms = WAIT_MS, .stopping = s3->options.stopping, .reply_max = REPLY_MAX,
+		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(asked->range), STR_ARG(signature(s3, arena, &target, buf_str(&path), asked))),
+	};
+	target.authorities = s3->options.authorities;
+	target.path = buf_str(&line);
+	if (!is_asked || !client_ask(arena, &target, &request, reply, &reason))
+		return s3_place_failed(problem, str_printf(arena, MSG_S3_UNREACHABLE, reason));
+	return reply->status == 200 || reply->status == PARTIAL ? true : refused(arena, reply, problem);
+}
+
+static struct str query_of(struct arena *arena, struct str prefix, struct str token)
+{
+	struct buf out = buf_in(arena);
+
+	if (str_is_set(token)) {
+		buf_add_lit(&out, "continuation-token=");
+		add_escaped(&out, token, false);
+		buf_add_byte(&out, '&');
+	}
+	buf_add_lit(&out, "list-type=2&prefix=");
+	add_escaped(&out, prefix, false);
+	return buf_str(&out);
+}
+
+static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+{
+	struct str token = STR_ABSENT;
+	bool is_more = true;
+
+	while (is_more) {
+		const struct asked asked = {.method = "GET", .query = query_of(arena, prefix, token), .body = STR(""), .range = STR("")};
+		struct client_reply reply;
+
+		if (!ask(s3, arena, bucket, STR(""), &asked, &reply, problem))
+			return false;
+		struct str rest = reply.body, contents;
+		while (str_is_set(contents = element(&rest, "Contents"))) {
+			struct str key = element_of(contents, "Key"), size = element_of(contents, "Size");
+
+			objects->v = arena_room(arena, objects->v, objects->n, sizeof(*objects->v));
+			objects->v[objects->n++] = (struct s3_object){plain_of(arena, key), str_is_set(size) ? strtoull(size.p, NULL, 10) : 0};
+		}
+		struct str next = element_of(reply.body, "NextContinuationToken");
+		is_more = str_eq(element_of(reply.body, "IsTruncated"), STR("true")) && str_is_set(next);
+		token = str_is_set(next) ? plain_of(arena, next) : STR_ABSENT;
+	}
+	if (objects->n > 0)
+		qsort(objects->v, objects->n, sizeof(*objects->v), str_order);
+	return true;
+}
+
+static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes,
+			struct s3_problem *problem)
+{
+	const struct asked asked = {
+		.method = "GET", .query = STR(""), .body = STR(""),
+		.range = str_printf(arena, "Range: bytes=%llu-%llu\r\n", (unsigned long long)offset, (unsigned long long)(offset + n - 1)),
+	};
+	struct client_reply reply;
+
+	if (!ask(s3, arena, bucket, key, &asked, &reply, problem))
+		return false;
+	*bytes = reply.body;
+	if (reply.status != PARTIAL) { /* an endpoint without ranges sends it all */
+		size_t from = offset < bytes->n ? (size_t)offset : bytes->n;
+
+		*bytes = (struct str){bytes->p + from, bytes->n - from < n ? bytes->n - from : n};
+	}
+	return true;
+}
+
+static bool write_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+			 struct s3_problem *problem)
+{
+	const struct asked asked = {.method = "PUT", .query = STR(""), .body = bytes, .range = STR(""), .sse = sse};
+	struct client_reply reply;
+
+	return ask(s3, arena, bucket, key, &asked, &reply, problem);
+}
+
+const struct s3_place s3_endpoint = {list, read_object, write_object};

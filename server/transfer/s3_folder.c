@@ -1,0 +1,214 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "server/transfer/messages.h"
+#include "server/transfer/s3_internal.h"
+
+#define DEPTH_MAX 32
+#define UNDONE ".dynalith-" /* what files begin with that are not written yet */
+
+/* No file above the bucket, and one file for each key: no empty segments, no "." and "..". */
+static bool is_path(struct str key)
+{
+	if (key.n == 0 || str_has_zero(key))
+		return false;
+	for (struct str rest = key; str_is_set(rest);) {
+		bool is_last = rest.n == 0 || !memchr(rest.p, '/', rest.n);
+		struct str segment = str_cut(&rest, '/');
+
+		if (segment.n == 0 || str_eq(segment, STR(".")) || str_eq(segment, STR("..")) || str_starts_with(segment, STR(UNDONE)))
+			return false;
+		if (is_last)
+			break;
+	}
+	return true;
+}
+
+static bool fail(struct arena *arena, struct str name, struct s3_problem *problem)
+{
+	if (errno == EACCES || errno == EPERM || errno == EROFS)
+		return s3_place_denied(problem);
+	return s3_place_failed(problem, str_printf(arena, MSG_S3_FILE, STR_ARG(name), strerror(errno)));
+}
+
+/* The bucket's folder; -1 and *problem where there is none. */
+static int open_bucket(struct s3 *s3, struct arena *arena, struct str bucket, struct s3_problem *problem)
+{
+	struct str path = str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket));
+
+	if (!is_path(bucket) || memchr(bucket.p, '/', bucket.n)) {
+		s3_place_no_bucket(problem);
+		return -1;
+	}
+	int fd = open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		s3_place_no_bucket(problem);
+	else if (fd < 0)
+		fail(arena, path, problem);
+	return fd;
+}
+
+static void add_object(struct arena *arena, struct s3_objects *objects, struct str key, uint64_t size)
+{
+	objects->v = arena_room(arena, objects->v, objects->n, sizeof(*objects->v));
+	objects->v[objects->n++] = (struct s3_object){key, size};
+}
+
+/* Whether keys in the folder can begin with the prefix. */
+static bool is_towards(struct str folder, struct str prefix)
+{
+	return folder.n <= prefix.n ? str_starts_with(prefix, folder) : str_starts_with(folder, prefix);
+}
+
+static void list_folder(struct arena *arena, int fd, struct str folder, struct str prefix, int depth, struct s3_objects *objects)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		struct str name = str_of(entry->d_name), key = str_printf(arena, STR_FMT STR_FMT, STR_ARG(folder), STR_ARG(name));
+		struct stat about;
+
+		if (str_eq(name, STR(".")) || str_eq(name, STR("..")) || str_starts_with(name, STR(UNDONE)) || fstatat(dirfd(dir), entry->d_name, &about, 0) != 0)
+			continue;
+		if (S_ISREG(about.st_mode) && str_starts_with(key, prefix))
+			add_object(arena, objects, key, (uint64_t)about.st_size);
+		struct str inner = str_printf(arena, STR_FMT "/", STR_ARG(key));
+		if (!S_ISDIR(about.st_mode) || depth == DEPTH_MAX || !is_towards(inner, prefix))
+			continue;
+		int below = openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (below >= 0)
+			list_folder(arena, below, inner, prefix, depth + 1, objects);
+	}
+	closedir(dir);
+}
+
+static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+{
+	int fd = open_bucket(s3, arena, bucket, problem);
+
+	if (fd < 0)
+		return false;
+	list_folder(arena, fd, STR(""), prefix, 0, objects);
+	if (objects->n > 0)
+		qsort(objects->v, objects->n, sizeof(*objects->v), str_order); /* a key is the first member */
+	return true;
+}
+
+static bool read_all(int fd, char *to, size_t n, uint64_t offset, size_t *got)
+{
+	for (*got = 0; *got < n;) {
+		ssize_t step = pread(fd, to + *got, n - *got, (off_t)(offset + *got));
+
+		if (step < 0 && errno == EINTR)
+			continue;
+		if (step <= 0)
+			return step == 0;
+		*got += (size_t)step;
+	}
+	return true;
+}
+
+static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes,
+			struct s3_problem *problem)
+{
+	int bucket_fd = open_bucket(s3, arena, bucket, problem);
+
+	if (bucket_fd < 0)
+		return false;
+	int fd = is_path(key) ? openat(bucket_fd, str_copy(arena, key).p, O_RDONLY | O_CLOEXEC) : -1;
+	close(bucket_fd);
+	if (fd < 0)
+		return errno == EACCES ? s3_place_denied(problem) : s3_place_no_key(problem);
+	char *to = arena_bytes(arena, n + 1);
+	size_t got;
+	bool is_read = read_all(fd, to, n, offset, &got);
+	if (!is_read)
+		fail(arena, key, problem);
+	close(fd);
+	*bytes = (struct str){to, got};
+	return is_read;
+}
+
+static bool write_all(int fd, struct str bytes)
+{
+	while (bytes.n > 0) {
+		ssize_t n = write(fd, bytes.p, bytes.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes = (struct str){bytes.p + n, bytes.n - (size_t)n};
+	}
+	return true;
+}
+
+/* The folder of the key below the bucket's, made where it is missing; -1 and errno. *name is the last segment. Takes over `fd`. */
+static int open_folder(struct arena *arena, int fd, struct str key, struct str *name)
+{
+	struct str rest = key;
+
+	while (fd >= 0 && memchr(rest.p, '/', rest.n)) {
+		struct str segment = str_copy(arena, str_cut(&rest, '/'));
+		int below = mkdirat(fd, segment.p, 0777) == 0 || errno == EEXIST ? openat(fd, segment.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		int reason = errno;
+
+		close(fd);
+		errno = reason;
+		fd = below;
+	}
+	*name = str_copy(arena, rest);
+	return fd;
+}
+
+static bool write_in(struct arena *arena, int folder, struct str name, struct str bytes)
+{
+	struct str undone = str_printf(arena, UNDONE STR_FMT, STR_ARG(name));
+	int fd = openat(folder, undone.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return false;
+	bool is_written = write_all(fd, bytes);
+	is_written = close(fd) == 0 && is_written;
+	if (is_written && renameat(folder, undone.p, folder, name.p) == 0)
+		return true;
+	int reason = errno;
+	unlinkat(folder, undone.p, 0);
+	errno = reason;
+	return false;
+}
+
+static bool write_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+			 struct s3_problem *problem)
+{
+	struct str name;
+	int fd = open_bucket(s3, arena, bucket, problem);
+
+	(void)sse;
+	if (fd < 0)
+		return false;
+	if (!is_path(key)) {
+		close(fd);
+		return s3_place_denied(problem);
+	}
+	fd = open_folder(arena, fd, key, &name);
+	bool is_written = fd >= 0 && write_in(arena, fd, name, bytes);
+	if (!is_written)
+		fail(arena, key, problem);
+	if (fd >= 0)
+		close(fd);
+	return is_written;
+}
+
+const struct s3_place s3_folder = {list, read_object, write_object};

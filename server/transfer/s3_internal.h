@@ -1,0 +1,31 @@
+/*
+ * s3_internal - the two kinds of place behind s3.h; not for others.
+ */
+#ifndef DYNALITH_SERVER_S3_INTERNAL_H
+#define DYNALITH_SERVER_S3_INTERNAL_H
+
+#include "server/transfer/s3.h"
+
+struct s3 {
+	struct s3_options options;
+	const struct s3_place *place; /* NULL: none */
+	struct sigv4 *sigv4;          /* of an endpoint */
+};
+
+struct s3_place {
+	bool (*list)(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
+	bool (*read)(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes,
+		     struct s3_problem *problem);
+	bool (*write)(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+		      struct s3_problem *problem);
+};
+
+extern const struct s3_place s3_folder, s3_endpoint;
+
+/* S3's own codes and texts, where the place has none. */
+bool s3_place_no_bucket(struct s3_problem *problem);
+bool s3_place_no_key(struct s3_problem *problem);
+bool s3_place_denied(struct s3_problem *problem);
+bool s3_place_failed(struct s3_problem *problem, struct str message);
+
+#endif

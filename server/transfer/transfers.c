@@ -1,0 +1,121 @@
+#include "server/transfer/transfers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "server/crash.h"
+#include "server/log.h"
+#include "server/transfer/exporting.h"
+#include "server/transfer/importing.h"
+#include "storage/job/job_run.h"
+#include "storage/monotonic.h"
+
+#define LOOK_MS 5000   /* between two looks for jobs that nobody woke the thread for */
+#define RETRY_MS 1000
+
+struct transfers {
+	struct transfers_options options;
+	struct s3 *s3;
+	struct job_run *jobs;
+	struct importing *importing;
+	pthread_t thread;
+	bool has_thread;
+	atomic_bool is_ending;
+	pthread_mutex_t mutex; /* of the sleep */
+	pthread_cond_t wake;
+	bool is_woken;
+};
+
+/* False when it is time to end. */
+static bool sleep_for(struct transfers *transfers, int64_t wait_ms)
+{
+	int64_t until_ms = monotonic_ms() + (wait_ms < LOOK_MS ? wait_ms : LOOK_MS);
+	struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
+
+	pthread_mutex_lock(&transfers->mutex);
+	while (wait_ms > 0 && !atomic_load(&transfers->is_ending) && !transfers->is_woken) {
+		if (pthread_cond_timedwait(&transfers->wake, &transfers->mutex, &until) != 0)
+			break;
+	}
+	transfers->is_woken = false;
+	pthread_mutex_unlock(&transfers->mutex);
+	return !atomic_load(&transfers->is_ending);
+}
+
+static void *work(void *context)
+{
+	struct transfers *transfers = context;
+	const struct times times = {clock_tell, transfers->options.clock, transfers->options.leases};
+	struct arena *arena = arena_new(64 * 1024);
+	int64_t wait_ms = 0;
+
+	crash_request(NULL);
+	while (sleep_for(transfers, wait_ms)) {
+		struct err err = err_in(arena);
+		enum code code = catalog_refresh(transfers->options.catalog, &err);
+
+		if (code == OK)
+			code = job_run_step(transfers->jobs, &times, &wait_ms, &err);
+		if (code != OK) {
+			log_line(LOG_ERROR, "exports and imports wait for the next try: " STR_FMT, STR_ARG(err.message));
+			wait_ms = RETRY_MS;
+		}
+		arena_reset(arena);
+	}
+	arena_free(arena);
+	return NULL;
+}
+
+struct transfers *transfers_start(const struct transfers_options *options)
+{
+	struct transfers *transfers = arena_checked(calloc(1, sizeof(*transfers)));
+	pthread_condattr_t attributes;
+
+	transfers->options = *options;
+	transfers->options.s3.stopping = &transfers->is_ending;
+	transfers->s3 = s3_new(&transfers->options.s3);
+	transfers->importing = importing_new(transfers->s3);
+	transfers->jobs = job_run_new(options->catalog, options->leases);
+	exporting_register(transfers->jobs, transfers->s3);
+	importing_register(transfers->jobs, transfers->importing);
+	pthread_mutex_init(&transfers->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&transfers->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	transfers->has_thread = pthread_create(&transfers->thread, NULL, work, transfers) == 0;
+	if (transfers->has_thread)
+		return transfers;
+	transfers_stop(transfers);
+	return NULL;
+}
+
+void transfers_wake(void *context)
+{
+	struct transfers *transfers = context;
+
+	if (!transfers)
+		return;
+	pthread_mutex_lock(&transfers->mutex);
+	transfers->is_woken = true;
+	pthread_cond_signal(&transfers->wake);
+	pthread_mutex_unlock(&transfers->mutex);
+}
+
+void transfers_stop(struct transfers *transfers)
+{
+	if (!transfers)
+		return;
+	pthread_mutex_lock(&transfers->mutex);
+	atomic_store(&transfers->is_ending, true);
+	pthread_cond_signal(&transfers->wake);
+	pthread_mutex_unlock(&transfers->mutex);
+	if (transfers->has_thread)
+		pthread_join(transfers->thread, NULL);
+	job_run_free(transfers->jobs);
+	importing_free(transfers->importing);
+	s3_free(transfers->s3);
+	pthread_cond_destroy(&transfers->wake);
+	pthread_mutex_destroy(&transfers->mutex);
+	free(transfers);
+}

@@ -1,0 +1,30 @@
+/*
+ * transfers - the thread that carries out exports, imports and bulk operations, as jobs (storage/job/job_run.h).
+ *
+ * A thread of its own, since an endpoint of S3 may be slow. Of several servers on one database one works on a job; a job goes on where its row says,
+ * also after a crash.
+ */
+#ifndef DYNALITH_SERVER_TRANSFERS_H
+#define DYNALITH_SERVER_TRANSFERS_H
+
+#include "server/clock.h"
+#include "server/transfer/s3.h"
+#include "storage/catalog/catalog.h"
+
+struct transfers_options {
+	struct catalog *catalog;
+	struct clocks *clock;
+	struct leases *leases; /* NULL: no other process works on the store */
+	struct s3_options s3;
+};
+
+struct transfers;
+
+/* NULL where no thread can be had. */
+struct transfers *transfers_start(const struct transfers_options *options);
+void transfers_stop(struct transfers *transfers);
+
+/* There may be a new job. `context` is a struct transfers, or NULL. */
+void transfers_wake(void *context);
+
+#endif
