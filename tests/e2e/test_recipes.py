@@ -17,7 +17,8 @@ MODULES = os.environ.get("NODE_MODULES_OF_TESTS", str(ROOT / "build/deps/node_mo
 
 
 def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.S)
+    """Of the section of recipes: what other sections show is not whole."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE[PAGE.index("\n## Recipes\n"):], flags=re.S)
 
 
 def pytest_recipe():
