@@ -116,6 +116,32 @@
 #define MSG_POLICY_LOCKOUT \
 	ERR_ACCESS_DENIED, "%s", "The new resource policy will not allow you to update the resource policy in the future."
 
+#define MSG_GLOBAL_ABSENT ERR_GLOBAL_TABLE_NOT_FOUND, "Global table not found: Global table with name: '" STR_FMT "' does not exist."
+#define MSG_GLOBAL_SETTINGS_ABSENT ERR_GLOBAL_TABLE_NOT_FOUND, "Global table with name: '" STR_FMT "' does not exist."
+#define GLOBAL_LEGACY "One or more parameter values were invalid: DynamoDB global tables version 2017.11.29 is not supported"
+#define MSG_GLOBAL_LEGACY                                                                                                  \
+	ERR_VALIDATION, "%s", GLOBAL_LEGACY ". We recommend using DynamoDB global tables version 2019.11.21, instead of version " \
+					    "2017.11.29 (Legacy)."
+#define MSG_GLOBAL_LEGACY_REGION ERR_VALIDATION, GLOBAL_LEGACY " in this region '" STR_FMT "', supported regions are : %s"
+#define MSG_GLOBAL_UPDATES_EMPTY ERR_VALIDATION, "%s", "One or more parameter values were invalid"
+#define SCALING_FAILED "Failed to update settings for global table with name: \xE2\x80\x98" STR_FMT "\xE2\x80\x99"
+#define MSG_SCALING_NOTHING ERR_VALIDATION, SCALING_FAILED " because at least one update parameter must be specified."
+#define MSG_SCALING_NOTHING_REGION \
+	ERR_VALIDATION, SCALING_FAILED " because at least one update parameter must be specified for region: \xE2\x80\x98" STR_FMT "\xE2\x80\x99."
+#define MSG_SCALING_TWICE ERR_VALIDATION, SCALING_FAILED " because the regions: \xE2\x80\x98[" STR_FMT "]\xE2\x80\x99 were specified more than once."
+#define MSG_SCALING_REQUIRED ERR_VALIDATION, SCALING_FAILED ": Parameters " STR_FMT " are required unless auto scaling is being disabled."
+#define MSG_SCALING_BLANK ERR_VALIDATION, SCALING_FAILED ": Parameters " STR_FMT " must be left blank when disabling auto scaling."
+#define MSG_SCALING_ON_DEMAND                                                                                                       \
+	ERR_VALIDATION, "Failed to update global table with name \xE2\x80\x98" STR_FMT "\xE2\x80\x98. Replicas " STR_FMT " BillingMode is " \
+			"PayPerRequest. You must convert table's BillingMode to PROVISIONED to set parameters: '%s'."
+#define SCALING_SERVICE " (Service: AWSApplicationAutoScaling; Status Code: 400; Error Code: ValidationException; Request ID: " STR_FMT "; Proxy: null)"
+#define MSG_SCALING_MAXIMUM ERR_VALIDATION, "Maximum capacity cannot be less than minimum capacity" SCALING_SERVICE
+#define MSG_SCALING_TARGET                                                                                                              \
+	ERR_VALIDATION, "For predefined metric type DynamoDB%sCapacityUtilization, target value must be between '10.0' and '90.0', but was '%s'." \
+			SCALING_SERVICE
+/* The words of the next two are ours. */
+#define MSG_SCALING_REGION ERR_RESOURCE_NOT_FOUND, "Global table with name: '" STR_FMT "' has no replica in region: '" STR_FMT "'."
+#define MSG_SCALING_INDEX ERR_RESOURCE_NOT_FOUND, "Global table with name: '" STR_FMT "' has no global secondary index: '" STR_FMT "'."
 #define MSG_NOT_GLOBAL ERR_RESOURCE_NOT_FOUND, "Global table with name: '" STR_FMT "' does not exist."
 
 #endif

@@ -5,6 +5,7 @@
 #include "protocol/tables/encryption_rules.h"
 #include "protocol/tables/replica_rules.h"
 #include "protocol/tables/replicas.h"
+#include "protocol/tables/scaling.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
@@ -95,6 +96,7 @@ static void forget_regional(struct table *table)
 	settings->on_demand_since_ms = 0;
 	settings->replication_mode = STR_ABSENT;
 	settings->throughput.decreases_today = settings->throughput.last_increase_ms = settings->throughput.last_decrease_ms = 0;
+	scaling_keep_writes(table); /* AWS: targets of writes are mirrored, those of reads are not: DDB-TABLE-194 */
 	for (size_t i = 0; i < table_index_total(table); i++)
 		table_index_at(table, i)->settings->insights = (struct insights){0};
 }

@@ -1,5 +1,6 @@
 #include "protocol/tables/replica_rules.h"
 
+#include "protocol/tables/control_messages.h"
 #include "protocol/tables/encryption_rules.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/replicas.h"
@@ -31,6 +32,17 @@ static bool is_listed(const char *list, struct str name)
 			return true;
 	}
 	return false;
+}
+
+/* Where there were global tables of version 2017.11.29, in the order of AWS's error. */
+static const char legacy_regions[] =
+	"[eu-west-2, eu-west-1, ap-southeast-1, ap-southeast-2, ap-northeast-2, eu-central-1, ap-northeast-1, us-east-1, us-east-2, us-west-1, us-west-2]";
+
+enum code replica_rules_legacy(const struct ns *ns, struct err *err)
+{
+	if (is_listed(legacy_regions, ns->region))
+		return err_set(err, MSG_GLOBAL_LEGACY);
+	return err_set(err, MSG_GLOBAL_LEGACY_REGION, STR_ARG(ns->region), legacy_regions);
 }
 
 bool replica_rules_is_region(struct str name)

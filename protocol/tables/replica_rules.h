@@ -39,6 +39,9 @@ enum code replica_rules_ttl(const struct table *table, struct table *const *repl
 /* Operations that tables with strong consistency do not have. AWS: Developer Guide, "How DynamoDB global tables work". */
 enum code replica_rules_transaction(const struct table *table, struct err *err) WARN_UNUSED;
 
+/* The error of an operation that would make a global table of version 2017.11.29. */
+enum code replica_rules_legacy(const struct ns *ns, struct err *err) WARN_UNUSED;
+
 /* The name of a GlobalTableSettingsReplicationMode. */
 struct str replica_rules_mode(int mode);
 

@@ -1,5 +1,7 @@
 #include "protocol/tables/replicas.h"
 
+#include <stdlib.h>
+
 #include "protocol/tables/throughput_rules.h"
 
 #define VERSION "2019.11.21"
@@ -41,6 +43,33 @@ enum code replicas_of(struct call *call, const struct table *table, struct table
 			(*replicas)[(*n)++] = found;
 	}
 	return code;
+}
+
+static int by_region(const void *a, const void *b)
+{
+	return str_cmp((*(struct table *const *)a)->identity.region, (*(struct table *const *)b)->identity.region);
+}
+
+enum code replicas_all(struct call *call, struct str name, struct table **table, struct table ***replicas, size_t *n, struct err *err)
+{
+	struct table **others;
+	size_t count;
+	enum code code = call_refresh(call, err);
+
+	*n = 0;
+	if (code == OK)
+		code = replicas_find(call, name, call->ns.region, table, err);
+	if (code != OK || !*table)
+		return code;
+	code = replicas_of(call, *table, &others, &count, err);
+	if (code != OK)
+		return code;
+	*replicas = ARENA_ARRAY(call->arena, struct table *, count + 1);
+	memcpy(*replicas, others, count * sizeof(**replicas));
+	(*replicas)[count] = *table;
+	*n = count + 1;
+	qsort(*replicas, *n, sizeof(**replicas), by_region);
+	return OK;
 }
 
 struct str replicas_status(const struct table *table)

@@ -17,9 +17,19 @@ static const struct field moment_fields[] = {
 	RECORD_FIELD(moment, what, "what", FIELD_STR), RECORD_FIELD(moment, subject, "subject", FIELD_STR),
 	RECORD_FIELD(moment, at_ms, "at_ms", FIELD_INT), RECORD_ARRAY(moment, before, before_count, "before", FIELD_STRINGS, NULL),
 };
+static const struct field scaling_fields[] = {
+	RECORD_FIELD(scaling, index, "index", FIELD_STR), RECORD_FIELD(scaling, is_write, "is_write", FIELD_BOOL),
+	RECORD_FIELD(scaling, least, "least", FIELD_INT), RECORD_FIELD(scaling, most, "most", FIELD_INT),
+	RECORD_FIELD(scaling, role, "role", FIELD_STR), RECORD_FIELD(scaling, policy, "policy", FIELD_STR),
+	RECORD_FIELD(scaling, target, "target", FIELD_STR), RECORD_FIELD(scaling, has_scale_in, "has_scale_in", FIELD_BOOL),
+	RECORD_FIELD(scaling, is_scale_in_disabled, "is_scale_in_disabled", FIELD_BOOL),
+	RECORD_FIELD(scaling, has_in_cooldown, "has_in_cooldown", FIELD_BOOL), RECORD_FIELD(scaling, has_out_cooldown, "has_out_cooldown", FIELD_BOOL),
+	RECORD_FIELD(scaling, in_cooldown, "in_cooldown", FIELD_INT), RECORD_FIELD(scaling, out_cooldown, "out_cooldown", FIELD_INT),
+};
 static const struct record definition_record = RECORD(key_attribute, definition_fields);
 static const struct record tag_record = RECORD(tag, tag_fields);
 static const struct record destination_record = RECORD(destination, destination_fields);
+static const struct record scaling_record = RECORD(scaling, scaling_fields);
 static const struct record moment_record = RECORD(moment, moment_fields);
 
 #define SETTINGS(of, ...)                                       \

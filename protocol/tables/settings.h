@@ -73,6 +73,18 @@ struct moment {
 	struct str *before;         /* the status or value shown until it is over */
 };
 
+/* Auto scaling of a dimension of a table or an index, as UpdateTableReplicaAutoScaling was given it: kept and shown. */
+struct scaling {
+	struct str index;           /* absent: the table's */
+	bool is_write;
+	int64_t least, most;
+	struct str role, policy;    /* AutoScalingRoleArn, PolicyName */
+	struct str target;          /* TargetValue as a decimal text */
+	bool has_scale_in, is_scale_in_disabled;
+	bool has_in_cooldown, has_out_cooldown;
+	int64_t in_cooldown, out_cooldown; /* seconds */
+};
+
 #define SETTINGS(of, ...)     \
 	struct of##_settings { \
 		__VA_ARGS__    \

@@ -97,6 +97,14 @@ static enum code bind_timestamp(struct walk *walk, const struct json *json, stru
 	return OK;
 }
 
+static enum code bind_double(struct walk *walk, const struct json *json, struct opt_double *out)
+{
+	if (json_type(json) != JSON_NUMBER)
+		return shape_scalar_error(walk, json, "Double");
+	*out = (struct opt_double){true, json_number(json)};
+	return OK;
+}
+
 static void refuse_null(struct walk *walk, const struct place *place)
 {
 	walk->is_unread = true;
@@ -286,6 +294,8 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 		return bind_integer(walk, shape, json, place, out);
 	case SHAPE_TIMESTAMP:
 		return bind_timestamp(walk, json, out);
+	case SHAPE_DOUBLE:
+		return bind_double(walk, json, out);
 	case SHAPE_BOOLEAN:
 		return shape_read_boolean(walk, json, shape->traits & TAKES_WORDS, out);
 	case SHAPE_VALUE:

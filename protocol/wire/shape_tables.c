@@ -17,6 +17,7 @@ static const struct shape shape_parameter = {.kind = SHAPE_PARAMETER, .name = "A
 #define BOOLEAN(id, model) static const struct shape shape_##id = {.kind = SHAPE_BOOLEAN, .name = model};
 #define WORDED_BOOLEAN(id, model) static const struct shape shape_##id = {.kind = SHAPE_BOOLEAN, .name = model, .traits = TAKES_WORDS};
 #define TIMESTAMP(id, model) static const struct shape shape_##id = {.kind = SHAPE_TIMESTAMP, .name = model};
+#define DOUBLE(id, model) static const struct shape shape_##id = {.kind = SHAPE_DOUBLE, .name = model};
 #define ITEM_MAP(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model};
 #define EXPRESSION_VALUES(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model, .traits = EXPRESSION};
 #define START_KEY(id, model) static const struct shape shape_##id = {.kind = SHAPE_ITEM, .name = model, .traits = IS_START_KEY};

@@ -26,6 +26,12 @@ struct opt_int {
 	int64_t value;
 };
 
+/* A number that may have a fraction. */
+struct opt_double {
+	bool is_set;
+	double value;
+};
+
 struct opt_bool {
 	bool is_set;
 	bool value;
@@ -57,6 +63,7 @@ static inline bool opt_is_true(struct opt_bool option)
 #define BOOLEAN(id, name)
 #define WORDED_BOOLEAN(id, name)
 #define TIMESTAMP(id, name)
+#define DOUBLE(id, name)
 #define ITEM_MAP(id, name)
 #define EXPRESSION_VALUES(id, name)
 #define START_KEY(id, name)
@@ -94,6 +101,7 @@ struct shape;
 #undef BOOLEAN
 #undef WORDED_BOOLEAN
 #undef TIMESTAMP
+#undef DOUBLE
 #undef ITEM_MAP
 #undef EXPRESSION_VALUES
 #undef START_KEY

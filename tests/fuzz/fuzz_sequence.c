@@ -74,8 +74,8 @@ static struct op_response call(struct str op, struct str body)
 
 	if (getenv("FUZZ_SHOW"))
 		fprintf(stderr, STR_FMT " " STR_FMT "\n    %d " STR_FMT "\n", STR_ARG(op), STR_ARG(body), response.status, STR_ARG(response.body));
-	/* AWS itself fails at some requests, with these two codes */
-	MUST(response.status < 500 || response.code == ERR_INTERNAL_FAILURE || response.code == ERR_MAINTENANCE);
+	/* AWS itself fails at some requests, with these codes */
+	MUST(response.status < 500 || response.code == ERR_INTERNAL_FAILURE || response.code == ERR_MAINTENANCE || response.code == ERR_NO_REGION);
 	MUST((response.status == 200) == (response.code == OK));
 	if (response.op)
 		counts[op_number(response.op)][response.code != OK]++;

@@ -363,6 +363,7 @@ static inline void grammar_scalar(struct grammar *g, const struct shape *shape)
 	case SHAPE_INTEGER:
 	case SHAPE_LONG: grammar_text(g, GRAMMAR_PICK(g, integers)); break;
 	case SHAPE_BOOLEAN: grammar_text(g, grammar_rarely(g, 2) ? "false" : "true"); break;
+	case SHAPE_DOUBLE:
 	case SHAPE_TIMESTAMP: grammar_text(g, GRAMMAR_PICK(g, times)); break;
 	default: grammar_text(g, GRAMMAR_PICK(g, strings)); break;
 	}
