@@ -65,6 +65,8 @@ def table():
             shapes[name] = {"type": kind.lower(), "limits": (limit(2), limit(3))}
         elif kind in ("BOOLEAN", "WORDED_BOOLEAN"):
             shapes[name] = {"type": "boolean"}
+        elif kind == "DOUBLE":
+            shapes[name] = {"type": "double"}
         elif kind == "TIMESTAMP":
             shapes[name] = {"type": "timestamp"}
         elif kind in ("ITEM_MAP", "EXPRESSION_VALUES", "START_KEY"):
