@@ -3,7 +3,7 @@ import json
 import select
 
 import raw
-from harness import Server, create_app, run, until
+from harness import Server, create_app, of_files, run, until
 
 LONG = " OR ".join(["contains(l,:v)"] * 220)  # of a list that fills an item
 LISTS = 3  # a page of a Query
@@ -87,8 +87,9 @@ def health_does_not_wait_for_connections():
     end(server, busy)
 
 
+@of_files
 def short_requests_do_not_wait_for_long_ones():
-    """One worker, and more long requests than there are threads for these."""
+    """Not on a database: a worker that waits for it uses no CPU time, and goes on waiting. One worker, and more long requests than there are threads for these."""
     server = server_with_a_long_list("--threads", "1")
     with raw.connect(server) as before:  # a connection that the worker had already
         before.sendall(short(Key=SHORT))
@@ -105,6 +106,7 @@ def short_requests_do_not_wait_for_long_ones():
     end(server, busy)
 
 
+@of_files
 def reads_do_not_wait_for_writers_that_wait():
     """A long write, and others that wait for their turn, in a file: the worker is free, and so are readers."""
     server = server_with_a_long_list("--threads", "1", disk=True)

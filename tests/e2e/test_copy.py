@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 
 from everything import a_file_of_everything
-from harness import BINARY, Server, run, until
+from harness import BINARY, Server, of_files, run, until
 from wire import Client
 
 
@@ -28,6 +28,7 @@ def items_of(client, table="app"):
     return sorted(client.all("Scan", TableName=table), key=str)
 
 
+@of_files
 def a_move():
     """A first copy while the server runs, a second one of what changed since."""
     server = Server(disk=True)
@@ -69,6 +70,7 @@ def a_move():
     sound(target)
 
 
+@of_files
 def killed_and_run_again():
     server = Server(disk=True)
     client = Client(server.port)

@@ -22,6 +22,8 @@ MEANT = {
     ("CreateTableInput.TableThroughputMode", "unknown"): "measured over raw signed JSON on 21 August 2026, newer than the model",
     ("UpdateTableInput.TableThroughputMode", "unknown"): "the same",
     ("CreateReplicationGroupMemberAction.RegionName", "required"): RULE,
+    ("AutoScalingRoleArn", "pattern"): "it leaves out control characters only, which JSON has to escape",
+    ("AutoScalingPolicyName", "pattern"): "the same",
     ("KMSMasterKeyId", "limits"): "recorded answer of 9 October 2026: at least one character",
     ("TableClass", "enum"): RULE,
     ("KeyList", "limits"): RULE,
