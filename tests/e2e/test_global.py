@@ -4,7 +4,7 @@ import random
 import urllib.error
 import urllib.request
 
-from harness import DATABASE, Server, raises, run, until
+from harness import Server, raises, run, until
 
 REGIONS = ("us-east-1", "eu-west-1", "us-west-2")
 
