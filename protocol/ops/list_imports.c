@@ -12,7 +12,11 @@ enum code op_list_imports(struct call *call, const struct list_imports_input *in
 	if (str_is_set(input->table_arn)) {
 		code = transfer_table(call, input->table_arn, &table, err);
 		code = code == ERR_TABLE_NOT_FOUND ? OK : code;
-		(void)arn_table_part(arn_split(input->table_arn).resource, &list.table);
+		struct str resource = arn_split(input->table_arn).resource;
+
+		list.table = input->table_arn;
+		if (code == OK && str_starts_with(resource, STR("table/")))
+			(void)arn_table_part(resource, &list.table);
 	}
 	if (code == OK)
 		code = transfer_list(call, &list, err);

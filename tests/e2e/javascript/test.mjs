@@ -86,7 +86,10 @@ const tests = {
     await assert.rejects(documents.send(new doc.GetCommand({ TableName: "absent", Key: { PK: "x" } })), (e) => e instanceof db.ResourceNotFoundException);
     await assert.rejects(documents.send(new doc.GetCommand({ TableName, Key: { PK: "x" } })), (e) => e.name === "ValidationException"
       && e.message === "The provided key element does not match the schema");
-    await assert.rejects(client.send(new db.DescribeGlobalTableSettingsCommand({ GlobalTableName: "absent" })), (e) => e.name === "UnknownOperationException");
+    const unknown = new db.ListTablesCommand({});
+    unknown.middlewareStack.add((next) => (args) => next({ ...args, request: Object.assign(args.request, {
+      headers: { ...args.request.headers, "x-amz-target": "DynamoDB_20120810.NoSuchOperation" } }) }), { step: "build" });
+    await assert.rejects(client.send(unknown), (e) => e.name === "UnknownOperationException");
   },
   async readsThatLag() {
     const control = async (method, path, body) =>
