@@ -59,7 +59,8 @@ static void add_member(struct table *table, const struct table *member)
 {
 	struct group_member *v = ARENA_ARRAY(table->arena, struct group_member, table->group.n + 1);
 
-	memcpy(v, table->group.v, table->group.n * sizeof(*v));
+	if (table->group.n > 0)
+		memcpy(v, table->group.v, table->group.n * sizeof(*v));
 	v[table->group.n] = (struct group_member){
 		str_copy(table->arena, member->identity.region), str_copy(table->arena, member->group.source), member->group.added_ms,
 	};

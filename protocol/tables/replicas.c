@@ -65,7 +65,8 @@ enum code replicas_all(struct call *call, struct str name, struct table **table,
 	if (code != OK)
 		return code;
 	*replicas = ARENA_ARRAY(call->arena, struct table *, count + 1);
-	memcpy(*replicas, others, count * sizeof(**replicas));
+	if (count > 0)
+		memcpy(*replicas, others, count * sizeof(**replicas));
 	(*replicas)[count] = *table;
 	*n = count + 1;
 	qsort(*replicas, *n, sizeof(**replicas), by_region);

@@ -176,7 +176,8 @@ static struct scaling *add(struct table *table, struct str index, bool is_write)
 	struct table_settings *settings = table->settings;
 	struct scaling *all = ARENA_ARRAY(table->arena, struct scaling, settings->scaling_count + 1), *scaling = &all[settings->scaling_count];
 
-	memcpy(all, settings->scalings, settings->scaling_count * sizeof(*all));
+	if (settings->scaling_count > 0)
+		memcpy(all, settings->scalings, settings->scaling_count * sizeof(*all));
 	*scaling = (struct scaling){
 		.index = str_is_set(index) ? str_copy(table->arena, index) : STR_ABSENT, .is_write = is_write, .target = STR_ABSENT, .policy = STR_ABSENT,
 		.role = str_printf(table->arena, ROLE, STR_ARG(table->identity.account)),
