@@ -539,6 +539,18 @@ def several_make_the_table_at_once():
         server.stop()
 
 
+def a_start_waits_for_a_table_in_the_making():
+    """A domain of the table's name is what a start sees between the type and the table that another server makes."""
+    url = DB.create("making")
+    DB.sql("CREATE DOMAIN dynalith_kv AS int", "making")
+    remover = threading.Timer(0.3, DB.sql, ("DROP DOMAIN dynalith_kv", "making"))
+    remover.start()
+    server = Server(store=url)
+    remover.join()
+    create(Client(server.port))
+    server.stop()
+
+
 def copy(*words):
     done = subprocess.run([BINARY, "copy", *words], capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout.splitlines(), done.stderr
@@ -589,7 +601,7 @@ try:
                     a_turn_of_the_clock_counts_on_both_servers, reads_lag_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
                     what_the_database_refuses_is_answered,
-                    a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once,
+                    a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once, a_start_waits_for_a_table_in_the_making,
                     a_file_becomes_the_database_and_a_file_again])
 finally:
     DB.close()

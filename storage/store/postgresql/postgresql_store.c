@@ -6,7 +6,7 @@
 #include "storage/store/postgresql/transaction.h"
 #include "storage/store/store_messages.h"
 
-#define MAKE_RUNS 20         /* several servers may make the table at the same moment */
+#define MAKE_RUNS 100        /* several servers may make the table at the same moment */
 #define MAKE_PAUSE_NS 50000000
 
 struct postgresql_store {
@@ -83,6 +83,21 @@ static const struct store_ops postgresql_ops = {
 	.tidy = postgresql_tidy, .copy = transaction_copy,
 };
 
+/* Another server makes the table at this moment: its rows of the catalog appear between the looks of CREATE TABLE at them. */
+static bool is_made_by_another(const struct link *link, enum code code)
+{
+	static const char *const states[] = {
+		"42P07", /* the table is there */
+		"42710", /* the type of that name is there */
+		"XX000", /* "tuple concurrently updated" */
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+		if (strcmp(link->state, states[i]) == 0)
+			return true;
+	return code == ERR_CONFLICT; /* a row of the catalog is there */
+}
+
 /* The format that the database has; the table is made where it is missing. */
 static enum code make(struct link *link, struct str *format, struct err *err)
 {
@@ -92,8 +107,7 @@ static enum code make(struct link *link, struct str *format, struct err *err)
 		if (code != OK && strcmp(link->state, "42P01") != 0 && code != ERR_CONFLICT)
 			return code;
 		code = link_command(link, MAKE, NULL, err);
-		/* another server may be doing the same: "tuple concurrently updated", or a type of that name */
-		if (code != OK && code != ERR_CONFLICT && strcmp(link->state, "XX000") != 0 && strcmp(link->state, "42P07") != 0)
+		if (code != OK && !is_made_by_another(link, code))
 			return code;
 		if (code != OK)
 			nanosleep(&(struct timespec){0, MAKE_PAUSE_NS}, NULL);
