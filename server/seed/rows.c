@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "protocol/transfer/csv.h"
 #include "protocol/wire/json_out.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
@@ -137,72 +138,6 @@ enum code rows_read_document(struct seed *seed, struct str text, const struct js
 	return code;
 }
 
-/* A CSV file that is read, and the record at hand. */
-struct csv {
-	struct str rest;
-	size_t line;          /* of what comes next */
-	size_t record_line;   /* of the record */
-	struct str *fields;
-	size_t n;
-};
-
-static bool is_end_of_field(struct str rest)
-{
-	return rest.n == 0 || rest.p[0] == ',' || rest.p[0] == '\n' || (rest.p[0] == '\r' && rest.n > 1 && rest.p[1] == '\n');
-}
-
-static void skip(struct csv *csv)
-{
-	csv->line += csv->rest.p[0] == '\n';
-	csv->rest.p++;
-	csv->rest.n--;
-}
-
-/* False where a quoted one does not end. */
-static bool take_field(struct csv *csv, struct arena *arena)
-{
-	struct buf buf = buf_in(arena);
-	bool is_quoted = csv->rest.n > 0 && csv->rest.p[0] == '"';
-
-	if (is_quoted)
-		skip(csv);
-	while (csv->rest.n > 0 && (is_quoted || !is_end_of_field(csv->rest))) {
-		bool is_quote = is_quoted && csv->rest.p[0] == '"';
-
-		if (is_quote && (csv->rest.n == 1 || csv->rest.p[1] != '"')) {
-			skip(csv);
-			is_quoted = false;
-			continue; /* what follows up to the comma counts as it is */
-		}
-		if (is_quote)
-			skip(csv);
-		buf_add_byte(&buf, csv->rest.p[0]);
-		skip(csv);
-	}
-	csv->fields = arena_room(arena, csv->fields, csv->n, sizeof(*csv->fields));
-	csv->fields[csv->n++] = buf_str(&buf);
-	return !is_quoted;
-}
-
-/* False where it is broken. The end is a record without fields. */
-static bool take_record(struct csv *csv, struct arena *arena)
-{
-	csv->fields = NULL;
-	csv->n = 0;
-	while (csv->rest.n > 0 && (csv->rest.p[0] == '\n' || csv->rest.p[0] == '\r'))
-		skip(csv); /* empty lines */
-	csv->record_line = csv->line;
-	if (csv->rest.n == 0)
-		return true;
-	for (;;) {
-		if (!take_field(csv, arena))
-			return false;
-		if (csv->rest.n == 0 || csv->rest.p[0] != ',')
-			return true;
-		skip(csv);
-	}
-}
-
 struct csv_head {
 	const struct str *names, *types; /* types: "S", "N", "B" of keys, else absent */
 	size_t n;
@@ -235,7 +170,7 @@ static enum code read_head(struct seed *seed, struct csv *csv, struct str table,
 		csv->rest.p += 3; /* the mark that spreadsheets begin with */
 		csv->rest.n -= 3;
 	}
-	if (!take_record(csv, arena) || csv->n == 0)
+	if (csv_next(csv, arena) != CSV_RECORD)
 		return err_set(err, MSG_SEED_CSV_HEAD);
 	*head = (struct csv_head){.names = csv->fields, .n = csv->n};
 	head->types = types = ARENA_ARRAY(arena, struct str, head->n);
@@ -263,23 +198,21 @@ static enum code put_record(struct seed *seed, struct str table, const struct cs
 enum code rows_read_csv(struct seed *seed, struct str text, struct err *err)
 {
 	struct str table = seed_table_name(seed);
-	struct csv csv = {.rest = text, .line = 1};
+	struct csv csv = {.rest = text, .is_last = true, .delimiter = ',', .line = 1};
 	struct csv_head head = {0};
 
 	if (read_head(seed, &csv, table, &head, err) != OK)
 		return seed_at(seed, 1, err);
 	struct arena *arena = arena_new(PIECE);
+	enum csv_result result = CSV_RECORD;
 	enum code code = OK;
-	while (code == OK) {
-		if (!take_record(&csv, arena)) {
-			err_set(err, MSG_SEED_CSV_QUOTE);
-			code = seed_at(seed, csv.record_line, err);
-		} else if (csv.n == 0) {
-			break;
-		} else {
-			code = put_record(seed, table, &head, &csv, arena, err);
-		}
+	while (code == OK && (result = csv_next(&csv, arena)) == CSV_RECORD) {
+		code = put_record(seed, table, &head, &csv, arena, err);
 		arena_reset(arena);
+	}
+	if (result == CSV_BROKEN) {
+		err_set(err, MSG_SEED_CSV_QUOTE);
+		code = seed_at(seed, csv.record_line, err);
 	}
 	arena_free(arena);
 	return code;
