@@ -1,6 +1,7 @@
 """A server to test against, clients for it, and a count of what passed."""
 import atexit
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -13,6 +14,8 @@ import sys
 import tempfile
 import time
 import traceback
+import urllib.error
+import urllib.request
 
 import boto3
 from botocore.config import Config
@@ -137,6 +140,26 @@ def create_app(client, name="app"):
                                 index("GSI3", ("GSI1PK", "SK"), {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})],
         LocalSecondaryIndexes=[index("by-time", ("PK", "at"), {"ProjectionType": "KEYS_ONLY"})])
     client.get_waiter("table_exists").wait(TableName=name)
+
+
+def control(server, method, path, body=None, query="", status=200):
+    """The answer of an endpoint under /_dynalith/, which must have that status."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            assert status == 200, reply.read()
+            return json.load(reply)
+    except urllib.error.HTTPError as e:
+        assert e.code == status, (e.code, e.read())
+        return json.load(e)
+
+
+def client_of(server, attempts=1, key="test", **config):
+    """A client of boto3 that sends each request `attempts` times at most."""
+    return boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=key, aws_secret_access_key="test",
+                        config=Config(retries={"total_max_attempts": attempts, "mode": "standard"}, max_pool_connections=64,
+                                      **{"read_timeout": 300, **config}))
 
 
 def raises(error, call, **kwargs):

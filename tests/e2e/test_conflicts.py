@@ -1,34 +1,12 @@
 """Transactions that meet: an item that is in a transaction under way refuses others with the errors of AWS. A fault rule holds the transaction."""
 import concurrent.futures
-import json
 import threading
-import urllib.error
-import urllib.request
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from harness import Server, create_app, run, until
+from harness import Server, client_of, control, create_app, run, until
 
 POOL = concurrent.futures.ThreadPoolExecutor(32)
-
-
-def control(server, method, path, body=None, query="", status=200):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            assert status == 200, reply.read()
-            return json.load(reply)
-    except urllib.error.HTTPError as e:
-        assert e.code == status, (e.code, e.read())
-        return json.load(e)
-
-
-def client_of(server, attempts=1):
-    return boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test",
-                        config=Config(retries={"total_max_attempts": attempts, "mode": "standard"}, max_pool_connections=64, read_timeout=300))
 
 
 def key(pk):

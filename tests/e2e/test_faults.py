@@ -1,26 +1,10 @@
 """Fault rules as users of the SDK meet them: exception classes, retries, batches, pages, lost answers."""
 import concurrent.futures
-import json
-import urllib.error
-import urllib.request
 
 import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
 
-from harness import Server, create_app, run
-
-
-def control(server, method, path, body=None, query="", status=200):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            assert status == 200, reply.read()
-            return json.load(reply)
-    except urllib.error.HTTPError as e:
-        assert e.code == status, (e.code, e.read())
-        return json.load(e)
+from harness import Server, client_of, control, create_app, run
 
 
 def rules(server, *wanted, query=""):
@@ -29,11 +13,6 @@ def rules(server, *wanted, query=""):
 
 def counts(server, query=""):
     return [(r["matched"], r["fired"]) for r in control(server, "GET", "faults", query=query)["rules"]]
-
-
-def client_of(server, attempts=1, key="test", **config):
-    return boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=key, aws_secret_access_key="test",
-                        config=Config(retries={"total_max_attempts": attempts, "mode": "standard"}, max_pool_connections=64, **config))
 
 
 def item(pk, **more):

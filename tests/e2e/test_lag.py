@@ -1,30 +1,8 @@
 """Reads that lag: boto3 sees the state of some time ago, pages included, by the clock that the test turns; consistent reads see the present."""
-import json
 import random
-import urllib.error
-import urllib.request
-
-import boto3
-from botocore.config import Config
-
-from harness import Server, run
 
 
-def control(server, method, path, body=None, query="", status=200):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            assert status == 200, reply.read()
-            return json.load(reply)
-    except urllib.error.HTTPError as e:
-        assert e.code == status, (e.code, e.read())
-        return json.load(e)
-
-
-def client_of(server, key="test"):
-    return boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=key, aws_secret_access_key="test",
-                        config=Config(retries={"total_max_attempts": 1, "mode": "standard"}))
+from harness import Server, client_of, control, run
 
 
 def create(client, name="app"):

@@ -1,7 +1,5 @@
 """Throughput that is enforced, as users of the SDK meet it: exception classes, reasons, retries, parts of batches; by a clock that stands."""
 import concurrent.futures
-import json
-import urllib.error
 import urllib.request
 
 from botocore.config import Config
@@ -9,27 +7,10 @@ from botocore.exceptions import ClientError
 
 import boto3
 
-from harness import Server, run
+from harness import Server, client_of, control, run
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 TABLE = "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."
-
-
-def control(server, method, path, body=None, query="", status=200):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            assert status == 200, reply.read()
-            return json.load(reply)
-    except urllib.error.HTTPError as e:
-        assert e.code == status, (e.code, e.read())
-        return json.load(e)
-
-
-def client_of(server, attempts=1, key="test"):
-    return boto3.client("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=key, aws_secret_access_key="test",
-                        config=Config(retries={"total_max_attempts": attempts, "mode": "standard"}, max_pool_connections=64))
 
 
 def create(client, name="orders", read=5, write=5, index=None, **more):
