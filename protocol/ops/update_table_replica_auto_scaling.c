@@ -112,12 +112,8 @@ enum code op_update_table_replica_auto_scaling(struct call *call, const struct u
 	struct table *table, **replicas, **others;
 	struct str name;
 	size_t n, count;
-	enum code code = call_table_name(call, input->table_name, &name, err);
+	enum code code = replicas_of_global(call, input->table_name, &name, &table, &replicas, &n, err);
 
-	if (code == OK)
-		code = replicas_all(call, name, &table, &replicas, &n, err);
-	if (code == OK && n < 2)
-		code = err_set(err, MSG_NOT_GLOBAL, STR_ARG(name));
 	if (code == OK)
 		code = check_shape(name, input, err);
 	if (code == OK)

@@ -6,6 +6,7 @@
 #include "protocol/tables/describe.h"
 #include "protocol/tables/lineage.h"
 #include "protocol/tables/table_messages.h"
+#include "protocol/tables/throughput_view.h"
 #include "protocol/wire/messages.h"
 
 #define RELEASE_STEPS 1000 /* of a copy that a deletion waits for */
@@ -35,25 +36,12 @@ bool backup_rules_is_seen(const struct job *job, const struct backup *backup, in
 	return job->state != JOB_FAILED && (backup->expires_ms == 0 || now_ms < backup->expires_ms);
 }
 
-struct finding {
-	struct str kind, id;
-	struct job *job;
-};
-
-static enum code apply_find(struct job_txn *txn, void *context, struct err *err)
-{
-	struct finding *finding = context;
-
-	return job_get(txn, finding->kind, finding->id, finding->job, err);
-}
-
 enum code backup_rules_find(struct call *call, struct ns ns, const struct backup_arn *arn, struct backup_found *found, struct err *err)
 {
-	struct finding finding = {BACKUP_KIND, arn->id, &found->job};
 	enum code code = call_refresh(call, err);
 
 	if (code == OK)
-		code = job_read(call->service->catalog, ns, apply_find, &finding, err);
+		code = job_find(call->service->catalog, ns, BACKUP_KIND, arn->id, &found->job, err);
 	if (code == OK)
 		code = backup_of(call->arena, &found->job, &found->backup, err);
 	if (code == ERR_RESOURCE_NOT_FOUND || (code == OK && !backup_rules_is_seen(&found->job, &found->backup, call->now_ms)) ||
@@ -98,19 +86,6 @@ static void write_units(struct json_out *out, const struct throughput *throughpu
 	json_out_close(out, '}');
 }
 
-static void write_maxima(struct json_out *out, const struct throughput_pair *pair)
-{
-	if (!pair->is_set)
-		return;
-	json_out_name(out, STR("OnDemandThroughput"));
-	json_out_open(out, '{');
-	if (pair->read)
-		json_out_field_integer(out, "MaxReadRequestUnits", pair->read);
-	if (pair->write)
-		json_out_field_integer(out, "MaxWriteRequestUnits", pair->write);
-	json_out_close(out, '}');
-}
-
 /* AWS: DDB-BACKUP-009, 017: units always, those of on-demand tables are 0. */
 static void write_source(struct call *call, struct backup_found *found)
 {
@@ -123,7 +98,7 @@ static void write_source(struct call *call, struct backup_found *found)
 	json_out_field_string(out, "BillingMode", settings->billing == BILLING_PAY_PER_REQUEST ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
 	json_out_field_integer(out, "ItemCount", found->backup.items);
 	describe_keys(out, &table->keys);
-	write_maxima(out, &settings->on_demand);
+	throughput_view_on_demand(out, &settings->on_demand);
 	write_units(out, &settings->throughput);
 	json_out_field_string(out, "TableArn", table_arn(call->arena, table));
 	json_out_name(out, STR("TableCreationDateTime"));
@@ -146,7 +121,7 @@ static void write_index(struct call *call, const struct index *index)
 		describe_keys(out, &index->keys);
 	describe_projection(call, index);
 	if (!index->is_local && !index->vector) {
-		write_maxima(out, &index->settings->on_demand);
+		throughput_view_on_demand(out, &index->settings->on_demand);
 		write_units(out, &index->settings->throughput);
 	}
 	json_out_close(out, '}');

@@ -6,6 +6,7 @@
 #include "protocol/tables/lineage.h"
 #include "protocol/tables/replicas.h"
 #include "protocol/tables/throughput_rules.h"
+#include "protocol/tables/throughput_view.h"
 #include "protocol/timing/timing.h"
 
 static const char *const statuses[] = {
@@ -66,34 +67,6 @@ static void write_throughput(struct call *call, const struct throughput *through
 	json_out_field_integer(out, "NumberOfDecreasesToday", throughput_rules_decreases(throughput, call->now_ms));
 	json_out_field_integer(out, "ReadCapacityUnits", throughput->read);
 	json_out_field_integer(out, "WriteCapacityUnits", throughput->write);
-	json_out_close(out, '}');
-}
-
-static void write_on_demand(struct json_out *out, const struct throughput_pair *pair)
-{
-	if (!pair->is_set)
-		return;
-	json_out_name(out, STR("OnDemandThroughput"));
-	json_out_open(out, '{');
-	if (pair->read)
-		json_out_field_integer(out, "MaxReadRequestUnits", pair->read);
-	if (pair->write)
-		json_out_field_integer(out, "MaxWriteRequestUnits", pair->write);
-	json_out_close(out, '}');
-}
-
-/* Tools wait for its status. */
-static void write_warm(struct json_out *out, const struct table *table, const struct index *index, bool is_updating)
-{
-	struct throughput_pair pair = index ? index->settings->warm : table->settings->warm;
-
-	if (!pair.is_set)
-		pair = throughput_rules_warm_now(table, index);
-	json_out_name(out, STR("WarmThroughput"));
-	json_out_open(out, '{');
-	json_out_field_integer(out, "ReadUnitsPerSecond", pair.read);
-	json_out_field_integer(out, "WriteUnitsPerSecond", pair.write);
-	json_out_field_string(out, "Status", is_updating ? STR("UPDATING") : STR("ACTIVE"));
 	json_out_close(out, '}');
 }
 
@@ -167,9 +140,9 @@ static void write_index(struct call *call, struct table *table, const struct ind
 	json_out_field_string(out, "IndexArn",
 			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
 	if (!index->is_local && !index->vector) {
-		write_on_demand(out, &index->settings->on_demand);
+		throughput_view_on_demand(out, &index->settings->on_demand);
 		if (status != STATUS_CREATING)
-			write_warm(out, table, index, index->settings->is_warm_updating);
+			throughput_view_warm(out, table, index, index->settings->is_warm_updating);
 	}
 	json_out_close(out, '}');
 }
@@ -280,9 +253,9 @@ static void write_settings(struct json_out *out, const struct table *table, enum
 	else if (str_is_set(table->settings->replication_mode))
 		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->settings->replication_mode);
 	json_out_field_boolean(out, "DeletionProtectionEnabled", table->settings->is_deletion_protected);
-	write_on_demand(out, &table->settings->on_demand);
+	throughput_view_on_demand(out, &table->settings->on_demand);
 	if (status == STATUS_CREATING ? table->settings->warm.is_set : status != STATUS_DELETING)
-		write_warm(out, table, NULL, table->settings->is_warm_updating || status == STATUS_CREATING);
+		throughput_view_warm(out, table, NULL, table->settings->is_warm_updating || status == STATUS_CREATING);
 }
 
 /* What DeleteTable's answer does not tell. */

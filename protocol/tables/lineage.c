@@ -6,26 +6,13 @@ struct str lineage_arn(const struct call *call, const struct job *job)
 			  STR_ARG(job->ns.region), STR_ARG(job->ns.account), STR_ARG(job->subject), STR_ARG(job->id));
 }
 
-struct finding {
-	struct str kind, id;
-	struct job *job;
-};
-
-static enum code apply_find(struct job_txn *txn, void *context, struct err *err)
-{
-	struct finding *finding = context;
-
-	return job_get(txn, finding->kind, finding->id, finding->job, err);
-}
-
 /* AWS: DDB-TABLE-216: only while the table is CREATING. */
 enum code lineage_summary(struct call *call, const struct table *table, struct err *err)
 {
 	struct job job;
-	struct finding finding = {RESTORE_KIND, table->state.job, &job};
 	struct restore restore;
 	struct json_out *out = &call->out;
-	enum code code = job_read(call->service->catalog, call->ns, apply_find, &finding, err);
+	enum code code = job_find(call->service->catalog, call->ns, RESTORE_KIND, table->state.job, &job, err);
 
 	if (code == ERR_RESOURCE_NOT_FOUND) /* another kind of job makes the table */
 		return OK;

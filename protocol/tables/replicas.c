@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#include "protocol/tables/throughput_rules.h"
+#include "protocol/tables/control_messages.h"
+#include "protocol/tables/throughput_view.h"
 
 #define VERSION "2019.11.21"
 
@@ -89,20 +90,6 @@ struct str replicas_status(const struct table *table)
 }
 
 /* AWS: without the status that the table's own has. */
-static void write_warm(struct json_out *out, const struct table *table, const struct index *index)
-{
-	struct throughput_pair pair = index ? index->settings->warm : table->settings->warm;
-
-	if (!pair.is_set)
-		pair = throughput_rules_warm_now(table, index);
-	json_out_name(out, STR("WarmThroughput"));
-	json_out_open(out, '{');
-	json_out_field_integer(out, "ReadUnitsPerSecond", pair.read);
-	json_out_field_integer(out, "WriteUnitsPerSecond", pair.write);
-	json_out_field_string(out, "Status", STR("ACTIVE"));
-	json_out_close(out, '}');
-}
-
 /* The read units of a replica, or of an index of it, where they are not those of the table that shows it. */
 static void write_overrides(struct json_out *out, bool is_provisioned, const struct throughput *own, const struct throughput *other,
 			    const struct throughput_pair *own_cap, const struct throughput_pair *other_cap)
@@ -132,7 +119,7 @@ static void write_index(struct json_out *out, const struct table *table, const s
 	if (own && !own->is_local)
 		write_overrides(out, replica->settings->billing == BILLING_PROVISIONED, &own->settings->throughput, &index->settings->throughput,
 				&own->settings->on_demand, &index->settings->on_demand);
-	write_warm(out, replica, index);
+	throughput_view_warm(out, replica, index, false);
 	json_out_close(out, '}');
 }
 
@@ -180,7 +167,7 @@ static void write_replica(struct json_out *out, const struct table *table, const
 			&table->settings->on_demand, &replica->settings->on_demand);
 	write_indexes(out, table, replica);
 	write_class(out, replica);
-	write_warm(out, replica, NULL);
+	throughput_view_warm(out, replica, NULL, false);
 	json_out_field_string(out, "GlobalTableSettingsReplicationMode", STR("ENABLED_WITH_OVERRIDES"));
 	json_out_close(out, '}');
 }
@@ -222,4 +209,14 @@ enum code replicas_write(struct call *call, const struct table *table, struct er
 	json_out_field_string(out, "MultiRegionConsistency", STR("STRONG"));
 	write_witness(out, table);
 	return OK;
+}
+
+enum code replicas_of_global(struct call *call, struct str name_or_arn, struct str *name, struct table **table, struct table ***replicas, size_t *n,
+			     struct err *err)
+{
+	enum code code = call_table_name(call, name_or_arn, name, err);
+
+	if (code == OK)
+		code = replicas_all(call, *name, table, replicas, n, err);
+	return code == OK && *n < 2 ? err_set(err, MSG_NOT_GLOBAL, STR_ARG(*name)) : code;
 }

@@ -269,20 +269,6 @@ static bool take_apart(enum transfer_kind kind, struct str resource, struct str 
 	return id->n > 0 && call_is_name(*table) && !memchr(id->p, '/', id->n);
 }
 
-struct finding {
-	enum transfer_kind kind;
-	struct str table, id;
-	struct job *job;
-};
-
-static enum code get(struct job_txn *txn, void *context, struct err *err)
-{
-	struct finding *finding = context;
-	enum code code = job_get(txn, kinds[finding->kind].name, finding->id, finding->job, err);
-
-	return code == OK && !str_eq(finding->job->subject, finding->table) ? err_default(err, ERR_RESOURCE_NOT_FOUND) : code;
-}
-
 static enum code bad_arn(enum transfer_kind kind, struct err *err)
 {
 	if (kind == TRANSFER_EXPORT)
@@ -301,10 +287,10 @@ static enum code absent(enum transfer_kind kind, struct str arn, bool is_region,
 
 enum code transfer_find(struct call *call, enum transfer_kind kind, struct str arn, struct job *job, struct err *err)
 {
-	struct finding finding = {.kind = kind, .job = job};
+	struct str table, id;
 	struct arn parts = arn_split(arn);
 
-	if (!str_starts_with(arn, STR("arn:")) || !str_eq(parts.service, STR("dynamodb")) || !take_apart(kind, parts.resource, &finding.table, &finding.id))
+	if (!str_starts_with(arn, STR("arn:")) || !str_eq(parts.service, STR("dynamodb")) || !take_apart(kind, parts.resource, &table, &id))
 		return bad_arn(kind, err);
 	if (!call_owns(call, parts.account, call->ns.region))
 		return err_set(err, MSG_TRANSFER_DENIED);
@@ -312,7 +298,9 @@ enum code transfer_find(struct call *call, enum transfer_kind kind, struct str a
 		return absent(kind, arn, true, err);
 	enum code code = call_refresh(call, err);
 	if (code == OK)
-		code = job_read(call->service->catalog, call->ns, get, &finding, err);
+		code = job_find(call->service->catalog, call->ns, kinds[kind].name, id, job, err);
+	if (code == OK && !str_eq(job->subject, table))
+		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	return code == ERR_RESOURCE_NOT_FOUND ? absent(kind, arn, false, err) : code;
 }
 

@@ -232,6 +232,25 @@ enum code job_get(struct job_txn *txn, struct str kind, struct str id, struct jo
 	return str_is_set(row) ? job_decode(txn->arena, row, job, err) : err_default(err, ERR_RESOURCE_NOT_FOUND);
 }
 
+struct finding {
+	struct str kind, id;
+	struct job *job;
+};
+
+static enum code apply_find(struct job_txn *txn, void *context, struct err *err)
+{
+	struct finding *finding = context;
+
+	return job_get(txn, finding->kind, finding->id, finding->job, err);
+}
+
+enum code job_find(struct catalog *catalog, struct ns ns, struct str kind, struct str id, struct job *job, struct err *err)
+{
+	struct finding finding = {kind, id, job};
+
+	return job_read(catalog, ns, apply_find, &finding, err);
+}
+
 enum code job_find_token(struct job_txn *txn, struct str kind, struct str token, struct job *job, bool *is_found, struct err *err)
 {
 	struct str id;

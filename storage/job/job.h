@@ -69,6 +69,9 @@ enum code job_add(struct job_txn *txn, const struct job *job, struct err *err) W
 /* The job, in the arena of the transaction. ERR_RESOURCE_NOT_FOUND where there is none. */
 enum code job_get(struct job_txn *txn, struct str kind, struct str id, struct job *job, struct err *err) WARN_UNUSED;
 
+/* The same in a transaction of its own, in the arena of `err`. */
+enum code job_find(struct catalog *catalog, struct ns ns, struct str kind, struct str id, struct job *job, struct err *err) WARN_UNUSED;
+
 /* Of the token of a client: the job that was started with it. *is_found false: none was, or it is gone. */
 enum code job_find_token(struct job_txn *txn, struct str kind, struct str token, struct job *job, bool *is_found, struct err *err) WARN_UNUSED;
 

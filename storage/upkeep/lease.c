@@ -243,6 +243,17 @@ enum code lease_take(struct leases *leases, struct str name, bool *is_held, bool
 	return *is_held ? OK : code;
 }
 
+bool lease_is_ours(struct leases *leases, struct str name)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	bool is_held = false;
+	enum code code = lease_take(leases, name, &is_held, NULL, &err);
+
+	arena_free(arena);
+	return code == OK && is_held;
+}
+
 bool lease_is_held(struct leases *leases, struct str name)
 {
 	uint64_t epoch;

@@ -45,6 +45,9 @@ void lease_close(struct leases *leases);
  */
 enum code lease_take(struct leases *leases, struct str name, bool *is_held, bool *is_new, struct err *err) WARN_UNUSED;
 
+/* Takes it the same way. False also where the store cannot say. */
+bool lease_is_ours(struct leases *leases, struct str name);
+
 /* Whether it is held now, by what is in memory: of all calls the one that costs nothing. */
 bool lease_is_held(struct leases *leases, struct str name);
 

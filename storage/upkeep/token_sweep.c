@@ -7,13 +7,7 @@
 
 static bool is_ours(void *context)
 {
-	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	bool is_held = false;
-	enum code code = lease_take(context, STR(LEASE), &is_held, NULL, &err);
-
-	arena_free(arena);
-	return code == OK && is_held;
+	return lease_is_ours(context, STR(LEASE));
 }
 
 enum code token_sweep(struct catalog *catalog, const struct times *times, bool *more, struct err *err)
