@@ -64,7 +64,7 @@ void *arena_grow(struct arena *arena, void *old, size_t old_size, size_t size) _
 
 /*
  * Room for one more element of `size` bytes behind the `n` of an array; gives the array, moved where it had to grow. Room doubles at powers
- * of two, so n alone tells when it is full: every element must have been added in this way. `array` may be NULL when n is 0.
+ * of two, so n alone says when it is full: every element must have been added in this way. `array` may be NULL when n is 0.
  */
 void *arena_room(struct arena *arena, void *array, size_t n, size_t size) __attribute__((returns_nonnull));
 

@@ -46,7 +46,7 @@
 #define THREADS_MAX_DEFAULT 4
 #define THREADS_DURABLE 16
 #define SLOW_NS 10000000u
-#define SLOW_ELSEWHERE_NS 250000000u /* a request waits for the network, whoever its worker is */
+#define SLOW_ELSEWHERE_NS 250000000u /* a request waits for the network in every worker */
 #define MB ((size_t)1024 * 1024)
 #define NO_LIMIT (UINT64_MAX / 2)
 

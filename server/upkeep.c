@@ -45,7 +45,7 @@ struct upkeep {
 	atomic_bool is_away;    /* the latter */
 };
 
-#define PAUSE_NS 200000 /* between two steps: whoever waits for the store's lock does not get it from one who takes it again at once */
+#define PAUSE_NS 200000 /* between two steps: a thread that takes the store's lock again at once would starve those that wait for it */
 
 /* The log has one line about a store that lost its file, which refuses writes from then on, and one each time that a database goes or comes back. */
 static void look_at_store(struct upkeep *upkeep)
@@ -338,7 +338,7 @@ static void *work(void *context)
 	int64_t replicas_due = 0, sizes_due = monotonic_ms() + SIZES_MS, index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
-	/* what an earlier process left undone comes first; whoever wakes the thread has an index for it */
+	/* what an earlier process left undone comes first; the thread is woken for a new index */
 	while (sleep_until(upkeep, first_of(replicas_due, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due))))) {
 		look_at_store(upkeep);
 		if (upkeep->options.tick)

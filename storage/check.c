@@ -42,7 +42,7 @@ struct check {
 	const struct stream_shard *shards;
 };
 
-/* A part that failed is told once. Its rows are not looked at, nor sought. */
+/* A part that failed is reported once. Its rows are neither read nor searched for. */
 static bool is_unreadable(const struct check *check, size_t index)
 {
 	return check->cursor->unreadable >> index & 1;
@@ -169,7 +169,7 @@ static void visit_item(struct check *check, struct str key, struct str image)
 	check_item(check, key, image);
 }
 
-/* The item of this key as the store has it; false, and nothing told, where there is none: what is wrong with it is told with the items. */
+/* The item of this key as the store has it. False, without a report, where there is none: the check of the items reports it. */
 static bool find_item(struct check *check, struct str key, struct value *item, struct str *image)
 {
 	struct err err = err_in(check->arena);

@@ -17,7 +17,7 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 
 /*
  * The row key of an item to be written; checks the table's key attributes and the attributes that are keys of its indexes (type,
- * emptiness, size). What the item is for decides the words: PutItem tells which key is missing or mistyped, BatchWriteItem tells
+ * emptiness, size). What the item is for decides the words: PutItem names the key that is missing or mistyped, BatchWriteItem names
  * that the key does not match the schema, and an empty index key of an update has words of its own. AWS: recorded answers.
  */
 enum item_use {

@@ -16,7 +16,7 @@ struct key_condition {
 };
 
 /*
- * What a key condition's text alone tells, before any table is looked up: operators that no key condition has, more than one
+ * What a key condition's text alone shows, before any table is looked up: operators that no key condition has, more than one
  * condition on an attribute, paths into attributes. ERR_VALIDATION with AWS's texts.
  */
 enum code key_condition_check(const struct node *condition, struct err *err) WARN_UNUSED;

@@ -163,7 +163,7 @@ static void take_as_it_is(void *context, const struct salvage_row *row)
 		repair_put(repair, row->keyspace, row->key, row->value);
 }
 
-/* What the counters tell. */
+/* What the counters say. */
 struct told {
 	struct repair *repair;
 	uint64_t highest; /* number that a table ever had, as far as can be seen */

@@ -19,7 +19,7 @@ struct repair_report {
 	void *context;
 	uint64_t tables, items, records; /* that were taken over */
 	uint64_t aside;                  /* rows that were set aside */
-	uint64_t losses;                 /* lines told that speak of something lost */
+	uint64_t losses;                 /* lines reported about something lost */
 };
 
 /*

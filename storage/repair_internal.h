@@ -26,7 +26,7 @@ void repair_put(struct repair *repair, struct keyspace keyspace, struct str key,
 /* Sets a row aside; `reason` where the row itself has none. */
 void repair_set_aside(struct repair *repair, const struct salvage_row *row, const char *reason);
 
-/* Tells what was lost of the table, in one line. */
+/* Reports what was lost of the table, in one line. */
 void repair_tell(struct repair *repair, struct str what);
 
 /* The table's stream: records, shards. */

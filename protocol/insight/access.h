@@ -55,7 +55,7 @@ void access_note_writes(struct call *call, const struct write *writes, size_t n)
 /* Of a batch: a write that the client has to repeat. */
 void access_note_left(struct call *call, const struct write *write);
 
-/* Tells rows apart; never 0. */
+/* Distinguishes rows; never 0. */
 uint64_t access_row(const struct table *table, struct str row_key);
 
 static inline void access_page(struct call *call, const struct read_page *page)

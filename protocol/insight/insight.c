@@ -8,7 +8,7 @@
 #include "storage/monotonic.h"
 
 #define BURST_MIN 10
-#define TTL_MILLISECONDS 100000000000.0 /* seconds of the year 5138: whoever writes more, meant milliseconds */
+#define TTL_MILLISECONDS 100000000000.0 /* seconds of the year 5138: a larger number means milliseconds */
 
 static const char *const operations[] = {
 	"BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DeleteItem", "ExecuteStatement", "ExecuteTransaction", "GetItem", "PutItem", "Query",

@@ -14,7 +14,7 @@
 
 struct partition {
 	uint64_t id;                  /* of index and hash of the partition key */
-	char label[PARTITION_LABEL];  /* the prefix of the key, and four digits that tell one from another; never the key */
+	char label[PARTITION_LABEL];  /* the prefix of the key, and four digits that distinguish keys; never the key */
 	const struct index *index;    /* its name lies in a snapshot of the table that is kept */
 	uint64_t requests, doubtful;  /* doubtful: by how much the figures may be too high, in requests */
 	double read, write;           /* units */

@@ -258,7 +258,7 @@ static void write_settings(struct json_out *out, const struct table *table, enum
 		throughput_view_warm(out, table, NULL, table->settings->is_warm_updating || status == STATUS_CREATING);
 }
 
-/* What DeleteTable's answer does not tell. */
+/* What DeleteTable's answer leaves out. */
 static void write_structure(struct call *call, struct table *table, const struct table_size *sizes, enum table_status status)
 {
 	write_definitions(call, table);

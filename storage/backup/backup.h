@@ -1,5 +1,5 @@
 /*
- * backup - backups as jobs of the kind "backup": the row is what DescribeBackup tells, its keyspace the items, until DeleteBackup removes both.
+ * backup - backups as jobs of the kind "backup": the row is what DescribeBackup answers, its keyspace the items, until DeleteBackup removes both.
  *
  * A backup keeps the record of its table as it was, so that a restore knows keys, indexes and settings. The backup of a deleted table whose
  * recovery was on takes over the table's own keyspace of items: it costs nothing, and goes after 35 days.

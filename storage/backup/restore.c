@@ -151,7 +151,7 @@ static enum code finish(struct job_step *step, struct table *table, struct err *
 	return catalog_replace(step->catalog, table, next, err);
 }
 
-/* The row ends before the table's does: a table that is ACTIVE has all its items, and whoever is CREATING has a job. */
+/* The row ends before the table's does: an ACTIVE table has all its items, and a CREATING one has a job. */
 static enum code end(struct job_step *step, struct err *err)
 {
 	struct job_txn txn;

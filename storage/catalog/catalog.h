@@ -2,7 +2,7 @@
  * catalog - the tables of a store: look-up, life cycle, listing.
  *
  * The store decides which tables there are. The catalog keeps snapshots of some of them in memory, a cache of bounded size; a change goes to the
- * store first. Another process may have changed a table since: whoever uses a snapshot learns that in the transaction that uses it
+ * store first. Another process may have changed a table since: the transaction that uses a snapshot learns that
  * (schema/currency.h) and gets ERR_TABLE_MOVED; then catalog_holds() lets go of what is not current, and the operation runs again from its start.
  *
  * Lists, counts and upkeep read rows (table_rows.h), page by page: nothing goes through all tables, at the start neither. Thread-safe.
@@ -37,7 +37,7 @@ struct currency_row;
 struct catalog_options {
 	const struct settings_records *settings; /* of tables; NULL: they have none */
 	bool is_shared;               /* --shared-db: every namespace is one */
-	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they settle at once */
+	int64_t transient_status_ms;  /* how long CREATING, UPDATING and DELETING last; 0: they end at once */
 	size_t fill_max;              /* rows of an index, of a copy, of a restore, done in one piece; 0: as many as backfill.h and copy.h say */
 	size_t tables_max;            /* snapshots of tables in memory, beyond those in use; 0: 2,000 */
 	bool has_peers;               /* other processes may have the store open at the same time */
@@ -211,7 +211,7 @@ struct size_scope {
 	bool has_joined, has_marked;
 };
 
-/* `count` is that of the table's row (schema/currency.h). Whoever keeps the scope for others of the table zeroes the last two members. */
+/* `count` is that of the table's row (schema/currency.h). A caller that keeps the scope for other requests to the table zeroes the last two members. */
 enum code catalog_size_scope(struct store_txn *txn, const struct table *table, uint64_t count, struct size_scope *scope, struct err *err) WARN_UNUSED;
 /* Within the transaction, for an item whose change made these changes: [0] the table's, [1 + i] of index i of table_index_at(). */
 enum code catalog_size_count(struct store_txn *txn, const struct table *table, const struct size_scope *scope, struct str row_key,

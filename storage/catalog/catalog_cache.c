@@ -81,7 +81,7 @@ static void insert(struct catalog *catalog, size_t at, struct str key, struct ta
 	catalog->n++;
 }
 
-/* Whoever is asked for from now on is younger than those that were not since the last load. */
+/* Tables looked up from now on are younger than those not looked up since the last load. */
 static void put(struct catalog *catalog, struct str key, struct table *table, unsigned generation)
 {
 	bool found;
@@ -110,7 +110,7 @@ struct table *catalog_cached(struct catalog *catalog, struct str key, bool *is_c
 	size_t at = position(catalog, key, &found);
 	if (found) {
 		struct entry *entry = &catalog->entries[at];
-		/* whoever comes second counts no look-up: that saves a write to memory that all share */
+		/* only the first look-up counts: that saves a write to memory that all threads share */
 		unsigned now = atomic_load_explicit(&catalog->clock, memory_order_relaxed);
 
 		if (atomic_load_explicit(&entry->used, memory_order_relaxed) != now)
@@ -203,7 +203,7 @@ static struct table *settled_of(const struct table *table)
 	for (size_t i = 0; i < table_index_total(settled); i++) {
 		struct index *index = table_index_at(settled, i);
 
-		/* those of a live table settle when their work is done */
+		/* those of a live table end when their work is done */
 		if (!index->is_backfilling && index->status != STATUS_DELETING)
 			index->status = STATUS_ACTIVE;
 	}

@@ -121,7 +121,7 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 
 	table->identity.account = str_copy(table->arena, ns.account);
 	table->identity.region = str_copy(table->arena, ns.region);
-	if (!str_is_set(table->identity.id)) /* else the caller has told it to a client already */
+	if (!str_is_set(table->identity.id)) /* else the caller has answered a client with it already */
 		table->identity.id = catalog_uuid(table->arena);
 	table->identity.created_ms = now_ms;
 	table->state.status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;

@@ -13,7 +13,7 @@ struct times {
 	/* Sets *now_ms to the Unix time in milliseconds of the namespace. False: the work passes over the namespace's tables. */
 	bool (*tell)(void *context, struct ns ns, int64_t *now_ms);
 	void *context;
-	struct leases *leases; /* NULL: this process does the work, whoever else does it too */
+	struct leases *leases; /* NULL: this process does the work, even if another one does it too */
 };
 
 static inline bool times_tell(const struct times *times, const struct table *table, int64_t *now_ms)

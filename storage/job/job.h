@@ -1,7 +1,7 @@
 /*
  * job - a long piece of work as a row of the store: a backup, a restore, an export, an import.
  *
- * A row says what is to be done, how far it came, and how it ended. Whoever starts a job puts its row in the transaction that says yes to the client;
+ * A row says what is to be done, how far it came, and how it ended. An operation that starts a job puts its row in the transaction that says yes to the client;
  * job_run.h carries it out, piece by piece, in any process that has the store open, also after a crash. The row stays when the job is over:
  * it is what Describe and List answer with, until job_remove().
  *

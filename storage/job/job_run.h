@@ -47,7 +47,7 @@ void job_run_register(struct job_run *run, const struct job_kind *kind);
 
 /*
  * The next piece of any job that is due by the clock of its namespace. *wait_ms is how long to wait before the next call, 0 while there is more,
- * INT64_MAX when no job is open. `times` without leases: this process does it, whoever else does it too.
+ * INT64_MAX when no job is open. `times` without leases: this process does it, even if another one does it too.
  */
 enum code job_run_step(struct job_run *run, const struct times *times, int64_t *wait_ms, struct err *err) WARN_UNUSED;
 

@@ -3,7 +3,7 @@
  *
  * The store has a row per table with the version, which rises with every change of the table, and the layout, the version at which what
  * writers and readers do changed last (an index came or went, time to live, the stream). A snapshot carries the numbers that it was made
- * with. Whoever uses one reads the row in the transaction that uses it; so it does not matter which process made the change, and a store that
+ * with. Each transaction that uses one reads the row; so it does not matter which process made the change, and a store that
  * validates what was read sees to it that the answer holds until the commit. The row also says which numbers of items and bytes hold, for
  * writers read it in any case (catalog/size_rows.h).
  *

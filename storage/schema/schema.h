@@ -117,7 +117,7 @@ struct index {
 	struct index_settings *settings;
 };
 
-/* What tells whether a snapshot still is the table: currency.h. */
+/* Whether a snapshot still is the table: currency.h. */
 struct currency {
 	uint64_t version; /* rises with every change of the table */
 	uint64_t layout;  /* the version at which what readers and writers do changed last */
@@ -142,7 +142,7 @@ struct table_indexes {
 
 struct table_state {
 	enum table_status status;
-	int64_t settles_ms;         /* when a transient status ends; 0: settled */
+	int64_t settles_ms;         /* when a transient status ends; 0: it has ended */
 	struct str job;             /* the id of the job by which it ends, whatever the time; absent: none */
 };
 

@@ -57,7 +57,7 @@ static void forget(struct tally *tally)
 	tally->is_marked = tally->is_doubtful = tally->has_known = false;
 }
 
-/* Epochs only rise: whoever comes with an older one is refused at its commit. */
+/* Epochs only rise: the commit of a process with an older one is refused. */
 static bool enter(struct tally *tally, uint64_t epoch)
 {
 	if (epoch > tally->epoch) {
@@ -154,7 +154,7 @@ void tally_take(struct tally *tally, struct arena *arena, struct tally_batch *ba
 	};
 	if (tally->n)
 		memcpy(batch->slots, tally->slots, tally->n * sizeof(*batch->slots));
-	if (batch->unmarks) /* whoever joins from now on puts the row again */
+	if (batch->unmarks) /* a process that joins from now on puts the row again */
 		tally->is_marked = false;
 	pthread_mutex_unlock(&tally->mutex);
 }

@@ -134,7 +134,7 @@ struct target {
 	struct had *had;     /* by the target, before it was cleared */
 };
 
-/* Whoever reads on from a record that is gone misses none: no sequence number of the stream is used twice. */
+/* A reader that goes on from a record that is gone misses none: no sequence number of the stream is used twice. */
 static enum code skip_used(struct space *space, const struct target *target, const struct table *copy, struct err *err)
 {
 	uint64_t next = 0;

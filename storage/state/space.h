@@ -1,7 +1,7 @@
 /*
  * space - what a namespace has in the store: the records of its tables, their keyspaces, its idempotency tokens.
  *
- * Whoever changes a namespace as a whole does it here in one transaction upon the rows, as another process would: after it, catalog_refresh() makes
+ * Every change of a namespace as a whole is made here in one transaction upon the rows, as another process would make it: after it, catalog_refresh() makes
  * the catalog compare what it has in memory. So nothing on this shelf knows what the catalog remembers.
  *
  * The shelf storage/state/ holds what returns a namespace to a state, or copies one: reset, checkpoints, snapshots.

@@ -6,7 +6,7 @@
  * undoing costs what the changes did, however much there is besides.
  *
  * A transaction is armed by a table of calls in place of the store's own: one that is not armed pays nothing. Rows of SYSTEM_VERSIONS are not
- * noted: versions rise for ever, and whoever undoes a journal raises them. Nor are those of SYSTEM_HISTORY, which end by themselves.
+ * noted: versions rise for ever, and undoing a journal raises them. Nor are those of SYSTEM_HISTORY, which end by themselves.
  */
 #ifndef DYNALITH_STORAGE_JOURNAL_H
 #define DYNALITH_STORAGE_JOURNAL_H

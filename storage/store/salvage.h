@@ -1,5 +1,5 @@
 /*
- * salvage - the rows that a damaged data file still has, told by how far their bytes can be trusted.
+ * salvage - the rows that a damaged data file still has, sorted by how far their bytes can be trusted.
  *
  * A backend reads its file beneath its own engine, which a damaged file may keep from opening it, and changes nothing.
  */

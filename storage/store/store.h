@@ -129,8 +129,8 @@ struct store_page {
 
 /*
  * What a backend takes; 0: no limit that a caller could reach. `value` is of one row, 16 KB at least; the store that everything above sees has none,
- * see split_store.h. `txn` is of all keys and values that one transaction reads and writes, 8 MB at least. Whoever does work that grows with the data
- * or the request cuts it by that (store_units), but for a transaction of the API, which is one. A backend takes keys of any length, and transactions of
+ * see split_store.h. `txn` is of all keys and values that one transaction reads and writes, 8 MB at least. Work that grows with the data
+ * or the request is cut by that (store_units), but for a transaction of the API, which is one. A backend takes keys of any length, and transactions of
  * a second at least.
  */
 struct store_limits {
@@ -279,7 +279,7 @@ enum code store_del_range(struct store_txn *txn, struct keyspace keyspace, const
 
 /*
  * Adds to the number in a row, which is 0 where there is no row, and becomes a row also where the sum is 0. Many transactions may add to one row at
- * the same time: none meets a conflict by that. Whoever reads the row meets one when another changed it, as with every row.
+ * the same time: none meets a conflict by that. A transaction that reads the row meets one when another changed it, as with every row.
  *
  * The number's value: 8 bytes, big-endian, two's complement. A row with another value must not be added to.
  */

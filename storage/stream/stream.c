@@ -54,7 +54,7 @@ static enum code load(struct store_txn *txn, const struct table *table, struct s
 }
 
 /*
- * Whether what the process remembers is the end still. Whoever appends goes on from the end, so the number remembered is the next one as long as
+ * Whether what the process remembers is the end still. An append goes on from the end, so the number remembered is the next one as long as
  * it is no record's, its shard is open, and trimming has not come so far.
  */
 static enum code verify(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_open *open,

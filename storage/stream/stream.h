@@ -38,7 +38,7 @@ struct stream_appends {
  * Appends the record of a change within the transaction that made it; nothing where nothing is logged (table_logs) or the images are equal.
  * Closes and follows the open shard as `rotation` says, and trims some of what is older than the retention.
  *
- * Numbers are in the order of commits, whoever commits: the transaction reads that the number it takes is free and that the shard is
+ * Numbers are in the order of commits, across processes: the transaction reads that the number it takes is free and that the shard is
  * open. The record's time is `now_ms`, or that of the record before it where that is later: clocks differ, and can be turned back.
  */
 enum code stream_append(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_change *change,

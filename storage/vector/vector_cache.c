@@ -10,7 +10,7 @@
 #include "storage/store/walk.h"
 #include "storage/vector/vector_row.h"
 
-#define JOURNAL_SIZE 4096 /* versions that a matrix may lag behind; further on it is filled anew */
+#define JOURNAL_SIZE 4096 /* versions that a matrix may lag behind; beyond that it is filled again */
 #define ROW_ALIGNMENT 64
 #define ROWS_AT_ONCE 64   /* read to bring a matrix up to date */
 #define HUGE_PAGE (2u << 20)

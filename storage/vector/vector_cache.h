@@ -2,7 +2,7 @@
  * vector_cache - the rows of vector indexes held in memory as matrices, so that a search need not read them from the store.
  *
  * One matrix per index, filled by its first search and brought up to date by later ones: the write path notes which rows each version
- * of the index changed, and a search whose snapshot is some versions on reads just these. Whoever opens a view names the version that
+ * of the index changed, and a search whose snapshot is some versions on reads just these. The caller that opens a view names the version that
  * its transaction sees, and gets exactly that or nothing; so what is in memory is never an answer by itself, and an aborted
  * transaction needs no undoing.
  *

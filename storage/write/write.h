@@ -27,7 +27,7 @@ struct write {
 	const struct update *update;   /* UPDATE; NULL: nothing to change but the item is created; one that only takes away creates none */
 	const struct node *condition;  /* or NULL */
 	bool is_batch;                 /* of BatchWriteItem, which has words of its own for a wrong key */
-	bool is_global_first;          /* of a batch or transaction: of an attribute's wrong value the global index tells before the local one */
+	bool is_global_first;          /* of a batch or transaction: an attribute's wrong value is reported for the global index before the local one */
 	bool wants_collection_size;    /* of a table with local indexes */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
 	/*
@@ -96,7 +96,7 @@ enum code write_expire_tokens(struct store *store, struct arena *arena, struct n
 /*
  * Runs prepared writes in one store transaction, no two of them of one item. `token` may be NULL (only with WRITE_TRANSACTION).
  * ERR_TABLE_MOVED: a table was changed or deleted since its snapshot was taken; look it up again and run the whole operation again.
- * ERR_STORE_UNKNOWN: whether it was committed cannot be known; a token tells, when the same request comes again.
+ * ERR_STORE_UNKNOWN: whether it was committed cannot be known; a token answers it, when the same request comes again.
  */
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
 		    struct write_token *token, int64_t now_ms, struct err *err) WARN_UNUSED;
@@ -129,7 +129,7 @@ struct write_change {
 enum code write_repeat(struct catalog *catalog, struct arena *arena, struct table *table, const struct write_change *changes, size_t n, int64_t now_ms,
 		       struct err *err) WARN_UNUSED;
 
-/* Whether an error belongs to its action, to be told among the transaction's reasons; others are the request's or the store's. */
+/* Whether an error belongs to its action and goes into the transaction's cancellation reasons. Others belong to the request or the store. */
 bool write_is_reason(enum code code);
 
 /* ERR_TRANSACTION_CANCELED with a reason for each of `n` actions; those without an error have the code OK. */

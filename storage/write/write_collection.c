@@ -62,7 +62,7 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 	return code;
 }
 
-/* SizeEstimateRangeGB tells whole gigabytes: where all of the table is smaller, nothing need be read. */
+/* SizeEstimateRangeGB is in whole gigabytes: where all of the table is smaller, nothing need be read. */
 enum code write_size_collection(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct write *write, const struct size_scope *scope,
 				struct err *err)
 {

@@ -175,7 +175,7 @@ def raises(error, call, **kwargs):
 
 
 def until(condition, what, seconds=60):
-    """Waits for what takes no time; `what` is told where it does not come true."""
+    """Waits until the condition holds, which takes no time on a quiet machine; else the failure names `what`."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, what

@@ -1,7 +1,7 @@
 /*
  * connection - one SQLite connection with its prepared statements; internal to storage/store/sqlite.
  *
- * A connection is used by one thread at a time: whoever began the transaction that lives in it.
+ * One thread at a time uses a connection: the one that began the transaction that lives in it.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_CONNECTION_H
 #define DYNALITH_STORAGE_SQLITE_CONNECTION_H

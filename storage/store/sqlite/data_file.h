@@ -22,7 +22,7 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
  */
 bool data_file_is_cut_short(const char *absolute);
 
-/* Whether another file, or none, is at the path. What cannot be told, as where a folder may not be read any more, is no answer. */
+/* Whether another file, or none, is at the path. False where that cannot be known, for instance in a folder that may not be read any more. */
 bool data_file_is_moved_away(int fd, const char *path);
 
 #endif

@@ -212,8 +212,8 @@ static int system_full_path(sqlite3_vfs *vfs, const char *name, int n, char *out
 }
 
 /*
- * Above "unix-excl" where the default is "unix": data files are for one process alone, so what processes would tell each other by a
- * shared file and by the system's locks, its connections tell each other in memory; two system calls less per transaction.
+ * Above "unix-excl" where the default is "unix": data files are for one process alone, so what processes would share by a
+ * shared file and by the system's locks, its connections share in memory; two system calls less per transaction.
  */
 static void make_system(void)
 {

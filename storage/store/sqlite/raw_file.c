@@ -125,7 +125,7 @@ enum code raw_file_open(int fd, const char *path, struct arena *arena, struct ra
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (!index_log(file, arena))
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	/* either tells it, so that damage to one of the two does no harm */
+	/* either shows it, so that damage to one of the two does no harm */
 	(void)raw_file_read(file, 1, page);
 	file->has_checksums = page_file_has_checksums(page) || be32(page + FORMAT_AT) == FORMAT_CHECKED;
 	return OK;

@@ -48,7 +48,7 @@ enum code sqlite_store_is_there(const char *path, struct err *err) WARN_UNUSED;
 
 /*
  * Looks at every page of a store on disk that nobody else uses: its checksum, those of free pages too, and SQLite's own check of the
- * structure. Tells a line per finding and counts them. ERR_INTERNAL where the file cannot be read at all.
+ * structure. Reports a line per finding and counts them. ERR_INTERNAL where the file cannot be read at all.
  */
 enum code sqlite_store_verify(struct store *store, store_tell *tell, void *context, uint64_t *findings, struct err *err) WARN_UNUSED;
 

@@ -128,7 +128,7 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSE
  */
 void wal_move_away(struct wal *wal, struct connection *writer);
 
-/* ERR_INTERNAL after wal_move_away, and after a failed sync: the system may have dropped what it could not write, so only a restart tells what is there. */
+/* ERR_INTERNAL after wal_move_away, and after a failed sync: the system may have dropped what it could not write, so only a restart shows what is there. */
 enum code wal_check(const struct wal *wal, struct err *err) WARN_UNUSED;
 
 #endif

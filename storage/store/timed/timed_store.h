@@ -1,5 +1,5 @@
 /*
- * timed_store - a decorator around any backend that tells how long the two steps of a writing transaction took at which writers wait.
+ * timed_store - a decorator around any backend that measures how long the two steps of a writing transaction took at which writers wait.
  *
  * All other calls go to the backend directly, at no cost.
  */

@@ -302,7 +302,7 @@ static inline struct str world_view(struct world *world, struct arena *arena)
 	return buf_str(&buf);
 }
 
-/* The same by a catalog that is opened anew on the store: what is in memory must not differ from what is stored. */
+/* The same by a catalog that is opened again on the store: what is in memory must not differ from what is stored. */
 static inline struct str world_view_anew(struct world *world, struct arena *arena)
 {
 	struct world other = {.arena = arena, .request = arena_new(1 << 16), .store = world->store};

@@ -177,7 +177,7 @@ static void write_once(struct world *w)
 		return;
 	}
 	for (unsigned i = 0; i < ATTRIBUTES; i++) {
-		/* a change of a few, or anew */
+		/* a change of a few, or of all */
 		if (before.exists && draw(3))
 			continue;
 		slot->values[i] = draw(8) == 0 ? -1 : draw(200) == 0 ? WRONG : (int)draw(VALUES);
