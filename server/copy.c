@@ -272,20 +272,9 @@ static enum code fetch(const struct words *words, const char **part, struct err 
 {
 	const char *folder = getenv("TMPDIR");
 	struct str name = str_printf(err->arena, "%s/dynalith-copy", folder && *folder ? folder : "/tmp");
-	struct remote *remote = remote_new(words->from, words->authorities);
-	int fd = -1;
-
-	if (!remote)
-		return err_set(err, MSG_REMOTE, STR_ARG(str_of(words->from)), STR_ARG(STR("is no URL of a server")));
 	enum code code = copy_target_begin(err->arena, name.p, part, err);
-	if (code == OK)
-		code = copy_target_open(*part, &fd, err);
-	if (code == OK)
-		code = remote_backup(remote, fd, err);
-	if (fd >= 0)
-		close(fd);
-	remote_free(remote);
-	return code;
+
+	return code == OK ? remote_backup(words->from, words->authorities, *part, err) : code;
 }
 
 static int copy(struct arena *arena, const struct words *words, const char *from_url)

@@ -128,22 +128,6 @@ static enum code copy_file(const struct words *words, const char *part, struct e
 	return code;
 }
 
-static enum code copy_server(const struct words *words, const char *part, struct err *err)
-{
-	struct remote *remote = remote_new(words->path, words->authorities);
-	int fd = -1;
-
-	if (!remote)
-		return err_set(err, MSG_REMOTE, STR_ARG(str_of(words->path)), STR_ARG(STR("is no URL of a server")));
-	enum code code = copy_target_open(part, &fd, err);
-	if (code == OK)
-		code = remote_backup(remote, fd, err);
-	if (fd >= 0)
-		close(fd);
-	remote_free(remote);
-	return code;
-}
-
 /* The copy gets its name when it is whole and was found sound. */
 static int backup(struct arena *arena, const struct words *words)
 {
@@ -154,7 +138,7 @@ static int backup(struct arena *arena, const struct words *words)
 
 	if (code != OK)
 		return fail(FINDINGS, err.message);
-	code = remote_is_url(words->path) ? copy_server(words, part, &err) : copy_file(words, part, &err);
+	code = remote_is_url(words->path) ? remote_backup(words->path, words->authorities, part, &err) : copy_file(words, part, &err);
 	if (code == OK)
 		status = check_file(arena, part, words->target);
 	if (code == OK && status == SOUND)

@@ -9,6 +9,7 @@
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 #include "server/sigv4.h"
+#include "storage/store/sqlite/copy_target.h"
 
 #define WAIT_MS 60000
 #define TRIES 50             /* of a server that is overloaded */
@@ -222,7 +223,7 @@ static enum code take_bytes(struct remote *remote, struct str query, uint64_t by
 	return fsync(fd) == 0 ? OK : err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
 }
 
-enum code remote_backup(struct remote *remote, int fd, struct err *err)
+static enum code take_copy(struct remote *remote, int fd, struct err *err)
 {
 	struct err ignored = err_in(err->arena);
 	struct str query = STR(""), answer;
@@ -236,4 +237,20 @@ enum code remote_backup(struct remote *remote, int fd, struct err *err)
 	arena_reset(remote->arena);
 	query = str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query));
 	return ask(remote, "POST", STR("/_dynalith/backup"), query, STR(""), &answer, code == OK ? err : &ignored) == OK ? code : code == OK ? ERR_INTERNAL : code;
+}
+
+enum code remote_backup(const char *url, const char *authorities, const char *part, struct err *err)
+{
+	struct remote *remote = remote_new(url, authorities);
+	int fd = -1;
+
+	if (!remote)
+		return err_set(err, MSG_REMOTE, STR_ARG(str_of(url)), STR_ARG(STR("is no URL of a server")));
+	enum code code = copy_target_open(part, &fd, err);
+	if (code == OK)
+		code = take_copy(remote, fd, err);
+	if (fd >= 0)
+		close(fd);
+	remote_free(remote);
+	return code;
 }

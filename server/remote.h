@@ -23,8 +23,8 @@ void remote_free(struct remote *remote);
 /* Looks at all data. ERR_INTERNAL where the server did not answer as it should, with one line. */
 enum code remote_check(struct remote *remote, struct check_report *report, struct err *err) WARN_UNUSED;
 
-/* Writes the data of one moment to a file that is open and empty. ERR_INTERNAL as above, or where it cannot be written. */
-enum code remote_backup(struct remote *remote, int fd, struct err *err) WARN_UNUSED;
+/* Writes the data of one moment to a new file (copy_target_begin). ERR_INTERNAL as above, where it cannot be written, or the URL cannot be read. */
+enum code remote_backup(const char *url, const char *authorities, const char *part, struct err *err) WARN_UNUSED;
 
 /* The text that a GET of the path answers with, in the arena. ERR_INTERNAL as above. */
 enum code remote_fetch(struct remote *remote, struct str path, struct arena *arena, struct str *text, struct err *err) WARN_UNUSED;
