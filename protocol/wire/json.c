@@ -1,4 +1,4 @@
-#include "protocol/wire/json.h"
+#include "protocol/wire/json_internal.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -81,57 +81,91 @@ static bool is_blank(const char *p, const char *end)
 	return p == end;
 }
 
-enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
+static struct json *convert(struct arena *arena, const cJSON *from);
+
+/* The depth is bounded by cJSON's. */
+static void convert_children(struct arena *arena, const cJSON *from, struct json *to)
+{
+	struct json **link = &to->child;
+
+	for (const cJSON *child = from->child; child && !arena_is_over(arena); child = child->next) {
+		*link = convert(arena, child);
+		link = &(*link)->next;
+	}
+	*link = NULL;
+}
+
+static struct json *convert(struct arena *arena, const cJSON *from)
+{
+	struct json *to = arena_alloc(arena, sizeof(*to));
+
+	*to = (struct json){.name = from->string ? show_zeros(arena, from->string) : STR("")};
+	switch (from->type & 0xFF) {
+	case cJSON_True:
+	case cJSON_False:
+		to->type = JSON_BOOLEAN;
+		to->boolean = (from->type & 0xFF) == cJSON_True;
+		break;
+	case cJSON_Number:
+		to->type = JSON_NUMBER;
+		to->number = from->valuedouble;
+		break;
+	case cJSON_String:
+		to->type = JSON_STRING;
+		to->text = show_zeros(arena, from->valuestring);
+		break;
+	case cJSON_Array:
+	case cJSON_Object:
+		to->type = (from->type & 0xFF) == cJSON_Array ? JSON_ARRAY : JSON_OBJECT;
+		convert_children(arena, from, to);
+		break;
+	default:
+		to->type = JSON_NULL;
+	}
+	return to;
+}
+
+struct json *json_by_library(struct arena *arena, struct str text)
 {
 	const char *end = NULL;
 
-	if (text.n == 0 || !utf8_is_valid(text) || str_has_zero(text))
-		return err_set(err, MSG_JSON_MALFORMED);
 	text = hide_zeros(arena, text);
 	pthread_once(&hooks_once, install_hooks);
 	parse_arena = arena;
-	*root = (const struct json *)cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
+	const cJSON *root = cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
 	parse_arena = NULL;
+	return root && is_blank(end, text.p + text.n) ? convert(arena, root) : NULL;
+}
+
+enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
+{
+	struct json *tree;
+
+	if (text.n == 0 || !utf8_is_valid(text) || str_has_zero(text))
+		return err_set(err, MSG_JSON_MALFORMED);
+	tree = json_quickly(arena, text);
+	if (!tree)
+		tree = json_by_library(arena, text);
+	*root = tree;
 	enum code code = err_if_over(arena, err);
 	if (code != OK)
 		return code;
-	if (!*root || !is_blank(end, text.p + text.n))
-		return err_set(err, MSG_JSON_MALFORMED);
-	return OK;
-}
-
-static const cJSON *node(const struct json *value)
-{
-	return (const cJSON *)value;
+	return tree ? OK : err_set(err, MSG_JSON_MALFORMED);
 }
 
 enum json_type json_type(const struct json *value)
 {
-	switch (node(value)->type & 0xFF) {
-	case cJSON_True:
-	case cJSON_False:
-		return JSON_BOOLEAN;
-	case cJSON_Number:
-		return JSON_NUMBER;
-	case cJSON_String:
-		return JSON_STRING;
-	case cJSON_Array:
-		return JSON_ARRAY;
-	case cJSON_Object:
-		return JSON_OBJECT;
-	default:
-		return JSON_NULL;
-	}
+	return value->type;
 }
 
 bool json_boolean(const struct json *value)
 {
-	return (node(value)->type & 0xFF) == cJSON_True;
+	return value->type == JSON_BOOLEAN && value->boolean;
 }
 
 double json_number(const struct json *value)
 {
-	return node(value)->valuedouble;
+	return value->type == JSON_NUMBER ? value->number : 0;
 }
 
 bool json_integer(const struct json *value, int64_t *out)
@@ -146,24 +180,24 @@ bool json_integer(const struct json *value, int64_t *out)
 
 struct str json_string(struct arena *arena, const struct json *value)
 {
-	return show_zeros(arena, node(value)->valuestring);
+	(void)arena;
+	return value->text;
 }
 
 const char *json_c_string(struct arena *arena, const struct json *value)
 {
-	struct str s = json_string(arena, value);
-
-	return str_has_zero(s) ? NULL : str_copy(arena, s).p;
+	(void)arena;
+	return str_has_zero(value->text) ? NULL : value->text.p;
 }
 
 const struct json *json_first(const struct json *container)
 {
-	return (const struct json *)node(container)->child;
+	return container->type == JSON_OBJECT || container->type == JSON_ARRAY ? container->child : NULL;
 }
 
 const struct json *json_next(const struct json *child)
 {
-	return (const struct json *)node(child)->next;
+	return child->next;
 }
 
 size_t json_count(const struct json *container)
@@ -177,15 +211,17 @@ size_t json_count(const struct json *container)
 
 struct str json_name(struct arena *arena, const struct json *member)
 {
-	return show_zeros(arena, node(member)->string);
+	(void)arena;
+	return member->name;
 }
 
 const struct json *json_member(const struct json *object, const char *name)
 {
+	struct str wanted = str_of(name);
 	const struct json *found = NULL;
 
 	for (const struct json *child = json_first(object); child; child = json_next(child)) {
-		if (strcmp(node(child)->string, name) == 0)
+		if (str_eq(child->name, wanted))
 			found = child;
 	}
 	return found;

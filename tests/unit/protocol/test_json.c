@@ -1,0 +1,120 @@
+#include "protocol/wire/json_internal.h"
+
+#include "tests/unit/test.h"
+
+/* The depth is bounded by the parser's. */
+static bool is_same(const struct json *a, const struct json *b)
+{
+	if (a->type != b->type || !str_eq(a->name, b->name) || a->name.p[a->name.n] != '\0')
+		return false;
+	switch (a->type) {
+	case JSON_NULL:
+		return true;
+	case JSON_BOOLEAN:
+		return a->boolean == b->boolean;
+	case JSON_NUMBER:
+		return memcmp(&a->number, &b->number, sizeof(a->number)) == 0;
+	case JSON_STRING:
+		return str_eq(a->text, b->text) && a->text.p[a->text.n] == '\0';
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		break;
+	}
+	const struct json *p = json_first(a), *q = json_first(b);
+
+	for (; p && q; p = json_next(p), q = json_next(q)) {
+		if (!is_same(p, q))
+			return false;
+	}
+	return !p && !q;
+}
+
+/* Whether the quick reader took the text; what it takes must be what cJSON makes of it. */
+static bool is_quick(const char *text, size_t n)
+{
+	struct arena *arena = arena_new(0);
+	const struct json *quick = json_quickly(arena, (struct str){text, n});
+	const struct json *usual = json_by_library(arena, (struct str){text, n});
+
+	CHECK(!quick || usual);
+	if (quick && usual)
+		CHECK(is_same(quick, usual));
+	arena_free(arena);
+	return quick != NULL;
+}
+
+TEST(what_clients_write_is_read_quickly)
+{
+	static const char *const texts[] = {
+		"{}", " { } \n", "{\"a\":[]}", "{\"a\":[ ]}", "{\"a\":{}}", "{\"a\":[[],{},[{}]]}", "{\"a\":1,\"b\":-1,\"c\":0,\"d\":999999999999999}",
+		"{\"a\":true,\"b\":false,\"c\":null}", "{\"a\":\"\",\"\":\"b\"}", "{\"a\":\"0123456789abcdef\"}", "{\"a\":\"0123456789abcde\\n\"}",
+		"{\"TableName\":\"t\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#1\"},\"SK\":{\"N\":\"1\"}},\"Limit\":10,\"ConsistentRead\":true}",
+		"{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}", "{\"a\\nb\":\"x\\ty\"}", "{\"a\":\"\\u0041\\u00e9\\u20ac\\uD83D\\uDE00\"}", "{\"a\":\"x\\u0000y\"}",
+		"{\"a\" : [ 1 , 2 ,\r\n\t3 ] , \"b\" : { \"c\" : \"d\" } }", "{\"a\":\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"}", "{\"a\":1,\"a\":2}",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		CHECK(is_quick(texts[i], strlen(texts[i])));
+}
+
+TEST(what_is_unusual_is_left_to_the_library)
+{
+	static const char *const texts[] = {
+		"", "1", "[1]", "\"a\"", "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":[1,]}", "{\"a\":[,1]}", "{a:1}", "{\"a\":1}}", "{\"a\":1]",
+		"{\"a\":[1}", "{\"a\":1 2}", "{\"a\":01}", "{\"a\":-0}", "{\"a\":1.5}", "{\"a\":1e5}", "{\"a\":1-2}", "{\"a\":+1}", "{\"a\":1000000000000000}",
+		"{\"a\":-}", "{\"a\":tru}", "{\"a\":\"\\x\"}", "{\"a\":\"\\", "{\"a\":\"\\u12\"}", "{\"a\":\"\\uDC00\"}", "{\"a\":\"\\uD800\"}",
+		"{\"a\":\"\\uD800\\u0041\"}", "{\"a\":\"b", "{\"a\":\"b\\\"", "{\"a\":\"0123456789abcdef", "{\x01\"a\":1}", "\xEF\xBB\xBF{}", "{} x",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		CHECK(!is_quick(texts[i], strlen(texts[i])));
+}
+
+TEST(depth_is_bounded)
+{
+	char text[400];
+
+	for (size_t depth = 1; depth < 190; depth++) {
+		memcpy(text, "{\"a\":", 5);
+		memset(text + 5, '[', depth);
+		memset(text + 5 + depth, ']', depth);
+		text[5 + 2 * depth] = '}';
+		CHECK(is_quick(text, 6 + 2 * depth) == (depth < 128));
+	}
+}
+
+/* Texts with a byte or two of them changed, taken out or doubled: malformed ones are refused by both, others are the same. */
+TEST(changed_texts_are_read_alike)
+{
+	static const char text[] = "{\"TableName\":\"t\\u00e9\\uD83D\\uDE00\",\"Item\":{\"PK\":{\"S\":\"CUSTOMER#1\\n\\\"x\"},\"L\":{\"L\":[{\"N\":\"1\"},"
+				   "{\"BOOL\":true},{\"NULL\":null}]},\"M\":{\"M\":{}}},\"Limit\":10,\"n\":-12,\"x\":[1, 20,300 ,{ }]}";
+	static const char bytes[] = "\"\\{}[]:,0189-+.eEtfnu/ \n\rdD8c\x01\x1F\x7F\xC3";
+	uint64_t random = 88172645463325252u;
+	size_t quick = 0;
+
+	for (int round = 0; round < 60000; round++) {
+		char changed[sizeof(text) + 4];
+		size_t n = sizeof(text) - 1;
+
+		memcpy(changed, text, n);
+		for (int times = 1 + round % 3; times > 0; times--) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			size_t at = random % n, way = random >> 32 & 3;
+
+			if (way == 0 && n > 1) {
+				memmove(changed + at, changed + at + 1, --n - at);
+			} else if (way == 1) {
+				memmove(changed + at + 1, changed + at, n++ - at);
+			} else {
+				changed[at] = bytes[(random >> 40) % (sizeof(bytes) - 1)];
+			}
+		}
+		quick += is_quick(changed, n);
+	}
+	CHECK(quick > 5000);
+}
+
+TEST_MAIN(TEST_CASE(what_clients_write_is_read_quickly), TEST_CASE(what_is_unusual_is_left_to_the_library), TEST_CASE(depth_is_bounded),
+	  TEST_CASE(changed_texts_are_read_alike))
