@@ -91,7 +91,8 @@ zstd.flags := $(if $(zstd.header),-DWITH_ZSTD $(patsubst %,-isystem %,$(filter-o
 core.src     := $(wildcard core/*.c)
 storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
-server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c server/*/*.c))
+# The last one is made by the build: the console's files, compressed.
+server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c server/*/*.c)) server/console/embedded.c
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always
@@ -111,6 +112,21 @@ $(BUILD)/zstd: always
 	@echo "$(zstd.flags)" | cmp -s - $@ || echo "$(zstd.flags)" > $@
 $(BUILD)/server/transfer/zstd.o: $(BUILD)/zstd
 $(BUILD)/server/transfer/zstd.o: CPPFLAGS += $(zstd.flags)
+# The files of console/, compressed, as a table in C. Their list changes only with their names.
+console.files := $(sort $(wildcard console/*.* console/*/*.*))
+$(BUILD)/console.list: always
+	@mkdir -p $(@D)
+	@echo "$(console.files)" | cmp -s - $@ || echo "$(console.files)" > $@
+embed.src := scripts/embed.c server/gzip.c core/arena.c core/buf.c core/str.c core/crc32.c
+$(BUILD)/embed: $(embed.src)
+	@mkdir -p $(@D); $(call tell,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 -pthread -O1 $^ -lz -o $@
+$(BUILD)/server/console/embedded.c: $(BUILD)/embed $(BUILD)/console.list $(console.files)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/embed $@ console/ $(console.files)
+$(BUILD)/server/console/embedded.o: $(BUILD)/server/console/embedded.c
+	@$(call tell,CC,console/)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D); $(call tell,CC,$<)

@@ -164,12 +164,12 @@ bool gzip_reader_is_whole(const struct gzip_reader *reader)
 	return reader->is_whole;
 }
 
-struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body)
+static struct str encode(struct arena *arena, enum gzip_coding coding, struct str body, int level)
 {
 	int window = coding == GZIP_GZIP ? GZIP_WINDOW : ZLIB_WINDOW;
 	z_stream stream = {0};
 
-	if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return STR_ABSENT;
 	size_t bound = deflateBound(&stream, body.n);
 	char *out = arena_bytes(arena, bound);
@@ -180,4 +180,14 @@ struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str 
 	int result = deflate(&stream, Z_FINISH);
 	deflateEnd(&stream);
 	return result == Z_STREAM_END ? (struct str){out, stream.total_out} : STR_ABSENT;
+}
+
+struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body)
+{
+	return encode(arena, coding, body, Z_BEST_SPEED);
+}
+
+struct str gzip_encode_small(struct arena *arena, enum gzip_coding coding, struct str body)
+{
+	return encode(arena, coding, body, Z_BEST_COMPRESSION);
 }

@@ -52,4 +52,7 @@ bool gzip_reader_is_whole(const struct gzip_reader *reader);
 /* Compresses at the fastest level; absent where that fails. */
 struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body);
 
+/* The same as small as it gets, for what is compressed once. */
+struct str gzip_encode_small(struct arena *arena, enum gzip_coding coding, struct str body);
+
 #endif

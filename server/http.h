@@ -66,10 +66,21 @@ struct http_response_header {
 	struct str value;
 };
 
+/*
+ * A body that grows while the connection is open. read() puts what there is into `to`, up to `room` bytes, and is called again a moment later where there
+ * was nothing; end() is called once, when the client has gone or the server stops.
+ */
+struct http_stream {
+	size_t (*read)(struct http_stream *stream, char *to, size_t room);
+	void (*end)(struct http_stream *stream);
+};
+
 struct http_response {
 	int status;
 	struct str content_type; /* absent: none */
 	struct str body;
+	const char *coding;      /* what the body is compressed by already, or NULL */
+	struct http_stream *stream; /* in place of the body; NULL: none */
 	uint64_t took_ns; /* to handle; 0: not measured */
 	bool is_long_write; /* where it was not done: it will hold up other writes */
 	bool is_behind;     /* where it was not done: it might wait for a long write */

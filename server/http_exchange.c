@@ -36,7 +36,10 @@ static void free_exchange(struct exchange *exchange)
 void http_exchange_done(struct exchange *exchange)
 {
 	struct http *http = exchange->http;
+	struct http_stream *stream = exchange->out.reply.stream;
 
+	if (stream)
+		stream->end(stream);
 	arena_reset(exchange->arena);
 	arena_use_budget(exchange->arena, &http->options.stats->memory);
 	pthread_mutex_lock(&http->mutex);

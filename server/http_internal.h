@@ -5,7 +5,7 @@
  *   http_exchange.c  a request and its reply: a pool of them, and their memory
  *   http_intake.c    the head, whether the body may come, the body
  *   http_reply.c     compression, headers, sending
- *   http_slow.c      answers that wait, and bodies that come in pieces
+ *   http_slow.c      answers that wait, bodies that come in pieces, bodies that grow
  */
 #ifndef DYNALITH_SERVER_HTTP_INTERNAL_H
 #define DYNALITH_SERVER_HTTP_INTERNAL_H

@@ -21,8 +21,8 @@ static const char *compress(struct exchange *exchange)
 	static const char *const names[] = {[GZIP_GZIP] = "gzip", [GZIP_DEFLATE] = "deflate"};
 	struct http_response *reply = &exchange->out.reply;
 
-	if (reply->body.n < COMPRESS_FROM)
-		return NULL;
+	if (reply->body.n < COMPRESS_FROM || reply->coding)
+		return reply->coding;
 	enum gzip_coding coding = gzip_accepted(headers_last(&exchange->head.headers, STR("Accept-Encoding")));
 	struct str compressed = coding == GZIP_IDENTITY ? STR_ABSENT : gzip_encode(exchange->arena, coding, reply->body);
 	reply->body = str_is_set(compressed) ? compressed : reply->body;
@@ -59,8 +59,8 @@ bool http_reply_send(struct exchange *exchange)
 		sockets_forget(connection_fd(exchange->connection));
 		return false;
 	}
-	struct MHD_Response *response = reply->fault.piece_bytes > 0
-						? http_slow_response(exchange)
+	bool is_slow = reply->fault.piece_bytes > 0 || reply->stream;
+	struct MHD_Response *response = is_slow ? http_slow_response(exchange)
 						: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return false;

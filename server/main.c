@@ -17,6 +17,7 @@
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/connections.h"
+#include "server/console/events.h"
 #include "server/copy.h"
 #include "server/crash.h"
 #include "server/dropin.h"
@@ -296,6 +297,7 @@ static int serve(struct parts *parts)
 		.upkeep = parts->upkeep,
 		.online = parts->online,
 		.cors = config->cors,
+		.console = {.is_on = strcmp(config->console, "on") == 0, .auth = config->auth, .events = events_new()},
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
 	const struct http_options options = http_options_of(config, parts->tls, &stats, &routes);
@@ -303,6 +305,8 @@ static int serve(struct parts *parts)
 	int status = EXIT_FAILURE;
 
 	routes.http = &options;
+	routes.console.has_insight = service.insight != NULL;
+	routes.console.store = routes.store;
 	if (strcmp(config->namespaces, "key") == 0)
 		sigv4_separate_keys(routes.sigv4);
 	if (triggers) {
@@ -313,6 +317,7 @@ static int serve(struct parts *parts)
 	}
 	report(parts, &service);
 	sigv4_free(routes.sigv4);
+	events_free(routes.console.events);
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
 	insight_free(service.insight);

@@ -51,6 +51,8 @@
 	ERR_VALIDATION, "A clock belongs to an account of 12 digits and a region of 1 to 63 characters, not to account '" STR_FMT "' and region '" STR_FMT "'"
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_CONSOLE_OFF ERR_VALIDATION, "%s", "This server shows no events: it was started with --console off"
+#define MSG_EVENTS_WATCHERS ERR_VALIDATION, "%d others watch the requests already, which is the most"
 #define MSG_INSIGHT_OFF ERR_VALIDATION, "%s", "This server counts no access patterns: start it with --insight on"
 #define MSG_REPORT_FILE ERR_VALIDATION, "%s: %s"
 #define MSG_REPORT_PRICES                                                                                                          \

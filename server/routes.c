@@ -1,6 +1,7 @@
 #include "server/routes.h"
 
 #include "protocol/wire/json_out.h"
+#include "server/console/events.h"
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/origin.h"
@@ -16,6 +17,7 @@ struct caller {
 	struct routes *routes;
 	const struct http_request *request;
 	int64_t now_s;
+	struct ns ns; /* set by authenticate_watched() */
 };
 
 /* HEAD is a GET without the answer's body. */
@@ -50,6 +52,14 @@ static struct sigv4_request signed_request(const struct http_request *request)
 	};
 }
 
+static int64_t wall_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static enum code authenticate(void *context, struct ns *ns, struct err *err)
 {
 	struct caller *caller = context;
@@ -64,6 +74,17 @@ static enum code authenticate(void *context, struct ns *ns, struct err *err)
 		code = sigv4_check(sigv4, request->arena, &is_signed, caller->now_s, ns, err);
 	if (code == OK)
 		http_trust(caller->routes->http, request);
+	return code;
+}
+
+/* The same while somebody watches the requests. */
+static enum code authenticate_watched(void *context, struct ns *ns, struct err *err)
+{
+	struct caller *caller = context;
+	enum code code = authenticate(context, ns, err);
+
+	if (code == OK)
+		caller->ns = (struct ns){str_copy(caller->request->arena, ns->account), str_copy(caller->request->arena, ns->region)};
 	return code;
 }
 
@@ -189,16 +210,30 @@ static struct str says_who(void *context)
 	return str_is_set(name) ? name : headers_first(caller->request->headers, STR("User-Agent"));
 }
 
+static void show_watchers(struct routes *routes, struct caller *caller, const struct op_response *answer, uint64_t took_ns)
+{
+	const struct http_request *request = caller->request;
+	const struct event event = {
+		.ns = caller->ns, .time_ms = wall_ms(), .took_ns = took_ns, .id = request->id,
+		.operation = answer->op ? str_of(op_name(answer->op)) : STR(""), .caller = says_who(caller), .status = answer->status,
+		.error = answer->code == OK ? STR("") : str_of(err_info(answer->code)->name), .consumed = answer->consumed, .fault = answer->fault,
+		.request = request->body, .response = answer->body,
+	};
+
+	events_note(routes->console.events, &event);
+}
+
 static bool call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
-	struct caller caller = {routes, request, wall_seconds()};
+	bool is_watched = events_are_watched(routes->console.events);
+	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
 	struct op_request call = {
 		.arena = request->arena,
 		.target = headers_first(request->headers, STR("X-Amz-Target")),
 		.content_type = headers_first(request->headers, STR("Content-Type")),
 		.body = request->body,
 		.host = headers_first(request->headers, STR("Host")),
-		.authenticate = authenticate,
+		.authenticate = is_watched ? authenticate_watched : authenticate,
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
@@ -218,6 +253,8 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	if (!is_done)
 		return false;
 	account(routes, request, &answer, response->took_ns);
+	if (is_watched)
+		show_watchers(routes, &caller, &answer, response->took_ns);
 	fill(response, &answer);
 	response->fault = answer.fault;
 	return true;
@@ -289,7 +326,7 @@ static struct str query_value(struct str query, struct str name)
  */
 static enum code whose(struct routes *routes, const struct http_request *request, struct ns *ns, bool *is_one, struct err *err)
 {
-	struct caller caller = {routes, request, wall_seconds()};
+	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
 	struct str account = query_value(request->query, STR("account")), region = query_value(request->query, STR("region"));
 	struct str key = query_value(request->query, STR("access_key"));
 	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(headers_first(request->headers, STR("Authorization")));
@@ -374,6 +411,37 @@ static enum code rotate(struct routes *routes, const struct http_request *reques
 	return OK;
 }
 
+static enum event_bodies bodies_of(struct str query)
+{
+	struct str wanted = query_value(query, STR("bodies"));
+
+	return str_eq(wanted, STR("open")) ? EVENT_BODIES_OPEN : str_eq(wanted, STR("none")) ? EVENT_BODIES_NONE : EVENT_BODIES_MASKED;
+}
+
+/* Where signatures are verified, the requests of the signer's own namespace, whatever the query says. */
+static enum code show_events(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+{
+	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
+	bool is_verified = routes->auth == AUTH_VERIFY, is_one = true;
+	struct ns ns;
+	enum code code = is_verified ? authenticate(&caller, &ns, err) : whose(routes, request, &ns, &is_one, err);
+
+	if (code != OK)
+		return code;
+	if (!routes->console.is_on)
+		return err_set(err, MSG_CONSOLE_OFF);
+	if (str_eq(request->method, STR("GET"))) {
+		response->stream = events_watch(routes->console.events, is_one ? &ns : NULL, bodies_of(request->query));
+		if (!response->stream)
+			return err_set(err, MSG_EVENTS_WATCHERS, EVENTS_WATCHERS_MAX);
+	}
+	response->content_type = STR("text/event-stream");
+	response->body = STR("");
+	add_header(response, "Cache-Control", STR("no-store"));
+	add_header(response, "X-Accel-Buffering", STR("no"));
+	return OK;
+}
+
 /* The default clock may have been turned: times that are past by either are past. */
 static int64_t latest_ms(const struct routes *routes)
 {
@@ -410,6 +478,8 @@ static const struct page {
 	{STR_INIT("/_dynalith/metrics"), true, true, show_metrics, "figures for Prometheus"},
 	{STR_INIT("/_dynalith/clock"), true, false, show_clock, "the clock: ?account=N&region=NAME for that of a namespace"},
 	{STR_INIT("/_dynalith/clock"), false, false, turn_clock, "turns the clock: {\"advance\": \"30d\"}, \"set\", \"freeze\", \"release\""},
+	{STR_INIT("/_dynalith/events"), true, false, show_events,
+	 "the requests as they are answered, as server-sent events: ?bodies=masked, open or none; of a namespace as for the clock"},
 	{STR_INIT("/_dynalith/streams/rotate"), false, false, rotate, "?table=NAME: closes the open shard of the table's stream and opens a child"},
 	{STR_INIT(PATH_CHECK), false, false, check_data, "looks for damage, piece by piece; dynalith check URL asks for all"},
 	{STR_INIT(PATH_BACKUP), false, false, back_up, "copies all data of one moment, piece by piece; dynalith backup URL TARGET keeps it"},
@@ -440,7 +510,7 @@ static const struct page *find_page(const struct routes *routes, const struct ht
 /* Where signatures are verified, only health needs none. */
 static void show_page(struct routes *routes, const struct page *page, const struct http_request *request, struct http_response *response)
 {
-	struct caller caller = {routes, request, wall_seconds()};
+	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
 	struct err err = err_in(request->arena);
 	bool is_checked = routes->auth == AUTH_VERIFY && page->show != show_health;
 	struct ns ns;
@@ -619,6 +689,8 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 		return false;
 	} else if (str_eq(request->method, STR("POST")) && !is_ours(request)) {
 		return call_api(routes, request, response);
+	} else if (is_get && console_is_sought(&routes->console, request)) {
+		console_answer(&routes->console, request, response);
 	} else if (is_preflight) {
 		response->status = 200;
 		response->body = STR("");

@@ -5,6 +5,7 @@
 #define DYNALITH_SERVER_ROUTES_H
 
 #include "protocol/op.h"
+#include "server/console/console.h"
 #include "server/control/endpoints.h"
 #include "server/http.h"
 #include "server/metrics.h"
@@ -27,6 +28,7 @@ struct routes {
 	atomic_ullong shed;         /* requests answered ServiceUnavailable */
 	_Atomic int64_t shed_noted; /* the second in which that was last logged */
 	const char *cors;  /* origins that may call; see origin.h */
+	struct console console;
 	int root_status;   /* of GET / and HEAD /: 400 as DynamoDB Local, or 200 */
 };
 

@@ -51,7 +51,7 @@ def is_error(status, answer):
 
 
 # Their bodies are not JSON of ours, or they take none and do nothing but show.
-OTHERS = {("GET", "health"), ("GET", "metrics"), ("POST", "check"), ("POST", "backup"), ("POST", "streams/rotate")}
+OTHERS = {("GET", "health"), ("GET", "metrics"), ("GET", "events"), ("POST", "check"), ("POST", "backup"), ("POST", "streams/rotate")}
 
 
 def endpoints(server):

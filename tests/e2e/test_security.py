@@ -4,36 +4,19 @@ import os
 import pathlib
 import re
 import socket
-import tempfile
 import time
 
-from botocore.auth import SigV4Auth, SigV4QueryAuth
+from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 import raw
 from harness import Server, create_app, run
-
-CREDENTIALS = Credentials("alice", "s3cret")
-
-
-def verifying(*flags, others=(), **more):
-    """alice's entry has `more` in it; `others` are further entries."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as config:
-        json.dump({"auth": "verify", "credentials": [{"access_key_id": "alice", "secret_access_key": "s3cret", **more}, *others]}, config)
-        config.flush()
-        return Server("--config", config.name, *flags)
-
+from signing import CREDENTIALS, signed, verifying
 
 def call(server, method, path, headers=(), body=b""):
     lines = [f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in dict(headers).items()), f"Content-Length: {len(body)}"]
     return raw.ask(server, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-
-
-def signed(server, method, path, body=b"", headers=None, credentials=CREDENTIALS):
-    request = AWSRequest(method, server.url + path, data=body, headers={"Host": f"127.0.0.1:{server.port}", **(headers or {})})
-    SigV4Auth(credentials, "dynamodb", "us-east-1").add_auth(request)
-    return dict(request.headers)
 
 
 def presigned(server, headers):

@@ -1,0 +1,116 @@
+// Calls: the DynamoDB API, the endpoints under /_dynalith/, and the stream of events. Signed by Signature Version 4 in the browser where the server
+// verifies signatures. The key lives in this module's memory alone, and is gone with the page.
+
+export const ROOT = new URL("../../", location.href);
+const CALLER = "console";
+
+export const session = { facts: { auth: "open", insight: false }, key: "000000000000", secret: "", region: "us-east-1" };
+
+export class ApiError extends Error {
+  constructor(status, body) {
+    const type = (body.__type ?? "").split("#").pop();
+    super([type, body.message ?? body.Message ?? `status ${status}`].filter(Boolean).join(": "));
+    Object.assign(this, { status, type, body });
+  }
+}
+
+const text = new TextEncoder();
+const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
+const sha256 = async (s) => hex(await crypto.subtle.digest("SHA-256", text.encode(s)));
+async function hmac(key, s) {
+  const imported = await crypto.subtle.importKey("raw", typeof key === "string" ? text.encode(key) : key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return crypto.subtle.sign("HMAC", imported, text.encode(s));
+}
+const encode = (s) => encodeURIComponent(s).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** AWS: IAM User Guide, "Create a signed AWS API request". */
+export async function sign(method, url, headers, body, { key, secret, region }, now = new Date()) {
+  const stamp = now.toISOString().replace(/[-:]|\.\d{3}/g, ""), day = stamp.slice(0, 8);
+  const all = { ...headers, host: url.host, "x-amz-date": stamp };
+  const names = Object.keys(all).map((n) => n.toLowerCase()).filter((n) => n === "host" || n === "content-type" || n.startsWith("x-amz-")).sort();
+  const value = (name) => String(Object.entries(all).find(([n]) => n.toLowerCase() === name)[1]).trim();
+  const query = [...url.searchParams].map(([k, v]) => `${encode(k)}=${encode(v)}`).sort().join("&");
+  const path = url.pathname.split("/").map((part) => encode(part)).join("/");
+  const canonical = [method, path, query, ...names.map((n) => `${n}:${value(n)}`), "", names.join(";"), await sha256(body ?? "")].join("\n");
+  const scope = `${day}/${region}/dynamodb/aws4_request`;
+  let chain = `AWS4${secret}`;
+  for (const part of [day, region, "dynamodb", "aws4_request"]) chain = await hmac(chain, part);
+  const signature = hex(await hmac(chain, ["AWS4-HMAC-SHA256", stamp, scope, await sha256(canonical)].join("\n")));
+  return { ...headers, "x-amz-date": stamp, authorization: `AWS4-HMAC-SHA256 Credential=${key}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}` };
+}
+
+/** Without verification a server takes the parts of a signature for the namespace, and looks no further. */
+function name({ key, region }) {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, "");
+  return { "x-amz-date": stamp, authorization: `AWS4-HMAC-SHA256 Credential=${key}/${stamp.slice(0, 8)}/${region}/dynamodb/aws4_request, SignedHeaders=host, Signature=0` };
+}
+
+async function send(method, path, headers, body, signal) {
+  const url = new URL(path, ROOT);
+  const isVerified = session.facts.auth === "verify";
+  if (isVerified && !crypto.subtle) throw new Error("This browser signs only on pages of https:// or of this machine: open the console by localhost or TLS.");
+  const signed = isVerified ? await sign(method, url, headers, body, session) : { ...headers, ...name(session) };
+  return fetch(url, { method, headers: { ...signed, "x-dynalith-caller": CALLER }, body, signal, credentials: "omit", cache: "no-store" });
+}
+
+async function answer(reply) {
+  const raw = await reply.text();
+  let body = {};
+  try { body = raw ? JSON.parse(raw) : {}; } catch { body = { message: raw.slice(0, 300) }; }
+  if (!reply.ok) throw new ApiError(reply.status, body);
+  return body;
+}
+
+/** api("Query", {...}): an operation of DynamoDB, or of its streams with "streams.GetRecords". */
+export async function api(operation, input = {}, { headers = {}, signal, onReply } = {}) {
+  const target = operation.startsWith("streams.") ? `DynamoDBStreams_20120810.${operation.slice(8)}` : `DynamoDB_20120810.${operation}`;
+  const reply = await send("POST", "", { "content-type": "application/x-amz-json-1.0", "x-amz-target": target, ...headers }, JSON.stringify(input), signal);
+  onReply?.(reply);
+  return answer(reply);
+}
+
+/** control("PUT", "faults", {...}): an endpoint under /_dynalith/, for the namespace that is chosen. */
+export async function control(method, path, body) {
+  return answer(await send(method, `_dynalith/${path}`, body === undefined ? {} : { "content-type": "application/json" }, body === undefined ? undefined : JSON.stringify(body)));
+}
+
+/** All pages of a listing. */
+export async function all(operation, input, list, next = ["LastEvaluatedKey", "ExclusiveStartKey"]) {
+  const found = [];
+  let page = {};
+  do {
+    page = await api(operation, { ...input, ...(page[next[0]] ? { [next[1]]: page[next[0]] } : {}) });
+    found.push(...page[list]);
+  } while (page[next[0]]);
+  return found;
+}
+
+export const listTables = () => all("ListTables", {}, "TableNames", ["LastEvaluatedTableName", "ExclusiveStartTableName"]);
+export const describe = async (TableName) => (await api("DescribeTable", { TableName })).Table;
+
+/** Server-sent events, read by fetch so that they can be signed. Calls `onEvent` until `signal` is aborted; comes back by itself after a break. */
+export async function watch(bodies, onEvent, onState, signal) {
+  while (!signal.aborted) {
+    try {
+      const reply = await send("GET", `_dynalith/events?bodies=${bodies}`, {}, undefined, signal);
+      if (!reply.ok) throw new ApiError(reply.status, JSON.parse(await reply.text()));
+      onState("on");
+      const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const blocks = (rest + part.value).split("\n\n");
+        rest = blocks.pop();
+        for (const block of blocks) if (block.startsWith("data: ")) onEvent(JSON.parse(block.slice(6)));
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      onState(error.message);
+      if (error instanceof ApiError) return;
+    }
+    await new Promise((done) => setTimeout(done, 1000));
+  }
+}
+
+export async function loadFacts() {
+  session.facts = await (await fetch(new URL("server.json", location.href), { cache: "no-store" })).json();
+}

@@ -1,0 +1,145 @@
+// Elements, dialogs, notes. Every text becomes a text node: nothing that came from data is ever parsed as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** h("button.main", { onclick }, "Save"): an element with classes, properties, attributes (aria-*, data-*, role, ...) and children. */
+export function h(what, props, ...children) {
+  if (props instanceof Node || typeof props !== "object" || props === null || Array.isArray(props)) { children.unshift(props); props = {}; }
+  const [tag, ...classes] = what.split(".");
+  const element = document.createElement(tag || "div");
+  if (classes.length) element.className = classes.join(" ");
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") for (const [k, v] of Object.entries(value)) element.style.setProperty(k, v);
+    else if (name.includes("-") || ["role", "for", "colspan", "list", "scope"].includes(name)) element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  add(element, children);
+  return element;
+}
+
+/** The same for SVG, where everything is an attribute. */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  add(element, children);
+  return element;
+}
+
+function add(element, children) {
+  for (const child of children.flat(Infinity)) if (child !== undefined && child !== null && child !== false && child !== "") element.append(child);
+}
+
+export function fill(element, ...children) { element.replaceChildren(); add(element, children); return element; }
+
+let fields = 0;
+/** A labelled control: an input, select or textarea. */
+export function field(label, control, hint) {
+  control.id ||= `f${++fields}`;
+  return h("label.field", { for: control.id }, h("span", label), control, hint && h("span.quiet", hint));
+}
+
+export function select(options, value, onchange, props = {}) {
+  const element = h("select", { onchange: () => onchange?.(element.value), ...props });
+  for (const option of options) {
+    const [v, text] = Array.isArray(option) ? option : [option, option];
+    element.append(h("option", { value: v, selected: v === value }, text));
+  }
+  return element;
+}
+
+export function check(label, checked, onchange) {
+  const input = h("input", { type: "checkbox", checked, onchange: () => onchange?.(input.checked) });
+  const element = h("label.check", input, h("span", label));
+  element.input = input;
+  return element;
+}
+
+/** A line at the corner, read out by screen readers; errors stay longer. */
+export function note(text, isBad = false) {
+  const element = h(isBad ? "div.note.bad" : "div.note", text);
+  document.getElementById("notes").append(element);
+  setTimeout(() => element.remove(), isBad ? 9000 : 3500);
+}
+
+/** Runs an action of the user's, and shows what goes wrong. */
+export const attempt = (action) => async (...args) => {
+  try { return await action(...args); } catch (error) { note(error.message, true); return undefined; }
+};
+
+/** A modal dialog: content, and buttons as [label, class, action]. An action that returns false, or throws, keeps it open. */
+export function dialog(title, content, buttons = [], onclose) {
+  const heading = h("h2", { id: `d${++fields}` }, title);
+  const element = h("dialog", { "aria-labelledby": heading.id });
+  const close = () => element.close();
+  const actions = buttons.map(([label, kind, action]) => {
+    const button = h(`button${kind ? "." + kind : ""}`, { type: "button" }, label);
+    button.onclick = attempt(async () => {
+      button.disabled = true;
+      try { if ((await action?.()) !== false) close(); } finally { button.disabled = false; }
+    });
+    return button;
+  });
+  element.append(h("header", heading, h("button.small", { type: "button", onclick: close, "aria-label": "Close the dialog" }, "Close")),
+    h("div.content", content), ...(actions.length ? [h("footer", actions)] : []));
+  element.addEventListener("close", () => { element.remove(); onclose?.(); });
+  document.body.append(element);
+  element.showModal();
+  return { element, close, actions };
+}
+
+/** Asks for the name to be typed before something is destroyed. */
+export function confirmByName(title, name, what, action) {
+  const input = h("input", { type: "text", autocomplete: "off", spellcheck: false });
+  const { actions } = dialog(title, [h("p", what), field(`Type ${name} to confirm`, input)], [["Delete", "danger", action]]);
+  const [button] = actions;
+  button.disabled = true;
+  input.oninput = () => { button.disabled = input.value !== name; };
+  input.focus();
+}
+
+export async function copy(text) {
+  try { await navigator.clipboard.writeText(text); note("Copied"); } catch { note("The browser does not allow copying here", true); }
+}
+
+export function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+/** Tabs over panels that are made when they are shown first: [[name, make], ...]. */
+export function tabs(label, panels, chosen = 0) {
+  const bar = h("div.tabs", { role: "tablist", "aria-label": label }), place = h("div", { role: "tabpanel", tabIndex: 0 });
+  const made = [];
+  const show = (i) => {
+    [...bar.children].forEach((tab, k) => { tab.setAttribute("aria-selected", k === i); tab.tabIndex = k === i ? 0 : -1; });
+    place.setAttribute("aria-label", panels[i][0]);
+    fill(place, (made[i] ??= panels[i][1]()));
+  };
+  panels.forEach(([name], i) => bar.append(h("button", { role: "tab", type: "button", onclick: () => show(i) }, name)));
+  bar.onkeydown = (e) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    const next = ([...bar.children].indexOf(document.activeElement) + step + panels.length) % panels.length;
+    show(next);
+    bar.children[next].focus();
+  };
+  show(chosen);
+  return h("div", bar, place);
+}
+
+/** Rows of texts or nodes; columns as [title, class]. */
+export function plainTable(caption, columns, rows) {
+  return h("table.plain", h("caption.hidden", caption), h("thead", h("tr", columns.map(([title, kind]) => h(`th${kind ? "." + kind : ""}`, { scope: "col" }, title)))),
+    h("tbody", rows.map((row) => h("tr", row.map((cell, i) => h(`td${columns[i][1] ? "." + columns[i][1] : ""}`, cell))))));
+}
+
+export const number = (n) => (n ?? 0).toLocaleString("en-US");
+export function bytes(n) {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let i = 0;
+  for (n ??= 0; n >= 1024 && i < 4; i++) n /= 1024;
+  return `${i ? n.toFixed(n < 10 ? 1 : 0) : n} ${units[i]}`;
+}

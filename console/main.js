@@ -1,0 +1,97 @@
+// The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
+import { fill, h, field, dialog, note, select } from "./dom.js";
+import { loadFacts, session, listTables } from "./api.js";
+
+const VIEWS = [
+  ["tables", "Tables", () => import("./tables.js")],
+];
+let leave = () => {}; // what the view that is shown has to end
+let turn = 0;
+
+/** Where the address points: the view, and its further parts, decoded. */
+function place() {
+  const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  return { view: VIEWS.find(([name]) => name === view) ?? VIEWS[0], rest };
+}
+
+export const go = (...parts) => { location.hash = `#/${parts.map(encodeURIComponent).join("/")}`; };
+
+async function show() {
+  const mine = ++turn, main = document.getElementById("main"), { view, rest } = place();
+  leave();
+  leave = () => {};
+  fill(document.getElementById("views"), VIEWS.map(([name, title], i) =>
+    h("a", { href: `#/${name}`, title: `Alt+${i + 1}`, ...(name === view[0] ? { "aria-current": "page" } : {}) }, title)));
+  document.title = `${view[1]} – Dynalith console`;
+  try {
+    const module = await view[2]();
+    if (mine !== turn) return;
+    fill(main);
+    const end = await module.show(main, rest);
+    if (mine === turn) leave = end ?? leave; else end?.();
+    main.dataset.view = view[0];
+  } catch (error) {
+    if (mine === turn) fill(main, h("div.empty", h("p.problem", error.message), h("button", { type: "button", onclick: show }, "Try again")));
+  }
+}
+
+function theme(value) {
+  if (value) document.documentElement.dataset.theme = value; else delete document.documentElement.dataset.theme;
+  try { if (value) localStorage.setItem("theme", value); else localStorage.removeItem("theme"); } catch { /* the browser keeps nothing */ }
+}
+
+function namespace() {
+  const key = h("input", { type: "text", value: session.key, spellcheck: false, autocomplete: "off" });
+  const region = h("input", { type: "text", value: session.region, spellcheck: false });
+  dialog("Namespace", [h("p", "Tables belong to an account and a region. An access key of 12 digits names an account; with --namespaces key each key is one."),
+    h("div.fields", field("Access key", key), field("Region", region))], [["Use", "main", () => {
+    session.key = key.value.trim() || "000000000000";
+    session.region = region.value.trim() || "us-east-1";
+    head();
+    show();
+  }]]);
+}
+
+/** Asks for a key until one is right. It is kept in memory alone. */
+function login() {
+  return new Promise((done) => {
+    const key = h("input", { type: "text", autocomplete: "off", spellcheck: false }), secret = h("input", { type: "password", autocomplete: "off" });
+    const region = h("input", { type: "text", value: session.region });
+    let isIn = false;
+    const problem = h("p.problem", { role: "alert" });
+    const form = h("div", h("p", "This server verifies signatures. The page signs in the browser; the key stays in its memory, and is gone when it is closed."),
+      h("div.fields", field("Access key", key), field("Secret key", secret), field("Region", region)), problem);
+    const { actions } = dialog("Sign in", form, [["Sign in", "main", async () => {
+      Object.assign(session, { key: key.value.trim(), secret: secret.value, region: region.value.trim() || "us-east-1" });
+      try { await listTables(); } catch (error) { fill(problem, error.message); return false; }
+      isIn = true;
+      return true;
+    }]], () => (isIn ? done() : login().then(done)));
+    form.onkeydown = (e) => { if (e.key === "Enter") actions[0].click(); };
+    key.focus();
+  });
+}
+
+function head() {
+  let chosen = document.documentElement.dataset.theme ?? "";
+  fill(document.getElementById("place"),
+    h("button.small", { type: "button", onclick: session.facts.auth === "verify" ? () => login().then(() => { head(); show(); }) : namespace, title: "Access key and region" },
+      `${session.key} · ${session.region}`),
+    select([["", "System"], ["light", "Light"], ["dark", "Dark"]], chosen, (value) => { chosen = value; theme(value); }, { "aria-label": "Theme" }));
+}
+
+document.addEventListener("keydown", (e) => {
+  if (!e.altKey || e.ctrlKey || e.metaKey || !/^[1-9]$/.test(e.key)) return;
+  const view = VIEWS[Number(e.key) - 1];
+  if (view) { e.preventDefault(); go(view[0]); }
+});
+
+async function start() {
+  try { theme(localStorage.getItem("theme") ?? ""); } catch { /* the browser keeps nothing */ }
+  try { await loadFacts(); } catch (error) { note(error.message, true); }
+  if (session.facts.auth === "verify") await login();
+  head();
+  window.addEventListener("hashchange", show);
+  await show();
+}
+start();

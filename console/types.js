@@ -1,0 +1,216 @@
+// Values: DynamoDB JSON ({"N": "1"}) and native JSON (1), both with all digits of numbers, and nothing lost between the two.
+//
+// Native JSON has no sets and no binary values: {"$set": [...]} and {"$binary": "base64"} stand for them. Numbers keep the digits that were typed.
+
+/** A number as its digits: a double would lose some of 38. */
+export class Exact {
+  constructor(text) { this.text = text; }
+  toString() { return this.text; }
+}
+
+const TOKEN = /[\s]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null))/y;
+
+/** JSON as JSON.parse reads it, but with Exact for numbers. Throws a SyntaxError that says where: error.at is the offset. */
+export function parse(text) {
+  let at = 0, token;
+  const wrong = (what, where = at) => {
+    const before = text.slice(0, where), line = before.split("\n").length, column = where - before.lastIndexOf("\n");
+    throw Object.assign(new SyntaxError(`${what} at line ${line}, column ${column}`), { at: where });
+  };
+  const next = () => {
+    TOKEN.lastIndex = at;
+    const match = TOKEN.exec(text);
+    if (!match) {
+      const where = at + /^\s*/.exec(text.slice(at))[0].length;
+      wrong(where >= text.length ? "The text ends too early" : `Unexpected ${JSON.stringify(text[where])}`, where);
+    }
+    at = TOKEN.lastIndex;
+    token = match;
+  };
+  const value = (depth) => {
+    if (depth > 64) wrong("Too deep");
+    if (token[2] !== undefined) { try { return JSON.parse(token[2]); } catch { return wrong("Not a string"); } }
+    if (token[3] !== undefined) return new Exact(token[3]);
+    if (token[4] !== undefined) return { true: true, false: false, null: null }[token[4]];
+    if (token[1] === "[") {
+      const list = [];
+      next();
+      if (token[1] === "]") return list;
+      for (;;) {
+        list.push(value(depth + 1));
+        next();
+        if (token[1] === "]") return list;
+        if (token[1] !== ",") wrong("Expected a comma or ]");
+        next();
+      }
+    }
+    if (token[1] === "{") {
+      const map = Object.create(null);
+      next();
+      if (token[1] === "}") return map;
+      for (;;) {
+        if (token[2] === undefined) wrong("Expected a name in quotes");
+        const name = JSON.parse(token[2]);
+        if (name in map) wrong(`${JSON.stringify(name)} stands twice`);
+        next();
+        if (token[1] !== ":") wrong("Expected a colon");
+        next();
+        map[name] = value(depth + 1);
+        next();
+        if (token[1] === "}") return map;
+        if (token[1] !== ",") wrong("Expected a comma or }");
+        next();
+      }
+    }
+    return wrong(`Unexpected ${token[0].trim()}`);
+  };
+  next();
+  const result = value(0);
+  if (text.slice(at).trim()) wrong("More text than one value", at);
+  return result;
+}
+
+/** JSON with two spaces for each level; short lists and maps stay on a line. */
+export function print(value, indent = "") {
+  if (value instanceof Exact) return value.text;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const isList = Array.isArray(value), [open, close] = isList ? "[]" : "{}";
+  const parts = isList ? value.map((v) => [null, v]) : Object.entries(value);
+  const written = (deep) => parts.map(([name, v]) => (name === null ? "" : `${JSON.stringify(name)}: `) + print(v, deep));
+  if (!parts.length) return open + close;
+  const line = open + (isList ? "" : " ") + written("").join(", ") + (isList ? "" : " ") + close;
+  if (indent !== "" && line.length < 72 && !line.includes("\n")) return line;
+  const deeper = `${indent || ""}  `;
+  return `${open}\n${written(deeper).map((part) => deeper + part).join(",\n")}\n${indent}${close}`;
+}
+
+const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
+const only = (map, name) => isMap(map) && Object.keys(map).length === 1 && name in map;
+
+/** A native value as an attribute value. Throws an Error that names the place. */
+export function toAttribute(value, place = "") {
+  const wrong = (what) => { throw new Error(`${place || "The value"}: ${what}`); };
+  if (value === null) return { NULL: true };
+  if (typeof value === "string") return { S: value };
+  if (typeof value === "boolean") return { BOOL: value };
+  if (typeof value === "number") return { N: String(value) };
+  if (value instanceof Exact) { checkNumber(value.text, wrong); return { N: value.text }; }
+  if (Array.isArray(value)) return { L: value.map((v, i) => toAttribute(v, `${place}[${i}]`)) };
+  if (only(value, "$binary")) { checkBinary(value.$binary, wrong); return { B: value.$binary }; }
+  if (only(value, "$set")) {
+    const list = value.$set;
+    if (!Array.isArray(list) || !list.length) wrong("a set has at least one element");
+    const typed = list.map((v, i) => toAttribute(v, `${place}[${i}]`)), types = new Set(typed.map((v) => Object.keys(v)[0])), [type] = types;
+    if (types.size > 1 || !["S", "N", "B"].includes(type)) wrong("the elements of a set are all strings, all numbers or all binary");
+    if (new Set(typed.map((v) => v[type])).size < typed.length) wrong("a set has each element once");
+    return { [`${type}S`]: typed.map((v) => v[type]) };
+  }
+  return { M: Object.fromEntries(Object.entries(value).map(([k, v]) => [k, toAttribute(v, place ? `${place}.${k}` : k)])) };
+}
+
+/** An attribute value as a native one. */
+export function toNative(attribute) {
+  const [[type, value]] = Object.entries(attribute);
+  switch (type) {
+    case "N": return new Exact(value);
+    case "NULL": return null;
+    case "B": return { $binary: value };
+    case "SS": case "BS": return { $set: value.map((v) => toNative({ [type[0]]: v })) };
+    case "NS": return { $set: value.map((v) => new Exact(v)) };
+    case "L": return value.map(toNative);
+    case "M": return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, toNative(v)]));
+    default: return value;
+  }
+}
+
+/** AWS: Developer Guide, "Data types": 38 digits, magnitude up to 9.99E125, down to 1E-130. */
+function checkNumber(text, wrong) {
+  const match = /^[+-]?(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text);
+  if (!match || !(match[1] + match[2])) wrong(`${JSON.stringify(text)} is no number`);
+  const digits = (match[1] + match[2]).replace(/^0+/, "");
+  const magnitude = digits.length - match[2].length + Number(match[3] ?? 0) - 1;
+  if (digits.replace(/0+$/, "").length > 38) wrong("a number has 38 digits at most");
+  if (digits && (magnitude > 125 || magnitude < -130)) wrong("a number is between 1E-130 and 9.99E+125");
+}
+
+function checkBinary(text, wrong) {
+  if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) wrong("binary values are base64");
+}
+
+const TYPES = {
+  S: (v, wrong) => typeof v === "string" || wrong("S takes a string"),
+  N: (v, wrong) => (typeof v === "string" ? checkNumber(v, wrong) : wrong("N takes a number in quotes")),
+  B: checkBinary,
+  BOOL: (v, wrong) => typeof v === "boolean" || wrong("BOOL takes true or false"),
+  NULL: (v, wrong) => v === true || wrong("NULL takes true"),
+  SS: (v, wrong) => checkSet(v, "S", wrong), NS: (v, wrong) => checkSet(v, "N", wrong), BS: (v, wrong) => checkSet(v, "B", wrong),
+  L: (v, wrong, place) => (Array.isArray(v) ? v.forEach((e, i) => checkAttribute(e, `${place}[${i}]`)) : wrong("L takes a list")),
+  M: (v, wrong, place) => (isMap(v) ? Object.entries(v).forEach(([k, e]) => checkAttribute(e, `${place}.${k}`)) : wrong("M takes a map")),
+};
+
+function checkSet(list, type, wrong) {
+  if (!Array.isArray(list) || !list.length) wrong("a set has at least one element");
+  list.forEach((v) => TYPES[type](v, wrong));
+  if (new Set(list).size < list.length) wrong("a set has each element once");
+}
+
+function checkAttribute(value, place) {
+  const wrong = (what) => { throw new Error(`${place}: ${what}`); };
+  const names = isMap(value) ? Object.keys(value) : [];
+  if (names.length !== 1 || !(names[0] in TYPES)) wrong(`one of ${Object.keys(TYPES).join(", ")} was expected, such as {"S": "text"}`);
+  TYPES[names[0]](value[names[0]], wrong, place);
+}
+
+/** Whether each member of the map is written in DynamoDB JSON. */
+export const isTyped = (map) => isMap(map) && Object.keys(map).length > 0 &&
+  Object.values(map).every((v) => isMap(v) && Object.keys(v).length === 1 && Object.keys(v)[0] in TYPES);
+
+/** An item from what was typed in either form. Throws where it is not one. */
+export function readItem(text, form) {
+  const value = parse(text);
+  if (!isMap(value)) throw new Error("An item is a JSON object");
+  if (form === "dynamodb") {
+    for (const [name, v] of Object.entries(value)) checkAttribute(v, name);
+    return JSON.parse(print(value)); // no digits are lost: numbers are strings here
+  }
+  return toAttribute(value).M;
+}
+
+export const writeItem = (item, form) => print(form === "dynamodb" ? item : toNative({ M: item })) ;
+
+/** The item in the order in which people read it: keys, then names. */
+export function ordered(item, keys) {
+  const rest = Object.keys(item).filter((n) => !keys.includes(n)).sort();
+  return Object.fromEntries([...keys.filter((n) => n in item), ...rest].map((n) => [n, item[n]]));
+}
+
+/** Whether a key's attributes are there and of the table's types; the problem, or "". */
+export function keyProblem(item, table) {
+  for (const { AttributeName: name } of table.KeySchema) {
+    const { AttributeType: type } = table.AttributeDefinitions.find((a) => a.AttributeName === name);
+    if (!(name in item)) return `The key attribute ${name} is missing`;
+    if (!(type in item[name])) return `The key attribute ${name} must be of type ${type}`;
+    if (item[name][type] === "") return `The key attribute ${name} must not be empty`;
+  }
+  return "";
+}
+
+export const keyOf = (item, table) => Object.fromEntries(table.KeySchema.map(({ AttributeName: n }) => [n, item[n]]));
+export const same = (a, b) => print(sorted(a)) === print(sorted(b));
+function sorted(value) {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isMap(value)) return value;
+  return Object.fromEntries(Object.keys(value).sort().map((k) => [k, /^[SNB]S$/.test(k) && Array.isArray(value[k]) ? [...value[k]].sort() : sorted(value[k])]));
+}
+
+/** One line for a cell. */
+export function brief(attribute, length = 120) {
+  if (!attribute) return "";
+  const [[type, value]] = Object.entries(attribute);
+  if (type === "S" || type === "N") return value.slice(0, length);
+  if (type === "B") return `binary, ${Math.floor(value.length * 3 / 4)} bytes`;
+  if (type === "NULL") return "null";
+  if (type === "BOOL") return String(value);
+  if (/S$/.test(type)) return `{${value.join(", ")}}`.slice(0, length);
+  return print(toNative(attribute), "").replace(/\s+/g, " ").slice(0, length);
+}

@@ -1,0 +1,259 @@
+"""The console as a browser fetches it, without a browser: files, headers, who may have them; and the requests that are watched, as server-sent events."""
+import gzip
+import http.client
+import json
+import re
+import threading
+
+import raw
+from harness import ROOT, Server, create_app, run, until
+from signing import CREDENTIALS, signed, verifying
+
+FILES = sorted(p.relative_to(ROOT / "console").as_posix() for p in (ROOT / "console").rglob("*.*"))
+HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"  # as browsers ask
+LIMIT = 150 * 1024  # of all files, compressed
+
+
+def get(server, path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    reply = connection.getresponse()
+    reply.text = reply.read()
+    connection.close()
+    return reply
+
+
+class Watch:
+    """The events of a server, read by a thread of its own."""
+
+    def __init__(self, server, query="", **headers):
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.connection.request("GET", "/_dynalith/events" + query, headers=headers)
+        self.reply = self.connection.getresponse()
+        assert self.reply.status == 200, self.reply.read()
+        assert self.reply.headers["content-type"] == "text/event-stream"
+        assert self.reply.readline() == b"retry: 1000\n"  # from here on it watches
+        self.socket = self.connection.sock or self.reply.fp.raw._sock
+        self.events, self.is_over = [], False
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        try:
+            while line := self.reply.readline():
+                if line.startswith(b"data: "):
+                    self.events.append(json.loads(line[6:]))
+        except (OSError, ValueError, http.client.HTTPException):
+            pass
+        self.is_over = True
+
+    def close(self):
+        self.socket.shutdown(2)
+        self.thread.join(60)
+
+
+def files_as_they_are():
+    server = Server()
+    total = 0
+    for name in FILES:
+        text = (ROOT / "console" / name).read_bytes()
+        plain, packed = get(server, f"/_dynalith/console/{name}"), get(server, f"/_dynalith/console/{name}", Accept_Encoding="gzip, deflate, br, zstd")
+        assert plain.status == packed.status == 200 and plain.text == text and plain.headers["content-encoding"] is None, (name, plain.status)
+        assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(packed.text) == text, name
+        total += len(packed.text)
+        policy = plain.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self';" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy, policy
+        assert plain.headers["x-content-type-options"] == "nosniff" and plain.headers["cross-origin-resource-policy"] == "same-origin"
+        tag = packed.headers["etag"]
+        again = get(server, f"/_dynalith/console/{name}", If_None_Match=f'"other", {tag}')
+        assert again.status == 304 and again.text == b"" and again.headers["etag"] == tag == plain.headers["etag"]
+        assert get(server, f"/_dynalith/console/{name}", If_None_Match='"other"').status == 200
+        head = get(server, f"/_dynalith/console/{name}", method="HEAD")
+        assert head.status == 200 and head.text == b"" and head.headers["content-type"] == plain.headers["content-type"]
+    assert total < LIMIT, total
+    index = get(server, "/_dynalith/console/")
+    assert index.text == (ROOT / "console/index.html").read_bytes() and index.headers["content-type"] == "text/html; charset=utf-8"
+    assert get(server, "/_dynalith/console/no.js").status == 404
+    assert get(server, "/_dynalith/console/../console/index.html").status == 404
+    assert get(server, "/_dynalith/consolex").status == 404 and get(server, "/_dynalith/console/", method="DELETE").status == 404
+    facts = json.loads(get(server, "/_dynalith/console/server.json").text)
+    assert facts["auth"] == "open" and facts["insight"] is False and facts["version"], facts
+    server.stop()
+
+
+def no_script_or_style_in_the_markup():
+    """What the policy would refuse, and what reaches another host."""
+    html = (ROOT / "console/index.html").read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|<style", html), "inline"
+    for name in FILES:
+        text = (ROOT / "console" / name).read_text()
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), name
+        hosts = set(re.findall(r"https?://[\w.-]+", text)) - {"http://www.w3.org", "http://localhost"}
+        assert not hosts, (name, hosts)
+        assert (ROOT / "console" / name).stat().st_size < 64 * 1024, f"{name}: a module is to be read by people"
+
+
+def browsers_are_sent_there():
+    server = Server()
+    page = get(server, "/", Accept=HTML, Sec_Fetch_Site="none", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="document", Accept_Language="en")
+    assert page.status == 302 and page.headers["location"] == "_dynalith/console/", page.headers
+    bare = get(server, "/_dynalith/console", Accept=HTML)
+    assert bare.status == 302 and bare.headers["location"] == "console/"
+    # everybody else: as ever
+    for accept in ("*/*", "application/json", "text/plain", "text/htmlx", ""):
+        assert get(server, "/", Accept=accept).status == 400, accept
+    assert get(server, "/").status == 400 and get(server, "/x", Accept=HTML).status == 400
+    assert get(server, "/", method="HEAD", Accept=HTML).status == 400
+    server.stop()
+    server = Server("--root-status", "200")
+    assert get(server, "/", Accept=HTML).status == 302 and get(server, "/").text.startswith(b"healthy")
+    server.stop()
+
+
+def switched_off():
+    server = Server("--console", "off")
+    for path in ("/_dynalith/console", "/_dynalith/console/", "/_dynalith/console/index.html", "/_dynalith/console/server.json"):
+        assert get(server, path, Accept=HTML).status == 404, path
+    assert get(server, "/", Accept=HTML).status == 400
+    reply = get(server, "/_dynalith/events")
+    assert reply.status == 400 and b"--console off" in reply.text, reply.text
+    server.stop()
+
+
+def pages_of_other_sites():
+    """Neither the files nor the events: by their origin, by where the browser says they come from, and by a name that was turned to this machine."""
+    server = Server()
+    for flags in ({"Origin": "http://evil.example"}, {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"},
+                  {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"},
+                  {"Host": f"evil.example:{server.port}", "Accept_Language": "en-US"},
+                  {"Host": f"evil.example:{server.port}", "Origin": f"http://evil.example:{server.port}"}):
+        for path in ("/_dynalith/console/", "/_dynalith/console/server.json", "/_dynalith/events", "/_dynalith/", "/_dynalith/faults", "/"):
+            reply = get(server, path, Accept=HTML, **flags)
+            assert reply.status == 403 and "access-control-allow-origin" not in reply.headers, (path, flags, reply.status)
+    server.stop()
+    # a name that the operator has listed, and the names that containers give
+    server = Server("--cors", "http://db.example.com:8000")
+    own = {"Host": "db.example.com:8000", "Accept_Language": "en-US"}
+    assert get(server, "/_dynalith/console/", **own).status == 200
+    assert get(server, "/_dynalith/console/", Host="other.example.com:8000", Accept_Language="en-US").status == 403
+    assert get(server, "/_dynalith/console/", Host="dynalith:8000", Accept_Language="en-US").status == 200
+    server.stop()
+
+
+def requests_are_watched():
+    server = Server()
+    watch, other = Watch(server), Watch(server, "?bodies=open&account=111111111111&region=eu-west-1")
+    client = server.client()
+    create_app(client)
+    client.put_item(TableName="app", Item={"PK": {"S": "CUSTOMER#planted"}, "SK": {"S": "PROFILE"}, "data": {"M": {"note": {"S": "planted"}}}})
+    client.query(TableName="app", KeyConditionExpression="PK = :p", ExpressionAttributeValues={":p": {"S": "CUSTOMER#planted"}})
+    client.execute_statement(Statement="SELECT * FROM app WHERE PK = 'CUSTOMER#planted' AND amount = 4711")
+    try:
+        client.get_item(TableName="absent", Key={"PK": {"S": "planted"}})
+    except client.exceptions.ResourceNotFoundException:
+        pass
+    server.client(key="111111111111", region="eu-west-1").list_tables(Limit=17)
+    until(lambda: len(watch.events) >= 6 and len(other.events) >= 1, watch.events)
+    names = [e["operation"] for e in watch.events]
+    assert names[-5:] == ["PutItem", "Query", "ExecuteStatement", "GetItem", "ListTables"], names
+    put, query, statement, missing, listed = watch.events[-5:]
+    assert put["writeUnits"] == 1 and query["readUnits"] == 0.5 and put["status"] == 200 and put["ms"] > 0 and "Boto3" in put["caller"], (put, query)
+    assert put["request"]["Item"] == {"PK": {"S": "CUSTOMER#…"}, "SK": {"S": "PROFILE"}, "data": {"M": {"note": {"S": "…"}}}}, put
+    assert query["request"]["KeyConditionExpression"] == "PK = :p" and query["response"]["Count"] == 1
+    assert "?" in statement["request"]["Statement"]
+    assert missing["status"] == 400 and missing["error"] == "ResourceNotFoundException", missing
+    assert listed["account"] == "111111111111" and listed["region"] == "eu-west-1"
+    assert "planted" not in json.dumps(watch.events) and "4711" not in json.dumps(watch.events)
+    # another namespace sees its own alone, here with bodies as they are
+    assert [e["operation"] for e in other.events] == ["ListTables"] and json.loads(other.events[0]["request"]) == {"Limit": 17}
+    bare = Watch(server, "?bodies=none")
+    client.list_tables()
+    until(lambda: bare.events, "the event")
+    assert bare.events[0]["request"] is None and bare.events[0]["requestBytes"] == 2
+    for one in (watch, other, bare):
+        one.close()
+    server.stop()
+
+
+def faults_are_seen():
+    server = Server()
+    client = server.client()
+    create_app(client)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("PUT", "/_dynalith/faults", json.dumps({"rules": [{"operation": "GetItem", "error": "InternalServerError"}]}))
+    assert connection.getresponse().status == 200
+    watch = Watch(server)
+    try:
+        client.get_item(TableName="app", Key={"PK": {"S": "a"}, "SK": {"S": "b"}})
+    except client.exceptions.InternalServerError:
+        pass
+    until(lambda: any(e["error"] == "InternalServerError" for e in watch.events), watch.events)
+    watch.close()
+    server.stop()
+
+
+def events_of_signers():
+    """Where signatures are verified: none without one, and of the signer's own namespace whatever the query says."""
+    server = verifying()
+    assert get(server, "/_dynalith/console/").status == 200 and get(server, "/_dynalith/events").status == 400
+    assert json.loads(get(server, "/_dynalith/console/server.json").text)["auth"] == "verify"
+    path = "/_dynalith/events?account=999999999999&region=us-east-1"
+    watch = Watch(server, path.removeprefix("/_dynalith/events"), **signed(server, "GET", path))
+    server.client(CREDENTIALS.access_key, CREDENTIALS.secret_key).list_tables()
+    until(lambda: watch.events, watch.events)
+    assert {e["operation"] for e in watch.events} == {"ListTables"}
+    watch.close()
+    server.stop()
+
+
+def many_watchers():
+    """The next is refused; those that have gone make room; the server ends while some watch."""
+    server = Server()
+    watches = [Watch(server) for _ in range(32)]
+    refused = get(server, "/_dynalith/events")
+    assert refused.status == 400 and b"32 others" in refused.text
+    for watch in watches[:4]:
+        watch.close()
+    server.client().list_tables()  # what is sent to them shows that they have gone
+    until(lambda: all(w.events for w in watches[4:]), "all see it")
+
+    def has_room():
+        server.client().list_tables()
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection.request("GET", "/_dynalith/events")
+        status = connection.getresponse().status
+        connection.close()
+        return status == 200
+    until(has_room, "there is room")
+    server.stop()
+    until(lambda: all(w.is_over for w in watches), "all watches end")
+
+
+def slow_watchers_lose_the_oldest():
+    """Nothing waits for one that does not read: it gets to know how many it lost."""
+    server = Server()
+    client = server.client()
+    create_app(client)
+    slow = http.client.HTTPConnection("127.0.0.1", server.port)
+    slow.sock = raw.connect(server, receive_buffer=4096)
+    slow.request("GET", "/_dynalith/events?bodies=open")
+    stream = slow.getresponse()
+    assert stream.readline() == b"retry: 1000\n"
+    item = {"PK": {"S": "a"}, "SK": {"S": "b"}, "data": {"S": "x" * 60000}}
+    for _ in range(400):
+        client.put_item(TableName="app", Item=item)
+    client.list_tables()
+    seen = lost = 0
+    for line in stream:
+        if line.startswith(b"data: "):
+            event = json.loads(line[6:])
+            seen, lost = seen + 1, lost + event["lost"]
+            if event["operation"] == "ListTables":
+                break
+    assert lost > 0 and seen + lost == 401, (seen, lost)
+    slow.close()
+    server.stop()
+
+
+run("console", [files_as_they_are, no_script_or_style_in_the_markup, browsers_are_sent_there, switched_off, pages_of_other_sites, requests_are_watched,
+                faults_are_seen, events_of_signers, many_watchers, slow_watchers_lose_the_oldest])
