@@ -28,7 +28,7 @@ static enum code open_postgresql(const struct backend_options *options, const ch
 {
 	const struct postgresql_store_options own = {
 		.url = *rest ? options->url : "", .name = backend_shown(err->arena, options->url).p, .durability = options->durability,
-		.connections = options->readers + WRITERS,
+		.connections = options->readers + WRITERS, .follower_lag_ms = options->follower_lag_ms,
 	};
 
 	return postgresql_store_open(&own, store, err);

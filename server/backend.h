@@ -23,6 +23,7 @@ struct backend_options {
 	unsigned readers;           /* threads that read at once */
 	size_t cache_bytes;         /* per reader */
 	uint64_t limit_bytes;       /* of the data; 0: none */
+	unsigned follower_lag_ms;   /* of a database: how far standbys may be behind that answer reads; 0: none does */
 };
 
 /* Whether the URL names a backend of this build and what that needs; *problem is for the operator. */

@@ -378,6 +378,7 @@ static enum code open_store(const struct config *config, struct parts *parts, st
 		.url = config->store, .durability = durability_of(config->durability), .readers = worker_count(config) + ASIDE_THREADS,
 		.cache_bytes = (size_t)config->cache_mb * MB,
 		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
+		.follower_lag_ms = (unsigned)config->follower_lag,
 	};
 	struct store *inner;
 	enum code code = backend_open(&options, &inner, err);

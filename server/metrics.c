@@ -315,6 +315,24 @@ static void add_failures(struct buf *out, const struct metrics_gauges *gauges)
 	}
 }
 
+static void add_behind(struct buf *out, const struct metrics_gauges *gauges)
+{
+	static const char *const names[STORE_BEHIND_COUNT] = {
+#define BEHIND(id, name) [STORE_BEHIND_##id] = name,
+#include "storage/store/behind.def"
+#undef BEHIND
+	};
+
+	if (!gauges->data.has_copies)
+		return;
+	begin_family(out, "dynalith_store_follower_reads_total", "counter", "Reads that a standby may answer, by whether it did, or why the primary had to.");
+	for (size_t i = 0; i < STORE_BEHIND_COUNT; i++) {
+		const struct label labels[] = {{"end", str_of(names[i])}, {0}};
+
+		add_count(out, "dynalith_store_follower_reads_total", "", labels, gauges->data.behind[i]);
+	}
+}
+
 static void add_throttled(struct buf *out, const struct throughput_limits *throughput)
 {
 	const char *reason;
@@ -359,6 +377,7 @@ struct str metrics_text(const struct metrics *metrics, const struct metrics_gaug
 		add_histogram(&out, "dynalith_store_write_seconds", "step", str_of(steps[i]), &all->store[i]);
 	add_gauges(&out, gauges);
 	add_failures(&out, gauges);
+	add_behind(&out, gauges);
 	add_throttled(&out, gauges->throughput);
 	add_process(&out);
 	return buf_str(&out);

@@ -50,6 +50,12 @@ static enum code read_past(struct catalog *catalog, struct store_txn *txn, struc
 	return code == OK && is_past ? history_get(txn, &view, table_items(row->table), row->row_key, arena, &row->image, err) : code;
 }
 
+/* What fails in a copy of the store is run again where it cannot be the copy's fault. */
+static inline enum code code_of(const struct store_txn *txn, enum code code)
+{
+	return code != OK && txn->is_behind ? ERR_CONFLICT : code;
+}
+
 static enum code read_part(struct catalog *catalog, enum store_mode mode, struct arena *arena, struct read_item *items, size_t n, struct err *err)
 {
 	struct currency_item one, *rows = n == 1 ? &one : arena_alloc(arena, n * sizeof(*rows));
@@ -68,6 +74,7 @@ static enum code read_part(struct catalog *catalog, enum store_mode mode, struct
 	if (code == OK)
 		code = err_if_over(arena, err);
 	if (code != OK) {
+		code = code_of(txn, code);
 		store_abort(txn);
 		return code;
 	}
@@ -79,6 +86,15 @@ static enum code read_part(struct catalog *catalog, enum store_mode mode, struct
 	return store_commit(txn, err);
 }
 
+static bool may_be_behind(const struct read_item *items, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && items[i].mode == READ_EVENTUAL)
+		i++;
+	return i == n;
+}
+
 enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
 {
 	bool is_one = n == 0 || items[0].mode == READ_TRANSACTIONAL;
@@ -88,8 +104,8 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 	for (size_t i = 0; i < n && code == OK; i += part) {
 		size_t count = n - i < part ? n - i : part;
 
-		code = read_part(catalog, STORE_READ_ONCE, arena, items + i, count, err);
-		if (code == ERR_CONFLICT) /* it read more than once, as where a table lags */
+		code = read_part(catalog, may_be_behind(items + i, count) ? STORE_READ_ONCE_BEHIND : STORE_READ_ONCE, arena, items + i, count, err);
+		if (code == ERR_CONFLICT) /* it read more than once, as where a table lags; or a copy of the store could not answer */
 			code = read_part(catalog, STORE_READ, arena, items + i, count, err);
 	}
 	return code;
@@ -368,6 +384,7 @@ static enum code read_in(struct catalog *catalog, struct visit *visit, enum stor
 		code = read_rows_past(catalog, visit, range, lag, err);
 	if (code == OK)
 		return store_commit(visit->txn, err);
+	code = code_of(visit->txn, code);
 	store_abort(visit->txn);
 	return code;
 }
@@ -376,8 +393,13 @@ static enum code read_in(struct catalog *catalog, struct visit *visit, enum stor
 static enum code read_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
 {
 	bool has_bases = visit->needs_base || visit->filters_base;
-	enum code code = has_bases ? ERR_CONFLICT : read_in(catalog, visit, STORE_READ_ONCE, err);
+	bool may_be_past = visit->mode == READ_EVENTUAL;
+	enum code code = ERR_CONFLICT;
 
+	if (may_be_past)
+		code = read_in(catalog, visit, has_bases ? STORE_READ_BEHIND : STORE_READ_ONCE_BEHIND, err);
+	else if (!has_bases)
+		code = read_in(catalog, visit, STORE_READ_ONCE, err);
 	return code == ERR_CONFLICT ? read_in(catalog, visit, STORE_READ, err) : code;
 }
 

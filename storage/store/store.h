@@ -85,6 +85,12 @@ enum store_mode {
 	 * after that one may answer ERR_CONFLICT; run it all again with STORE_READ.
 	 */
 	STORE_READ_ONCE,
+	/*
+	 * The same two for reads that may be of a moment shortly past: a store that has copies of itself may ask one of them, and says so by is_behind of
+	 * the transaction. Whatever such a transaction answers but OK may be the copy's fault: run it all again with STORE_READ.
+	 */
+	STORE_READ_BEHIND,
+	STORE_READ_ONCE_BEHIND,
 };
 
 struct store;
@@ -157,6 +163,14 @@ enum store_failure {
 	STORE_FAILURE_COUNT
 };
 
+/* Where reads ended that may be behind. */
+enum store_behind {
+#define BEHIND(id, name) STORE_BEHIND_##id,
+#include "storage/store/behind.def"
+#undef BEHIND
+	STORE_BEHIND_COUNT
+};
+
 /* What a store takes, in bytes; and of one that is elsewhere, where these are 0, how often calls failed for each reason. */
 struct store_usage {
 	uint64_t used;  /* the database, but for what is free in it */
@@ -165,6 +179,8 @@ struct store_usage {
 	uint64_t limit; /* of all three together; 0: none */
 	bool is_elsewhere;
 	uint64_t failures[STORE_FAILURE_COUNT];
+	bool has_copies; /* that reads may go to */
+	uint64_t behind[STORE_BEHIND_COUNT];
 };
 
 struct store_ops {
@@ -202,6 +218,7 @@ struct store {
 struct store_txn {
 	const struct store_ops *ops;
 	enum store_mode mode;
+	bool is_behind; /* a copy of the store answers */
 	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err); /* or NULL: nothing is gained by it */
 	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err); /* the same */
 	enum code (*verify)(struct store_txn *txn, struct err *err); /* or NULL: what it reads is of one moment in any case */

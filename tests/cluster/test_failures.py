@@ -2,6 +2,7 @@
 fail at a chosen statement, or cuts the connection there.
 """
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -261,11 +262,158 @@ def restarted_with_other_settings():
         server.stop()
 
 
+FOLLOWER_ENDS = "standby", "late", "failed", "none"
+
+
+class Follower:
+    """A primary, its standby, and servers that may read from that."""
+
+    def __init__(self):
+        self.primary = database.Database()
+        self.standby = database.Database(standby_of=self.primary, hot_standby="on")
+        self.url = f"postgresql://postgres@127.0.0.1:{self.primary.port},127.0.0.1:{self.standby.port}/postgres"
+        self.servers = []
+
+    def server(self, lag):
+        self.servers.append(Server("--follower-lag", str(lag), "--ttl-period", "0", store=self.url))
+        return self.servers[-1], Client(self.servers[-1].port, timeout=60)
+
+    def catch_up(self):
+        """Until the standby has all that is written now."""
+        now = self.primary.sql("SELECT pg_current_wal_insert_lsn()")
+        self.primary.sql("SELECT pg_switch_wal()")
+        until(lambda: self.standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{now}'") == "t", "the standby does not catch up")
+
+    def pause(self):
+        self.standby.sql("SELECT pg_wal_replay_pause()")
+        until(lambda: self.standby.sql("SELECT pg_get_wal_replay_pause_state()") == "paused", "replay goes on")
+
+    def close(self):
+        for server in self.servers:
+            server.stop()
+        self.standby.close()
+        self.primary.close()
+
+
+def ends(server):
+    """How often reads went where."""
+    with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=60) as reply:
+        lines = [line.split() for line in reply.read().decode().splitlines() if line.startswith("dynalith_store_follower_reads_total{")]
+    return {name: next(int(float(value)) for key, value in lines if f'"{name}"' in key) for name in FOLLOWER_ENDS}
+
+
+def served(server, read):
+    """Reads until the standby has answered; the answer."""
+    answers = []
+
+    def once():
+        before = ends(server)["standby"]
+        answers.append(read())
+        return ends(server)["standby"] > before
+
+    until(once, "no standby answers")
+    return answers[-1]
+
+
+def reads_of(client):
+    """Every operation that reads, as a function of ConsistentRead."""
+    values = {":p": {"S": "p"}}
+    return {
+        "GetItem": lambda **more: client("GetItem", TableName="tab", Key=at("a"), **more),
+        "BatchGetItem": lambda **more: client("BatchGetItem", RequestItems={"tab": {"Keys": [at("a"), at("b"), at("c")], **more}}),
+        "Query": lambda **more: client("Query", TableName="tab", KeyConditionExpression="PK = :p", ExpressionAttributeValues=values, **more),
+        "Scan": lambda **more: client("Scan", TableName="tab", **more),
+        "local": lambda **more: client("Query", TableName="tab", IndexName="local", Select="ALL_ATTRIBUTES", KeyConditionExpression="PK = :p",
+                                       ExpressionAttributeValues=values, **more),
+        "PartiQL": lambda **more: client("ExecuteStatement", Statement="SELECT * FROM tab WHERE PK = 'p'", **more),
+    }
+
+
+def create_with_indexes(client):
+    client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+           AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK", "v")],
+           LocalSecondaryIndexes=[{"IndexName": "local", "KeySchema": key("PK", "v"), "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+           GlobalSecondaryIndexes=[{"IndexName": "global", "KeySchema": key("v"), "Projection": {"ProjectionType": "ALL"}}])
+
+
+def a_standby_answers_reads():
+    """Those without ConsistentRead, of each kind; no others, and nothing of a table that the standby does not have."""
+    site = Follower()
+    try:
+        server, client = site.server(600000)
+        create_with_indexes(client)
+        for sk in [f"{i:03}" for i in range(200)] + ["a", "b", "c"]:
+            client("PutItem", TableName="tab", Item={**at(sk), "v": {"S": "old"}})
+        site.catch_up()
+        reads = reads_of(client)
+        for name, read in reads.items():
+            assert served(server, read) == read(ConsistentRead=True), name
+        by_index = served(server, lambda: client("Query", TableName="tab", IndexName="global", KeyConditionExpression="v = :v",
+                                                 ExpressionAttributeValues={":v": {"S": "old"}}))
+        assert by_index["Count"] == 203
+        before = ends(server)
+        for name, read in reads.items():
+            read(ConsistentRead=True)
+        client("TransactGetItems", TransactItems=[{"Get": {"TableName": "tab", "Key": at("a")}}])
+        client("ExecuteTransaction", TransactStatements=[{"Statement": "SELECT * FROM tab WHERE PK = 'p' AND SK = 'a'"}])
+        client("UpdateItem", TableName="tab", Key=at("b"), UpdateExpression="SET w = :w", ExpressionAttributeValues={":w": {"S": "x"}})
+        client("DescribeTable", TableName="tab")
+        client("ListTables")
+        assert ends(server) == before, (before, ends(server))
+
+        site.pause()
+        client("PutItem", TableName="tab", Item={**at("a"), "v": {"S": "new"}})
+        assert served(server, reads["GetItem"])["Item"]["v"] == {"S": "old"}, "it was the standby that answered"
+        assert reads["GetItem"](ConsistentRead=True)["Item"]["v"] == {"S": "new"}
+        client("CreateTable", TableName="late", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+               AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
+        client("PutItem", TableName="late", Item=at("x"))
+        assert client("GetItem", TableName="late", Key=at("x"))["Item"] == at("x"), "the standby does not have the table"
+        assert client("Scan", TableName="late")["Count"] == 1
+        assert ends(server)["failed"] >= 2, ends(server)
+        site.standby.sql("SELECT pg_wal_replay_resume()")
+        until(lambda: reads["GetItem"]()["Item"]["v"] == {"S": "new"}, "the standby does not go on")
+    finally:
+        site.close()
+
+
+def a_standby_that_is_late_is_left():
+    """Where replay is paused for longer than the bound, the primary answers; where the standby is gone, too; then it answers again."""
+    site = Follower()
+    try:
+        server, client = site.server(1000)
+        create_with_indexes(client)
+        get = reads_of(client)["GetItem"]
+        client("PutItem", TableName="tab", Item={**at("a"), "v": {"S": "1"}})
+        served(server, get)
+        site.pause()
+        client("PutItem", TableName="tab", Item={**at("a"), "v": {"S": "2"}})
+        late = ends(server)["late"]
+        until(lambda: get() and ends(server)["late"] > late, "it still reads from a standby that is late")
+        before = ends(server)["standby"]
+        for _ in range(50):
+            assert get()["Item"]["v"] == {"S": "2"}
+        assert ends(server)["standby"] == before
+        site.standby.sql("SELECT pg_wal_replay_resume()")
+        served(server, get)
+        site.standby.stop(signal.SIGQUIT)
+        before = ends(server)["standby"]
+        for i in range(50):
+            client("PutItem", TableName="tab", Item={**at("a"), "v": {"S": f"gone {i}"}})
+            assert get()["Item"]["v"] == {"S": f"gone {i}"}
+        assert ends(server)["standby"] == before
+        site.standby.start()
+        site.catch_up()
+        assert served(server, get)["Item"]["v"] == {"S": "gone 49"}
+    finally:
+        site.close()
+
+
 try:
     if not PROGRAM:
         print("failures (skipped, there is no Go): 0 passed, 0 failed")
         sys.exit(0)
     run("failures", [a_connection_is_cut, a_token_makes_a_cut_commit_safe, the_database_refuses, a_conflict_that_stays_is_given_up, nothing_can_be_reached,
-                     another_host_takes_over, a_standby_takes_over, restarted_with_other_settings])
+                     another_host_takes_over, a_standby_takes_over, a_standby_answers_reads, a_standby_that_is_late_is_left, restarted_with_other_settings])
 finally:
     DB.close()

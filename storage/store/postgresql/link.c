@@ -9,8 +9,6 @@
 #include "storage/store/postgresql/long_key.h"
 #include "storage/store/store_messages.h"
 
-#define ANSWER_MS 35000 /* longer than the database lets a statement take: then it is gone */
-
 static const struct {
 	const char *name, *sql;
 } statements[STATEMENT_COUNT] = {
@@ -129,7 +127,7 @@ void link_close(struct link *link)
 	if (link->conn)
 		link->pq->PQfinish(link->conn);
 	link->conn = NULL;
-	link->sent = link->unread = 0;
+	link->sent = link->unread = link->marked = 0;
 }
 
 void link_free(struct link *link)
@@ -144,14 +142,6 @@ static void be_silent(void *context, const char *message)
 	(void)context, (void)message;
 }
 
-#define WORD_SIZE 256 /* of the name of a host, and the like */
-#define HOSTS_MAX 16
-
-/* One of several hosts: the options that name it, each an element of what the URL or the environment says; "": it says nothing. */
-struct host {
-	char host[WORD_SIZE], address[WORD_SIZE], port[WORD_SIZE];
-};
-
 /* An element of a list with commas, or the only one. False: there are no more. */
 static bool element(const char *list, size_t i, char *word)
 {
@@ -165,17 +155,17 @@ static bool element(const char *list, size_t i, char *word)
 	}
 	bool is_there = p != NULL;
 	p = is_there ? p : list;
-	snprintf(word, WORD_SIZE, "%.*s", (int)strcspn(p, ","), p);
+	snprintf(word, LINK_WORD_SIZE, "%.*s", (int)strcspn(p, ","), p);
 	return is_there;
 }
 
 /* The i-th host of what a connection was made by. */
-static bool host_at(const struct libpq *pq, PGconn *conn, size_t i, struct host *host)
+static bool host_at(const struct libpq *pq, PGconn *conn, size_t i, struct link_host *host)
 {
 	PQconninfoOption *options = pq->PQconninfo(conn);
 	bool is_there = false;
 
-	*host = (struct host){.host = ""};
+	*host = (struct link_host){.host = ""};
 	for (const PQconninfoOption *option = options; option && option->keyword; option++) {
 		if (!option->val || !*option->val)
 			continue;
@@ -191,20 +181,20 @@ static bool host_at(const struct libpq *pq, PGconn *conn, size_t i, struct host 
 }
 
 /* `host` NULL: all that the URL names, in turn. */
-static PGconn *connect_to(const struct link *link, const struct link_options *options, const struct host *host)
+static PGconn *connect_to(const struct link *link, const struct link_options *options, const struct link_host *host)
 {
 	/* what stands before "dbname", the URL, may be set otherwise in it; what stands behind it counts */
-	const char *keywords[12] = {"fallback_application_name", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
+	const char *keywords[13] = {"fallback_application_name", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
 				    "tcp_user_timeout", "target_session_attrs", "dbname"};
-	const char *values[12] = {"dynalith", "5", "10", "5", "3", "15000", "read-write", options->url};
+	const char *values[13] = {"dynalith", options->standby ? "2" : "5", "10", "5", "3", "15000", "read-write", options->url};
 	size_t n = 8;
 
 	if (host) {
 		const struct {
 			const char *keyword, *value;
-		} own[] = {{"host", host->host}, {"hostaddr", host->address}, {"port", host->port}};
+		} own[] = {{"host", host->host}, {"hostaddr", host->address}, {"port", host->port}, {"target_session_attrs", "standby"}};
 
-		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) - !options->standby; i++) {
 			keywords[n] = own[i].keyword;
 			values[n++] = own[i].value;
 		}
@@ -222,9 +212,9 @@ static PGconn *connect_to(const struct link *link, const struct link_options *op
  */
 static void try_others(struct link *link, const struct link_options *options)
 {
-	struct host host;
+	struct link_host host;
 
-	for (size_t i = 1; i < HOSTS_MAX && link->conn && link->pq->PQstatus(link->conn) != CONNECTION_OK && host_at(link->pq, link->conn, i, &host); i++) {
+	for (size_t i = 1; i < LINK_HOSTS_MAX && link->conn && link->pq->PQstatus(link->conn) != CONNECTION_OK && host_at(link->pq, link->conn, i, &host); i++) {
 		PGconn *other = connect_to(link, options, &host);
 
 		if (other && link->pq->PQstatus(other) == CONNECTION_OK) {
@@ -236,11 +226,22 @@ static void try_others(struct link *link, const struct link_options *options)
 	}
 }
 
+size_t link_hosts(const struct link *link, struct link_host hosts[LINK_HOSTS_MAX])
+{
+	size_t n = 0;
+
+	while (n < LINK_HOSTS_MAX && host_at(link->pq, link->conn, n, &hosts[n]))
+		n++;
+	return n;
+}
+
 enum code link_connect(struct link *link, const struct link_options *options, struct err *err)
 {
 	link_close(link);
-	link->conn = connect_to(link, options, NULL);
-	try_others(link, options);
+	link->answer_ms = options->answer_ms;
+	link->conn = connect_to(link, options, options->standby);
+	if (!options->standby)
+		try_others(link, options);
 	if (!link->conn)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	enum code code = OK;
@@ -347,7 +348,7 @@ static bool is_fine(const struct link *link, const PGresult *result)
 /* The answers of a pipeline of `n` statements, to the sync behind it; false where the link broke. The first that failed is the last kept. */
 static bool read_pipeline(struct link *link, size_t n, bool is_kept)
 {
-	int64_t until_ms = monotonic_ms() + ANSWER_MS;
+	int64_t until_ms = monotonic_ms() + link->answer_ms;
 	bool is_lost = false, has_failed = false;
 
 	for (size_t i = 0; i <= n && !is_lost; i++) {
@@ -396,6 +397,25 @@ static enum code refused(struct link *link, struct err *err)
 	return code;
 }
 
+void link_send_mark(struct link *link, struct str key)
+{
+	struct link_number ks;
+	const struct str values[] = {link_number(&ks, LINK_MARKS), key};
+
+	link_send(link, STATEMENT_GET, values, 2);
+	link->marked = link->sent;
+}
+
+/* The number in the first row of a statement's answer. */
+static void take_mark(struct link *link)
+{
+	size_t at = link->marked - 1;
+	struct str mark = at < link->result_count && link_rows(link, at) > 0 ? link_column(link, at, 0, 0) : STR_ABSENT;
+
+	link->mark = str_is_set(mark) && mark.n >= 8 ? str_be(mark.p, 8) : 0;
+	link->marked = 0;
+}
+
 enum code link_wait(struct link *link, struct err *err)
 {
 	size_t n = link->sent;
@@ -410,6 +430,8 @@ enum code link_wait(struct link *link, struct err *err)
 	bool is_open = read_left(link) && read_pipeline(link, n, true);
 	if (link->result_count > 0 && !is_fine(link, link->results[link->result_count - 1]))
 		code = refused(link, err);
+	if (link->marked > 0)
+		take_mark(link);
 	if (!is_open && code == OK)
 		link_count(link, STORE_FAILURE_CONNECTION);
 	if (!is_open && code == OK)
@@ -421,7 +443,7 @@ enum code link_wait(struct link *link, struct err *err)
 	return code;
 }
 
-void link_leave(struct link *link, enum statement statement)
+void link_leave(struct link *link)
 {
 	if (!link->conn)
 		return;
@@ -429,10 +451,9 @@ void link_leave(struct link *link, enum statement statement)
 		link_close(link);
 		return;
 	}
-	link_send(link, statement, NULL, 0);
 	link->pq->PQpipelineSync(link->conn);
 	link->left[link->unread++] = link->sent;
-	link->sent = 0;
+	link->sent = link->marked = 0;
 }
 
 bool link_is_broken(const struct link *link)

@@ -34,20 +34,35 @@ struct link {
 	uint64_t waits;            /* so far */
 	size_t unread;             /* of them and of those before, pipelines that were left without a wait */
 	size_t left[2];            /* how many statements each of those has */
+	size_t marked;             /* 1 + which statement of the next wait reads a mark of followers.h; 0: none */
+	uint64_t mark;             /* what the last one read; 0: nothing */
 	size_t result_count, result_capacity;
 	PGresult **results;        /* of the last wait, one per statement until one failed */
 	bool is_refused;           /* the database itself has said what failed, in results[result_count - 1] */
 	bool is_fatal;             /* and has closed the connection with that */
 	char state[6];             /* the database's code of what went wrong last; empty: it said none */
 	char problem[400];         /* what went wrong last, for the operator: one line, no password */
+	int64_t answer_ms;
 	struct link *next_free;
+};
+
+#define LINK_HOSTS_MAX 16
+#define LINK_WORD_SIZE 256 /* of the name of a host, and the like */
+
+/* One of several hosts: the options that name it, each an element of what the URL or the environment says; "": it says nothing. */
+struct link_host {
+	char host[LINK_WORD_SIZE], address[LINK_WORD_SIZE], port[LINK_WORD_SIZE];
 };
 
 struct link_options {
 	const char *url;
+	const struct link_host *standby; /* of all that the URL names, this one, as long as it is a standby; NULL: the first that takes writes */
+	int64_t answer_ms;    /* an answer that takes longer does not come any more */
 	bool is_asynchronous; /* commits do not wait for the database's disk */
 };
 
+#define LINK_MARKS (-4)      /* the number of the rows of followers.h */
+#define LINK_ANSWER_MS 35000 /* longer than the database lets a statement take: then it is gone */
 #define LINK_VALUES_MAX 8 /* of one statement, $1 to $8; absent: NULL */
 
 /* A number as a value: big-endian. */
@@ -86,8 +101,14 @@ void link_send(struct link *link, enum statement statement, const struct str *va
  */
 enum code link_wait(struct link *link, struct err *err) WARN_UNUSED;
 
-/* Sends what was put into the pipeline, with this statement as its last, and does not wait: its answers count for nothing. */
-void link_leave(struct link *link, enum statement statement);
+/* Sends what was put into the pipeline, and does not wait: its answers count for nothing. */
+void link_leave(struct link *link);
+
+/* Puts a statement into the pipeline whose answer is a mark of followers.h: link->mark, from the next wait on. */
+void link_send_mark(struct link *link, struct str key);
+
+/* The hosts that the URL of an open link names, or the environment; returns how many. */
+size_t link_hosts(const struct link *link, struct link_host hosts[LINK_HOSTS_MAX]);
 
 /* Counts why something failed; link_wait() and link_connect() do so themselves. */
 void link_count(struct link *link, enum store_failure failure);

@@ -8,6 +8,7 @@
 
 #define FIRST_PAUSE_MS 50
 #define LAST_PAUSE_MS 3000
+#define OPENED_MAX 8 /* at a time, for those who do not wait */
 
 struct pool {
 	const struct link_options *options;
@@ -17,6 +18,7 @@ struct pool {
 	struct link *links;
 	unsigned n;
 	struct link *free;
+	unsigned missed;        /* times that none was open */
 	unsigned failures;      /* to connect, one after another */
 	int64_t due_ms;         /* when to try again */
 	uint64_t draws;
@@ -94,6 +96,62 @@ enum code pool_take(struct pool *pool, struct link **link, struct err *err)
 	if (code != OK)
 		pool_give(pool, *link);
 	return code;
+}
+
+struct link *pool_take_open(struct pool *pool)
+{
+	pthread_mutex_lock(&pool->mutex);
+	struct link **at = &pool->free;
+	while (*at && !(*at)->conn)
+		at = &(*at)->next_free;
+	struct link *link = *at;
+	if (link)
+		*at = link->next_free;
+	pool->missed += !link;
+	pthread_mutex_unlock(&pool->mutex);
+	if (!link || link_is_alive(link))
+		return link;
+	link_close(link);
+	pool_give(pool, link);
+	return NULL;
+}
+
+/* A free link that is closed, where one was missed; NULL: there is none, or none is to be opened now. */
+static struct link *take_closed(struct pool *pool)
+{
+	struct link *link = NULL;
+
+	pthread_mutex_lock(&pool->mutex);
+	if (pool->missed > 0 && (pool->failures == 0 || monotonic_ms() >= pool->due_ms)) {
+		struct link **at = &pool->free;
+
+		while (*at && (*at)->conn)
+			at = &(*at)->next_free;
+		link = *at;
+		if (link)
+			*at = link->next_free;
+		pool->missed = link ? pool->missed - 1 : 0;
+	}
+	pthread_mutex_unlock(&pool->mutex);
+	return link;
+}
+
+void pool_open_missed(struct pool *pool)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	enum code code = OK;
+	struct link *link;
+
+	for (unsigned i = 0; i < OPENED_MAX && code == OK && (link = take_closed(pool)) != NULL; i++) {
+		code = link_open(link, pool->options, &err);
+		note(pool, link, code);
+		pool_give(pool, link);
+	}
+	pthread_mutex_lock(&pool->mutex);
+	pool->missed = 0;
+	pthread_mutex_unlock(&pool->mutex);
+	arena_free(arena);
 }
 
 void pool_give(struct pool *pool, struct link *link)

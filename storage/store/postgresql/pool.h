@@ -17,6 +17,10 @@ void pool_free(struct pool *pool);
 
 /* A link that is open, as far as can be seen; waits while all are in use. ERR_STORE_UNAVAILABLE, ERR_INTERNAL as link_open(). */
 enum code pool_take(struct pool *pool, struct link **link, struct err *err) WARN_UNUSED;
+/* One that is open and free; NULL where there is none: nobody waits. */
+struct link *pool_take_open(struct pool *pool);
+/* Opens as many as were missed by that since the last call, a few at most, and none where it is not yet time to try again. */
+void pool_open_missed(struct pool *pool);
 void pool_give(struct pool *pool, struct link *link);
 
 /* Why the database could not be reached when it was last tried, in the arena; absent: it could. Waits for nobody. */

@@ -15,6 +15,7 @@ struct postgresql_store {
 	char *url;
 	struct link_options link;
 	struct pool *pool;
+	struct followers *followers; /* NULL: there are none */
 };
 
 #define FORMAT "SELECT encode(v, 'escape') FROM dynalith_kv WHERE ks = -1 AND k = '\\x00'"
@@ -27,6 +28,8 @@ static void postgresql_close(struct store *base)
 {
 	struct postgresql_store *store = (struct postgresql_store *)base;
 
+	if (store->followers)
+		followers_free(store->followers);
 	if (store->pool)
 		pool_free(store->pool);
 	libpq_unload(&store->pq);
@@ -38,17 +41,22 @@ static void postgresql_close(struct store *base)
 static enum code postgresql_check(struct store *base, struct err *err)
 {
 	struct pool *pool = ((struct postgresql_store *)base)->pool;
+	struct followers *followers = ((struct postgresql_store *)base)->followers;
 	struct link *link;
 
 	if (pool_take(pool, &link, err) == OK)
 		pool_give(pool, link);
+	if (followers)
+		followers_open(followers);
 	struct str problem = pool_problem(pool, err->arena);
 	return str_is_set(problem) ? err_set(err, MSG_STORE_LOST, STR_ARG(problem)) : OK;
 }
 
 static enum code postgresql_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
-	return transaction_begin(base->ops, ((struct postgresql_store *)base)->pool, mode, txn, err);
+	struct postgresql_store *store = (struct postgresql_store *)base;
+
+	return transaction_begin(base->ops, store->pool, store->followers, mode, txn, err);
 }
 
 static enum code postgresql_tidy(struct store *base, bool *is_more, struct err *err)
@@ -70,7 +78,11 @@ static void postgresql_usage(struct store *base, struct store_usage *usage)
 {
 	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
 
-	*usage = (struct store_usage){.is_elsewhere = true};
+	const struct followers *followers = ((const struct postgresql_store *)base)->followers;
+
+	*usage = (struct store_usage){.is_elsewhere = true, .has_copies = followers != NULL};
+	for (size_t i = 0; followers && i < STORE_BEHIND_COUNT; i++)
+		usage->behind[i] = followers_counted(followers, (enum store_behind)i);
 	for (size_t i = 0; i < STORE_FAILURE_COUNT; i++)
 		usage->failures[i] = atomic_load(&counts->failures[i]);
 }
@@ -117,7 +129,7 @@ static enum code make(struct link *link, struct str *format, struct err *err)
 }
 
 /* By a connection of its own, which has nothing prepared. */
-static enum code make_ready(struct postgresql_store *store, const char *name, struct err *err)
+static enum code make_ready(struct postgresql_store *store, const char *name, struct link_host *hosts, size_t *host_count, struct err *err)
 {
 	struct link_counts counts = {0};
 	struct link link = {.pq = &store->pq, .counts = &counts};
@@ -126,6 +138,8 @@ static enum code make_ready(struct postgresql_store *store, const char *name, st
 
 	if (code == OK)
 		code = make(&link, &format, err);
+	if (code == OK)
+		*host_count = link_hosts(&link, hosts);
 	link_free(&link);
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, name, link.problem);
@@ -136,18 +150,23 @@ static enum code make_ready(struct postgresql_store *store, const char *name, st
 enum code postgresql_store_open(const struct postgresql_store_options *options, struct store **out, struct err *err)
 {
 	struct postgresql_store *store = arena_checked(calloc(1, sizeof(*store)));
+	struct link_host hosts[LINK_HOSTS_MAX];
+	unsigned links = options->connections ? options->connections : 1;
+	size_t host_count = 0;
 
 	store->base.ops = &postgresql_ops;
 	store->url = arena_checked(strdup(options->url));
-	store->link = (struct link_options){.url = store->url, .is_asynchronous = options->durability == DURABILITY_OFF};
+	store->link = (struct link_options){.url = store->url, .answer_ms = LINK_ANSWER_MS, .is_asynchronous = options->durability == DURABILITY_OFF};
 	enum code code = libpq_load(&store->pq, err);
 	if (code == OK)
-		code = make_ready(store, options->name, err);
+		code = make_ready(store, options->name, hosts, &host_count, err);
 	if (code != OK) {
 		postgresql_close(&store->base);
 		return code;
 	}
-	store->pool = pool_new(&store->pq, &store->link, options->connections ? options->connections : 1);
+	store->pool = pool_new(&store->pq, &store->link, links);
+	if (options->follower_lag_ms)
+		store->followers = followers_new(&store->pq, &(struct followers_options){&store->link, hosts, host_count, links, options->follower_lag_ms});
 	*out = &store->base;
 	return OK;
 }

@@ -33,7 +33,8 @@ struct postgresql_store_options {
 	const char *url;           /* postgresql://..., as libpq takes it; "": all of it from the environment (PGHOST, PGSERVICE, ...) */
 	const char *name;          /* of the database, for messages: the URL without a password */
 	enum durability durability; /* OFF: commits do not wait for the database's disk; else as the database is set up */
-	unsigned connections;      /* at most, at least 1 */
+	unsigned connections;      /* at most, at least 1; to each standby as many */
+	unsigned follower_lag_ms;  /* reads that may be behind go to standbys among the URL's hosts that are at most so far behind; 0: to none */
 };
 
 /*

@@ -15,22 +15,44 @@ static bool is_system(int64_t ks)
 	return ks >> PART_BITS == 0;
 }
 
-enum code transaction_begin(const struct store_ops *ops, struct pool *pool, enum store_mode mode, struct store_txn **out, struct err *err)
+/* The mode in the database; *may_be_behind: a standby may do. */
+static enum store_mode mode_of(enum store_mode mode, bool *may_be_behind)
 {
-	struct link *link;
-	enum code code = pool_take(pool, &link, err);
+	*may_be_behind = mode == STORE_READ_BEHIND || mode == STORE_READ_ONCE_BEHIND;
+	return mode == STORE_READ_BEHIND ? STORE_READ : mode == STORE_READ_ONCE_BEHIND ? STORE_READ_ONCE : mode;
+}
 
-	if (code != OK)
-		return code;
+enum code transaction_begin(const struct store_ops *ops, struct pool *primary, struct followers *followers, enum store_mode mode, struct store_txn **out,
+			    struct err *err)
+{
+	bool is_behind;
+	struct link *link = NULL;
+	struct pool *pool = primary;
+
+	mode = mode_of(mode, &is_behind);
+	if (is_behind && followers)
+		link = followers_take(followers, primary, &pool);
+	is_behind = link != NULL;
+	if (!is_behind) {
+		enum code code = pool_take(pool = primary, &link, err);
+
+		if (code != OK)
+			return code;
+	}
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
-	*txn = (struct transaction){.base = {.ops = ops, .mode = mode, .foresee = transaction_foresee, .intend = transaction_intend,
-			 .append = transaction_append, .verify = transaction_verify}, .pool = pool, .link = link, .arena = arena_new(0)};
+	*txn = (struct transaction){
+		.base = {.ops = ops, .mode = mode, .is_behind = is_behind, .foresee = transaction_foresee, .intend = transaction_intend,
+			 .append = transaction_append, .verify = transaction_verify},
+		.pool = pool, .link = link, .followers = is_behind ? followers : NULL, .end = STORE_BEHIND_FAILED, .arena = arena_new(0),
+	};
 	*out = &txn->base;
 	return OK;
 }
 
 static void end(struct transaction *txn)
 {
+	if (txn->followers)
+		followers_count(txn->followers, txn->end);
 	pool_give(txn->pool, txn->link);
 	arena_free(txn->arena);
 	free(txn->rows.v);
@@ -40,11 +62,21 @@ static void end(struct transaction *txn)
 
 void transaction_start(struct transaction *txn)
 {
-	if (txn->base.mode == STORE_READ_ONCE)
+	if (txn->is_begun)
 		return;
-	if (!txn->is_begun)
+	txn->is_begun = txn->base.mode != STORE_READ_ONCE;
+	if (txn->is_begun)
 		link_send(txn->link, transaction_is_writing(txn) ? STATEMENT_BEGIN_WRITE : STATEMENT_BEGIN_READ, NULL, 0);
-	txn->is_begun = true;
+	if (txn->followers)
+		followers_ask(txn->followers, txn->link);
+}
+
+enum code transaction_check_fresh(struct transaction *txn, struct err *err)
+{
+	if (!txn->followers || followers_is_fresh(txn->followers, txn->link, txn->pool))
+		return OK;
+	txn->end = STORE_BEHIND_LATE;
+	return err_default(err, txn->failed = ERR_CONFLICT);
 }
 
 static enum code wait_for(struct transaction *txn, struct err *err)
@@ -56,12 +88,18 @@ static enum code wait_for(struct transaction *txn, struct err *err)
 	return code;
 }
 
+static void leave(struct transaction *txn, enum statement statement)
+{
+	link_send(txn->link, statement, NULL, 0);
+	link_leave(txn->link);
+}
+
 void transaction_abort(struct store_txn *base)
 {
 	struct transaction *txn = transaction_of(base);
 
 	if (txn->is_begun)
-		link_leave(txn->link, transaction_is_writing(txn) ? STATEMENT_ROLLBACK : STATEMENT_COMMIT);
+		leave(txn, transaction_is_writing(txn) ? STATEMENT_ROLLBACK : STATEMENT_COMMIT);
 	end(txn);
 }
 
@@ -238,6 +276,7 @@ enum code transaction_commit(struct store_txn *base, struct err *err)
 	enum code code = txn->failed != OK ? err_default(err, txn->failed) : txn->is_doomed ? err_default(err, ERR_CONFLICT) : OK;
 
 	if (code != OK || !transaction_is_writing(txn)) {
+		txn->end = code == OK ? STORE_BEHIND_SERVED : txn->end;
 		transaction_abort(base);
 		return code;
 	}
@@ -253,7 +292,7 @@ enum code transaction_commit(struct store_txn *base, struct err *err)
 	if (txn->is_begun)
 		code = send_commit(txn, err);
 	if (code != OK)
-		link_leave(txn->link, STATEMENT_ROLLBACK);
+		leave(txn, STATEMENT_ROLLBACK);
 	end(txn);
 	return code;
 }

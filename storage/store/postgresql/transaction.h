@@ -6,11 +6,12 @@
 #ifndef DYNALITH_STORAGE_TRANSACTION_H
 #define DYNALITH_STORAGE_TRANSACTION_H
 
-#include "storage/store/postgresql/pool.h"
+#include "storage/store/postgresql/followers.h"
 #include "storage/store/store.h"
 
-/* The calls of store_ops that begin with a transaction; `ops` is what the transaction carries. */
-enum code transaction_begin(const struct store_ops *ops, struct pool *pool, enum store_mode mode, struct store_txn **txn, struct err *err) WARN_UNUSED;
+/* The calls of store_ops that begin with a transaction; `ops` is what the transaction carries. `followers` NULL: there are none. */
+enum code transaction_begin(const struct store_ops *ops, struct pool *pool, struct followers *followers, enum store_mode mode, struct store_txn **txn,
+			    struct err *err) WARN_UNUSED;
 enum code transaction_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
 void transaction_abort(struct store_txn *txn);
 enum code transaction_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;

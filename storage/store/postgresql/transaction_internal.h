@@ -5,6 +5,7 @@
 #ifndef DYNALITH_STORAGE_TRANSACTION_INTERNAL_H
 #define DYNALITH_STORAGE_TRANSACTION_INTERNAL_H
 
+#include "storage/store/postgresql/followers.h"
 #include "storage/store/postgresql/own_rows.h"
 #include "storage/store/postgresql/transaction.h"
 
@@ -21,6 +22,8 @@ struct transaction {
 	struct store_txn base;
 	struct pool *pool;
 	struct link *link;
+	struct followers *followers; /* of a read at a standby */
+	enum store_behind end;       /* how that ended so far */
 	struct arena *arena;
 	bool is_begun;         /* in the database */
 	bool is_spent;         /* of STORE_READ_ONCE: its one read is over, and its snapshot with it */
@@ -54,6 +57,9 @@ static inline bool transaction_is_writing(const struct transaction *txn)
 
 /* Before the first statement of each read and of the commit. */
 void transaction_start(struct transaction *txn);
+
+/* Whether what was read at a standby is fresh enough; ERR_CONFLICT: it is not, and the transaction is over. */
+enum code transaction_check_fresh(struct transaction *txn, struct err *err) WARN_UNUSED;
 
 /* Puts what is not yet in the database into the pipeline, in the order of keys; sums last, since many may wait for their rows. */
 void transaction_flush(struct transaction *txn);

@@ -234,7 +234,7 @@ static enum code wait_for(struct transaction *txn, struct err *err)
 	txn->is_spent = txn->base.mode == STORE_READ_ONCE;
 	if (code != OK)
 		txn->failed = code;
-	return code;
+	return code == OK ? transaction_check_fresh(txn, err) : code;
 }
 
 /* Asks for them all, and waits. Those that were foreseen go nowhere but into what the transaction knows. */
@@ -416,6 +416,8 @@ enum code transaction_page(struct store_txn *base, struct keyspace keyspace, con
 		txn->base.mode = STORE_READ; /* once more, knowing how many rows to ask for */
 		code = read_page(txn, ks, range, &growing, arena, &is_torn, err);
 	}
+	if (code == OK)
+		code = transaction_check_fresh(txn, err);
 	if (code != OK) {
 		txn->failed = code;
 		return code;
