@@ -27,6 +27,7 @@
 #include "server/maintain.h"
 #include "server/messages.h"
 #include "server/online.h"
+#include "server/parent.h"
 #include "server/report/report.h"
 #include "server/routes.h"
 #include "server/seed/apply.h"
@@ -166,21 +167,24 @@ static bool is_every_address(const char *host)
 	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
+static struct str url_of(const struct parts *parts, unsigned port)
+{
+	const char *host = is_every_address(parts->config->host) ? "localhost" : parts->config->host;
+
+	return str_printf(parts->arena, strchr(host, ':') ? "http%s://[%s]:%u" : "http%s://%s:%u", parts->tls ? "s" : "", host, port);
+}
+
 /* The first lines for a new user: the address, the keys to sign with, the place of the data, how to end it. */
-static void say_ready(const struct parts *parts, unsigned port)
+static void say_ready(const struct parts *parts, struct str url)
 {
 	static const char *const welcomes[] = {
 		[AUTH_OPEN] = "any access key and secret will do", [AUTH_VERIFY] = "signatures are checked", [AUTH_OFF] = "requests need no signature",
 	};
 	const struct config *config = parts->config;
-	bool is_every = is_every_address(config->host), is_ipv6 = strchr(config->host, ':') != NULL;
-	struct str host = str_of(is_every ? "localhost" : config->host);
-	struct str url = str_printf(parts->arena, is_ipv6 && !is_every ? "http%s://[" STR_FMT "]:%u" : "http%s://" STR_FMT ":%u", parts->tls ? "s" : "",
-				    STR_ARG(host), port);
 	struct str message = str_printf(parts->arena, "dynalith " DYNALITH_VERSION " is ready: %s; Ctrl-C or SIGTERM ends it", welcomes[auth_of(config->auth)]);
 	const struct log_field fields[] = {
 		{"url", url, false},
-		{"host", is_every ? str_of(config->host) : STR_ABSENT, false},
+		{"host", is_every_address(config->host) ? str_of(config->host) : STR_ABSENT, false},
 		{"auth", str_of(config->auth), false},
 		{"data", config_data(parts->arena, config), false},
 	};
@@ -221,7 +225,10 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 			.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
 		});
 	}
-	say_ready(parts, http_port(http));
+	struct str url = url_of(parts, http_port(http));
+	say_ready(parts, url);
+	if (config->exit_with_parent && !parent_watch(url))
+		log_line(LOG_ERROR, "there is no thread that watches standard input; the server does not end with its parent");
 	while (sigwait(parts->signals, &received) == 0 && received == SIGHUP)
 		reload(parts);
 	log_line(LOG_INFO, "ends on signal %d", received);
