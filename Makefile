@@ -40,13 +40,14 @@ CFLAGS.fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-
 LDFLAGS.fuzz := -fsanitize=address,undefined
 CFLAGS.coverage := -O0 -g --coverage
 LDFLAGS.coverage := --coverage
-LDFLAGS.release := -O3 $(LTO) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(RELR)
+LDFLAGS.release := -O3 $(LTO) -pie $(if $(findstring macos,$(TARGET)),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now$(comma)-z$(comma)noexecstack) $(RELR)
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
 # Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
-LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR))
+LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR)) $(if $(TARGET),-s)
 LDLIBS  = -lmicrohttpd -lcjson $(if $(SQLITE),,-lsqlite3) -lssl -lcrypto -lz -lyaml -lm
+# TARGET=linux-aarch64 and others are release binaries for that machine, by packaging/make-binary.
 # How the server is linked with its libraries, see scripts/find-libraries. Archives start in half the time; tests link what builds fastest.
 LINK.release := auto
 LINK ?= $(or $(LINK.$(FLAVOUR)),shared)
@@ -378,6 +379,15 @@ deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
 dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@mkdir -p build
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
+DIST := linux-x86_64 linux-aarch64
+dist-all: dist ## static release binaries for Linux, which run on glibc and musl, by zig's cc; TARGETS="linux-x86_64 ..."
+	@packaging/fetch-sources
+	@for t in $(or $(TARGETS),$(DIST)); do packaging/make-binary $$t || exit 1; done
+packages: dist-all ## what registries take, build/packages/: wheels for each release binary, with licences and bills of materials
+	@packaging/make-packages $(or $(TARGETS),$(DIST))
+packages-test: ## the packages, used as people use them in clean environments; NAMES="python", BINARY=FILE: the server in them
+	@scripts/install-deps packages
+	@BINARY=$(BINARY) tests/packages/run $(NAMES)
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
 busy-test: deps-test release ## one connection sends the worst requests, and how long others wait is measured: SECONDS=N for each, MODES="memory disk"
