@@ -71,6 +71,7 @@ struct call {
 	struct held_tables tables;         /* released by op_run when the handler is done */
 	struct held_statements statements; /* likewise */
 	struct accesses *accesses;         /* what it reads and writes: protocol/insight; NULL: nobody asks */
+	const struct write_admission *trial; /* the call changes nothing: this is asked where its writes would be committed; NULL: they are */
 };
 
 /* For each write of the call: see storage/write/write.h. */

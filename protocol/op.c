@@ -6,6 +6,7 @@
 #include "protocol/faults/fault_hold.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
+#include "protocol/insight/explain.h"
 #include "protocol/insight/insight.h"
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
@@ -124,6 +125,7 @@ struct passage {
 	const struct json *json;
 	void *input;
 	struct units consumed;
+	struct str explanation;
 	struct fault_signer signer;
 	struct fault_reply fault;
 	struct fault_hold *hold; /* it is held from now on */
@@ -281,7 +283,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 
 	if (code != OK)
 		return code;
-	if (insight && insight_wants(insight, op_number(passage->op)))
+	if ((insight && insight_wants(insight, op_number(passage->op))) || (passage->request->explain && insight_counts(op_name(passage->op))))
 		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
@@ -303,7 +305,7 @@ static enum code gate_faults(struct passage *passage, struct err *err)
 	struct call *call = &passage->call;
 
 	(void)err;
-	if (!faults_are_set(call->service->faults) || passage->request->hold) /* one that was held was judged then */
+	if (!faults_are_set(call->service->faults) || passage->request->hold || call->trial) /* one that was held was judged then */
 		return OK;
 	passage->signer = (struct fault_signer){passage->request->access_key, passage->request->auth_context};
 	fault_begin(call->service->faults, call, op_number(passage->op), &passage->signer);
@@ -314,7 +316,7 @@ static enum code gate_throughput(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
 
-	if (!throughput_is_on(call->service->throughput))
+	if (!throughput_is_on(call->service->throughput) || call->trial)
 		return OK;
 	return throughput_begin(call->service->throughput, call, op_number(passage->op), err);
 }
@@ -432,6 +434,13 @@ static void fold(const struct passage *passage, enum code code)
 	insight_fold(passage->call.service->insight, &passage->call, &folded);
 }
 
+static struct str explain(struct passage *passage, enum code code, const struct err *err)
+{
+	const struct explain_request explained = {.operation = op_name(passage->op), .code = code, .err = err};
+
+	return passage->call.trial ? explain_describe(&passage->call, &explained) : explain_line(&passage->call, &explained);
+}
+
 /* Runs the gates within the CPU time that there is. */
 static enum code pass(struct passage *passage, struct err *err)
 {
@@ -448,8 +457,12 @@ static enum code pass(struct passage *passage, struct err *err)
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
-	if (passage->call.accesses && !passage->is_given_up)
-		fold(passage, code);
+	if (passage->call.accesses && !passage->is_given_up) {
+		if (request->explain)
+			passage->explanation = explain(passage, code, err);
+		if (service->insight && !passage->call.trial)
+			fold(passage, code);
+	}
 	release(&passage->call);
 	if (passage->call.throughput)
 		throughput_end(&passage->call, passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
@@ -468,6 +481,8 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	struct err err = err_in(request->arena);
 	if (request->hold)
 		passage.call.conflicts = fault_hold_end(request->hold, &passage.fault);
+	if (request->explain == OP_EXPLAIN_ALONE)
+		explain_try(&passage.call);
 	if (service->insight)
 		passage.began_ns = monotonic_ns();
 	enum code code = pass(&passage, &err);
@@ -481,6 +496,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	}
 	response->op = passage.op;
 	response->fault = passage.fault;
+	response->explanation = passage.explanation;
 	if (code != OK) {
 		op_error_response(request->arena, &err, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;

@@ -23,6 +23,12 @@
 struct op;
 struct fault_hold;
 
+enum op_explain {
+	OP_EXPLAIN_NOT,
+	OP_EXPLAIN_TOO,   /* beside the answer, in one line of ASCII: protocol/insight/explain.h */
+	OP_EXPLAIN_ALONE, /* on trial: nothing is changed, no fault fires, nothing is counted; without a slice */
+};
+
 struct op_request {
 	struct arena *arena;       /* within a budget or not */
 	struct str target;         /* X-Amz-Target, or absent */
@@ -36,6 +42,7 @@ struct op_request {
 	void *auth_context;
 	struct str (*caller)(void *auth_context); /* what it says of who sent it, such as its SDK; NULL: nobody knows */
 	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
+	enum op_explain explain; /* whether the response explains it */
 	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
 	struct fault_hold *hold; /* of the response, when it was held; op_run takes it over */
@@ -49,6 +56,7 @@ struct op_response {
 	const struct op *op;       /* NULL where the target named none */
 	enum code code;            /* OK or the error's */
 	struct str problem;        /* of a status from 500 on: the cause, for the log only; else absent */
+	struct str explanation;    /* JSON; absent where it was not asked for, or the operation reads and writes no items */
 	struct units consumed;     /* capacity, of all tables and indexes */
 	struct fault_reply fault;  /* what becomes of the answer; nothing where no fault rule says so */
 	bool is_behind;            /* where it was given up: it might wait for a long write */

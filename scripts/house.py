@@ -34,7 +34,7 @@ SHELVES = {
     "protocol/conflicts": ["protocol/handler"],
     "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/report": ["server/remote", "server/messages", "server/version"],
-    "server/control": ["server/clock", "server/transfer", "server/upkeep", "server/messages"],
+    "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/console": ["server/http", "server/headers", "server/gzip", "server/version"],
     "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
     "server/transfer": ["server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],

@@ -91,6 +91,8 @@ void framing_add(struct framing *framing, struct str name, const char *value, si
 			framing->records += value[i] == ';' ? RECORD : 0;
 	} else if (is_browsers(name)) {
 		framing->is_from_browser = true;
+	} else if (name.n == 18 && strcasecmp(name.p, "x-dynalith-explain") == 0) {
+		framing->is_explained = strcmp(value, "0") != 0;
 	}
 }
 

@@ -15,7 +15,7 @@
 
 struct framing {
 	unsigned lengths, encodings, hosts;
-	bool is_bad, is_from_browser;
+	bool is_bad, is_from_browser, is_explained; /* is_explained: there is an x-dynalith-explain */
 	size_t records;     /* bytes that libmicrohttpd keeps of the lines beside their text */
 	const char *length; /* of the body, in digits, where lengths > 0 */
 	const char *end;    /* of the line before, in libmicrohttpd's buffer */

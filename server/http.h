@@ -57,6 +57,7 @@ struct http_request {
 	enum http_problem problem;
 	struct str id;         /* as the client will read it; ends with a NUL that does not count */
 	bool is_from_browser;  /* there is an Origin or Sec-Fetch-*; see origin.h */
+	bool is_explained;     /* it asks to be explained: protocol/insight/explain.h */
 	const struct headers *headers;
 	void *claim;           /* what http_admit made, in the arena; or NULL */
 };

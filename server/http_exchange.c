@@ -143,7 +143,8 @@ struct http_request http_exchange_request(struct exchange *exchange)
 	struct http_request request = {
 		.hold = exchange->hold,
 		.haste = exchange->haste, .is_long_write = exchange->is_long_write, .arena = exchange->arena, .method = str_of(exchange->head.method),
-		.is_from_browser = exchange->head.is_from_browser, .headers = &exchange->head.headers, .claim = exchange->claim,
+		.is_from_browser = exchange->head.is_from_browser,
+		.is_explained = exchange->head.is_explained, .headers = &exchange->head.headers, .claim = exchange->claim,
 	};
 
 	split_uri(exchange->head.uri, &request);

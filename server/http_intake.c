@@ -80,6 +80,7 @@ bool http_intake_head(struct exchange *exchange, const char *url, const char *ve
 	if (is_head_too_large(size, &framing))
 		return false;
 	exchange->head.is_from_browser = framing.is_from_browser;
+	exchange->head.is_explained = framing.is_explained;
 	unsigned long long n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
 	exchange->problem = problem_of(exchange, framing_is_good(&framing, method + size, strcmp(version, "HTTP/1.1") == 0), n);
 	bool is_refused = exchange->problem == HTTP_FINE && (n > 0 || framing.encodings > 0) && !is_admitted(exchange);

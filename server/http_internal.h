@@ -34,7 +34,7 @@ struct head {
 	struct str uri;
 	const char *uri_end;    /* in libmicrohttpd's buffer */
 	struct headers headers; /* in the arena */
-	bool is_from_browser;
+	bool is_from_browser, is_explained;
 };
 
 /* The body as it comes. */

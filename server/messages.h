@@ -54,6 +54,9 @@
 #define MSG_CONSOLE_OFF ERR_VALIDATION, "%s", "This server shows no events: it was started with --console off"
 #define MSG_EVENTS_WATCHERS ERR_VALIDATION, "%d others watch the requests already, which is the most"
 #define MSG_INSIGHT_OFF ERR_VALIDATION, "%s", "This server counts no access patterns: start it with --insight on"
+#define MSG_EXPLAIN_BODY \
+	ERR_VALIDATION, "%s", "The body must be {\"operation\": \"Query\", \"request\": {...}}, with any operation that reads or writes items, and its request"
+#define MSG_EXPLAIN_OPERATION ERR_VALIDATION, "There is no operation '" STR_FMT "' that reads or writes items"
 #define MSG_REPORT_FILE ERR_VALIDATION, "%s: %s"
 #define MSG_REPORT_PRICES                                                                                                          \
 	ERR_VALIDATION, "%s: no prices: a JSON object with the numbers read_request_units_million, write_request_units_million, "     \

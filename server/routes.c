@@ -237,6 +237,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
+		.explain = request->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
 		.hold = request->hold,
@@ -257,6 +258,8 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		show_watchers(routes, &caller, &answer, response->took_ns);
 	fill(response, &answer);
 	response->fault = answer.fault;
+	if (request->is_explained)
+		add_header(response, "x-dynalith-explain", answer.explanation);
 	return true;
 }
 

@@ -213,7 +213,7 @@ static struct conflict_ticket *ticket_of(struct call *call)
 {
 	struct conflicts *conflicts = call->service->conflicts;
 
-	if (!call->conflicts && conflicts_are_real(conflicts, call->ns)) {
+	if (!call->conflicts && !call->trial && conflicts_are_real(conflicts, call->ns)) {
 		call->conflicts = arena_checked(calloc(1, sizeof(*call->conflicts)));
 		call->conflicts->conflicts = conflicts;
 	}

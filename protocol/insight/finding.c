@@ -24,6 +24,7 @@ struct run {
 	struct insight *insight;
 	struct arena *arena;
 	struct json_out *out;
+	bool is_one, is_short; /* is_one: the patterns are those of one request: there is no figure that is too small to say something */
 	const char *name, *severity, *what, *advice; /* of the finding that is looked for */
 	void (*judge)(struct run *run, const struct pattern *pattern);
 };
@@ -46,6 +47,10 @@ static void tell(struct run *run, const struct pattern *pattern, struct str wher
 {
 	struct json_out *out = run->out;
 
+	if (run->is_short) {
+		json_out_string(out, str_of(run->name));
+		return;
+	}
 	json_out_open(out, '{');
 	json_out_field_string(out, "finding", str_of(run->name));
 	json_out_field_string(out, "severity", str_of(run->severity));
@@ -74,15 +79,21 @@ static void judge_scan(struct run *run, const struct pattern *pattern)
 		     pattern->flow.read);
 }
 
-static bool discards(const struct pattern *pattern, double share)
+/* The least figure that says something. */
+static uint64_t least(const struct run *run, uint64_t figure)
 {
-	return (pattern->traits & PATTERN_FILTER) && pattern->flow.scanned >= ROWS_MIN &&
+	return run->is_one ? 1 : figure;
+}
+
+static bool discards(const struct run *run, const struct pattern *pattern, double share)
+{
+	return (pattern->traits & PATTERN_FILTER) && pattern->flow.scanned >= least(run, ROWS_MIN) &&
 	       (double)pattern->flow.returned < (double)pattern->flow.scanned * (1 - share);
 }
 
 static void judge_missing_index(struct run *run, const struct pattern *pattern)
 {
-	if ((pattern->traits & PATTERN_SCAN) && (pattern->traits & PATTERN_EQUALITY) && discards(pattern, 0.9))
+	if ((pattern->traits & PATTERN_SCAN) && (pattern->traits & PATTERN_EQUALITY) && discards(run, pattern, 0.9))
 		TELL(run, pattern, pattern->flow.read, "of %llu items the filter " STR_FMT " let %llu pass", ull(pattern->flow.scanned),
 		     STR_ARG(pattern->parts[OUTLINE_FILTER]), ull(pattern->flow.returned));
 }
@@ -91,7 +102,7 @@ static void judge_discard(struct run *run, const struct pattern *pattern)
 {
 	const struct pattern_flow *flow = &pattern->flow;
 
-	if (discards(pattern, 0.5))
+	if (discards(run, pattern, 0.5))
 		TELL(run, pattern, flow->read * (1 - (double)flow->returned / (double)flow->scanned), "%.0f %% of %llu items were read and thrown away",
 		     100.0 * (1 - (double)flow->returned / (double)flow->scanned), ull(flow->scanned));
 }
@@ -110,7 +121,7 @@ static void judge_small_part(struct run *run, const struct pattern *pattern)
 {
 	const struct pattern_flow *flow = &pattern->flow;
 
-	if (pattern->columns > 0 && pattern->columns <= COLUMNS_FEW && flow->calls >= CALLS_MIN && flow->scanned > 0 &&
+	if (pattern->columns > 0 && pattern->columns <= COLUMNS_FEW && flow->calls >= least(run, CALLS_MIN) && flow->scanned > 0 &&
 	    flow->bytes / flow->scanned >= ITEM_LARGE)
 		TELL(run, pattern, flow->read, "items of %llu bytes on average were read for " STR_FMT, ull(flow->bytes / flow->scanned),
 		     STR_ARG(pattern->parts[OUTLINE_PROJECTION]));
@@ -133,7 +144,7 @@ static void judge_large_rewrite(struct run *run, const struct pattern *pattern)
 {
 	const struct sketch *sizes = &pattern->sizes;
 
-	if ((pattern->traits & PATTERN_UPDATE) && pattern->changes > 0 && pattern->changes <= CHANGES_FEW && sizes->n >= CALLS_MIN &&
+	if ((pattern->traits & PATTERN_UPDATE) && pattern->changes > 0 && pattern->changes <= CHANGES_FEW && sizes->n >= least(run, CALLS_MIN) &&
 	    sizes->sum / sizes->n >= REWRITTEN)
 		TELL(run, pattern, pattern->flow.write, STR_FMT " rewrites items of %llu bytes on average", STR_ARG(pattern->parts[OUTLINE_UPDATE]),
 		     ull(sizes->sum / sizes->n));
@@ -149,7 +160,7 @@ static void judge_needless_consistency(struct run *run, const struct pattern *pa
 
 static void judge_single_transaction(struct run *run, const struct pattern *pattern)
 {
-	if ((pattern->traits & PATTERN_ONE) && pattern->flow.calls >= CALLS_MIN)
+	if ((pattern->traits & PATTERN_ONE) && pattern->flow.calls >= least(run, CALLS_MIN))
 		TELL(run, pattern, pattern->flow.write / 2, "%llu transactions of one action", ull(pattern->flow.calls));
 }
 
@@ -253,7 +264,7 @@ static void table_amplification(struct run *run, const struct seen_table *seen)
 
 	for (size_t i = 0; i < seen->table->indexes.n; i++)
 		written += seen->indexes[i].written;
-	if (seen->base >= WRITES_MIN && written > 2 * seen->base)
+	if (seen->base >= (double)least(run, WRITES_MIN) && written > 2 * seen->base)
 		tell(run, NULL, seen->table->identity.name, written,
 		     str_printf(run->arena, "%.0f units in indexes for %.0f in the table", written, seen->base));
 }
@@ -294,22 +305,40 @@ static void find_unprocessed(struct run *run)
 		tell(run, NULL, STR("BatchWriteItem"), 0, str_printf(run->arena, "%llu members were not written since", ull(n)));
 }
 
-void finding_all(struct insight *insight, struct arena *arena, struct json_out *out)
+static void find_in(struct insight *insight, struct arena *arena, bool is_one, bool is_short, struct json_out *out)
 {
 	static const struct {
+		bool is_of_request;
 		const char *name, *severity, *what, *advice;
 		void (*find)(struct run *run);
 	} findings[] = {
-#define FINDING(id, name, severity, what, advice) {name, severity, what, advice, find_##id},
+#define REQUEST true
+#define TRAFFIC false
+#define FINDING(id, name, scope, severity, what, advice) {scope, name, severity, what, advice, find_##id},
 #include "protocol/insight/finding.def"
 #undef FINDING
+#undef REQUEST
+#undef TRAFFIC
 	};
 
 	json_out_open(out, '[');
 	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++) {
-		struct run run = {insight, arena, out, findings[i].name, findings[i].severity, findings[i].what, findings[i].advice, NULL};
+		struct run run = {
+			insight, arena, out, is_one, is_short, findings[i].name, findings[i].severity, findings[i].what, findings[i].advice, NULL,
+		};
 
-		findings[i].find(&run);
+		if (findings[i].is_of_request || !is_one)
+			findings[i].find(&run);
 	}
 	json_out_close(out, ']');
+}
+
+void finding_all(struct insight *insight, struct arena *arena, struct json_out *out)
+{
+	find_in(insight, arena, false, false, out);
+}
+
+void finding_of_request(struct insight *insight, struct arena *arena, bool is_short, struct json_out *out)
+{
+	find_in(insight, arena, true, is_short, out);
 }

@@ -10,6 +10,9 @@
 /* A JSON array of {"finding", "severity", "what", "where", "pattern", "evidence", "cost", "advice"}. */
 void finding_all(struct insight *insight, struct arena *arena, struct json_out *out);
 
+/* The same of an insight that has seen one request: what is wrong with that. `is_short`: an array of names. */
+void finding_of_request(struct insight *insight, struct arena *arena, bool is_short, struct json_out *out);
+
 /* "0123abcd": a pattern's id, the same in every process. */
 struct str finding_pattern_id(struct arena *arena, const struct pattern *pattern);
 

@@ -82,10 +82,8 @@ struct insight *insight_new(size_t patterns_max, bool has_examples)
 	insight->tables = arena_checked(calloc(TABLES_MAX, sizeof(struct seen_table *)));
 	insight->entities = arena_checked(calloc(ENTITIES_MAX, sizeof(*insight->entities)));
 	insight->wanted = arena_checked(calloc(NAMES, sizeof(*insight->wanted)));
-	for (size_t i = 0; i < NAMES; i++) {
-		for (size_t k = 0; k < sizeof(operations) / sizeof(operations[0]); k++)
-			insight->wanted[i] = insight->wanted[i] || strcmp(names[i], operations[k]) == 0;
-	}
+	for (size_t i = 0; i < NAMES; i++)
+		insight->wanted[i] = insight_counts(names[i]);
 	return insight;
 }
 
@@ -107,6 +105,15 @@ void insight_clear(struct insight *insight)
 	pthread_mutex_lock(&insight->lock);
 	clear(insight);
 	pthread_mutex_unlock(&insight->lock);
+}
+
+bool insight_counts(const char *operation)
+{
+	for (size_t k = 0; k < sizeof(operations) / sizeof(operations[0]); k++) {
+		if (strcmp(operation, operations[k]) == 0)
+			return true;
+	}
+	return false;
 }
 
 bool insight_wants(const struct insight *insight, size_t number)

@@ -32,7 +32,10 @@ struct insight_request {
 	struct str body;
 };
 
-/* Whether it counts requests of the operation: those that read and write items. */
+/* Whether the operation reads or writes items. */
+bool insight_counts(const char *operation);
+
+/* The same by its number. */
 bool insight_wants(const struct insight *insight, size_t number);
 
 /* Folds it into its pattern. While the call's tables are held. */
@@ -42,5 +45,8 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
  * All that is known, as JSON: "patterns", "tables" with their indexes and busiest partitions, "findings"; docs/insight.md has its members.
  */
 struct str insight_describe(struct insight *insight, struct arena *arena);
+
+/* Of one that has seen a single request: the members "pattern", its id, and "findings" of the object that is being written. `is_short`: only their names. */
+void insight_show_request(struct insight *insight, struct arena *arena, bool is_short, struct json_out *out);
 
 #endif

@@ -197,3 +197,16 @@ struct str insight_describe(struct insight *insight, struct arena *arena)
 	pthread_mutex_unlock(&insight->lock);
 	return json_out_str(&out);
 }
+
+void insight_show_request(struct insight *insight, struct arena *arena, bool is_short, struct json_out *out)
+{
+	struct listing listing = {0, ARENA_ARRAY(arena, struct pattern *, 2)};
+
+	pthread_mutex_lock(&insight->lock);
+	insight_each(insight, list, &listing);
+	if (listing.n > 0)
+		json_out_field_string(out, "pattern", finding_pattern_id(arena, listing.v[0]));
+	json_out_name(out, STR("findings"));
+	finding_of_request(insight, arena, is_short, out);
+	pthread_mutex_unlock(&insight->lock);
+}

@@ -268,6 +268,7 @@ static enum code narrow(struct planner *planner, const struct branch *branch, st
 			out->keys.range.low = one.range.low;
 		if (str_cmp(one.range.high, out->keys.range.high) < 0)
 			out->keys.range.high = one.range.high;
+		out->keys.condition = node_new(planner->arena, NODE_AND, 2, (const struct node *const[]){out->keys.condition, branch->sorts[i]});
 	}
 	*is_empty = *is_empty || (code == OK && str_cmp(out->keys.range.low, out->keys.range.high) >= 0);
 	return code;
@@ -297,6 +298,8 @@ static enum code join(struct planner *planner, struct partiql_plan *plan)
 			return err_set(planner->err, MSG_PARTIQL_OVERLAP);
 		if (str_cmp(next->keys.range.high, last->keys.range.high) > 0)
 			last->keys.range.high = next->keys.range.high;
+		while (last->keys.condition->kind == NODE_AND) /* the partition alone describes both */
+			last->keys.condition = last->keys.condition->args[0];
 		last->is_exempt = true;
 	}
 	plan->n = kept;

@@ -60,11 +60,11 @@ enum code throughput_admit_read(struct call *call, const struct read_item *read,
 enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err) WARN_UNUSED;
 enum code throughput_admit_page(struct call *call, const struct read_page *page, struct err *err) WARN_UNUSED;
 
-/* write_run() in the call's catalog, if the throughput admits it. */
+/* write_run() in the call's catalog, if the throughput admits it; on trial nothing is written. */
 static inline enum code throughput_write(struct call *call, struct write *writes, size_t n, enum write_mode mode, struct write_token *token, struct err *err)
 {
 	return call->throughput ? throughput_admit_write(call, writes, n, mode, token, err)
-				: write_run(call->service->catalog, call->arena, writes, n, mode, token, call->now_ms, err);
+				: write_run_admitted(call->service->catalog, call->arena, writes, n, mode, token, call->now_ms, call->trial, err);
 }
 
 /* Unconditional writes, each admitted by itself; refused[i] says which were not. An error of throttling where none was. */

@@ -1,6 +1,7 @@
 #include "server/control/endpoints.h"
 
 #include "server/control/conflicts.h"
+#include "server/control/explain.h"
 #include "server/control/faults.h"
 #include "server/control/imports.h"
 #include "server/control/insight.h"

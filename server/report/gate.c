@@ -7,7 +7,7 @@
 #include "server/messages.h"
 
 static const char *const findings[] = {
-#define FINDING(id, name, severity, what, advice) name,
+#define FINDING(id, name, scope, severity, what, advice) name,
 #include "protocol/insight/finding.def"
 #undef FINDING
 };
