@@ -254,7 +254,7 @@ test-all: ## the same without set-up
 test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
-		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000") "$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000") "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
 # All that test-native runs.
 programs: $(BUILD)/dynalith $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
@@ -266,6 +266,8 @@ workers: deps-test debug ## the recipes of docs/testing.md on one server: 1,000 
 	@tests/workers/run --tests $(or $(TESTS),1000)
 bench-state: deps-test $(BUILD)/dynalith ## what resets, rollbacks, snapshots and clones cost, beside their limits; ITEMS=N COPIED=N, DYNAMODB_LOCAL=DIR to compare
 	$(if $(DYNAMODB_LOCAL),DYNAMODB_LOCAL=$(DYNAMODB_LOCAL) )build/deps/venv/bin/python tests/bench/state $(BUILD)/dynalith
+iam-agree: $(BUILD)/tests/unit/protocol/test_iam ## random IAM policies and requests, decided by us and by a naive evaluator: COUNT=N SEED=N
+	@tests/iam/agree $< $(or $(COUNT),100000) $(or $(SEED),1)
 simulate: $(BUILD)/tests/simulation/simulate ## the server below HTTP in one thread and virtual time, with faults and crashes: SEED=N STEPS=N, ARGS="--twice --trace --shrink"
 	@$< --seed $(or $(SEED),1) --steps $(or $(STEPS),100000) $(ARGS)
 simulate-long: $(BUILD)/tests/simulation/simulate ## the same for 10 million steps: a hundred seeds from SEED=1 on, STEPS=100000 of each

@@ -32,6 +32,7 @@ SHELVES = {
     "protocol/tables": ["protocol/wire", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/conflicts": ["protocol/handler"],
+    "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask"],
     "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/report": ["server/remote", "server/messages", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
