@@ -4,6 +4,12 @@ import { loadFacts, session, listTables } from "./api.js";
 
 const VIEWS = [
   ["tables", "Tables", () => import("./tables.js")],
+  ["collections", "Collections", () => import("./collections.js")],
+  ["query", "Query", () => import("./query.js")],
+  ["partiql", "PartiQL", () => import("./partiql.js")],
+  ["live", "Live", () => import("./live.js")],
+  ["control", "Control", () => import("./control.js")],
+  ["model", "Model", () => import("./model.js")],
 ];
 let leave = () => {}; // what the view that is shown has to end
 let turn = 0;

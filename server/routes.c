@@ -11,6 +11,7 @@
 
 #define PATH_CHECK "/_dynalith/check"
 #define PATH_BACKUP "/_dynalith/backup"
+#define PATH_NAMESPACES "/_dynalith/namespaces"
 
 /* The auth gate's context. */
 struct caller {
@@ -34,7 +35,7 @@ static bool is_ours(const struct http_request *request)
 
 static bool is_of_all(const struct http_request *request)
 {
-	return str_eq(request->path, STR(PATH_CHECK)) || str_eq(request->path, STR(PATH_BACKUP));
+	return str_eq(request->path, STR(PATH_CHECK)) || str_eq(request->path, STR(PATH_BACKUP)) || str_eq(request->path, STR(PATH_NAMESPACES));
 }
 
 static int64_t wall_seconds(void)

@@ -6,6 +6,7 @@
 #include "server/control/imports.h"
 #include "server/control/insight.h"
 #include "server/control/lag.h"
+#include "server/control/namespaces.h"
 #include "server/control/replication.h"
 #include "server/control/state.h"
 #include "server/control/throughput.h"

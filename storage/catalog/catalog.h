@@ -149,6 +149,14 @@ struct name_page {
 enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
 		       struct name_page *names, struct err *err) WARN_UNUSED;
 
+/* Up to `limit` namespaces that have tables, in the order of account and region, in the arena. None where all are one (--shared-db). */
+struct ns_page {
+	size_t n;
+	struct ns *v;
+	bool is_more;
+};
+enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena *arena, struct ns_page *page, struct err *err) WARN_UNUSED;
+
 /* The next page of marks, in the arena; a limit of 0 is one that suits a short transaction. */
 enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks, struct err *err) WARN_UNUSED;
 /*

@@ -77,6 +77,41 @@ enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, 
 	return code;
 }
 
+/* The namespace of a table's key, as catalog_key() wrote it. False for other keys: those of retired records begin with a zero. */
+static bool namespace_of(struct str key, struct ns *ns)
+{
+	struct str rest = key;
+
+	ns->account = str_cut(&rest, '\0');
+	ns->region = str_cut(&rest, '\0');
+	return ns->account.n > 0 && ns->region.n > 0;
+}
+
+/* One row of each: the next search begins behind all keys of the namespace that was found. */
+enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena *arena, struct ns_page *page, struct err *err)
+{
+	struct store_range range = {STR("\x01"), STR_ABSENT, false};
+	struct store_page rows = {.n = 1};
+	struct store_txn *txn;
+	struct ns ns;
+	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
+
+	*page = (struct ns_page){.v = ARENA_ARRAY(arena, struct ns, limit)};
+	if (code != OK)
+		return code;
+	while (code == OK && rows.n > 0 && !page->is_more) {
+		code = store_page(txn, tables_keyspace, &range, (struct store_bounds){1, 0}, arena, &rows, err);
+		if (code != OK || rows.n == 0 || !namespace_of(rows.v[0].key, &ns))
+			break;
+		page->is_more = page->n == limit;
+		if (!page->is_more)
+			page->v[page->n++] = ns;
+		range.low = key_after_prefix(arena, catalog_key(arena, catalog, ns, STR("")));
+	}
+	store_abort(txn);
+	return code;
+}
+
 enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks, struct err *err)
 {
 	struct store_txn *txn;

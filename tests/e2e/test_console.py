@@ -255,5 +255,27 @@ def slow_watchers_lose_the_oldest():
     server.stop()
 
 
+def namespaces_are_listed():
+    server = Server()
+    for account, region in (("test", "us-east-1"), ("222222222222", "eu-west-1"), ("222222222222", "us-east-1")):
+        create_app(server.client(key=account, region=region), "app")
+    create_app(server.client(key="222222222222", region="eu-west-1"), "second")
+    shown = json.loads(get(server, "/_dynalith/namespaces").text)
+    assert shown == {"namespaces": [{"account": "000000000000", "region": "us-east-1", "tables": 1}, {"account": "222222222222", "region": "eu-west-1", "tables": 2},
+                                    {"account": "222222222222", "region": "us-east-1", "tables": 1}], "more": False}, shown
+    server.client(key="222222222222").delete_table(TableName="app")
+    assert len(json.loads(get(server, "/_dynalith/namespaces").text)["namespaces"]) == 2
+    server.stop()
+    server = Server("--shared-db")
+    create_app(server.client())
+    assert json.loads(get(server, "/_dynalith/namespaces").text)["namespaces"] == []
+    server.stop()
+    # a key that belongs to one account does not see the others
+    server = verifying(account="111111111111")
+    reply = get(server, "/_dynalith/namespaces", **signed(server, "GET", "/_dynalith/namespaces"))
+    assert reply.status == 400 and b"AccessDenied" in reply.text, reply.text
+    server.stop()
+
+
 run("console", [files_as_they_are, no_script_or_style_in_the_markup, browsers_are_sent_there, switched_off, pages_of_other_sites, requests_are_watched,
-                faults_are_seen, events_of_signers, many_watchers, slow_watchers_lose_the_oldest])
+                faults_are_seen, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])

@@ -1,0 +1,116 @@
+// The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as it has screens: segments are
+// ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
+import { api } from "./api.js";
+import { brief } from "./types.js";
+
+const BLOCK = 200;      // items that a segment is to have
+const PAGE = 400;       // items of one request
+const KEPT = 150;       // segments in memory
+const AT_ONCE = 3;
+
+export class Blocks {
+  /** `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `onLoad` is called when rows have come. */
+  constructor(input, keys, items, onLoad, onItem) {
+    const isQuery = "KeyConditionExpression" in input;
+    Object.assign(this, { input, operation: isQuery ? "Query" : "Scan", hash: keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), onLoad, onItem });
+    const n = isQuery ? 1 : Math.max(1, Math.min(100000, Math.ceil(items / BLOCK)));
+    this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
+    this.blocks = Array.from({ length: n }, () => ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
+    Object.assign(this, { starts: null, busy: 0, queue: [], clock: 0, units: 0, loaded: 0, problem: "" });
+  }
+
+  sizeOf(block) {
+    if (block.rows) return block.rows.length + (block.more ? 1 : 0);
+    return block.size || (this.blocks.length === 1 ? 1 : this.estimate);
+  }
+
+  count() {
+    if (!this.starts) {
+      let sum = 0;
+      this.starts = this.blocks.map((b) => { const at = sum; sum += this.sizeOf(b); return at; });
+      this.total = sum;
+    }
+    return this.total;
+  }
+
+  find(i) {
+    this.count();
+    let low = 0, high = this.starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.starts[middle] <= i) low = middle; else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** {group, count} or {item}; null while it is loading, which this begins. */
+  at(i) {
+    const k = this.find(i), block = this.blocks[k], row = block.rows?.[i - this.starts[k]];
+    block.wanted = ++this.clock;
+    if (!row) this.load(k);
+    return row ?? null;
+  }
+
+  load(k) {
+    if (this.blocks[k].isBusy || this.problem) return;
+    this.queue = [k, ...this.queue.filter((q) => q !== k)].slice(0, 8); // the latest first: what was scrolled past can wait
+    this.next();
+  }
+
+  next() {
+    while (this.busy < AT_ONCE && this.queue.length) this.read(this.queue.shift());
+  }
+
+  async read(k) {
+    const block = this.blocks[k], n = this.blocks.length;
+    if (block.isBusy || (block.rows && !block.more)) return;
+    block.isBusy = true;
+    this.busy++;
+    try {
+      const page = await api(this.operation, { ...this.input, Limit: PAGE, ReturnConsumedCapacity: "TOTAL", ...(n > 1 ? { Segment: k, TotalSegments: n } : {}),
+        ...(block.more ? { ExclusiveStartKey: block.more } : {}) });
+      this.take(block, page);
+    } catch (error) {
+      this.problem = error.message;
+    }
+    block.isBusy = false;
+    this.busy--;
+    this.forget();
+    this.onLoad();
+    this.next();
+  }
+
+  take(block, page) {
+    block.rows ??= [];
+    let group = block.rows.findLast((r) => r.isGroup);
+    for (const item of page.Items) {
+      const name = this.hash.map((a) => brief(item[a], 300)).join(" · ");
+      if (!group || group.name !== name) {
+        group = { isGroup: true, name, count: 0, types: new Map() };
+        block.rows.push(group);
+      }
+      const type = this.onItem(item);
+      group.count++;
+      group.types.set(type.name, type);
+      block.rows.push({ item, type });
+    }
+    block.more = page.LastEvaluatedKey;
+    block.size = 0;
+    this.units += page.ConsumedCapacity?.CapacityUnits ?? 0;
+    this.loaded += page.Items.length;
+    this.starts = null;
+  }
+
+  /** Segments that were not looked at for the longest time are let go of; their size is known. */
+  forget() {
+    const full = this.blocks.filter((b) => b.rows);
+    if (full.length <= KEPT) return;
+    full.sort((a, b) => a.wanted - b.wanted);
+    for (const block of full.slice(0, full.length - KEPT)) {
+      if (block.more) continue;
+      block.size = Math.max(1, block.rows.length);
+      if (block.rows.length) block.rows = null;
+    }
+    this.starts = null;
+  }
+}

@@ -1,0 +1,93 @@
+// Item collections: partitions as groups, items in the order of the sort key, entity types with their colours and columns; any index as a pivot of the same data.
+import { attempt, field, fill, h, number, select } from "./dom.js";
+import { api, describe, listTables } from "./api.js";
+import { Blocks } from "./blocks.js";
+import { Entities } from "./entities.js";
+import { cell, grid } from "./rows.js";
+import { brief, keyOf } from "./types.js";
+import { importItems, openItem } from "./item.js";
+import { go } from "./main.js";
+
+/** The table itself and its indexes, as what a scan can be of. */
+export function pivots(table) {
+  const indexes = [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])];
+  return [{ name: "", KeySchema: table.KeySchema, items: table.ItemCount },
+    ...indexes.map((i) => ({ name: i.IndexName, KeySchema: i.KeySchema, items: i.ItemCount ?? table.ItemCount, projection: i.Projection.ProjectionType }))];
+}
+
+/** The condition that the partition key has a value, from what was typed. */
+function partition(text, pivot, table) {
+  const [{ AttributeName: name }] = pivot.KeySchema;
+  const { AttributeType: type } = table.AttributeDefinitions.find((a) => a.AttributeName === name);
+  return { KeyConditionExpression: "#p = :p", ExpressionAttributeNames: { "#p": name }, ExpressionAttributeValues: { ":p": { [type]: text } } };
+}
+
+export async function show(main, [name, index = ""]) {
+  const names = await listTables();
+  if (!names.length) {
+    main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
+    return undefined;
+  }
+  if (!names.includes(name)) { go("collections", names[0]); return undefined; }
+  const table = await describe(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
+  const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
+  const keys = pivot.KeySchema.map((k) => k.AttributeName);
+  const legend = h("div.row", { "aria-label": "Entity types" }), status = h("span.quiet.middle", { role: "status" }), problem = h("p.problem", { role: "alert" });
+  const search = h("input", { type: "search", placeholder: keys[0], spellcheck: false });
+  let by = "auto", entities, blocks;
+
+  const begin = () => {
+    entities = new Entities(pivot, by);
+    const query = search.value ? partition(search.value, pivot, table) : {};
+    blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, loaded, (item) => entities.see(item));
+    problem.textContent = "";
+    view.toTop();
+    tell();
+  };
+  const loaded = () => { problem.textContent = blocks.problem; view.refresh(); tell(); };
+
+  function tell() {
+    const of = search.value ? "" : ` of about ${number(pivot.items)}`;
+    status.textContent = `${number(blocks.loaded)}${of} items read, ${blocks.units} units`;
+    fill(legend, [...entities.types.values()].map((t) => h("span.badge", { style: { color: t.colour }, title: `${number(t.count)} seen` }, t.name)));
+  }
+
+  /** From the server, since an index may not have all of it. */
+  const edit = attempt(async (item) => {
+    const { Item } = await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true });
+    openItem(table, Item ?? item, begin);
+  });
+
+  function groupRow(group) {
+    return { kind: "group", cells: [h("div.title", { role: "gridcell" }, h("span.mono", group.name), h("span.badge", `${number(group.count)} ${group.count === 1 ? "item" : "items"}`),
+      [...group.types.values()].slice(0, 6).map((t) => h("span.dot", { title: t.name, style: { color: t.colour } })))] };
+  }
+
+  function itemRow({ item, type }) {
+    const type_ = h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name));
+    const sort = ranges.length ? ranges : table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n));
+    const columns = type.attributes.filter((n) => !keys.includes(n) && !sort.includes(n)).slice(0, 24);
+    return { cells: [type_, sort.map((n) => cell(n, brief(item[n]), "wide")), columns.map((n) => (n in item ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
+  }
+
+  const view = grid(`Item collections of ${name}${pivot.name ? `, index ${pivot.name}` : ""}`, {
+    count: () => blocks?.count() ?? 0,
+    row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row)); },
+  });
+  const kinds = [["auto", "Key prefix, or a naming attribute"], ["prefix", "Key prefix"]];
+  const attribute = h("input", { type: "text", placeholder: "such as type", hidden: true, spellcheck: false, "aria-label": "Attribute that names the type" });
+  attribute.onchange = () => { by = attribute.value || "auto"; begin(); };
+  const how = select([...kinds, ["", "An attribute …"]], "auto", (v) => { attribute.hidden = v !== ""; if (v) { by = v; begin(); } else attribute.focus(); });
+  search.onchange = begin;
+  main.append(
+    h("div.tools", h("h1", "Item collections"), field("Table", select(names, name, (v) => go("collections", v))),
+      field("View by", select(all.map((p) => [p.name, p.name ? `${p.name} (${p.KeySchema.map((k) => k.AttributeName).join(", ")})` : `Table (${p.KeySchema.map((k) => k.AttributeName).join(", ")})`]),
+        pivot.name, (v) => go("collections", name, ...(v ? [v] : [])))),
+      field("Partition", search), field("Entity types by", how), attribute, h("span.push"),
+      h("button", { type: "button", onclick: begin }, "Refresh"),
+      h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
+      h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item")),
+    h("div.tools.thin", legend, h("span.push"), status), problem, view.element);
+  begin();
+  return () => view.end();
+}

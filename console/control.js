@@ -1,0 +1,144 @@
+// What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
+import { attempt, check, confirmByName, field, fill, h, note, number, plainTable, select, tabs } from "./dom.js";
+import { all, api, control, describe, listTables, session } from "./api.js";
+import { insight } from "./insight.js";
+
+const when = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
+const input = (props = {}) => h("input", { type: "text", spellcheck: false, autocomplete: "off", ...props });
+const button = (label, action, kind = "") => h(`button${kind && "." + kind}`, { type: "button", onclick: attempt(action) }, label);
+
+/** A card that loads itself: `body(reload)` gives its content. */
+function card(title, body, isWide = false) {
+  const place = h("div", h("p.quiet", "Loading …")), element = h(`section.card${isWide ? ".wide" : ""}`, { "aria-label": title }, h("h2", title), place);
+  const load = async () => { try { fill(place, await body(load)); } catch (error) { fill(place, h("p.problem", error.message)); } };
+  load();
+  element.reload = load;
+  return element;
+}
+
+const clock = () => card("Clock", async (reload) => {
+  const now = await control("GET", "clock"), at = input({ placeholder: "2030-01-31T12:00:00Z", "aria-label": "Time to set" });
+  const turn = async (body) => { const { expired } = await control("POST", "clock", body); note(expired ? `${number(expired)} items expired` : "The clock is turned"); await reload(); };
+  return [h("p", h("strong.mono", now.iso), " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), now.offset ? h("span.quiet", ` ${number(Math.round(now.offset))} s from the machine's`) : null),
+    h("div.row", button(now.frozen ? "Let it run" : "Freeze", () => turn({ freeze: !now.frozen })), button("+1 h", () => turn({ advance: "1h" })), button("+1 d", () => turn({ advance: "1d" })),
+      button("Now", () => turn({ release: true }))),
+    h("div.row", at, button("Set", () => turn({ set: /^\d+$/.test(at.value) ? Number(at.value) : at.value })))];
+});
+
+/** Names with the time they were made, and what can be done with each. */
+const named = (title, what, list, make, actions) => card(title, async (reload) => {
+  const rows = await list(), name = input({ placeholder: "name", "aria-label": `Name of the ${what}` });
+  return [rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, when(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
+    h("div.row", name, button(`Make a ${what}`, async () => { await make(name.value.trim()); note(`Made ${name.value.trim()}`); await reload(); }))];
+});
+
+const checkpoints = () => named("Checkpoints", "checkpoint", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name }, reload) => [
+  button("Roll back", async () => { await control("POST", `checkpoints/${name}/rollback`); note(`Back at ${name}`); await reload(); }, "small"),
+  button("Forget", async () => { await control("DELETE", `checkpoints/${name}`); await reload(); }, "small")]);
+
+const snapshots = () => named("Snapshots", "snapshot", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
+  button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); note(`Restored ${name}`); }), "small"),
+  button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
+
+const clones = () => card("Clone and reset", async () => {
+  const from = input({ value: /^\d{12}$/.test(session.key) ? session.key : "000000000000" }), to = input({ placeholder: "000000000001, 000000000002" }), replace = check("Replace what they have", false);
+  return [h("div.fields", field("From account", from), field("To accounts", to)), replace, h("div.row",
+    button("Clone", async () => { await control("POST", "clone", { from: from.value, to: to.value.split(/[\s,]+/).filter(Boolean), ...(replace.input.checked ? { replace: true } : {}) }); note("Cloned"); }),
+    button("Empty all tables", () => confirmByName("Empty all tables", "empty", "All items of the namespace are deleted; its tables stay.", () => control("POST", "reset", { keep: "tables" })), "danger"),
+    button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", () => control("POST", "reset")), "danger"))];
+});
+
+const FAULTS = [["Throttle every third write", { operation: ["PutItem", "UpdateItem", "DeleteItem"], every: 3, error: "ProvisionedThroughputExceededException" }],
+  ["Fail one request in ten", { probability: 0.1, seed: 1, error: "InternalServerError" }], ["Answer 250 ms late", { latency: 250 }], ["Leave one of each batch undone", { operation: ["BatchWriteItem", "BatchGetItem"], unprocessed: 1 }],
+  ["Pages of two rows", { operation: ["Query", "Scan"], page: 2 }], ["Conflicting transactions", { operation: "TransactWriteItems", first: 1, cancel: "TransactionConflict" }],
+  ["Close the connection after the work", { operation: "PutItem", first: 1, close: "after" }], ["Wrong checksum", { first: 1, crc: "wrong" }]];
+const bare = ({ matched, fired, ...rule }) => rule;
+const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+const faults = () => card("Faults", async (reload) => {
+  const { rules } = await control("GET", "faults"), now = rules.map(bare);
+  const set = async (next) => { await (next.length ? control("PUT", "faults", { rules: next }) : control("DELETE", "faults")); await reload(); };
+  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt(async (on) => {
+    try { await set(on ? [...now, rule] : now.filter((r) => !alike(r, rule))); } catch (error) { await reload(); throw error; }
+  }))));
+  const json = h("textarea", { rows: 6, spellcheck: false, "aria-label": "The rules as JSON", value: JSON.stringify(now, null, 1) });
+  return [h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
+    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => set(JSON.parse(json.value))), button("Clear", () => set([]))))];
+}, true);
+
+const throughput = () => card("Throughput", async (reload) => {
+  const now = await control("GET", "throughput"), rows = Object.entries(now.tables ?? {});
+  return [h("p", check("Enforce the throughput of tables as AWS does", now.throughput === "enforce", attempt(async (on) => { await control("PUT", "throughput", { throughput: on ? "enforce" : "off" }); await reload(); }))),
+    rows.length ? rows.map(([name, t]) => h("details", h("summary", name), h("pre", JSON.stringify(t, null, 1)))) : h("p.quiet", "Nothing was consumed yet."), button("Refresh", reload)];
+});
+
+const lag = () => card("Lag of reads", async (reload) => {
+  const now = await control("GET", "lag"), ms = input({ type: "number", min: 0, value: now.lag }), index = input({ type: "number", min: 0, value: now.index_lag }), jitter = input({ type: "number", min: 0, value: now.jitter });
+  return [h("p.quiet", "Reads without ConsistentRead see the state of so long ago."), h("div.fields", field("Tables, ms", ms), field("Indexes, ms", index), field("Jitter, ms", jitter)),
+    h("div.row", button("Set", async () => { await control("PUT", "lag", { lag: Number(ms.value), index_lag: Number(index.value), jitter: Number(jitter.value) }); await reload(); }),
+      button("No lag", async () => { await control("DELETE", "lag"); await reload(); }))];
+});
+
+const conflicts = () => card("Conflicts of transactions", async (reload) => {
+  const now = await control("GET", "conflicts");
+  return h("p", check("Items in a transaction under way refuse others", now.conflicts === "real", attempt(async (on) => { await control("PUT", "conflicts", { conflicts: on ? "real" : "none" }); await reload(); })));
+});
+
+const namespaces = () => card("Namespaces", async () => {
+  const { namespaces: rows } = await control("GET", "namespaces");
+  return rows.length ? plainTable("Namespaces", [["Account"], ["Region"], ["Tables", "number"]], rows.map((n) => [n.account, n.region, number(n.tables)])) : h("p.quiet", "No namespace has a table.");
+});
+
+const replicas = () => card("Replicas", async (reload) => {
+  const state = await control("GET", "replication"), found = [];
+  for (const name of await listTables()) { const t = await describe(name); if (t.Replicas?.length) found.push(t); }
+  const ms = input({ type: "number", min: 0, value: state.lag_ms, "aria-label": "Lag in milliseconds" });
+  const cut = input({ placeholder: "us-east-1 eu-west-1", value: state.partitions.map((p) => p.join(" ")).join(", "), "aria-label": "Regions that are cut off" });
+  return [found.length ? plainTable("Replicas", [["Table"], ["Regions"]], found.map((t) => [t.TableName, t.Replicas.map((r) => `${r.RegionName} ${r.ReplicaStatus}`).join(", ")])) : h("p.quiet", "No table of this namespace is global."),
+    state.queues.length ? plainTable("What waits", [["From"], ["To"], ["Changes", "number"]], state.queues.map((q) => [q.from, q.to, number(q.changes)])) : null,
+    h("div.fields", field("Lag, ms", ms), field("Cut off, pairs of regions", cut)),
+    h("div.row", button("Set", async () => {
+      await control("PUT", "replication", { lag_ms: Number(ms.value), partitions: cut.value.split(",").map((p) => p.trim().split(/\s+/)).filter((p) => p.length === 2) });
+      await reload();
+    }), button("Heal all", async () => { await control("DELETE", "replication"); await reload(); }))];
+});
+
+/** The table that a form is about. */
+async function tableChoice() {
+  const names = await listTables();
+  return select(names, names[0], undefined, { "aria-label": "Table" });
+}
+
+const backups = () => card("Backups", async (reload) => {
+  const rows = await all("ListBackups", {}, "BackupSummaries", ["LastEvaluatedBackupArn", "ExclusiveStartBackupArn"]), table = await tableChoice(), name = input({ placeholder: "name", "aria-label": "Name of the backup" });
+  const restore = (b) => {
+    const target = input({ value: `${b.TableName}-restored`, "aria-label": "New table" });
+    fill(form, h("div.row", target, button(`Restore ${b.BackupName}`, async () => { await api("RestoreTableFromBackup", { BackupArn: b.BackupArn, TargetTableName: target.value }); note(`Restoring into ${target.value}`); fill(form); })));
+    target.focus();
+  }, form = h("div");
+  return [rows.length ? plainTable("Backups", [["Name"], ["Table"], ["Made", "tight"], ["Status"], [""]], rows.map((b) => [b.BackupName, b.TableName, when(b.BackupCreationDateTime), b.BackupStatus,
+    h("div.row", button("Restore", () => restore(b), "small"), button("Delete", async () => { await api("DeleteBackup", { BackupArn: b.BackupArn }); await reload(); }, "small"))])) : h("p.quiet", "There are no backups."), form,
+  h("div.row", table, name, button("Back up", async () => { await api("CreateBackup", { TableName: table.value, BackupName: name.value.trim() }); await reload(); }))];
+});
+
+const exports_ = () => card("Exports and imports", async (reload) => {
+  const out = (await all("ListExports", {}, "ExportSummaries", ["NextToken", "NextToken"])), into = (await all("ListImports", {}, "ImportSummaryList", ["NextToken", "NextToken"]));
+  const table = await tableChoice(), bucket = input({ placeholder: "bucket", "aria-label": "Bucket" });
+  const tableOf = (arn) => arn?.split("/")[1] ?? "";
+  return [out.length + into.length ? plainTable("Exports and imports", [["What"], ["Table"], ["Status"]], [...out.map((e) => ["export", tableOf(e.ExportArn), e.ExportStatus]), ...into.map((i) => ["import", tableOf(i.ImportArn), i.ImportStatus])])
+    : h("p.quiet", "There are none. A server with --s3 can export tables with recovery."),
+  h("div.row", table, bucket, button("Export", async () => {
+    const { Table } = await api("DescribeTable", { TableName: table.value });
+    await api("UpdateContinuousBackups", { TableName: table.value, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } });
+    await api("ExportTableToPointInTime", { TableArn: Table.TableArn, S3Bucket: bucket.value.trim() });
+    await reload();
+  }))];
+});
+
+export async function show(main) {
+  const grid = (...cards) => () => h("div.cards", cards.map((make) => make()));
+  const views = tabs("Control", [["State", grid(clock, checkpoints, snapshots, clones, namespaces)], ["Faults and limits", grid(faults, throughput, lag, conflicts)],
+    ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]]);
+  views.classList.add("fill", "padded");
+  main.append(views);
+}

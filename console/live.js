@@ -1,0 +1,167 @@
+// What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
+import { attempt, field, fill, h, number, plainTable, select, tabs } from "./dom.js";
+import { api, control, describe, listTables, watch } from "./api.js";
+import { diff } from "./item.js";
+import { cell, grid } from "./rows.js";
+import { brief, keyOf, ordered, writeItem } from "./types.js";
+
+const KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
+
+/** The request as a line: table, index and expressions, with the values that the server showed. */
+export function pattern(event) {
+  const asked = typeof event.request === "string" ? (() => { try { return JSON.parse(event.request); } catch { return {}; } })() : event.request ?? {};
+  const names = asked.ExpressionAttributeNames ?? {}, values = asked.ExpressionAttributeValues ?? {};
+  const plain = (e) => (e ? e.replace(/[#:][\w]+/g, (t) => names[t] ?? (values[t] ? brief(values[t], 40) : t)) : "");
+  const key = asked.Key ?? asked.Item;
+  const tables = asked.TableName ?? Object.keys(asked.RequestItems ?? {}).join(", ") ?? "";
+  const members = (asked.TransactItems ?? []).map((m) => Object.entries(m)[0]).map(([k, v]) => `${k} ${v.TableName}`).join(", ");
+  return { table: tables || members, text: [asked.IndexName && `index ${asked.IndexName}`, plain(asked.KeyConditionExpression),
+    key && Object.entries(key).slice(0, 3).map(([n, v]) => `${n} = ${brief(v, 40)}`).join(" and "), asked.FilterExpression && `filter ${plain(asked.FilterExpression)}`,
+    plain(asked.UpdateExpression), asked.ConditionExpression && `if ${plain(asked.ConditionExpression)}`, asked.Statement].filter(Boolean).join("; ") };
+}
+
+function requests(stop) {
+  let events = [], shown = [], isPaused = false, lost = 0, bodies = "masked", abort = null, pending = 0;
+  const search = h("input", { type: "search", placeholder: "operation, table, caller …", oninput: () => { sift(); } });
+  const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
+  const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", onchange: () => sift() });
+  const passes = (e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
+    (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
+  const tell = () => { state.textContent = `${number(shown.length)} of ${number(events.length)} requests${lost ? `, ${number(lost)} lost` : ""}${isPaused ? ", paused" : ""}`; };
+  const sift = () => { shown = events.filter(passes); view.toTop(); tell(); };
+  const body = (title, text, size) => [h("h3", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
+  const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
+  const open = (e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
+    ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
+    ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
+  const view = grid("Requests", { count: () => shown.length, row: (i) => {
+    const e = shown[shown.length - 1 - i];
+    return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),
+      cell("", e.pattern.text, "huge"), cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow")] };
+  } }, [["Time", "narrow"], ["Status", "narrow"], ["Operation"], ["Table", "narrow"], ["Pattern", "huge"], ["Units r/w", "narrow"], ["Latency", "narrow"]]);
+  const draw = () => { pending = 0; view.refresh(); tell(); };
+  const listen = () => {
+    abort?.abort();
+    abort = new AbortController();
+    watch(bodies, (e) => {
+      if (isPaused) return;
+      e.pattern = pattern(e);
+      lost += e.lost;
+      events.push(e);
+      if (events.length > KEPT) events = events.slice(-KEPT / 2);
+      if (passes(e)) shown.push(e);
+      if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
+      pending ||= setTimeout(draw, 100);
+    }, (s) => { state.textContent = s === "on" ? "Waiting for requests" : s; }, abort.signal);
+  };
+  const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { isPaused = !isPaused; pause.setAttribute("aria-pressed", isPaused); tell(); } }, "Pause");
+  listen();
+  stop.push(() => { abort.abort(); view.end(); });
+  return h("div.pane", h("div.tools", field("Filter", search), field("Bodies", select([["masked", "values masked"], ["open", "as they are"], ["none", "none"]], bodies, (v) => { bodies = v; listen(); })),
+    h("label.check.middle", errors, h("span", "Errors only")), h("label.check.middle", own, h("span", "This page's own")), h("span.push"), state, pause,
+    h("button", { type: "button", onclick: () => { events = []; lost = 0; sift(); } }, "Clear")), h("div.split", view.element, detail));
+}
+
+function streams(stop) {
+  const place = h("div.body.records", { tabIndex: 0, role: "log", "aria-label": "Records" }), state = h("span.quiet.middle", { role: "status" });
+  const chooser = h("select");
+  let turn = 0, isOver = false;
+  const record = (r, table) => {
+    const { NewImage, OldImage, Keys, SequenceNumber } = r.dynamodb, keys = table.KeySchema.map((k) => k.AttributeName);
+    const text = (image) => (image ? writeItem(ordered(image, keys), "native") : "");
+    return h("div.card", h("div.row", h(`span.badge.${r.eventName === "REMOVE" ? "bad" : "good"}`, r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
+      r.userIdentity && h("span.badge", "time to live"), h("span.quiet", SequenceNumber)), NewImage || OldImage ? diff(text(OldImage), text(NewImage)) : h("p.quiet", "The stream has keys alone."));
+  };
+  async function follow(name, mine) {
+    fill(place);
+    const table = await describe(name), arn = table.LatestStreamArn, iterators = new Map();
+    const seen = new Set();
+    for (let first = true; mine === turn && !isOver; first = false) {
+      const { StreamDescription } = await api("streams.DescribeStream", { StreamArn: arn });
+      for (const { ShardId } of StreamDescription.Shards) {
+        if (seen.has(ShardId)) continue;
+        seen.add(ShardId);
+        iterators.set(ShardId, (await api("streams.GetShardIterator", { StreamArn: arn, ShardId, ShardIteratorType: first ? "LATEST" : "TRIM_HORIZON" })).ShardIterator);
+      }
+      for (const [id, iterator] of iterators) {
+        const page = await api("streams.GetRecords", { ShardIterator: iterator });
+        if (page.NextShardIterator) iterators.set(id, page.NextShardIterator); else iterators.delete(id);
+        for (const r of page.Records) place.prepend(record(r, table));
+      }
+      while (place.children.length > RECORDS) place.lastChild.remove();
+      state.textContent = `Following ${name}: ${number(place.children.length)} records`;
+      await new Promise((done) => setTimeout(done, 700));
+    }
+  }
+  const begin = attempt(async () => { if (chooser.value) await follow(chooser.value, ++turn); });
+  (attempt(async () => {
+    const found = [];
+    for (const name of await listTables()) if ((await describe(name)).StreamSpecification?.StreamEnabled) found.push(name);
+    fill(chooser, found.map((n) => h("option", { value: n }, n)));
+    state.textContent = found.length ? "" : "No table of this namespace has a stream.";
+    await begin();
+  }))();
+  chooser.onchange = begin;
+  stop.push(() => { isOver = true; });
+  return h("div.pane", h("div.tools", field("Table", chooser), h("span.push"), state), place);
+}
+
+/** Items by the time at which they expire. */
+function expiring(stop) {
+  const place = h("div.body"), chooser = h("select"), state = h("span.quiet.middle", { role: "status" });
+  let isOver = false;
+  const load = attempt(async () => {
+    const name = chooser.value;
+    if (!name) return;
+    const table = await describe(name), { AttributeName } = (await api("DescribeTimeToLive", { TableName: name })).TimeToLiveDescription;
+    const { now } = await control("GET", "clock");
+    const names = Object.fromEntries([AttributeName, ...table.KeySchema.map((k) => k.AttributeName)].map((n, i) => [`#n${i}`, n]));
+    let found = [], page = {}, read = 0;
+    do {
+      page = await api("Scan", { TableName: name, FilterExpression: "attribute_type(#n0, :t)", ExpressionAttributeNames: names, ExpressionAttributeValues: { ":t": { S: "N" } }, ProjectionExpression: Object.keys(names).join(", "),
+        ...(page.LastEvaluatedKey ? { ExclusiveStartKey: page.LastEvaluatedKey } : {}) });
+      read += page.ScannedCount;
+      found.push(...page.Items);
+      found = found.sort((a, b) => a[AttributeName].N - b[AttributeName].N).slice(0, QUEUE);
+    } while (page.LastEvaluatedKey && read < SCANNED && !isOver);
+    state.textContent = `${number(found.length)} next of ${number(read)} items read${page.LastEvaluatedKey ? ", of more" : ""}`;
+    const left = (s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
+    fill(place, found.length ? plainTable("Items by expiry", [["Expires", "tight"], ["In", "tight"], ["Key"]], found.map((i) => [new Date(Math.max(0, i[AttributeName].N) * 1000).toISOString().slice(0, 19).replace("T", " "),
+      left(Number(i[AttributeName].N)), h("span.mono", Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · "))])) : h("div.empty", "No item of the table will expire."));
+  });
+  (attempt(async () => {
+    const found = [];
+    for (const name of await listTables()) if ((await api("DescribeTimeToLive", { TableName: name })).TimeToLiveDescription.TimeToLiveStatus === "ENABLED") found.push(name);
+    fill(chooser, found.map((n) => h("option", { value: n }, n)));
+    if (!found.length) state.textContent = "No table of this namespace has a time to live.";
+    await load();
+  }))();
+  chooser.onchange = load;
+  stop.push(() => { isOver = true; });
+  return h("div.pane", h("div.tools", field("Table", chooser), h("span.push"), state, h("button", { type: "button", onclick: load }, "Refresh")), place);
+}
+
+function fired(stop) {
+  const place = h("div.body");
+  let isOver = false;
+  (async () => {
+    while (!isOver) {
+      try {
+        const { rules } = await control("GET", "faults");
+        fill(place, rules.length ? plainTable("Fault rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map(({ matched, fired: n, ...rule }) => [h("code", JSON.stringify(rule)), number(matched), h(n ? "strong.warn" : "span", number(n))]))
+          : h("div.empty", h("p", "No rules are set."), h("a", { href: "#/control" }, "Set one")));
+      } catch (error) { fill(place, h("p.problem", error.message)); }
+      await new Promise((done) => setTimeout(done, 1500));
+    }
+  })();
+  stop.push(() => { isOver = true; });
+  return h("div.pane", place);
+}
+
+export async function show(main) {
+  const stop = [];
+  const views = tabs("Live", [["Requests", () => requests(stop)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]]);
+  views.classList.add("fill");
+  main.append(views);
+  return () => stop.forEach((f) => f());
+}

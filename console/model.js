@@ -1,0 +1,160 @@
+// The model: NoSQL Workbench's files in and out; the chart of entities, key templates and access patterns as a picture and as Markdown.
+import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "./dom.js";
+import { api, control, describe, listTables, session } from "./api.js";
+import { pivots } from "./collections.js";
+import { Entities, template } from "./entities.js";
+import { isOfOthers, patternName } from "./insight.js";
+import { brief } from "./types.js";
+
+const SAMPLE = 2000, DATA = 500, BATCH = 25;
+
+const attribute = (definitions, name) => ({ AttributeName: name, AttributeType: definitions.find((d) => d.AttributeName === name)?.AttributeType ?? "S" });
+const keyOf = (schema, definitions) => {
+  const role = (type) => schema.find((k) => k.KeyType === type)?.AttributeName;
+  return { PartitionKey: attribute(definitions, role("HASH")), ...(role("RANGE") ? { SortKey: attribute(definitions, role("RANGE")) } : {}) };
+};
+
+/** Tables as NoSQL Workbench's model, with some of their items. */
+export function toWorkbench(tables) {
+  return {
+    ModelName: "Dynalith", ModelMetadata: { Author: "", DateCreated: new Date().toISOString(), DateLastModified: new Date().toISOString(), Description: "", AWSService: "Amazon DynamoDB", Version: "3.0" },
+    DataModel: tables.map(({ table: t, items }) => {
+      const keys = new Set([t.KeySchema, ...(t.GlobalSecondaryIndexes ?? []).map((i) => i.KeySchema)].flat().map((k) => k.AttributeName));
+      const others = new Map(items.flatMap((i) => Object.entries(i)).filter(([n]) => !t.KeySchema.some((k) => k.AttributeName === n)).map(([n, v]) => [n, Object.keys(v)[0]]));
+      for (const n of keys) if (!t.KeySchema.some((k) => k.AttributeName === n)) others.set(n, attribute(t.AttributeDefinitions, n).AttributeType);
+      return {
+        TableName: t.TableName, KeyAttributes: keyOf(t.KeySchema, t.AttributeDefinitions),
+        NonKeyAttributes: [...others].map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })), TableFacets: [],
+        GlobalSecondaryIndexes: (t.GlobalSecondaryIndexes ?? []).map((i) => ({ IndexName: i.IndexName, KeyAttributes: keyOf(i.KeySchema, t.AttributeDefinitions), Projection: i.Projection })),
+        TableData: items, DataAccess: { MySql: {} }, BillingMode: t.BillingModeSummary?.BillingMode ?? "PROVISIONED",
+      };
+    }),
+  };
+}
+
+/** NoSQL Workbench's model as CreateTable's inputs with their items. */
+export function fromWorkbench(model) {
+  if (!Array.isArray(model?.DataModel)) throw new Error("This is no model of NoSQL Workbench: DataModel is missing");
+  return model.DataModel.map((t) => {
+    const schema = ({ PartitionKey: p, SortKey: s }) => [{ AttributeName: p.AttributeName, KeyType: "HASH" }, ...(s ? [{ AttributeName: s.AttributeName, KeyType: "RANGE" }] : [])];
+    const indexes = t.GlobalSecondaryIndexes ?? [], keys = [t, ...indexes].flatMap(({ KeyAttributes: k }) => [k.PartitionKey, k.SortKey].filter(Boolean));
+    return {
+      input: { TableName: t.TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: schema(t.KeyAttributes), AttributeDefinitions: [...new Map(keys.map((k) => [k.AttributeName, { AttributeName: k.AttributeName, AttributeType: k.AttributeType }])).values()],
+        ...(indexes.length ? { GlobalSecondaryIndexes: indexes.map((i) => ({ IndexName: i.IndexName, KeySchema: schema(i.KeyAttributes), Projection: { ProjectionType: i.Projection?.ProjectionType ?? "ALL",
+          ...(i.Projection?.ProjectionType === "INCLUDE" ? { NonKeyAttributes: i.Projection.NonKeyAttributes } : {}) } })) } : {}) },
+      items: t.TableData ?? [],
+    };
+  });
+}
+
+async function importModel(text, tell) {
+  for (const { input, items } of fromWorkbench(JSON.parse(text))) {
+    await api("CreateTable", input);
+    for (let wait = 50; (await describe(input.TableName)).TableStatus !== "ACTIVE"; wait = Math.min(wait * 2, 2000)) await new Promise((r) => setTimeout(r, wait));
+    for (let at = 0; at < items.length; at += BATCH) {
+      let rest = { [input.TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) };
+      while (Object.keys(rest).length) rest = (await api("BatchWriteItem", { RequestItems: rest })).UnprocessedItems ?? {};
+    }
+    tell(`${input.TableName}: ${number(items.length)} items`);
+  }
+}
+
+/** What a sample of a table's items says of its entities: for each its templates of keys, per index too, and its attributes. */
+async function study(name, by) {
+  const table = await describe(name), entities = new Entities(table, by), items = [];
+  let page = {};
+  do {
+    page = await api("Scan", { TableName: name, Limit: 500, ...(page.LastEvaluatedKey ? { ExclusiveStartKey: page.LastEvaluatedKey } : {}) });
+    items.push(...page.Items);
+  } while (page.LastEvaluatedKey && items.length < SAMPLE);
+  for (const item of items) {
+    const type = entities.see(item);
+    for (const pivot of pivots(table)) {
+      const values = pivot.KeySchema.map((k) => item[k.AttributeName]);
+      if (values.some((v) => !v)) continue;
+      const text = pivot.KeySchema.map((k, i) => `${k.AttributeName} = ${values[i].S ? template(values[i].S) : `<${Object.keys(values[i])[0]}>`}`).join(", ");
+      const of = type.templates.get(pivot.name) ?? type.templates.set(pivot.name, new Map()).get(pivot.name);
+      of.set(text, (of.get(text) ?? 0) + 1);
+    }
+  }
+  return { table, items, types: [...entities.types.values()] };
+}
+
+const likeliest = (counts) => [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
+const keyNames = (table) => new Set(pivots(table).flatMap((p) => p.KeySchema.map((k) => k.AttributeName)));
+
+/** The chart as rows: entity, key template of the table, templates of indexes, attributes. */
+function rowsOf({ table, types }) {
+  const keys = keyNames(table);
+  return types.map((t) => ({ type: t, key: likeliest(t.templates.get("") ?? []), indexes: [...t.templates].filter(([n]) => n).map(([n, c]) => `${n}: ${likeliest(c)}`), attributes: t.attributes.filter((a) => !keys.has(a)) }));
+}
+
+export function markdown(studies, patterns) {
+  const cell = (s) => String(s).replaceAll("|", "\\|").replaceAll("\n", " ");
+  const code = (s) => (s ? `\`${cell(s)}\`` : "");
+  const tables = studies.map((s) => [`## Table ${s.table.TableName}`, "", "| entity | key | indexes | attributes |", "| --- | --- | --- | --- |",
+    ...rowsOf(s).map((r) => `| ${cell(r.type.name)} | ${code(r.key)} | ${r.indexes.map(code).join("<br>")} | ${r.attributes.map(code).join(", ")} |`), ""].join("\n"));
+  const seen = patterns.length ? ["## Access patterns", "", "| pattern | calls | units |", "| --- | ---: | ---: |", ...patterns.map((p) => `| ${code(patternName(p))} | ${p.calls} | ${Math.round((p.read_units + p.write_units) * 10) / 10} |`), ""].join("\n") : "";
+  return `# Entity chart\n\n${tables.join("\n")}\n${seen}`.trimEnd() + "\n";
+}
+
+/** Text in a picture of its own has colours of its own: it may be shown on any page. */
+export function chart(studies, patterns) {
+  const line = 18, width = 1060, parts = [], colours = ["#2557c7", "#0e6f5c", "#9a3412", "#7c2aa8", "#8a5a00", "#a61e5c", "#33691e", "#00667d", "#5b4bb5", "#6b4a3a"];
+  let y = 12;
+  const text = (x, at, s, attributes = {}) => svg("text", { x, y: at, "font-family": "system-ui, sans-serif", "font-size": 12, fill: "#1b1f26", ...attributes }, s);
+  const cut = (s, n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
+  const mono = { "font-family": "ui-monospace, Menlo, Consolas, monospace", "font-size": 11 };
+  for (const study of studies) {
+    parts.push(text(16, y + 14, `Table ${study.table.TableName}`, { "font-size": 15, "font-weight": 600 }));
+    y += 28;
+    rowsOf(study).forEach(({ type, key, indexes, attributes }, i) => {
+      const lines = [["key", key], ...indexes.map((t) => ["index", t]), ["has", attributes.join(", ")]], height = lines.length * line + 14, colour = colours[i % colours.length];
+      parts.push(svg("rect", { x: 16, y, width: width - 32, height, rx: 6, fill: "#ffffff", stroke: "#d8dce2" }), svg("rect", { x: 16, y, width: 5, height, rx: 2, fill: colour }),
+        text(34, y + 21, cut(type.name, 24), { "font-weight": 600, fill: colour }), text(34, y + 37, `${number(type.count)} seen`, { "font-size": 11, fill: "#59616e" }));
+      lines.forEach(([what, s], k) => parts.push(text(220, y + 21 + k * line, what, { "font-size": 11, fill: "#59616e" }), text(266, y + 21 + k * line, cut(s, 112), mono)));
+      y += height + 8;
+    });
+    y += 10;
+  }
+  if (patterns.length) {
+    parts.push(text(16, y + 14, "Access patterns", { "font-size": 15, "font-weight": 600 }));
+    y += 28;
+    for (const p of patterns) { parts.push(text(34, y + 12, cut(patternName(p), 128), mono), text(width - 20, y + 12, number(p.calls), { "text-anchor": "end", "font-size": 11, fill: "#59616e" })); y += line; }
+  }
+  y += 12;
+  return svg("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${y}`, width, height: y, role: "img", "aria-label": `Entity chart of ${studies.map((s) => s.table.TableName).join(", ")}` },
+    svg("rect", { width, height: y, fill: "#f6f7f9" }), parts);
+}
+
+export async function show(main) {
+  const place = h("div.body", { tabIndex: 0, role: "region", "aria-label": "Entity chart" }), state = h("span.quiet.middle", { role: "status" });
+  let studies = [], patterns = [];
+  const load = attempt(async () => {
+    const names = (await listTables()).slice(0, 20);
+    state.textContent = "Reading …";
+    studies = [];
+    for (const name of names) studies.push(await study(name));
+    patterns = session.facts.insight ? (await control("GET", "insight")).patterns.filter(isOfOthers).sort((a, b) => b.calls - a.calls).slice(0, 60) : [];
+    state.textContent = `${number(studies.flatMap((s) => s.types).length)} entity types in ${number(studies.length)} ${studies.length === 1 ? "table" : "tables"}${session.facts.insight ? "" : "; with --insight on, access patterns too"}`;
+    fill(place, studies.length ? chart(studies, patterns) : h("div.empty", "There are no tables in this namespace yet."));
+  });
+  const take = () => {
+    const text = h("textarea", { rows: 10, spellcheck: false, placeholder: "{\"ModelName\": …, \"DataModel\": [ … ]}" }), said = h("div", { role: "status" });
+    const file = h("input", { type: "file", accept: ".json,application/json", onchange: attempt(async () => { text.value = await file.files[0].text(); }) });
+    dialog("Import a model of NoSQL Workbench", [field("File", file), field("Or paste it here", text), said], [["Import", "main", async () => {
+      await importModel(text.value, (line) => said.append(h("p", line)));
+      note("The model is imported");
+      await load();
+    }]]);
+  };
+  const give = async () => download("model.json", "application/json", JSON.stringify(toWorkbench(studies.map(({ table, items }) => ({ table, items: items.slice(0, DATA) }))), null, 2));
+  const picture = () => download("entities.svg", "image/svg+xml", new XMLSerializer().serializeToString(chart(studies, patterns)));
+  const text = () => {
+    const made = markdown(studies, patterns);
+    dialog("The chart as Markdown", h("pre", { tabIndex: 0 }, made), [["Copy", "", () => { copy(made); return false; }], ["Save the file", "main", () => download("entities.md", "text/markdown", made)]]);
+  };
+  main.append(h("div.tools", h("h1", "Model"), state, h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"), h("button", { type: "button", onclick: take }, "Import model"),
+    h("button", { type: "button", onclick: attempt(give) }, "Export model"), h("button", { type: "button", onclick: picture }, "Picture"), h("button.main", { type: "button", onclick: text }, "Markdown")), place);
+  await load();
+}

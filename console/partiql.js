@@ -1,0 +1,123 @@
+// PartiQL: statements with completion of tables, indexes and attributes; the results as rows; the history of this browser.
+import { attempt, fill, h, note, number } from "./dom.js";
+import { api, control, describe, listTables } from "./api.js";
+import { Entities } from "./entities.js";
+import { planView } from "./query.js";
+import { cell, grid } from "./rows.js";
+import { brief } from "./types.js";
+
+const WORDS = ["SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "BETWEEN", "IN", "IS", "MISSING", "NULL", "ORDER BY", "ASC", "DESC", "INSERT INTO", "VALUE", "UPDATE", "SET", "REMOVE", "DELETE FROM",
+  "RETURNING ALL OLD *", "EXISTS", "begins_with(", "contains(", "attribute_type(", "size("];
+const KEPT = 50, STORE = "partiql";
+
+const history = {
+  read() { try { return JSON.parse(localStorage.getItem(STORE)) ?? []; } catch { return []; } },
+  add(text) { try { localStorage.setItem(STORE, JSON.stringify([text, ...this.read().filter((t) => t !== text)].slice(0, KEPT))); } catch { /* the browser keeps nothing */ } },
+};
+
+/** What could follow at the cursor: [text that replaces the word, kind], from the words before it. */
+export function completions(before, schema) {
+  const [word] = /"?[\w.#$-]*$/.exec(before), rest = before.slice(0, before.length - word.length), bare = word.replaceAll('"', "").toLowerCase();
+  const quotedName = (n) => (/^[A-Za-z_]\w*$/.test(n) ? n : `"${n}"`);
+  const isTable = /\b(from|into|update)\s+$/i.test(rest), ofTable = /\b(?:from|into|update)\s+"?([\w.-]+)"?\s*\.\s*$/i.exec(rest) ?? /\b(?:from|into|update)\s+"?([\w-]+)"?\."?$/i.exec(rest);
+  const starts = (n) => n.toLowerCase().startsWith(bare) && n.toLowerCase() !== bare;
+  if (ofTable) return (schema.get(ofTable[1])?.indexes ?? []).filter(starts).map((n) => [`"${n}"`, "index"]);
+  const dotted = /^"?([\w-]+)"?\.(.*)$/.exec(word);
+  if (dotted && schema.has(dotted[1]) && /\b(from)\s+$/i.test(rest)) {
+    return schema.get(dotted[1]).indexes.filter((n) => n.toLowerCase().startsWith(dotted[2].replaceAll('"', "").toLowerCase())).map((n) => [`"${dotted[1]}"."${n}"`, "index"]);
+  }
+  if (isTable) return [...schema.keys()].filter(starts).map((n) => [quotedName(n), "table"]);
+  if (!bare) return [];
+  const used = [...schema.keys()].filter((n) => before.toLowerCase().includes(n.toLowerCase())), of = used.length ? used : [...schema.keys()];
+  const attributes = [...new Set(of.flatMap((n) => schema.get(n).attributes))].filter(starts).map((n) => [quotedName(n), "attribute"]);
+  return [...attributes, ...WORDS.filter(starts).map((w) => [w, "word"])].slice(0, 12);
+}
+
+/** Tables with their indexes, and attributes: those of keys, and of some items. */
+async function loadSchema(schema) {
+  for (const name of (await listTables()).slice(0, 50)) {
+    const table = await describe(name);
+    const indexes = [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])].map((i) => i.IndexName);
+    schema.set(name, { indexes, attributes: table.AttributeDefinitions.map((a) => a.AttributeName), table });
+    const { Items } = await api("Scan", { TableName: name, Limit: 50 });
+    schema.get(name).attributes = [...new Set([...schema.get(name).attributes, ...Items.flatMap((i) => Object.keys(i))])];
+  }
+}
+
+function completed(text, schema) {
+  const list = h("div.suggest", { role: "listbox", id: "completions", hidden: true, "aria-label": "Completions" });
+  let options = [], chosen = 0;
+  const hide = () => { list.hidden = true; options = []; text.removeAttribute("aria-activedescendant"); text.setAttribute("aria-expanded", "false"); };
+  const mark = () => { [...list.children].forEach((o, i) => o.setAttribute("aria-selected", i === chosen)); text.setAttribute("aria-activedescendant", `completion${chosen}`); list.children[chosen]?.scrollIntoView({ block: "nearest" }); };
+  const take = (i) => {
+    const at = text.selectionStart, before = text.value.slice(0, at), [word] = /"?[\w.#$"-]*$/.exec(before);
+    const [insert] = options[i];
+    text.setRangeText(insert, at - word.length, at, "end");
+    hide();
+    text.focus();
+  };
+  const look = () => {
+    options = completions(text.value.slice(0, text.selectionStart), schema);
+    if (!options.length) { hide(); return; }
+    chosen = 0;
+    fill(list, options.map(([t, kind], i) => h("div", { role: "option", id: `completion${i}`, onmousedown: (e) => { e.preventDefault(); take(i); } }, t, " ", h("span.quiet", kind))));
+    list.hidden = false;
+    text.setAttribute("aria-expanded", "true");
+    mark();
+  };
+  text.addEventListener("input", look);
+  text.addEventListener("blur", hide);
+  text.addEventListener("keydown", (e) => {
+    if (list.hidden) { if (e.key === " " && e.ctrlKey) { e.preventDefault(); look(); } return; }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (step) { e.preventDefault(); chosen = (chosen + step + options.length) % options.length; mark(); }
+    else if (e.key === "Tab" || e.key === "Enter") { if (!(e.ctrlKey || e.metaKey)) { e.preventDefault(); e.stopImmediatePropagation(); take(chosen); } }
+    else if (e.key === "Escape") { e.stopPropagation(); hide(); }
+  });
+  return list;
+}
+
+export async function show(main) {
+  const schema = new Map();
+  const text = h("textarea", { rows: 5, spellcheck: false, role: "combobox", "aria-label": "PartiQL statement", "aria-autocomplete": "list", "aria-controls": "completions", "aria-expanded": "false",
+    placeholder: "SELECT * FROM app WHERE PK = 'CUSTOMER#1'", value: history.read()[0] ?? "" });
+  const list = completed(text, schema), problem = h("p.problem", { role: "alert" }), figures = h("span.quiet.middle", { role: "status" });
+  const plan = h("div", h("p.quiet", "Explain shows what a statement reads.")), past = h("div");
+  let items = [], next = null, entities = null, statement = "";
+  const view = grid("Results", { count: () => items.length, row: (i) => {
+    const item = items[i], type = entities.of(item);
+    return { cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(item).sort().map((n) => cell(n, brief(item[n])))] };
+  } });
+  const schemaOf = () => [...schema.values()].find((s) => statement.toLowerCase().includes(s.table.TableName.toLowerCase()))?.table ?? { KeySchema: [] };
+  const run = async (token) => {
+    problem.textContent = "";
+    if (!token) statement = text.value.trim().replace(/;$/, "");
+    const began = performance.now();
+    let reply;
+    try {
+      reply = await api("ExecuteStatement", { Statement: statement, ReturnConsumedCapacity: "TOTAL", ...(token ? { NextToken: token } : {}) });
+    } catch (error) { problem.textContent = error.message; return; }
+    if (!token) { items = []; entities = new Entities(schemaOf()); history.add(statement); tell(); }
+    items.push(...(reply.Items ?? []));
+    next = reply.NextToken ?? null;
+    more.disabled = !next;
+    figures.textContent = `${number(items.length)} ${items.length === 1 ? "item" : "items"}, ${reply.ConsumedCapacity?.CapacityUnits ?? 0} units, ${(performance.now() - began).toFixed(0)} ms`;
+    view.toTop();
+  };
+  const explain = async () => {
+    try { fill(plan, planView(await control("POST", "explain", { operation: "ExecuteStatement", request: { Statement: text.value.trim().replace(/;$/, "") } }))); } catch (error) {
+      fill(plan, h("p.quiet", error.status === 404 ? "This server does not explain requests." : error.message));
+    }
+  };
+  const tell = () => fill(past, history.read().map((t) => h("p", h("button.link.mono.past", { type: "button", onclick: () => { text.value = t; text.focus(); } }, t))),
+    !history.read().length && h("p.quiet", "Statements that were run are kept in this browser."));
+  const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
+  text.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); attempt(run)(); } });
+  tell();
+  main.append(h("div.tools", h("h1", "PartiQL"), h("span.quiet.middle", "Ctrl+Enter runs, Ctrl+Space completes"), h("span.push"), figures, more,
+    h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "button", onclick: attempt(() => run()) }, "Run")),
+  h("div.editor", text, list, problem),
+  h("div.split", view.element, h("aside.side.query", { "aria-label": "Plan and history" }, h("h2", "Plan"), plan, h("h2", "History"), past)));
+  loadSchema(schema).catch((error) => note(error.message, true));
+  return () => view.end();
+}
