@@ -12,7 +12,6 @@
 #include "protocol/partiql/partiql.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/wire/serde.h"
-#include "storage/monotonic.h"
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
 
@@ -129,7 +128,6 @@ struct passage {
 	struct fault_signer signer;
 	struct fault_reply fault;
 	struct fault_hold *hold; /* it is held from now on */
-	uint64_t began_ns; /* where somebody wants to know */
 	bool is_counted; /* as a long write, for this run */
 	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes long itself */
 };
@@ -427,7 +425,7 @@ static void fold(const struct passage *passage, enum code code)
 	const struct op_request *request = passage->request;
 	const struct insight_request folded = {
 		.number = op_number(passage->op), .operation = op_name(passage->op), .code = code, .consumed = passage->consumed,
-		.took_ns = monotonic_ns() - passage->began_ns, .body = request->body,
+		.began_ns = request->began_ns, .body = request->body,
 		.caller = request->caller ? request->caller(request->auth_context) : STR(""),
 	};
 
@@ -483,8 +481,6 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 		passage.call.conflicts = fault_hold_end(request->hold, &passage.fault);
 	if (request->explain == OP_EXPLAIN_ALONE)
 		explain_try(&passage.call);
-	if (service->insight)
-		passage.began_ns = monotonic_ns();
 	enum code code = pass(&passage, &err);
 
 	if (passage.is_given_up) {

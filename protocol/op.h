@@ -31,6 +31,7 @@ enum op_explain {
 
 struct op_request {
 	struct arena *arena;       /* within a budget or not */
+	uint64_t began_ns;         /* by monotonic_ns(); for insight */
 	struct str target;         /* X-Amz-Target, or absent */
 	struct str content_type;   /* or absent */
 	struct str body;

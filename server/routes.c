@@ -205,10 +205,19 @@ static void account(struct routes *routes, const struct http_request *request, c
 /* For insight. */
 static struct str says_who(void *context)
 {
-	const struct caller *caller = context;
-	struct str name = headers_first(caller->request->headers, STR("x-dynalith-caller"));
+	static const struct str own = STR_INIT("x-dynalith-caller"), usual = STR_INIT("User-Agent");
+	const struct headers *headers = ((const struct caller *)context)->request->headers;
+	struct str agent = STR_ABSENT;
 
-	return str_is_set(name) ? name : headers_first(caller->request->headers, STR("User-Agent"));
+	for (size_t i = 0; i < headers->n; i++) { /* in one walk, and most names differ in their lengths: each request comes by */
+		struct str name = headers->v[i].name;
+
+		if (name.n == own.n && str_eq_nocase(name, own))
+			return headers->v[i].value;
+		if (name.n == usual.n && (name.p[0] | 0x20) == 'u' && !str_is_set(agent) && str_eq_nocase(name, usual))
+			agent = headers->v[i].value;
+	}
+	return agent;
 }
 
 static void show_watchers(struct routes *routes, struct caller *caller, const struct op_response *answer, uint64_t took_ns)
@@ -230,6 +239,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
 	struct op_request call = {
 		.arena = request->arena,
+		.began_ns = monotonic_ns(),
 		.target = headers_first(request->headers, STR("X-Amz-Target")),
 		.content_type = headers_first(request->headers, STR("Content-Type")),
 		.body = request->body,
@@ -246,9 +256,8 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	};
 	struct op_response answer = {0};
 
-	uint64_t start = monotonic_ns();
 	bool is_done = op_run(routes->service, &call, &answer);
-	response->took_ns = monotonic_ns() - start;
+	response->took_ns = monotonic_ns() - call.began_ns;
 	response->is_long_write = answer.is_long_write;
 	response->is_behind = answer.is_behind;
 	response->hold = answer.hold;

@@ -5,7 +5,7 @@
 static struct access *room(struct call *call, size_t n)
 {
 	struct accesses *accesses = call->accesses;
-	struct access *v = ARENA_ARRAY(call->arena, struct access, accesses->n + n);
+	struct access *v = arena_alloc(call->arena, (accesses->n + n) * sizeof(*v)); /* the caller fills the new ones */
 
 	if (accesses->n > 0)
 		memcpy(v, accesses->v, accesses->n * sizeof(*v));

@@ -27,7 +27,7 @@ struct insight_request {
 	const char *operation;
 	enum code code;
 	struct units consumed; /* as the client saw it */
-	uint64_t took_ns;
+	uint64_t began_ns;    /* by monotonic_ns() */
 	struct str caller;    /* who says to have sent it; may be empty */
 	struct str body;
 };

@@ -16,6 +16,7 @@
 #define TABLES_MAX 1024
 #define ENTITIES_MAX 4096
 #define USED_MAX 32
+#define SHAPES 256
 
 struct caller {
 	struct str name;     /* malloced */
@@ -84,6 +85,11 @@ struct entity {
 	const struct pattern *blind, *guarded; /* puts without a condition; changes with one that looks at the item */
 };
 
+/* The hash of the pattern of requests whose accesses have that key: see outline_key(). */
+struct shape_seen {
+	uint64_t key, hash;
+};
+
 struct run_of {
 	uint64_t caller, pattern, n;
 };
@@ -96,6 +102,7 @@ struct insight {
 	size_t n, slot_count;
 	struct pattern **slots;      /* by hash, open addressing */
 	struct pattern *rest;        /* of the rare ones */
+	struct shape_seen shapes[SHAPES]; /* lately, by their keys */
 	size_t caller_count;
 	struct caller callers[CALLERS_MAX];
 	size_t table_count;

@@ -4,14 +4,29 @@
 #define HEX_MIN 8   /* so many hexadecimal digits in a row, some of them decimal, are no word */
 #define ULID_SIZE 26
 
+enum { LETTER = 1, DIGIT = 2, MARK = 4 };
+
+#define FOUR(first, class) [first] = class, [first + 1] = class, [first + 2] = class, [first + 3] = class
+#define ALPHABET(a) FOUR(a, LETTER), FOUR(a + 4, LETTER), FOUR(a + 8, LETTER), FOUR(a + 12, LETTER), FOUR(a + 16, LETTER), FOUR(a + 20, LETTER), \
+	[a + 24] = LETTER, [a + 25] = LETTER
+static const unsigned char classes[256] = {
+	ALPHABET('A'), ALPHABET('a'), ['_'] = LETTER, FOUR('0', DIGIT), FOUR('4', DIGIT), ['8'] = DIGIT, ['9'] = DIGIT,
+	['#'] = MARK, ['|'] = MARK, [':'] = MARK, ['/'] = MARK, ['~'] = MARK, /* ends an entity's name */
+};
+
+static unsigned class_of(char c)
+{
+	return classes[(unsigned char)c];
+}
+
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return class_of(c) == LETTER;
 }
 
 static bool is_digit(char c)
 {
-	return c >= '0' && c <= '9';
+	return class_of(c) == DIGIT;
 }
 
 static bool is_hex(char c)
@@ -45,15 +60,17 @@ static bool is_capitals(struct str word)
 struct mask mask_text(struct str text)
 {
 	static const struct mask nothing = {STR_INIT(""), false};
-	size_t n = 0;
+	size_t n = 0, most = text.n <= WORD_MAX ? text.n : WORD_MAX + 1;
 
-	while (n < text.n && n <= WORD_MAX && is_letter(text.p[n]))
+	while (n < most && is_letter(text.p[n]))
 		n++;
-	if (n == 0 || n > WORD_MAX || is_random(text))
+	if (n == 0 || n > WORD_MAX)
+		return nothing;
+	if (n < text.n && is_digit(text.p[n]) && is_random(text)) /* others have no digit in their first run */
 		return nothing;
 	if (n == text.n)
 		return is_capitals(text) ? (struct mask){text, true} : nothing;
-	if (memchr("#|:/~", text.p[n], 5))
+	if (class_of(text.p[n]) == MARK)
 		return (struct mask){{text.p, n + 1}, n + 1 == text.n};
 	if (is_digit(text.p[n]) && n > 1)
 		return (struct mask){{text.p, n}, false};

@@ -217,3 +217,84 @@ void outline_access(struct outline *outline, const struct access *access)
 	part(outline, OUTLINE_HOW);
 	add_how(outline, access->how);
 }
+
+static uint64_t mix(uint64_t key, uint64_t word)
+{
+	key = (key ^ word) * 0xd6e8feb86659fd93u;
+	return key ^ key >> 32;
+}
+
+static uint64_t key_path(uint64_t key, const struct path *path)
+{
+	key = mix(key, path->n);
+	for (size_t i = 0; i < path->n; i++)
+		key = str_is_set(path->steps[i].name) ? str_hash(path->steps[i].name, key) : mix(key, 1);
+	return key;
+}
+
+static uint64_t key_value(uint64_t key, const struct value *value)
+{
+	struct mask mask = mask_of(value);
+
+	return mask.prefix.n ? str_hash(mask.prefix, key + mask.is_whole) : mix(key, 2);
+}
+
+static uint64_t key_node(uint64_t key, const struct node *node, bool is_key, unsigned depth)
+{
+	unsigned args = node->kind == NODE_IN ? 1 : node->arg_count;
+
+	key = mix(key, (uint64_t)node->kind << 32 | args);
+	if (depth > DEPTH_MAX)
+		return key;
+	if (node->kind == NODE_VALUE)
+		return is_key ? key_value(key, &node->value) : key;
+	if (node->kind == NODE_PATH)
+		return key_path(key, node->path);
+	for (unsigned i = 0; i < args; i++)
+		key = key_node(key, node->args[i], is_key, depth + 1);
+	return key;
+}
+
+static uint64_t key_item(uint64_t key, const struct key_schema *keys, const struct value *item)
+{
+	unsigned n = keys->hash_count + keys->range_count;
+
+	for (unsigned i = 0; i < n && item->n == n; i++) /* a key alone: its members lie in the order of their names, which a table's key has once */
+		key = key_value(key, &item->members[i].value);
+	for (unsigned i = 0; i < n && item->n != n; i++) {
+		const struct value *value = value_member(item, keys->attributes[i].name);
+
+		key = value ? key_value(key, value) : mix(key, 3);
+	}
+	return key;
+}
+
+static uint64_t key_lists(uint64_t key, const struct access *access)
+{
+	const struct projection *projection = access->projection;
+	const struct update *update = access->update;
+
+	for (size_t i = 0; projection && i < projection->n; i++)
+		key = key_path(key, (projection->ordered ? projection->ordered : projection->paths)[i]);
+	for (size_t i = 0; update && i < update->n; i++)
+		key = key_path(mix(key, update->actions[i].verb), update->actions[i].path);
+	return key;
+}
+
+uint64_t outline_key(uint64_t key, const struct access *access)
+{
+	enum { INDEX = 1, KEYS = 2, ITEM = 4, CONDITION = 8, PROJECTION = 16, UPDATE = 32 };
+	uint64_t has = (access->index ? INDEX : 0u) | (access->keys ? KEYS : 0u) | (access->item ? ITEM : 0u) | (access->condition ? CONDITION : 0u) |
+		       (access->projection ? PROJECTION : 0u) | (access->update ? UPDATE : 0u);
+
+	key = mix(mix(key, access->table->identity.number), (uint64_t)access->kind << 40 | (uint64_t)access->how << 8 | has);
+	if (access->index)
+		key = str_hash(access->index->name, key);
+	if (access->keys)
+		key = key_node(key, access->keys, true, 0);
+	else if (access->item)
+		key = key_item(key, &access->table->keys, access->item);
+	if (access->condition)
+		key = key_node(key, access->condition, false, 0);
+	return key_lists(key, access);
+}

@@ -1,53 +1,111 @@
 #include "protocol/insight/partition.h"
 
-#include <stdio.h>
-
 #include "core/key.h"
 #include "protocol/insight/mask.h"
 
-static void label(struct partition *partition, const struct access *access)
+static void label(struct partition *partition, const struct access *access, struct arena *arena)
 {
+	static const char digits[] = "0123456789abcdef";
 	const struct key_schema *keys = access->index ? &access->index->keys : &access->table->keys;
-	struct arena *arena = arena_new(0);
 	struct str rest = {access->row_key.p + KEY_HASH_SIZE, access->row_key.n - KEY_HASH_SIZE};
 	struct value value = key_read(arena, keys->attributes[0].type, &rest);
 	struct mask mask = mask_of(&value);
 
+	size_t n = mask.prefix.n < PARTITION_LABEL - sizeof("(0000)") ? mask.prefix.n : PARTITION_LABEL - sizeof("(0000)");
+	memset(partition->label, 0, sizeof(partition->label));
+	memcpy(partition->label, mask.prefix.p, n);
 	if (mask.is_whole)
-		snprintf(partition->label, sizeof(partition->label), STR_FMT, STR_ARG(mask.prefix));
-	else
-		snprintf(partition->label, sizeof(partition->label), STR_FMT "(%04x)", STR_ARG(mask.prefix), (unsigned)(partition->id >> 16 & 0xFFFF));
-	arena_free(arena);
+		return;
+	partition->label[n++] = '(';
+	for (unsigned shift = 32; shift > 16; shift -= 4)
+		partition->label[n++] = digits[partition->id >> (shift - 4) & 15];
+	partition->label[n] = ')';
 }
 
-static struct partition *find(struct partitions *partitions, uint64_t id, const struct access *access)
+static unsigned char *head_of(struct partitions *partitions, uint64_t id)
+{
+	return &partitions->heads[(id ^ id >> 29) % PARTITION_LISTS];
+}
+
+static struct partition *look_up(struct partitions *partitions, uint64_t id)
+{
+	for (unsigned place = *head_of(partitions, id); place > 0; place = partitions->next[place - 1]) {
+		if (partitions->v[place - 1].id == id)
+			return &partitions->v[place - 1];
+	}
+	return NULL;
+}
+
+static void link_in(struct partitions *partitions, const struct partition *partition)
+{
+	size_t place = (size_t)(partition - partitions->v);
+	unsigned char *head = head_of(partitions, partition->id);
+
+	partitions->next[place] = *head;
+	*head = (unsigned char)(place + 1);
+}
+
+static void link_out(struct partitions *partitions, const struct partition *partition)
+{
+	size_t place = (size_t)(partition - partitions->v);
+	unsigned char *link = head_of(partitions, partition->id);
+
+	while (*link != place + 1)
+		link = &partitions->next[*link - 1];
+	*link = partitions->next[place];
+}
+
+/* Whether another partition that is not here takes a place: one of eight, in no order that requests could have. */
+static bool is_turn(struct partitions *partitions)
+{
+	return ++partitions->missed * 0x9e3779b97f4a7c15u >> 61 == 0;
+}
+
+static struct partition *least_of(struct partitions *partitions)
 {
 	struct partition *least = &partitions->v[0];
 
-	for (size_t i = 0; i < partitions->n; i++) {
-		if (partitions->v[i].id == id)
-			return &partitions->v[i];
+	for (size_t i = 1; i < partitions->n; i++) {
 		if (partitions->v[i].requests < least->requests)
 			least = &partitions->v[i];
 	}
-	if (partitions->n < PARTITIONS_MAX) {
-		least = &partitions->v[partitions->n++];
-		*least = (struct partition){.id = id};
-	} else {
-		*least = (struct partition){.id = id, .requests = least->requests, .doubtful = least->requests};
-	}
-	least->index = access->index;
-	label(least, access);
 	return least;
 }
 
-void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second)
+/* NULL where it has no place. */
+static struct partition *find(struct partitions *partitions, uint64_t id, const struct access *access, struct arena *arena)
+{
+	struct partition *found = look_up(partitions, id);
+
+	if (found)
+		return found;
+	if (partitions->n < PARTITIONS_MAX) {
+		found = &partitions->v[partitions->n++];
+		*found = (struct partition){.id = id};
+	} else if (is_turn(partitions)) {
+		found = least_of(partitions);
+		link_out(partitions, found);
+		*found = (struct partition){.id = id, .requests = found->requests, .doubtful = found->requests};
+	} else {
+		return NULL;
+	}
+	link_in(partitions, found);
+	found->index = access->index;
+	label(found, access, arena);
+	return found;
+}
+
+void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second, struct arena *arena)
 {
 	if (access->row_key.n <= KEY_HASH_SIZE)
 		return;
 	uint64_t id = str_be(access->row_key.p, KEY_HASH_SIZE) | (uint64_t)(access->index ? access->index->number + 1 : 0) << 32;
-	struct partition *partition = find(partitions, id, access);
+	struct partition *partition = find(partitions, id, access, arena);
 
+	partitions->requests++;
+	partitions->units += units.read + units.write;
+	if (!partition)
+		return;
 	if (partition->second != second) {
 		partition->second = second;
 		partition->second_read = partition->second_write = 0;
@@ -62,6 +120,4 @@ void partition_note(struct partitions *partitions, const struct access *access, 
 	if (partition->second_write > partition->peak_write)
 		partition->peak_write = partition->second_write;
 	partition->items += str_is_set(access->after) - str_is_set(access->before);
-	partitions->requests++;
-	partitions->units += units.read + units.write;
 }

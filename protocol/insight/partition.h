@@ -1,6 +1,6 @@
 /*
  * partition - the partitions of a table and its indexes that get the most, in little memory (Space-Saving: a new one takes the place of the least,
- * and its figures may then be too high by what that one had).
+ * and its figures may then be too high by what that one had). Once all places are taken, one of eight requests for others takes one.
  */
 #ifndef DYNALITH_PROTOCOL_PARTITION_H
 #define DYNALITH_PROTOCOL_PARTITION_H
@@ -11,6 +11,7 @@
 
 #define PARTITIONS_MAX 32
 #define PARTITION_LABEL 48
+#define PARTITION_LISTS 64
 
 struct partition {
 	uint64_t id;                  /* of index and hash of the partition key */
@@ -26,10 +27,12 @@ struct partition {
 struct partitions {
 	size_t n;
 	struct partition v[PARTITIONS_MAX];
+	unsigned char heads[PARTITION_LISTS], next[PARTITIONS_MAX]; /* lists by their ids: places from 1 */
+	uint64_t missed;              /* requests for partitions that were not here */
 	uint64_t requests;            /* of all partitions */
 	double units;
 };
 
-void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second);
+void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second, struct arena *arena);
 
 #endif

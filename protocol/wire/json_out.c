@@ -82,31 +82,45 @@ static uint64_t load(const char *p, size_t n)
 #define STEP 16
 typedef unsigned char lanes __attribute__((vector_size(STEP))); /* one vector instruction each, where the machine has them */
 
-/* The same for STEP bytes. */
-static bool is_plain_step(const char *p)
+static bool is_plain(lanes v)
 {
 	uint64_t halves[2];
-	lanes v;
-
-	memcpy(&v, p, STEP);
 	lanes marks = (lanes)((v < ' ') | (v == '"') | (v == '\\'));
 	memcpy(halves, &marks, STEP);
 	return (halves[0] | halves[1]) == 0;
+}
+
+/* The same for STEP bytes. */
+static bool is_plain_step(const char *p)
+{
+	lanes v;
+
+	memcpy(&v, p, STEP);
+	return is_plain(v);
+}
+
+static bool are_plain(uint64_t a, uint64_t b)
+{
+	const uint64_t halves[2] = {a, b};
+	lanes v;
+
+	memcpy(&v, halves, STEP);
+	return is_plain(v);
 }
 
 /* A text of at least STEP bytes, STEP a time where no escape is needed; the last step overlaps the one before. */
 static char *put_long_text(char *to, struct str s)
 {
 	const char *p = s.p, *end = s.p + s.n;
-	bool is_plain = false; /* the step before was */
+	bool was_plain = false; /* the step before */
 
 	for (; end - p >= STEP; p += STEP) {
-		is_plain = is_plain_step(p);
-		if (is_plain)
+		was_plain = is_plain_step(p);
+		if (was_plain)
 			memcpy(to, p, STEP);
-		to = is_plain ? to + STEP : put_escaped(to, p, STEP);
+		to = was_plain ? to + STEP : put_escaped(to, p, STEP);
 	}
-	if (is_plain && is_plain_step(end - STEP)) {
+	if (was_plain && is_plain_step(end - STEP)) {
 		memcpy(to + (end - p) - STEP, end - STEP, STEP);
 		return to + (end - p);
 	}
@@ -126,7 +140,7 @@ static char *put_text(char *to, struct str s)
 		memcpy(to + s.n - 4, end - 4, 4);
 		return to + s.n;
 	}
-	if (s.n >= 8 && !needs_escape(load(p, 8)) && !needs_escape(load(end - 8, 8))) {
+	if (s.n >= 8 && are_plain(load(p, 8), load(end - 8, 8))) {
 		memcpy(to, p, 8);
 		memcpy(to + s.n - 8, end - 8, 8);
 		return to + s.n;
@@ -144,17 +158,35 @@ static void add_string(struct buf *buf, struct str s)
 	buf->n += (size_t)(to - start);
 }
 
-/* "name": */
-static void add_name(struct buf *buf, struct str name)
+/* "name": or ,"name": in one piece */
+static void add_name(struct buf *buf, struct str name, bool is_first)
 {
-	add_string(buf, name);
-	buf_add_byte(buf, ':');
+	char *start = buf_reserve(buf, ESCAPED_MAX(name.n) + 4), *to = start;
+
+	*to = ',';
+	to += !is_first;
+	*to++ = '"';
+	to = put_text(to, name);
+	*to++ = '"';
+	*to++ = ':';
+	buf->n += (size_t)(to - start);
+}
+
+/* {"S":"text"} in one piece */
+static void add_text(struct buf *buf, struct str text)
+{
+	char *start = buf_reserve(buf, ESCAPED_MAX(text.n) + 8), *to = start;
+
+	memcpy(to, "{\"S\":\"", 6);
+	to = put_text(to + 6, text);
+	memcpy(to, "\"}", 2);
+	buf->n += (size_t)(to + 2 - start);
 }
 
 void json_out_name(struct json_out *out, struct str name)
 {
 	separate(out);
-	add_name(&out->buf, name);
+	add_name(&out->buf, name, true);
 	out->needs_comma = false;
 }
 
@@ -241,9 +273,7 @@ static void add_members(struct buf *buf, const struct value *map)
 {
 	buf_add_byte(buf, '{');
 	for (uint32_t i = 0; i < map->n; i++) {
-		if (i > 0)
-			buf_add_byte(buf, ',');
-		add_name(buf, map->members[i].name);
+		add_name(buf, map->members[i].name, i == 0);
 		add_value(buf, &map->members[i].value);
 	}
 	buf_add_byte(buf, '}');
@@ -308,10 +338,8 @@ static void add_encoded_members(struct buf *buf, struct image_cursor *cursor, un
 
 	buf_add_byte(buf, '{');
 	while (image_next_member(cursor, &name, &value)) {
-		if (!is_first)
-			buf_add_byte(buf, ',');
+		add_name(buf, name, is_first);
 		is_first = false;
-		add_name(buf, name);
 		add_encoded(buf, &value, depth);
 	}
 	buf_add_byte(buf, '}');
@@ -340,6 +368,10 @@ static void add_encoded(struct buf *buf, const struct image_value *value, unsign
 {
 	struct image_cursor cursor;
 
+	if (value->type == TYPE_S) {
+		add_text(buf, value->payload);
+		return;
+	}
 	buf_add_str(buf, openings[value->type]);
 	if (type_is_scalar_key(value->type)) {
 		add_scalar(buf, value->type, value->payload);

@@ -1,5 +1,8 @@
 /* What is shown of values; how numbers are kept; shapes that are the same in text and in hash; memory that has an end. */
+#include <stdlib.h>
+
 #include "core/image.h"
+#include "core/key.h"
 #include "protocol/insight/insight_internal.h"
 #include "protocol/insight/mask.h"
 #include "protocol/op.h"
@@ -172,4 +175,47 @@ TEST(the_rare_ones_become_one)
 	world_free(&world);
 }
 
-TEST_MAIN(TEST_CASE(masks), TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
+/* A GetItem of a partition, for partition_note() alone. */
+static void note(struct world *world, struct partitions *partitions, const char *key)
+{
+	struct value value = value_of_str(TYPE_S, str_of(key));
+	const struct value *values[] = {&value};
+	struct buf row_key = buf_in(world->arena);
+
+	key_add_partition(&row_key, KEY_HASH_MD5, values, 1);
+	struct access access = {.kind = ACCESS_GET, .table = world->table, .row_key = buf_str(&row_key)};
+	partition_note(partitions, &access, (struct units){0.5, 0}, 1, world->arena);
+}
+
+/* Many more partitions than there are places: what gets the most has one, and its figures are not too low. All are in the sums. */
+TEST(the_busiest_partitions_stay)
+{
+	struct world world = world_new(10);
+	struct partitions *partitions = calloc(1, sizeof(*partitions));
+	uint64_t hot = 0, listed = 0;
+
+	for (int i = 0; i < 6000; i++) {
+		if (i >= 500 && i % 2)
+			note(&world, partitions, "HOT#1");
+		note(&world, partitions, str_printf(world.arena, "COLD#%d", i * 7919 % 300).p);
+	}
+	CHECK_INT(partitions->n, PARTITIONS_MAX);
+	CHECK_INT(partitions->requests, 8750);
+	CHECK_INT((int)partitions->units, 4375);
+	for (size_t i = 0; i < partitions->n; i++) {
+		const struct partition *partition = &partitions->v[i];
+		bool is_hot = str_starts_with(str_of(partition->label), STR("HOT#("));
+
+		CHECK(is_hot || str_starts_with(str_of(partition->label), STR("COLD#(")));
+		CHECK(partition->label[strlen(partition->label) - 1] == ')');
+		hot += is_hot ? partition->requests : 0;
+		for (unsigned place = partitions->heads[(partition->id ^ partition->id >> 29) % PARTITION_LISTS]; place > 0; place = partitions->next[place - 1])
+			listed += &partitions->v[place - 1] == partition;
+	}
+	CHECK(hot >= 2700);
+	CHECK_INT(listed, PARTITIONS_MAX);
+	free(partitions);
+	world_free(&world);
+}
+
+TEST_MAIN(TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks), TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
