@@ -40,6 +40,8 @@ struct service {
 	struct insight *insight;          /* access patterns; NULL: nobody asks for them */
 	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */
 	struct conflicts *conflicts;      /* transactions that meet; NULL: they wait for each other */
+	/* Whether tables' changes are sent to their Kinesis destinations; where not, the log says so once. NULL: they are not. */
+	bool (*sends)(void);
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };
 

@@ -234,6 +234,8 @@ bool streams_read_iterator(struct arena *arena, struct str text, struct streams_
 	return iterator->issued_ms >= 0 && checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)str_be(fields.p + 24, 4);
 }
 
+static const char *const events[] = {[STREAM_INSERT] = "INSERT", [STREAM_MODIFY] = "MODIFY", [STREAM_REMOVE] = "REMOVE"};
+
 /* AWS: the two forms order and spell the members differently. */
 static void write_identity(struct json_out *out, enum streams_form form)
 {
@@ -278,7 +280,6 @@ static void write_change(struct json_out *out, struct arena *arena, const struct
 
 void streams_write_record(struct json_out *out, struct arena *arena, const struct streams_change *change, enum streams_form form)
 {
-	static const char *const events[] = {[STREAM_INSERT] = "INSERT", [STREAM_MODIFY] = "MODIFY", [STREAM_REMOVE] = "REMOVE"};
 	const struct stream_record *record = change->record;
 
 	json_out_open(out, '{');
@@ -292,5 +293,44 @@ void streams_write_record(struct json_out *out, struct arena *arena, const struc
 	write_change(out, arena, change);
 	if (record->is_service_delete)
 		write_identity(out, form);
+	json_out_close(out, '}');
+}
+
+/* AWS: a UUID; here always the same one for a change, so that readers can find the second of two equal records. */
+static struct str kinesis_event_id(struct arena *arena, const struct table *table, uint64_t sequence)
+{
+	uint64_t high = identity(table, 4, sequence), low = identity(table, 5, sequence);
+
+	return str_printf(arena, "%08x-%04x-4%03x-a%03x-%012" PRIx64, (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xFFFF), (unsigned)(high & 0xFFF),
+			  (unsigned)(low >> 48 & 0xFFF), low & 0xFFFFFFFFFFFF);
+}
+
+void streams_write_kinesis(struct json_out *out, struct arena *arena, const struct streams_change *change, bool in_microseconds)
+{
+	const struct stream_record *record = change->record;
+
+	json_out_open(out, '{');
+	json_out_field_string(out, "awsRegion", change->table->identity.region);
+	json_out_field_string(out, "eventID", kinesis_event_id(arena, change->table, record->sequence));
+	json_out_field_string(out, "eventName", str_of(events[record->event]));
+	if (record->is_service_delete) {
+		write_identity(out, STREAMS_EVENT);
+	} else {
+		json_out_name(out, STR("userIdentity"));
+		json_out_null(out);
+	}
+	json_out_field_string(out, "recordFormat", STR("application/json"));
+	json_out_field_string(out, "tableName", change->table->identity.name);
+	json_out_name(out, STR("dynamodb"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "ApproximateCreationDateTime", record->created_ms * (in_microseconds ? 1000 : 1));
+	json_out_name(out, STR("Keys"));
+	json_out_item(out, change->keys);
+	write_image(out, STR("NewImage"), record->new_image);
+	write_image(out, STR("OldImage"), record->old_image);
+	json_out_field_integer(out, "SizeBytes", (int64_t)change->size);
+	json_out_field_string(out, "ApproximateCreationDateTimePrecision", in_microseconds ? STR("MICROSECOND") : STR("MILLISECOND"));
+	json_out_close(out, '}');
+	json_out_field_string(out, "eventSource", STR("aws:dynamodb"));
 	json_out_close(out, '}');
 }

@@ -68,4 +68,7 @@ enum streams_form {
 
 void streams_write_record(struct json_out *out, struct arena *arena, const struct streams_change *change, enum streams_form form);
 
+/* The record of a Kinesis data stream, without `stream`. AWS: Developer Guide, "Using Kinesis Data Streams to capture changes to DynamoDB". */
+void streams_write_kinesis(struct json_out *out, struct arena *arena, const struct streams_change *change, bool in_microseconds);
+
 #endif

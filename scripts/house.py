@@ -37,6 +37,7 @@ SHELVES = {
     "server/report": ["server/remote", "server/messages", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/console": ["server/http", "server/headers", "server/gzip", "server/version"],
+    "server/kinesis": ["server/client", "server/crash", "server/log", "server/sigv4"],
     "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
     "server/transfer": ["server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def

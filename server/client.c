@@ -222,11 +222,12 @@ static struct str read_reply(struct arena *arena, const struct wire *wire, size_
 static struct str exchange(struct arena *arena, const struct wire *wire, const struct client_target *target, const struct client_request *request,
 			   size_t *head_n)
 {
+	struct str type = str_is_set(request->type) ? request->type : STR("application/json");
 	struct str head = str_printf(arena,
-				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: application/json\r\n"
+				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: " STR_FMT "\r\n"
 				     "Content-Length: %zu\r\nConnection: close\r\n" STR_FMT "\r\n",
-				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port), request->body.n,
-				     STR_ARG(request->head));
+				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port),
+				     STR_ARG(type), request->body.n, STR_ARG(request->head));
 
 	return send_all(wire, head) && send_all(wire, request->body) ? read_reply(arena, wire, head_n) : STR("");
 }

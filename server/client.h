@@ -29,6 +29,7 @@ struct client_request {
 	void (*tick)(void *context); /* called now and then while it waits; or NULL */
 	void *tick_context;
 	struct str head;             /* lines of the head beside the usual ones, each with its end; absent: none */
+	struct str type;             /* of the body; absent: application/json */
 	size_t reply_max;            /* bytes of a reply; 0: 1 MB */
 };
 

@@ -472,6 +472,14 @@ static bool is_s3(const struct config *config)
 	       (!config_names(config->s3_credentials) || strchr(config->s3_credentials, ':'));
 }
 
+/* --kinesis: a URL with its credentials. */
+static bool is_kinesis(const struct config *config)
+{
+	struct client_target target;
+
+	return client_read_any_target(str_of(config->kinesis), &target) && strchr(config->kinesis_credentials, ':');
+}
+
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
 {
 	memset(config, 0, sizeof(*config));
@@ -517,6 +525,11 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	}
 	if (!is_s3(config)) {
 		fprintf(stderr, "dynalith: s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] with s3-credentials ACCESS_KEY:SECRET; "
+				"see dynalith --help\n");
+		return CONFIG_FAILED;
+	}
+	if (config_names(config->kinesis) && !is_kinesis(config)) {
+		fprintf(stderr, "dynalith: kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with kinesis-credentials ACCESS_KEY:SECRET; "
 				"see dynalith --help\n");
 		return CONFIG_FAILED;
 	}

@@ -23,6 +23,7 @@
 #include "server/dropin.h"
 #include "server/health.h"
 #include "server/http.h"
+#include "server/kinesis/kinesis.h"
 #include "server/log.h"
 #include "server/maintain.h"
 #include "server/messages.h"
@@ -160,6 +161,17 @@ static struct triggers *start_triggers(const struct config *config, struct servi
 	};
 
 	return trigger_start(&options);
+}
+
+/* NULL where no endpoint is named, or no thread can be had. */
+static struct kinesis *start_kinesis(const struct config *config, struct service *service, struct leases *leases)
+{
+	const struct kinesis_options options = {
+		.service = service, .leases = leases, .where = config->kinesis, .credentials = config->kinesis_credentials,
+		.authorities = config_names(config->tls_ca) ? config->tls_ca : NULL,
+	};
+
+	return config_names(config->kinesis) ? kinesis_start(&options) : NULL;
 }
 
 static bool is_every_address(const char *host)
@@ -309,6 +321,7 @@ static int serve(struct parts *parts)
 	};
 	const struct http_options options = http_options_of(config, parts->tls, &stats, &routes);
 	struct triggers *triggers = start_triggers(config, &service, parts->leases);
+	struct kinesis *kinesis = triggers ? start_kinesis(config, &service, parts->leases) : NULL;
 	int status = EXIT_FAILURE;
 
 	routes.http = &options;
@@ -316,12 +329,15 @@ static int serve(struct parts *parts)
 	routes.console.store = routes.store;
 	if (strcmp(config->namespaces, "key") == 0)
 		sigv4_separate_keys(routes.sigv4);
-	if (triggers) {
+	service.sends = kinesis ? kinesis_sends : kinesis_sends_nowhere;
+	if (triggers && (kinesis || !config_names(config->kinesis))) {
 		status = fill(parts, &service) ? listen_and_wait(parts, &options) : EXIT_FAILURE;
-		trigger_stop(triggers);
 	} else {
 		fprintf(stderr, "dynalith: cannot start a thread\n");
 	}
+	kinesis_stop(kinesis);
+	if (triggers)
+		trigger_stop(triggers);
 	report(parts, &service);
 	sigv4_free(routes.sigv4);
 	events_free(routes.console.events);

@@ -1,5 +1,6 @@
 #include "protocol/tables/destinations.h"
 #include "protocol/timing/timing.h"
+#include "storage/stream/change_log.h"
 
 struct str destination_status(const struct destination *destination, int64_t now_ms)
 {
@@ -24,12 +25,69 @@ const struct destination *destination_find(const struct table *table, struct str
 	return NULL;
 }
 
+/* The number that the table's next change gets. */
+static enum code next_change(struct call *call, const struct table *table, int64_t *number, struct err *err)
+{
+	struct store_txn *txn;
+	uint64_t next = 0;
+
+	*number = 0;
+	if (!table_has_log(table))
+		return OK;
+	enum code code = store_begin(catalog_store(call->service->catalog), STORE_READ, &txn, err);
+	if (code != OK)
+		return code;
+	code = stream_next(txn, table, &next, err);
+	store_abort(txn);
+	*number = (int64_t)next;
+	return code;
+}
+
+/* Which changes are sent to a destination that is enabled or disabled now. */
+static enum code set_window(struct call *call, const struct table *table, const struct destination *current, struct destination *changed, struct err *err)
+{
+	bool sends = call->service->sends && call->service->sends();
+
+	changed->first = current ? current->first : 0;
+	if (changed->is_updated)
+		return OK;
+	if (changed->is_enabled)
+		return next_change(call, table, &changed->first, err);
+	return sends ? next_change(call, table, &changed->until, err) : OK;
+}
+
+static void set_log(struct table *next, int64_t now_ms)
+{
+	unsigned others = next->log.reasons & ~(unsigned)LOG_SENDING;
+	bool is_needed = false;
+
+	for (size_t i = 0; i < next->settings->destination_count; i++)
+		is_needed = is_needed || next->settings->destinations[i].is_enabled || next->settings->destinations[i].until > 0;
+	change_log_set(next, others | (is_needed ? LOG_SENDING : 0), now_ms);
+}
+
+enum code destination_finish(struct catalog *catalog, struct table *table, struct str stream_arn, int64_t now_ms, struct err *err)
+{
+	const struct destination *current = destination_find(table, stream_arn);
+
+	if (!current || current->is_enabled || current->until == 0)
+		return OK;
+	struct table *next = table_clone(table);
+	next->settings->destinations[current - table->settings->destinations].until = 0;
+	set_log(next, now_ms);
+	enum code code = catalog_replace(catalog, table, next, err);
+	return code == ERR_TABLE_MOVED ? OK : code;
+}
+
 enum code destination_replace(struct call *call, struct table *table, struct destination changed, struct str shown, struct err *err)
 {
 	const struct destination *current = destination_find(table, changed.stream_arn);
-	struct table *next = table_clone(table);
 	struct json_out *out = &call->out;
+	enum code code = set_window(call, table, current, &changed, err);
 
+	if (code != OK)
+		return code;
+	struct table *next = table_clone(table);
 	changed.stream_arn = str_copy(next->arena, changed.stream_arn);
 	changed.settles_ms = call->now_ms + timing_lasts(call, !changed.is_enabled  ? TIMING_KINESIS_DISABLE
 							       : changed.is_updated ? TIMING_KINESIS_UPDATE
@@ -45,6 +103,7 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 		}
 		next->settings->destination_count++;
 	}
+	set_log(next, call->now_ms);
 	json_out_open(out, '{');
 	json_out_field_string(out, "TableName", table->identity.name);
 	json_out_field_string(out, "StreamArn", changed.stream_arn);

@@ -11,7 +11,8 @@ static const struct field tag_fields[] = {
 static const struct field destination_fields[] = {
 	RECORD_FIELD(destination, stream_arn, "stream_arn", FIELD_STR), RECORD_FIELD(destination, is_enabled, "is_enabled", FIELD_BOOL),
 	RECORD_FIELD(destination, is_updated, "is_updated", FIELD_BOOL), RECORD_FIELD(destination, precision, "precision", FIELD_INT),
-	RECORD_FIELD(destination, settles_ms, "settles_ms", FIELD_INT),
+	RECORD_FIELD(destination, settles_ms, "settles_ms", FIELD_INT), RECORD_FIELD(destination, first, "first", FIELD_INT),
+	RECORD_FIELD(destination, until, "until", FIELD_INT),
 };
 static const struct field moment_fields[] = {
 	RECORD_FIELD(moment, what, "what", FIELD_STR), RECORD_FIELD(moment, subject, "subject", FIELD_STR),

@@ -59,6 +59,8 @@ struct destination {
 	bool is_updated;            /* the last change was one of the precision */
 	enum time_precision precision;
 	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
+	int64_t first;              /* number of the first change that is sent, in the table's log */
+	int64_t until;              /* disabled: changes before this number are still sent; 0: none is left */
 };
 
 /*

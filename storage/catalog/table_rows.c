@@ -22,7 +22,8 @@ static const struct keyspace counters = {0, SYSTEM_COUNTERS};
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 static const struct str kinds[] = {
 	[MARK_NAME] = STR_INIT("mark/n/"), [MARK_STREAM] = STR_INIT("mark/s/"), [MARK_LOG] = STR_INIT("mark/l/"),
-	 [MARK_TTL] = STR_INIT("mark/t/"), [MARK_GLOBAL] = STR_INIT("mark/g/"), [MARK_WORK] = STR_INIT("mark/w/"),
+	 [MARK_TTL] = STR_INIT("mark/t/"), [MARK_GLOBAL] = STR_INIT("mark/g/"),
+	 [MARK_SENDING] = STR_INIT("mark/k/"), [MARK_WORK] = STR_INIT("mark/w/"),
 };
 
 /* The mark rows of one table. */
@@ -159,6 +160,8 @@ static struct rows rows_of(struct arena *arena, const struct table *table, struc
 		add(&rows, joined(arena, kinds[MARK_TTL], key), 0, 0);
 	if (brief.is_global && !is_deleted)
 		add(&rows, joined(arena, kinds[MARK_GLOBAL], key), 0, 0);
+	if ((table->log.reasons & LOG_SENDING) && !is_deleted)
+		add(&rows, joined(arena, kinds[MARK_SENDING], key), 0, 0);
 	if (brief.work_ms != INT64_MAX)
 		add(&rows, joined(arena, kinds[MARK_WORK], key), brief.work_ms, is_deleted ? FLAG_DELETED : 0);
 	return rows;

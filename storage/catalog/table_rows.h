@@ -8,6 +8,7 @@
  *     mark/l/ SPACE NAME NUL number        there are rows of a stream, or of a log beneath it, that may become old
  *     mark/t/ SPACE NAME                   time to live is on
  *     mark/g/ SPACE NAME                   it is a replica of a global table
+ *     mark/k/ SPACE NAME                   its changes are sent elsewhere (LOG_SENDING)
  *     mark/w/ SPACE NAME                   an index or the queue of time to live is to be filled or emptied, or a deleted table to be buried
  *     tables/ SPACE                        how many records the namespace has; many transactions add to it
  *
@@ -20,7 +21,7 @@
 #include "storage/schema/schema.h"
 #include "storage/store/store.h"
 
-enum mark_kind { MARK_NAME, MARK_STREAM, MARK_LOG, MARK_TTL, MARK_GLOBAL, MARK_WORK };
+enum mark_kind { MARK_NAME, MARK_STREAM, MARK_LOG, MARK_TTL, MARK_GLOBAL, MARK_SENDING, MARK_WORK };
 
 struct mark {
 	struct str row;      /* its key */

@@ -159,6 +159,7 @@ enum log_reason {
 	LOG_RECOVERY = 1,    /* point-in-time recovery is on */
 	LOG_COPY = 2,        /* a copy of the table as of a moment is being made */
 	LOG_REPLICATION = 4, /* the table has replicas */
+	LOG_SENDING = 8,     /* changes are sent elsewhere, or some wait for it */
 };
 
 struct table_log {
