@@ -34,8 +34,8 @@ static struct table *full_table(void)
 	settings->recovery_since_ms = 11;
 	settings->destination_count = 2;
 	settings->destinations = ARENA_ARRAY(arena, struct destination, 2);
-	settings->destinations[0] = (struct destination){STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12};
-	settings->destinations[1] = (struct destination){STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0};
+	settings->destinations[0] = (struct destination){STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12, 15, 0};
+	settings->destinations[1] = (struct destination){STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0, 0, 16};
 	settings->moment_count = 2;
 	settings->moments = ARENA_ARRAY(arena, struct moment, 2);
 	settings->moments[0] = (struct moment){STR("TAGS"), STR(""), 14, 0, NULL};
@@ -67,6 +67,8 @@ static void check_lists(const struct table_settings *settings)
 	CHECK(settings->destinations[0].is_enabled && settings->destinations[0].is_updated && !settings->destinations[1].is_enabled);
 	CHECK_INT(settings->destinations[0].precision, PRECISION_MICROSECOND);
 	CHECK_INT(settings->destinations[0].settles_ms, 12);
+	CHECK_INT(settings->destinations[0].first, 15);
+	CHECK_INT(settings->destinations[1].until, 16);
 	CHECK_INT(settings->moment_count, 2);
 	CHECK_STR(settings->moments[0].what, "TAGS");
 	CHECK_INT(settings->moments[0].before_count, 0);
