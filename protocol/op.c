@@ -6,6 +6,7 @@
 #include "protocol/faults/fault_hold.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
+#include "protocol/insight/contributors.h"
 #include "protocol/insight/explain.h"
 #include "protocol/insight/insight.h"
 #include "protocol/wire/messages.h"
@@ -429,7 +430,9 @@ static void fold(const struct passage *passage, enum code code)
 		.caller = request->caller ? request->caller(request->auth_context) : STR(""),
 	};
 
-	insight_fold(passage->call.service->insight, &passage->call, &folded);
+	if (passage->call.service->insight)
+		insight_fold(passage->call.service->insight, &passage->call, &folded);
+	contributors_fold(passage->call.service->contributors, &passage->call);
 }
 
 static struct str explain(struct passage *passage, enum code code, const struct err *err)

@@ -12,6 +12,7 @@
 #include "storage/catalog/catalog.h"
 
 struct conflicts;
+struct contributors;
 struct faults;
 struct insight;
 struct job_run;
@@ -38,6 +39,7 @@ struct service {
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	struct faults *faults;            /* failures on demand; NULL: none */
 	struct insight *insight;          /* access patterns; NULL: nobody asks for them */
+	struct contributors *contributors; /* keys of tables with Contributor Insights; NULL: they are not counted */
 	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */
 	struct conflicts *conflicts;      /* transactions that meet; NULL: they wait for each other */
 	/* Whether tables' changes are sent to their Kinesis destinations; where not, the log says so once. NULL: they are not. */

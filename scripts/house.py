@@ -41,9 +41,9 @@ SHELVES = {
     "server/seed": ["server/client", "server/gzip", "server/log", "server/sigv4"],
     "server/transfer": ["server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def
-    "protocol/throughput": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
+    "protocol/throughput": ["protocol/wire", "protocol/insight/access", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
-    "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/ops"], # ops.def
+    "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/tables/settings", "protocol/ops"], # ops.def
     "protocol/ops": ["protocol", "protocol/insight", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql", "protocol/conflicts", "protocol/faults", "protocol/throughput"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.

@@ -8,6 +8,7 @@
 
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/insight/contributors.h"
 #include "protocol/insight/insight.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/tables/settings.h"
@@ -298,7 +299,7 @@ static int serve(struct parts *parts)
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
 				  .wake = wake, .wake_context = parts, .jobs = parts->jobs, .statements = partiql_cache_new(),
 				  .is_timed = is_timed(config),
-				  .faults = faults_new(config->shared_db), .insight = insight_of(config),
+				  .faults = faults_new(config->shared_db), .insight = insight_of(config), .contributors = contributors_new(),
 				  .throughput = throughput_new(config->shared_db),
 				  .conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
 				  .cpu_ns = cpu_ns,
@@ -344,6 +345,7 @@ static int serve(struct parts *parts)
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
 	insight_free(service.insight);
+	contributors_free(service.contributors);
 	throughput_free(service.throughput);
 	conflicts_free(service.conflicts);
 	return status;

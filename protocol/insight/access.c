@@ -70,6 +70,14 @@ void access_note_writes(struct call *call, const struct write *writes, size_t n)
 	}
 }
 
+void access_note_throttled(struct call *call, const struct access_throttled *throttled)
+{
+	struct accesses *accesses = call->accesses;
+
+	accesses->throttled = arena_room(call->arena, accesses->throttled, accesses->throttled_count, sizeof(*accesses->throttled));
+	accesses->throttled[accesses->throttled_count++] = *throttled;
+}
+
 uint64_t access_row(const struct table *table, struct str row_key)
 {
 	uint64_t hash = str_hash(row_key, table->identity.number);

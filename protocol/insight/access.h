@@ -4,7 +4,7 @@
  * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is NULL) a note is one look.
  *
  * The shelf protocol/insight/ holds the notes (access), how they are described without values (mask, outline), the figures of patterns and
- * partitions (sketch, partition), the patterns themselves (insight), and what an experienced engineer would say about them (finding).
+ * partitions (sketch, partition), the patterns themselves (insight), the keys that Contributor Insights shows (contributors), and what an experienced engineer would say about them (finding).
  */
 #ifndef DYNALITH_PROTOCOL_ACCESS_H
 #define DYNALITH_PROTOCOL_ACCESS_H
@@ -40,9 +40,18 @@ struct access {
 	uint64_t scanned, returned, bytes; /* bytes of what was scanned */
 };
 
+/* A row or partition for which a request was throttled. */
+struct access_throttled {
+	const struct table *table;
+	const struct index *index; /* or NULL */
+	struct str row_key;        /* may be absent */
+};
+
 struct accesses {
 	size_t n;
 	struct access *v;
+	size_t throttled_count;
+	struct access_throttled *throttled;
 	size_t left_count;
 	uint64_t *left;         /* members of a batch of writes that were left undone, by access_row() */
 };
@@ -54,6 +63,8 @@ void access_note_projection(struct call *call, size_t i, const struct projection
 void access_note_writes(struct call *call, const struct write *writes, size_t n);
 /* Of a batch: a write that the client has to repeat. */
 void access_note_left(struct call *call, const struct write *write);
+
+void access_note_throttled(struct call *call, const struct access_throttled *throttled);
 
 /* Distinguishes rows; never 0. */
 uint64_t access_row(const struct table *table, struct str row_key);
@@ -86,6 +97,12 @@ static inline void access_left(struct call *call, const struct write *write)
 {
 	if (call->accesses)
 		access_note_left(call, write);
+}
+
+static inline void access_throttled(struct call *call, const struct access_throttled *throttled)
+{
+	if (call->accesses)
+		access_note_throttled(call, throttled);
 }
 
 #endif

@@ -48,5 +48,6 @@ enum code op_update_contributor_insights(struct call *call, const struct update_
 	changed.settles_ms = call->now_ms + timing_lasts(call, is_enabled ? TIMING_INSIGHTS_ENABLE : TIMING_INSIGHTS_DISABLE);
 	next = table_clone(table);
 	*(index < 0 ? &next->settings->insights : &next->indexes.v[index].settings->insights) = changed;
+	next->settings->counts_keys = insights_are_counted(next);
 	return catalog_replace(call->service->catalog, table, next, err);
 }

@@ -35,3 +35,12 @@ bool insights_is_listed(const struct insights *insights, int64_t now_ms)
 {
 	return insights->is_enabled || insights->settles_ms > now_ms;
 }
+
+bool insights_are_counted(const struct table *table)
+{
+	bool are_counted = table->settings->insights.is_enabled;
+
+	for (size_t i = 0; i < table->indexes.n; i++)
+		are_counted = are_counted || table->indexes.v[i].settings->insights.is_enabled;
+	return are_counted;
+}

@@ -1,3 +1,4 @@
+#include "protocol/insight/access.h"
 #include "protocol/tables/settings.h"
 #include "protocol/throttle_messages.h"
 #include "protocol/throughput/throughput_internal.h"
@@ -108,6 +109,20 @@ static struct refusal admit_locked(struct call *call, const struct share *share)
 	return refusal;
 }
 
+/* For Contributor Insights: the row that was wanted. */
+static void note_throttled(struct call *call, const struct share *share, const struct refusal *refusal)
+{
+	struct access_throttled one = {refusal->table, refusal->index, STR_ABSENT};
+
+	for (size_t i = 0; i < share->n; i++) {
+		if (share->demands[i].index == refusal->index)
+			one.row_key = share->demands[i].row_key;
+	}
+	if (refusal->index && !str_is_set(one.row_key) && share->item)
+		one.row_key = item_key_in_index(call->arena, share->table, refusal->index, share->item);
+	access_throttled(call, &one);
+}
+
 static enum code admit(struct call *call, const struct share *share, struct err *err)
 {
 	struct throughput_space *space = call->throughput->space;
@@ -117,6 +132,7 @@ static enum code admit(struct call *call, const struct share *share, struct err 
 	pthread_mutex_unlock(&space->lock);
 	if (refusal.limit == METER_NONE)
 		return OK;
+	note_throttled(call, share, &refusal);
 	atomic_fetch_add(&call->service->throughput->throttled[throughput_reason_at(refusal.index != NULL, refusal.side, refusal.limit)], 1);
 	return refuse(&refusal, err);
 }

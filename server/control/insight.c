@@ -1,5 +1,6 @@
 #include "server/control/insight.h"
 
+#include "protocol/insight/contributors.h"
 #include "protocol/insight/insight.h"
 #include "server/messages.h"
 
@@ -22,4 +23,9 @@ enum code insight_forget(const struct control_call *call, struct str *answer, st
 	insight_clear(insight);
 	*answer = STR("{}");
 	return OK;
+}
+
+enum code insight_show_contributors(const struct control_call *call, struct str *answer, struct err *err)
+{
+	return contributors_describe(call->control->service, call->ns, call->arena, answer, err);
 }

@@ -9,4 +9,7 @@
 /* Handlers of endpoints.def. ERR_VALIDATION where --insight is off. */
 control_handler insight_show, insight_forget;
 
+/* The keys that Contributor Insights counts. */
+control_handler insight_show_contributors;
+
 #endif
