@@ -430,9 +430,7 @@ static void fold(const struct passage *passage, enum code code)
 		.caller = request->caller ? request->caller(request->auth_context) : STR(""),
 	};
 
-	if (passage->call.service->insight)
-		insight_fold(passage->call.service->insight, &passage->call, &folded);
-	contributors_fold(passage->call.service->contributors, &passage->call);
+	insight_fold(passage->call.service->insight, &passage->call, &folded);
 }
 
 static struct str explain(struct passage *passage, enum code code, const struct err *err)
@@ -459,10 +457,12 @@ static enum code pass(struct passage *passage, struct err *err)
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	if (passage->call.accesses && !passage->is_given_up) {
-		if (request->explain)
+		if (request->explain && insight_counts(op_name(passage->op)))
 			passage->explanation = explain(passage, code, err);
 		if (service->insight && !passage->call.trial)
 			fold(passage, code);
+		if (!passage->call.trial)
+			contributors_fold(service->contributors, &passage->call);
 	}
 	release(&passage->call);
 	if (passage->call.throughput)
