@@ -215,6 +215,15 @@ $(BUILD)/tests/simulation/simulate: $(call obj,$(wildcard tests/simulation/*.c))
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# Many servers on a simulated PostgreSQL, in virtual time: the backend is the one that ships, above calls of libpq that are the simulation's.
+scale.program := $(if $(postgresql.header),$(BUILD)/tests/scale/scale)
+scale.objects := $(call obj,$(wildcard tests/scale/*.c))
+$(scale.objects): CPPFLAGS += $(postgresql.flags)
+$(BUILD)/tests/scale/scale: LDFLAGS += $(foreach f,$(simulation.wraps) libpq_load,-Wl,--wrap=$(f))
+$(BUILD)/tests/scale/scale: $(scale.objects) $(BUILD)/tests/simulation/fiber.o $(fuzz.libs)
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lm -o $@
+
 $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -o $@
@@ -254,9 +263,9 @@ test-all: ## the same without set-up
 test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
-		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000") "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
 # All that test-native runs.
-programs: $(BUILD)/dynalith $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
+programs: $(BUILD)/dynalith $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate $(scale.program)) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 state-model: $(BUILD)/tests/unit/storage/test_state_model ## resets, rollbacks, snapshots and clones against a naive model: STEPS=N SEED=N
@@ -280,6 +289,12 @@ database-test: $(BUILD)/dynalith $(if $(postgresql.header),$(cluster.tests))
 cluster-measure: build ## CPU, latency and scale of servers on PostgreSQL beside SQLite, some minutes; ARGS="..." as tests/cluster/measure --help
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/delay
 	@tests/cluster/measure $(ARGS)
+cluster-simulate: debug ## 1 to 100 servers on a simulated PostgreSQL, in virtual time: the figures of docs/cluster.md, a minute or two; SEED=N
+	@$(MAKE) FLAVOUR=debug build/debug/tests/scale/scale
+	@rm -rf build/scale && mkdir -p build/scale
+	@printf '%s\n' calibration zipf reads profiles "no stream" stream | xargs -P $$(nproc) -I PART \
+		sh -c 'build/debug/tests/scale/scale --seed $(or $(SEED),1) --part "PART" > "build/scale/PART.json"'
+	@tests/scale/figures build/scale/*.json
 cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N RUNS=N of the histories
 	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) CLUSTER_RUNS=$(or $(RUNS),20) $(MAKE) -s FLAVOUR=debug database-test
 cluster-run: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## the whole suite and the histories on a database elsewhere, recorded: URL=postgresql://...

@@ -25,7 +25,8 @@
 #endif
 
 #define STACK_SIZE (256 * 1024) /* AddressSanitizer goes over all of it at each switch */
-#define FIBERS_MAX 32
+#define FIBERS_MAX 4096
+#define WORD_BITS 64
 #define NS_PER_S INT64_C(1000000000)
 
 struct fiber {
@@ -33,16 +34,20 @@ struct fiber {
 	char *stack;
 	void (*run)(void *context);
 	void *argument;
-	bool is_used, is_done, is_ready, is_due; /* is_due: woken by the time */
-	bool is_thread;                          /* of pthread_create: kept until it is joined */
-	const void *what;                        /* it waits for */
-	int64_t until_ns;
+	bool is_used, is_done, is_due; /* is_due: woken by the time */
+	bool is_thread;                /* of pthread_create: kept until it is joined */
 	unsigned held;
 	void *fake;                              /* AddressSanitizer's */
 };
 
+/* What each switch looks at stands in arrays of its own: there may be thousands of fibers. */
 static struct {
 	struct fiber fibers[FIBERS_MAX];
+	size_t top;                             /* no fiber from here on was ever used */
+	uint64_t ready[FIBERS_MAX / WORD_BITS]; /* a bit each */
+	const void *what[FIBERS_MAX];           /* each waits for; NULL: it does not wait */
+	int64_t until_ns[FIBERS_MAX];
+	int64_t due_ns;                         /* no fiber is due before */
 	ucontext_t outside;
 	void *outside_fake;
 	const void *outside_stack;
@@ -65,9 +70,17 @@ void fiber_reset(int64_t now_ns, uint64_t seed)
 	if (fiber_count() > 0)
 		fail("some are left");
 	world.now_ns = now_ns;
+	world.due_ns = FIBER_NEVER;
 	world.random = (struct random){seed};
 	world.switches = 0;
 	world.switching = 0;
+}
+
+static void set_ready(size_t i, bool is_ready)
+{
+	const uint64_t bit = UINT64_C(1) << i % WORD_BITS;
+
+	world.ready[i / WORD_BITS] = is_ready ? world.ready[i / WORD_BITS] | bit : world.ready[i / WORD_BITS] & ~bit;
 }
 
 struct fiber *fiber_self(void)
@@ -110,7 +123,7 @@ static void begin(void)
 #endif
 	fiber->run(fiber->argument);
 	fiber->is_done = true;
-	fiber->is_ready = false;
+	set_ready((size_t)(fiber - world.fibers), false);
 	fiber_wake(fiber);
 	if (!fiber->is_thread)
 		fiber->is_used = false;
@@ -126,7 +139,12 @@ struct fiber *fiber_start(void (*run)(void *context), void *context)
 	if (fiber == world.fibers + FIBERS_MAX)
 		fail("too many");
 	char *stack = fiber->stack;
-	*fiber = (struct fiber){.stack = stack, .run = run, .argument = context, .is_used = true, .is_ready = true, .until_ns = FIBER_NEVER};
+	*fiber = (struct fiber){.stack = stack, .run = run, .argument = context, .is_used = true};
+	size_t i = (size_t)(fiber - world.fibers);
+	world.top = i >= world.top ? i + 1 : world.top;
+	world.what[i] = NULL;
+	world.until_ns[i] = FIBER_NEVER;
+	set_ready(i, true);
 	if (!stack) {
 		fiber->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 		if (fiber->stack == MAP_FAILED || mprotect(fiber->stack, 4096, PROT_NONE) != 0)
@@ -173,56 +191,76 @@ bool fiber_wait(const void *what, int64_t until_ns)
 
 	if (!self)
 		fail("there is nobody to wait for");
-	self->what = what;
-	self->until_ns = until_ns;
-	self->is_ready = self->is_due = false;
+	size_t i = (size_t)(self - world.fibers);
+	world.what[i] = what;
+	world.until_ns[i] = until_ns;
+	world.due_ns = until_ns < world.due_ns ? until_ns : world.due_ns;
+	self->is_due = false;
+	set_ready(i, false);
 	leave(self);
 	return !self->is_due;
 }
 
-static void wake(struct fiber *fiber, bool is_due)
+static void wake(size_t i, bool is_due)
 {
-	fiber->is_ready = true;
-	fiber->is_due = is_due;
-	fiber->what = NULL;
-	fiber->until_ns = FIBER_NEVER;
+	world.fibers[i].is_due = is_due;
+	world.what[i] = NULL;
+	world.until_ns[i] = FIBER_NEVER;
+	set_ready(i, true);
 }
 
 void fiber_wake(const void *what)
 {
-	for (struct fiber *fiber = world.fibers; fiber < world.fibers + FIBERS_MAX; fiber++) {
-		if (fiber->is_used && !fiber->is_done && !fiber->is_ready && fiber->what == what)
-			wake(fiber, false);
+	for (size_t i = 0; i < world.top; i++) {
+		if (world.what[i] == what)
+			wake(i, false);
 	}
-}
-
-bool fiber_run_one(void)
-{
-	struct fiber *ready[FIBERS_MAX];
-	uint32_t n = 0;
-
-	for (struct fiber *fiber = world.fibers; fiber < world.fibers + FIBERS_MAX; fiber++) {
-		if (!fiber->is_used || fiber->is_done)
-			continue;
-		if (!fiber->is_ready && fiber->until_ns <= world.now_ns)
-			wake(fiber, true);
-		if (fiber->is_ready)
-			ready[n++] = fiber;
-	}
-	if (n > 0)
-		enter(ready[n == 1 ? 0 : random_draw(&world.random, n)]);
-	return n > 0;
 }
 
 int64_t fiber_next_due(void)
 {
-	int64_t due = FIBER_NEVER;
+	int64_t due_ns = FIBER_NEVER;
 
-	for (struct fiber *fiber = world.fibers; fiber < world.fibers + FIBERS_MAX; fiber++) {
-		if (fiber->is_used && !fiber->is_done && !fiber->is_ready && fiber->until_ns < due)
-			due = fiber->until_ns;
+	for (size_t i = 0; i < world.top; i++)
+		due_ns = world.until_ns[i] < due_ns ? world.until_ns[i] : due_ns;
+	world.due_ns = due_ns;
+	return due_ns;
+}
+
+static void wake_due(void)
+{
+	for (size_t i = 0; i < world.top; i++) {
+		if (world.until_ns[i] <= world.now_ns)
+			wake(i, true);
 	}
-	return due;
+	fiber_next_due();
+}
+
+/* The k-th of those that are ready, by their places. */
+static struct fiber *ready_at(uint32_t k)
+{
+	size_t word = 0;
+	uint32_t n;
+
+	for (; (n = (uint32_t)__builtin_popcountll(world.ready[word])) <= k; word++)
+		k -= n;
+	uint64_t bits = world.ready[word];
+	for (; k > 0; k--)
+		bits &= bits - 1;
+	return &world.fibers[word * WORD_BITS + (size_t)__builtin_ctzll(bits)];
+}
+
+bool fiber_run_one(void)
+{
+	uint32_t n = 0;
+
+	if (world.due_ns <= world.now_ns)
+		wake_due();
+	for (size_t word = 0; word * WORD_BITS < world.top; word++)
+		n += (uint32_t)__builtin_popcountll(world.ready[word]);
+	if (n > 0)
+		enter(ready_at(n == 1 ? 0 : random_draw(&world.random, n)));
+	return n > 0;
 }
 
 int64_t fiber_now_ns(void)
@@ -257,6 +295,7 @@ struct lock {
 	int32_t writer; /* 1: held by a writer, or a mutex at all */
 	int32_t readers;
 	int32_t waiting_writers;
+	int32_t waiting;
 };
 
 _Static_assert(sizeof(struct lock) <= sizeof(pthread_mutex_t) && sizeof(struct lock) <= sizeof(pthread_rwlock_t), "a lock's room");
@@ -266,7 +305,9 @@ static void take(struct lock *lock, bool is_writer)
 	fiber_yield();
 	while (is_writer ? lock->writer || lock->readers > 0 : lock->writer || lock->waiting_writers > 0) {
 		lock->waiting_writers += is_writer;
+		lock->waiting++;
 		fiber_wait(lock, FIBER_NEVER);
+		lock->waiting--;
 		lock->waiting_writers -= is_writer;
 	}
 	if (is_writer)
@@ -283,7 +324,8 @@ static void give(struct lock *lock)
 		lock->writer = 0;
 	else
 		lock->readers--;
-	fiber_wake(lock);
+	if (lock->waiting > 0)
+		fiber_wake(lock);
 }
 
 int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
