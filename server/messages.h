@@ -111,7 +111,8 @@
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \
 	"the server takes: 16 KB with all header lines\"}"
 
-#define MSG_HEALTH_STORE ERR_STORE_UNAVAILABLE, "%s", "The database cannot be reached"
+/* Of the health page: the reason as metrics have it, and its text. */
+#define FORM_HEALTH_STORE "{\"status\":\"unavailable\",\"reason\":\"%s\",\"message\":\"The database cannot be reached: %s\"}"
 #define MSG_NO_POSTGRESQL ERR_INTERNAL, "%s", "this build has no store in PostgreSQL: the header of libpq was not there"
 
 #endif

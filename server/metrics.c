@@ -315,6 +315,24 @@ static void add_failures(struct buf *out, const struct metrics_gauges *gauges)
 	}
 }
 
+static void add_reasons(struct buf *out, const struct metrics_gauges *gauges)
+{
+	static const char *const names[STORE_REASON_COUNT] = {
+#define REASON(id, name, text) [STORE_REASON_##id] = name,
+#include "storage/store/reasons.def"
+#undef REASON
+	};
+
+	if (!gauges->data.is_elsewhere)
+		return;
+	begin_family(out, "dynalith_store_problem", "gauge", "1 for the reason why the database could not be used when it was last tried.");
+	for (size_t i = STORE_REASON_NONE + 1; i < STORE_REASON_COUNT; i++) {
+		const struct label labels[] = {{"reason", str_of(names[i])}, {0}};
+
+		add_count(out, "dynalith_store_problem", "", labels, gauges->data.reason == i);
+	}
+}
+
 static void add_behind(struct buf *out, const struct metrics_gauges *gauges)
 {
 	static const char *const names[STORE_BEHIND_COUNT] = {
@@ -377,6 +395,7 @@ struct str metrics_text(const struct metrics *metrics, const struct metrics_gaug
 		add_histogram(&out, "dynalith_store_write_seconds", "step", str_of(steps[i]), &all->store[i]);
 	add_gauges(&out, gauges);
 	add_failures(&out, gauges);
+	add_reasons(&out, gauges);
 	add_behind(&out, gauges);
 	add_throttled(&out, gauges->throughput);
 	add_process(&out);

@@ -276,12 +276,25 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 static enum code show_health(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
 {
 	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}}";
+	static const struct {
+		const char *name, *text;
+	} reasons[STORE_REASON_COUNT] = {
+#define REASON(id, name, text) [STORE_REASON_##id] = {name, text},
+#include "storage/store/reasons.def"
+#undef REASON
+	};
 	struct store_usage usage;
 
-	if (upkeep_misses_store(routes->upkeep))
-		return err_set(err, MSG_HEALTH_STORE);
 	store_usage(catalog_store(routes->service->catalog), &usage);
+	(void)err;
 	response->content_type = STR("application/json");
+	if (upkeep_misses_store(routes->upkeep)) {
+		enum store_reason reason = usage.reason ? usage.reason : STORE_REASON_OTHER;
+
+		response->status = 503;
+		response->body = str_printf(request->arena, FORM_HEALTH_STORE, reasons[reason].name, reasons[reason].text);
+		return OK;
+	}
 	response->body = usage.limit ? str_printf(request->arena, form, (unsigned long long)(usage.used + usage.log), (unsigned long long)usage.limit)
 				     : STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
 	return OK;
@@ -528,11 +541,9 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 	bool is_checked = routes->auth == AUTH_VERIFY && page->show != show_health;
 	struct ns ns;
 
-	if ((is_checked && authenticate(&caller, &ns, &err) != OK) || page->show(routes, request, response, &err) != OK) {
-		refuse(request, response, &err);
-		return;
-	}
 	response->status = 200;
+	if ((is_checked && authenticate(&caller, &ns, &err) != OK) || page->show(routes, request, response, &err) != OK)
+		refuse(request, response, &err);
 }
 
 /* Endpoints authenticate by the namespace that they ask for. */

@@ -163,6 +163,14 @@ enum store_failure {
 	STORE_FAILURE_COUNT
 };
 
+enum store_reason {
+	STORE_REASON_NONE,
+#define REASON(id, name, text) STORE_REASON_##id,
+#include "storage/store/reasons.def"
+#undef REASON
+	STORE_REASON_COUNT
+};
+
 /* Where reads ended that may be behind. */
 enum store_behind {
 #define BEHIND(id, name) STORE_BEHIND_##id,
@@ -179,6 +187,7 @@ struct store_usage {
 	uint64_t limit; /* of all three together; 0: none */
 	bool is_elsewhere;
 	uint64_t failures[STORE_FAILURE_COUNT];
+	enum store_reason reason; /* why it could not be used when it was last tried; NONE: it could */
 	bool has_copies; /* that reads may go to */
 	uint64_t behind[STORE_BEHIND_COUNT];
 };

@@ -198,6 +198,47 @@ def another_host_takes_over():
         dead.shutdown(socket.SHUT_RDWR)
 
 
+def health_says_why():
+    """Health and metrics name the reason, and neither host nor user."""
+    with database.Database() as db:
+        server = Server("--ttl-period", "0", store=db.url)
+
+        def says(reason, words):
+            try:
+                urllib.request.urlopen(server.url + "/_dynalith/health", timeout=60)
+                return False
+            except urllib.error.HTTPError as error:
+                body = error.read().decode()
+            with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=60) as reply:
+                lines = [line for line in reply.read().decode().splitlines() if line.startswith("dynalith_store_problem") and not line.endswith(" 0")]
+            assert db.folder not in body and "postgres" not in body, body
+            return words in body and lines == [f'dynalith_store_problem{{reason="{reason}"}} 1']
+
+        def is_well():
+            try:
+                return urllib.request.urlopen(server.url + "/_dynalith/health", timeout=60).status == 200
+            except urllib.error.HTTPError:
+                return False
+
+        hba = pathlib.Path(db.data, "pg_hba.conf")
+        rules = hba.read_text()
+        for restart, reason, words in ((lambda: db.stop(), "refused", "nothing listens"),
+                                       (lambda: hba.write_text("local all all reject\n" + rules), "authentication", "let this server in"),
+                                       (lambda: db.settings.update(default_transaction_read_only="on"), "read_only", "takes no writes")):
+            db.stop()
+            restart()
+            if reason != "refused":
+                # psql, which asks whether it has started, needs no rights
+                db.start()
+            until(lambda: says(reason, words), f"{reason} is not named")
+            db.stop()
+            hba.write_text(rules)
+            db.settings.pop("default_transaction_read_only", None)
+            db.start()
+            until(is_well, "all is not well again")
+        server.stop()
+
+
 def a_standby_takes_over():
     """503 from the primary's end to the promotion; what was acknowledged is there, through the same servers."""
     with database.Database(synchronous_standby_names="*") as primary, database.Database(standby_of=primary, hot_standby="on") as standby:
@@ -414,6 +455,6 @@ try:
         print("failures (skipped, there is no Go): 0 passed, 0 failed")
         sys.exit(0)
     run("failures", [a_connection_is_cut, a_token_makes_a_cut_commit_safe, the_database_refuses, a_conflict_that_stays_is_given_up, nothing_can_be_reached,
-                     another_host_takes_over, a_standby_takes_over, a_standby_answers_reads, a_standby_that_is_late_is_left, restarted_with_other_settings])
+                     another_host_takes_over, health_says_why, a_standby_takes_over, a_standby_answers_reads, a_standby_that_is_late_is_left, restarted_with_other_settings])
 finally:
     DB.close()

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "storage/monotonic.h"
+#include "storage/store/postgresql/reason.h"
 
 #define FIRST_PAUSE_MS 50
 #define LAST_PAUSE_MS 3000
@@ -169,6 +170,14 @@ struct str pool_problem(struct pool *pool, struct arena *arena)
 	struct str problem = pool->failures > 0 ? str_copy(arena, str_of(pool->problem)) : STR_ABSENT;
 	pthread_mutex_unlock(&pool->mutex);
 	return problem;
+}
+
+enum store_reason pool_reason(struct pool *pool)
+{
+	pthread_mutex_lock(&pool->mutex);
+	enum store_reason reason = pool->failures > 0 ? reason_of(pool->problem) : STORE_REASON_NONE;
+	pthread_mutex_unlock(&pool->mutex);
+	return reason;
 }
 
 const struct link_counts *pool_counts(const struct pool *pool)

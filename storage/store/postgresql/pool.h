@@ -26,6 +26,9 @@ void pool_give(struct pool *pool, struct link *link);
 /* Why the database could not be reached when it was last tried, in the arena; absent: it could. Waits for nobody. */
 struct str pool_problem(struct pool *pool, struct arena *arena);
 
+/* The same in a word, for whoever may not see hosts and users. */
+enum store_reason pool_reason(struct pool *pool);
+
 const struct link_counts *pool_counts(const struct pool *pool);
 
 #endif

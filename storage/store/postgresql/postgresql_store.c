@@ -80,7 +80,8 @@ static void postgresql_usage(struct store *base, struct store_usage *usage)
 
 	const struct followers *followers = ((const struct postgresql_store *)base)->followers;
 
-	*usage = (struct store_usage){.is_elsewhere = true, .has_copies = followers != NULL};
+	*usage = (struct store_usage){.is_elsewhere = true, .has_copies = followers != NULL,
+				      .reason = pool_reason(((const struct postgresql_store *)base)->pool)};
 	for (size_t i = 0; followers && i < STORE_BEHIND_COUNT; i++)
 		usage->behind[i] = followers_counted(followers, (enum store_behind)i);
 	for (size_t i = 0; i < STORE_FAILURE_COUNT; i++)
