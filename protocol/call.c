@@ -176,6 +176,27 @@ static enum code refuse_absent(struct str name, enum absent_table words, struct 
 	return err->code;
 }
 
+static bool is_in_transition(const struct table *table)
+{
+	return table->state.status == STATUS_CREATING || table->state.status == STATUS_DELETING;
+}
+
+/* The table for operations on its items. One that seems not to be there yet, or not any more, may be there by what another server did. */
+static enum code get_for_items(const struct call *call, struct str name, struct table **out, struct err *err)
+{
+	enum code code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
+
+	if (code != OK || !is_in_transition(*out))
+		return code;
+	table_unref(*out);
+	code = catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, out, err);
+	if (code != OK || !is_in_transition(*out))
+		return code;
+	/* AWS: the error for items of a table that does not exist yet, or not any more */
+	table_unref(*out);
+	return err_default(err, ERR_RESOURCE_NOT_FOUND);
+}
+
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
 {
 	struct str name;
@@ -194,12 +215,8 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current snapshot */
 		code = call_refresh(call, err);
 	if (code == OK)
-		code = (words == ABSENT_RESOURCE ? catalog_get : catalog_get_current)(call->service->catalog, call->ns, name, call->now_ms, out, err);
-	if (code == OK && words == ABSENT_RESOURCE && ((*out)->state.status == STATUS_CREATING || (*out)->state.status == STATUS_DELETING)) {
-		/* AWS: the error for items of a table that does not exist yet, or not any more */
-		table_unref(*out);
-		return err_default(err, ERR_RESOURCE_NOT_FOUND);
-	}
+		code = words == ABSENT_RESOURCE ? get_for_items(call, name, out, err)
+						: catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, out, err);
 	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) && str_is_set((*out)->state.job)) { /* AWS: DDB-TABLE-217 */
 		table_unref(*out);
 		return refuse_absent(name, words, err);

@@ -129,6 +129,30 @@ def what_one_changes_of_a_table_the_other_goes_by():
     cluster.stop()
 
 
+def a_table_is_there_for_both_at_once():
+    """Who has seen it in the making looks again, before it says that there is none."""
+    cluster = Cluster()
+    a, b = cluster.clients
+    create(a)
+    for i in range(60):
+        a("PutItem", TableName="tab", Item={**at("p", i), "pad": s("x" * 300000)})
+    backup = a("CreateBackup", TableName="tab", BackupName="one")["BackupDetails"]["BackupArn"]
+    until(lambda: a("DescribeBackup", BackupArn=backup)["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE", "the backup is not done")
+    for i in range(5):
+        a("RestoreTableFromBackup", TargetTableName=f"back{i}", BackupArn=backup)
+
+        def is_active():
+            try:
+                b("GetItem", TableName=f"back{i}", Key=at("p", 1))
+            except Refused as refused:
+                assert refused.name == "ResourceNotFoundException", refused
+            return a("DescribeTable", TableName=f"back{i}")["Table"]["TableStatus"] == "ACTIVE"
+
+        until(is_active, "the restore does not end")
+        assert b("GetItem", TableName=f"back{i}", Key=at("p", 1))["Item"]["SK"] == s(1)
+    cluster.stop()
+
+
 def in_threads(count, work):
     """work(i) in `count` threads; what the first of them raised."""
     problems = []
@@ -596,7 +620,7 @@ def a_file_becomes_the_database_and_a_file_again():
 
 
 try:
-    run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, sixteen_writers_lose_no_update,
+    run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, a_table_is_there_for_both_at_once, sixteen_writers_lose_no_update,
                     a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers,
                     a_turn_of_the_clock_counts_on_both_servers, reads_lag_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
