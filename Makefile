@@ -320,6 +320,8 @@ repair-test: deps-test debug ## flipped bytes in data files, and what check --re
 linearizability: deps-test debug ## 16 clients on a server that is killed, and an order of operations that explains all answers: SECONDS=N SEED=N KILLS=N, ARGS="-memory"
 	@LINEARIZABILITY_SECONDS=$(or $(SECONDS),20) LINEARIZABILITY_SEED=$(or $(SEED),1) LINEARIZABILITY_KILLS=$(or $(KILLS),5) LINEARIZABILITY_ARGS="$(ARGS)" \
 		DYNALITH_E2E=linearizability tests/e2e/run
+transfer-test: deps-test release ## ITEMS=1000000 items through an import, an export and back, item for item; says how many a second
+	@DYNALITH_BINARY=$(CURDIR)/build/release/dynalith DYNALITH_TRANSFER_ITEMS=$(or $(ITEMS),1000000) DYNALITH_E2E=roundtrip tests/e2e/run
 lint: ## layers, shelves, circles, library doors, prefixes, sizes, names in documents, generated documents
 	@tests/lint/run && scripts/lint && scripts/generate-docs --check
 check: deps-test ## all tests under ASan+UBSan, then TSan
