@@ -13,6 +13,7 @@
 #define MSG_ION_SET_EMPTY ERR_VALIDATION, "An string set  may not be empty"
 #define MSG_ION_SET_TWICE ERR_VALIDATION, "Input collection contains duplicates."
 #define MSG_ION_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits"
+#define MSG_RECORD_CONDITION ERR_VALIDATION, "A record with a ConditionExpression is not written: conditions of records are not evaluated"
 #define MSG_RECORD_NO_ITEM ERR_VALIDATION, "The record has no Item"
 #define MSG_RECORD_NOT_JSON ERR_VALIDATION, "The line is no JSON; the rest of the object was not read"
 #define MSG_RECORD_TOO_LONG ERR_VALIDATION, "A record of more than %zu bytes; the rest of the object was not read"

@@ -56,7 +56,7 @@ static enum record_kind bad(enum code code)
 	return code == OK ? RECORD_ITEM : RECORD_BAD;
 }
 
-static enum record_kind read_line(struct arena *arena, struct str line, struct value *item, struct err *err)
+static enum record_kind read_line(struct arena *arena, struct str line, bool refuses_conditions, struct value *item, struct err *err)
 {
 	struct err reason = err_in(arena);
 	struct shape_bound bound;
@@ -68,6 +68,8 @@ static enum record_kind read_line(struct arena *arena, struct str line, struct v
 	}
 	if (!json_member(root, "Item"))
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
+	if (refuses_conditions && json_member(root, "ConditionExpression"))
+		return bad(err_set(err, MSG_RECORD_CONDITION));
 	enum code code = shape_bind(arena, &shape_put_request, SURFACE_OLDER, root, &bound, err);
 	if (code == OK && bound.value_err.code != OK) {
 		*err = bound.value_err;
@@ -89,7 +91,7 @@ static enum record_kind next_line(struct records *records, struct arena *arena, 
 		if (line.n > 0 && line.p[line.n - 1] == '\r')
 			line.n--;
 		if (str_trim(line).n > 0)
-			return read_line(arena, line, item, err);
+			return read_line(arena, line, records->form->refuses_conditions, item, err);
 	}
 	return records->is_last ? RECORD_END : RECORD_MORE;
 }
@@ -130,6 +132,8 @@ static enum record_kind next_ion(struct records *records, struct arena *arena, s
 	const struct value *found = value.type == TYPE_M ? value_member(&value, STR("Item")) : NULL;
 	if (!found || found->type != TYPE_M)
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
+	if (records->form->refuses_conditions && value_member(&value, STR("ConditionExpression")))
+		return bad(err_set(err, MSG_RECORD_CONDITION));
 	if (value_depth(found) > VALUE_DEPTH_MAX)
 		return bad(err_set(err, MSG_ION_DEPTH));
 	*item = *found;

@@ -33,6 +33,7 @@ struct records_form {
 	size_t head_n;
 	const struct records_key *keys; /* CSV: the key attributes of the table and its indexes */
 	size_t key_n;
+	bool refuses_conditions; /* of bulk operations: a record with a ConditionExpression is bad, for it must not be put without */
 };
 
 enum record_kind {

@@ -109,6 +109,7 @@ static enum code options_of(const struct piece *piece, struct arena *arena, stru
 	options->bucket = bulk->s3_bucket;
 	options->prefix = bulk->s3_key_prefix;
 	options->coding = coding_of(bulk->input_compression_type);
+	options->form.refuses_conditions = true;
 	options->form.form = bulk->input_format == BULK_OPERATION_INPUT_FORMAT_ION ? RECORD_ION : RECORD_JSON;
 	return OK;
 }

@@ -564,7 +564,8 @@ def puts_in_bulk():
     client.create_table(TableName="target", **PK)
     client.put_item(TableName="target", Item={"pk": {"S": "5"}, "old": {"S": "x"}})
     client.put_item(TableName="target", Item={"pk": {"S": "stays"}})
-    (folder / "in.json").write_text("".join(json.dumps({"Item": {"pk": {"S": str(n)}, "v": {"N": str(n)}}}) + "\n" for n in range(2500)) + '{"Item":{"no":{"S":"key"}}}\n')
+    (folder / "in.json").write_text("".join(json.dumps({"Item": {"pk": {"S": str(n)}, "v": {"N": str(n)}}}) + "\n" for n in range(2500)) +
+                                     '{"Item":{"no":{"S":"key"}}}\n{"Item":{"pk":{"S":"stays"},"v":{"N":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}\n')
     start = lambda **more: client.start_bulk_put_items(
         TableName="target", InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "in.json", "InputFormat": "DYNAMODB_JSON"},
         OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "out", "OutputType": ["ERROR"]}, **more)["BulkOperationDescription"]
@@ -572,13 +573,14 @@ def puts_in_bulk():
     assert made["BulkOperationStatus"] == "IN_PROGRESS"
     client.get_waiter("bulk_operation_completed").wait(BulkOperationArn=made["BulkOperationArn"], WaiterConfig=WAIT)
     done = client.describe_bulk_operation(BulkOperationArn=made["BulkOperationArn"])["BulkOperationDescription"]
-    assert done["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS" and (done["ProcessedItemCount"], done["FailedItemCount"]) == (2501, 1), done
+    assert done["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS" and (done["ProcessedItemCount"], done["FailedItemCount"]) == (2502, 2), done
     assert done["TotalInputBytes"] == done["ProcessedInputBytes"] == (folder / "in.json").stat().st_size
     found = items(client, "target")
     assert len(found) == 2501 and found["5"] == {"pk": {"S": "5"}, "v": {"N": "5"}}
     assert done["BulkOperationUsage"][0]["BulkPutBytes"] > 2500
+    assert found["stays"] == {"pk": {"S": "stays"}}
     (output,) = (folder / "out").rglob("*.json")
-    assert json.loads(output.read_text())["itemS3Pointer"]["itemIndex"] == 2500
+    assert [json.loads(line)["itemS3Pointer"]["itemIndex"] for line in output.read_text().splitlines()] == [2500, 2501]
     assert start(ClientToken="token")["BulkOperationArn"] == made["BulkOperationArn"]
     raises("IdempotentParameterMismatchException", start, ClientToken="token", MaxWriteRequestUnits=2000)
     # slow enough to be caught on the way
