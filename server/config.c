@@ -138,6 +138,8 @@ static void print_help(void)
 	       "       dynalith load URL FILE                     the same back into a server\n"
 	       "       dynalith apply FILE...                     fill a server with tables and items of files\n"
 	       "       dynalith report [URL] [--fail-on RULES]    access patterns, what they cost and what is wrong with them\n"
+	       "       dynalith replay FILE [--endpoint URL]      send the requests that --record kept, and compare the answers\n"
+	       "       dynalith diff FILE FILE                    compare two recordings\n"
 	       "       dynalith copy --from STORE --to STORE      all data of a file, a database or a server into a file or a database\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];

@@ -30,6 +30,8 @@
 #include "server/messages.h"
 #include "server/online.h"
 #include "server/parent.h"
+#include "server/recording/recorder.h"
+#include "server/recording/replay.h"
 #include "server/report/report.h"
 #include "server/routes.h"
 #include "server/seed/apply.h"
@@ -293,6 +295,23 @@ static void report(const struct parts *parts, const struct service *service)
 		fprintf(stderr, "dynalith: --report: " STR_FMT "\n", STR_ARG(err.message));
 }
 
+/* --record. False: a line says why. */
+static bool record(const struct parts *parts, struct events *events, struct recorder **out)
+{
+	const struct config *config = parts->config;
+	struct err err = err_in(parts->arena);
+
+	*out = NULL;
+	if (!config_names(config->record))
+		return true;
+	if (recorder_start(config->record, strcmp(config->record_values, "masked") == 0, out, &err) == OK) {
+		events_observe(events, recorder_note, *out);
+		return true;
+	}
+	fprintf(stderr, "dynalith: --record: " STR_FMT "\n", STR_ARG(err.message));
+	return false;
+}
+
 static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
@@ -321,6 +340,7 @@ static int serve(struct parts *parts)
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
 	const struct http_options options = http_options_of(config, parts->tls, &stats, &routes);
+	struct recorder *recorder = NULL;
 	struct triggers *triggers = start_triggers(config, &service, parts->leases);
 	struct kinesis *kinesis = triggers ? start_kinesis(config, &service, parts->leases) : NULL;
 	int status = EXIT_FAILURE;
@@ -332,7 +352,7 @@ static int serve(struct parts *parts)
 		sigv4_separate_keys(routes.sigv4);
 	service.sends = kinesis ? kinesis_sends : kinesis_sends_nowhere;
 	if (triggers && (kinesis || !config_names(config->kinesis))) {
-		status = fill(parts, &service) ? listen_and_wait(parts, &options) : EXIT_FAILURE;
+		status = record(parts, routes.console.events, &recorder) && fill(parts, &service) ? listen_and_wait(parts, &options) : EXIT_FAILURE;
 	} else {
 		fprintf(stderr, "dynalith: cannot start a thread\n");
 	}
@@ -341,6 +361,7 @@ static int serve(struct parts *parts)
 		trigger_stop(triggers);
 	report(parts, &service);
 	sigv4_free(routes.sigv4);
+	recorder_stop(recorder);
 	events_free(routes.console.events);
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
@@ -507,7 +528,8 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 static const struct {
 	bool (*is_asked)(int argc, char **argv);
 	int (*run)(struct arena *arena, int argc, char **argv);
-} commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}, {report_is_asked, report_run}};
+} commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}, {report_is_asked, report_run},
+	      {replay_is_asked, replay_run}};
 
 int main(int argc, char **argv)
 {

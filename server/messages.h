@@ -58,6 +58,11 @@
 	ERR_VALIDATION, "%s", "The body must be {\"operation\": \"Query\", \"request\": {...}}, with any operation that reads or writes items, and its request"
 #define MSG_EXPLAIN_OPERATION ERR_VALIDATION, "There is no operation '" STR_FMT "' that reads or writes items"
 #define MSG_REPORT_FILE ERR_VALIDATION, "%s: %s"
+#define MSG_RECORDING_FILE ERR_VALIDATION, "%s: %s"
+#define MSG_RECORDING_HEAD ERR_VALIDATION, "%s: no recording: its first line must be {\"dynalith_recording\": 1, ...}, as --record writes it"
+#define MSG_RECORDING_LINE ERR_VALIDATION, "%s:%zu: no line of a recording: %s"
+#define MSG_RECORDING_UNSENT ERR_INTERNAL, "line %zu, " STR_FMT ": no answer: %s"
+#define MSG_RECORDING_MASKED ERR_VALIDATION, "%s was recorded with --record-values masked: its values are not there, so it cannot be sent"
 #define MSG_REPORT_PRICES                                                                                                          \
 	ERR_VALIDATION, "%s: no prices: a JSON object with the numbers read_request_units_million, write_request_units_million, "     \
 			"read_capacity_unit_hour and write_capacity_unit_hour was expected"

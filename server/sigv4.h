@@ -80,6 +80,7 @@ struct sigv4_own {
 	struct str access_key, secret;
 	struct str region;  /* absent: us-east-1 */
 	struct str target;  /* X-Amz-Target, or absent; the caller sends it */
+	struct str token;   /* of temporary credentials, or absent */
 	struct str service; /* absent: dynamodb. "s3": the body's hash is a header too, and the path is signed as it is */
 	struct str sse, sse_key; /* of s3: how the object is to be encrypted, or absent */
 	struct str date;    /* set by sigv4_sign */

@@ -115,11 +115,22 @@ static struct entry *entry_of(const struct event *event)
 	return entry;
 }
 
+void events_observe(struct events *events, void (*observe)(void *context, const struct event *event), void *context)
+{
+	events->observe = observe;
+	events->context = context;
+	atomic_fetch_add(&events->watchers, 1);
+}
+
 void events_note(struct events *events, const struct event *event)
 {
 	struct event_ring *ring = events->ring;
-	struct entry *entry = entry_of(event);
 
+	if (events->observe)
+		events->observe(events->context, event);
+	if (events->observe && atomic_load(&events->watchers) == 1) /* nobody else */
+		return;
+	struct entry *entry = entry_of(event);
 	pthread_mutex_lock(&ring->mutex);
 	while (ring->first < ring->next && (ring->next - ring->first == KEPT || ring->bytes + entry->size > KEPT_BYTES))
 		drop_first(ring);

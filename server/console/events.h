@@ -18,10 +18,13 @@
 #define EVENTS_WATCHERS_MAX 32
 
 struct event_ring;
+struct event;
 
 struct events {
 	atomic_uint watchers;
 	struct event_ring *ring;
+	void (*observe)(void *context, const struct event *event); /* gets each as it happens; or NULL */
+	void *context;
 };
 
 /* A request that was answered. All of it is copied. */
@@ -47,6 +50,9 @@ static inline bool events_are_watched(const struct events *events)
 {
 	return atomic_load_explicit(&events->watchers, memory_order_relaxed) > 0;
 }
+
+/* From now on, before anybody asks: it counts as a watcher. */
+void events_observe(struct events *events, void (*observe)(void *context, const struct event *event), void *context);
 
 void events_note(struct events *events, const struct event *event);
 

@@ -1,18 +1,14 @@
 #include "server/seed/apply.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "server/client.h"
+#include "server/elsewhere.h"
 #include "server/log.h"
 #include "server/seed/file.h"
 #include "server/seed/local.h"
 #include "server/seed/messages.h"
-#include "server/sigv4.h"
 
-#define WAIT_MS 60000
 #define USAGE                                                                                                             \
 	"usage: dynalith apply FILE|FOLDER... [--endpoint URL] [--table NAME] [--parameter NAME=VALUE]... [--keep-going] " \
 	"[--tls-ca FILE]"
@@ -31,41 +27,19 @@ struct words {
 };
 
 /* A server elsewhere, as a target. */
-struct elsewhere {
-	struct client_target target;
+struct destination {
+	struct elsewhere *elsewhere;
 	struct str url;
-	struct sigv4 *sigv4;
-	struct str access_key, secret, region;
 };
-
-static const char *setting(const char *first, const char *second, const char *otherwise)
-{
-	const char *value = getenv(first);
-
-	if (!value || !*value)
-		value = getenv(second);
-	return value && *value ? value : otherwise;
-}
 
 static enum code send_elsewhere(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err)
 {
-	struct elsewhere *elsewhere = context;
-	const struct client_target *target = &elsewhere->target;
-	struct str name = str_printf(arena, "DynamoDB_20120810.%s", operation);
-	struct sigv4_own own = {
-		.method = STR("POST"), .path = STR("/"), .body = body, .access_key = elsewhere->access_key, .secret = elsewhere->secret,
-		.region = elsewhere->region, .target = name, .host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target->host), STR_ARG(target->port)),
-	};
-	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
-	const struct client_request request = {
-		.method = "POST", .body = body, .wait_ms = WAIT_MS,
-		.head = str_printf(arena, STR_FMT "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(signature), STR_ARG(name)),
-	};
+	const struct destination *destination = context;
 	struct client_reply answer;
 	const char *problem = "";
 
-	if (!client_ask(arena, target, &request, &answer, &problem))
-		return err_set(err, MSG_SEED_REMOTE, STR_ARG(elsewhere->url), problem);
+	if (!elsewhere_send(destination->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", operation), body, &answer, &problem))
+		return err_set(err, MSG_SEED_REMOTE, STR_ARG(destination->url), problem);
 	*reply = (struct seed_reply){answer.status, answer.body};
 	return OK;
 }
@@ -156,10 +130,10 @@ static struct str sum(struct arena *arena, const struct seed *seed)
 	return buf_str(&buf);
 }
 
-static int load(const struct words *words, struct elsewhere *elsewhere, struct rehearsal *rehearsal)
+static int load(const struct words *words, struct destination *destination, struct rehearsal *rehearsal)
 {
 	const struct seed_options options = {
-		.write = {send_elsewhere, elsewhere}, .check = local_rehearsal_target(rehearsal), .is_check_apart = true,
+		.write = {send_elsewhere, destination}, .check = local_rehearsal_target(rehearsal), .is_check_apart = true,
 		.is_keep_going = words->is_keep_going, .table = str_of(words->table),
 		.parameters = words->parameters, .parameter_count = words->parameter_count, .say = print_line,
 	};
@@ -179,28 +153,23 @@ static int load(const struct words *words, struct elsewhere *elsewhere, struct r
 
 int apply_run(struct arena *arena, int argc, char **argv)
 {
-	struct words words = {.arena = arena, .endpoint = setting("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL", "http://localhost:8000")};
-	struct elsewhere elsewhere = {
-		.access_key = str_of(setting("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "dynalith")),
-		.secret = str_of(setting("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "dynalith")),
-		.region = str_of(setting("AWS_REGION", "AWS_DEFAULT_REGION", "us-east-1")),
-	};
+	struct words words = {.arena = arena, .endpoint = elsewhere_default()};
 	struct rehearsal *rehearsal;
 	struct err err = err_in(arena);
 
-	if (!read_words(&words, argc, argv) || !client_read_any_target(str_of(words.endpoint), &elsewhere.target)) {
+	bool is_read = read_words(&words, argc, argv);
+	struct destination destination = {is_read ? elsewhere_new(words.endpoint, words.authorities) : NULL, str_of(words.endpoint)};
+	if (!destination.elsewhere) {
 		fprintf(stderr, "%s\n", USAGE);
 		return MISUSE;
 	}
-	elsewhere.url = str_of(words.endpoint);
-	elsewhere.target.authorities = words.authorities;
 	if (local_rehearsal_new(&rehearsal, &err) != OK) {
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
+		elsewhere_free(destination.elsewhere);
 		return REFUSED;
 	}
-	elsewhere.sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0);
-	int status = load(&words, &elsewhere, rehearsal);
-	sigv4_free(elsewhere.sigv4);
+	int status = load(&words, &destination, rehearsal);
+	elsewhere_free(destination.elsewhere);
 	local_rehearsal_free(rehearsal);
 	return status;
 }

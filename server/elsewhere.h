@@ -1,0 +1,25 @@
+/*
+ * elsewhere - operations of the API sent to another server, or to AWS: signed by the credentials of the environment.
+ *
+ * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION; without keys "dynalith", which a server that does not
+ * verify takes. Thread-safe once it is made.
+ */
+#ifndef DYNALITH_SERVER_ELSEWHERE_H
+#define DYNALITH_SERVER_ELSEWHERE_H
+
+#include "core/arena.h"
+#include "server/client.h"
+
+struct elsewhere;
+
+/* `authorities` as in struct client_target. NULL: the URL cannot be read. */
+struct elsewhere *elsewhere_new(const char *url, const char *authorities);
+void elsewhere_free(struct elsewhere *elsewhere);
+
+/* AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or http://localhost:8000. */
+const char *elsewhere_default(void);
+
+/* `target` is "DynamoDB_20120810.PutItem". False where no answer came: *problem says why. */
+bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem);
+
+#endif

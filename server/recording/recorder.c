@@ -1,0 +1,109 @@
+#include "server/recording/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol/wire/json.h"
+#include "server/console/masked.h"
+#include "server/log.h"
+#include "server/messages.h"
+#include "storage/monotonic.h"
+
+struct recorder {
+	pthread_mutex_t mutex;
+	FILE *file;
+	bool is_masked, has_failed;
+	uint64_t began_ns;
+};
+
+enum code recorder_start(const char *path, bool is_masked, struct recorder **out, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (!file) {
+		enum code code = err_set(err, MSG_RECORDING_FILE, path, strerror(errno));
+
+		if (fd >= 0)
+			close(fd);
+		return code;
+	}
+	struct recorder *recorder = arena_checked(calloc(1, sizeof(*recorder)));
+	pthread_mutex_init(&recorder->mutex, NULL);
+	recorder->file = file;
+	recorder->is_masked = is_masked;
+	recorder->began_ns = monotonic_ns();
+	fprintf(file, "{\"dynalith_recording\":1,\"values\":\"%s\"}\n", is_masked ? "masked" : "open");
+	fflush(file);
+	*out = recorder;
+	return OK;
+}
+
+/* JSON on one line: what looks like a line's end in it is white space. A body that is no JSON is a string. */
+static void write_body(const struct recorder *recorder, struct json_out *out, struct arena *arena, struct str body)
+{
+	struct err err = err_in(arena);
+	const struct json *root;
+	bool is_json = json_parse(arena, body, &root, &err) == OK;
+
+	if (recorder->is_masked && is_json) {
+		masked_write(out, arena, body);
+	} else if (is_json) {
+		char *line = memcpy(arena_bytes(arena, body.n + 1), body.p, body.n);
+
+		for (size_t i = 0; i < body.n; i++)
+			line[i] = line[i] == '\n' || line[i] == '\r' ? ' ' : line[i];
+		buf_add(&out->buf, line, body.n);
+		out->needs_comma = true;
+	} else if (recorder->is_masked) {
+		json_out_null(out);
+	} else {
+		json_out_string(out, body);
+	}
+}
+
+void recorder_note(void *context, const struct event *event)
+{
+	struct recorder *recorder = context;
+	struct arena *arena = arena_new(0);
+	struct json_out out = json_out_in(arena);
+
+	json_out_field_string(&out, "operation", event->operation);
+	json_out_field_string(&out, "account", event->ns.account);
+	json_out_field_string(&out, "region", event->ns.region);
+	json_out_field_integer(&out, "status", event->status);
+	if (event->error.n > 0)
+		json_out_field_string(&out, "error", event->error);
+	json_out_name(&out, STR("request"));
+	write_body(recorder, &out, arena, event->request);
+	json_out_name(&out, STR("response"));
+	write_body(recorder, &out, arena, event->response);
+	struct str rest = json_out_str(&out);
+
+	pthread_mutex_lock(&recorder->mutex);
+	uint64_t end_us = (monotonic_ns() - recorder->began_ns) / 1000, took_us = event->took_ns / 1000; /* in the order of the lines */
+	bool is_written = recorder->has_failed ||
+			  (fprintf(recorder->file, "{\"start_us\":%llu,\"end_us\":%llu,\"time_ms\":%lld,", (unsigned long long)(end_us > took_us ? end_us - took_us : 0),
+				   (unsigned long long)end_us, (long long)event->time_ms) > 0 &&
+			   fwrite(rest.p, 1, rest.n, recorder->file) == rest.n && fputs("}\n", recorder->file) >= 0 && fflush(recorder->file) == 0);
+	if (!is_written)
+		log_line(LOG_ERROR, "--record: %s; nothing more is recorded", strerror(errno));
+	recorder->has_failed = recorder->has_failed || !is_written;
+	pthread_mutex_unlock(&recorder->mutex);
+	arena_free(arena);
+}
+
+void recorder_stop(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (fclose(recorder->file) != 0 && !recorder->has_failed)
+		log_line(LOG_ERROR, "--record: %s", strerror(errno));
+	pthread_mutex_destroy(&recorder->mutex);
+	free(recorder);
+}

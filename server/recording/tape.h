@@ -1,0 +1,30 @@
+/*
+ * tape - a recording, read line by line: recorder.h.
+ */
+#ifndef DYNALITH_SERVER_TAPE_H
+#define DYNALITH_SERVER_TAPE_H
+
+#include "core/err.h"
+#include "protocol/wire/json.h"
+
+struct tape_line {
+	size_t number;              /* in the file, from 1 */
+	uint64_t start_us, end_us;
+	struct str operation;
+	int64_t status;
+	struct str request;         /* as it was sent */
+	const struct json *response; /* NULL: the answer had no JSON */
+};
+
+struct tape;
+
+/* ERR_VALIDATION with one line: the file cannot be read, or is no recording. */
+enum code tape_open(const char *path, struct tape **out, struct err *err) WARN_UNUSED;
+void tape_close(struct tape *tape);
+
+bool tape_is_masked(const struct tape *tape);
+
+/* The next line in the arena; *is_there is false at the end. ERR_VALIDATION with the file's name and the line's number. A last line without its end is none. */
+enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *line, bool *is_there, struct err *err) WARN_UNUSED;
+
+#endif
