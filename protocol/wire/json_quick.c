@@ -27,10 +27,16 @@ static struct json *add_node(struct reader *reader)
 	return reader->nodes ? reader->nodes++ : NULL;
 }
 
-/* The next byte that is no white space; 0 at the end. cJSON skips other control bytes too. */
+/* cJSON skips other control bytes too. */
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* The next byte that is no white space; 0 at the end. */
 static char skip_blanks(struct reader *reader)
 {
-	while (reader->at < reader->end && (*reader->at == ' ' || *reader->at == '\n' || *reader->at == '\r' || *reader->at == '\t'))
+	while (is_blank(*reader->at)) /* behind the end there are NULs */
 		reader->at++;
 	return *reader->at;
 }
@@ -302,14 +308,19 @@ static struct json *read_tree(struct reader *reader)
 
 struct json *json_quickly(struct arena *arena, struct str text)
 {
-	char *copy = arena_bytes(arena, text.n + STEP);
-	struct reader reader = {arena, copy, copy + text.n, NULL, 0};
+	size_t blanks = 0;
 
-	memcpy(copy, text.p, text.n);
-	memset(copy + text.n, 0, STEP);
-	if (arena_is_over(arena) || skip_blanks(&reader) != '{')
+	while (blanks < text.n && is_blank(text.p[blanks]))
+		blanks++;
+	if (blanks == text.n || text.p[blanks] != '{') /* a long body that is none takes no memory */
 		return NULL;
-	struct json *root = read_tree(&reader);
+	size_t n = text.n - blanks;
+	char *copy = arena_bytes(arena, n + STEP);
+	struct reader reader = {arena, copy, copy + n, NULL, 0};
+
+	memcpy(copy, text.p + blanks, n);
+	memset(copy + n, 0, STEP);
+	struct json *root = arena_is_over(arena) ? NULL : read_tree(&reader);
 	if (root)
 		skip_blanks(&reader);
 	return reader.at == reader.end ? root : NULL;
