@@ -2,11 +2,13 @@
 
 #include <microhttpd.h>
 
+#include "core/buf.h"
 #include "core/crc32.h"
 #include "server/gzip.h"
 #include "server/sockets.h"
 
 #define COMPRESS_FROM 4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
+#define LINES_USUAL 256    /* bytes of header lines */
 #define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
 
 /* Whether the connection ends behind the answer. */
@@ -49,11 +51,34 @@ static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
 	return at;
 }
 
+/* The header lines that each answer has. */
+static struct str common_lines(const struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+	struct buf lines = buf_in(exchange->arena);
+	char crc[DECIMAL_MAX];
+
+	buf_reserve(&lines, LINES_USUAL);
+	buf_add_lit(&lines, "Server: Dynalith\r\nx-amzn-RequestId: ");
+	buf_add(&lines, exchange->id, REQUEST_ID_SIZE);
+	buf_add_lit(&lines, "\r\nx-amz-crc32: ");
+	buf_add_str(&lines, str_of(decimal(crc, crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong)));
+	if (str_is_set(reply->content_type)) {
+		buf_add_lit(&lines, "\r\nContent-Type: ");
+		buf_add_str(&lines, reply->content_type);
+	}
+	if (exchange->out.coding) {
+		buf_add_lit(&lines, "\r\nContent-Encoding: ");
+		buf_add_str(&lines, str_of(exchange->out.coding));
+	}
+	buf_add_lit(&lines, "\r\n");
+	return buf_str(&lines);
+}
+
 bool http_reply_send(struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 	struct str body = reply->body;
-	char crc[DECIMAL_MAX];
 
 	if (reply->fault.is_dropped) { /* libmicrohttpd closes the connection */
 		sockets_forget(connection_fd(exchange->connection));
@@ -64,18 +89,11 @@ bool http_reply_send(struct exchange *exchange)
 						: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return false;
-	MHD_add_response_header(response, "Server", "Dynalith");
-	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
-	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(body.p, body.n) ^ reply->fault.is_crc_wrong));
-	if (str_is_set(reply->content_type))
-		MHD_add_response_header(response, "Content-Type", str_copy(exchange->arena, reply->content_type).p);
-	if (exchange->out.coding)
-		MHD_add_response_header(response, "Content-Encoding", exchange->out.coding);
 	for (size_t i = 0; i < reply->header_count; i++)
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
 	if (is_last(exchange))
 		MHD_add_response_header(response, "Connection", "close");
-	sockets_answer(connection_fd(exchange->connection), exchange->is_early);
+	sockets_answer(connection_fd(exchange->connection), exchange->is_early, common_lines(exchange));
 	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->out.is_answered = true;

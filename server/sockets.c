@@ -30,6 +30,27 @@ enum socket_state {
 static _Atomic unsigned char states[SOCKETS_MAX];
 static _Atomic uint32_t wasted[SOCKETS_MAX]; /* bytes */
 
+/* Header lines of a queued answer that libmicrohttpd does not know of. */
+static struct {
+	_Atomic(const char *) p;
+	atomic_size_t left; /* bytes at p that are not sent */
+} lines[SOCKETS_MAX];
+
+static void set_lines(int fd, const char *p, size_t n)
+{
+	if (fd < 0 || fd >= SOCKETS_MAX)
+		return;
+	atomic_store_explicit(&lines[fd].p, p, memory_order_relaxed);
+	atomic_store_explicit(&lines[fd].left, n, memory_order_relaxed);
+}
+
+static struct str get_lines(int fd)
+{
+	if (fd < 0 || fd >= SOCKETS_MAX)
+		return STR_ABSENT;
+	return (struct str){atomic_load_explicit(&lines[fd].p, memory_order_relaxed), atomic_load_explicit(&lines[fd].left, memory_order_relaxed)};
+}
+
 static enum socket_state state_of(int fd)
 {
 	return fd >= 0 && fd < SOCKETS_MAX ? (enum socket_state)atomic_load_explicit(&states[fd], memory_order_relaxed) : SOCKET_OTHER;
@@ -43,23 +64,27 @@ static void enter(int fd, enum socket_state state)
 
 void sockets_await(int fd)
 {
+	set_lines(fd, NULL, 0);
 	if (state_of(fd) != SOCKET_CLOSING)
 		enter(fd, SOCKET_AWAITED);
 }
 
-void sockets_answer(int fd, bool is_early)
+void sockets_answer(int fd, bool is_early, struct str text)
 {
+	set_lines(fd, text.p, text.n);
 	enter(fd, is_early ? SOCKET_EARLY : SOCKET_QUEUED);
 }
 
 void sockets_forget(int fd)
 {
+	set_lines(fd, NULL, 0);
 	enter(fd, SOCKET_OTHER);
 }
 
 /* Nothing more is sent. */
 static void begin_closing(int fd)
 {
+	set_lines(fd, NULL, 0);
 	enter(fd, SOCKET_CLOSING);
 	atomic_store_explicit(&wasted[fd], 0, memory_order_relaxed);
 	shutdown(fd, SHUT_WR);
@@ -147,9 +172,38 @@ static enum socket_state about_to_send(int fd, struct str bytes)
 	return state_of(fd);
 }
 
+/*
+ * Sends what is left of a head, whose last two bytes end it, and the body; our lines go before that end. The result counts the head's and the body's bytes
+ * only, for the caller, who sends the rest when there is room.
+ */
+static ssize_t send_with_lines(int fd, struct str text, struct str head, const struct iovec *body, int flags)
+{
+	size_t before = head.n - 2;
+	struct iovec parts[] = {
+		{(void *)(uintptr_t)head.p, before}, {(void *)(uintptr_t)text.p, text.n}, {(void *)(uintptr_t)(head.p + before), 2},
+		body ? *body : (struct iovec){NULL, 0},
+	};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = body ? 4 : 3};
+	ssize_t sent = (ssize_t)syscall(SYS_sendmsg, fd, &message, flags);
+
+	if (sent <= (ssize_t)before)
+		return sent;
+	size_t taken = (size_t)sent - before < text.n ? (size_t)sent - before : text.n;
+	set_lines(fd, text.p + taken, text.n - taken);
+	if (taken == text.n || before > 0)
+		return sent - (ssize_t)taken;
+	errno = EAGAIN;
+	return -1;
+}
+
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
 {
-	return about_to_send(fd, (struct str){bytes, n}) == SOCKET_CLOSING ? empty(fd, n) : sendto(fd, bytes, n, flags, NULL, 0);
+	struct str head = {bytes, n};
+
+	if (about_to_send(fd, head) == SOCKET_CLOSING)
+		return empty(fd, n);
+	struct str text = get_lines(fd);
+	return text.n > 0 && n >= 2 ? send_with_lines(fd, text, head, NULL, flags) : sendto(fd, bytes, n, flags, NULL, 0);
 }
 
 /* libmicrohttpd sends by it the head and the body of an answer together. */
@@ -163,7 +217,10 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 		all += message->msg_iov[i].iov_len;
 	if (state == SOCKET_CLOSING)
 		return empty(fd, all);
-	ssize_t sent = (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
+	struct str text = get_lines(fd);
+	ssize_t sent = text.n > 0 && first.n >= 2 && message->msg_iovlen <= 2
+			       ? send_with_lines(fd, text, first, message->msg_iovlen == 2 ? &message->msg_iov[1] : NULL, flags)
+			       : (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
 	if (state != SOCKET_EARLY)
 		return sent;
 	if (sent != (ssize_t)all || message->msg_iovlen < 2) { /* it goes on by itself */

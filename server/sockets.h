@@ -8,6 +8,8 @@
  * It also closes a socket behind an answer while the client still sends. Then the kernel resets the connection, often before the client has
  * read the answer. So behind an answer to a request that was not read whole, this module reads and discards bytes until the client closes.
  *
+ * It copies and checks each header line of an answer, in four allocations. So the lines that every answer has go into its head here.
+ *
  * Nothing is known of sockets that were not entered: calls on these are the C library's.
  */
 #ifndef DYNALITH_SERVER_SOCKETS_H
@@ -15,11 +17,16 @@
 
 #include <stdbool.h>
 
+#include "core/str.h"
+
 /* The connection waits for a request: what libmicrohttpd sends before sockets_answer() is its own. */
 void sockets_await(int fd);
 
-/* Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. */
-void sockets_answer(int fd, bool is_early);
+/*
+ * Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. `lines` are header lines, each with
+ * its end, that go into the answer's head; they must stay until the answer is sent. libmicrohttpd would copy and check each.
+ */
+void sockets_answer(int fd, bool is_early, struct str lines);
 
 /* libmicrohttpd gave the request up: refuses it, unless some of an answer was sent. */
 void sockets_refuse(int fd);
