@@ -421,6 +421,12 @@ package-test: deps ## the package and the tarball, built, installed and asked
 admin-test: deps ## the SDK in pages of Chromium, and dynamodb-admin clicked through, where Chromium and Node.js are
 	@$(MAKE) FLAVOUR=debug all
 	@tests/admin/run
+console-test: deps ## the console in Chromium: each view, its layout, axe's rules, the tour, 1,000,000 items scrolled (ITEMS=N)
+	@$(MAKE) FLAVOUR=debug all
+	@tests/console/run
+tour: deps ## the tour in Chromium, which makes the pictures of docs/tour.md and of the README
+	@$(MAKE) FLAVOUR=debug all
+	@tests/console/run tour
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
 

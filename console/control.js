@@ -73,7 +73,7 @@ const throughput = () => card("Throughput", async (reload) => {
 });
 
 const lag = () => card("Lag of reads", async (reload) => {
-  const now = await control("GET", "lag"), ms = input({ type: "number", min: 0, value: now.lag }), index = input({ type: "number", min: 0, value: now.index_lag }), jitter = input({ type: "number", min: 0, value: now.jitter });
+  const now = await control("GET", "lag"), ms = input({ type: "number", min: 0, value: now.lag ?? 0 }), index = input({ type: "number", min: 0, value: now.index_lag ?? 0 }), jitter = input({ type: "number", min: 0, value: now.jitter ?? 0 });
   return [h("p.quiet", "Reads without ConsistentRead see the state of so long ago."), h("div.fields", field("Tables, ms", ms), field("Indexes, ms", index), field("Jitter, ms", jitter)),
     h("div.row", button("Set", async () => { await control("PUT", "lag", { lag: Number(ms.value), index_lag: Number(index.value), jitter: Number(jitter.value) }); await reload(); }),
       button("No lag", async () => { await control("DELETE", "lag"); await reload(); }))];
@@ -140,5 +140,5 @@ export async function show(main) {
   const views = tabs("Control", [["State", grid(clock, checkpoints, snapshots, clones, namespaces)], ["Faults and limits", grid(faults, throughput, lag, conflicts)],
     ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]]);
   views.classList.add("fill", "padded");
-  main.append(views);
+  main.append(h("h1.hidden", "Control"), views);
 }

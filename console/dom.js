@@ -132,7 +132,7 @@ export function tabs(label, panels, chosen = 0) {
 
 /** Rows of texts or nodes; columns as [title, class]. */
 export function plainTable(caption, columns, rows) {
-  return h("table.plain", h("caption.hidden", caption), h("thead", h("tr", columns.map(([title, kind]) => h(`th${kind ? "." + kind : ""}`, { scope: "col" }, title)))),
+  return h("table.plain", h("caption.hidden", caption), h("thead", h("tr", columns.map(([title, kind]) => h(`th${kind ? "." + kind : ""}`, { scope: "col" }, title || h("span.hidden", "Actions"))))),
     h("tbody", rows.map((row) => h("tr", row.map((cell, i) => h(`td${columns[i][1] ? "." + columns[i][1] : ""}`, cell))))));
 }
 

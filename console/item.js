@@ -61,7 +61,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
   /** Somebody else was there first: what they did, and what to do about it. Nothing is overwritten. */
   function collide(theirs, mine) {
     const shown = (item) => (item ? writeItem(order(item), form) : "");
-    fill(conflict, h("h3", { role: "alert" }, theirs ? "The item has changed meanwhile. Nothing was saved." : "The item was deleted meanwhile. Nothing was saved."),
+    fill(conflict, h("div", { role: "alert" }, h("h3", theirs ? "The item has changed meanwhile. Nothing was saved." : "The item was deleted meanwhile. Nothing was saved.")),
       h("p.quiet", "From what was opened to what is there now:"), diff(shown(base), shown(theirs)),
       h("div.row", h("button", { type: "button", onclick: () => { base = theirs; text.value = shown(theirs ?? mine); fill(conflict); read(); } }, "Take theirs"),
         h("button", { type: "button", onclick: () => { base = theirs; fill(conflict, h("p.quiet", "Yours is compared with the present item now. Look at it, then save.")); read(); } }, "Keep mine to save again")));

@@ -23,13 +23,13 @@ export function pattern(event) {
 function requests(stop) {
   let events = [], shown = [], isPaused = false, lost = 0, bodies = "masked", abort = null, pending = 0;
   const search = h("input", { type: "search", placeholder: "operation, table, caller …", oninput: () => { sift(); } });
-  const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
+  const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { tabIndex: 0, "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
   const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", onchange: () => sift() });
   const passes = (e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
   const tell = () => { state.textContent = `${number(shown.length)} of ${number(events.length)} requests${lost ? `, ${number(lost)} lost` : ""}${isPaused ? ", paused" : ""}`; };
   const sift = () => { shown = events.filter(passes); view.toTop(); tell(); };
-  const body = (title, text, size) => [h("h3", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
+  const body = (title, text, size) => [h("h2.gap", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
   const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
   const open = (e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
@@ -162,6 +162,6 @@ export async function show(main) {
   const stop = [];
   const views = tabs("Live", [["Requests", () => requests(stop)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]]);
   views.classList.add("fill");
-  main.append(views);
+  main.append(h("h1.hidden", "Live"), views);
   return () => stop.forEach((f) => f());
 }

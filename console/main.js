@@ -24,6 +24,7 @@ export const go = (...parts) => { location.hash = `#/${parts.map(encodeURICompon
 
 async function show() {
   const mine = ++turn, main = document.getElementById("main"), { view, rest } = place();
+  delete main.dataset.view;
   leave();
   leave = () => {};
   fill(document.getElementById("views"), VIEWS.map(([name, title], i) =>
@@ -32,9 +33,11 @@ async function show() {
   try {
     const module = await view[2]();
     if (mine !== turn) return;
-    fill(main);
-    const end = await module.show(main, rest);
-    if (mine === turn) leave = end ?? leave; else end?.();
+    const own = h("div.view"); // one that comes too late fills what nobody sees
+    fill(main, own);
+    const end = await module.show(own, rest);
+    if (mine !== turn) { end?.(); return; }
+    leave = end ?? leave;
     main.dataset.view = view[0];
   } catch (error) {
     if (mine === turn) fill(main, h("div.empty", h("p.problem", error.message), h("button", { type: "button", onclick: show }, "Try again")));

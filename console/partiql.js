@@ -47,7 +47,7 @@ async function loadSchema(schema) {
 function completed(text, schema) {
   const list = h("div.suggest", { role: "listbox", id: "completions", hidden: true, "aria-label": "Completions" });
   let options = [], chosen = 0;
-  const hide = () => { list.hidden = true; options = []; text.removeAttribute("aria-activedescendant"); text.setAttribute("aria-expanded", "false"); };
+  const hide = () => { list.hidden = true; options = []; text.removeAttribute("aria-activedescendant"); };
   const mark = () => { [...list.children].forEach((o, i) => o.setAttribute("aria-selected", i === chosen)); text.setAttribute("aria-activedescendant", `completion${chosen}`); list.children[chosen]?.scrollIntoView({ block: "nearest" }); };
   const take = (i) => {
     const at = text.selectionStart, before = text.value.slice(0, at), [word] = /"?[\w.#$"-]*$/.exec(before);
@@ -62,7 +62,6 @@ function completed(text, schema) {
     chosen = 0;
     fill(list, options.map(([t, kind], i) => h("div", { role: "option", id: `completion${i}`, onmousedown: (e) => { e.preventDefault(); take(i); } }, t, " ", h("span.quiet", kind))));
     list.hidden = false;
-    text.setAttribute("aria-expanded", "true");
     mark();
   };
   text.addEventListener("input", look);
@@ -79,7 +78,7 @@ function completed(text, schema) {
 
 export async function show(main) {
   const schema = new Map();
-  const text = h("textarea", { rows: 5, spellcheck: false, role: "combobox", "aria-label": "PartiQL statement", "aria-autocomplete": "list", "aria-controls": "completions", "aria-expanded": "false",
+  const text = h("textarea", { rows: 5, spellcheck: false, "aria-label": "PartiQL statement", "aria-autocomplete": "list", "aria-controls": "completions",
     placeholder: "SELECT * FROM app WHERE PK = 'CUSTOMER#1'", value: history.read()[0] ?? "" });
   const list = completed(text, schema), problem = h("p.problem", { role: "alert" }), figures = h("span.quiet.middle", { role: "status" });
   const plan = h("div", h("p.quiet", "Explain shows what a statement reads.")), past = h("div");
@@ -117,7 +116,7 @@ export async function show(main) {
   main.append(h("div.tools", h("h1", "PartiQL"), h("span.quiet.middle", "Ctrl+Enter runs, Ctrl+Space completes"), h("span.push"), figures, more,
     h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "button", onclick: attempt(() => run()) }, "Run")),
   h("div.editor", text, list, problem),
-  h("div.split", view.element, h("aside.side.query", { "aria-label": "Plan and history" }, h("h2", "Plan"), plan, h("h2", "History"), past)));
+  h("div.split", view.element, h("aside.side.query", { tabIndex: 0, "aria-label": "Plan and history" }, h("h2", "Plan"), plan, h("h2", "History"), past)));
   loadSchema(schema).catch((error) => note(error.message, true));
   return () => view.end();
 }

@@ -73,7 +73,7 @@ export function build(table, pivot, form) {
 /** What the server says that the request does. */
 export function planView(plan) {
   const figures = [["Answer", plan.error ? `${plan.status} ${plan.error.type}` : plan.status], ["Read units", plan.read_units], ["Write units", plan.write_units]];
-  const accesses = (plan.accesses ?? []).map((a) => h("div.card", h("h3", [a.kind, a.table, a.index && `index ${a.index}`].filter(Boolean).join(" · ")),
+  const accesses = (plan.accesses ?? []).map((a) => h("div.card", h("h2", [a.kind, a.table, a.index && `index ${a.index}`].filter(Boolean).join(" · ")),
     plainTable("Access", [["What", "tight"], ["How"]], [
       ["Key", a.key], ["Range", (a.range ?? []).map((r) => `${r.attribute} ${r.operator} ${(r.values ?? []).map((v) => (typeof v === "object" ? brief(v) : v)).join(" and ")}`).join(", ") || (a.kind === "Scan" ? "everything" : "")],
       ["Filter", a.filter], ["Projection", a.projection], ["How", a.how],
@@ -161,7 +161,7 @@ export async function show(main, [name, index = ""]) {
     row.node.querySelector("input").focus();
   };
   const codes = h("div", h("div.row", select(languages, language, (v) => { language = v; write(); }, { "aria-label": "Language" }), h("button.small", { type: "button", onclick: () => copy(code.textContent) }, "Copy")), code);
-  const side = h("aside.side.query", { "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)]]));
+  const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)]]));
   const typed = (n) => `${n} (${table.AttributeDefinitions.find((a) => a.AttributeName === n).AttributeType})`;
   const head = h("form.builder", { onsubmit: (e) => { e.preventDefault(); attempt(run)(); } },
     h("div.tools", h("h1", "Query"), field("Table", select(names, name, (v) => go("query", v))),

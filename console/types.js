@@ -72,16 +72,20 @@ export function parse(text) {
 
 /** JSON with two spaces for each level; short lists and maps stay on a line. */
 export function print(value, indent = "") {
+  if (value === null || typeof value !== "object" || value instanceof Exact) return onOneLine(value);
+  const isList = Array.isArray(value), [open, close] = isList ? "[]" : "{}", line = onOneLine(value);
+  if (line.length <= 2 || (indent && line.length < 72)) return line;
+  const deeper = `${indent}  `;
+  const parts = isList ? value.map((v) => print(v, deeper)) : Object.entries(value).map(([name, v]) => `${JSON.stringify(name)}: ${print(v, deeper)}`);
+  return `${open}\n${parts.map((part) => deeper + part).join(",\n")}\n${indent}${close}`;
+}
+
+export function onOneLine(value) {
   if (value instanceof Exact) return value.text;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
-  const isList = Array.isArray(value), [open, close] = isList ? "[]" : "{}";
-  const parts = isList ? value.map((v) => [null, v]) : Object.entries(value);
-  const written = (deep) => parts.map(([name, v]) => (name === null ? "" : `${JSON.stringify(name)}: `) + print(v, deep));
-  if (!parts.length) return open + close;
-  const line = open + (isList ? "" : " ") + written("").join(", ") + (isList ? "" : " ") + close;
-  if (indent !== "" && line.length < 72 && !line.includes("\n")) return line;
-  const deeper = `${indent || ""}  `;
-  return `${open}\n${written(deeper).map((part) => deeper + part).join(",\n")}\n${indent}${close}`;
+  if (Array.isArray(value)) return `[${value.map(onOneLine).join(", ")}]`;
+  const parts = Object.entries(value).map(([name, v]) => `${JSON.stringify(name)}: ${onOneLine(v)}`);
+  return parts.length ? `{ ${parts.join(", ")} }` : "{}";
 }
 
 const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
@@ -176,7 +180,7 @@ export function readItem(text, form) {
   return toAttribute(value).M;
 }
 
-export const writeItem = (item, form) => print(form === "dynamodb" ? item : toNative({ M: item })) ;
+export const writeItem = (item, form) => print(form === "dynamodb" ? item : toNative({ M: item }));
 
 /** The item in the order in which people read it: keys, then names. */
 export function ordered(item, keys) {
@@ -212,5 +216,5 @@ export function brief(attribute, length = 120) {
   if (type === "NULL") return "null";
   if (type === "BOOL") return String(value);
   if (/S$/.test(type)) return `{${value.join(", ")}}`.slice(0, length);
-  return print(toNative(attribute), "").replace(/\s+/g, " ").slice(0, length);
+  return onOneLine(toNative(attribute)).slice(0, length);
 }

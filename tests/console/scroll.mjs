@@ -1,0 +1,62 @@
+// A table of 1,000,000 items (ITEMS): its collections are scrolled to 40 places at random and paged; a page is there within 100 ms.
+import assert from "node:assert/strict";
+import { browse, client, end, serve } from "./page.mjs";
+import { fillTable } from "./data.mjs";
+
+const ITEMS = Number(process.env.ITEMS ?? 1000000), LIMIT_MS = 100, PLACES = 40, WRITERS = 4;
+const port = await serve("--durability", "off"), api = client(port);
+await api("CreateTable", { TableName: "large", BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
+  AttributeDefinitions: ["PK", "SK"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })) });
+let next = 0;
+const began = Date.now();
+await Promise.all(Array.from({ length: WRITERS }, async () => {
+  for (let from = next; from < ITEMS; from = next) {
+    next += 2000;
+    await fillTable(api, "large", Array.from({ length: Math.min(2000, ITEMS - from) }, (_, k) => {
+      const i = from + k;
+      return { PK: { S: `CUSTOMER#${Math.floor(i / 5)}` }, SK: { S: i % 5 ? `ORDER#${i % 5}` : "PROFILE" }, n: { N: String(i) } };
+    }));
+  }
+}));
+console.log(`scroll: ${ITEMS} items written in ${((Date.now() - began) / 1000).toFixed(0)} s`);
+const p = await browse();
+let failed = 0;
+try {
+  await p.page.goto(`http://127.0.0.1:${port}/_dynalith/console/#/collections/large`);
+  await p.shows("CUSTOMER#");
+  // until each line that can be seen has its item
+  const times = await p.page.evaluate(async (places) => {
+    const grid = document.querySelector(".grid"), frame = () => new Promise((done) => requestAnimationFrame(done));
+    const ready = async (move) => {
+      const began = performance.now();
+      move();
+      do await frame(); while (!grid.querySelector(".line") || grid.querySelector(".line.wait") || ![...grid.querySelectorAll(".line")].some((l) => { const b = l.getBoundingClientRect(), g = grid.getBoundingClientRect(); return b.bottom > g.top && b.top < g.bottom; }));
+      return performance.now() - began;
+    };
+    const times = [];
+    let seed = 1;
+    for (let i = 0; i < places; i++) {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      times.push(await ready(() => { grid.scrollTop = (seed / 2147483648) * grid.scrollHeight; }));
+    }
+    grid.scrollTop = 0;
+    for (let i = 0; i < places; i++) times.push(await ready(() => { grid.scrollTop += grid.clientHeight; }));
+    times.push(await ready(() => { grid.scrollTop = grid.scrollHeight; }));
+    return times;
+  }, PLACES);
+  times.sort((a, b) => a - b);
+  const at = (q) => times[Math.min(times.length - 1, Math.floor(q * times.length))];
+  const count = await p.page.$eval(".grid", (g) => Number(g.getAttribute("aria-rowcount"))), lines = await p.page.$$eval(".grid .line", (l) => l.length);
+  console.log(`scroll: ${times.length} pages of ${count} rows: median ${at(0.5).toFixed(0)} ms, 95 % ${at(0.95).toFixed(0)} ms, most ${at(1).toFixed(0)} ms; ${lines} lines exist`);
+  assert.ok(count > ITEMS && lines < 200, `${count} rows, ${lines} lines`);
+  assert.ok(at(0.95) < LIMIT_MS, `a page takes ${at(0.95).toFixed(0)} ms`);
+  assert.deepEqual(p.faults, []);
+} catch (error) {
+  console.log(`scroll: ${error.stack}`);
+  failed = 1;
+} finally {
+  await p.browser.close();
+  end();
+}
+console.log(`scroll: ${1 - failed} passed, ${failed} failed`);
+process.exit(failed);

@@ -1,0 +1,539 @@
+// The console as people use it, in Chromium: each view, its layout, axe's rules, both themes, keyboard, conflicts, hostile data, signatures, other sites.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import { browse, client, end, serve, sleep } from "./page.mjs";
+import { makeShop, shop } from "./data.mjs";
+
+const EVIL = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>";
+const port = await serve("--insight", "on"), api = client(port), root = `http://127.0.0.1:${port}/`;
+const get = async (PK, SK, TableName = "shop") => (await api("GetItem", { TableName, Key: { PK: { S: PK }, SK: { S: SK } }, ConsistentRead: true })).Item;
+const TALL = { width: 1400, height: 3400 }, USUAL = { width: 1400, height: 860 }; // tall enough for all rows of the data
+const p = await browse(TALL);
+const only = process.env.DYNALITH_TESTS?.split(" ");
+
+/** No faults of layout, no violations of axe's rules, none in the log; a picture for people. */
+async function sound(name, on = p) {
+  if (on === p) await p.page.setViewport(USUAL);
+  await on.quiet();
+  await on.page.screenshot({ path: `build/console/${name}.png` });
+  assert.deepEqual(await on.layout(), [], `layout of ${name}`);
+  assert.deepEqual(await on.axe(), [], `axe on ${name}`);
+  assert.deepEqual(on.faults, [], `log of ${name}`);
+  if (on === p) await p.page.setViewport(TALL);
+}
+const open = async (text) => {
+  await p.until((text) => [...document.querySelectorAll(".grid .line")].some((l) => l.innerText.includes(text)), `a row with ${text}`, text);
+  await p.page.evaluate((text) => [...document.querySelectorAll(".grid .line")].find((l) => l.innerText.includes(text)).click(), text);
+  await p.page.waitForSelector("dialog[open]");
+};
+const editor = () => p.page.$eval("dialog[open] textarea", (e) => e.value);
+const saved = () => p.until(() => !document.querySelector("dialog[open]"), "the dialog is closed");
+
+const steps = {
+  async aBrowserIsSentToThePage() {
+    await p.page.goto(root);
+    assert.equal(p.page.url().split("#")[0], `${root}_dynalith/console/`);
+    await p.shows("There are no tables in this namespace yet");
+    await sound("empty");
+  },
+  async createATable() {
+    await p.click("Create a table");
+    await p.fill("Table name", "made");
+    await p.click("Add an index");
+    await p.fill("Time to live attribute", "until");
+    await p.choose("Stream", "NEW_IMAGE");
+    const json = JSON.parse(await p.page.$eval("dialog textarea", (e) => e.value));
+    assert.equal(json.TableName, "made");
+    assert.deepEqual(json.GlobalSecondaryIndexes[0].KeySchema.map((k) => k.AttributeName), ["GSI1PK", "GSI1SK"]);
+    await sound("create");
+    await p.click("Create table");
+    await p.shows("made", "ACTIVE", "new image", "until");
+    const { Table } = await api("DescribeTable", { TableName: "made" });
+    assert.deepEqual(Table.KeySchema, json.KeySchema);
+    assert.equal(Table.GlobalSecondaryIndexes[0].IndexName, "GSI1");
+  },
+  async changeATable() {
+    await p.click("Change");
+    await p.choose("Stream", "");
+    await p.fill("Time to live attribute", "");
+    await p.check("Delete the index GSI1");
+    await p.click("Add an index");
+    await p.fill("Index name", "byDate");
+    await sound("change");
+    await p.click("Save changes");
+    await saved();
+    const { Table } = await api("DescribeTable", { TableName: "made" });
+    assert.deepEqual(Table.GlobalSecondaryIndexes.map((i) => i.IndexName), ["byDate"]);
+    assert.ok(!Table.StreamSpecification);
+    assert.equal((await api("DescribeTimeToLive", { TableName: "made" })).TimeToLiveDescription.TimeToLiveStatus, "DISABLED");
+  },
+  async anErrorStaysInTheForm() {
+    await p.click("Create table");
+    await p.fill("Table name", "made");
+    await p.click("Create table");
+    await p.shows("ResourceInUseException");
+    await p.page.keyboard.press("Escape");
+  },
+  async deleteATableByItsName() {
+    await p.click("Delete");
+    await p.fill("Type made to confirm", "mad");
+    assert.ok(await p.page.$eval("dialog footer button", (b) => b.disabled));
+    await p.fill("Type made to confirm", "made");
+    await p.page.click("dialog footer button");
+    await p.shows("There are no tables");
+    assert.deepEqual((await api("ListTables")).TableNames, []);
+  },
+  async collections() {
+    await makeShop(api);
+    await p.view("collections", "shop");
+    await p.shows("CUSTOMER#1", "PROFILE", "Ada Lovelace", "ORDER");
+    const groups = await p.page.$$eval(".grid .group .mono", (all) => all.map((e) => e.innerText));
+    assert.equal(new Set(groups).size, groups.length, "a partition is one group");
+    // within a group the order of the sort key
+    const rows = await p.page.$$eval(".grid .line", (all) => all.sort((a, b) => a.getAttribute("aria-rowindex") - b.getAttribute("aria-rowindex"))
+      .map((l) => (l.classList.contains("group") ? null : l.querySelector(".cell.wide span").innerText)));
+    for (let i = 1; i < rows.length; i++) assert.ok(rows[i] === null || rows[i - 1] === null || rows[i - 1] < rows[i], `${rows[i - 1]} before ${rows[i]}`);
+    const colours = await p.page.$$eval(".grid .cell.type", (all) => all.map((e) => `${e.innerText} ${getComputedStyle(e).color}`));
+    const types = [...new Set(colours)];
+    assert.equal(new Set(types.map((t) => t.split(" ")[0])).size, types.length, "a type has one colour");
+    assert.equal(new Set(types.map((t) => t.split("rgb")[1])).size, types.length, "and no other has it");
+    // columns are the type's own
+    const labels = await p.page.$$eval(".grid .line:not(.group)", (all) => all.map((l) => [l.querySelector(".type").innerText, [...l.querySelectorAll("small")].map((s) => s.innerText).join()]));
+    assert.ok(labels.some(([t, c]) => t === "PROFILE" && c.includes("email")) && labels.every(([t, c]) => t !== "ADDRESS" || !c.includes("email")), labels);
+    await sound("collections");
+  },
+  async pivotToAnIndex() {
+    await p.choose("View by", "GSI1");
+    await p.shows("PRODUCT#1", "Teapot");
+    const groups = await p.page.$$eval(".grid .group .mono", (all) => all.map((e) => e.innerText));
+    assert.ok(groups.length > 3 && groups.every((g) => /^(PRODUCT|ORDER)#/.test(g)), groups);
+    await sound("pivot");
+    await p.fill("Partition", "PRODUCT#2");
+    await p.until(() => document.querySelectorAll(".grid .group").length === 1 && document.querySelector(".grid .group .mono").innerText === "PRODUCT#2", "one partition");
+    await p.view("collections", "shop");
+    await p.choose("Entity types by", "");
+    await p.fill("Attribute that names the type", "status");
+    await p.until(() => [...document.querySelectorAll(".grid .cell.type")].some((e) => e.innerText === "SHIPPED"), "types by an attribute");
+  },
+  async keyboardAlone() {
+    await p.view("collections", "shop");
+    await p.page.focus(".grid");
+    for (let i = 0; i < 3; i++) await p.page.keyboard.press("ArrowDown");
+    const active = await p.page.$eval(".grid", (e) => document.getElementById(e.getAttribute("aria-activedescendant"))?.getAttribute("aria-rowindex"));
+    assert.equal(active, "3");
+    await p.page.keyboard.press("ArrowUp");
+    await p.page.keyboard.press("Enter");
+    await p.page.waitForSelector("dialog[open] textarea");
+    assert.equal(await p.page.evaluate(() => document.activeElement.tagName), "TEXTAREA");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    await p.page.keyboard.down("Alt");
+    await p.page.keyboard.press("3");
+    await p.page.keyboard.up("Alt");
+    await p.until(() => location.hash.startsWith("#/query"), "Alt+3");
+  },
+  async editAnItem() {
+    await p.view("collections", "shop");
+    await open("Ada Lovelace");
+    const text = await editor();
+    assert.match(text, /"tags": \{ "\$set": \["eu", "vip"\] \}/);
+    await sound("item");
+    await p.fill("The item as JSON", text.replace("\"Ada Lovelace\"", "12345678901234567890.12345678901234567,\n  \"flag\": true, \"none\": null, \"bytes\": {\"$binary\": \"AQI=\"}, \"deep\": {\"list\": [1, \"a\", {\"$set\": [1.50, 2]}]}"));
+    await p.click("DynamoDB JSON");
+    assert.deepEqual(JSON.parse(await editor()).name, { N: "12345678901234567890.12345678901234567" });
+    await p.click("JSON");
+    await p.page.focus("dialog textarea");
+    await p.page.keyboard.down("Control");
+    await p.page.keyboard.press("Enter");
+    await p.page.keyboard.up("Control");
+    await saved();
+    const item = await get("CUSTOMER#1", "PROFILE");
+    assert.equal(item.name.N, "12345678901234567890.12345678901234567");
+    assert.deepEqual([item.flag, item.none, item.bytes, item.deep.M.list.L[2].NS.sort()], [{ BOOL: true }, { NULL: true }, { B: "AQI=" }, ["1.5", "2"]]);
+    assert.deepEqual(item.tags.SS.sort(), ["eu", "vip"]);
+  },
+  async mistakesShowWhileTyping() {
+    await open("Grace Hopper");
+    for (const [wrong, says] of [["{\"PK\": ", "ends too early"], ["{\"PK\": \"a\"}", "key attribute SK is missing"], ["{\"PK\": 1, \"SK\": \"a\"}", "must be of type S"], ["{\"PK\": \"\", \"SK\": \"a\"}", "must not be empty"],
+      ["{\"PK\": \"a\", \"SK\": \"b\", \"x\": {\"$set\": [1, 1.0, \"a\"]}}", "all strings"], ["{\"PK\": \"a\", \"SK\": \"b\", \"x\": {\"$binary\": \"!\"}}", "base64"], ["{\"PK\": \"a\", \"SK\": \"b\", \"x\": 1e200}", "9.99E+125"],
+      ["{\"PK\": \"a\", \"PK\": \"b\"}", "stands twice"], ["[1]", "is a JSON object"]]) {
+      await p.fill("The item as JSON", wrong);
+      await p.shows(says);
+      assert.ok(await p.page.$$eval("dialog footer button", (all) => all.at(-1).disabled), wrong);
+    }
+    await p.page.keyboard.press("Escape");
+    await saved();
+  },
+  async nobodyIsOverwritten() {
+    await open("Alan Turing");
+    await api("UpdateItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#3" }, SK: { S: "PROFILE" } }, UpdateExpression: "SET email = :e", ExpressionAttributeValues: { ":e": { S: "changed@example.com" } } });
+    await p.fill("The item as JSON", (await editor()).replace("Alan Turing", "Alan M. Turing"));
+    await p.click("Save");
+    await p.shows("The item has changed meanwhile. Nothing was saved.", /-\s+"email": "alan@example.com"/, /\+\s+"email": "changed@example.com"/);
+    assert.equal((await get("CUSTOMER#3", "PROFILE")).name.S, "Alan Turing");
+    await sound("conflict");
+    await p.click("Take theirs");
+    await p.fill("The item as JSON", (await editor()).replace("Alan Turing", "Alan M. Turing"));
+    await p.click("Save");
+    await saved();
+    const item = await get("CUSTOMER#3", "PROFILE");
+    assert.deepEqual([item.name.S, item.email.S], ["Alan M. Turing", "changed@example.com"]);
+    // an attribute that was added meanwhile, and a deletion
+    await open("Alan M. Turing");
+    await api("DeleteItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#3" }, SK: { S: "PROFILE" } } });
+    await p.click("Save");
+    await p.shows("The item was deleted meanwhile");
+    assert.equal(await get("CUSTOMER#3", "PROFILE"), undefined);
+    await p.click("Keep mine to save again");
+    await p.click("Save");
+    await saved();
+    assert.equal((await get("CUSTOMER#3", "PROFILE")).name.S, "Alan M. Turing");
+  },
+  async duplicateAndDelete() {
+    await open("Barbara Liskov");
+    await p.click("Duplicate");
+    await p.until(() => document.querySelector("dialog[open] h2")?.innerText.startsWith("New item"), "a new item");
+    await p.click("Save");
+    await p.shows("There is an item with this key already");
+    await p.fill("The item as JSON", (await editor()).replace("CUSTOMER#4", "CUSTOMER#40").replace("Barbara Liskov", "Barbara the Second"));
+    await p.click("Save");
+    await saved();
+    assert.equal((await get("CUSTOMER#40", "PROFILE")).name.S, "Barbara the Second");
+    await open("Barbara the Second");
+    await p.click("Delete");
+    await saved();
+    assert.equal(await get("CUSTOMER#40", "PROFILE"), undefined);
+    assert.ok(await get("CUSTOMER#4", "PROFILE"));
+  },
+  async importByPaste() {
+    await p.click("Import");
+    await p.fill("Paste here", "PK,SK,name,age,ok\nA#1,X,\"Smith, \"\"J\"\"\nII\",42,true\nA#2,,none,1,\n");
+    await p.shows("Line 3: The key attribute SK is missing");
+    assert.ok(await p.page.$eval("dialog footer button", (b) => b.disabled));
+    await p.fill("Paste here", "PK,SK,name,age,ok\nA#1,X,\"Smith, \"\"J\"\"\nII\",42,true\nA#2,Y,\"7\",1.0,\n");
+    await p.shows("2 of 2 items can be written");
+    await sound("import");
+    await p.page.click("dialog[open] footer button.main");
+    await saved();
+    assert.deepEqual(await get("A#1", "X"), { PK: { S: "A#1" }, SK: { S: "X" }, name: { S: "Smith, \"J\"\nII" }, age: { N: "42" }, ok: { BOOL: true } });
+    assert.deepEqual((await get("A#2", "Y")).name, { S: "7" });
+    await p.click("Import");
+    await p.choose("Form", "lines");
+    await p.fill("Paste here", Array.from({ length: 60 }, (_, i) => (i % 2 ? `{"PK":"B#${i}","SK":"L","n":${i}}` : `{"Item":{"PK":{"S":"B#${i}"},"SK":{"S":"L"},"n":{"N":"${i}"}}}`)).join("\n"));
+    await p.shows("60 of 60 items can be written");
+    await p.page.click("dialog[open] footer button.main");
+    await saved();
+    assert.deepEqual([(await get("B#58", "L")).n, (await get("B#59", "L")).n], [{ N: "58" }, { N: "59" }]);
+  },
+  async hostileDataIsText() {
+    await api("PutItem", { TableName: "shop", Item: { PK: { S: `EVIL#${EVIL}` }, SK: { S: EVIL }, [EVIL]: { S: EVIL }, html: { M: { [EVIL]: { L: [{ S: EVIL }] } } }, _type: { S: EVIL } } });
+    for (const view of [["collections", "shop"], ["model"], ["query", "shop"]]) { await p.view(...view); if (view[0] === "query") await p.click("Run"); await p.quiet(); await p.shows("<img src=x"); }
+    assert.equal(await p.page.evaluate(() => window.hacked), undefined);
+    assert.equal(await p.page.$("img[src=x]"), null);
+    await api("DeleteItem", { TableName: "shop", Key: { PK: { S: `EVIL#${EVIL}` }, SK: { S: EVIL } } });
+    assert.deepEqual(p.faults, []);
+  },
+  async queryBuilder() {
+    await p.view("query", "shop");
+    await p.fill("Partition key PK", "CUSTOMER#2");
+    await p.choose("Sort key SK", "begins_with");
+    await p.fill("Value", "ORDER#");
+    await p.click("Run");
+    await p.shows("2 read, 2 returned", "0.5 units", "Query");
+    await p.shows("ORDER#2026");
+    await p.shows(/Read units 0\.5/, "begins_with");
+    await sound("query");
+    await p.choose("Order", "1");
+    await p.fill("Limit", "1");
+    await p.click("Run");
+    await p.shows("1 read, 1 returned", "there are more pages");
+    await p.click("Next page");
+    await p.until(() => document.querySelectorAll(".grid .line").length === 2, "both pages");
+    // a scan with a filter, and what would be better
+    await p.view("query", "shop", "GSI1");
+    await p.click("Add a filter");
+    await p.fill("Attribute", "status");
+    await p.page.type("[aria-label='Value']", "PAID");
+    await p.click("Run");
+    await p.shows("Scan", /\d+ read, \d+ returned/, "Why a scan");
+    await sound("scan");
+    // a single item
+    await p.view("query", "shop");
+    await p.fill("Partition key PK", "CUSTOMER#2");
+    await p.choose("Sort key SK", "=");
+    await p.fill("Value", "PROFILE");
+    await p.fill("Attributes", "PK, SK, name");
+    await p.click("Run");
+    await p.shows("GetItem", "1 read, 1 returned", "Grace Hopper");
+  },
+  async asCode() {
+    await p.click("Code");
+    for (const [language, says] of [["Python", "client.get_item("], ["JavaScript", "new GetItemCommand({"], ["Java", "GetItemRequest.builder()"], ["Go", "&dynamodb.GetItemInput{"], ["Rust", ".get_item()"], ["CLI", "aws dynamodb get-item"]]) {
+      await p.choose("Language", language);
+      await p.shows(says, "CUSTOMER#2");
+    }
+    await sound("code");
+  },
+  async partiql() {
+    await p.view("partiql");
+    await p.page.focus("textarea");
+    await p.page.keyboard.type("SELECT * FROM sh");
+    await p.until(() => document.querySelector("[role=option]")?.innerText.startsWith("shop"), "completion of tables");
+    await p.page.keyboard.press("Tab");
+    await p.page.keyboard.type(" WHERE PK = 'CUSTOMER#2' AND emai");
+    await p.until(() => document.querySelector("[role=option]")?.innerText.startsWith("email"), "completion of attributes");
+    assert.deepEqual(await p.axe(), []);
+    await p.page.keyboard.press("Escape");
+    for (let i = 0; i < " AND emai".length; i++) await p.page.keyboard.press("Backspace");
+    await p.page.keyboard.press("Escape");
+    await p.page.keyboard.down("Control");
+    await p.page.keyboard.press("Enter");
+    await p.page.keyboard.up("Control");
+    await p.shows("4 items", "Grace Hopper");
+    await p.click("Explain");
+    await p.shows("Read units");
+    await p.shows("History", "SELECT * FROM shop WHERE PK = 'CUSTOMER#2'");
+    await sound("partiql");
+    await p.fill("PartiQL statement", "SELECT * FORM shop");
+    await p.click("Run");
+    await p.shows("ValidationException");
+    await p.page.$eval("textarea", (e) => { e.value = "SELECT * FROM shop."; e.setSelectionRange(19, 19); e.dispatchEvent(new Event("input")); });
+    await p.until(() => document.querySelector("[role=option]")?.innerText.includes("GSI1"), "completion of indexes");
+  },
+  async liveRequests() {
+    await p.view("live");
+    await p.shows("Waiting for requests");
+    await api("Query", { TableName: "shop", KeyConditionExpression: "PK = :p", ExpressionAttributeValues: { ":p": { S: "CUSTOMER#1" } } });
+    await api("GetItem", { TableName: "absent", Key: { PK: { S: "secret" } } }).catch(() => {});
+    await p.shows("PK = CUSTOMER#…", "ResourceNotFoundException".slice(0, 8), "2 of");
+    await p.page.evaluate(() => [...document.querySelectorAll(".grid .line")].find((l) => l.innerText.includes("Query")).click());
+    await p.shows("Request, ", "\"S\": \"CUSTOMER#…\"");
+    assert.ok(!(await p.text()).includes("Ada"), "values are masked");
+    await sound("live");
+    await p.choose("Bodies", "open");
+    await p.quiet();
+    await p.until(Object.assign(async () => { await api("GetItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#2" }, SK: { S: "PROFILE" } } }); return (await p.text()).includes("PK = CUSTOMER#2 and SK = PROFILE"); }, { isHere: true }), "open bodies");
+    await p.fill("Filter", "Query");
+    await p.until(() => [...document.querySelectorAll(".grid [role=rowgroup] .line")].every((l) => l.innerText.includes("Query")), "the filter");
+    await p.fill("Filter", "");
+    await p.click("Pause");
+    const before = await p.page.$$eval(".grid .line", (l) => l.length);
+    await api("ListTables");
+    await sleep(300);
+    assert.equal(await p.page.$$eval(".grid .line", (l) => l.length), before);
+    await p.click("Clear");
+    await p.shows("0 of 0 requests");
+  },
+  async liveStreams() {
+    await p.click("Streams");
+    await p.shows("Following shop");
+    await api("UpdateItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#5" }, SK: { S: "PROFILE" } }, UpdateExpression: "SET email = :e", ExpressionAttributeValues: { ":e": { S: EVIL } } });
+    await p.shows("MODIFY", /-\s+"email": "edsger@example.com"/, /\+\s+"email": "<img/);
+    await sound("streams");
+  },
+  async timeToLiveAndFaults() {
+    await api("UpdateTimeToLive", { TableName: "shop", TimeToLiveSpecification: { Enabled: true, AttributeName: "until" } });
+    for (const [n, s] of [["late", 7200], ["soon", 3600]]) await api("PutItem", { TableName: "shop", Item: { PK: { S: `TTL#${n}` }, SK: { S: "x" }, until: { N: String(Math.floor(Date.now() / 1000) + s) } } });
+    await p.click("Time to live");
+    const text = await p.shows("TTL#soon", "TTL#late");
+    assert.ok(text.indexOf("TTL#soon") < text.indexOf("TTL#late"));
+    await sound("ttl");
+    await p.view("control");
+    await p.click("Faults and limits");
+    await p.check("Fail one request in ten");
+    await p.shows("\"probability\":0.1");
+    await p.check("Fail one request in ten");
+    await p.check("Throttle every third write");
+    await p.shows("\"every\":3");
+    for (let i = 0; i < 3; i++) await api("PutItem", { TableName: "shop", Item: { PK: { S: "F" }, SK: { S: String(i) } } }).catch(() => {});
+    await sound("faults");
+    await p.view("live");
+    await p.click("Faults");
+    await p.until(() => [...document.querySelectorAll("td.number")].some((e) => e.innerText === "1"), "a rule that fired");
+    await p.view("control");
+    await p.click("Faults and limits");
+    await p.shows("Throttle every third write");
+    await p.check("Throttle every third write");
+    await p.until(() => !document.body.innerText.includes("\"every\":3"), "no rule");
+    assert.ok(!(await api("ListTables")).error);
+  },
+  async controlOfState() {
+    await p.view("control");
+    await p.shows("Clock", "Namespaces", "000000000000");
+    await sound("control");
+    await p.click("Freeze");
+    await p.shows("frozen");
+    const clock = async () => (await (await fetch(`${root}_dynalith/clock`)).json()).now;
+    await p.click("+1 d");
+    await p.shows("The clock is turned");
+    await p.fill("Name of the checkpoint", "before");
+    await p.click("Make a checkpoint");
+    await p.shows("Made before");
+    await p.fill("Name of the snapshot", "copy");
+    await p.click("Make a snapshot");
+    await p.shows("Made copy");
+    await api("PutItem", { TableName: "shop", Item: { PK: { S: "GONE" }, SK: { S: "x" } } });
+    await p.click("Roll back");
+    await p.shows("Back at before");
+    assert.equal(await get("GONE", "x"), undefined);
+    await p.fill("To accounts", "333333333333");
+    await p.click("Clone");
+    await p.shows("Cloned");
+    const { namespaces } = await (await fetch(`${root}_dynalith/namespaces`)).json();
+    assert.ok(namespaces.some((n) => n.account === "333333333333" && n.tables === 1), namespaces);
+    await p.fill("Time to set", "2030-01-31T12:00:00Z");
+    await p.click("Set");
+    await p.shows("2030-01-31T12:00:00");
+    await p.click("Now");
+    await p.until(() => !document.body.innerText.includes("2030-01-31"), "the present");
+    assert.ok(Math.abs((await clock()) - Date.now() / 1000) < 3600);
+  },
+  async limits() {
+    await p.view("control");
+    await p.click("Faults and limits");
+    await p.shows("Lag of reads");
+    await p.check("Enforce the throughput of tables as AWS does");
+    await p.until(Object.assign(async () => (await (await fetch(`${root}_dynalith/throughput`)).json()).throughput === "enforce", { isHere: true }), "enforced");
+    await p.check("Enforce the throughput of tables as AWS does");
+    await p.fill("Tables, ms", "40");
+    await p.click("Set");
+    await p.until(Object.assign(async () => (await (await fetch(`${root}_dynalith/lag`)).json()).lag === 40, { isHere: true }), "a lag");
+    await p.click("No lag");
+    await p.until(Object.assign(async () => (await (await fetch(`${root}_dynalith/lag`)).json()).lag === undefined, { isHere: true }), "no lag");
+  },
+  async backups() {
+    await p.click("Backups, exports, replicas");
+    await p.shows("There are no backups");
+    await p.fill("Name of the backup", "first");
+    await p.click("Back up");
+    await p.shows("first", "AVAILABLE");
+    await sound("backups");
+    await p.click("Restore");
+    await p.click("Restore first");
+    await p.until(Object.assign(async () => (await api("ListTables")).TableNames.includes("shop-restored"), { isHere: true }), "the restored table");
+  },
+  async insight() {
+    for (let i = 0; i < 30; i++) await api("GetItem", { TableName: "shop", Key: { PK: { S: `CUSTOMER#${i % 8}` }, SK: { S: "PROFILE" } } });
+    await p.click("Insight");
+    await p.shows("Units by pattern", "Findings", "GetItem");
+    await sound("insight");
+  },
+  async model() {
+    await p.view("model");
+    await p.shows("Table shop", "PK = CUSTOMER#<number>, SK = PROFILE", "GSI1: GSI1PK = ORDER#<number>, GSI1SK = ORDER", "Access patterns");
+    await sound("model");
+    await p.click("Markdown");
+    await p.shows("| PROFILE | `PK = CUSTOMER#<number>, SK = PROFILE` |", "## Access patterns");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    const model = await p.page.evaluate(async () => {
+      const m = await import("./model.js"), { api, describe } = await import("./api.js");
+      return m.toWorkbench([{ table: await describe("shop"), items: (await api("Scan", { TableName: "shop" })).Items }]);
+    });
+    assert.deepEqual(model.DataModel[0].KeyAttributes, { PartitionKey: { AttributeName: "PK", AttributeType: "S" }, SortKey: { AttributeName: "SK", AttributeType: "S" } });
+    model.DataModel[0].TableName = "imported";
+    await p.click("Import model");
+    await p.fill("Or paste it here", JSON.stringify(model));
+    await p.click("Import");
+    await p.shows("Table imported");
+    const [made, original] = [(await api("DescribeTable", { TableName: "imported" })).Table, shop];
+    assert.deepEqual([made.KeySchema, made.GlobalSecondaryIndexes[0].KeySchema, made.ItemCount], [original.KeySchema, original.GlobalSecondaryIndexes[0].KeySchema, model.DataModel[0].TableData.length]);
+  },
+  async darkAndNarrow() {
+    await api("DeleteTable", { TableName: "imported" });
+    await api("DeleteTable", { TableName: "shop-restored" });
+    const dark = await browse({ theme: "dark", width: 1100, height: 720 });
+    try {
+      await dark.page.goto(`${root}_dynalith/console/#/tables`);
+      for (const [view, ...rest] of [["tables"], ["collections", "shop"], ["query", "shop"], ["partiql"], ["live"], ["control"], ["model"]]) { await dark.view(view, ...rest); await sound(`dark-${view}`, dark); }
+      await dark.choose("Theme", "light");
+      assert.equal(await dark.page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+      await dark.page.reload();
+      await dark.until(() => document.documentElement.dataset.theme === "light", "the theme is kept");
+    } finally { await dark.browser.close(); }
+  },
+  async anotherNamespace() {
+    await p.click("000000000000 · us-east-1");
+    await p.fill("Access key", "444444444444");
+    await p.fill("Region", "eu-west-1");
+    await p.click("Use");
+    await p.view("tables");
+    await p.shows("There are no tables in this namespace yet");
+  },
+  async signsWithAKeyAndKeepsNothing() {
+    const { writeFileSync } = await import("node:fs");
+    writeFileSync("build/console/verify.json", JSON.stringify({ auth: "verify", credentials: [{ access_key_id: "alice", secret_access_key: "s3cret/+", control: true }] }));
+    const safe = await serve("--config", `${process.cwd()}/build/console/verify.json`), v = await browse();
+    try {
+      await v.page.goto(`http://127.0.0.1:${safe}/`);
+      await v.shows("Sign in");
+      await sound("login", v);
+      await v.fill("Access key", "alice");
+      await v.fill("Secret key", "wrong");
+      await v.click("Sign in");
+      await v.shows(/signature/i);
+      await v.fill("Secret key", "s3cret/+");
+      await v.click("Sign in");
+      await v.shows("There are no tables in this namespace yet");
+      await v.click("Create a table");
+      await v.click("Create table");
+      await v.shows("app", "ACTIVE");
+      await v.view("live");
+      await v.shows("Waiting for requests");
+      await v.view("control");
+      await v.click("+1 h");
+      await v.shows("The clock is turned");
+      const kept = await v.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML]));
+      assert.ok(!kept.includes("s3cret"), "the key is nowhere");
+      await v.page.reload();
+      await v.shows("Sign in");
+    } finally { await v.browser.close(); }
+  },
+  async otherSitesGetNothing() {
+    const site = http.createServer((request, reply) => reply.setHeader("content-type", "text/html").end("<!doctype html><title>evil</title>")).listen(0, "127.0.0.1");
+    const e = await browse({ host: "evil.example" });
+    try {
+      await e.page.goto(`http://evil.example:${site.address().port}/`);
+      const tries = await e.page.evaluate(async (root) => {
+        const results = [];
+        for (const path of ["_dynalith/console/index.html", "_dynalith/events", "_dynalith/console/server.json"]) results.push(await fetch(root + path).then((r) => r.status, () => "refused"));
+        const frame = document.body.appendChild(document.createElement("iframe"));
+        frame.src = `${root}_dynalith/console/`;
+        await new Promise((done) => { frame.onload = done; });
+        let inner = "closed";
+        try { inner = frame.contentDocument?.title ?? "closed"; } catch { /* of another origin */ }
+        return [...results, inner];
+      }, root);
+      assert.deepEqual(tries, ["refused", "refused", "refused", "closed"]);
+      // the name turned to the server itself
+      await e.page.goto(`http://evil.example:${port}/_dynalith/health`); // which shows nothing, and may be seen by all
+      const rebound = await e.page.evaluate(async () => Promise.all(["console/", "console/main.js", "events", "clock", ""].map(async (path) => (await fetch(`/_dynalith/${path}`)).status)));
+      assert.deepEqual(rebound, [403, 403, 403, 403, 403]);
+    } finally { await e.browser.close(); site.close(); }
+  },
+  async noOtherHost() {
+    assert.deepEqual([...p.hosts], [`127.0.0.1:${port}`]);
+    const index = readFileSync("console/index.html", "utf8");
+    assert.ok(!/https?:/.test(index));
+  },
+};
+
+let passed = 0, failed = 0;
+try {
+  for (const [name, step] of Object.entries(steps)) {
+    if (only && !only.includes(name) && name !== "aBrowserIsSentToThePage" && !(name === "collections")) continue;
+    try { p.faults.length = 0; await step(); passed++; } catch (error) {
+      console.log(`console: ${name}: ${error.stack}`);
+      failed++;
+      await p.page.screenshot({ path: `build/console/failed-${name}.png` }).catch(() => {});
+      await p.page.setViewport(TALL);
+      await p.page.evaluate(() => document.querySelectorAll("dialog").forEach((d) => d.close())).catch(() => {});
+    }
+  }
+} finally {
+  await p.browser.close();
+  end();
+}
+console.log(`console: ${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
