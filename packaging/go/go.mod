@@ -1,0 +1,3 @@
+module dynalith.test/dynalithtest
+
+go 1.21

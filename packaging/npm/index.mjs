@@ -1,0 +1,3 @@
+import all from "./index.cjs";
+
+export const { Dynalith, Namespace, findBinary } = all;
