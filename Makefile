@@ -25,7 +25,7 @@ CC := cc
 endif
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings
-CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
+CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h $(if $(TARGET),-Depoll_wait=sockets_epoll_wait)
 CFLAGS.debug   := -O1 -g -Werror
 # Across files with GCC only: with clang it takes a linker of its own.
 LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects)

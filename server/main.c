@@ -509,7 +509,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 		online_free(parts.online);
 	store_close(store);
 	metrics_free(parts.metrics);
-	tls_free(tls);
+	tls_dispose(tls);
 	return status;
 }
 

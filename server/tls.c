@@ -633,7 +633,7 @@ void tls_stop(struct tls *tls, unsigned wait_ms)
 	tls->lane_count = 0;
 }
 
-void tls_free(struct tls *tls)
+void tls_dispose(struct tls *tls)
 {
 	if (!tls)
 		return;

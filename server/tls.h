@@ -51,6 +51,6 @@ void tls_quiesce(struct tls *tls);
 void tls_stop(struct tls *tls, unsigned wait_ms);
 
 /* Not while it runs. NULL is nothing. */
-void tls_free(struct tls *tls);
+void tls_dispose(struct tls *tls);
 
 #endif
