@@ -43,7 +43,8 @@ static struct {
 	struct server servers[SERVERS_MAX];
 	struct cores shared;
 	unsigned open, running;
-	bool is_warm, is_over;
+	bool is_warm, is_counted, is_over;
+	struct result result;
 	uint64_t done, failed, digest, records;
 	double *ranks;         /* how many of all requests go to the first so many items */
 	uint32_t *latencies_us;
@@ -281,6 +282,9 @@ static void spend(struct cores *cores, int64_t ns)
 	cores_give(cores);
 }
 
+static void count_result(struct result *result);
+
+/* The count ends with the last request: while those that wait for one row are still answered, nothing else goes on. */
 static void note(const struct thread *thread, int status, int64_t came_ns)
 {
 	const uint64_t words[] = {thread->server, thread->number, (uint64_t)status, (uint64_t)(fiber_now_ns() - load.start_ns)};
@@ -292,6 +296,10 @@ static void note(const struct thread *thread, int status, int64_t came_ns)
 	load.done++;
 	load.failed += status != 200;
 	load.end_ns = fiber_now_ns();
+	if (load.is_warm && !load.is_counted && load.done >= load.point.requests) {
+		load.is_counted = true;
+		count_result(&load.result);
+	}
 }
 
 static uint64_t count_records(void)
@@ -440,7 +448,7 @@ static void count_result(struct result *result)
 
 	qsort(load.latencies_us, n, sizeof(*load.latencies_us), compare_latencies);
 	*result = (struct result){
-		.requests = load.done, .failed = load.failed, .digest = load.digest, .conflicts = database.conflicts, .deadlocks = database.deadlocks,
+		.counted = load.done, .conflicts = database.conflicts, .deadlocks = database.deadlocks,
 		.timeouts = database.timeouts, .statements = database.statements, .pipelines = wire_counts.pipelines, .seconds = ns / 1e9,
 		.rate = (double)load.done / (ns / 1e9), .p50_ms = n ? load.latencies_us[n / 2] / 1e3 : 0, .p99_ms = n ? load.latencies_us[n * 99 / 100] / 1e3 : 0,
 		.lock_ms = (double)database.lock_wait_ns / 1e6 / (double)(load.done ? load.done : 1),
@@ -499,7 +507,12 @@ void load_run(const struct point *point, struct result *result)
 		begin_count();
 	start_threads();
 	run_until(has_ended);
-	count_result(result);
+	if (!load.is_counted)
+		count_result(&load.result);
+	*result = load.result;
+	result->requests = load.done;
+	result->failed = load.failed;
+	result->digest = load.digest;
 	fiber_start(look_at_end, result);
 	run_until(is_looked_at);
 }

@@ -38,8 +38,10 @@ struct hot {
 	double share;                       /* of all the time that was waited for locks */
 };
 
+/* All but the first line is of the time from when the servers were warm to when the last request was asked for. */
 struct result {
-	uint64_t requests, failed, digest, conflicts, deadlocks, timeouts, waits, statements, pipelines, flushes;
+	uint64_t requests, failed, digest; /* of the whole run after that, until all were answered */
+	uint64_t counted, conflicts, deadlocks, timeouts, waits, statements, pipelines, flushes;
 	double seconds, rate, p50_ms, p99_ms, database_busy, busiest_node, server_busy, lock_ms; /* of a request */
 	int64_t value;                      /* of the counter, by a read at the end */
 	uint64_t stream_rows, records_before;
