@@ -33,7 +33,7 @@ export async function show(main, [name, index = ""]) {
   const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const keys = pivot.KeySchema.map((k) => k.AttributeName);
   const legend = h("div.row", { "aria-label": "Entity types" }), status = h("span.quiet.middle", { role: "status" }), problem = h("p.problem", { role: "alert" });
-  const search = h("input", { type: "search", placeholder: keys[0], spellcheck: false });
+  const search = h("input", { type: "search", placeholder: keys[0], spellcheck: false, className: "short" });
   let by = "auto", entities, blocks;
 
   const begin = () => {
@@ -74,19 +74,19 @@ export async function show(main, [name, index = ""]) {
     count: () => blocks?.count() ?? 0,
     row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row)); },
   });
-  const kinds = [["auto", "Key prefix, or a naming attribute"], ["prefix", "Key prefix"]];
+  const kinds = [["auto", "Prefix or attribute"], ["prefix", "Key prefix"]];
   const attribute = h("input", { type: "text", placeholder: "such as type", hidden: true, spellcheck: false, "aria-label": "Attribute that names the type" });
   attribute.onchange = () => { by = attribute.value || "auto"; begin(); };
-  const how = select([...kinds, ["", "An attribute …"]], "auto", (v) => { attribute.hidden = v !== ""; if (v) { by = v; begin(); } else attribute.focus(); });
+  const how = select([...kinds, ["", "Attribute …"]], "auto", (v) => { attribute.hidden = v !== ""; if (v) { by = v; begin(); } else attribute.focus(); });
   search.onchange = begin;
   main.append(
     h("div.tools", h("h1", "Item collections"), field("Table", select(names, name, (v) => go("collections", v))),
       field("View by", select(all.map((p) => [p.name, p.name ? `${p.name} (${p.KeySchema.map((k) => k.AttributeName).join(", ")})` : `Table (${p.KeySchema.map((k) => k.AttributeName).join(", ")})`]),
         pivot.name, (v) => go("collections", name, ...(v ? [v] : [])))),
-      field("Partition", search), field("Entity types by", how), attribute, h("span.push"),
-      h("button", { type: "button", onclick: begin }, "Refresh"),
-      h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
-      h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item")),
+      field("Partition", search), field("Entity types by", how), attribute, h("div.row.push",
+        h("button", { type: "button", onclick: begin }, "Refresh"),
+        h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
+        h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item"))),
     h("div.tools.thin", legend, h("span.push"), status), problem, view.element);
   begin();
   return () => view.end();

@@ -105,10 +105,10 @@ export async function show(main, [name, index = ""]) {
   const table = await describe(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const hash = pivot.KeySchema.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), range = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const changed = () => write();
-  const hashes = hash.map(() => h("input", { type: "text", spellcheck: false, oninput: changed }));
-  const first = h("input", { type: "text", spellcheck: false, oninput: changed }), second = h("input", { type: "text", spellcheck: false, hidden: true, oninput: changed, "aria-label": "Upper end" });
+  const hashes = hash.map(() => h("input.short", { type: "text", spellcheck: false, oninput: changed }));
+  const first = h("input.short", { type: "text", spellcheck: false, oninput: changed }), second = h("input.short", { type: "text", spellcheck: false, hidden: true, oninput: changed, "aria-label": "Upper end" });
   const operator = select(SORTS, "", (v) => { second.hidden = v !== "BETWEEN"; write(); });
-  const projection = h("input", { type: "text", placeholder: "all", spellcheck: false, oninput: changed }), limit = h("input", { type: "number", min: 1, oninput: changed });
+  const projection = h("input.short", { type: "text", placeholder: "all", spellcheck: false, oninput: changed }), limit = h("input", { type: "number", min: 1, oninput: changed });
   const order = select([["", "ascending"], ["1", "descending"]], "", changed);
   const consistent = select([["", "eventual"], ["1", "strong"]], "", changed);
   const filters = [], place = h("div");
@@ -168,8 +168,8 @@ export async function show(main, [name, index = ""]) {
       field("Read", select(all.map((p) => [p.name, p.name || "the table"]), pivot.name, (v) => go("query", name, ...(v ? [v] : [])))),
       hash.map((n, i) => field(`Partition key ${typed(n)}`, hashes[i])), range.length ? [field(`Sort key ${typed(range[0])}`, operator), field("Value", first), second] : [],
       field("Order", order), field("Limit", limit), field("Attributes", projection), field("Consistency", consistent)),
-    h("div.tools", h("button", { type: "button", onclick: add }, "Add a filter"), place, h("span.push"), figures, kind, more,
-      h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "submit" }, "Run")));
+    h("div.tools", h("button", { type: "button", onclick: add }, "Add a filter"), place, h("div.row.push", figures, kind, more,
+      h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
   main.append(head, h("div.split", view.element, side));
   limit.style.width = "80px";
   write();
