@@ -5,6 +5,7 @@ import { brief } from "./types.js";
 
 const BLOCK = 200;      // items that a segment is to have
 const PAGE = 400;       // items of one request
+const SEGMENTS_MAX = 4096; // segments begin at multiples of 1/4096 of the hash
 const KEPT = 150;       // segments in memory
 const AT_ONCE = 3;
 
@@ -13,7 +14,7 @@ export class Blocks {
   constructor(input, keys, items, onLoad, onItem) {
     const isQuery = "KeyConditionExpression" in input;
     Object.assign(this, { input, operation: isQuery ? "Query" : "Scan", hash: keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), onLoad, onItem });
-    const n = isQuery ? 1 : Math.max(1, Math.min(100000, Math.ceil(items / BLOCK)));
+    const n = isQuery ? 1 : Math.max(1, Math.min(SEGMENTS_MAX, Math.ceil(items / BLOCK)));
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
     this.blocks = Array.from({ length: n }, () => ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
     Object.assign(this, { starts: null, busy: 0, queue: [], clock: 0, units: 0, loaded: 0, problem: "" });

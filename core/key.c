@@ -143,6 +143,10 @@ static uint64_t segment_begin(enum key_hash hash, uint64_t k, uint32_t n)
 
 void key_segment(struct arena *arena, enum key_hash hash, uint32_t k, uint32_t n, struct str *low, struct str *high)
 {
-	*low = hash_bound(arena, segment_begin(hash, k, n));
+	uint64_t begin = segment_begin(hash, k, n);
+
+	*low = hash_bound(arena, begin);
 	*high = hash_bound(arena, segment_begin(hash, (uint64_t)k + 1, n));
+	if (begin > UINT32_MAX) /* behind all hashes: an empty range, since no bound at all would be all of them */
+		*low = *high = hash_bound(arena, UINT32_MAX);
 }

@@ -141,7 +141,10 @@ TEST(bounds_of_segments)
 	key_segment(arena, KEY_HASH_FNV, 1, 3, &low, &high);
 	CHECK_STR(bound(low), "55555555");
 	key_segment(arena, KEY_HASH_MD5, 999999, 1000000, &low, &high);
-	CHECK(str_is_set(low) || !str_is_set(high));
+	CHECK_STR(bound(low), "ffffffff");
+	CHECK_STR(bound(high), "ffffffff");
+	key_segment(arena, KEY_HASH_MD5, 4999, 5000, &low, &high); /* empty, not all */
+	CHECK(str_is_set(low) && str_eq(low, high));
 }
 
 int main(void)
