@@ -12,6 +12,7 @@ import time
 ASKED = os.environ.get("DYNALITH_TRANSFER_ITEMS")  # before the harness takes it away from the servers
 ITEMS = int(ASKED or 20000)
 FILES = 8
+SECONDS = 1800  # of one import or export, at most
 
 from harness import Server, run  # noqa: E402
 from test_transfer import PK, counts, ended_export, ended_import  # noqa: E402
@@ -90,7 +91,7 @@ def brought_in(server, name, prefix):
     client, watch = server.client(), Watch(server)
     made = client.import_table(S3BucketSource={"S3Bucket": "bucket", "S3KeyPrefix": prefix}, InputFormat="DYNAMODB_JSON", InputCompressionType="GZIP",
                                TableCreationParameters={"TableName": name, **PK})["ImportTableDescription"]
-    done = ended_import(client, made["ImportArn"])
+    done = ended_import(client, made["ImportArn"], SECONDS)
     watch.tell(f"import of {prefix}")
     assert done["ImportStatus"] == "COMPLETED" and counts(done) == (ITEMS, ITEMS, 0), done
     table = client.describe_table(TableName=name)["Table"]
@@ -102,7 +103,7 @@ def brought_in(server, name, prefix):
 def sent_out(server, arn, prefix):
     client, watch = server.client(), Watch(server)
     made = client.export_table_to_point_in_time(TableArn=arn, S3Bucket="bucket", S3Prefix=prefix)["ExportDescription"]
-    done = ended_export(client, made["ExportArn"])
+    done = ended_export(client, made["ExportArn"], SECONDS)
     watch.tell(f"export to {prefix}")
     assert done["ExportStatus"] == "COMPLETED", done
     return done

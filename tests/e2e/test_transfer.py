@@ -63,9 +63,9 @@ def export(client, arn, wait=True, **more):
     return ended_export(client, made["ExportArn"]) if wait else made
 
 
-def ended_export(client, arn):
+def ended_export(client, arn, seconds=60):
     describe = lambda: client.describe_export(ExportArn=arn)["ExportDescription"]
-    until(lambda: describe()["ExportStatus"] != "IN_PROGRESS", "the export ends")
+    until(lambda: describe()["ExportStatus"] != "IN_PROGRESS", "the export ends", seconds)
     return describe()
 
 
@@ -75,9 +75,9 @@ def importing(client, prefix, name="target", form="DYNAMODB_JSON", compression="
     return ended_import(client, made["ImportArn"]) if wait else made
 
 
-def ended_import(client, arn):
+def ended_import(client, arn, seconds=60):
     describe = lambda: client.describe_import(ImportArn=arn)["ImportTableDescription"]
-    until(lambda: describe()["ImportStatus"] != "IN_PROGRESS", "the import ends")
+    until(lambda: describe()["ImportStatus"] != "IN_PROGRESS", "the import ends", seconds)
     return describe()
 
 
