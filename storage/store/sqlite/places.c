@@ -65,6 +65,31 @@ static enum code create_index(struct connection *connection, const char *name, s
 	return connection_run(connection, sql, err);
 }
 
+/* Indexes of the SQL table: of those, how many have a name. Files of 0.1.0 have others. */
+static enum code count_indexes(struct connection *connection, const char *name, int64_t *n, int64_t *named, struct err *err)
+{
+	static const char sql[] = "SELECT count(*), count(sql) FROM sqlite_master WHERE type = 'index' AND tbl_name = ?1";
+	sqlite3_stmt *statement;
+
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	*n = code == OK ? sqlite3_column_int64(statement, 0) : 0;
+	*named = code == OK ? sqlite3_column_int64(statement, 1) : 0;
+	sqlite3_finalize(statement);
+	return code;
+}
+
+/* Makes the index of an empty SQL table of one keyspace where places_tidy() dropped it. */
+static enum code mend_index(struct connection *connection, const struct place *place, struct err *err)
+{
+	int64_t n, named;
+	enum code code = place->number == 0 ? count_indexes(connection, place->name, &n, &named, err) : OK;
+
+	return code == OK && place->number == 0 && n == 0 ? create_index(connection, place->name, err) : code;
+}
+
 static enum code create_table(struct connection *connection, enum table_kind kind, const char *name, struct err *err)
 {
 	char sql[256];
@@ -197,13 +222,15 @@ static enum code share(struct connection *connection, struct keyspace keyspace, 
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
-/* Gives the keyspace a SQL table that is free. */
+/* Gives the keyspace a SQL table that is free. Earlier versions left some without their index. */
 static enum code take(struct connection *connection, struct keyspace keyspace, const struct place *unused, struct err *err)
 {
 	const struct place own = place_of_name(keyspace);
 	char key[PLACE_ROW_MAX];
-	enum code code = del(connection, place_key_free(unused->name, key), err);
+	enum code code = mend_index(connection, unused, err);
 
+	if (code == OK)
+		code = del(connection, place_key_free(unused->name, key), err);
 	if (code != OK || !place_is_same(unused, &own))
 		return code == OK ? put_place(connection, keyspace, unused, err) : code;
 	return del(connection, place_key(keyspace, key), err);
@@ -319,22 +346,6 @@ static enum code cut(struct connection *connection, const struct place *place, c
 	return run(connection, statement, err);
 }
 
-/* Indexes of the SQL table: of those, how many have a name. Files of 0.1.0 have others. */
-static enum code count_indexes(struct connection *connection, const char *name, int64_t *n, int64_t *named, struct err *err)
-{
-	static const char sql[] = "SELECT count(*), count(sql) FROM sqlite_master WHERE type = 'index' AND tbl_name = ?1";
-	sqlite3_stmt *statement;
-
-	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
-	*n = code == OK ? sqlite3_column_int64(statement, 0) : 0;
-	*named = code == OK ? sqlite3_column_int64(statement, 1) : 0;
-	sqlite3_finalize(statement);
-	return code;
-}
-
 /*
  * The keys of rows that lie side by side are anywhere in the index, so each piece of them would write hundreds of its pages. Without the index a piece
  * leaves next to nothing in the log. To drop the index takes 10 ms for 400,000 keys.
@@ -426,8 +437,8 @@ enum code places_tidy(struct connection *connection, const struct place *small, 
 		code = measure(connection, &place, is_bare ? PLACES_BARE_ROWS : PLACES_PIECE_ROWS, is_bare ? PLACES_BARE_BYTES : PLACES_PIECE_BYTES, &extent, err);
 	if (code == OK)
 		code = extent.is_all ? clear(connection, &place, err) : cut(connection, &place, &extent, err);
-	if (code == OK && extent.is_all && is_bare)
-		code = create_index(connection, place.name, err);
+	if (code == OK && extent.is_all) /* the index may be dropped since an earlier piece, when the place was not small yet */
+		code = mend_index(connection, &place, err);
 	if (code != OK || !extent.is_all)
 		return code;
 	*tidied = PLACES_LAST_PIECE;

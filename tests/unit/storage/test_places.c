@@ -218,6 +218,9 @@ TEST(dropped_rows_go_in_pieces)
 			CHECK_INT(pieces, cases[i].pieces);
 		check_there(&fixture, store, cases[i].keyspace, "again");
 		check_there(&fixture, store, KEYSPACE(6, PART_STREAM), "other");
+		create(&fixture, store, ITEMS(8), "next"); /* gets the SQL table that is free now, if one is: with its index */
+		check_there(&fixture, store, ITEMS(8), "next");
+		drop(&fixture, store, ITEMS(8));
 		drop(&fixture, store, cases[i].keyspace);
 		CHECK_INT(ask_closed(&fixture, &store, cases[i].count), 0);
 		store_close(store);
