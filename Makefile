@@ -426,7 +426,7 @@ console-test: deps ## the console in Chromium: each view, its layout, axe's rule
 	@tests/console/run
 tour: deps ## the tour in Chromium, which makes the pictures of docs/tour.md and of the README
 	@$(MAKE) FLAVOUR=debug all
-	@tests/console/run tour
+	@PICTURES=1 tests/console/run tour
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
 
