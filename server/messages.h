@@ -67,7 +67,13 @@
 	ERR_VALIDATION, "%s: no prices: a JSON object with the numbers read_request_units_million, write_request_units_million, "     \
 			"read_capacity_unit_hour and write_capacity_unit_hour was expected"
 #define MSG_REPORT_NONE ERR_VALIDATION, "%s", "no access patterns: the answer of GET /_dynalith/insight was expected"
-#define MSG_REPORT_REVIEWED ERR_VALIDATION, "%s", "new-pattern wants --patterns FILE, a file that --write made"
+#define MSG_REPORT_REVIEWED \
+	ERR_VALIDATION, "%s", "new-pattern wants --patterns FILE: one that --write made, a list \"patterns\" in YAML, or a model of NoSQL Workbench"
+#define MSG_REPORT_ENTRY ERR_VALIDATION, "entry %zu of \"patterns\" lacks \"operation\" or \"table\""
+#define MSG_REPORT_MEMBER \
+	ERR_VALIDATION, "entry %zu of \"patterns\": " STR_FMT " is no text, or none of name, description, operation, kind, table, index, key, filter, " \
+			"projection, update, condition and how"
+#define MSG_REPORT_MODEL ERR_VALIDATION, "%s", "the model declares no access pattern: its facets and tables have no sample rows"
 #define MSG_REPORT_RULE ERR_VALIDATION, "there is no rule '%s'; there are " STR_FMT "discard>SHARE, units>N/pattern, units>N/call and new-pattern"
 #define MSG_COPY_FULL ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes what the source lacks"
 #define MSG_COPY_UNFINISHED ERR_INTERNAL, STR_FMT " is a copy that was not finished; run dynalith copy again"

@@ -5,16 +5,13 @@
 
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
+#include "server/report/declared.h"
 
 static const char *const findings[] = {
 #define FINDING(id, name, scope, severity, what, advice) name,
 #include "protocol/insight/finding.def"
 #undef FINDING
 };
-
-/* The members by which a pattern is the same in every run. */
-static const char *const members[] = {"operation", "kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
-#define MEMBERS (sizeof(members) / sizeof(members[0]))
 
 static void add_problem(struct view *view, struct str problem)
 {
@@ -54,44 +51,27 @@ static void judge_units(struct view *view, double limit, bool is_per_call)
 	}
 }
 
-static bool is_same(const struct view *view, const struct json *a, const struct json *b)
+static void tell_unseen(void *context, struct str line)
 {
-	for (size_t i = 0; i < MEMBERS; i++) {
-		if (!str_eq(view_text(view, a, members[i]), view_text(view, b, members[i])))
-			return false;
-	}
-	return true;
+	struct view *view = context;
+
+	add_problem(view, str_printf(view->arena, "new-pattern: - " STR_FMT, STR_ARG(line)));
 }
 
-static bool is_among(const struct view *view, const struct json *pattern, const struct json *first)
-{
-	for (; first; first = json_next(first)) {
-		if (is_same(view, pattern, first))
-			return true;
-	}
-	return false;
-}
-
-/* A diff: what is new, then what the file has and nobody asked for. Only what is new is a problem. */
+/* A diff: what is new, then what is declared and nobody asked for. Only what is new is a problem. */
 static enum code judge_new(struct view *view, struct str reviewed, struct err *err)
 {
-	const struct json *root = NULL, *list = NULL;
-	struct err own = err_in(view->arena);
-
-	if (str_is_set(reviewed) && json_parse(view->arena, reviewed, &root, &own) == OK && json_type(root) == JSON_OBJECT)
-		list = json_member(root, "patterns");
-	if (!list || json_type(list) != JSON_ARRAY)
-		return err_set(err, MSG_REPORT_REVIEWED);
 	size_t before = view->problem_count;
-	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
-		if (!is_among(view, p, json_first(list)))
+	struct declared *declared;
+	enum code code = declared_read(view, reviewed, &declared, err);
+
+	for (const struct json *p = code == OK ? view_list(view, "patterns") : NULL; p; p = json_next(p)) {
+		if (!declared_has(view, declared, p))
 			add_problem(view, str_printf(view->arena, "new-pattern: + " STR_FMT, STR_ARG(view_line(view, p))));
 	}
-	for (const struct json *p = json_first(list); p && view->problem_count > before; p = json_next(p)) {
-		if (json_type(p) == JSON_OBJECT && !is_among(view, p, view_list(view, "patterns")))
-			add_problem(view, str_printf(view->arena, "new-pattern: - " STR_FMT, STR_ARG(view_line(view, p))));
-	}
-	return OK;
+	if (code == OK && view->problem_count > before)
+		declared_each_unseen(view, declared, tell_unseen, view);
+	return code;
 }
 
 /* "discard>0.5": the number behind the sign, and what stands behind that. */
@@ -162,11 +142,11 @@ struct str gate_patterns(const struct view *view)
 		struct json_out line = json_out_in(view->arena);
 
 		json_out_open(&line, '{');
-		for (size_t i = 0; i < MEMBERS; i++) {
-			struct str text = view_text(view, p, members[i]);
+		for (size_t i = 0; i < declared_member_count; i++) {
+			struct str text = view_text(view, p, declared_members[i]);
 
 			if (text.n > 0) {
-				json_out_name(&line, str_of(members[i]));
+				json_out_name(&line, str_of(declared_members[i]));
 				json_out_string(&line, text);
 			}
 		}

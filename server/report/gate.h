@@ -9,8 +9,8 @@
 
 /*
  * Adds a line to view->problems for each thing that `rules` forbids, which are separated by commas: the name of a finding (finding.def), discard>SHARE,
- * units>N/pattern (in all calls of a pattern), units>N/call (its p99), and new-pattern: one that is not in `reviewed`, the text of a file that
- * gate_patterns() wrote. ERR_VALIDATION: there is no such rule, or `reviewed` is missing or no such file.
+ * units>N/pattern (in all calls of a pattern), units>N/call (its p99), and new-pattern: one that is not in `reviewed`, the text of a file as
+ * declared.h has it. ERR_VALIDATION: there is no such rule, or `reviewed` is missing or no such file.
  */
 enum code gate_judge(struct view *view, const char *rules, struct str reviewed, struct err *err) WARN_UNUSED;
 

@@ -393,6 +393,53 @@ def the_gate():
     server.stop()
 
 
+def declared_patterns():
+    """By YAML, and by a model of NoSQL Workbench: what is in it passes, what is not fails the build."""
+    server, client = start()
+    shop = Shop(client)
+    shop.seed()
+    insight(server, "DELETE")
+    shop.query("PK = :p AND begins_with(SK, :o)", {":p": s("CUSTOMER#1"), ":o": s("ORDER#")})
+    shop.query("GSI1PK = :s", {":s": s("STATUS#OPEN")}, "GSI1", Limit=5)
+    shop.get("CUSTOMER#1", "PROFILE")
+    new = lambda file: report(server.url, "--patterns", file, "--fail-on", "new-pattern")
+    file = pathlib.Path(server.folder, "patterns.yaml")
+    entries = ['{name: profile, operation: GetItem, table: shop, key: \'PK = "CUSTOMER#..." and SK = "PROFILE"\'}',
+               'operation: Query\n    table: shop\n    key: PK = "CUSTOMER#..." and begins_with(SK, "ORDER#")', "{operation: Query, table: shop, index: GSI1, description: by state}"]
+    write = lambda *entries: file.write_text("patterns:\n" + "".join(f"  - {entry}\n" for entry in entries))
+    write(*entries)
+    status, out, problem = new(file)
+    assert status == 0, (out, problem)
+    write(*entries[1:], "{name: nobody asks, operation: Scan, table: shop}")
+    status, out, _ = new(file)
+    assert status == 1 and 'new-pattern: + GetItem shop: PK = "CUSTOMER#…" and SK = "PROFILE"' in out and "new-pattern: - nobody asks" in out and out.count("new-pattern: +") == 1, out
+    for text, words in (("patterns: [{operation: Query}]", "entry 1"), ("patterns: [{operation: Query, table: shop, indx: GSI1}]", "indx"), ("patterns: [{", "line 2: did not find"),
+                        ("other: []", "--write made"), ('{"DataModel": [{"TableName": "shop"}]}', "no sample rows"), ('{"DataModel": [{}]}', "no sample rows")):
+        file.write_text(text)
+        status, out, problem = new(file)
+        assert status == 2 and words in problem and not out, (text, status, problem)
+    keys = lambda pk, sk: {"PartitionKey": {"AttributeName": pk, "AttributeType": "S"}, "SortKey": {"AttributeName": sk, "AttributeType": "S"}}
+    rows = [{**at("CUSTOMER#7", "ORDER#2026"), "GSI1PK": s("STATUS#SENT"), "GSI1SK": s("2026-01-01")}, {**at("CUSTOMER#7", "PROFILE")}]
+    facets = lambda *rows: [{"FacetName": "Customer", "KeyAttributeAlias": {"PartitionKeyAlias": "PK", "SortKeyAlias": "SK"}, "TableData": list(rows),
+                             "NonKeyAttributes": ["total"], "DataAccess": {"MySql": {}}}]
+    model = {"ModelName": "Shop", "ModelMetadata": {"Version": "3.0"}, "DataModel": [
+        {"TableName": "shop", "KeyAttributes": keys("PK", "SK"), "TableFacets": facets(*rows),
+         "GlobalSecondaryIndexes": [{"IndexName": "GSI1", "KeyAttributes": keys("GSI1PK", "GSI1SK"), "Projection": {"ProjectionType": "ALL"}}]}]}
+    file.write_text(json.dumps(model))
+    status, out, problem = new(file)
+    assert status == 0, (out, problem)
+    shop.put(at("CUSTOMER#1", "CARD#1"))
+    shop.get("PRODUCT#1", "DETAIL")
+    client("Scan", TableName="shop", Limit=1)
+    model["DataModel"][0]["TableData"] = [at("EMAIL#1", "EMAIL")]
+    file.write_text(json.dumps(model))
+    status, out, _ = new(file)
+    added = sorted(line.strip()[len("new-pattern: + "):] for line in out.splitlines() if "new-pattern: +" in line)
+    assert status == 1 and added == ["GetItem shop: PK = \"PRODUCT#…\" and SK = \"DETAIL\"", "PutItem shop: PK = \"CUSTOMER#…\" and SK = \"CARD#…\"", "Scan shop"], out
+    assert "new-pattern: - shop (TableData): PK EMAIL#, SK EMAIL" in out, out
+    server.stop()
+
+
 def forms():
     server, client = start()
     shop = Mistakes(client)
@@ -433,4 +480,4 @@ def forms():
 
 
 run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
-                values_never_show, the_gate, forms])
+                values_never_show, the_gate, declared_patterns, forms])
