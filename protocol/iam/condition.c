@@ -201,7 +201,7 @@ static bool is_in_network(struct str network, struct str address)
 	if (text.n < network.n && (rest.n == 0 || rest.n > 3 || !digits(rest, &at, rest.n, &bits) || bits > (int64_t)n * 8))
 		return false;
 	for (size_t i = 0; i < n && bits > 0; i++, bits -= 8) {
-		unsigned char mask = bits >= 8 ? 0xFF : (unsigned char)(0xFF << (8 - bits));
+		unsigned mask = bits >= 8 ? 0xFFu : 0xFFu << (8 - bits) & 0xFFu;
 
 		if ((wanted[i] & mask) != (bytes[i] & mask))
 			return false;
