@@ -6,6 +6,7 @@
 #include "protocol/faults/fault_hold.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
+#include "protocol/iam/iam.h"
 #include "protocol/insight/contributors.h"
 #include "protocol/insight/explain.h"
 #include "protocol/insight/insight.h"
@@ -270,6 +271,17 @@ static enum code run(struct passage *passage, struct err *err)
 	return passage->op->run(call, passage->input, err);
 }
 
+/* --iam. A request that nobody sent comes from this process. */
+static enum code admit(struct passage *passage, struct err *err)
+{
+	const struct op_request *request = passage->request;
+
+	if (!request->access_key || request->hold) /* one that was held was admitted then */
+		return OK;
+	return iam_admit(passage->call.service->iam, &passage->call, passage->op->name, passage->input,
+			 request->access_key(request->auth_context, request->arena), err);
+}
+
 /*
  * Where a table changed, the operation looks it up again and runs again from its start. The same where a read met a conflict; the write
  * path retries writes itself.
@@ -280,6 +292,8 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	const struct insight *insight = passage->call.service->insight;
 	enum code code = err_if_over(passage->request->arena, err);
 
+	if (passage->call.service->iam && code == OK)
+		code = admit(passage, err);
 	if (code != OK)
 		return code;
 	if ((insight && insight_wants(insight, op_number(passage->op))) || (passage->request->explain && insight_counts(op_name(passage->op))))

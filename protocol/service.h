@@ -14,6 +14,7 @@
 struct conflicts;
 struct contributors;
 struct faults;
+struct iam;
 struct insight;
 struct job_run;
 struct throughput_limits;
@@ -29,8 +30,10 @@ struct service {
 	void *note_context;
 	struct note_gate notes;
 	/* Wakes the upkeep: there is work in the background. May be NULL. */
-	void (*wake)(void *context);
-	void *wake_context;
+	struct {
+		void (*wake)(void *context);
+		void *context;
+	} upkeep;
 	struct job_run *jobs; /* carries out what the operations start: storage/job/job_run.h; NULL: what is started stays as it is */
 	/* The CPU time of this thread in nanoseconds, and how much of it a request may take; NULL: any. */
 	uint64_t (*cpu_ns)(void);
@@ -38,6 +41,7 @@ struct service {
 	atomic_uint long_writes; /* writes under way that exceeded their slice: others may wait for them */
 	struct partiql_cache *statements; /* or NULL: each statement is parsed again */
 	struct faults *faults;            /* failures on demand; NULL: none */
+	struct iam *iam;                  /* who may do what; NULL: everybody all: protocol/iam */
 	struct insight *insight;          /* access patterns; NULL: nobody asks for them */
 	struct contributors *contributors; /* keys of tables with Contributor Insights; NULL: they are not counted */
 	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */

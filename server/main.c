@@ -8,6 +8,7 @@
 
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
+#include "protocol/iam/iam.h"
 #include "protocol/insight/contributors.h"
 #include "protocol/insight/insight.h"
 #include "protocol/throughput/throughput.h"
@@ -32,6 +33,7 @@
 #include "server/parent.h"
 #include "server/recording/recorder.h"
 #include "server/recording/replay.h"
+#include "server/report/document.h"
 #include "server/report/report.h"
 #include "server/routes.h"
 #include "server/seed/apply.h"
@@ -285,11 +287,43 @@ static struct insight *insight_of(const struct config *config)
 	return !is_on ? NULL : insight_new(INSIGHT_PATTERNS_MAX, strcmp(config->insight, "examples") == 0);
 }
 
+/* --iam with --policies. False: a line says why. */
+static bool open_iam(const struct parts *parts, struct service *service)
+{
+	const struct config *config = parts->config;
+	struct err err = err_in(parts->arena);
+	struct str document;
+
+	if (strcmp(config->iam, "off") == 0)
+		return true;
+	service->iam = iam_new(strcmp(config->iam, "enforce") == 0);
+	if (!config_names(config->policies) ||
+	    (document_read(parts->arena, config->policies, &document, &err) == OK && iam_use(service->iam, document, &err) == OK))
+		return true;
+	fprintf(stderr, "dynalith: --policies: " STR_FMT "\n", STR_ARG(err.message));
+	return false;
+}
+
+/* --iam-report, when all requests are answered. */
+static void report_iam(const struct parts *parts, const struct service *service)
+{
+	const char *path = parts->config->iam_report;
+	struct err err = err_in(parts->arena);
+	struct str text;
+
+	if (!config_names(path) || !service->iam)
+		return;
+	if (iam_describe(service->iam, service->catalog, parts->arena, &text, &err) != OK || document_write(path, text, &err) != OK)
+		fprintf(stderr, "dynalith: --iam-report: " STR_FMT "\n", STR_ARG(err.message));
+}
+
 /* --report, when all requests are answered. */
 static void report(const struct parts *parts, const struct service *service)
 {
 	const char *path = parts->config->report;
 	struct err err = err_in(parts->arena);
+
+	report_iam(parts, service);
 
 	if (config_names(path) && service->insight && report_write(parts->arena, insight_describe(service->insight, parts->arena), path, &err) != OK)
 		fprintf(stderr, "dynalith: --report: " STR_FMT "\n", STR_ARG(err.message));
@@ -316,7 +350,7 @@ static int serve(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	struct service service = {.catalog = parts->catalog, .now_ms = clock_now_ms, .clock_context = parts->clock, .note = note,
-				  .wake = wake, .wake_context = parts, .jobs = parts->jobs, .statements = partiql_cache_new(),
+				  .upkeep = {wake, parts}, .jobs = parts->jobs, .statements = partiql_cache_new(),
 				  .is_timed = is_timed(config),
 				  .faults = faults_new(config->shared_db), .insight = insight_of(config), .contributors = contributors_new(),
 				  .throughput = throughput_new(config->shared_db),
@@ -352,7 +386,9 @@ static int serve(struct parts *parts)
 		sigv4_separate_keys(routes.sigv4);
 	service.sends = kinesis ? kinesis_sends : kinesis_sends_nowhere;
 	if (triggers && (kinesis || !config_names(config->kinesis))) {
-		status = record(parts, routes.console.events, &recorder) && fill(parts, &service) ? listen_and_wait(parts, &options) : EXIT_FAILURE;
+		bool is_ready = open_iam(parts, &service) && record(parts, routes.console.events, &recorder) && fill(parts, &service);
+
+		status = is_ready ? listen_and_wait(parts, &options) : EXIT_FAILURE;
 	} else {
 		fprintf(stderr, "dynalith: cannot start a thread\n");
 	}
@@ -365,6 +401,7 @@ static int serve(struct parts *parts)
 	events_free(routes.console.events);
 	partiql_cache_free(service.statements);
 	faults_free(service.faults);
+	iam_free(service.iam);
 	insight_free(service.insight);
 	contributors_free(service.contributors);
 	throughput_free(service.throughput);

@@ -53,6 +53,7 @@
 #define MSG_ROTATE_TABLE ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
 #define MSG_CONSOLE_OFF ERR_VALIDATION, "%s", "This server shows no events: it was started with --console off"
 #define MSG_EVENTS_WATCHERS ERR_VALIDATION, "%d others watch the requests already, which is the most"
+#define MSG_IAM_OFF ERR_VALIDATION, "%s", "This server judges nobody by policies: start it with --iam report or --iam enforce"
 #define MSG_INSIGHT_OFF ERR_VALIDATION, "%s", "This server counts no access patterns: start it with --insight on"
 #define MSG_EXPLAIN_BODY \
 	ERR_VALIDATION, "%s", "The body must be {\"operation\": \"Query\", \"request\": {...}}, with any operation that reads or writes items, and its request"

@@ -60,8 +60,7 @@ bool iam_who_read(struct arena *arena, struct str arn, struct iam_who *who)
 	return true;
 }
 
-/* A role may have a path, which the ARN of its session lacks. */
-static bool is_role_of(struct str named, struct str role)
+bool iam_is_role_of(struct str named, struct str role)
 {
 	const char *slash;
 
@@ -83,7 +82,7 @@ static enum naming naming_of(const struct iam_who *who, struct str named)
 		return who->is_user || who->is_root ? NAMES_ITSELF : NAMES_ROLE;
 	if (str_eq(named, who->arn))
 		return who->is_root ? NAMES_ACCOUNT : str_is_set(who->role) || who->is_user || !str_contains(named, STR(":role/")) ? NAMES_ITSELF : NAMES_ROLE;
-	if (is_role_of(named, who->role))
+	if (iam_is_role_of(named, who->role))
 		return NAMES_ROLE;
 	if (is_account(named))
 		return str_eq(named, who->account) ? NAMES_ACCOUNT : NAMES_NOT;

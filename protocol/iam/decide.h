@@ -29,6 +29,9 @@ struct iam_who {
 /* From the ARN; false where it is none of a principal. The policies stay empty. */
 bool iam_who_read(struct arena *arena, struct str arn, struct iam_who *who);
 
+/* Whether `named` is the role of that ARN: with or without a path, which ARNs of sessions lack. */
+bool iam_is_role_of(struct str named, struct str role);
+
 struct iam_question {
 	struct str action;   /* "dynamodb:GetItem" */
 	struct str resource; /* its ARN */

@@ -58,7 +58,7 @@ enum code op_create_backup(struct call *call, const struct create_backup_input *
 	json_out_close(&call->out, '}');
 	json_out_close(&call->out, '}');
 	code = job_run_now(call->service->jobs, call->ns, BACKUP_KIND, creation.job.id, JOB_PROMPT_STEPS, call->now_ms, err);
-	if (call->service->wake)
-		call->service->wake(call->service->wake_context);
+	if (call->service->upkeep.wake)
+		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;
 }

@@ -179,8 +179,8 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 		return code;
 	/* the upkeep does the rest, and work that fails here */
 	code = backfill_run(call->service->catalog, call->ns, table->identity.name, FIRST_STEPS, call->now_ms, &ignored);
-	if (call->service->wake)
-		call->service->wake(call->service->wake_context);
+	if (call->service->upkeep.wake)
+		call->service->upkeep.wake(call->service->upkeep.context);
 	(void)code;
 	return OK;
 }
@@ -276,8 +276,8 @@ static enum code update_group(struct call *call, struct table *table, struct tab
 	for (size_t i = 0; i < changes.n && code == OK; i++) /* the upkeep does the rest */
 		(void)!backfill_run(call->service->catalog, (struct ns){call->ns.account, regions[i]}, table->identity.name, FIRST_STEPS,
 				    changes.v[i].now_ms, &ignored);
-	if (code == OK && call->service->wake)
-		call->service->wake(call->service->wake_context);
+	if (code == OK && call->service->upkeep.wake)
+		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;
 }
 

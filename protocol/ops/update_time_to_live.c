@@ -78,8 +78,8 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 	}
 	if (code != OK)
 		return code;
-	if (call->service->wake) /* of many items the first ones are in the queue, and upkeep does the rest */
-		call->service->wake(call->service->wake_context);
+	if (call->service->upkeep.wake) /* of many items the first ones are in the queue, and upkeep does the rest */
+		call->service->upkeep.wake(call->service->upkeep.context);
 	json_out_open(out, '{');
 	json_out_name(out, STR("TimeToLiveSpecification"));
 	json_out_open(out, '{');

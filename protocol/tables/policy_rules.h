@@ -1,7 +1,7 @@
 /*
  * policy_rules - resource-based policies: the resource of one, the rules for its document, and the form in which it is kept.
  *
- * Policies are kept and shown; they do not decide about requests.
+ * They are kept and shown here; with --iam, protocol/iam decides by them.
  */
 #ifndef DYNALITH_PROTOCOL_POLICY_RULES_H
 #define DYNALITH_PROTOCOL_POLICY_RULES_H

@@ -372,7 +372,7 @@ enum code restore_rules_start(struct call *call, const struct table *source, str
 	code = describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);
 	if (code == OK)
 		code = job_run_now(call->service->jobs, call->ns, RESTORE_KIND, starting.job.id, JOB_PROMPT_STEPS, call->now_ms, err);
-	if (call->service->wake)
-		call->service->wake(call->service->wake_context);
+	if (call->service->upkeep.wake)
+		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;
 }

@@ -248,8 +248,8 @@ enum code transfer_begin(struct call *call, const struct transfer_start *start, 
 	struct starting starting = {.call = call, .start = start, .job = job};
 	enum code code = job_write(call->service->catalog, call->ns, begin, &starting, err);
 
-	if (code == OK && !starting.is_found && call->service->wake)
-		call->service->wake(call->service->wake_context);
+	if (code == OK && !starting.is_found && call->service->upkeep.wake)
+		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;
 }
 

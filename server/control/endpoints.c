@@ -7,6 +7,7 @@
 #include "server/control/insight.h"
 #include "server/control/lag.h"
 #include "server/control/namespaces.h"
+#include "server/control/policies.h"
 #include "server/control/replication.h"
 #include "server/control/state.h"
 #include "server/control/throughput.h"

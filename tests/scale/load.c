@@ -83,8 +83,8 @@ static void open_server(struct server *server)
 	server->leases = lease_open(&(struct lease_options){.store = server->store});
 	server->upkeep = upkeep_start(&(struct upkeep_options){
 		.catalog = server->service.catalog, .clock = server->clocks, .leases = server->leases, .period_ms = 1000});
-	server->service.wake = upkeep_wake;
-	server->service.wake_context = server->upkeep;
+	server->service.upkeep.wake = upkeep_wake;
+	server->service.upkeep.context = server->upkeep;
 	arena_free(arena);
 }
 

@@ -215,8 +215,8 @@ static bool open_server(struct machine *machine)
 	}
 	struct upkeep_options upkeep = {.catalog = machine->service.catalog, .clock = machine->clock, .period_ms = 1000};
 	machine->upkeep = upkeep_start(&upkeep);
-	machine->service.wake = upkeep_wake;
-	machine->service.wake_context = machine->upkeep;
+	machine->service.upkeep.wake = upkeep_wake;
+	machine->service.upkeep.context = machine->upkeep;
 	return true;
 }
 

@@ -1,0 +1,152 @@
+#include "protocol/iam/ask_internal.h"
+
+#include "protocol/streams.h"
+
+/* How a member of a request names the resource. */
+enum naming { NAMES_TABLE, NAMES_ARN, NAMES_GLOBAL_TABLE, NAMES_ITERATOR };
+
+/* The first that a request has decides. */
+static const struct {
+	const char *member;
+	enum naming naming;
+} resources[] = {
+	{"TableName", NAMES_TABLE}, {"ResourceArn", NAMES_ARN}, {"TableArn", NAMES_TABLE}, {"StreamArn", NAMES_ARN}, {"ShardIterator", NAMES_ITERATOR},
+	{"BackupArn", NAMES_ARN}, {"ExportArn", NAMES_ARN}, {"ImportArn", NAMES_ARN}, {"SourceTableArn", NAMES_TABLE}, {"SourceTableName", NAMES_TABLE},
+	{"GlobalTableName", NAMES_GLOBAL_TABLE}, {"BulkOperationArn", NAMES_ARN},
+};
+
+/* What operations ask for beside, or in place of, their own action on that resource. */
+static const struct {
+	const char *operation;
+	const char *own;     /* the resource of its own action, where no member names it: behind the account in its ARN */
+	const char *table;   /* the member with a further table, on which the `others` are asked for; or NULL */
+	const char *others[8];
+} rules[] = {
+	{"ListTables", "table/*", NULL, {NULL}},
+	{"ListStreams", "table/*/stream/*", NULL, {NULL}},
+	{"ListBackups", "table/*/backup/*", NULL, {NULL}},
+	{"ListExports", "table/*/export/*", NULL, {NULL}},
+	{"ListImports", "table/*/import/*", NULL, {NULL}},
+	{"ListGlobalTables", "global-table/*", NULL, {NULL}},
+	{"ListContributorInsights", "table/*", NULL, {NULL}},
+	/* AWS: Developer Guide, "Using IAM with DynamoDB backup and restore" */
+	{"RestoreTableFromBackup", "table/*", "TargetTableName",
+	 {"RestoreTableFromBackup", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem"}},
+	{"RestoreTableToPointInTime", "table/*", "TargetTableName",
+	 {"RestoreTableToPointInTime", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem"}},
+};
+
+static struct str text_of(const struct iam_asking *asking, const struct json *object, const char *name)
+{
+	const struct json *value = json_member(object, name);
+
+	return value && json_type(value) == JSON_STRING ? json_string(asking->arena, value) : STR_ABSENT;
+}
+
+static struct str own_arn(const struct iam_asking *asking, struct str region, const char *resource, struct str name)
+{
+	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":%s" STR_FMT, STR_ARG(region), STR_ARG(asking->request->call->ns.account),
+			  resource, STR_ARG(name));
+}
+
+static bool find_resource(const struct iam_asking *asking, const struct json *json, struct iam_matter *matter)
+{
+	struct streams_iterator iterator;
+
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		struct str text = text_of(asking, json, resources[i].member);
+
+		if (!str_is_set(text))
+			continue;
+		switch (resources[i].naming) {
+		case NAMES_TABLE:
+			matter->table = text;
+			return true;
+		case NAMES_ARN:
+			matter->resource = text;
+			return true;
+		case NAMES_GLOBAL_TABLE:
+			matter->resource = own_arn(asking, STR(""), "global-table/", text);
+			return true;
+		case NAMES_ITERATOR:
+			matter->resource = streams_read_iterator(asking->arena, text, &iterator) ? iterator.arn :
+				own_arn(asking, asking->request->call->ns.region, "table/*/stream/*", STR(""));
+			return true;
+		}
+	}
+	return false;
+}
+
+/* aws:RequestTag/x and aws:TagKeys, of Tags or TagKeys. */
+static void add_tags(struct iam_asking *asking, const struct json *json, struct iam_matter *matter)
+{
+	const struct json *tags = json_member(json, "Tags"), *names = json_member(json, "TagKeys");
+	struct iam_key *keys = ARENA_ARRAY(asking->arena, struct iam_key, tags && json_type(tags) == JSON_ARRAY ? json_count(tags) + 1 : 1);
+
+	matter->tags = (struct iam_context){0, keys};
+	for (const struct json *tag = tags && json_type(tags) == JSON_ARRAY ? json_first(tags) : NULL; tag; tag = json_next(tag)) {
+		bool is_object = json_type(tag) == JSON_OBJECT;
+		struct str name = is_object ? text_of(asking, tag, "Key") : STR_ABSENT;
+		struct str *value = ARENA_NEW(asking->arena, struct str);
+
+		*value = is_object ? text_of(asking, tag, "Value") : STR_ABSENT;
+		if (!str_is_set(name) || !str_is_set(*value))
+			continue;
+		iam_words_add(asking->arena, &matter->tag_keys, name);
+		keys[matter->tags.n++] = (struct iam_key){str_printf(asking->arena, "aws:RequestTag/" STR_FMT, STR_ARG(name)), 1, value, false};
+	}
+	for (const struct json *name = names && json_type(names) == JSON_ARRAY ? json_first(names) : NULL; name; name = json_next(name)) {
+		if (json_type(name) == JSON_STRING)
+			iam_words_add(asking->arena, &matter->tag_keys, json_string(asking->arena, name));
+	}
+}
+
+/* AWS: a table that is made with tags or a policy needs the actions for these as well. Developer Guide, "Tagging restrictions". */
+static void ask_of_new_table(struct iam_asking *asking, const struct json *json, const struct iam_matter *own)
+{
+	struct iam_matter matter = *own;
+
+	if (!str_eq(asking->request->operation, STR("CreateTable")))
+		return;
+	matter.action = STR("TagResource");
+	if (matter.tags.n > 0)
+		iam_asking_add(asking, &matter);
+	matter.action = STR("PutResourcePolicy");
+	if (str_is_set(text_of(asking, json, "ResourcePolicy")))
+		iam_asking_add(asking, &matter);
+}
+
+static void ask_others(struct iam_asking *asking, const struct json *json, size_t rule)
+{
+	struct iam_matter matter = {0};
+
+	matter.table = rules[rule].table ? text_of(asking, json, rules[rule].table) : STR_ABSENT;
+	if (!str_is_set(matter.table))
+		return;
+	for (size_t i = 0; i < sizeof(rules[rule].others) / sizeof(rules[rule].others[0]) && rules[rule].others[i]; i++) {
+		matter.action = str_of(rules[rule].others[i]);
+		iam_asking_add(asking, &matter);
+	}
+}
+
+void iam_ask_control(struct iam_asking *asking)
+{
+	const struct json *json = asking->request->call->request.json;
+	const struct json *creation = json_member(json, "TableCreationParameters"); /* ImportTable */
+	struct iam_matter matter = {.action = asking->request->operation, .table = STR_ABSENT, .resource = STR("*")};
+	bool is_found = find_resource(asking, json, &matter);
+	size_t count = sizeof(rules) / sizeof(rules[0]), rule = 0;
+
+	if (!is_found && creation && json_type(creation) == JSON_OBJECT)
+		is_found = find_resource(asking, creation, &matter);
+	while (rule < count && !str_eq(str_of(rules[rule].operation), matter.action))
+		rule++;
+	if (!is_found && rule < count)
+		matter.resource = own_arn(asking, asking->request->call->ns.region, rules[rule].own, STR(""));
+	matter.index = str_is_set(matter.table) ? text_of(asking, json, "IndexName") : STR_ABSENT;
+	add_tags(asking, json, &matter);
+	iam_asking_add(asking, &matter);
+	ask_of_new_table(asking, json, &matter);
+	if (rule < count)
+		ask_others(asking, json, rule);
+}

@@ -1,0 +1,210 @@
+#include "protocol/iam/iam.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "protocol/iam/ask.h"
+#include "protocol/iam/report.h"
+#include "storage/state/policies.h"
+
+#define KEEP (16 * 1024)
+#define CACHE_MAX 1024 /* policies of resources; further ones are read for each request */
+#define CACHE_PLACES 2048
+#define NONE STR("{\"principals\":[]}")
+
+struct cached {
+	struct str text;
+	struct iam_policy policy;
+};
+
+struct iam {
+	bool is_enforced;
+	pthread_mutex_t lock;
+	struct iam_principals *current; /* of `version`, or, where that has no document, `own` */
+	struct iam_principals *own;
+	uint64_t version;
+	struct arena *arena; /* of the cache */
+	size_t cached_count;
+	struct cached *cached[CACHE_PLACES]; /* by their text */
+	struct iam_uses *uses;
+};
+
+struct iam *iam_new(bool is_enforced)
+{
+	struct iam *iam = arena_checked(calloc(1, sizeof(*iam)));
+	struct err err;
+
+	pthread_mutex_init(&iam->lock, NULL);
+	iam->is_enforced = is_enforced;
+	iam->arena = arena_new(KEEP);
+	iam->uses = iam_uses_new();
+	err = err_in(iam->arena);
+	if (iam_principals_read(NONE, &iam->own, &err) != OK)
+		abort();
+	iam->current = iam_principals_ref(iam->own);
+	return iam;
+}
+
+void iam_free(struct iam *iam)
+{
+	if (!iam)
+		return;
+	iam_principals_unref(iam->own);
+	iam_principals_unref(iam->current);
+	iam_uses_free(iam->uses);
+	arena_free(iam->arena);
+	pthread_mutex_destroy(&iam->lock);
+	free(iam);
+}
+
+static void take_current(struct iam *iam, struct iam_principals *principals, uint64_t version)
+{
+	iam_principals_unref(iam->current);
+	iam->current = principals;
+	iam->version = version;
+}
+
+enum code iam_use(struct iam *iam, struct str document, struct err *err)
+{
+	struct iam_principals *principals;
+	enum code code = iam_principals_read(document, &principals, err);
+
+	if (code != OK)
+		return code;
+	pthread_mutex_lock(&iam->lock);
+	iam_principals_unref(iam->own);
+	iam->own = principals;
+	take_current(iam, iam_principals_ref(principals), 0); /* the store is asked again */
+	pthread_mutex_unlock(&iam->lock);
+	return OK;
+}
+
+enum code iam_put(struct catalog *catalog, struct str document, struct err *err)
+{
+	struct iam_principals *principals;
+	enum code code = OK;
+
+	if (str_is_set(document)) {
+		code = iam_principals_read(document, &principals, err);
+		if (code == OK)
+			iam_principals_unref(principals);
+	}
+	return code == OK ? policies_put(catalog, document, err) : code;
+}
+
+enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *document, struct err *err)
+{
+	uint64_t version;
+	enum code code = policies_get(catalog, arena, document, &version, err);
+
+	if (code != OK || str_is_set(*document))
+		return code;
+	pthread_mutex_lock(&iam->lock);
+	*document = str_copy(arena, iam->own->document);
+	pthread_mutex_unlock(&iam->lock);
+	return OK;
+}
+
+/* The policies as the store has them now, with a reference. */
+static enum code current_of(struct iam *iam, struct catalog *catalog, struct arena *arena, struct iam_principals **out, struct err *err)
+{
+	struct str document = STR_ABSENT;
+	struct iam_principals *principals = NULL;
+	uint64_t version;
+	enum code code = policies_version(catalog, arena, &version, err);
+
+	if (code != OK)
+		return code;
+	pthread_mutex_lock(&iam->lock);
+	bool is_current = iam->version == version;
+	*out = iam_principals_ref(iam->current);
+	pthread_mutex_unlock(&iam->lock);
+	if (is_current)
+		return OK;
+	iam_principals_unref(*out);
+	code = policies_get(catalog, arena, &document, &version, err);
+	if (code == OK && str_is_set(document))
+		code = iam_principals_read(document, &principals, err);
+	if (code != OK)
+		return code;
+	pthread_mutex_lock(&iam->lock);
+	take_current(iam, principals ? principals : iam_principals_ref(iam->own), version);
+	*out = iam_principals_ref(iam->current);
+	pthread_mutex_unlock(&iam->lock);
+	return OK;
+}
+
+/* A document that PutResourcePolicy took and that cannot be read lets nobody in and keeps nobody out: it has no statement. */
+static struct cached *read_policy(struct arena *arena, struct str text)
+{
+	struct cached *cached = ARENA_NEW(arena, struct cached);
+	const struct json *document;
+	struct err err = err_in(arena);
+	unsigned number = 0;
+
+	cached->text = str_copy(arena, text);
+	if (json_parse(arena, cached->text, &document, &err) != OK ||
+	    iam_policy_read(arena, document, IAM_OF_RESOURCE, &number, &cached->policy, &err) != OK)
+		cached->policy = (struct iam_policy){0};
+	return cached;
+}
+
+static const struct iam_policy *policy_of(void *context, struct arena *arena, struct str text)
+{
+	struct iam *iam = context;
+	size_t at = str_hash(text, 1) % CACHE_PLACES;
+	struct cached *cached;
+
+	pthread_mutex_lock(&iam->lock);
+	while (iam->cached[at] && !str_eq(iam->cached[at]->text, text))
+		at = (at + 1) % CACHE_PLACES;
+	cached = iam->cached[at];
+	if (!cached && iam->cached_count < CACHE_MAX) {
+		cached = iam->cached[at] = read_policy(iam->arena, text);
+		iam->cached_count++;
+	}
+	pthread_mutex_unlock(&iam->lock);
+	return cached ? &cached->policy : &read_policy(arena, text)->policy;
+}
+
+/* What one question comes to. */
+static enum code judge(struct iam *iam, const struct iam_principals *principals, const struct iam_who *who, const struct iam_question *question,
+			struct err *err)
+{
+	struct iam_decision decision = iam_decide(who, question, err->arena, principals->uses);
+	enum code code = decision.is_allowed ? OK : iam_refuse(who, question, &decision, err);
+
+	iam_uses_note(iam->uses, who, question, decision.is_allowed, decision.is_allowed || !iam->is_enforced, code == OK ? STR_ABSENT : err->message);
+	return iam->is_enforced ? code : OK;
+}
+
+enum code iam_admit(struct iam *iam, struct call *call, struct str operation, const void *input, struct str access_key, struct err *err)
+{
+	struct iam_principals *principals;
+	enum code code = current_of(iam, call->service->catalog, call->arena, &principals, err);
+
+	if (code != OK)
+		return code;
+	const struct iam_request request = {
+		.call = call, .operation = operation, .input = input, .policy_of = policy_of, .context = iam,
+		.principal = iam_principals_find(principals, call->arena, access_key, call->ns.account),
+	};
+	struct iam_asked asked = iam_ask(&request);
+	for (size_t i = 0; i < asked.n && code == OK; i++)
+		code = judge(iam, principals, &request.principal->who, &asked.v[i], err);
+	iam_asked_release(&asked);
+	iam_principals_unref(principals);
+	return code;
+}
+
+enum code iam_describe(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *answer, struct err *err)
+{
+	struct iam_principals *principals;
+	enum code code = current_of(iam, catalog, arena, &principals, err);
+
+	if (code != OK)
+		return code;
+	*answer = iam_report(arena, iam->uses, principals, iam->is_enforced);
+	iam_principals_unref(principals);
+	return OK;
+}

@@ -1,0 +1,31 @@
+/*
+ * iam - whether requests may be carried out, as --iam says: enforce refuses, report only notes.
+ *
+ * The policies are those of the store, which all servers on it go by, or, where it has none, those of this process. They are read once for each version.
+ */
+#ifndef DYNALITH_PROTOCOL_IAM_IAM_H
+#define DYNALITH_PROTOCOL_IAM_IAM_H
+
+#include "protocol/handler.h"
+
+struct iam;
+
+struct iam *iam_new(bool is_enforced);
+void iam_free(struct iam *iam);
+
+/* The policies of this process. ERR_VALIDATION, and the old ones stay. */
+enum code iam_use(struct iam *iam, struct str document, struct err *err) WARN_UNUSED;
+
+/* Those of the store: a new document, or none any more (absent). ERR_VALIDATION, and the old ones stay. */
+enum code iam_put(struct catalog *catalog, struct str document, struct err *err) WARN_UNUSED;
+
+/* The document that counts; {"principals": []} where there is none. */
+enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *document, struct err *err) WARN_UNUSED;
+
+/* ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do. `operation` is its name, `input` as shape_bind made it. */
+enum code iam_admit(struct iam *iam, struct call *call, struct str operation, const void *input, struct str access_key, struct err *err) WARN_UNUSED;
+
+/* JSON: protocol/iam/report.h. */
+enum code iam_describe(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *answer, struct err *err) WARN_UNUSED;
+
+#endif

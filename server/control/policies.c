@@ -1,0 +1,43 @@
+#include "server/control/policies.h"
+
+#include "protocol/iam/iam.h"
+#include "server/messages.h"
+
+static enum code check_on(const struct control_call *call, struct err *err)
+{
+	return call->control->service->iam ? OK : err_set(err, MSG_IAM_OFF);
+}
+
+enum code policies_show(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = check_on(call, err);
+
+	return code == OK ? iam_show(call->control->service->iam, call->control->service->catalog, call->arena, answer, err) : code;
+}
+
+enum code policies_replace(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = check_on(call, err);
+
+	if (code == OK)
+		code = iam_put(call->control->service->catalog, call->body.p ? call->body : STR(""), err);
+	return code == OK ? policies_show(call, answer, err) : code;
+}
+
+enum code policies_remove(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = check_on(call, err);
+
+	if (code == OK)
+		code = control_read(call, NULL, 0, err);
+	if (code == OK)
+		code = iam_put(call->control->service->catalog, STR_ABSENT, err);
+	return code == OK ? policies_show(call, answer, err) : code;
+}
+
+enum code policies_report(const struct control_call *call, struct str *answer, struct err *err)
+{
+	enum code code = check_on(call, err);
+
+	return code == OK ? iam_describe(call->control->service->iam, call->control->service->catalog, call->arena, answer, err) : code;
+}
