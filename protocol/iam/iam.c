@@ -10,6 +10,10 @@
 #define KEEP (16 * 1024)
 #define CACHE_MAX 1024 /* policies of resources; further ones are read for each request */
 #define CACHE_PLACES 2048
+/* In place of a resource's policy that cannot be read: it can still be seen, replaced and deleted. */
+#define UNREADABLE                                                                                                                         \
+	STR("{\"Statement\":{\"Effect\":\"Deny\",\"Principal\":\"*\",\"Resource\":\"*\",\"NotAction\":[\"dynamodb:GetResourcePolicy\"," \
+	    "\"dynamodb:PutResourcePolicy\",\"dynamodb:DeleteResourcePolicy\"]}}")
 #define NONE STR("{\"principals\":[]}")
 
 struct cached {
@@ -24,10 +28,20 @@ struct iam {
 	struct iam_principals *own;
 	uint64_t version;
 	struct arena *arena; /* of the cache */
+	struct iam_policy unreadable;
 	size_t cached_count;
 	struct cached *cached[CACHE_PLACES]; /* by their text */
 	struct iam_uses *uses;
 };
+
+static bool read_document(struct arena *arena, struct str text, struct iam_policy *policy)
+{
+	const struct json *document;
+	struct err err = err_in(arena);
+	unsigned number = 0;
+
+	return json_parse(arena, text, &document, &err) == OK && iam_policy_read(arena, document, IAM_OF_RESOURCE, &number, policy, &err) == OK;
+}
 
 struct iam *iam_new(bool is_enforced)
 {
@@ -39,7 +53,7 @@ struct iam *iam_new(bool is_enforced)
 	iam->arena = arena_new(KEEP);
 	iam->uses = iam_uses_new();
 	err = err_in(iam->arena);
-	if (iam_principals_read(NONE, &iam->own, &err) != OK)
+	if (iam_principals_read(NONE, &iam->own, &err) != OK || !read_document(iam->arena, UNREADABLE, &iam->unreadable))
 		abort();
 	iam->current = iam_principals_ref(iam->own);
 	return iam;
@@ -134,18 +148,14 @@ static enum code current_of(struct iam *iam, struct catalog *catalog, struct are
 	return OK;
 }
 
-/* A document that PutResourcePolicy took and that cannot be read lets nobody in and keeps nobody out: it has no statement. */
-static struct cached *read_policy(struct arena *arena, struct str text)
+/* PutResourcePolicy takes documents that cannot be read, such as those with unknown operators. Nobody knows whom they deny, so they deny everybody. */
+static struct cached *read_policy(const struct iam *iam, struct arena *arena, struct str text)
 {
 	struct cached *cached = ARENA_NEW(arena, struct cached);
-	const struct json *document;
-	struct err err = err_in(arena);
-	unsigned number = 0;
 
 	cached->text = str_copy(arena, text);
-	if (json_parse(arena, cached->text, &document, &err) != OK ||
-	    iam_policy_read(arena, document, IAM_OF_RESOURCE, &number, &cached->policy, &err) != OK)
-		cached->policy = (struct iam_policy){0};
+	if (!read_document(arena, cached->text, &cached->policy))
+		cached->policy = iam->unreadable;
 	return cached;
 }
 
@@ -160,11 +170,11 @@ static const struct iam_policy *policy_of(void *context, struct arena *arena, st
 		at = (at + 1) % CACHE_PLACES;
 	cached = iam->cached[at];
 	if (!cached && iam->cached_count < CACHE_MAX) {
-		cached = iam->cached[at] = read_policy(iam->arena, text);
+		cached = iam->cached[at] = read_policy(iam, iam->arena, text);
 		iam->cached_count++;
 	}
 	pthread_mutex_unlock(&iam->lock);
-	return cached ? &cached->policy : &read_policy(arena, text)->policy;
+	return cached ? &cached->policy : &read_policy(iam, arena, text)->policy;
 }
 
 /* What one question comes to. */

@@ -361,6 +361,24 @@ def test_transactions_tags_and_boundaries_of_what_is_asked():
         world.stop()
 
 
+def test_a_policy_of_a_table_that_cannot_be_read_lets_nobody_in():
+    """PutResourcePolicy takes conditions that no evaluator knows: the denials beside them must not be lost."""
+    world = World({"access_key": "u", "arn": f"arn:aws:iam::{ACCOUNT}:user/u", "identity": policy(statement("*"))})
+    u = client_of(world.server, key="u")
+    deny = {"Effect": "Deny", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:user/u"}, "Action": "dynamodb:GetItem", "Resource": TABLE}
+    try:
+        for wrong in [{"StringSomething": {"a:b": "c"}}, {"StringEquals": {"ab": "c"}}, {"StringEquals": "x"}, "x"]:
+            other = {**deny, "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:user/z"}, "Condition": wrong}
+            world.admin.put_resource_policy(ResourceArn=TABLE, Policy=json.dumps(policy(deny, other)))
+            for client in u, world.admin:
+                denied(client.get_item, TableName="app", Key=key("A"), why="with an explicit deny in a resource-based policy")
+            assert world.admin.get_resource_policy(ResourceArn=TABLE)["Policy"]
+        world.admin.delete_resource_policy(ResourceArn=TABLE)
+        assert u.get_item(TableName="app", Key=key("A"))["Item"]
+    finally:
+        world.stop()
+
+
 def test_a_malformed_document_leaves_the_old_one():
     world = World(session("a", "A"))
     a = client_of(world.server, key="a")
@@ -464,6 +482,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_attributes_that_are_not_listed_are_out_of_reach,
             test_answers_are_in_aws_words,
             test_transactions_tags_and_boundaries_of_what_is_asked,
+            test_a_policy_of_a_table_that_cannot_be_read_lets_nobody_in,
             test_a_malformed_document_leaves_the_old_one,
             test_a_report_gives_the_least_policy,
             test_a_file_of_policies_and_a_report_at_the_end,
