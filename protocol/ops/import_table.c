@@ -1,4 +1,5 @@
 #include "protocol/tables/table_messages.h"
+#include "protocol/timing/timing.h"
 #include "protocol/transfer/import_rules.h"
 #include "protocol/transfer/transfer_show.h"
 
@@ -14,7 +15,7 @@ static enum code begin(struct call *call, const struct transfer_start *start, st
 	bool is_found = false;
 	enum code code = transfer_find_same(call, start, job, &is_found, err);
 
-	if (code != OK || (is_found && job->state == JOB_RUNNING))
+	if (code != OK || (is_found && transfer_show_seen(call, job, &start->body).state == JOB_RUNNING))
 		return code;
 	code = catalog_get(call->service->catalog, call->ns, start->table, call->now_ms, &existing, err);
 	if (code == OK) {
@@ -41,6 +42,10 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 	if (code != OK)
 		return code;
 	start.body = (struct transfer_body){.request = transfer_request(call, members), .table_id = catalog_uuid(call->arena)};
+	if (timing_is_on(call)) {
+		start.body.known_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT_KNOWN);
+		start.body.active_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT) - timing_lasts(call, TIMING_IMPORT_ACTIVE);
+	}
 	code = begin(call, &start, &job, err);
 	return code == OK ? transfer_show(call, TRANSFER_IMPORT, &job, err) : code;
 }

@@ -19,7 +19,8 @@ static const struct field body_fields[] = {
 	RECORD_FIELD(transfer_body, from_ms, "from_ms", FIELD_INT), RECORD_FIELD(transfer_body, to_ms, "to_ms", FIELD_INT),
 	RECORD_FIELD(transfer_body, hash, "hash", FIELD_INT), RECORD_FIELD(transfer_body, partitions, "partitions", FIELD_INT),
 	RECORD_FIELD(transfer_body, is_incremental, "is_incremental", FIELD_BOOL), RECORD_FIELD(transfer_body, is_canceled, "is_canceled", FIELD_BOOL),
-	RECORD_FIELD(transfer_body, is_copied, "is_copied", FIELD_BOOL),
+	RECORD_FIELD(transfer_body, is_copied, "is_copied", FIELD_BOOL), RECORD_FIELD(transfer_body, known_ms, "known_ms", FIELD_INT),
+	RECORD_FIELD(transfer_body, active_ms, "active_ms", FIELD_INT),
 };
 static const struct record body_record = RECORD(transfer_body, body_fields);
 

@@ -12,6 +12,9 @@
 
 enum transfer_kind { TRANSFER_EXPORT, TRANSFER_IMPORT, TRANSFER_BULK, TRANSFER_KIND_COUNT };
 
+/* FailureCode of an import whose table has the items that could be read. */
+#define TRANSFER_BAD_ITEMS "ItemValidationError"
+
 /* The kind's name in its job, and its ARN's part behind the table's. */
 struct str transfer_name(enum transfer_kind kind);
 
@@ -23,6 +26,8 @@ struct transfer_body {
 	int64_t hash, partitions; /* export: enum key_hash of the rows; in how many ranges of it they are exported */
 	bool is_copied;        /* export: the job's keyspace has the items of the moment; else its progress is that of a copy (storage/backup/copy.h) */
 	bool is_canceled;      /* bulk: CancelBulkOperation asked for it */
+	int64_t known_ms;      /* import: its table is made no earlier; 0: at once */
+	int64_t active_ms;     /* import: its table is ACTIVE no earlier; 0: as others that are created */
 };
 
 struct transfer_progress {

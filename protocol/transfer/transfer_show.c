@@ -1,22 +1,56 @@
 #include "protocol/transfer/transfer_show.h"
 
+#include "protocol/timing/timing.h"
 #include "protocol/wire/shape_tables.h"
 
 /* A description under way. */
 struct showing {
 	struct call *call;
 	struct json_out *out;
-	const struct job *job;
+	const struct job *job; /* as it is seen */
 	const struct json *request;
 	struct transfer_body body;
 	struct transfer_progress progress;
 };
 
+/* How long it takes at AWS. */
+static enum timing row_of(const struct job *job, const struct transfer_body *body)
+{
+	bool is_failed = job->state == JOB_FAILED;
+
+	if (str_eq(job->kind, transfer_name(TRANSFER_IMPORT))) /* AWS: lines that are no items end it no earlier: DDB-IMPORT-013 */
+		return is_failed && !str_eq(job->failure, STR(TRANSFER_BAD_ITEMS)) ? TIMING_IMPORT_FAILS : TIMING_IMPORT;
+	if (is_failed)
+		return TIMING_EXPORT_FAILS;
+	return body->is_incremental ? TIMING_EXPORT_INCREMENTAL : TIMING_EXPORT;
+}
+
+struct job transfer_show_seen(const struct call *call, const struct job *job, const struct transfer_body *body)
+{
+	struct job seen = *job;
+	bool is_bulk = str_eq(job->kind, transfer_name(TRANSFER_BULK)); /* not captured */
+
+	if (!timing_is_on(call) || is_bulk || job->state == JOB_RUNNING)
+		return seen;
+	int64_t ends_ms = job->created_ms + timing_lasts(call, row_of(job, body));
+	if (seen.ended_ms < ends_ms)
+		seen.ended_ms = ends_ms;
+	if (call->now_ms < job->created_ms || call->now_ms >= ends_ms) /* of a clock that was turned back no time is known */
+		return seen;
+	seen.state = JOB_RUNNING;
+	seen.ended_ms = 0;
+	seen.failure = seen.message = STR_ABSENT;
+	return seen;
+}
+
 static enum code open_job(struct call *call, const struct job *job, struct showing *showing, struct err *err)
 {
-	*showing = (struct showing){.call = call, .out = &call->out, .job = job};
+	struct job *seen = ARENA_NEW(call->arena, struct job);
+
+	*showing = (struct showing){.call = call, .out = &call->out, .job = seen};
 	if (!transfer_read(call->arena, job, &showing->body, &showing->progress))
 		return err_default(err, ERR_INTERNAL);
+	*seen = transfer_show_seen(call, job, &showing->body);
 	return json_parse(call->arena, showing->body.request, &showing->request, err);
 }
 

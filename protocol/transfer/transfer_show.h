@@ -9,6 +9,9 @@
 
 #include "protocol/transfer/transfer.h"
 
+/* The job as it is shown now: with AWS's timing an export or import that is over is under way until its time is. */
+struct job transfer_show_seen(const struct call *call, const struct job *job, const struct transfer_body *body);
+
 /* {"ExportDescription": {...}} and the like: the whole response. */
 enum code transfer_show(struct call *call, enum transfer_kind kind, const struct job *job, struct err *err) WARN_UNUSED;
 

@@ -178,6 +178,10 @@ static enum code begin_import(struct piece *piece, struct err *err)
 
 	if (!seek(piece))
 		return OK;
+	if (step->now_ms < piece->body.known_ms) {
+		step->job->due_ms = piece->body.known_ms;
+		return OK;
+	}
 	enum code code = catalog_get(step->catalog, step->job->ns, name, step->now_ms, &table, err);
 	if (code == OK) {
 		bool is_ours = str_eq(table->identity.id, piece->body.table_id);
@@ -377,6 +381,8 @@ static enum code finish_import(struct piece *piece, struct err *err)
 		struct table *next = table_clone(piece->table);
 		int64_t settles_ms = next->identity.created_ms + catalog_transient_ms(step->catalog);
 
+		if (piece->body.active_ms)
+			settles_ms = piece->body.active_ms;
 		next->state.settles_ms = settles_ms > step->now_ms ? settles_ms : 0;
 		if (next->state.settles_ms == 0)
 			next->state.status = STATUS_ACTIVE;
@@ -390,7 +396,7 @@ static enum code finish_import(struct piece *piece, struct err *err)
 	}
 	log_line(LOG_WARN, MSG_IMPORT_LOG, STR_ARG(step->job->id), STR_ARG(step->job->subject), (long long)piece->progress.errors,
 		 (long long)piece->progress.items, STR_ARG(step->job->id));
-	outcome_failed(step, STR("ItemValidationError"), STR(MSG_IMPORT_ITEMS));
+	outcome_failed(step, STR(TRANSFER_BAD_ITEMS), STR(MSG_IMPORT_ITEMS));
 	return OK;
 }
 

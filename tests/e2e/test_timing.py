@@ -3,6 +3,7 @@
 Source of all durations and texts: captures of the control plane of AWS, 8 and 9 October 2026, by the ids in timing.def.
 """
 import json
+import pathlib
 import threading
 import time
 import urllib.request
@@ -12,7 +13,7 @@ import botocore.waiter
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from harness import Server, key, raises, run
+from harness import Server, key, raises, run, until
 
 ACCOUNT = "111122223333"
 START = "2030-11-05T10:00:00Z"  # a Tuesday; behind the system's time, which a server goes by until its clock is turned
@@ -688,6 +689,84 @@ def budgets_end_with_the_table():
     cloud.stop()
 
 
+def exports_take_minutes():
+    cloud = Cloud("--s3", "s3")
+    bucket = pathlib.Path(cloud.server.folder, "s3", "bucket")
+    bucket.mkdir(parents=True)
+    cloud.create()
+    cloud.client.update_continuous_backups(TableName="tab", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
+    cloud.client.put_item(TableName="tab", Item={"pk": {"S": "a"}})
+    begin = cloud.now()
+    describe = lambda: cloud.client.describe_export(ExportArn=arn)["ExportDescription"]
+    arn = cloud.client.export_table_to_point_in_time(TableArn=cloud.arn(), S3Bucket="bucket")["ExportDescription"]["ExportArn"]
+    until((bucket / "AWSDynamoDB" / arn.rsplit("/", 1)[1] / "manifest-summary.json").exists, "the export is written")
+    for seconds in (0, 722.65):
+        cloud.wait(seconds)
+        meanwhile = describe()
+        assert meanwhile["ExportStatus"] == "IN_PROGRESS" and not {"EndTime", "ExportManifest", "ItemCount", "BilledSizeBytes"} & set(meanwhile), meanwhile
+        assert cloud.client.list_exports()["ExportSummaries"][0]["ExportStatus"] == "IN_PROGRESS"
+    cloud.wait(0.05)
+    until(lambda: describe()["ExportStatus"] == "COMPLETED", "the export is over")
+    done = describe()
+    assert (done["EndTime"] - done["StartTime"]).total_seconds() == 722.7 and "ExportManifest" in done, done
+    arn = cloud.client.export_table_to_point_in_time(TableArn=cloud.arn(), S3Bucket="missing")["ExportDescription"]["ExportArn"]
+    cloud.wait(16.45)
+    assert describe()["ExportStatus"] == "IN_PROGRESS" and "FailureCode" not in describe()
+    cloud.wait(0.05)
+    until(lambda: describe()["ExportStatus"] == "FAILED", "the export has failed")
+    assert describe()["FailureCode"] == "S3NoSuchBucket"
+    cloud.wait(HOUR)
+    arn = cloud.client.export_table_to_point_in_time(TableArn=cloud.arn(), S3Bucket="bucket", ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification={
+        "ExportFromTime": begin, "ExportToTime": cloud.now()})["ExportDescription"]["ExportArn"]
+    cloud.wait(125.65)
+    assert describe()["ExportStatus"] == "IN_PROGRESS"
+    cloud.wait(0.05)
+    until(lambda: describe()["ExportStatus"] == "COMPLETED", "the changes are exported")
+    assert (describe()["EndTime"] - describe()["StartTime"]).total_seconds() == 125.7
+    cloud.stop()
+
+
+def imports_take_minutes():
+    cloud = Cloud("--s3", "s3")
+    folder = pathlib.Path(cloud.server.folder, "s3", "bucket")
+    folder.mkdir(parents=True)
+    (folder / "good.json").write_text('{"Item": {"pk": {"S": "a"}}}\n')
+    begin = lambda source, bucket="bucket", **more: cloud.client.import_table(
+        S3BucketSource={"S3Bucket": bucket, "S3KeyPrefix": source}, InputFormat="DYNAMODB_JSON", TableCreationParameters={
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("pk"), "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]},
+        **more)["ImportTableDescription"]["ImportArn"]
+    describe = lambda: cloud.client.describe_import(ImportArn=arn)["ImportTableDescription"]
+    arn = begin("good.json", "missing")
+    cloud.wait(5.55)
+    assert describe()["ImportStatus"] == "IN_PROGRESS" and "FailureCode" not in describe()
+    cloud.wait(0.05)
+    until(lambda: describe()["ImportStatus"] == "FAILED", "the import has failed")
+    assert describe()["FailureCode"] == "S3NoSuchBucket" and cloud.status() is None
+
+    arn = begin("good.json", ClientToken="token")
+    cloud.wait(30.65)
+    assert cloud.status() is None and describe()["ImportStatus"] == "IN_PROGRESS"
+    assert begin("good.json", ClientToken="token") == arn
+    cloud.wait(0.05)
+    until(lambda: cloud.status() == "CREATING" and describe()["ImportedItemCount"] == 1, "the items are in the table")
+    assert raises("ResourceInUseException", cloud.client.delete_table, TableName="tab")
+    raises("ResourceInUseException", cloud.update, DeletionProtectionEnabled=True)
+    raises("ResourceNotFoundException", cloud.client.put_item, TableName="tab", Item={"pk": {"S": "b"}})
+    cloud.wait(104.8 - 30.7 - 0.05)
+    assert cloud.status() == "CREATING"
+    cloud.wait(0.05)
+    until(lambda: cloud.status() == "ACTIVE", "the table is there")
+    assert describe()["ImportStatus"] == "IN_PROGRESS" and cloud.client.list_imports()["ImportSummaryList"][0]["ImportStatus"] == "IN_PROGRESS"
+    assert begin("good.json", ClientToken="token") == arn
+    cloud.wait(5.95)
+    assert describe()["ImportStatus"] == "IN_PROGRESS" and "EndTime" not in describe()
+    cloud.wait(0.05)
+    until(lambda: describe()["ImportStatus"] == "COMPLETED", "the import is over")
+    assert round((describe()["EndTime"] - describe()["StartTime"]).total_seconds(), 3) == 110.8
+    assert raises("ResourceInUseException", begin, source="good.json", ClientToken="token") == "Table already exists: tab"
+    cloud.stop()
+
+
 def survives_a_restart():
     cloud = Cloud(disk=True)
     client, arn = cloud.client, cloud.arn()
@@ -792,5 +871,6 @@ run("timing", [instant_is_the_default, a_table_is_created, back_ends_learn_of_a_
                units_decrease_a_few_times_a_day, billing_switches, a_stream_is_switched, the_class_changes_twice_a_month,
                encryption_hides_a_change_of_the_class, limits_are_taken_away, encryption_changes,
                warm_throughput_rises, protection_toggles, an_index_is_built, an_index_changes_its_units, tags_are_locked_and_late,
-               a_policy_is_late_and_rests, time_to_live_rests, insights_and_destinations_settle, budgets_end_with_the_table, survives_a_restart,
+               a_policy_is_late_and_rests, time_to_live_rests, insights_and_destinations_settle, budgets_end_with_the_table, exports_take_minutes,
+               imports_take_minutes, survives_a_restart,
                waiters_work, a_controllers_day])
