@@ -13,6 +13,11 @@ static enum code delete_replica(struct call *call, struct table *table, struct t
 	struct replica_changes changes = replica_changes_begin(call, table, replicas, n, 0);
 
 	replica_changes_leave(&changes);
+	enum code code = backup_rules_delete_replicas(call, changes.v, changes.n, err);
+	if (code != OK) {
+		replica_changes_drop(&changes);
+		return code;
+	}
 	return catalog_change_all(call->service->catalog, changes.v, changes.n, err);
 }
 

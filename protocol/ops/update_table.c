@@ -1,3 +1,4 @@
+#include "protocol/tables/backup_rules.h"
 #include "protocol/tables/concerns.h"
 #include "protocol/tables/describe.h"
 #include "protocol/tables/encryption_rules.h"
@@ -263,6 +264,8 @@ static enum code update_group(struct call *call, struct table *table, struct tab
 	struct err ignored = err_in(call->arena);
 	enum code code = change_group(call, &changes, input, err);
 
+	if (code == OK)
+		code = backup_rules_delete_replicas(call, changes.v, changes.n, err);
 	if (code == OK)
 		code = describe_group(call, &changes, input, concerns, err);
 	if (code != OK) {

@@ -251,3 +251,34 @@ enum code backup_rules_delete_table(struct call *call, struct table *table, stru
 	struct backup_deletion deletion = {catalog, call->now_ms, sizes};
 	return code == OK ? catalog_delete_keeping(catalog, current, call->now_ms, backup_keep_deleted, &deletion, err) : code;
 }
+
+static enum code keep_replica(struct call *call, struct catalog_change *change, struct err *err)
+{
+	struct catalog *catalog = call->service->catalog;
+	struct backup_deletion *deletion = ARENA_NEW(call->arena, struct backup_deletion);
+	struct table_size *sizes;
+	enum code code = catalog_sizes(catalog, change->current, call->arena, &sizes, err);
+
+	*deletion = (struct backup_deletion){catalog, change->now_ms, sizes};
+	change->keep = backup_keep_deleted;
+	change->context = deletion;
+	return code;
+}
+
+enum code backup_rules_delete_replicas(struct call *call, struct catalog_change *changes, size_t n, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct call there = *call; /* holds nothing of its own */
+
+		if (changes[i].next)
+			continue;
+		there.ns = (struct ns){changes[i].current->identity.account, changes[i].current->identity.region};
+		there.now_ms = changes[i].now_ms;
+		code = backup_rules_release(&there, changes[i].current, err);
+		if (code == OK)
+			code = keep_replica(call, &changes[i], err);
+	}
+	return code;
+}

@@ -40,5 +40,7 @@ void backup_rules_description(struct call *call, struct backup_found *found, str
 enum code backup_rules_release(struct call *call, struct table *table, struct err *err) WARN_UNUSED;
 /* Deletes it; where recovery is on, its items become a SYSTEM backup. */
 enum code backup_rules_delete_table(struct call *call, struct table *table, struct err *err) WARN_UNUSED;
+/* The same of replicas, in their regions: gives the changes that delete one what catalog_change_all is to do then, after copies under way are finished. */
+enum code backup_rules_delete_replicas(struct call *call, struct catalog_change *changes, size_t n, struct err *err) WARN_UNUSED;
 
 #endif

@@ -169,6 +169,29 @@ def schedules_converge():
         server.stop()
 
 
+def a_deleted_replica_leaves_a_backup():
+    """AWS, Developer Guide: a table with recovery that is deleted leaves a SYSTEM backup; a replica is its region's table, and recovery is its region's."""
+    server, clients = start(3)
+    for client in clients[1:]:
+        client.update_continuous_backups(TableName="app", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
+    put(clients[0], "a", v=1)
+    until(lambda: all(get(c, "a") for c in clients[1:]), "the item is everywhere")
+    clients[0].update_table(TableName="app", ReplicaUpdates=[{"Delete": {"RegionName": REGIONS[1]}}])
+    clients[2].delete_table(TableName="app")
+    for client in clients[1:]:
+        system, = client.list_backups(TableName="app", BackupType="SYSTEM")["BackupSummaries"]
+        assert system["BackupName"] == "app$DeletedTableBackup" and system["BackupExpiryDateTime"], system
+        client.restore_table_from_backup(TargetTableName="app", BackupArn=system["BackupArn"])
+        until(lambda: client.describe_table(TableName="app")["Table"]["TableStatus"] == "ACTIVE", "it is restored")
+        assert get(client, "a") == {"v": "1"} and "Replicas" not in client.describe_table(TableName="app")["Table"]
+    assert not clients[0].list_backups(BackupType="ALL")["BackupSummaries"]
+    put(clients[0], "b", v=2)
+    assert not get(clients[1], "b")
+    clients[0].delete_table(TableName="app")
+    assert not clients[0].list_backups(BackupType="ALL")["BackupSummaries"]
+    server.stop()
+
+
 def strong_consistency():
     server = Server()
     a, b, c = (server.client(region=region) for region in REGIONS)
@@ -301,5 +324,6 @@ def bad_bodies_change_nothing():
     server.stop()
 
 
-run("global", [writes_are_everywhere_at_once, each_region_has_its_stream, lag_goes_by_the_clock, the_last_writer_wins, schedules_converge, strong_consistency,
+run("global", [writes_are_everywhere_at_once, each_region_has_its_stream, lag_goes_by_the_clock, the_last_writer_wins, schedules_converge, a_deleted_replica_leaves_a_backup,
+               strong_consistency,
                large_tables_are_filled_over_kills, a_reset_region_leaves, statuses_take_their_time, scaling_is_kept_and_legacy_tables_are_gone, bad_bodies_change_nothing])
