@@ -1,5 +1,6 @@
 #include "protocol/tables/control_messages.h"
 #include "protocol/tables/restore_rules.h"
+#include "protocol/tables/throughput_rules.h"
 
 static enum code apply_uses(struct job_txn *txn, void *context, struct err *err)
 {
@@ -44,5 +45,9 @@ enum code op_restore_table_from_backup(struct call *call, const struct restore_t
 	const struct restore restore = {
 		.backup = found.job.id, .source = found.job.subject, .region = arn.region, .at_ms = found.job.created_ms, .data = found.job.data, .key = STR_ABSENT,
 	};
-	return restore_rules_start(call, NULL, table, &restore, err);
+	code = restore_rules_start(call, NULL, table, &restore, err);
+	if (code != OK || !overrides.maxima || throughput_rules_has_on_demand(overrides.maxima))
+		return code;
+	/* AWS: begins the restore, fails at limits without members, and finds its own restore when it tries again: DDB-TABLE-463 */
+	return err_set(err, MSG_RESTORE_TWICE, STR_ARG(input->target_table_name), STR_ARG(input->backup_arn));
 }

@@ -5,11 +5,18 @@
 #include "protocol/tables/control_messages.h"
 #include "protocol/tables/describe.h"
 #include "protocol/tables/lineage.h"
+#include "protocol/tables/replica_rules.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/throughput_view.h"
 #include "protocol/wire/messages.h"
 
 #define RELEASE_STEPS 1000 /* of a copy that a deletion waits for */
+
+/* AWS: DDB-BACKUP-012: one that there is, whichever; none at all is refused later. */
+static bool is_region(const struct call *call, const struct arn *parts)
+{
+	return parts->region.n == 0 || replica_rules_is_region(parts->region) || call_owns(call, parts->account, parts->region);
+}
 
 enum code backup_rules_arn(const struct call *call, struct str text, struct backup_arn *arn, struct err *err)
 {
@@ -18,7 +25,7 @@ enum code backup_rules_arn(const struct call *call, struct str text, struct back
 
 	if (!str_starts_with(text, STR("arn:")) || !str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_BACKUP_ARN_FORM);
-	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")))
+	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) || !is_region(call, &parts))
 		return err_set(err, MSG_BACKUP_ARN);
 	rest = arn_table_part(parts.resource, &arn->table);
 	if (!str_starts_with(rest, STR("backup/")) || rest.n == 7 || !call_is_name(arn->table))

@@ -45,7 +45,7 @@ enum code replica_rules_legacy(const struct ns *ns, struct err *err) WARN_UNUSED
 /* The name of a GlobalTableSettingsReplicationMode. */
 struct str replica_rules_mode(int mode);
 
-/* Whether global tables can be in the region. */
+/* Whether global tables can be in the region: it is one of AWS's. */
 bool replica_rules_is_region(struct str name);
 
 #endif

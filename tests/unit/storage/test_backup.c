@@ -28,6 +28,7 @@ struct world {
 	struct job_run *run;
 	int64_t now_ms;
 	uint64_t seed;
+	unsigned restored;
 	size_t n;
 	struct version versions[VERSIONS];
 };
@@ -247,6 +248,20 @@ static void go_on(struct world *world, struct job *job)
 	CHECK_INT(job_run_now(world->run, DATA_NS, job->kind, job->id, 1, world->now_ms, &world->data.err), OK);
 }
 
+static void print(void *context, struct str line)
+{
+	(void)context;
+	fprintf(stderr, STR_FMT "\n", STR_ARG(line));
+}
+
+static void check_all(struct world *world)
+{
+	struct check_report report = {.tell = print};
+
+	CHECK_INT(check_store(world->data.store, NULL, world->now_ms, &report, &world->data.err), OK);
+	CHECK_INT(report.findings, 0);
+}
+
 static void restore_to(struct world *world, int64_t at_ms, const char *name, bool has_writers)
 {
 	struct data *data = &world->data;
@@ -273,24 +288,12 @@ static void restore_to(struct world *world, int64_t at_ms, const char *name, boo
 	check_rows(world, made, table_items(made), at_ms);
 	look(world);
 	CHECK_INT(data->table->log.reasons, LOG_RECOVERY); /* let go */
+	if (++world->restored % TEST_SLOWNESS == 0)
+		check_all(world); /* the rows of its indexes are those of its items, and of time to live the source's */
 	if (pick(world, 50) != 0) /* some stay, for the check of all rows */
 		CHECK_INT(catalog_delete(data->catalog, made, world->now_ms, &data->err), OK);
 	table_unref(made);
 	table_unref(wanted.target);
-}
-
-static void print(void *context, struct str line)
-{
-	(void)context;
-	fprintf(stderr, STR_FMT "\n", STR_ARG(line));
-}
-
-static void check_all(struct world *world)
-{
-	struct check_report report = {.tell = print};
-
-	CHECK_INT(check_store(world->data.store, NULL, world->now_ms, &report, &world->data.err), OK);
-	CHECK_INT(report.findings, 0);
 }
 
 /* 1,000 moments of a table with indexes and time to live; the arena of the test is emptied now and then. */
