@@ -183,6 +183,19 @@ static enum code new_replica(struct call *call, const struct table *source, cons
 	return begin_stream(table, source->streams.view, now_ms, err);
 }
 
+/* AWS: minutes where the table has items. */
+static enum code take_time(struct call *call, struct table *source, struct table *replica, struct err *err)
+{
+	uint64_t items, bytes;
+
+	if (!timing_is_on(call))
+		return OK;
+	enum code code = catalog_size(call->service->catalog, source, NULL, &items, &bytes, err);
+	if (code == OK)
+		replica->group.ready_ms = replica->identity.created_ms + timing_lasts(call, items ? TIMING_REPLICA_ITEMS : TIMING_REPLICA);
+	return code;
+}
+
 static bool has_region(const struct replica_changes *changes, struct str region)
 {
 	for (size_t i = 0; i < changes->n; i++) {
@@ -217,6 +230,8 @@ static enum code create(struct call *call, struct replica_changes *changes, cons
 			continue;
 		int64_t now_ms = call->service->now_ms(call->service->clock_context, (struct ns){call->ns.account, action->region_name});
 		code = new_replica(call, source, action, now_ms, &table, err);
+		if (code == OK)
+			code = take_time(call, changes->v[0].current, table, err);
 		add_member(table, source);
 		for (size_t k = 0; k < changes->n; k++)
 			add_member(changes->v[k].next, table);

@@ -4,6 +4,7 @@
 
 #include "protocol/tables/control_messages.h"
 #include "protocol/tables/throughput_view.h"
+#include "protocol/timing/timing.h"
 
 #define VERSION "2019.11.21"
 
@@ -185,6 +186,15 @@ static void write_witness(struct json_out *out, const struct table *table)
 	json_out_close(out, ']');
 }
 
+/* AWS: a new one is not in the list at first, where it was asked for. */
+static bool is_listed(const struct call *call, const struct table *table, const struct table *replica)
+{
+	int64_t age_ms = call->now_ms - replica->group.added_ms;
+
+	return !timing_is_on(call) || replica->state.status != STATUS_CREATING || !str_eq(replica->group.source, table->identity.region) || age_ms < 0 ||
+	       age_ms >= timing_lasts(call, TIMING_REPLICA_SHOWN);
+}
+
 enum code replicas_write(struct call *call, const struct table *table, struct err *err)
 {
 	struct json_out *out = &call->out;
@@ -201,8 +211,10 @@ enum code replicas_write(struct call *call, const struct table *table, struct er
 	json_out_field_string(out, "GlobalTableVersion", STR(VERSION));
 	json_out_name(out, STR("Replicas"));
 	json_out_open(out, '[');
-	for (size_t i = 0; i < n; i++)
-		write_replica(out, table, replicas[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (is_listed(call, table, replicas[i]))
+			write_replica(out, table, replicas[i]);
+	}
 	json_out_close(out, ']');
 	if (!table->group.is_strong)
 		return OK;

@@ -4,6 +4,7 @@
 #include "protocol/tables/control_messages.h"
 #include "protocol/tables/encryption_rules.h"
 #include "protocol/tables/index_rules.h"
+#include "protocol/tables/table_messages.h"
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/messages.h"
 
@@ -212,6 +213,8 @@ enum code timing_admits(const struct call *call, const struct table *table, cons
 		return OK;
 	if (!timing_is_on(call))
 		return table->state.status == STATUS_UPDATING ? index_rules_while_updating(table, input, err) : OK;
+	if (runs(call, table, TIMING_REPLICA) || runs(call, table, TIMING_REPLICA_UPDATE) || runs(call, table, TIMING_REPLICA_DELETE))
+		return err_set(err, MSG_REPLICA_IN_USE);
 	jobs = jobs_of(call, table);
 	code = check_updates(call, table, input, err);
 	if (code == OK && has_index_at_work(table))

@@ -179,6 +179,14 @@ static void change_indexes(const struct change *change, const struct update_tabl
 	}
 }
 
+static void change_replicas(const struct change *change, const struct replication_group_update *update)
+{
+	enum timing what = update->create ? TIMING_REPLICA : update->delete ? TIMING_REPLICA_DELETE : TIMING_REPLICA_UPDATE;
+
+	note(change, what, STR_ABSENT, NULL, 0);
+	occupy(change, what);
+}
+
 void timing_schedule(const struct call *call, const struct update_table_input *input, const struct table *table, struct table *next)
 {
 	struct change change = {call, table, next};
@@ -207,6 +215,8 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		note(&change, TIMING_PROTECTION, STR_ABSENT, NULL, 0);
 	if (input->sse_specification)
 		change_encryption(&change);
+	if (input->replica_updates.n)
+		change_replicas(&change, &input->replica_updates.v[0]);
 	if (throughput_rules_has_warm(input->warm_throughput))
 		change_warm(&change, NULL);
 	change_indexes(&change, input);

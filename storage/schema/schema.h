@@ -197,6 +197,7 @@ struct table_group {
 	struct str source;          /* as of a member, of this table itself */
 	int64_t added_ms;
 	struct str filling;         /* items that the replica in this region has are still to be copied; absent: all are here */
+	int64_t ready_ms;           /* a replica that is filled is ACTIVE no earlier; 0: as tables are */
 	size_t n;                   /* other replicas, in the order in which this one got them */
 	struct group_member *v;
 };

@@ -64,6 +64,8 @@ static enum code finish(struct catalog *catalog, struct table *table, int64_t no
 	struct table *next = table_clone(table);
 	int64_t ends_ms = table->identity.created_ms + catalog_transient_ms(catalog);
 
+	if (ends_ms < table->group.ready_ms)
+		ends_ms = table->group.ready_ms;
 	next->group.filling = STR_ABSENT;
 	next->state.settles_ms = ends_ms > now_ms ? ends_ms : 0;
 	if (ends_ms <= now_ms) {

@@ -767,6 +767,39 @@ def imports_take_minutes():
     cloud.stop()
 
 
+def replicas_settle():
+    cloud = Cloud()
+    there = boto3.client("dynamodb", endpoint_url=cloud.server.url, region_name="eu-west-1", aws_access_key_id=ACCOUNT, aws_secret_access_key="secret",
+                         config=Config(retries={"total_max_attempts": 1}))
+    replicas = lambda name="tab": [r["ReplicaStatus"] for r in cloud.see(name).get("Replicas", ())]
+    cloud.create()
+    cloud.create("full")
+    cloud.client.put_item(TableName="full", Item={"pk": {"S": "a"}})
+    answer = cloud.update(ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    assert answer["TableStatus"] == "UPDATING" and answer["Replicas"] == [] and answer["GlobalTableVersion"] == "2019.11.21"
+    assert there.describe_table(TableName="tab")["Table"]["TableStatus"] == "CREATING"
+    assert cloud.see()["Replicas"] == []
+    cloud.lasts(6.7, replicas, [], ["CREATING"])
+    raises("ResourceInUseException", cloud.update, DeletionProtectionEnabled=True)
+    raises("ResourceNotFoundException", there.put_item, TableName="tab", Item={"pk": {"S": "a"}})
+    cloud.lasts(20.9 - 6.7, lambda: (cloud.status(), *replicas()), ("UPDATING", "CREATING"), ("ACTIVE", "ACTIVE"))
+    there.put_item(TableName="tab", Item={"pk": {"S": "a"}})
+
+    cloud.update(ReplicaUpdates=[{"Update": {"RegionName": "eu-west-1", "OnDemandThroughputOverride": {"MaxReadRequestUnits": 7}}}])
+    cloud.lasts(36.5, cloud.status, "UPDATING", "ACTIVE")
+    cloud.update(ReplicaUpdates=[{"Delete": {"RegionName": "eu-west-1"}}])
+    raises("ResourceInUseException", cloud.update, DeletionProtectionEnabled=True)
+    cloud.lasts(36, cloud.status, "UPDATING", "ACTIVE")
+    raises("ResourceNotFoundException", there.describe_table, TableName="tab")
+
+    cloud.update("full", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    cloud.lasts(20.9, lambda: cloud.status("full"), "UPDATING", "ACTIVE")
+    raises("ResourceInUseException", cloud.update, name="full", DeletionProtectionEnabled=True)
+    cloud.lasts(638.5 - 20.9, lambda: replicas("full"), ["CREATING"], ["ACTIVE"])
+    assert there.get_item(TableName="full", Key={"pk": {"S": "a"}})["Item"]
+    cloud.stop()
+
+
 def survives_a_restart():
     cloud = Cloud(disk=True)
     client, arn = cloud.client, cloud.arn()
@@ -872,5 +905,5 @@ run("timing", [instant_is_the_default, a_table_is_created, back_ends_learn_of_a_
                encryption_hides_a_change_of_the_class, limits_are_taken_away, encryption_changes,
                warm_throughput_rises, protection_toggles, an_index_is_built, an_index_changes_its_units, tags_are_locked_and_late,
                a_policy_is_late_and_rests, time_to_live_rests, insights_and_destinations_settle, budgets_end_with_the_table, exports_take_minutes,
-               imports_take_minutes, survives_a_restart,
+               imports_take_minutes, replicas_settle, survives_a_restart,
                waiters_work, a_controllers_day])
