@@ -42,6 +42,11 @@ unsigned iam_operator_forms(const struct iam_operator *operator)
 	return operator->forms;
 }
 
+bool iam_operator_is_of_dates(const struct iam_operator *operator)
+{
+	return operator->comparison >= COMPARE_DATE_EQ && operator->comparison <= COMPARE_DATE_GE;
+}
+
 /* -1, 0, 1; false where either is no number. */
 static bool compare_numbers(struct arena *arena, struct str a, struct str b, int *order)
 {
@@ -288,8 +293,8 @@ static bool holds(const struct iam_test *test, const struct iam_context *context
 
 	if (test->operator->comparison == COMPARE_NULL)
 		return holds_null(test, is_absent);
-	if (is_absent)
-		return test->is_if_exists || test->quantifier == IAM_FOR_ALL || (test->quantifier == IAM_SINGLE && test->operator->is_turned);
+	if (is_absent) /* AWS: IfExists does not help ForAnyValue (re:Post, "ForAnyValue:StringEqualsIfExists behaving unexpectedly") */
+		return test->quantifier == IAM_FOR_ALL || (test->quantifier == IAM_SINGLE && (test->is_if_exists || test->operator->is_turned));
 	for (size_t i = 0; i < key->n; i++) {
 		bool is_held = holds_for(test, context, arena, key->values[i]);
 

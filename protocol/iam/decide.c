@@ -51,7 +51,8 @@ bool iam_who_read(struct arena *arena, struct str arn, struct iam_who *who)
 		return true;
 	if (!str_eq(parts[2], STR("sts")))
 		return false;
-	if (str_eq(kind, STR("federated-user")))
+	who->is_federated = str_eq(kind, STR("federated-user"));
+	if (who->is_federated)
 		return true;
 	struct str session = name, role = str_cut(&session, '/');
 	if (!str_eq(kind, STR("assumed-role")) || role.n == 0 || session.n == 0)
@@ -104,6 +105,8 @@ static enum naming principal_of(const struct iam_statement *statement, const str
 	}
 	if (!statement->is_not_principal)
 		return closest;
+	if (statement->is_deny && who->boundary) /* AWS: IAM User Guide, "Permissions boundaries for IAM entities" */
+		return NAMES_ITSELF;
 	return closest != NAMES_NOT ? NAMES_NOT : who->is_user || who->is_root ? NAMES_ITSELF : NAMES_ROLE;
 }
 
@@ -191,7 +194,8 @@ struct iam_decision iam_decide(const struct iam_who *who, const struct iam_quest
 		return denied(IAM_IDENTITY, NULL);
 	if (who->boundary && !says[IAM_BOUNDARY].allow)
 		return denied(IAM_BOUNDARY, NULL);
-	if (who->session && !says[IAM_SESSION].allow)
+	/* AWS: IAM User Guide, "Policy evaluation logic": a federated user without a session policy may do what a resource's policy grants to it, no more */
+	if (who->session ? !says[IAM_SESSION].allow : who->is_federated)
 		return denied(IAM_SESSION, NULL);
 	if (is_across && !resource->allow)
 		return denied(IAM_RESOURCE, NULL);

@@ -20,7 +20,7 @@ struct iam_who {
 	struct str arn;     /* as answers name it: of a user, a role, a session of one, a federated user, an account's root */
 	struct str role;    /* of a session: the ARN of its role; else absent */
 	struct str account;
-	bool is_root, is_user;
+	bool is_root, is_user, is_federated;
 	size_t identity_count;
 	const struct iam_policy *identity;
 	const struct iam_policy *boundary, *session; /* NULL: it has none */

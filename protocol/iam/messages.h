@@ -1,6 +1,7 @@
 /*
- * messages - texts about policies and who may do what. The first are AWS's of MalformedPolicyDocument (API Reference of IAM, PutUserPolicy; as recorded by
- * users of the service); those of refusals are in the IAM User Guide, "Troubleshoot access denied error messages".
+ * messages - texts about policies and who may do what. Those of MalformedPolicyDocument are in moto's tests, which were compared with CreatePolicy, and in
+ * issues that quote AWS; MSG_IAM_NO_PRINCIPAL was not seen there. Those of refusals are in the IAM User Guide, "Troubleshoot access denied error
+ * messages", and, of DynamoDB with its tables and indexes, in logs of its users.
  */
 #ifndef DYNALITH_PROTOCOL_IAM_MESSAGES_H
 #define DYNALITH_PROTOCOL_IAM_MESSAGES_H
@@ -11,6 +12,13 @@
 #define MSG_IAM_NO_PRINCIPAL ERR_VALIDATION, "MalformedPolicyDocument: Missing required field Principal"
 #define MSG_IAM_VENDOR \
 	ERR_VALIDATION, "MalformedPolicyDocument: Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc."
+#define MSG_IAM_COLONS ERR_VALIDATION, "MalformedPolicyDocument: Actions/Condition can contain only one colon."
+#define MSG_IAM_VENDOR_NAME ERR_VALIDATION, "MalformedPolicyDocument: Vendor " STR_FMT " is not valid"
+#define MSG_IAM_LEGACY ERR_VALIDATION, "MalformedPolicyDocument: The policy failed legacy parsing"
+#define MSG_IAM_PARTITION                                                                       \
+	ERR_VALIDATION, "MalformedPolicyDocument: Partition \"" STR_FMT "\" is not valid for resource \"arn:" STR_FMT ":" STR_FMT ":" STR_FMT \
+			":" STR_FMT ":" STR_FMT "\"."
+#define MSG_IAM_RESOURCE_VENDOR ERR_VALIDATION, "MalformedPolicyDocument: Resource vendor must be fully qualified and cannot contain regexes."
 #define MSG_IAM_RESOURCE ERR_VALIDATION, "MalformedPolicyDocument: Resource " STR_FMT " must be in ARN format or \"*\"."
 #define MSG_IAM_PRINCIPAL ERR_VALIDATION, "MalformedPolicyDocument: Policy document should not specify a principal."
 #define MSG_IAM_SIDS ERR_VALIDATION, "MalformedPolicyDocument: Statement IDs (SID) in a single policy must be unique."

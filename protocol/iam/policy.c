@@ -7,11 +7,14 @@
 
 #define VERSION_NEW "2012-10-17"
 #define VERSION_OLD "2008-10-17"
+#define DIGITS_MAX 18
+#define YEAR_MAX INT64_C(292278993)
 
 struct reader {
 	struct arena *arena;
 	enum iam_policy_kind kind;
 	bool has_variables; /* of the newer version */
+	bool is_odd;        /* AWS's older parser does not read it */
 	struct err *err;
 };
 
@@ -73,49 +76,13 @@ static enum code read_patterns(struct reader *reader, const struct json *value, 
 	return OK;
 }
 
-static enum code read_actions(struct reader *reader, const struct json *object, struct iam_statement *statement)
+/* One of the two members; none is for the checks of the whole. */
+static enum code read_either(struct reader *reader, const struct json *one, const struct json *other, unsigned forms, bool *is_other, struct iam_patterns *out)
 {
-	const struct json *action = json_member(object, "Action"), *not_action = json_member(object, "NotAction");
-	enum code code;
-
-	if (action && not_action)
+	if (one && other)
 		return err_set(reader->err, MSG_IAM_SYNTAX);
-	if (!action && !not_action)
-		return err_set(reader->err, MSG_IAM_NO_ACTIONS);
-	statement->is_not_action = not_action != NULL;
-	code = read_patterns(reader, action ? action : not_action, IAM_WILD, false, &statement->actions);
-	if (code == OK && statement->actions.n == 0)
-		return err_set(reader->err, MSG_IAM_NO_ACTIONS);
-	for (size_t i = 0; i < statement->actions.n && code == OK; i++) {
-		struct str text = statement->actions.v[i].source;
-		const char *colon = memchr(text.p, ':', text.n);
-
-		if (!str_eq(text, STR("*")) && (!colon || colon == text.p))
-			return err_set(reader->err, MSG_IAM_VENDOR);
-	}
-	return code;
-}
-
-static enum code read_resources(struct reader *reader, const struct json *object, struct iam_statement *statement)
-{
-	const struct json *resource = json_member(object, "Resource"), *not_resource = json_member(object, "NotResource");
-	enum code code;
-
-	if (resource && not_resource)
-		return err_set(reader->err, MSG_IAM_SYNTAX);
-	if (!resource && !not_resource)
-		return err_set(reader->err, MSG_IAM_NO_RESOURCES);
-	statement->is_not_resource = not_resource != NULL;
-	code = read_patterns(reader, resource ? resource : not_resource, IAM_WILD | IAM_VARIABLES, false, &statement->resources);
-	if (code == OK && statement->resources.n == 0)
-		return err_set(reader->err, MSG_IAM_NO_RESOURCES);
-	for (size_t i = 0; i < statement->resources.n && code == OK; i++) {
-		struct str text = statement->resources.v[i].source;
-
-		if (!str_eq(text, STR("*")) && !str_starts_with(text, STR("arn:")))
-			return err_set(reader->err, MSG_IAM_RESOURCE, STR_ARG(text));
-	}
-	return code;
+	*is_other = other != NULL;
+	return one || other ? read_patterns(reader, one ? one : other, forms, false, out) : OK;
 }
 
 /* "*", or {"AWS": text or list, others}. */
@@ -125,8 +92,10 @@ static enum code read_principals(struct reader *reader, const struct json *objec
 	const struct json *principal = json_member(object, "Principal"), *not_principal = json_member(object, "NotPrincipal");
 	const struct json *value = principal ? principal : not_principal;
 
-	if (reader->kind == IAM_OF_IDENTITY)
-		return value ? err_set(reader->err, MSG_IAM_PRINCIPAL) : OK;
+	if (reader->kind == IAM_OF_IDENTITY) {
+		statement->has_principal = value != NULL; /* which is refused */
+		return OK;
+	}
 	if (principal && not_principal)
 		return err_set(reader->err, MSG_IAM_SYNTAX);
 	if (!value)
@@ -164,6 +133,87 @@ static bool read_operator(struct str name, struct iam_test *test)
 	return test->operator && !(test->is_if_exists && str_eq_nocase(name, STR("Null")));
 }
 
+static bool is_between(struct str text, int64_t low, int64_t high)
+{
+	int64_t value = 0;
+
+	if (text.n == 0 || text.n > DIGITS_MAX)
+		return false;
+	for (size_t i = 0; i < text.n; i++) {
+		if (!isdigit((unsigned char)text.p[i]))
+			return false;
+		value = value * 10 + (text.p[i] - '0');
+	}
+	return value >= low && value <= high;
+}
+
+static bool has(struct str text, char c)
+{
+	return text.n > 0 && memchr(text.p, c, text.n) != NULL;
+}
+
+static bool is_zone(struct str text)
+{
+	bool has_minutes = has(text, ':');
+	struct str hour = str_cut(&text, ':');
+
+	return hour.n == 2 && is_between(hour, 0, 23) && (!has_minutes || (text.n == 2 && is_between(text, 0, 59)));
+}
+
+/* ss[.f] and a zone; a zone to the west is not looked at. */
+static bool are_seconds(struct str text)
+{
+	char sign = has(text, 'Z') ? 'Z' : has(text, 'z') ? 'z' : '+';
+	bool has_zone = has(text, sign);
+	struct str clock = str_cut(&text, sign);
+
+	if (has_zone && (sign == '+' ? !is_zone(text) : text.n > 0))
+		return false;
+	clock = str_cut(&clock, '-');
+	bool has_fraction = has(clock, '.');
+	struct str whole = str_cut(&clock, '.');
+	return is_between(whole, 0, 59) && (!has_fraction || is_between(clock, 0, 999999999));
+}
+
+static bool is_date(struct str text)
+{
+	bool has_time = has(text, 'T') || has(text, 't');
+
+	if (!has_time && is_between(text, 0, INT64_MAX))
+		return true;
+	if (!has_time && !has(text, '-'))
+		return false;
+	struct str clock = text, day = str_cut(&clock, has(text, 'T') ? 'T' : 't');
+	if (day.n > 0 && day.p[0] == '-')
+		day = (struct str){day.p + 1, day.n - 1};
+	if (!is_between(str_cut(&day, '-'), 0, YEAR_MAX))
+		return false;
+	if (day.n > 0 && !is_between(str_cut(&day, '-'), 1, 12))
+		return false;
+	if (day.n > 0 && !is_between(day, 1, 31))
+		return false;
+	if (!has_time || clock.n == 0)
+		return true;
+	struct str hour = str_cut(&clock, ':'), minute = clock;
+	bool has_seconds = has(clock, ':');
+	minute = str_cut(&clock, ':');
+	if (!is_between(hour, 0, 23))
+		return false;
+	if (has_seconds)
+		return is_between(minute, 0, 59) && are_seconds(clock);
+	return minute.n == 0 || (minute.n >= 2 && is_between((struct str){minute.p, 2}, 0, 59)); /* and a zone */
+}
+
+/* The values of an operator for dates: seconds since 1970, or a date of ISO 8601 in the loose form that AWS takes. */
+static bool are_dates(const struct iam_patterns *values)
+{
+	for (size_t i = 0; i < values->n; i++) {
+		if (!is_date(values->v[i].source))
+			return false;
+	}
+	return true;
+}
+
 static enum code read_conditions(struct reader *reader, const struct json *condition, struct iam_statement *statement)
 {
 	struct iam_test *tests = NULL;
@@ -176,17 +226,17 @@ static enum code read_conditions(struct reader *reader, const struct json *condi
 	for (const struct json *block = json_first(condition); block; block = json_next(block)) {
 		struct iam_test head = {0};
 
-		if (json_type(block) != JSON_OBJECT || !read_operator(json_name(reader->arena, block), &head))
+		if (json_type(block) != JSON_OBJECT || (json_first(block) && !read_operator(json_name(reader->arena, block), &head)))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
 		for (const struct json *key = json_first(block); key; key = json_next(key)) {
 			tests = arena_room(reader->arena, tests, n, sizeof(*tests));
 			tests[n] = head;
 			tests[n].key = json_name(reader->arena, key);
-			if (tests[n].key.n == 0 || !memchr(tests[n].key.p, ':', tests[n].key.n))
-				return err_set(reader->err, MSG_IAM_VENDOR);
-			enum code code = read_patterns(reader, key, iam_operator_forms(head.operator), true, &tests[n++].values);
+			enum code code = read_patterns(reader, key, iam_operator_forms(head.operator), true, &tests[n].values);
 			if (code != OK)
 				return code;
+			reader->is_odd |= iam_operator_is_of_dates(head.operator) && !are_dates(&tests[n].values);
+			n++;
 		}
 	}
 	statement->tests = tests;
@@ -198,21 +248,17 @@ static enum code read_head(struct reader *reader, const struct json *object, str
 {
 	const struct json *effect = json_member(object, "Effect"), *sid = json_member(object, "Sid");
 	struct str text = effect && json_type(effect) == JSON_STRING ? json_string(reader->arena, effect) : STR("");
-	bool is_canonical = reader->kind == IAM_OF_RESOURCE; /* AWS: the effect in a resource's policy has any case */
 
-	statement->is_deny = is_canonical ? str_eq_nocase(text, STR("Deny")) : str_eq(text, STR("Deny"));
-	if (!statement->is_deny && !(is_canonical ? str_eq_nocase(text, STR("Allow")) : str_eq(text, STR("Allow"))))
+	statement->is_deny = str_eq_nocase(text, STR("Deny"));
+	if (!statement->is_deny && !str_eq_nocase(text, STR("Allow")))
 		return err_set(reader->err, MSG_IAM_SYNTAX);
+	reader->is_odd |= !str_eq(text, STR("Deny")) && !str_eq(text, STR("Allow"));
 	statement->sid = STR_ABSENT;
 	if (!sid)
 		return OK;
 	if (json_type(sid) != JSON_STRING)
 		return err_set(reader->err, MSG_IAM_SYNTAX);
 	statement->sid = json_string(reader->arena, sid);
-	for (size_t i = 0; i < statement->sid.n && reader->kind == IAM_OF_IDENTITY; i++) {
-		if (!isalnum((unsigned char)statement->sid.p[i]))
-			return err_set(reader->err, MSG_IAM_SID);
-	}
 	return OK;
 }
 
@@ -229,20 +275,28 @@ static enum code read_statement(struct reader *reader, const struct json *object
 	if (code == OK)
 		code = read_principals(reader, object, statement);
 	if (code == OK)
-		code = read_actions(reader, object, statement);
+		code = read_either(reader, json_member(object, "Action"), json_member(object, "NotAction"), IAM_WILD, &statement->is_not_action,
+				   &statement->actions);
 	if (code == OK)
-		code = read_resources(reader, object, statement);
+		code = read_either(reader, json_member(object, "Resource"), json_member(object, "NotResource"), IAM_WILD | IAM_VARIABLES,
+				   &statement->is_not_resource, &statement->resources);
 	return code == OK ? read_conditions(reader, json_member(object, "Condition"), statement) : code;
 }
 
-static enum code check_ids(const struct iam_statement *statements, size_t n, struct arena *arena, struct err *err)
+static enum code check_ids(struct arena *arena, const struct iam_policy *policy, bool is_plain, struct err *err)
 {
-	struct str *ids = ARENA_ARRAY(arena, struct str, n + 1);
+	struct str *ids = ARENA_ARRAY(arena, struct str, policy->n + 1);
 	size_t count = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (statements[i].sid.n > 0)
-			ids[count++] = statements[i].sid;
+	for (size_t i = 0; i < policy->n; i++) {
+		struct str id = policy->statements[i].sid;
+
+		for (size_t k = 0; k < id.n && is_plain; k++) {
+			if (!isalnum((unsigned char)id.p[k]))
+				return err_set(err, MSG_IAM_SID);
+		}
+		if (id.n > 0)
+			ids[count++] = id;
 	}
 	if (count > 1)
 		qsort(ids, count, sizeof(*ids), str_order);
@@ -251,6 +305,128 @@ static enum code check_ids(const struct iam_statement *statements, size_t n, str
 			return err_set(err, MSG_IAM_SIDS);
 	}
 	return OK;
+}
+
+static enum code check_action(struct str text, struct err *err)
+{
+	struct str rest = text, vendor = str_cut(&rest, ':');
+
+	if (str_eq(text, STR("*")))
+		return OK;
+	if (!has(text, ':'))
+		return err_set(err, MSG_IAM_VENDOR);
+	if (has(rest, ':'))
+		return err_set(err, MSG_IAM_COLONS);
+	if (str_eq(vendor, STR("*")))
+		return OK;
+	for (size_t i = 0; i < vendor.n; i++) {
+		if (!isalnum((unsigned char)vendor.p[i]) && vendor.p[i] != '-' && vendor.p[i] != '.')
+			return err_set(err, MSG_IAM_VENDOR_NAME, STR_ARG(vendor));
+	}
+	return vendor.n > 0 ? OK : err_set(err, MSG_IAM_VENDOR_NAME, STR_ARG(vendor));
+}
+
+static enum code check_actions(const struct iam_policy *policy, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < policy->n && code == OK; i++) {
+		for (size_t k = 0; k < policy->statements[i].actions.n && code == OK; k++)
+			code = check_action(policy->statements[i].actions.v[k].source, err);
+	}
+	return code;
+}
+
+static enum code refuse_partition(struct str partition, struct str rest, struct err *err)
+{
+	struct str parts[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		bool is_there = i == 0 ? rest.n > 0 : rest.p != NULL;
+		bool is_more = has(rest, ':');
+
+		parts[i] = !is_there ? STR("*") : i == 3 ? rest : str_cut(&rest, ':');
+		if (!is_more)
+			rest = (struct str){NULL, 0};
+	}
+	return err_set(err, MSG_IAM_PARTITION, STR_ARG(partition), STR_ARG(partition), STR_ARG(parts[0]), STR_ARG(parts[1]), STR_ARG(parts[2]), STR_ARG(parts[3]));
+}
+
+static bool is_partition(struct str text)
+{
+	return str_eq(text, STR("*")) || str_eq(text, STR("aws")) || str_starts_with(text, STR("aws-"));
+}
+
+/* The colons of the six parts of an ARN, and its service. */
+static bool is_odd_resource(struct str text)
+{
+	struct str rest = text;
+	size_t colons = 0;
+	bool is_double = false;
+
+	for (size_t i = 0; i < text.n; i++) {
+		colons += text.p[i] == ':';
+		is_double |= i > 0 && text.p[i] == ':' && text.p[i - 1] == ':';
+	}
+	(void)str_cut(&rest, ':');
+	(void)str_cut(&rest, ':');
+	return (colons < 5 && is_double) || str_cut(&rest, ':').n == 0;
+}
+
+static enum code check_resource(struct str text, struct err *err)
+{
+	struct str rest = text, partition;
+
+	if (str_eq(text, STR("*")))
+		return OK;
+	if (!has(text, ':'))
+		return err_set(err, MSG_IAM_RESOURCE, STR_ARG(text));
+	(void)str_cut(&rest, ':');
+	bool has_service = has(rest, ':');
+	partition = str_cut(&rest, ':');
+	if (!is_partition(partition))
+		return refuse_partition(partition, rest, err);
+	if (!has_service)
+		return err_set(err, MSG_IAM_RESOURCE_VENDOR);
+	return is_odd_resource(text) ? err_set(err, MSG_IAM_LEGACY) : OK;
+}
+
+static enum code check_resources(const struct iam_policy *policy, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < policy->n && code == OK; i++) {
+		for (size_t k = 0; k < policy->statements[i].resources.n && code == OK; k++)
+			code = check_resource(policy->statements[i].resources.v[k].source, err);
+	}
+	return code;
+}
+
+/* What AWS refuses where the grammar is right, in its order: as the tests of moto have it, which were compared with CreatePolicy. */
+static enum code check(struct arena *arena, const struct iam_policy *policy, enum iam_policy_kind kind, bool is_odd, struct err *err)
+{
+	bool is_identity = kind == IAM_OF_IDENTITY;
+
+	if (is_odd && is_identity)
+		return err_set(err, MSG_IAM_LEGACY);
+	enum code code = check_ids(arena, policy, is_identity, err);
+	for (size_t i = 0; i < policy->n && code == OK; i++) {
+		if (policy->statements[i].actions.n == 0)
+			code = err_set(err, MSG_IAM_NO_ACTIONS);
+	}
+	for (size_t i = 0; i < policy->n && code == OK; i++) {
+		if (policy->statements[i].resources.n == 0)
+			code = err_set(err, MSG_IAM_NO_RESOURCES);
+	}
+	if (code == OK)
+		code = check_resources(policy, err);
+	if (code == OK)
+		code = check_actions(policy, err);
+	for (size_t i = 0; i < policy->n && is_identity && code == OK; i++) {
+		if (policy->statements[i].has_principal)
+			code = err_set(err, MSG_IAM_PRINCIPAL);
+	}
+	return code;
 }
 
 static enum code read_version(struct reader *reader, const struct json *document)
@@ -291,7 +467,7 @@ enum code iam_policy_read(struct arena *arena, const struct json *document, enum
 	}
 	out->n = n;
 	out->statements = statements;
-	return code == OK ? check_ids(statements, n, arena, err) : code;
+	return code == OK ? check(arena, out, kind, reader.is_odd, err) : code;
 }
 
 static bool has_variable(const struct iam_patterns *patterns, struct str key)

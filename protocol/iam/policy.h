@@ -55,6 +55,7 @@ enum iam_policy_kind {
 /* By name, with its quantifier and IfExists already taken off; NULL: there is none. condition.h evaluates it. */
 const struct iam_operator *iam_operator_find(struct str name);
 unsigned iam_operator_forms(const struct iam_operator *operator);
+bool iam_operator_is_of_dates(const struct iam_operator *operator);
 
 #define IAM_STATEMENTS_MAX 10000 /* of all policies together: ours */
 

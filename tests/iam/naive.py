@@ -118,7 +118,7 @@ def holds(operator, key, wanted, context, version):
     turned = "Not" in operator
     each = [any(fits(operator, value, one, context, version) for value in wanted) != turned for one in present]
     if not present:
-        return optional or quantifier == "ForAllValues" or (turned and not quantifier)
+        return quantifier == "ForAllValues" or (not quantifier and (optional or turned))
     return any(each) if quantifier == "ForAnyValue" else all(each)
 
 
@@ -165,6 +165,8 @@ def consult(policy, case, arn):
             naming = max([names(one, arn) for one in listed], default=0)
             if "NotPrincipal" in statement:
                 naming = 0 if naming else 3 if ":user/" in arn or arn.endswith(":root") else 2
+                if statement["Effect"].lower() == "deny" and case.get("boundary"):
+                    naming = 3
         if not naming or not applies(statement, policy.get("Version"), case):
             continue
         if statement["Effect"].lower() == "deny":
@@ -195,6 +197,9 @@ def decide(case):
     if not by_identity and (not same or by_resource < 2):
         return implicit("identity")
     for kind in ("boundary", "session"):
-        if said[kind][2] and not said[kind][1]:
+        present, allows = said[kind][2], said[kind][1]
+        if not present and kind == "session" and ":federated-user/" in arn:
+            present, allows = True, False
+        if present and not allows:
             return implicit(kind)
     return "allow" if same or by_resource else implicit("resource")
