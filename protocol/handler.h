@@ -49,6 +49,7 @@ struct held_statements {
 struct call_request {
 	struct str host; /* its Host header, or absent */
 	const struct json *json;
+	struct err *refused; /* of BatchExecuteStatement, by the place of the statement: what --iam refuses, or code OK; NULL: nothing */
 };
 
 struct call {

@@ -229,7 +229,7 @@ void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)
 		.action = str_printf(asking->arena, "dynamodb:" STR_FMT, STR_ARG(matter->action)), .resource = arn,
 		.account = parts.account.n > 0 ? parts.account : request->call->ns.account,
 		.policy = str_is_set(text) ? request->policy_of(request->context, asking->arena, text) : NULL,
-		.context = context_of(asking, matter, table ? &table->settings->tags : NULL),
+		.context = context_of(asking, matter, table ? &table->settings->tags : NULL), .statement = asking->statement,
 	};
 	asking->asked.v = arena_room(asking->arena, asking->asked.v, asking->asked.n, sizeof(question));
 	asking->asked.v[asking->asked.n++] = question;

@@ -20,6 +20,7 @@ typedef const struct iam_policy *iam_policy_of(void *context, struct arena *aren
 struct iam_asked {
 	size_t n;
 	struct iam_question *v;
+	size_t statement_count; /* of BatchExecuteStatement; those that do not parse ask nothing */
 	size_t held_count;
 	struct table **held; /* what the questions point into */
 };

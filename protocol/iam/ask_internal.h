@@ -15,6 +15,7 @@ struct iam_words {
 struct iam_asking {
 	const struct iam_request *request;
 	struct arena *arena;
+	size_t statement; /* see iam_question */
 	struct iam_asked asked;
 };
 

@@ -104,8 +104,11 @@ bool iam_ask_statements(struct iam_asking *asking)
 	if (str_eq(operation, STR("BatchExecuteStatement"))) {
 		const struct batch_execute_statement_input *own = asking->request->input;
 
-		for (size_t i = 0; i < own->statements.n; i++)
+		asking->asked.statement_count = own->statements.n;
+		for (size_t i = 0; i < own->statements.n; i++) {
+			asking->statement = i + 1;
 			ask_statement(asking, &STATED(&own->statements.v[i], NULL));
+		}
 		return true;
 	}
 	if (!str_eq(operation, STR("ExecuteTransaction")))

@@ -38,6 +38,7 @@ struct iam_question {
 	struct str account;  /* the resource's */
 	const struct iam_policy *policy; /* the resource's, or NULL */
 	struct iam_context context;
+	size_t statement; /* from 1: whose refusal is its own; 0: that of the request */
 };
 
 struct iam_decision {

@@ -188,6 +188,16 @@ static enum code judge(struct iam *iam, const struct iam_principals *principals,
 	return iam->is_enforced ? code : OK;
 }
 
+/* The error of one statement, in its place. */
+static enum code put_refusal(struct call *call, const struct iam_asked *asked, size_t statement, struct err *err)
+{
+	if (!call->request.refused)
+		call->request.refused = ARENA_ARRAY(call->arena, struct err, asked->statement_count);
+	call->request.refused[statement - 1] = *err;
+	*err = err_in(err->arena);
+	return OK;
+}
+
 enum code iam_admit(struct iam *iam, struct call *call, struct str operation, const void *input, struct str access_key, struct err *err)
 {
 	struct iam_principals *principals;
@@ -200,8 +210,11 @@ enum code iam_admit(struct iam *iam, struct call *call, struct str operation, co
 		.principal = iam_principals_find(principals, call->arena, access_key, call->ns.account),
 	};
 	struct iam_asked asked = iam_ask(&request);
-	for (size_t i = 0; i < asked.n && code == OK; i++)
+	for (size_t i = 0; i < asked.n && code == OK; i++) {
 		code = judge(iam, principals, &request.principal->who, &asked.v[i], err);
+		if (code == ERR_ACCESS_DENIED && asked.v[i].statement > 0)
+			code = put_refusal(call, &asked, asked.v[i].statement, err);
+	}
 	iam_asked_release(&asked);
 	iam_principals_unref(principals);
 	return code;

@@ -170,12 +170,13 @@ static void respond_slot(struct call *call, const struct slot *slot)
 	json_out_open(out, '{');
 	if (slot->err.code != OK) {
 		const struct err_info *info = err_info(slot->err.code);
-		bool is_absent = slot->err.code == ERR_RESOURCE_NOT_FOUND, is_ours = info->status >= 500;
+		bool is_ours = info->status >= 500;
+		const char *reason = is_ours ? "InternalServerError" : slot->err.code == ERR_RESOURCE_NOT_FOUND ? "ResourceNotFound" :
+			slot->err.code == ERR_ACCESS_DENIED ? "AccessDenied" : write_reason(slot->err.code);
 
 		json_out_name(out, STR("Error"));
 		json_out_open(out, '{');
-		json_out_field_string(out, "Code",
-				      is_ours ? STR("InternalServerError") : is_absent ? STR("ResourceNotFound") : str_of(write_reason(slot->err.code)));
+		json_out_field_string(out, "Code", str_of(reason));
 		/* details of server errors go to the log, not to the client */
 		json_out_field_string(out, "Message", is_ours ? str_of(info->text) : slot->err.message);
 		if (str_is_set(slot->err.item)) {
@@ -222,6 +223,8 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 		slots[i].request = &input->statements.v[i];
 		slots[i].err = err_in(call->arena);
 		parse(call, &slots[i]);
+		if (slots[i].err.code == OK && call->request.refused && call->request.refused[i].code != OK)
+			slots[i].err = call->request.refused[i];
 	}
 	enum code code = prepare(call, slots, n, err);
 	if (code == OK)

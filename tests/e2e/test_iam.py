@@ -177,7 +177,6 @@ def ways_around(a):
             yield action, lambda text=text: a.execute_transaction(TransactStatements=[{"Statement": text.split(" RETURNING")[0]}])
     one = "SELECT * FROM app WHERE PK = 'TENANT#{}#1' AND SK = '1'"
     yield "PartiQLSelect", lambda: a.execute_transaction(TransactStatements=[{"Statement": one.format("A")}, {"Statement": one.format("B")}])
-    yield "PartiQLSelect", lambda: a.batch_execute_statement(Statements=[{"Statement": one.format("A")}, {"Statement": one.format("B")}])
     yield "PartiQLSelect", lambda: a.execute_statement(Statement="SELECT * FROM app WHERE PK = ?", Parameters=[{"S": "TENANT#B#1"}])
     yield "PartiQLSelect", lambda: a.execute_transaction(TransactStatements=[
         {"Statement": "EXISTS(SELECT * FROM app WHERE PK = 'TENANT#B#1' AND SK = '1' AND secret = 'of B')"},
@@ -194,6 +193,25 @@ def ways_around(a):
             ("CreateTable", "create_table", {"TableName": "mine", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
                                              "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}]})]:
         yield action, lambda name=name, parameters=parameters: getattr(a, name)(**parameters)
+
+
+def test_a_batch_of_statements_refuses_each_in_its_place():
+    world = World(session("a", "A"))
+    a, one = client_of(world.server, key="a"), "SELECT * FROM app WHERE PK = 'TENANT#{}#1' AND SK = '1'"
+    try:
+        first, second, third = a.batch_execute_statement(Statements=[{"Statement": one.format(of)} for of in "BAB"])["Responses"]
+        assert second["Item"]["PK"] == {"S": "TENANT#A#1"} and "Error" not in second, second
+        for refused in (first, third):
+            assert "Item" not in refused and refused["Error"]["Code"] == "AccessDenied", refused
+            assert "is not authorized to perform: dynamodb:PartiQLSelect on resource: " + TABLE in refused["Error"]["Message"], refused
+        write = "UPDATE app SET n = 'seen' WHERE PK = 'TENANT#{}#1' AND SK = '1'"
+        mine, others = a.batch_execute_statement(Statements=[{"Statement": write.format("A")}, {"Statement": write.format("B")}])["Responses"]
+        assert "Error" not in mine and others["Error"]["Code"] == "AccessDenied", (mine, others)
+        assert "dynamodb:PartiQLUpdate" in others["Error"]["Message"], others
+        items = {of: world.admin.get_item(TableName="app", Key=key(of))["Item"] for of in "AB"}
+        assert items["A"]["n"] == {"S": "seen"} and items["B"].get("n") != {"S": "seen"}, items
+    finally:
+        world.stop()
 
 
 def test_every_way_to_another_tenant_is_refused():
@@ -477,7 +495,7 @@ def test_policies_outlive_a_restart_and_off_says_so():
 
 
 run("iam", [test_a_tenant_does_what_it_may,
-            test_every_way_to_another_tenant_is_refused,
+            test_a_batch_of_statements_refuses_each_in_its_place, test_every_way_to_another_tenant_is_refused,
             test_streams_and_backups_are_resources_of_their_own,
             test_attributes_that_are_not_listed_are_out_of_reach,
             test_answers_are_in_aws_words,
