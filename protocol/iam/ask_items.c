@@ -39,7 +39,8 @@ static struct str select_of(const struct iam_asking *asking, const struct wanted
 	return or_else(written(asking, "Select"), is_projected ? "SPECIFIC_ATTRIBUTES" : str_is_set(wanted->index) ? "ALL_PROJECTED_ATTRIBUTES" : "ALL_ATTRIBUTES");
 }
 
-/* The guide does not say so, but an old item that a failed condition shows is shown as much as by ReturnValues. */
+/* AWS: Developer Guide, "Using IAM with DynamoDB transactions", example 4:
+ * an old item that a failed condition shows counts. Of single writes: by analogy. */
 static struct str return_values_of(const struct iam_asking *asking, const struct wanted *wanted)
 {
 	return wanted->shows_old ? STR("ALL_OLD") : or_else(wanted->enclosing ? STR_ABSENT : written(asking, "ReturnValues"), "NONE");
