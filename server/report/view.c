@@ -195,6 +195,7 @@ static void add_html(struct buf *out, struct str text)
 	"table{border-collapse:collapse;width:100%}th,td{padding:.3em .6em;text-align:right;border-bottom:1px solid #8884;vertical-align:top}" \
 	"th:last-child,td:last-child{text-align:left}code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}"                       \
 	".bar{display:inline-block;height:.7em;background:#4a7fd4;vertical-align:middle}.w{background:#d4704a}"                           \
+	".sizes{fill:#4a7fd4;stroke:#8888}.sizes .median{stroke:currentColor;stroke-width:2}"                                            \
 	"article{border-left:4px solid #d4a04a;padding:.2em 1em;margin:1em 0}article.note{border-color:#8888}</style>"
 
 /* A bar whose length is the share of `most`. */
@@ -217,6 +218,45 @@ static void html_patterns(const struct view *view, struct buf *out)
 		buf_printf(out, "<td>%.0f<td>%.1f<td>%.1f<td>%.0f<td>%.0f<td>%.0f to %.0f<td><code>", view_number(p, "calls"), part_of(p, "units", "median"),
 			   part_of(p, "units", "p99"), view_number(p, "items_read"), view_number(p, "items_returned"), part_of(p, "item_bytes", "median"),
 			   part_of(p, "item_bytes", "max"));
+		add_html(out, view_line(view, p));
+		buf_add_lit(out, "</code></tr>");
+	}
+	buf_add_lit(out, "</table>");
+}
+
+/* Doublings from 1 byte on: a logarithm, straight between powers of two. */
+static double doublings_of(double bytes)
+{
+	double n = 0;
+
+	for (; bytes >= 2; bytes /= 2)
+		n++;
+	return bytes > 1 ? n + bytes - 1 : n;
+}
+
+/* The least to the greatest item as a line, up to the 99th percentile as a bar, the median as a notch; `limit` is the right end. */
+static void add_sizes(struct buf *out, const struct json *pattern, double limit)
+{
+	static const char *const names[] = {"min", "median", "p99", "max"};
+	double at[4];
+
+	for (size_t i = 0; i < 4; i++)
+		at[i] = 200 * doublings_of(part_of(pattern, "item_bytes", names[i])) / doublings_of(limit);
+	buf_printf(out, "<svg class=\"sizes\" width=\"200\" height=\"14\" viewBox=\"0 0 200 14\"><path d=\"M0 13.5H200\"/><path d=\"M%.1f 7H%.1f\"/>", at[0], at[3]);
+	buf_printf(out, "<rect x=\"%.1f\" y=\"3\" width=\"%.1f\" height=\"8\"/><path class=\"median\" d=\"M%.1f 1V13\"/></svg>", at[0],
+		   at[2] > at[0] ? at[2] - at[0] : 1.0, at[1]);
+}
+
+static void html_sizes(const struct view *view, struct buf *out)
+{
+	buf_add_lit(out, "<p>From 1 byte to the limit of 400 KB, each doubling as wide as the next: least to greatest as a line, up to the 99th percentile as a bar, "
+			 "the median as a notch.<table><tr><th>median<th>p99<th>greatest<th>bytes<th>pattern</tr>");
+	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
+		if (part_of(p, "item_bytes", "max") <= 0)
+			continue;
+		buf_printf(out, "<tr><td>%.0f<td>%.0f<td>%.0f<td>", part_of(p, "item_bytes", "median"), part_of(p, "item_bytes", "p99"), part_of(p, "item_bytes", "max"));
+		add_sizes(out, p, 400 * 1024);
+		buf_add_lit(out, "<td><code>");
 		add_html(out, view_line(view, p));
 		buf_add_lit(out, "</code></tr>");
 	}
@@ -278,6 +318,8 @@ static void write_html(const struct view *view, struct buf *out)
 	}
 	buf_add_lit(out, "<h2>Patterns</h2>");
 	html_patterns(view, out);
+	buf_add_lit(out, "<h2>Item sizes</h2>");
+	html_sizes(view, out);
 	buf_add_lit(out, "<h2>Busiest partitions</h2>");
 	html_partitions(view, out);
 	buf_add_lit(out, "</html>\n");

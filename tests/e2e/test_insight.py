@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import threading
@@ -454,6 +455,12 @@ def forms():
     assert status == 1 and suite.get("failures") == "1" and len(suite.findall("testcase")) == int(suite.get("tests"))
     status, out, _ = report(server.url, "--format", "html")
     assert out.startswith("<!doctype html>") and "://" not in out and "CUSTOMER#" in out
+    sized = [p for p in insight(server)["patterns"] if p.get("item_bytes", {"max": 0})["max"] > 0]
+    bars = re.findall(r'<svg class="sizes".*? d="M([\d.]+) 7H([\d.]+)"/><rect x="([\d.]+)".*? width="([\d.]+)".*? d="M([\d.]+) 1V13"/></svg>', out)
+    assert sized and len(bars) == len(sized), (len(bars), len(sized))
+    for bar in bars:
+        least, greatest, left, width, median = map(float, bar)
+        assert 0 < least == left <= median + 1 and median <= greatest + 1 and left + width <= greatest + 1 and greatest < 200, bar
     prices = pathlib.Path(server.folder, "prices.json")
     prices.write_text(json.dumps({"read_request_units_million": 0, "write_request_units_million": 1e6, "read_capacity_unit_hour": 0, "write_capacity_unit_hour": 0,
                                   "currency": "EUR", "source": "a test"}))
