@@ -46,10 +46,10 @@ class Cluster:
         self.name = f"cluster{Cluster.made}"
         self.url = DB.create(self.name)
         self.servers = [Server(*FLAGS, *flags, store=self.url) for _ in range(servers)]
-        self.clients = [Client(server.port, timeout=60) for server in self.servers]
+        self.clients = [Client(server.port, timeout=120) for server in self.servers]
 
     def client(self, i):
-        return Client(self.servers[i % len(self.servers)].port, timeout=60)
+        return Client(self.servers[i % len(self.servers)].port, timeout=120)
 
     def stop(self):
         for server in self.servers:
@@ -271,7 +271,7 @@ def a_token_counts_on_both_servers():
 
 def clock(server, turn=None):
     body = None if turn is None else json.dumps(turn).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=body), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=body), timeout=120) as reply:
         return json.load(reply)
 
 
@@ -384,14 +384,14 @@ def a_killed_server_loses_nothing():
 
 def health(server):
     try:
-        with urllib.request.urlopen(server.url + "/_dynalith/health", timeout=10) as reply:
+        with urllib.request.urlopen(server.url + "/_dynalith/health", timeout=120) as reply:
             return reply.status
     except urllib.error.HTTPError as error:
         return error.code
 
 
 def page(server, name):
-    with urllib.request.urlopen(f"{server.url}/_dynalith/{name}", timeout=10) as reply:
+    with urllib.request.urlopen(f"{server.url}/_dynalith/{name}", timeout=120) as reply:
         return reply.read()
 
 
@@ -496,7 +496,7 @@ def what_the_database_refuses_is_answered():
 
 
 def start_fails(store, **environment):
-    done = subprocess.run([BINARY, "--port", "0", "--store", store], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    done = subprocess.run([BINARY, "--port", "0", "--store", store], capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
     assert done.returncode == 1, (done.returncode, done.stderr)
     assert "hunter2" not in done.stderr + done.stdout, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
@@ -528,7 +528,7 @@ def all_is_known_of_it():
     assert Client(other.port)("Scan", TableName="tab")["Count"] == 1
 
     def post(path, body=b"{}"):
-        with urllib.request.urlopen(urllib.request.Request(server.url + path, data=body, headers={"Content-Type": "application/json"}), timeout=30) as reply:
+        with urllib.request.urlopen(urllib.request.Request(server.url + path, data=body, headers={"Content-Type": "application/json"}), timeout=120) as reply:
             return json.loads(reply.read())
 
     report = post("/_dynalith/check")
@@ -544,7 +544,7 @@ def all_is_known_of_it():
     for process in (server, other):
         process.process.terminate()
         said = process.process.stderr.read().decode()
-        assert process.process.wait(20) == 0
+        assert process.process.wait(120) == 0
         assert "hunter2" not in said, said
         assert "data=postgresql:" in said.replace('"', ""), said
 
@@ -591,7 +591,7 @@ def a_file_becomes_the_database_and_a_file_again():
     assert status == 0 and "2 tables, 133 items" in lines[-1], (status, lines, problem)
     expected = sorted(a.all("Scan", TableName="app"), key=str)
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(120)
     status, lines, problem = copy("--from", f"sqlite:{server.folder}/data.db", "--to", url, "--replace")
     assert status == 0, (status, lines, problem)
     status, lines, problem = copy("--from", f"sqlite:{server.folder}/data.db", "--to", url, "--compare")
@@ -608,7 +608,7 @@ def a_file_becomes_the_database_and_a_file_again():
     assert status == 0 and "2 tables, 137 items" in lines[-1], (status, lines, problem)
     for each in cluster:
         each.stop()
-    done = subprocess.run([BINARY, "check", back], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "check", back], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "137 items" in done.stdout, done
     home = Server(*FLAGS, store=f"sqlite:{back}")
     client = Client(home.port)

@@ -37,7 +37,7 @@ class Site:
         self.proxy = proxy.Proxy(PROGRAM, f"127.0.0.1:{DB.port}")
         self.url = f"postgresql://postgres@{self.proxy.address}/{self.name}"
         self.server = Server("--ttl-period", "0", store=self.url)
-        self.client = Client(self.server.port, timeout=60)
+        self.client = Client(self.server.port, timeout=120)
         self.client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
                     AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")],
                     StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
@@ -56,13 +56,13 @@ class Site:
 
     def health(self):
         try:
-            with urllib.request.urlopen(self.server.url + "/_dynalith/health", timeout=30) as reply:
+            with urllib.request.urlopen(self.server.url + "/_dynalith/health", timeout=120) as reply:
                 return reply.status
         except urllib.error.HTTPError as error:
             return error.code
 
     def metric(self, name):
-        with urllib.request.urlopen(self.server.url + "/_dynalith/metrics", timeout=30) as reply:
+        with urllib.request.urlopen(self.server.url + "/_dynalith/metrics", timeout=120) as reply:
             return next(float(line.split()[-1]) for line in reply.read().decode().splitlines() if line.startswith(name + " "))
 
     def close(self):
@@ -205,18 +205,18 @@ def health_says_why():
 
         def says(reason, words):
             try:
-                urllib.request.urlopen(server.url + "/_dynalith/health", timeout=60)
+                urllib.request.urlopen(server.url + "/_dynalith/health", timeout=120)
                 return False
             except urllib.error.HTTPError as error:
                 body = error.read().decode()
-            with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=60) as reply:
+            with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=120) as reply:
                 lines = [line for line in reply.read().decode().splitlines() if line.startswith("dynalith_store_problem") and not line.endswith(" 0")]
             assert db.folder not in body and "postgres" not in body, body
             return words in body and lines == [f'dynalith_store_problem{{reason="{reason}"}} 1']
 
         def is_well():
             try:
-                return urllib.request.urlopen(server.url + "/_dynalith/health", timeout=60).status == 200
+                return urllib.request.urlopen(server.url + "/_dynalith/health", timeout=120).status == 200
             except urllib.error.HTTPError:
                 return False
 
@@ -244,7 +244,7 @@ def a_standby_takes_over():
     with database.Database(synchronous_standby_names="*") as primary, database.Database(standby_of=primary, hot_standby="on") as standby:
         primary.follow()
         server = Server(store=f"postgresql://postgres@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/postgres")
-        client = Client(server.port, timeout=60)
+        client = Client(server.port, timeout=120)
         client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
                AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
         for i in range(50):
@@ -274,7 +274,7 @@ def restarted_with_other_settings():
     """Read-only: no server takes it. Fewer connections than the server may open: some requests wait or are answered 503, and all is well again after."""
     with database.Database() as db:
         server = Server("--threads", "16", store=db.url)
-        client = Client(server.port, timeout=60)
+        client = Client(server.port, timeout=120)
         client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
                AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
 
@@ -294,7 +294,7 @@ def restarted_with_other_settings():
         assert not put() and not put()
         restart(default_transaction_read_only="off", max_connections="6", max_wal_senders="0")
         until(put, "it does not go on with few connections")
-        clients = [Client(server.port, timeout=60) for _ in range(16)]
+        clients = [Client(server.port, timeout=120) for _ in range(16)]
         threads = [threading.Thread(target=lambda c: [put(c) for _ in range(5)], args=(c,)) for c in clients]
         [t.start() for t in threads]
         [t.join() for t in threads]
@@ -317,7 +317,7 @@ class Follower:
 
     def server(self, lag):
         self.servers.append(Server("--follower-lag", str(lag), "--ttl-period", "0", store=self.url))
-        return self.servers[-1], Client(self.servers[-1].port, timeout=60)
+        return self.servers[-1], Client(self.servers[-1].port, timeout=120)
 
     def catch_up(self):
         """Until the standby has all that is written now."""
@@ -338,7 +338,7 @@ class Follower:
 
 def ends(server):
     """How often reads went where."""
-    with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=60) as reply:
+    with urllib.request.urlopen(server.url + "/_dynalith/metrics", timeout=120) as reply:
         lines = [line.split() for line in reply.read().decode().splitlines() if line.startswith("dynalith_store_follower_reads_total{")]
     return {name: next(int(float(value)) for key, value in lines if f'"{name}"' in key) for name in FOLLOWER_ENDS}
 

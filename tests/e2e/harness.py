@@ -112,7 +112,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(20)
+        status = self.process.wait(120)
         shutil.rmtree(self.folder, ignore_errors=True)
         assert status == 0, f"ended with status {status}: {self.process.stderr.read()}"
 
@@ -147,7 +147,7 @@ def control(server, method, path, body=None, query="", status=200):
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             assert status == 200, reply.read()
             return json.load(reply)
     except urllib.error.HTTPError as e:

@@ -44,7 +44,7 @@ def main():
     server = Server(disk=True)
     write(server.client())
     server.process.terminate()
-    assert server.process.wait(20) == 0
+    assert server.process.wait(120) == 0
     path = pathlib.Path(server.folder, "data.db")
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -283,7 +283,7 @@ def at_start():
     client.close()
     server.stop()
     (path / "zoo.csv").write_text("PK,SK\na,b\n")
-    done = subprocess.run([BINARY, "--in-memory", "--port", "0", "--init", str(path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "--in-memory", "--port", "0", "--init", str(path)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 

@@ -14,13 +14,13 @@ BIG = 4000  # items: several pieces of a copy, more than an operation does at on
 
 def turn(server, **turn):
     request = urllib.request.Request(f"{server.url}/_dynalith/clock", data=json.dumps(turn).encode())
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 
 def control(server, method, path, **body):
     request = urllib.request.Request(f"{server.url}/_dynalith/{path}", method=method, data=json.dumps(body).encode())
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 

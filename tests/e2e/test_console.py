@@ -15,7 +15,7 @@ LIMIT = 150 * 1024  # of all files, compressed
 
 
 def get(server, path, method="GET", **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     reply = connection.getresponse()
     reply.text = reply.read()
@@ -27,7 +27,7 @@ class Watch:
     """The events of a server, read by a thread of its own."""
 
     def __init__(self, server, query="", **headers):
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
         self.connection.request("GET", "/_dynalith/events" + query, headers=headers)
         self.reply = self.connection.getresponse()
         assert self.reply.status == 200, self.reply.read()
@@ -179,7 +179,7 @@ def faults_are_seen():
     server = Server()
     client = server.client()
     create_app(client)
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     connection.request("PUT", "/_dynalith/faults", json.dumps({"rules": [{"operation": "GetItem", "error": "InternalServerError"}]}))
     assert connection.getresponse().status == 200
     watch = Watch(server)
@@ -219,7 +219,7 @@ def many_watchers():
 
     def has_room():
         server.client().list_tables()
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
         connection.request("GET", "/_dynalith/events")
         status = connection.getresponse().status
         connection.close()

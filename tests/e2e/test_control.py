@@ -11,7 +11,7 @@ def ask(server, method, path, body=None, query=""):
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(f"{server.url}/_dynalith/{path}{query}", data=data, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as e:
         return e.code, json.load(e)

@@ -19,7 +19,7 @@ def path_of(server):
 
 
 def sound(path):
-    done = subprocess.run([BINARY, "check", path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "check", path], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -50,7 +50,7 @@ def a_move():
     status, lines, problem = copy("--from", url, "--to", f"sqlite:{target}", "--compare")
     assert status == 1 and "differs" in lines[-1], (status, lines, problem)
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(120)
     source = f"sqlite:{path_of(server)}"
     status, lines, problem = copy("--from", source, "--to", f"sqlite:{target}", "--replace")
     assert status == 0, (status, lines, problem)
@@ -79,7 +79,7 @@ def killed_and_run_again():
     for i in range(0, 6000, 25):
         client("BatchWriteItem", RequestItems={"large": [{"PutRequest": {"Item": {"k": {"S": f"k{j}"}, "pad": {"S": "x" * 2000}}}} for j in range(i, i + 25)]})
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(120)
     source = f"sqlite:{path_of(server)}"
     target = f"{server.folder}/copy.db"
     process = subprocess.Popen([BINARY, "copy", "--from", source, "--to", f"sqlite:{target}"], stdout=subprocess.DEVNULL)
@@ -87,7 +87,7 @@ def killed_and_run_again():
     process.send_signal(signal.SIGKILL)
     if process.wait() == 0:
         return  # it was faster than the kill
-    done = subprocess.run([BINARY, "--store", f"sqlite:{target}", "--port", "0"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "--store", f"sqlite:{target}", "--port", "0"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and "is a copy that was not finished; run dynalith copy again" in done.stderr, done
     status, lines, problem = copy("--from", f"sqlite:{target}", "--to", f"sqlite:{target}.two")
     assert status == 1 and "the source is itself a copy that was not finished" in problem, (status, lines, problem)

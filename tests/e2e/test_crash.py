@@ -13,7 +13,7 @@ import threading
 import time
 
 from harness import BINARY, Server, copy_of_file, key, of_files, run, until
-from wire import Client, Gone
+from wire import Client, Gone, n, s
 
 KILLS = int(os.environ.get("CRASH_KILLS", "10"))
 SEED = int(os.environ.get("CRASH_SEED", "1"))
@@ -24,14 +24,6 @@ START = 1000      # what an account begins with
 FAR = 4_000_000_000
 INDEXES = {"GSI1": ("GSI1PK", "GSI1SK"), "GSI2": ("GSI2PK",), "by-time": ("PK", "at")}
 PROJECTED = {"GSI1": None, "GSI2": {"PK", "SK", "GSI2PK"}, "by-time": {"PK", "SK", "at", "n"}}
-
-
-def s(text):
-    return {"S": str(text)}
-
-
-def n(number):
-    return {"N": str(number)}
 
 
 def index(name):

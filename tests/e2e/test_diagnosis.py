@@ -19,7 +19,7 @@ MARK = "MARK-of-an-item-never-logged"
 def end(server):
     """Its log, once it has ended."""
     server.process.terminate()
-    text = server.process.communicate(timeout=60)[1].decode()
+    text = server.process.communicate(timeout=120)[1].decode()
     assert server.process.returncode == 0, (server.process.returncode, text)
     return text
 
@@ -36,7 +36,7 @@ def crash_leaves_a_stack():
         # Its threads are there: in one that just begins, TSan itself falls over any signal.
         assert b"is ready" in server.process.stderr.readline()
         server.process.send_signal(number)
-        text = server.process.communicate(timeout=60)[1].decode()
+        text = server.process.communicate(timeout=120)[1].decode()
         assert f"dynalith: crashed by {signal.Signals(number).name}; request none; stack:\n" in text, text
         assert len(re.findall(r"^\S+\(.*\)\[0x[0-9a-f]+\]$", text, re.M)) >= 3, text  # of whichever thread got the signal
         assert server.process.returncode == -number or b"Sanitizer" in text.encode(), (server.process.returncode, text)
@@ -129,7 +129,7 @@ def failures_are_errors():
             break
     assert failure and failure.response["Error"]["Message"] == "Internal server error", failure
     server.process.terminate()
-    lines = [parse_logfmt(line) for line in server.process.communicate(timeout=60)[1].decode().splitlines() if line.startswith("time=")]
+    lines = [parse_logfmt(line) for line in server.process.communicate(timeout=120)[1].decode().splitlines() if line.startswith("time=")]
     errors = [line for line in lines if line["level"] == "error" and line.get("operation") == "PutItem"]
     assert any(line["request"] == failure.response["ResponseMetadata"]["RequestId"] and line["problem"] for line in errors), lines
     assert not any(MARK in json.dumps(line) for line in lines)

@@ -10,13 +10,9 @@ import time
 import urllib.request
 
 from harness import BINARY, Server, copy_of_file, key, of_files, raises, run
-from wire import Client, Refused
+from wire import Client, Refused, s
 
 FULL = ("InternalServerError", 500)
-
-
-def s(text):
-    return {"S": str(text)}
 
 
 def create(client):
@@ -277,7 +273,7 @@ def a_file_that_is_taken_away():
         time.sleep(1)
         client.close()
         server.process.terminate()
-        assert server.process.wait(20) == 0
+        assert server.process.wait(120) == 0
         told = [line for line in server.process.stderr.read().decode().splitlines() if "upkeep: the data file was removed" in line]
         assert len(told) == 1 and f"{server.folder}/data.db" in told[0], told
         if take is replace:
@@ -293,7 +289,7 @@ def one_server_a_file():
     os.link(path, f"{server.folder}/hard.db")
     os.symlink(path, f"{server.folder}/symbolic.db")
     for name in ("data.db", "hard.db", "symbolic.db"):
-        second = subprocess.run([BINARY, "--port", "0", "--db-path", f"{server.folder}/{name}"], capture_output=True, timeout=20)
+        second = subprocess.run([BINARY, "--port", "0", "--db-path", f"{server.folder}/{name}"], capture_output=True, timeout=120)
         assert second.returncode == 1 and b"in use by another process" in second.stderr, (name, second)
     server.stop()
 

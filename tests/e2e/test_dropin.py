@@ -34,7 +34,7 @@ class Java:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(120)
         self.process.stderr.close()
         self.out.close()
         shutil.rmtree(self.folder)
@@ -67,7 +67,7 @@ class Java:
 
 def status(port, method="GET", path="/", headers=None):
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, headers=headers or {}), timeout=30) as reply:
+        with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, headers=headers or {}), timeout=120) as reply:
             return reply.status, reply.headers
     except urllib.error.HTTPError as error:
         return error.code, error.headers
@@ -131,9 +131,9 @@ def namespaces_of_access_keys():
         assert java.client(access="two").list_tables()["TableNames"] == java.client(access="one", region="eu-west-1").list_tables()["TableNames"] == []
         arn = java.client(access="one").describe_table(TableName="app")["Table"]["TableArn"]
         assert re.fullmatch(r"arn:aws:dynamodb:us-east-1:\d{12}:table/app", arn) and java.client(access="one").describe_table(TableName=arn)
-        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{java.port}/_dynalith/reset?access_key=two", method="POST"), timeout=30).close()
+        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{java.port}/_dynalith/reset?access_key=two", method="POST"), timeout=120).close()
         assert java.client(access="one").list_tables()["TableNames"] == ["app"]
-        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{java.port}/_dynalith/reset?access_key=one", method="POST"), timeout=30).close()
+        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{java.port}/_dynalith/reset?access_key=one", method="POST"), timeout=120).close()
         assert java.client(access="one").list_tables()["TableNames"] == []
     for flags, apart in ((("--namespaces", "key"), True), (("--namespaces", "account"), False), ((), False), (("--namespaces", "shared"), False)):
         server = Server(*flags)
@@ -155,7 +155,7 @@ def every_address():
     """As DynamoDB Local listens, and the image: "localhost" is ::1 to some clients."""
     server = Server("--host", "::")
     for host in ["127.0.0.1", "localhost"] + ["::1"] * has_ipv6():
-        socket.create_connection((host, server.port), timeout=10).close()
+        socket.create_connection((host, server.port), timeout=120).close()
     assert subprocess.run([BINARY, "health", "--host", "::", "--port", str(server.port)]).returncode == 0
     server.stop()
 
@@ -172,7 +172,7 @@ def what_is_wrong_is_said_in_one_line():
     def refused(*arguments):
         with tempfile.TemporaryDirectory() as folder:
             os.symlink(BINARY, f"{folder}/java")
-            done = subprocess.run([f"{folder}/java", *arguments], capture_output=True, text=True, timeout=20, cwd=folder)
+            done = subprocess.run([f"{folder}/java", *arguments], capture_output=True, text=True, timeout=120, cwd=folder)
             return done.returncode, done.stderr
     for arguments, words in ((["-inMemory", "-dbPath", "."], "dbPath and inMemory cannot be set at the same time"),
                              (["-dbPath", "./nowhere"], "Invalid directory for database creation"), (["-port", "x"], "wants a number"),
@@ -187,7 +187,7 @@ def a_folder_that_cannot_be_written():
         return  # root writes anywhere
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o500)
-        done = subprocess.run([BINARY, "--port", "0", "--db-path", f"{folder}/data.db"], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([BINARY, "--port", "0", "--db-path", f"{folder}/data.db"], capture_output=True, text=True, timeout=120)
         assert done.returncode == 1 and done.stderr.count("\n") == 1 and folder in done.stderr, done.stderr
 
 

@@ -13,7 +13,7 @@ def control(server, path, body=None, method=None, region="us-east-1"):
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{server.url}/_dynalith/{path}?account=000000000000&region={region}",
                                      data=data, method=method or ("POST" if data else "GET"))
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 
@@ -23,7 +23,7 @@ def links(server, **body):
 
 def turn(server, seconds):
     """All regions of these tests go by the default clock."""
-    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=json.dumps({"advance": seconds}).encode()), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=json.dumps({"advance": seconds}).encode()), timeout=120) as reply:
         return json.load(reply)
 
 

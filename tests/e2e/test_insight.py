@@ -14,7 +14,7 @@ import threading
 import urllib.request
 
 from harness import BINARY, Server, key, run
-from wire import Client, Refused
+from wire import Client, Refused, at, n, s
 
 REQUESTS = int(os.environ.get("INSIGHT_REQUESTS", "3000"))
 SECRET = "s3cr3t-value"
@@ -22,25 +22,13 @@ SECRET = "s3cr3t-value"
 
 def insight(server, method="GET"):
     request = urllib.request.Request(f"{server.url}/_dynalith/insight", method=method)
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.loads(reply.read())
 
 
 def report(*words):
-    done = subprocess.run([BINARY, "report", *map(str, words)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, "report", *map(str, words)], capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout, done.stderr
-
-
-def s(value):
-    return {"S": str(value)}
-
-
-def n(value):
-    return {"N": str(value)}
-
-
-def at(pk, sk):
-    return {"PK": s(pk), "SK": s(sk)}
 
 
 def create(client, name="shop", **more):
@@ -217,7 +205,7 @@ class Mistakes(Shop):
     def unprocessed(self):
         rule = {"rules": [{"operation": "BatchWriteItem", "first": 1, "unprocessed": 2}]}
         request = urllib.request.Request(f"http://127.0.0.1:{self.client.port}/_dynalith/faults", data=json.dumps(rule).encode(), method="PUT")
-        urllib.request.urlopen(request, timeout=30).read()
+        urllib.request.urlopen(request, timeout=120).read()
         left = self.client("BatchWriteItem", RequestItems={"shop": [{"PutRequest": {"Item": at("LEFT#1", f"ENTRY#{i}")}} for i in range(5)]})["UnprocessedItems"]
         assert len(left["shop"]) == 2, left
         return left
@@ -481,7 +469,7 @@ def forms():
         create(client)
         Shop(client).put(at("A#1", "B"))
         server.process.terminate()
-        assert server.process.wait(20) == 0
+        assert server.process.wait(120) == 0
         assert part in path.read_text(), (name, path.read_text())
         server.clean()
 

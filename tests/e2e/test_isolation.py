@@ -17,7 +17,7 @@ import threading
 import time
 
 from harness import Server, key, run
-from wire import Client, Refused
+from wire import Client, Refused, at, n, s
 
 SECONDS = float(os.environ.get("ISOLATION_SECONDS", "2"))
 SEED = int(os.environ.get("ISOLATION_SEED", "1"))
@@ -26,18 +26,6 @@ GROUPS, ACCOUNTS, START = 2, 6, 100
 COUNTERS, PAIRS = 3, 3
 PLACES = 5        # to be won in each second
 RETRIED = {"TransactionConflictException", "TransactionInProgressException", "ProvisionedThroughputExceededException", "ThrottlingException"}
-
-
-def s(text):
-    return {"S": str(text)}
-
-
-def n(number):
-    return {"N": str(number)}
-
-
-def at(pk, sk):
-    return {"PK": s(pk), "SK": s(sk)}
 
 
 def create(client):
@@ -74,7 +62,7 @@ class Tally:
 
 class Contender:
     def __init__(self, port, number, seed, deadline):
-        self.client = Client(port, timeout=60)
+        self.client = Client(port, timeout=120)
         self.name = f"c{number}"
         self.random = random.Random(seed * 1000 + number)
         self.deadline = deadline

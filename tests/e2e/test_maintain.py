@@ -9,7 +9,7 @@ from wire import Client
 
 
 def dynalith(*words):
-    done = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout.splitlines(), done.stderr
 
 
@@ -36,7 +36,7 @@ def flipped_bytes():
     server = Server(disk=True)
     a_file_of_everything(server)
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(120)
     path = path_of(server)
     size = os.path.getsize(path)
     for i in range(40):

@@ -23,7 +23,7 @@ def dynalith(*words, environment=None, timeout=120):
 
 
 def ask(server, path, body=b"{}", headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     connection.request("POST", path, body, headers or {})
     reply = connection.getresponse()
     return reply.status, reply.read()

@@ -15,7 +15,7 @@ ARGUMENTS = [BINARY, "--in-memory", "--port", "0", "--exit-with-parent", "--log-
 def started():
     server = subprocess.Popen(ARGUMENTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     url = server.stdout.readline().strip()
-    assert urllib.request.urlopen(f"{url}/_dynalith/health", timeout=60).status == 200
+    assert urllib.request.urlopen(f"{url}/_dynalith/health", timeout=120).status == 200
     return server, url
 
 

@@ -9,14 +9,10 @@ import threading
 import urllib.request
 
 from harness import BINARY, Server, key, run
-from wire import Client, Refused
+from wire import Client, Refused, s
 
 SECRET = "s3cr3t-value"
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
-
-
-def s(value):
-    return {"S": str(value)}
 
 
 def dynalith(*words, **environment):
@@ -76,7 +72,7 @@ def a_replay_is_the_same_on_a_new_server():
     assert (status, out) == (0, f"{len(lines) - 1} requests, 0 different\n"), (status, out, problem)
     status, out, problem = dynalith("replay", path, "--endpoint", server.url)  # all is there already
     assert status == 1 and "2 CreateTable\n  status: recorded 200, now 400\n" in out and "  Records[15]: recorded nothing, now" in out, (out, problem)
-    urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/reset", method="POST"), timeout=60).read()
+    urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/reset", method="POST"), timeout=120).read()
     status, out, problem = dynalith("replay", path, AWS_ENDPOINT_URL_DYNAMODB=server.url)
     assert status == 0, (out, problem)
     server.stop()

@@ -210,7 +210,7 @@ def repair_and_compare(path, damaged, where):
 
 def stop(server):
     server.process.terminate()
-    assert server.process.wait(20) == 0
+    assert server.process.wait(120) == 0
 
 
 def where(damaged, *more):

@@ -22,7 +22,7 @@ def control(server, method, path, body=None, key=None, region="us-east-1", statu
         SigV4Auth(Credentials(key, "secret"), "dynamodb", region).add_auth(request)
         headers = dict(request.headers)
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data=data and data.encode(), headers=headers, method=method), timeout=60) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, data=data and data.encode(), headers=headers, method=method), timeout=120) as reply:
             assert status == 200, reply.read()
             return json.load(reply)
     except urllib.error.HTTPError as e:

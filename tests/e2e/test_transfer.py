@@ -4,21 +4,19 @@ import datetime
 import decimal
 import gzip
 import hashlib
-import http.server
 import json
 import pathlib
 import re
 import struct
-import threading
 import time
 import urllib.parse
 import urllib.request
 
 import botocore.auth
-import botocore.awsrequest
 import botocore.credentials
 
 from harness import DATABASE, Server, key, raises, run, until
+from listener import Listener, is_signed
 
 WAIT = {"Delay": 0, "MaxAttempts": 100000}
 PK = {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": key("pk"), "BillingMode": "PAY_PER_REQUEST"}
@@ -463,78 +461,48 @@ def survives_kills():
     server.stop()
 
 
-class Endpoint:
+class Endpoint(Listener):
     """S3 as far as exports and imports need it. It checks every signature as AWS does."""
+
+    protocol = "HTTP/1.1"
+    auth = botocore.auth.S3SigV4Auth(botocore.credentials.Credentials("AKEY", "secret"), "s3", "eu-north-1")
 
     def __init__(self):
         self.objects, self.headers, self.failures = {}, {}, 0
-        outer = self
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def respond(self, request, body):
+        status, answer = self.answer(request, body)
+        return status, {}, answer if status < 300 else f"<Error><Code>{answer}</Code><Message>{answer} it is</Message></Error>".encode()
 
-            def signed(self, body):
-                """The signature that botocore would have made of this request."""
-                given = {k.lower(): v for k, v in self.headers.items()}
-                names = re.search(r"SignedHeaders=([^,]+)", given["authorization"])[1].split(";")
-                assert "host" in names and all(n in names for n in given if n.startswith("x-amz-")), names
-                assert given["x-amz-content-sha256"] == hashlib.sha256(body).hexdigest()
-                request = botocore.awsrequest.AWSRequest(self.command, f"http://{given['host']}{self.path}", data=body,
-                                                         headers={n: given[n] for n in names if n != "host"})
-                request.context["timestamp"] = given["x-amz-date"]
-                auth = botocore.auth.S3SigV4Auth(botocore.credentials.Credentials("AKEY", "secret"), "s3", "eu-north-1")
-                url = urllib.parse.urlsplit(request.url)
-                request.url = url._replace(query="").geturl()
-                request.params = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
-                canonical = auth.canonical_request(request)
-                return re.search(r"Signature=(\w+)", given["authorization"])[1] == auth.signature(auth.string_to_sign(request, canonical), request)
+    def answer(self, request, body):
+        url = urllib.parse.urlsplit(request.path)
+        bucket, _, name = urllib.parse.unquote(url.path[1:]).partition("/")
+        if self.failures > 0:
+            self.failures -= 1
+            return 503, "SlowDown"
+        assert request.headers["x-amz-content-sha256"] == hashlib.sha256(body).hexdigest()
+        if not is_signed(request, body, self.auth):
+            return 403, "SignatureDoesNotMatch"
+        if bucket != "bucket":
+            return 404, "NoSuchBucket"
+        if request.command == "PUT":
+            self.objects[name], self.headers[name] = body, dict(request.headers)
+            return 200, b""
+        if not name:
+            return 200, self.list(dict(urllib.parse.parse_qsl(url.query)))
+        if name not in self.objects:
+            return 404, "NoSuchKey"
+        first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers["Range"]).groups())
+        return 206, self.objects[name][first:last + 1]
 
-            def answer(self, status, body=b""):
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def fail(self, status, code):
-                self.answer(status, f"<Error><Code>{code}</Code><Message>{code} it is</Message></Error>".encode())
-
-            def handle_any(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                url = urllib.parse.urlsplit(self.path)
-                bucket, _, name = urllib.parse.unquote(url.path[1:]).partition("/")
-                if outer.failures > 0:
-                    outer.failures -= 1
-                    return self.fail(503, "SlowDown")
-                if not self.signed(body):
-                    return self.fail(403, "SignatureDoesNotMatch")
-                if bucket != "bucket":
-                    return self.fail(404, "NoSuchBucket")
-                if self.command == "PUT":
-                    outer.objects[name], outer.headers[name] = body, dict(self.headers)
-                    return self.answer(200)
-                if not name:
-                    return self.list(dict(urllib.parse.parse_qsl(url.query)))
-                if name not in outer.objects:
-                    return self.fail(404, "NoSuchKey")
-                first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
-                return self.answer(206, outer.objects[name][first:last + 1])
-
-            def list(self, query):
-                names = sorted(n for n in outer.objects if n.startswith(query["prefix"]) and n > query.get("continuation-token", ""))
-                some, more = names[:2], len(names) > 2
-                escape = lambda n: n.replace("&", "&amp;").replace("<", "&lt;")
-                xml = "".join(f"<Contents><Key>{escape(n)}</Key><Size>{len(outer.objects[n])}</Size></Contents>" for n in some)
-                token = f"<NextContinuationToken>{escape(some[-1])}</NextContinuationToken>" if more else ""
-                self.answer(200, f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>{token}{xml}</ListBucketResult>".encode())
-
-            do_GET = do_PUT = handle_any
-
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+    def list(self, query):
+        names = sorted(n for n in self.objects if n.startswith(query["prefix"]) and n > query.get("continuation-token", ""))
+        some, more = names[:2], len(names) > 2
+        escape = lambda n: n.replace("&", "&amp;").replace("<", "&lt;")
+        xml = "".join(f"<Contents><Key>{escape(n)}</Key><Size>{len(self.objects[n])}</Size></Contents>" for n in some)
+        token = f"<NextContinuationToken>{escape(some[-1])}</NextContinuationToken>" if more else ""
+        return f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>{token}{xml}</ListBucketResult>".encode()
 
 
 def asks_an_endpoint():

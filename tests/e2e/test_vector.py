@@ -225,7 +225,7 @@ def any_host_name():
             "Host": host, "X-Amz-Target": "DynamoDB_20120810.SearchVectors", "Content-Type": "application/x-amz-json-1.0",
             "X-Amz-Date": "20260101T000000Z",
             "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"})
-        with urllib.request.urlopen(request, timeout=10) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             assert json.load(reply)["SearchResults"][0]["Score"] == 0
 
 

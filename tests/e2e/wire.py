@@ -6,6 +6,19 @@ import socket
 AUTH = "AWS4-HMAC-SHA256 Credential=wire/20260101/%s/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 
 
+def s(value):
+    return {"S": str(value)}
+
+
+def n(value):
+    return {"N": str(value)}
+
+
+def at(pk, sk):
+    """The key of an item in a single table."""
+    return {"PK": s(pk), "SK": s(sk)}
+
+
 class Gone(Exception):
     """The connection ended before the answer."""
 
@@ -22,7 +35,7 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, port, timeout=30, region="us-east-1"):
+    def __init__(self, port, timeout=120, region="us-east-1"):
         self.auth = AUTH % region
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
