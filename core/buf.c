@@ -23,6 +23,19 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	buf_add_str(buf, s);
 }
 
+void buf_add_hex(struct buf *buf, const void *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *from = bytes;
+	char *to = buf_reserve(buf, 2 * n);
+
+	for (size_t i = 0; i < n; i++) {
+		*to++ = digits[from[i] >> 4];
+		*to++ = digits[from[i] & 15];
+	}
+	buf->n += 2 * n;
+}
+
 void buf_add_varint(struct buf *buf, uint64_t value)
 {
 	char *p = buf_reserve(buf, 10);

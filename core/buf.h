@@ -64,6 +64,9 @@ static inline void buf_add_str(struct buf *buf, struct str s)
 
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Two hexadecimal digits, in lower case, of each byte. */
+void buf_add_hex(struct buf *buf, const void *bytes, size_t n);
+
 /* Unsigned integers: LEB128, and big-endian of fixed width (byte order is numeric order). */
 void buf_add_varint(struct buf *buf, uint64_t value);
 void buf_add_be32(struct buf *buf, uint32_t value);

@@ -49,7 +49,7 @@ static uint32_t fnv_of(struct str elements)
 	return (uint32_t)(h >> 16);
 }
 
-static uint32_t md5_of(const struct value *const *values, unsigned n)
+static uint32_t hash_md5(const struct value *const *values, unsigned n)
 {
 	unsigned char number[NUMBER_BILLED_MAX], digest[MD5_SIZE];
 	struct md5 md5;
@@ -72,7 +72,7 @@ void key_add_partition(struct buf *out, enum key_hash hash, const struct value *
 {
 	size_t at = out->n;
 
-	buf_add_be32(out, hash == KEY_HASH_MD5 && n > 0 ? md5_of(values, n) : 0);
+	buf_add_be32(out, hash == KEY_HASH_MD5 && n > 0 ? hash_md5(values, n) : 0);
 	for (unsigned i = 0; i < n; i++)
 		key_add(out, values[i]);
 	if (hash == KEY_HASH_FNV && n > 0) {
@@ -106,7 +106,7 @@ struct value key_read(struct arena *arena, enum type type, struct str *rest)
 void key_add_tie(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n)
 {
 	if (hash == KEY_HASH_MD5)
-		buf_add_be32(out, md5_of(values, n));
+		buf_add_be32(out, hash_md5(values, n));
 }
 
 struct str key_after_prefix(struct arena *arena, struct str prefix)

@@ -102,3 +102,12 @@ void md5_end(struct md5 *md5, unsigned char digest[MD5_SIZE])
 	for (int i = 0; i < 4; i++)
 		put_little(digest + 4 * i, md5->state[i], 4);
 }
+
+void md5_of(const void *bytes, size_t n, unsigned char digest[MD5_SIZE])
+{
+	struct md5 md5;
+
+	md5_begin(&md5);
+	md5_add(&md5, bytes, n);
+	md5_end(&md5, digest);
+}

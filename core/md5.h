@@ -22,4 +22,7 @@ void md5_begin(struct md5 *md5);
 void md5_add(struct md5 *md5, const void *bytes, size_t n);
 void md5_end(struct md5 *md5, unsigned char digest[MD5_SIZE]);
 
+/* All three, of bytes in one piece. */
+void md5_of(const void *bytes, size_t n, unsigned char digest[MD5_SIZE]);
+
 #endif

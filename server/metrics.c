@@ -297,45 +297,44 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_data_max_bytes", "gauge", "Largest size of all three; 0: no limit.", (double)gauges->data.limit);
 }
 
-static void add_failures(struct buf *out, const struct metrics_gauges *gauges)
+/* A family of counts, each under the value that the label has for it. */
+static void add_each(struct buf *out, const char *family, const char *label, const char *const *names, const uint64_t *counts, size_t n)
 {
-	static const char *const names[STORE_FAILURE_COUNT] = {
+	for (size_t i = 0; i < n; i++) {
+		const struct label labels[] = {{label, str_of(names[i])}, {0}};
+
+		add_count(out, family, "", labels, counts[i]);
+	}
+}
+
+/* What is known of a database: there is none where the data is in a file or in memory. */
+static void add_database(struct buf *out, const struct metrics_gauges *gauges)
+{
+	static const char *const failures[STORE_FAILURE_COUNT] = {
 #define FAILURE(id, name) [STORE_FAILURE_##id] = name,
 #include "storage/store/failures.def"
 #undef FAILURE
 	};
-
-	if (!gauges->data.is_elsewhere)
-		return;
-	begin_family(out, "dynalith_store_failures_total", "counter", "Calls of the database that failed, by reason. Conflicts are run again.");
-	for (size_t i = 0; i < STORE_FAILURE_COUNT; i++) {
-		const struct label labels[] = {{"reason", str_of(names[i])}, {0}};
-
-		add_count(out, "dynalith_store_failures_total", "", labels, gauges->data.failures[i]);
-	}
-}
-
-static void add_reasons(struct buf *out, const struct metrics_gauges *gauges)
-{
-	static const char *const names[STORE_REASON_COUNT] = {
+	static const char *const reasons[STORE_REASON_COUNT] = {
 #define REASON(id, name, text) [STORE_REASON_##id] = name,
 #include "storage/store/reasons.def"
 #undef REASON
 	};
+	uint64_t is_reason[STORE_REASON_COUNT] = {0};
 
 	if (!gauges->data.is_elsewhere)
 		return;
+	is_reason[gauges->data.reason] = 1;
+	begin_family(out, "dynalith_store_failures_total", "counter", "Calls of the database that failed, by reason. Conflicts are run again.");
+	add_each(out, "dynalith_store_failures_total", "reason", failures, gauges->data.failures, STORE_FAILURE_COUNT);
 	begin_family(out, "dynalith_store_problem", "gauge", "1 for the reason why the database could not be used when it was last tried.");
-	for (size_t i = STORE_REASON_NONE + 1; i < STORE_REASON_COUNT; i++) {
-		const struct label labels[] = {{"reason", str_of(names[i])}, {0}};
-
-		add_count(out, "dynalith_store_problem", "", labels, gauges->data.reason == i);
-	}
+	add_each(out, "dynalith_store_problem", "reason", reasons + STORE_REASON_NONE + 1, is_reason + STORE_REASON_NONE + 1,
+		 STORE_REASON_COUNT - STORE_REASON_NONE - 1);
 }
 
-static void add_behind(struct buf *out, const struct metrics_gauges *gauges)
+static void add_followers(struct buf *out, const struct metrics_gauges *gauges)
 {
-	static const char *const names[STORE_BEHIND_COUNT] = {
+	static const char *const ends[STORE_BEHIND_COUNT] = {
 #define BEHIND(id, name) [STORE_BEHIND_##id] = name,
 #include "storage/store/behind.def"
 #undef BEHIND
@@ -344,11 +343,7 @@ static void add_behind(struct buf *out, const struct metrics_gauges *gauges)
 	if (!gauges->data.has_copies)
 		return;
 	begin_family(out, "dynalith_store_follower_reads_total", "counter", "Reads that a standby may answer, by whether it did, or why the primary had to.");
-	for (size_t i = 0; i < STORE_BEHIND_COUNT; i++) {
-		const struct label labels[] = {{"end", str_of(names[i])}, {0}};
-
-		add_count(out, "dynalith_store_follower_reads_total", "", labels, gauges->data.behind[i]);
-	}
+	add_each(out, "dynalith_store_follower_reads_total", "end", ends, gauges->data.behind, STORE_BEHIND_COUNT);
 }
 
 static void add_throttled(struct buf *out, const struct throughput_limits *throughput)
@@ -394,9 +389,8 @@ struct str metrics_text(const struct metrics *metrics, const struct metrics_gaug
 	for (size_t i = 0; i < TIMED_STEP_COUNT; i++)
 		add_histogram(&out, "dynalith_store_write_seconds", "step", str_of(steps[i]), &all->store[i]);
 	add_gauges(&out, gauges);
-	add_failures(&out, gauges);
-	add_reasons(&out, gauges);
-	add_behind(&out, gauges);
+	add_database(&out, gauges);
+	add_followers(&out, gauges);
 	add_throttled(&out, gauges->throughput);
 	add_process(&out);
 	return buf_str(&out);

@@ -100,14 +100,10 @@ static void hmac(struct sigv4 *sigv4, const void *key, size_t key_size, struct s
 
 static struct str hex(struct arena *arena, const unsigned char *bytes)
 {
-	static const char digits[] = "0123456789abcdef";
-	char *out = arena_bytes(arena, HEX_SIZE);
+	struct buf out = buf_in(arena);
 
-	for (int i = 0; i < HASH_SIZE; i++) {
-		out[2 * i] = digits[bytes[i] >> 4];
-		out[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	return (struct str){out, HEX_SIZE};
+	buf_add_hex(&out, bytes, HASH_SIZE);
+	return buf_str(&out);
 }
 
 static int hex_digit(char c)

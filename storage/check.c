@@ -57,8 +57,7 @@ static struct str hex_of(struct arena *arena, struct str key)
 {
 	struct buf buf = buf_in(arena);
 
-	for (size_t i = 0; i < key.n && i < KEY_SHOWN; i++)
-		buf_printf(&buf, "%02x", (unsigned char)key.p[i]);
+	buf_add_hex(&buf, key.p, key.n < KEY_SHOWN ? key.n : KEY_SHOWN);
 	if (key.n > KEY_SHOWN)
 		buf_printf(&buf, "...");
 	return buf_str(&buf);

@@ -311,8 +311,7 @@ static struct str token_of(struct arena *arena, enum transfer_kind kind, struct 
 	struct buf out = buf_in(arena);
 
 	snprintf(text, sizeof(text), "%-8s%-*.*s", kinds[kind].name.p, TOKEN_TEXT - 8, (int)id.n, id.p);
-	for (size_t i = 0; i < TOKEN_TEXT; i++)
-		buf_printf(&out, "%02x", (unsigned char)text[i]);
+	buf_add_hex(&out, text, TOKEN_TEXT);
 	return buf_str(&out);
 }
 

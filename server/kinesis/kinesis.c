@@ -209,13 +209,9 @@ static struct str partition_key(struct arena *arena, struct str row_key)
 {
 	unsigned char digest[MD5_SIZE];
 	struct buf out = buf_in(arena);
-	struct md5 md5;
 
-	md5_begin(&md5);
-	md5_add(&md5, row_key.p, row_key.n);
-	md5_end(&md5, digest);
-	for (size_t i = 0; i < MD5_SIZE; i++)
-		buf_printf(&out, "%02x", digest[i]);
+	md5_of(row_key.p, row_key.n, digest);
+	buf_add_hex(&out, digest, MD5_SIZE);
 	return buf_str(&out);
 }
 

@@ -12,11 +12,8 @@ struct str manifest_md5(struct arena *arena, struct str text)
 {
 	unsigned char digest[MD5_SIZE];
 	struct buf out = buf_in(arena);
-	struct md5 md5;
 
-	md5_begin(&md5);
-	md5_add(&md5, text.p, text.n);
-	md5_end(&md5, digest);
+	md5_of(text.p, text.n, digest);
 	base64_encode((struct str){(const char *)digest, MD5_SIZE}, &out);
 	return buf_str(&out);
 }
@@ -66,8 +63,7 @@ struct str manifest_files(const struct manifest *m)
 		struct buf checksum = buf_in(m->arena), etag = buf_in(m->arena);
 
 		base64_encode((struct str){file + 8, MD5_SIZE}, &checksum);
-		for (size_t i = 0; i < MD5_SIZE; i++)
-			buf_printf(&etag, "%02x", (unsigned char)file[8 + i]);
+		buf_add_hex(&etag, file + 8, MD5_SIZE);
 		out.needs_comma = false;
 		json_out_open(&out, '{');
 		json_out_field_integer(&out, "itemCount", (int64_t)str_be(file, 8));

@@ -16,8 +16,7 @@ static struct str digest_of(const char *text, size_t n, size_t step)
 	for (size_t i = 0; i < n; i += step)
 		md5_add(&md5, text + i, n - i < step ? n - i : step);
 	md5_end(&md5, digest);
-	for (size_t i = 0; i < MD5_SIZE; i++)
-		buf_printf(&hex, "%02x", digest[i]);
+	buf_add_hex(&hex, digest, MD5_SIZE);
 	return buf_str(&hex);
 }
 
