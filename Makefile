@@ -316,6 +316,8 @@ isolation-test: deps-test debug ## 16 clients against each other for SECONDS=N e
 	@ISOLATION_SECONDS=$(or $(SECONDS),60) ISOLATION_SEED=$(or $(SEED),1) DYNALITH_E2E=isolation tests/e2e/run
 repair-test: deps-test debug ## flipped bytes in data files, and what check --repair brings back: FLIPS=N SEED=N
 	@REPAIR_FLIPS=$(or $(FLIPS),200) REPAIR_SEED=$(or $(SEED),1) DYNALITH_E2E=repair tests/e2e/run
+patterns-picture: deps-test debug ## the report that README's picture is drawn of, from tests/e2e/test_patterns.py; then make docs
+	@INSIGHT_PICTURE=$(CURDIR)/docs/images/patterns.json DYNALITH_E2E=patterns tests/e2e/run; $(MAKE) -s docs
 insight-test: deps-test debug ## the sums of the report against what 16 connections saw in REQUESTS=100000 requests
 	@INSIGHT_REQUESTS=$(or $(REQUESTS),100000) DYNALITH_TESTS=sums_are_what_the_clients_saw DYNALITH_E2E=insight tests/e2e/run
 

@@ -4,7 +4,7 @@
  * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is NULL) a note is one look.
  *
  * The shelf protocol/insight/ holds the notes (access), how they are described without values (mask, outline), the figures of patterns and
- * partitions (sketch, partition), the patterns themselves (insight), the keys that Contributor Insights shows
+ * partitions (sketch, series, partition), the patterns themselves (insight), the keys that Contributor Insights shows
  * (contributors), and what an experienced engineer would say about patterns (finding).
  */
 #ifndef DYNALITH_PROTOCOL_ACCESS_H

@@ -170,7 +170,7 @@ static void judge_lost_update(struct run *run, const struct pattern *pattern)
 		const struct entity *entity = &run->insight->entities[i];
 
 		if (entity->blind == pattern && entity->guarded)
-			TELL(run, pattern, pattern->flow.write, "%llu puts without a condition; pattern " STR_FMT " has the condition " STR_FMT,
+			TELL(run, pattern, pattern->flow.write, "puts without a condition: %llu; pattern " STR_FMT " has the condition " STR_FMT,
 			     ull(pattern->flow.calls), STR_ARG(finding_pattern_id(run->arena, entity->guarded)),
 			     STR_ARG(entity->guarded->parts[OUTLINE_CONDITION]));
 	}

@@ -66,6 +66,7 @@ static void clear(struct insight *insight)
 	clear_tables(insight);
 	insight->n = insight->caller_count = insight->entity_count = 0;
 	insight->all = (struct pattern_flow){0};
+	insight->timeline = (struct timeline){0};
 	memset(insight->runs, 0, sizeof(insight->runs));
 	memset(insight->recent, 0, sizeof(insight->recent));
 	memset(insight->left, 0, sizeof(insight->left));
@@ -402,6 +403,7 @@ static void merge(struct pattern *into, const struct pattern *from)
 	a->bytes += b->bytes;
 	a->read += b->read;
 	a->write += b->write;
+	series_merge(&into->series, &from->series);
 	sketch_merge(&into->units, &from->units);
 	sketch_merge(&into->latency, &from->latency);
 	sketch_merge(&into->sizes, &from->sizes);
@@ -549,8 +551,7 @@ static void note_sizes(struct pattern *pattern, const struct access *access)
 	}
 }
 
-static void note_access(struct insight *insight, struct pattern *pattern, const struct access *access, struct units share, int64_t second,
-			struct arena *arena)
+static void note_access(struct insight *insight, struct pattern *pattern, const struct access *access, const struct partition_cost *share, struct arena *arena)
 {
 	struct seen_table *seen = table_of(insight, access->table);
 	struct pattern_flow *flow = &pattern->flow;
@@ -571,7 +572,7 @@ static void note_access(struct insight *insight, struct pattern *pattern, const 
 		index->whole_reads += (access->how & ACCESS_WHOLE) != 0;
 	}
 	note_ttl(seen, access);
-	partition_note(&seen->partitions, access, share, second, arena);
+	partition_note(&seen->partitions, access, share, arena);
 }
 
 /* Gets of one pattern by one caller, with nothing else between them. */
@@ -609,6 +610,26 @@ static void note_left(struct insight *insight, const struct accesses *accesses)
 		insight->left[accesses->left[i] % RECENT] = accesses->left[i];
 }
 
+static void halve_pattern(void *context, struct pattern *pattern)
+{
+	series_halve(&pattern->series, *(unsigned *)context);
+}
+
+static void move_on(struct insight *insight, int64_t ms)
+{
+	unsigned times = series_move(&insight->timeline, ms);
+
+	if (times == 0)
+		return;
+	insight_each(insight, halve_pattern, &times);
+	for (size_t i = 0; i < insight->table_count; i++) {
+		struct partitions *partitions = &insight->tables[i]->partitions;
+
+		for (size_t k = 0; k < partitions->n; k++)
+			series_halve(&partitions->v[k].series, times);
+	}
+}
+
 void insight_fold(struct insight *insight, const struct call *call, const struct insight_request *request)
 {
 	const struct accesses *accesses = call->accesses;
@@ -617,11 +638,16 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 		return;
 	uint64_t key = key_of(accesses->v, accesses->n, request->number);
 	double n = (double)accesses->n;
-	struct units share = {request->consumed.read / n, request->consumed.write / n};
-	int64_t second = (int64_t)(request->began_ns / 1000000000u);
+	struct partition_cost share = {
+		.units = {request->consumed.read / n, request->consumed.write / n}, .second = (int64_t)(request->began_ns / 1000000000u),
+	};
+	int64_t ms = (int64_t)(request->began_ns / 1000000u);
 
 	pthread_mutex_lock(&insight->lock);
 	uint64_t hash = look_up(insight, key, accesses, request->operation);
+	if (series_has_passed(&insight->timeline, ms))
+		move_on(insight, ms);
+	share.bucket = insight->timeline.at;
 	const struct caller *caller = caller_of(insight, request->caller);
 	struct pattern *pattern = *slot_of(insight, hash);
 	if (!pattern)
@@ -632,6 +658,7 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 	pattern->last = now;
 	pattern->flow.read += request->consumed.read;
 	pattern->flow.write += request->consumed.write;
+	pattern->series.units[share.bucket] += (float)(request->consumed.read + request->consumed.write);
 	insight->all.calls++;
 	insight->all.read += request->consumed.read;
 	insight->all.write += request->consumed.write;
@@ -641,7 +668,7 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 	if (request->code != OK)
 		note_error(pattern, request->code);
 	for (size_t i = 0; i < accesses->n; i++)
-		note_access(insight, pattern, &accesses->v[i], share, second, call->arena);
+		note_access(insight, pattern, &accesses->v[i], &share, call->arena);
 	note_run(insight, pattern, caller);
 	if (request->code == OK)
 		note_costs(insight, call);

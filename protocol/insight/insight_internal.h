@@ -7,6 +7,7 @@
 #include "protocol/insight/insight.h"
 #include "protocol/insight/outline.h"
 #include "protocol/insight/partition.h"
+#include "protocol/insight/series.h"
 #include "protocol/insight/sketch.h"
 
 #define ERRORS_MAX 8
@@ -53,6 +54,7 @@ struct pattern {
 	struct str parts[OUTLINE_PARTS]; /* in `texts` */
 	char *texts;
 	struct pattern_flow flow;
+	struct series series;
 	struct sketch units, latency, sizes; /* half units, microseconds, bytes of items */
 	struct {
 		enum code code;
@@ -111,6 +113,7 @@ struct insight {
 	struct entity *entities;
 	struct run_of runs[RUNS];
 	uint64_t recent[RECENT];     /* what was written lately */
+	struct timeline timeline;    /* of all series */
 	uint64_t left[RECENT];       /* members of batches that were left undone and not repeated */
 	struct pattern_flow all;
 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "protocol/insight/finding.h"
+#include "storage/monotonic.h"
 
 struct listing {
 	size_t n;
@@ -36,6 +37,28 @@ static void integer(struct json_out *out, const char *name, uint64_t value)
 {
 	json_out_name(out, str_of(name));
 	json_out_integer(out, (int64_t)value);
+}
+
+/* As far as there is something in it. */
+static void series(struct json_out *out, const struct series *series)
+{
+	unsigned n = SERIES_BUCKETS;
+
+	while (n > 0 && series->units[n - 1] <= 0)
+		n--;
+	if (n == 0)
+		return;
+	json_out_name(out, STR("over_time"));
+	json_out_open(out, '[');
+	for (unsigned i = 0; i < n; i++) {
+		int64_t thousandths = (int64_t)((double)series->units[i] * 1000 + 0.5);
+
+		if (thousandths % 1000 == 0) /* most are, and this is cheap */
+			json_out_integer(out, thousandths / 1000);
+		else
+			json_out_double(out, (double)thousandths / 1000);
+	}
+	json_out_close(out, ']');
 }
 
 /* Of numbers that were counted in `unit`. */
@@ -93,6 +116,7 @@ static void show_pattern(struct json_out *out, struct arena *arena, const struct
 		}
 	}
 	flow(out, pattern);
+	series(out, &pattern->series);
 	sketch(out, "units", &pattern->units, 0.5);
 	sketch(out, "latency_ms", &pattern->latency, 0.001);
 	sketch(out, "item_bytes", &pattern->sizes, 1);
@@ -144,6 +168,7 @@ static void show_partition(struct json_out *out, const struct partition *partiti
 	number(out, "peak_write_units", partition->peak_write);
 	json_out_name(out, STR("items_added"));
 	json_out_integer(out, partition->items);
+	series(out, &partition->series);
 	json_out_close(out, '}');
 }
 
@@ -167,6 +192,19 @@ static void show_table(struct json_out *out, const struct seen_table *seen)
 	json_out_close(out, '}');
 }
 
+/* When the buckets of each "over_time" were: all are as wide, and the first began that long ago. */
+static void show_time(struct json_out *out, const struct timeline *timeline)
+{
+	bool has_begun = timeline->width_ms > 0;
+
+	json_out_name(out, STR("time"));
+	json_out_open(out, '{');
+	json_out_field_integer(out, "age_ms", has_begun ? monotonic_ms() - timeline->began_ms : 0);
+	json_out_field_integer(out, "bucket_ms", timeline->width_ms);
+	json_out_field_integer(out, "buckets", has_begun ? timeline->at + 1 : 0);
+	json_out_close(out, '}');
+}
+
 struct str insight_describe(struct insight *insight, struct arena *arena)
 {
 	struct json_out out = json_out_in(arena);
@@ -181,6 +219,7 @@ struct str insight_describe(struct insight *insight, struct arena *arena)
 	integer(&out, "requests", insight->all.calls);
 	number(&out, "read_units", insight->all.read);
 	number(&out, "write_units", insight->all.write);
+	show_time(&out, &insight->timeline);
 	json_out_name(&out, STR("patterns"));
 	json_out_open(&out, '[');
 	for (size_t i = 0; i < listing.n; i++)

@@ -95,8 +95,10 @@ static struct partition *find(struct partitions *partitions, uint64_t id, const 
 	return found;
 }
 
-void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second, struct arena *arena)
+void partition_note(struct partitions *partitions, const struct access *access, const struct partition_cost *cost, struct arena *arena)
 {
+	struct units units = cost->units;
+
 	if (access->row_key.n <= KEY_HASH_SIZE)
 		return;
 	uint64_t id = str_be(access->row_key.p, KEY_HASH_SIZE) | (uint64_t)(access->index ? access->index->number + 1 : 0) << 32;
@@ -106,13 +108,14 @@ void partition_note(struct partitions *partitions, const struct access *access, 
 	partitions->units += units.read + units.write;
 	if (!partition)
 		return;
-	if (partition->second != second) {
-		partition->second = second;
+	if (partition->second != cost->second) {
+		partition->second = cost->second;
 		partition->second_read = partition->second_write = 0;
 	}
 	partition->requests++;
 	partition->read += units.read;
 	partition->write += units.write;
+	partition->series.units[cost->bucket] += (float)(units.read + units.write);
 	partition->second_read += units.read;
 	partition->second_write += units.write;
 	if (partition->second_read > partition->peak_read)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "protocol/insight/access.h"
+#include "protocol/insight/series.h"
 
 #define PARTITIONS_MAX 32
 #define PARTITION_LABEL 48
@@ -22,6 +23,7 @@ struct partition {
 	int64_t items;                /* put and not deleted since this began */
 	int64_t second;               /* the figures of that second, by a clock that nobody turns */
 	double second_read, second_write, peak_read, peak_write;
+	struct series series;         /* since it has its place */
 };
 
 struct partitions {
@@ -33,6 +35,13 @@ struct partitions {
 	double units;
 };
 
-void partition_note(struct partitions *partitions, const struct access *access, struct units units, int64_t second, struct arena *arena);
+/* What an access costs, and when it was. */
+struct partition_cost {
+	struct units units;
+	int64_t second;
+	unsigned bucket; /* of its series */
+};
+
+void partition_note(struct partitions *partitions, const struct access *access, const struct partition_cost *cost, struct arena *arena);
 
 #endif

@@ -7,10 +7,11 @@
 #include "server/messages.h"
 #include "server/remote.h"
 #include "server/report/document.h"
+#include "server/report/form.h"
 #include "server/report/gate.h"
 
 #define USAGE                                                                                                                      \
-	"usage: dynalith report [URL|FILE] [--format " VIEW_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
+	"usage: dynalith report [URL|FILE] [--format " FORM_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
 	"[--rate N] [--prices FILE] [--tls-ca FILE]"
 #define DEFAULT_URL "http://localhost:8000"
 
@@ -109,7 +110,7 @@ int report_run(struct arena *arena, int argc, char **argv)
 
 	if (!read_words(argc, argv, &words))
 		return fail(STR(USAGE));
-	view_write *write = view_named(words.format ? words.format : "text");
+	view_write *write = form_named(words.format ? words.format : "text");
 	if (!write)
 		return fail(STR(USAGE));
 	enum code code = money_read(arena, words.prices, &money, &err);
@@ -135,7 +136,7 @@ int report_run(struct arena *arena, int argc, char **argv)
 static view_write *form_of(const char *path)
 {
 	static const char *const forms[][2] = {
-		{".txt", "text"}, {".md", "markdown"}, {".html", "html"}, {".json", "json"}, {".sarif", "sarif"}, {".xml", "junit"},
+		{".txt", "text"}, {".md", "markdown"}, {".html", "html"}, {".svg", "svg"}, {".json", "json"}, {".sarif", "sarif"}, {".xml", "junit"},
 	};
 	size_t n = strlen(path);
 
@@ -143,7 +144,7 @@ static view_write *form_of(const char *path)
 		size_t end = strlen(forms[i][0]);
 
 		if (n > end && strcmp(path + n - end, forms[i][0]) == 0)
-			return view_named(forms[i][1]);
+			return form_named(forms[i][1]);
 	}
 	return NULL;
 }

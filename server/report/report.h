@@ -1,8 +1,8 @@
 /*
  * report - `dynalith report`: the access patterns of a server as a person or a machine reads them, and a gate for continuous integration.
  *
- * The shelf server/report/ has the command (report), what it makes of the description of protocol/insight (view: text, Markdown, HTML; machine:
- * SARIF, JUnit), prices (money), and the gate (gate).
+ * The shelf server/report/ has the command (report), what all forms read of the description of protocol/insight (view), the forms (form: text,
+ * Markdown, JSON; page: HTML; plot: SVG; machine: SARIF, JUnit), prices (money), and the gate (gate).
  */
 #ifndef DYNALITH_SERVER_REPORT_H
 #define DYNALITH_SERVER_REPORT_H
@@ -18,7 +18,7 @@ bool report_is_asked(int argc, char **argv);
 /* The process's exit status: 0; 1 where the gate found something; 2 where nothing was looked at. */
 int report_run(struct arena *arena, int argc, char **argv);
 
-/* Whether the name of a file says which form it has: .txt, .md, .html, .json, .sarif, .xml. */
+/* Whether the name of a file says which form it has: .txt, .md, .html, .svg, .json, .sarif, .xml. */
 bool report_can_write(const char *path);
 
 /* For a server that ends: the description that it gives, in the form of the file's name. ERR_INTERNAL with one line for the operator. */

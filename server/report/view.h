@@ -1,5 +1,5 @@
 /*
- * view - the description of access patterns as text, Markdown, HTML, SARIF and JUnit's XML.
+ * view - the description of access patterns as all forms of a report read it: its members, and lines that several forms have.
  */
 #ifndef DYNALITH_SERVER_REPORT_VIEW_H
 #define DYNALITH_SERVER_REPORT_VIEW_H
@@ -17,16 +17,38 @@ struct view {
 	size_t problem_count;
 };
 
-/* A format by its name; NULL where there is none. */
+/* Writes one form of a report. */
 typedef void view_write(const struct view *view, struct buf *out);
-view_write *view_named(const char *name);
-#define VIEW_NAMES "text, json, html, markdown, sarif or junit"
 
 /* Members of the description; "" and 0 where they are missing. */
 struct str view_text(const struct view *view, const struct json *object, const char *name);
 double view_number(const struct json *object, const char *name);
 /* The first of an array, by its name in the description; NULL where it is empty. */
 const struct json *view_list(const struct view *view, const char *name);
+
+/* Read and write units of a pattern, a partition or the whole. */
+double view_units(const struct json *object);
+
+/* One line: requests, patterns, units, and of how many servers where there are several. */
+void view_head(const struct view *view, struct buf *out);
+
+/* A text in HTML or SVG. */
+void view_add_markup(struct buf *out, struct str text);
+
+/* A member of a member: view_part(pattern, "units", "p99"). */
+double view_part(const struct json *object, const char *outer, const char *name);
+size_t view_count(const struct json *first);
+
+/* Read and write units of a pattern, a partition or the whole. */
+double view_units(const struct json *object);
+
+/* A line: requests, patterns, units, and of how many servers where there are several. */
+void view_head(const struct view *view, struct buf *out);
+/* A line: what they cost. */
+void view_money(const struct view *view, struct buf *out);
+
+/* A text in HTML or SVG. */
+void view_add_markup(struct buf *out, struct str text);
 
 /* "Query app.GSI1: PK = "CUSTOMER#...", filter ..." */
 struct str view_line(const struct view *view, const struct json *pattern);

@@ -324,6 +324,27 @@ def sums_are_what_the_clients_saw():
     server.stop()
 
 
+def time_is_in_buckets():
+    """What each pattern and partition consumed over time adds up to what it consumed."""
+    server, client = start()
+    shop = Shop(client)
+    shop.seed()
+    for c in range(10):
+        shop.use(c)
+    seen = insight(server)
+    time = seen["time"]
+    width = time["bucket_ms"]
+    assert 32 <= time["buckets"] <= 64 and width & (width - 1) == 0 and time["age_ms"] >= (time["buckets"] - 1) * width, time
+    partitions = [p for t in seen["tables"] for p in t["partitions"]]
+    for one in seen["patterns"] + [p for p in partitions if p["requests"] == p["requests_at_least"]]:
+        over_time = one.get("over_time", [])
+        assert len(over_time) <= time["buckets"] and abs(sum(over_time) - one["read_units"] - one["write_units"]) < 0.05, one
+    assert any(sum(u > 0 for u in p["over_time"]) > 5 for p in seen["patterns"]) and any(sum(u > 0 for u in p["over_time"]) > 5 for p in partitions)
+    insight(server, "DELETE")
+    assert insight(server)["time"]["buckets"] == 0
+    server.stop()
+
+
 def values_never_show():
     """Not in any form of the report, whatever they are values of."""
     for flags in (("--insight", "on"), ("--insight", "examples")):
@@ -340,7 +361,7 @@ def values_never_show():
             client("UpdateItem", TableName="shop", Key=at(SECRET, SECRET), UpdateExpression="SET #m.#k = :v", ExpressionAttributeNames={"#m": "map", "#k": SECRET},
                    ExpressionAttributeValues={":v": s(SECRET)})
             client("ExecuteStatement", Statement=f"SELECT * FROM shop WHERE PK = '{SECRET}' AND name = '{SECRET}'")
-        for form in ("text", "json", "html", "markdown", "sarif", "junit"):
+        for form in ("text", "json", "html", "svg", "markdown", "sarif", "junit"):
             status, out, problem = report(server.url, "--format", form)
             assert status == 0 and out, (form, status, problem)
             shows = SECRET in out or "s3cr3t" in out
@@ -444,11 +465,20 @@ def forms():
     status, out, _ = report(server.url, "--format", "html")
     assert out.startswith("<!doctype html>") and "://" not in out and "CUSTOMER#" in out
     sized = [p for p in insight(server)["patterns"] if p.get("item_bytes", {"max": 0})["max"] > 0]
+    assert out.count('<svg class="plot"') == 3, out.count("<svg")  # capacity by pattern, capacity over time, the table's partitions
+    assert 'class="hot"' in out and "CUSTOMER#(" in out
     bars = re.findall(r'<svg class="sizes".*? d="M([\d.]+) 7H([\d.]+)"/><rect x="([\d.]+)".*? width="([\d.]+)".*? d="M([\d.]+) 1V13"/></svg>', out)
     assert sized and len(bars) == len(sized), (len(bars), len(sized))
     for bar in bars:
         least, greatest, left, width, median = map(float, bar)
         assert 0 < least == left <= median + 1 and median <= greatest + 1 and left + width <= greatest + 1 and greatest < 200, bar
+    status, out, _ = report(server.url, "--format", "svg")
+    picture = xml.etree.ElementTree.fromstring(out)
+    assert status == 0 and picture.tag.endswith("}svg") and len(list(picture.iter("{http://www.w3.org/2000/svg}rect"))) > 30
+    assert "".join(picture.itertext()).count("CUSTOMER#") > 3 and re.findall(r'https?://\S+?"', out) == ['http://www.w3.org/2000/svg"']
+    status, out, _ = report(server.url)
+    assert all(len(line) <= 80 for line in out.splitlines()), max(out.splitlines(), key=len)
+    assert re.search(r"\d  \|[ \u2581-\u2588]+\u2588[ \u2581-\u2588]*\|  CUSTOMER#\(", out), out[-3000:]
     prices = pathlib.Path(server.folder, "prices.json")
     prices.write_text(json.dumps({"read_request_units_million": 0, "write_request_units_million": 1e6, "read_capacity_unit_hour": 0, "write_capacity_unit_hour": 0,
                                   "currency": "EUR", "source": "a test"}))
@@ -462,7 +492,7 @@ def forms():
     assert report(server.url, "--format", "json", "--output", file)[0] == 0
     assert report(file)[1].splitlines()[0] == report(server.url)[1].splitlines()[0]
     server.stop()
-    for name, part in (("txt", "A#"), ("md", "A#"), ("html", "A#"), ("json", "A#"), ("sarif", '"results"'), ("xml", "A#")):
+    for name, part in (("txt", "A#"), ("md", "A#"), ("html", "A#"), ("svg", "A#"), ("json", "A#"), ("sarif", '"results"'), ("xml", "A#")):
         path = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"), f"report.{name}")
         server = Server("--report", str(path))
         client = Client(server.port)
@@ -475,4 +505,4 @@ def forms():
 
 
 run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
-                values_never_show, the_gate, declared_patterns, forms])
+                time_is_in_buckets, values_never_show, the_gate, declared_patterns, forms])

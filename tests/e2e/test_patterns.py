@@ -1,14 +1,22 @@
-"""What people do with a single table, through boto3: each pattern a test."""
+"""What people do with a single table, through boto3: each pattern a test.
+
+INSIGHT_PICTURE=FILE writes the report of the patterns of single-table design, of which README's picture is made (make patterns-picture).
+"""
+import json
+import os
+import pathlib
 import threading
 import time
+import urllib.request
 from decimal import Decimal
 
 from boto3.dynamodb.conditions import Attr, Key
 from boto3.dynamodb.types import TypeSerializer
 
-from harness import Server, create_app, key, raises, run
+from harness import ONLY, ROOT, Server, create_app, key, raises, run
 
-server = Server()
+server = Server("--insight", "on")
+PICTURE = os.environ.get("INSIGHT_PICTURE")
 client = server.client()
 table = server.resource().Table("app")
 create_app(client)
@@ -191,6 +199,25 @@ def condition_check():
     child("open")
     raises("TransactionCanceledException", child, state="closed")
     assert sks(table.query(KeyConditionExpression=Key("PK").eq("CHILD"))) == ["open"]
+
+
+def the_picture():
+    """README's picture is of what the tests above do."""
+    if ONLY:
+        return
+    with urllib.request.urlopen(f"{server.url}/_dynalith/insight", timeout=60) as reply:
+        text = reply.read().decode()
+    if PICTURE:
+        report = json.loads(text)
+        for pattern in report["patterns"]:
+            for own in ("first", "last", "latency_ms"):  # of the machine
+                pattern.pop(own, None)
+        pathlib.Path(PICTURE).write_text(json.dumps(report, ensure_ascii=False).replace('}, {"id"', '},\n{"id"') + "\n")
+    outline = lambda p: tuple(p.get(m) for m in ("operation", "kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"))
+    def shape(report):
+        return sorted(map(repr, map(outline, report["patterns"]))), sorted((f["finding"], f["where"]) for f in report["findings"])
+    drawn, seen = (shape(json.loads(t)) for t in ((ROOT / "docs/images/patterns.json").read_text(), text))
+    assert len(seen[0]) > 40 and drawn == seen, [sorted(set(map(str, a)) ^ set(map(str, b))) for a, b in zip(drawn, seen)]
 
 
 def consistent_reads():
@@ -391,5 +418,5 @@ def isolation():
 if __name__ == "__main__":
     tests = [item_collection, compound_entity, inverted_and_overloaded_index, sparse_index, adjacency_list, hierarchy, materialized_path,
              time_series, geohash, write_sharding, uniqueness, stock, optimistic_locking, counters_sets_lists, idempotent_transaction,
-             condition_check, consistent_reads, pagination, batches, projections, capacity, limits, migration, isolation, server.stop]
+             condition_check, the_picture, consistent_reads, pagination, batches, projections, capacity, limits, migration, isolation, server.stop]
     run("patterns", tests)

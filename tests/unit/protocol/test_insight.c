@@ -1,4 +1,5 @@
 /* What is shown of values; how numbers are kept; shapes that are the same in text and in hash; memory that has an end. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/image.h"
@@ -184,7 +185,7 @@ static void note(struct world *world, struct partitions *partitions, const char 
 
 	key_add_partition(&row_key, KEY_HASH_MD5, values, 1);
 	struct access access = {.kind = ACCESS_GET, .table = world->table, .row_key = buf_str(&row_key)};
-	partition_note(partitions, &access, (struct units){0.5, 0}, 1, world->arena);
+	partition_note(partitions, &access, &(struct partition_cost){.units = {0.5, 0}, .second = 1}, world->arena);
 }
 
 /* Many more partitions than there are places: what gets the most has one, and its figures are not too low. All are in the sums. */
@@ -218,4 +219,29 @@ TEST(the_busiest_partitions_stay)
 	world_free(&world);
 }
 
-TEST_MAIN(TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks), TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
+/* A day of one request a second: what is added stays, and each bucket has as much as its time. */
+TEST(time_becomes_coarser)
+{
+	struct timeline timeline = {0};
+	struct series series = {{0}};
+	float sum = 0;
+
+	for (int64_t ms = 5000; ms < 5000 + 86400000; ms += 1000) {
+		if (series_has_passed(&timeline, ms))
+			series_halve(&series, series_move(&timeline, ms));
+		series.units[timeline.at] += 0.5f;
+	}
+	CHECK_INT(timeline.began_ms, 5000);
+	CHECK(timeline.width_ms == 2097152 && timeline.at == 41); /* 86399000 / 2097152 */
+	for (unsigned i = 0; i < SERIES_BUCKETS; i++) {
+		sum += series.units[i];
+		CHECK(i < 41 ? fabsf(series.units[i] - 1048.5f) <= 0.5f : i == 41 || series.units[i] == 0);
+	}
+	CHECK_INT((int)sum, 43200);
+	CHECK_INT(series_move(&timeline, (int64_t)1 << 60) > 6, 1); /* centuries of rest */
+	series_halve(&series, 40);
+	CHECK_INT((int)series.units[0], 43200);
+	CHECK(series.units[1] == 0);
+}
+
+TEST_MAIN(TEST_CASE(time_becomes_coarser), TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks), TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
