@@ -29,6 +29,16 @@ void access_note_page(struct call *call, const struct read_page *page)
 	};
 }
 
+void access_note_search(struct call *call, const struct vector_search *search, const struct node *partition, const struct projection *projection)
+{
+	struct access *access = room(call, 1);
+
+	*access = (struct access){
+		.kind = ACCESS_SEARCH, .table = search->table, .index = search->index, .keys = partition, .condition = search->condition, .projection = projection,
+		.scanned = search->rows, .returned = search->n, .bytes = search->bytes, .how = projection ? 0 : ACCESS_WHOLE,
+	};
+}
+
 void access_note_reads(struct call *call, const struct read_item *reads, size_t n)
 {
 	struct access *v = room(call, n);

@@ -12,8 +12,9 @@
 
 #include "protocol/handler.h"
 #include "storage/read.h"
+#include "storage/vector/vector.h"
 
-enum access_kind { ACCESS_GET, ACCESS_QUERY, ACCESS_SCAN, ACCESS_PUT, ACCESS_UPDATE, ACCESS_DELETE, ACCESS_CHECK, ACCESS_KINDS };
+enum access_kind { ACCESS_GET, ACCESS_QUERY, ACCESS_SCAN, ACCESS_SEARCH, ACCESS_PUT, ACCESS_UPDATE, ACCESS_DELETE, ACCESS_CHECK, ACCESS_KINDS };
 
 /* How it was asked for, and what became of it. */
 enum access_how {
@@ -31,8 +32,8 @@ struct access {
 	unsigned how;                     /* of enum access_how */
 	const struct table *table;
 	const struct index *index;        /* or NULL */
-	const struct node *keys;          /* QUERY: the key condition */
-	const struct value *item;         /* PUT: the item; others but QUERY and SCAN: the key */
+	const struct node *keys;          /* QUERY: the key condition; SEARCH: the equality that names the partition, or NULL */
+	const struct value *item;         /* PUT: the item; others but QUERY, SCAN and SEARCH: the key */
 	const struct node *condition;     /* of a write; of a page the filter; or NULL */
 	const struct projection *projection;
 	const struct update *update;
@@ -58,6 +59,8 @@ struct accesses {
 };
 
 void access_note_page(struct call *call, const struct read_page *page);
+/* `partition`: the part of the condition that names it, or NULL. */
+void access_note_search(struct call *call, const struct vector_search *search, const struct node *partition, const struct projection *projection);
 void access_note_reads(struct call *call, const struct read_item *reads, size_t n);
 /* The projection of the i-th of the reads noted last. */
 void access_note_projection(struct call *call, size_t i, const struct projection *projection);
@@ -74,6 +77,12 @@ static inline void access_page(struct call *call, const struct read_page *page)
 {
 	if (call->accesses)
 		access_note_page(call, page);
+}
+
+static inline void access_search(struct call *call, const struct vector_search *search, const struct node *partition, const struct projection *projection)
+{
+	if (call->accesses)
+		access_note_search(call, search, partition, projection);
 }
 
 static inline void access_reads(struct call *call, const struct read_item *reads, size_t n)

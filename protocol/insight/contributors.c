@@ -213,7 +213,7 @@ static struct str row_in(const struct call *call, const struct access *access, c
 /* Units of an access by itself, by which the call's units are shared out. */
 static double weight_of(const struct access *access)
 {
-	if (access->kind <= ACCESS_SCAN)
+	if (access->kind < ACCESS_PUT)
 		return capacity_read(access->bytes, access->how & ACCESS_CONSISTENT ? READ_CONSISTENT : READ_EVENTUAL);
 	return capacity_write(str_is_set(access->before) ? image_item_size(access->before) : 0,
 			      str_is_set(access->after) ? image_item_size(access->after) : 0, false);
@@ -222,7 +222,7 @@ static double weight_of(const struct access *access)
 /* Whether the access is one of the table (no index) or index, and of which of its rows. */
 static bool is_of(const struct call *call, const struct access *access, const struct table *table, const struct index *index, struct str *row_key)
 {
-	bool is_read = access->kind <= ACCESS_SCAN;
+	bool is_read = access->kind < ACCESS_PUT;
 
 	if (access->table != table || (is_read && access->index != index))
 		return false;

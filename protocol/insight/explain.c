@@ -151,10 +151,11 @@ static void show_flow(struct json_out *out, const struct access *access)
 	if (is_write)
 		return;
 	integer(out, "items_read", access->scanned);
-	integer(out, "items_filtered", access->scanned - access->returned);
+	if (access->kind != ACCESS_SEARCH) /* which leaves out also what is less near */
+		integer(out, "items_filtered", access->scanned - access->returned);
 	integer(out, "items_returned", access->returned);
 	integer(out, "bytes_read", access->bytes);
-	if (access->kind == ACCESS_GET)
+	if (access->kind == ACCESS_GET || access->kind == ACCESS_SEARCH)
 		return;
 	json_out_field_boolean(out, "is_continued", (access->how & ACCESS_CONTINUED) != 0);
 	json_out_field_boolean(out, "has_more", (access->how & ACCESS_MORE) != 0);

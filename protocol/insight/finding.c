@@ -121,6 +121,8 @@ static void judge_small_part(struct run *run, const struct pattern *pattern)
 {
 	const struct pattern_flow *flow = &pattern->flow;
 
+	if (!(pattern->traits & (PATTERN_GET | PATTERN_QUERY | PATTERN_SCAN))) /* a search is billed by vectors that it compares */
+		return;
 	if (pattern->columns > 0 && pattern->columns <= COLUMNS_FEW && flow->calls >= least(run, CALLS_MIN) && flow->scanned > 0 &&
 	    flow->bytes / flow->scanned >= ITEM_LARGE)
 		TELL(run, pattern, flow->read, "items of %llu bytes on average were read for " STR_FMT, ull(flow->bytes / flow->scanned),

@@ -14,7 +14,7 @@
 
 static const char *const operations[] = {
 	"BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DeleteItem", "ExecuteStatement", "ExecuteTransaction", "GetItem", "PutItem", "Query",
-	"Scan", "TransactGetItems", "TransactWriteItems", "UpdateItem",
+	"Scan", "SearchVectors", "TransactGetItems", "TransactWriteItems", "UpdateItem",
 };
 
 /* All, by their numbers. */
@@ -228,7 +228,7 @@ static unsigned traits_of(const struct access *accesses, size_t n, const char *o
 
 		traits |= kinds[access->kind];
 		traits |= access->how & ACCESS_CONSISTENT ? PATTERN_CONSISTENT : 0u;
-		if (access->kind < ACCESS_PUT && access->condition)
+		if (access->kind <= ACCESS_SCAN && access->condition) /* a search takes the nearest of all, whatever its condition */
 			traits |= PATTERN_FILTER | (access->condition->kind == NODE_EQ ? PATTERN_EQUALITY : 0u);
 	}
 	if (n == 1 && accesses[0].kind >= ACCESS_PUT && (strcmp(operation, "TransactWriteItems") == 0 || strcmp(operation, "ExecuteTransaction") == 0))

@@ -186,7 +186,8 @@ static bool is_write(const struct access *access)
 void outline_access(struct outline *outline, const struct access *access)
 {
 	static const struct str kinds[ACCESS_KINDS] = {
-		[ACCESS_GET] = STR_INIT("GetItem"), [ACCESS_QUERY] = STR_INIT("Query"), [ACCESS_SCAN] = STR_INIT("Scan"), [ACCESS_PUT] = STR_INIT("PutItem"),
+		[ACCESS_GET] = STR_INIT("GetItem"), [ACCESS_QUERY] = STR_INIT("Query"), [ACCESS_SCAN] = STR_INIT("Scan"), [ACCESS_SEARCH] = STR_INIT("SearchVectors"),
+		[ACCESS_PUT] = STR_INIT("PutItem"),
 		[ACCESS_UPDATE] = STR_INIT("UpdateItem"), [ACCESS_DELETE] = STR_INIT("DeleteItem"), [ACCESS_CHECK] = STR_INIT("ConditionCheck"),
 	};
 	const struct table *table = access->table;

@@ -5,6 +5,7 @@
 #include "protocol/expressions.h"
 #include "protocol/faults/faults.h"
 #include "protocol/handler.h"
+#include "protocol/insight/access.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
@@ -304,6 +305,29 @@ static enum code write_item(struct call *call, const struct index *index, const 
 	return OK;
 }
 
+/* The equality that names the partition, its path first; NULL where the whole index is searched. */
+static const struct node *partition_of(const struct call *call, const struct vector_spec *spec, const struct node *node)
+{
+	if (!node || !call->accesses)
+		return NULL;
+	if (node->kind == NODE_AND) {
+		const struct node *left = partition_of(call, spec, node->args[0]);
+
+		return left ? left : partition_of(call, spec, node->args[1]);
+	}
+	bool is_path_first = node->args[0]->kind == NODE_PATH;
+	const struct search_element *element = element_of(spec, node->args[is_path_first ? 0 : 1]->path->steps[0].name);
+	if (!element || !element->is_hash || is_path_first)
+		return element && element->is_hash ? node : NULL;
+	struct node *turned = ARENA_NEW(call->arena, struct node);
+	const struct node **args = ARENA_ARRAY(call->arena, const struct node *, 2);
+	*turned = *node;
+	args[0] = node->args[1];
+	args[1] = node->args[0];
+	turned->args = args;
+	return turned;
+}
+
 static enum code respond(struct call *call, const struct vector_search *search, const struct projection *projection, struct str wanted, struct err *err)
 {
 	struct json_out *out = &call->out;
@@ -357,5 +381,6 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 		code = vector_search(call->arena, &search, err);
 	if (code != OK)
 		return code;
+	access_search(call, &search, partition_of(call, search.index->vector, search.condition), expressions.projection);
 	return respond(call, &search, expressions.projection, input->return_consumed_capacity, err);
 }

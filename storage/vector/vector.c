@@ -31,7 +31,7 @@ struct share {
 	size_t from, to;         /* positions */
 	size_t steps;            /* of work that a row takes, as arena_works counts them */
 	struct arena *scratch;   /* for the condition; has this share's part of the request's time */
-	size_t bytes;
+	size_t rows, bytes;      /* examined */
 	size_t n;
 	struct candidate best[VECTOR_TOP_MAX]; /* sorted */
 };
@@ -85,6 +85,7 @@ static void score_rows(struct share *share, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		const struct vector_slot *slot = &view->slots[view->order[i]];
 
+		share->rows++;
 		share->bytes += slot->size;
 		if (!is_wanted(share, slot->filter))
 			continue;
@@ -140,6 +141,7 @@ static enum code search_matrix(struct arena *arena, const struct vector_view *vi
 			pthread_join(threads[i], NULL);
 		if (code == OK)
 			code = err_if_over(shares[i].scratch, err);
+		whole->rows += shares[i].rows;
 		whole->bytes += shares[i].bytes;
 		for (size_t k = 0; k < shares[i].n; k++)
 			keep(whole, &shares[i].best[k]);
@@ -158,6 +160,7 @@ static enum code score_stored(struct share *share, struct arena *arena, const st
 
 	if (!str_is_set(image))
 		return err_set(err, MSG_ROW_MALFORMED);
+	share->rows++;
 	share->bytes += vector_row_size(index, image);
 	if (!is_wanted(share, image))
 		return OK;
@@ -275,6 +278,7 @@ enum code vector_search(struct arena *arena, struct vector_search *search, struc
 			code = fetch(txn, arena, search, whole, err);
 		store_abort(txn);
 	}
+	search->rows = whole->rows;
 	search->bytes = whole->bytes;
 	return code;
 }

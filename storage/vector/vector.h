@@ -39,7 +39,7 @@ struct vector_search {
 	/* what was found, in the arena, the best first */
 	size_t n;
 	struct vector_hit *hits;
-	size_t bytes;                    /* of the rows examined, by DynamoDB's rules */
+	size_t rows, bytes;              /* rows examined, and their bytes by DynamoDB's rules */
 };
 
 enum code vector_search(struct arena *arena, struct vector_search *search, struct err *err) WARN_UNUSED;

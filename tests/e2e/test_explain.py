@@ -77,6 +77,42 @@ def statements_show_what_they_become():
     server.stop()
 
 
+def searches_are_explained():
+    """SearchVectors: how many vectors are compared, within which partition; and it is a pattern of reports."""
+    server, client = start("--insight", "on")
+    vector = {"Dimensions": 2, "DistanceFunction": "EUCLIDEAN", "VectorAttribute": {"AttributeName": "place"}, "Projection": {"ProjectionType": "ALL"}}
+    client("CreateTable", TableName="places", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+           AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK", "tenant", "kind")],
+           VectorIndexes=[{"IndexName": "near", **vector}, {"IndexName": "own", **vector, "SearchSchema": [
+               {"AttributeName": "tenant", "SearchSchemaElementType": "HASH"}, {"AttributeName": "kind", "SearchSchemaElementType": "INLINE_FILTER"}]}])
+    for i in range(12):
+        client("PutItem", TableName="places", Item={**at(f"PLACE#{i}", "PLACE"), "place": {"L": [n(i), n(0)]}, "tenant": s(f"TENANT#{i % 3}"),
+                                                    "kind": s(SECRET if i < 6 else "other"), "pad": s("x" * 5000)})
+    find = {"TableName": "places", "SearchVector": [n(1), n(1)], "TopK": 3}
+    told = explain(server, "SearchVectors", IndexName="near", **find)
+    access = told["accesses"][0]
+    assert told["status"] == 200 and told["is_trial"] and told["findings"] == [] and len(told["pattern"]) == 8 and "whole" not in told, told
+    assert (access["kind"], access["table"], access["index"], access["range"]) == ("SearchVectors", "places", "near", []), access
+    assert (access["items_read"], access["items_returned"]) == (12, 3) and access["bytes_read"] > 12 * 8 and "why_scan" not in access, access
+    for condition in ("tenant = :t AND kind = :k", ":k = kind AND :t = tenant"):
+        own = explain(server, "SearchVectors", IndexName="own", SearchConditionExpression=condition, ProjectionExpression="PK",
+                      ExpressionAttributeValues={":t": s("TENANT#1"), ":k": s("other")}, **find)
+        access = own["accesses"][0]
+        assert access["range"] == [{"attribute": "tenant", "operator": "=", "values": [s("TENANT#1")]}] and access["projection"] == "PK", access
+        assert access["key"] == 'tenant = "TENANT#…"' and (access["items_read"], access["items_returned"]) == (4, 2), access
+        assert own["findings"] == [] and own["better"] == [] and SECRET not in json.dumps(own), own
+    wrong = explain(server, "SearchVectors", IndexName="own", **find)
+    assert wrong["status"] == 400 and wrong["error"]["type"] == "ValidationException" and wrong["accesses"] == [], wrong
+    control(server, "DELETE", "insight")
+    for _ in range(120):  # more than a filter needs to be judged
+        client("SearchVectors", IndexName="near", ProjectionExpression="PK", **find)
+    seen = control(server, "GET", "insight")
+    (pattern,) = seen["patterns"]
+    assert (pattern["operation"], pattern["index"], pattern["calls"], pattern["items_read"], pattern["items_returned"]) == ("SearchVectors", "near", 120, 1440, 360), pattern
+    assert seen["findings"] == [], seen["findings"]
+    server.stop()
+
+
 def a_trial_changes_nothing():
     """Neither items nor streams, faults, tokens, insight; and it costs what the request then costs."""
     server, client = start("--insight", "on", "--conflicts", "real")
@@ -153,5 +189,5 @@ def a_header_explains_beside_the_answer():
     server.stop()
 
 
-run("explain", [reads_are_explained, statements_show_what_they_become, a_trial_changes_nothing, requests_that_cannot_be_explained,
+run("explain", [reads_are_explained, statements_show_what_they_become, searches_are_explained, a_trial_changes_nothing, requests_that_cannot_be_explained,
                 a_header_explains_beside_the_answer])
