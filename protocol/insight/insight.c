@@ -61,10 +61,12 @@ static void clear(struct insight *insight)
 	}
 	pattern_free(insight->rest);
 	insight->rest = NULL;
-	for (size_t i = 0; i < insight->caller_count; i++)
-		free((char *)(uintptr_t)insight->callers[i].name.p);
+	for (size_t i = 0; i < insight->callers.n; i++)
+		free((char *)(uintptr_t)insight->callers.v[i].name.p);
 	clear_tables(insight);
-	insight->n = insight->caller_count = insight->entity_count = 0;
+	insight->n = insight->callers.n = insight->entity_count = 0;
+	insight->newest = NULL;
+	insight->callers.last = NULL;
 	insight->all = (struct pattern_flow){0};
 	insight->timeline = (struct timeline){0};
 	memset(insight->runs, 0, sizeof(insight->runs));
@@ -126,29 +128,45 @@ bool insight_wants(const struct insight *insight, size_t number)
 
 void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context)
 {
-	for (size_t i = 0; i < insight->slot_count; i++) {
-		if (insight->slots[i])
-			visit(context, insight->slots[i]);
-	}
+	for (struct pattern *pattern = insight->newest; pattern; pattern = pattern->next)
+		visit(context, pattern);
 	if (insight->rest)
 		visit(context, insight->rest);
 }
 
-static const struct caller *caller_of(struct insight *insight, struct str name)
+static const struct caller *find_caller(struct insight *insight, struct str shown)
 {
-	struct str shown = {name.p, name.n < 200 ? name.n : 200};
 	uint64_t hash = str_hash(shown, 1);
 
-	for (size_t i = 0; i < insight->caller_count; i++) {
-		if (insight->callers[i].hash == hash)
-			return &insight->callers[i];
+	for (size_t i = 0; i < insight->callers.n; i++) {
+		if (insight->callers.v[i].hash == hash)
+			return &insight->callers.v[i];
 	}
-	if (insight->caller_count == CALLERS_MAX)
-		return &insight->callers[CALLERS_MAX - 1];
-	struct caller *caller = &insight->callers[insight->caller_count++];
+	if (insight->callers.n == CALLERS_MAX)
+		return &insight->callers.v[CALLERS_MAX - 1];
+	struct caller *caller = &insight->callers.v[insight->callers.n++];
 	caller->hash = hash;
 	caller->name = (struct str){arena_checked(strndup(shown.n ? shown.p : "", shown.n)), shown.n};
 	return caller;
+}
+
+/* Mostly that of the request before. */
+static const struct caller *caller_of(struct insight *insight, struct str name)
+{
+	struct str shown = {name.p, name.n < 200 ? name.n : 200};
+	struct callers *callers = &insight->callers;
+
+	if (!callers->last || !str_eq(callers->last->name, shown))
+		callers->last = find_caller(insight, shown);
+	return callers->last;
+}
+
+static void put_in(struct insight *insight, struct pattern **slot, struct pattern *pattern)
+{
+	*slot = pattern;
+	pattern->next = insight->newest;
+	insight->newest = pattern;
+	insight->n++;
 }
 
 /* An order of members that does not depend on that of the request; members that are alike count once. */
@@ -435,16 +453,16 @@ static void fold_rare(struct insight *insight)
 	if (!insight->rest) {
 		insight->rest = arena_checked(calloc(1, sizeof(*insight->rest)));
 		insight->rest->operation = "(rare)";
-		insight->rest->first = (struct seen_at){&insight->callers[0], 0};
+		insight->rest->first = (struct seen_at){&insight->callers.v[0], 0};
 	}
 	insight->slots = arena_checked(calloc(insight->slot_count, sizeof(*insight->slots)));
 	insight->n = 0;
+	insight->newest = NULL;
 	for (size_t i = 0; i < insight->slot_count; i++) {
 		if (!old[i])
 			continue;
 		if (old[i]->flow.calls > limit + limit / 8 || is_entity(insight, old[i])) {
-			*slot_of(insight, old[i]->hash) = old[i];
-			insight->n++;
+			put_in(insight, slot_of(insight, old[i]->hash), old[i]);
 			continue;
 		}
 		merge(insight->rest, old[i]);
@@ -475,8 +493,7 @@ static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const
 	if (insight->has_examples)
 		pattern->example = arena_checked(strndup(request->body.p, request->body.n < 4096 ? request->body.n : 4096));
 	if (insight->n < insight->patterns_max) { /* else all that are there are kept for a reason */
-		*slot_of(insight, hash) = pattern;
-		insight->n++;
+		put_in(insight, slot_of(insight, hash), pattern);
 		return pattern;
 	}
 	merge(insight->rest, pattern);
@@ -670,7 +687,7 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 	for (size_t i = 0; i < accesses->n; i++)
 		note_access(insight, pattern, &accesses->v[i], &share, call->arena);
 	note_run(insight, pattern, caller);
-	if (request->code == OK)
+	if (request->code == OK && request->consumed.write > 0)
 		note_costs(insight, call);
 	note_left(insight, accesses);
 	pthread_mutex_unlock(&insight->lock);

@@ -24,6 +24,12 @@ struct caller {
 	uint64_t hash;
 };
 
+struct callers {
+	size_t n;
+	struct caller v[CALLERS_MAX];
+	const struct caller *last;   /* of the request before; or NULL */
+};
+
 struct seen_at {
 	const struct caller *caller;
 	int64_t ms;
@@ -47,6 +53,7 @@ struct pattern_flow {
 
 struct pattern {
 	uint64_t hash;
+	struct pattern *next;        /* that is older */
 	const char *operation;
 	unsigned traits;
 	unsigned columns;            /* attributes that are asked for; 0: all */
@@ -103,10 +110,10 @@ struct insight {
 	bool *wanted;                /* by number of the operation */
 	size_t n, slot_count;
 	struct pattern **slots;      /* by hash, open addressing */
+	struct pattern *newest;      /* of all in slots */
 	struct pattern *rest;        /* of the rare ones */
 	struct shape_seen shapes[SHAPES]; /* lately, by their keys */
-	size_t caller_count;
-	struct caller callers[CALLERS_MAX];
+	struct callers callers;
 	size_t table_count;
 	struct seen_table **tables;
 	size_t entity_count;

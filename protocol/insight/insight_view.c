@@ -39,6 +39,17 @@ static void integer(struct json_out *out, const char *name, uint64_t value)
 	json_out_integer(out, (int64_t)value);
 }
 
+/* With three digits behind the point where it needs them; most do not, and those are cheap. */
+static void decimal(struct json_out *out, double value)
+{
+	int64_t thousandths = (int64_t)(value * 1000 + 0.5);
+
+	if (thousandths % 1000 == 0)
+		json_out_integer(out, thousandths / 1000);
+	else
+		json_out_double(out, (double)thousandths / 1000);
+}
+
 /* As far as there is something in it. */
 static void series(struct json_out *out, const struct series *series)
 {
@@ -50,14 +61,8 @@ static void series(struct json_out *out, const struct series *series)
 		return;
 	json_out_name(out, STR("over_time"));
 	json_out_open(out, '[');
-	for (unsigned i = 0; i < n; i++) {
-		int64_t thousandths = (int64_t)((double)series->units[i] * 1000 + 0.5);
-
-		if (thousandths % 1000 == 0) /* most are, and this is cheap */
-			json_out_integer(out, thousandths / 1000);
-		else
-			json_out_double(out, (double)thousandths / 1000);
-	}
+	for (unsigned i = 0; i < n; i++)
+		decimal(out, (double)series->units[i]);
 	json_out_close(out, ']');
 }
 
@@ -72,6 +77,17 @@ static void sketch(struct json_out *out, const char *name, const struct sketch *
 	number(out, "median", (double)sketch_quantile(sketch, 0.5) * unit);
 	number(out, "p99", (double)sketch_quantile(sketch, 0.99) * unit);
 	number(out, "max", (double)sketch->greatest * unit);
+	json_out_name(out, STR("counts"));
+	json_out_open(out, '[');
+	for (unsigned i = 0; i < SKETCH_RANGES; i++) {
+		if (sketch->counts[i] == 0)
+			continue;
+		json_out_open(out, '[');
+		decimal(out, (double)sketch_value(i) * unit);
+		json_out_integer(out, sketch->counts[i]);
+		json_out_close(out, ']');
+	}
+	json_out_close(out, ']');
 	json_out_close(out, '}');
 }
 

@@ -12,8 +12,7 @@ static unsigned range_of(uint64_t value)
 	return range < SKETCH_RANGES ? range : SKETCH_RANGES - 1;
 }
 
-/* The middle of a range. */
-static uint64_t value_of(unsigned range)
+uint64_t sketch_value(unsigned range)
 {
 	if (range < EXACT)
 		return range;
@@ -51,7 +50,7 @@ uint64_t sketch_quantile(const struct sketch *sketch, double share)
 	for (unsigned i = 0; i < SKETCH_RANGES; i++) {
 		seen += sketch->counts[i];
 		if (sketch->counts[i] > 0 && seen >= wanted) {
-			uint64_t value = value_of(i);
+			uint64_t value = sketch_value(i);
 
 			return value < sketch->least ? sketch->least : value > sketch->greatest ? sketch->greatest : value;
 		}

@@ -17,6 +17,8 @@ struct sketch {
 
 void sketch_add(struct sketch *sketch, uint64_t value);
 void sketch_merge(struct sketch *into, const struct sketch *from);
+/* What values of a range count as: its middle. */
+uint64_t sketch_value(unsigned range);
 /* The value below which `share` (0 to 1) of the numbers lie; 0 where there are none. */
 uint64_t sketch_quantile(const struct sketch *sketch, double share);
 

@@ -9,16 +9,19 @@
 #include "server/report/document.h"
 #include "server/report/form.h"
 #include "server/report/gate.h"
+#include "server/report/merge.h"
 
 #define USAGE                                                                                                                      \
-	"usage: dynalith report [URL|FILE] [--format " FORM_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
+	"usage: dynalith report [URL|FILE]... [--format " FORM_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
 	"[--rate N] [--prices FILE] [--tls-ca FILE]"
 #define DEFAULT_URL "http://localhost:8000"
 
 enum { OPEN = 0, CLOSED = 1, MISUSE = 2 };
 
 struct words {
-	const char *source, *format, *output, *rules, *patterns, *prices, *authorities;
+	const char **sources; /* argv's words: at most as many as there are */
+	size_t source_count;
+	const char *format, *output, *rules, *patterns, *prices, *authorities;
 	double rate;
 	bool is_write;
 };
@@ -34,7 +37,7 @@ static int fail(struct str problem)
 	return MISUSE;
 }
 
-static bool read_words(int argc, char **argv, struct words *words)
+static bool read_words(struct arena *arena, int argc, char **argv, struct words *words)
 {
 	const struct {
 		const char *flag;
@@ -45,7 +48,7 @@ static bool read_words(int argc, char **argv, struct words *words)
 	};
 	char none = '\0', *end = &none;
 
-	*words = (struct words){.source = NULL};
+	*words = (struct words){.sources = ARENA_ARRAY(arena, const char *, (size_t)argc + 1)};
 	for (int i = 2; i < argc; i++) {
 		bool is_known = false;
 
@@ -60,8 +63,8 @@ static bool read_words(int argc, char **argv, struct words *words)
 			words->is_write = true;
 		else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc)
 			words->rate = strtod(argv[++i], &end);
-		else if (argv[i][0] != '-' && !words->source)
-			words->source = argv[i];
+		else if (argv[i][0] != '-')
+			words->sources[words->source_count++] = argv[i];
 		else
 			return false;
 	}
@@ -69,10 +72,8 @@ static bool read_words(int argc, char **argv, struct words *words)
 }
 
 /* From a server, or from a file that --format json wrote. */
-static enum code fetch(struct arena *arena, const struct words *words, struct str *description, struct err *err)
+static enum code fetch_one(struct arena *arena, const struct words *words, const char *source, struct str *description, struct err *err)
 {
-	const char *source = words->source ? words->source : DEFAULT_URL;
-
 	if (!remote_is_url(source))
 		return document_read(arena, source, description, err);
 	struct remote *remote = remote_new(source, words->authorities);
@@ -81,6 +82,18 @@ static enum code fetch(struct arena *arena, const struct words *words, struct st
 	enum code code = remote_fetch(remote, STR("/_dynalith/insight"), arena, description, err);
 	remote_free(remote);
 	return code;
+}
+
+static enum code fetch(struct arena *arena, struct words *words, struct str *description, struct err *err)
+{
+	struct str *descriptions = ARENA_ARRAY(arena, struct str, words->source_count + 1);
+	enum code code = OK;
+
+	if (words->source_count == 0)
+		words->sources[words->source_count++] = DEFAULT_URL;
+	for (size_t i = 0; i < words->source_count && code == OK; i++)
+		code = fetch_one(arena, words, words->sources[i], &descriptions[i], err);
+	return code == OK ? merge_descriptions(arena, descriptions, words->source_count, description, err) : code;
 }
 
 static enum code parse(struct view *view, struct err *err)
@@ -108,7 +121,7 @@ int report_run(struct arena *arena, int argc, char **argv)
 	struct view view = {.arena = arena, .money = &money};
 	struct buf out = buf_in(arena);
 
-	if (!read_words(argc, argv, &words))
+	if (!read_words(arena, argc, argv, &words))
 		return fail(STR(USAGE));
 	view_write *write = form_named(words.format ? words.format : "text");
 	if (!write)

@@ -2,7 +2,8 @@
  * report - `dynalith report`: the access patterns of a server as a person or a machine reads them, and a gate for continuous integration.
  *
  * The shelf server/report/ has the command (report), what all forms read of the description of protocol/insight (view), the forms (form: text,
- * Markdown, JSON; page: HTML; plot: SVG; machine: SARIF, JUnit), prices (money), and the gate (gate).
+ * Markdown, JSON; page: HTML; plot: SVG; machine: SARIF, JUnit), prices (money), the gate (gate),
+ * and several servers as one (merge).
  */
 #ifndef DYNALITH_SERVER_REPORT_H
 #define DYNALITH_SERVER_REPORT_H

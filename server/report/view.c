@@ -89,8 +89,13 @@ void view_money(const struct view *view, struct buf *out)
 
 void view_head(const struct view *view, struct buf *out)
 {
-	buf_printf(out, "%.0f requests in %zu access patterns: %.1f read units, %.1f write units\n", view_number(view->root, "requests"),
-		   view_count(view_list(view, "patterns")), view_number(view->root, "read_units"), view_number(view->root, "write_units"));
+	double servers = view_number(view->root, "servers");
+
+	buf_printf(out, "%.0f requests", view_number(view->root, "requests"));
+	if (servers > 1)
+		buf_printf(out, " to %.0f servers", servers);
+	buf_printf(out, " in %zu access patterns: %.1f read units, %.1f write units\n", view_count(view_list(view, "patterns")),
+		   view_number(view->root, "read_units"), view_number(view->root, "write_units"));
 }
 
 void view_add_markup(struct buf *out, struct str text)

@@ -345,6 +345,67 @@ def time_is_in_buckets():
     server.stop()
 
 
+def several_servers_are_one_report():
+    """What each of two counted is, merged, what one would have counted that saw it all; and what one says nobody did, the other may have done."""
+    server, client = start()
+    other, there = start()
+    both, everything = start()
+    for mine in (client, there, everything):
+        Shop(mine).seed()
+    for one in (server, other, both):
+        insight(one, "DELETE")
+    for mine in (client, everything):
+        Mistakes(mine).scan()
+        for _ in range(3):
+            Shop(mine).get("CUSTOMER#1", "PROFILE")
+    for mine in (there, everything):
+        for c in range(7):
+            Shop(mine).query("PK = :p AND begins_with(SK, :o)", {":p": s(f"CUSTOMER#{c}"), ":o": s("ORDER#")})
+            Shop(mine).put({**at("BIG#1", "BIG"), "pad": s("x" * 3000 * c)})
+            Shop(mine).get(f"CUSTOMER#{c}", "PROFILE")
+        try:
+            Shop(mine).put(at("BIG#1", "BIG"), ConditionExpression="attribute_not_exists(PK)")
+        except Refused:
+            pass
+    for mine in (client, there, everything):  # an index that is written here, and read there
+        create(mine, "indexed")
+    for mine in (client, everything):
+        for i in range(4):
+            mine("PutItem", TableName="indexed", Item={**at(f"A#{i}", "B"), "GSI1PK": s("X#1"), "GSI1SK": s("1"), "GSI2PK": s("X#1"), "GSI2SK": s("1")})
+    for mine in (there, everything):
+        mine("Query", TableName="indexed", IndexName="GSI1", KeyConditionExpression="GSI1PK = :x", ExpressionAttributeValues={":x": s("X#2")})
+    alone = insight(both)
+    status, out, problem = report(server.url, other.url, "--format", "json")
+    assert status == 0, problem
+    merged = json.loads(out)
+    assert merged["servers"] == 2 and [merged[m] for m in ("requests", "read_units", "write_units")] == [alone[m] for m in ("requests", "read_units", "write_units")]
+    own = ("first", "last", "latency_ms", "over_time")
+    def figures(objects):
+        same = lambda o: json.loads(json.dumps(o), parse_int=float)
+        return sorted(json.dumps({k: same(v) for k, v in o.items() if k not in own}, sort_keys=True) for o in objects)
+    assert figures(merged["patterns"]) == figures(alone["patterns"]), set(figures(merged["patterns"])) ^ set(figures(alone["patterns"]))
+    units = [p["read_units"] + p["write_units"] for p in merged["patterns"]]
+    assert units == sorted(units, reverse=True)
+    for p in merged["patterns"] + [p for t in merged["tables"] for p in t["partitions"]]:
+        assert abs(sum(p.get("over_time", [])) - p["read_units"] - p["write_units"]) < 0.05 and len(p.get("over_time", [])) <= merged["time"]["buckets"] <= 64, p
+    tables = lambda seen: {t["table"]: (t["write_units"], figures(t["indexes"]),
+                                        sorted((p["partition"], p.get("index"), p["requests"], p["read_units"], p["write_units"], p["items_added"]) for p in t["partitions"]))
+                           for t in seen["tables"]}
+    assert tables(merged) == tables(alone), (tables(merged), tables(alone))
+    unread = lambda seen: {f["where"] for f in seen["findings"] if f["finding"] == "unread-index"}
+    assert "indexed.GSI1" in unread(insight(server)) and unread(merged) & {"indexed.GSI1", "indexed.GSI2"} == {"indexed.GSI2"}, merged["findings"]
+    assert "scan" in {f["finding"] for f in merged["findings"]}
+    saved = pathlib.Path(server.folder, "merged.json")
+    saved.write_text(out)
+    third = json.loads(report(saved, both.url, "--format", "json")[1])
+    assert third["servers"] == 3 and third["requests"] == 2 * merged["requests"]
+    assert " to 2 servers in " in report(server.url, other.url)[1].splitlines()[0]
+    status, out, problem = report(server.url, "http://127.0.0.1:1")
+    assert status == 2 and not out and problem
+    for one in (server, other, both):
+        one.stop()
+
+
 def values_never_show():
     """Not in any form of the report, whatever they are values of."""
     for flags in (("--insight", "on"), ("--insight", "examples")):
@@ -505,4 +566,4 @@ def forms():
 
 
 run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
-                time_is_in_buckets, values_never_show, the_gate, declared_patterns, forms])
+                time_is_in_buckets, several_servers_are_one_report, values_never_show, the_gate, declared_patterns, forms])
