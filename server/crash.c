@@ -29,6 +29,7 @@ static const struct {
 
 static struct sigaction before[SIGNALS];
 static pthread_key_t stacks;
+static bool is_installed; /* not in programs that only link this */
 static _Thread_local const char *request;
 static _Thread_local bool has_stack;
 
@@ -126,12 +127,13 @@ void crash_install(void)
 	_Unwind_Backtrace(add_frame, &frames); /* makes the unwinder load and allocate now */
 	for (size_t i = 0; i < SIGNALS; i++)
 		sigaction(signals[i].number, &action, &before[i]);
+	is_installed = true;
 	crash_request(NULL);
 }
 
 void crash_request(const char *id)
 {
 	request = id;
-	if (!has_stack)
+	if (!has_stack && is_installed)
 		give_stack();
 }

@@ -20,11 +20,6 @@
 #define LONG_COMPRESSION (256 * 1024)
 #define HELD_MS 5 /* between two looks at a request that is held */
 
-void http_trust(const struct http_options *options, const struct http_request *request)
-{
-	arena_use_budget(request->arena, &options->stats->memory);
-}
-
 /* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
 static void handle(struct exchange *exchange)
 {

@@ -96,7 +96,7 @@ typedef bool http_handler(void *context, const struct http_request *request, str
 
 /*
  * Called with the head of a request that has a body, before the body is read. True: the body may come, and counts in the budget of unproven
- * requests until the handler calls http_trust(). False: the request is handled without its body, and its connection ends.
+ * requests until the handler moves its arena to http_stats.memory. False: the request is handled without its body, and its connection ends.
  */
 typedef bool http_admit(void *context, struct http_request *request);
 
@@ -130,9 +130,6 @@ struct http_options {
 };
 
 struct http;
-
-/* The request is authenticated: it uses the common budget of memory from now on. */
-void http_trust(const struct http_options *options, const struct http_request *request);
 
 /* Listens and serves. On failure returns NULL, having set *problem to one line (a static or errno's text). */
 struct http *http_start(const struct http_options *options, const char **problem);

@@ -1,9 +1,11 @@
 #include "server/log.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,8 +18,10 @@
 #define PATIENCE_MS 100                   /* for a reader of stderr that is slow; once, until it reads again */
 
 static const char *const names[] = {[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
-static enum log_level threshold = LOG_INFO;
-static bool is_json;
+static void put(void *context, enum log_level level, const char *line, size_t n);
+
+static struct log_sink process = {.level = LOG_INFO, .write = put}; /* stderr */
+static _Thread_local const struct log_sink *own;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* so that there is still room when a line is written */
 static bool is_stuck;                                   /* the last line found no room */
 
@@ -38,13 +42,54 @@ enum log_level log_level_of(const char *name)
 
 void log_configure(enum log_level level, bool wants_json)
 {
-	threshold = level;
-	is_json = wants_json;
+	process.level = level;
+	process.is_json = wants_json;
+}
+
+static const struct log_sink *used(void)
+{
+	return own ? own : &process;
+}
+
+const struct log_sink *log_use(const struct log_sink *sink)
+{
+	const struct log_sink *before = own;
+
+	own = sink;
+	return before;
+}
+
+struct start {
+	const struct log_sink *sink;
+	void *(*run)(void *);
+	void *context;
+};
+
+static void *run_with_sink(void *context)
+{
+	struct start start = *(struct start *)context;
+
+	free(context);
+	own = start.sink;
+	return start.run(start.context);
+}
+
+int log_thread(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	struct start *start = malloc(sizeof(*start));
+
+	if (!start)
+		return ENOMEM;
+	*start = (struct start){own, run, context};
+	int status = pthread_create(thread, NULL, run_with_sink, start);
+	if (status != 0)
+		free(start);
+	return status;
 }
 
 bool log_is_on(enum log_level level)
 {
-	return level <= threshold;
+	return level <= used()->level;
 }
 
 static bool add(struct line *line, struct str piece, size_t max)
@@ -97,13 +142,13 @@ static bool is_plain(struct str value)
 	return value.n > 0;
 }
 
-static void add_field(struct line *line, const struct log_field *field, bool is_first, size_t max)
+static void add_field(struct line *line, const struct log_field *field, bool is_json, size_t max)
 {
 	struct str name = str_of(field->name), value = field->value;
 
 	if (!str_is_set(value) || line->n + name.n + QUOTES_ROOM > max)
 		return;
-	if (!is_first)
+	if (line->n > (is_json ? 1 : 0)) /* behind another one */
 		add(line, is_json ? STR(",") : STR(" "), max);
 	if (is_json)
 		add_quoted(line, name, max);
@@ -116,13 +161,15 @@ static void add_field(struct line *line, const struct log_field *field, bool is_
 }
 
 /* A line for a full pipe is lost: no request, and no end of the server, may wait for its reader. */
-static void put(const struct line *line)
+static void put(void *context, enum log_level level, const char *line, size_t n)
 {
+	(void)context;
+	(void)level;
 	struct pollfd room = {STDERR_FILENO, POLLOUT, 0};
 
 	pthread_mutex_lock(&turn);
 	is_stuck = poll(&room, 1, is_stuck ? 0 : PATIENCE_MS) == 0;
-	ssize_t written = is_stuck ? 0 : write(STDERR_FILENO, line->p, line->n);
+	ssize_t written = is_stuck ? 0 : write(STDERR_FILENO, line, n);
 	(void)written;
 	pthread_mutex_unlock(&turn);
 }
@@ -131,10 +178,12 @@ void log_event(enum log_level level, const char *message, const struct log_field
 {
 	char stamp[40];
 	struct timespec now;
+	const struct log_sink *sink = used();
+	bool is_json = sink->is_json;
 	struct line line;
 	struct tm tm;
 
-	if (level > threshold)
+	if (level > sink->level)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &tm);
@@ -144,11 +193,11 @@ void log_event(enum log_level level, const char *message, const struct log_field
 	line.n = 0;
 	add(&line, is_json ? STR("{") : STR(""), sizeof(line.p));
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
-		add_field(&line, &head[i], i == 0, MESSAGE_END);
+		add_field(&line, &head[i], is_json, MESSAGE_END);
 	for (size_t i = 0; i < n; i++)
-		add_field(&line, &fields[i], false, FIELDS_END);
+		add_field(&line, &fields[i], is_json, FIELDS_END);
 	add(&line, is_json ? STR("}\n") : STR("\n"), sizeof(line.p));
-	put(&line);
+	sink->write(sink->context, level, line.p, line.n);
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -156,7 +205,7 @@ void log_line(enum log_level level, const char *format, ...)
 	char text[LINE_MAX_SIZE];
 	va_list ap;
 
-	if (level > threshold)
+	if (level > used()->level)
 		return;
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);

@@ -9,6 +9,9 @@
 #ifndef DYNALITH_SERVER_LOG_H
 #define DYNALITH_SERVER_LOG_H
 
+#include <pthread.h>
+#include <stdbool.h>
+
 #include "core/str.h"
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
@@ -23,7 +26,21 @@ struct log_field {
 /* The level of a name of options.def. */
 enum log_level log_level_of(const char *name);
 
-/* Before the first thread. Until then: info, in logfmt. */
+/* Where the lines of a thread go in place of stderr. write() is called with a whole line, and may be by several threads at once. */
+struct log_sink {
+	enum log_level level;
+	bool is_json;
+	void (*write)(void *context, enum log_level level, const char *line, size_t n);
+	void *context;
+};
+
+/* From now on the lines of this thread go there; NULL: to stderr. The sink must stay. Returns the one before. */
+const struct log_sink *log_use(const struct log_sink *sink);
+
+/* pthread_create() of a thread whose lines go where those of this one go. */
+int log_thread(pthread_t *thread, void *(*run)(void *), void *context);
+
+/* Of stderr, before the first thread. Until then: info, in logfmt. */
 void log_configure(enum log_level level, bool is_json);
 
 /* Whether lines of the level are written: saves callers the work for a line that is not. */

@@ -74,7 +74,7 @@ static enum code authenticate(void *context, struct ns *ns, struct err *err)
 	else
 		code = sigv4_check(sigv4, request->arena, &is_signed, caller->now_s, ns, err);
 	if (code == OK)
-		http_trust(caller->routes->http, request);
+		arena_use_budget(request->arena, &caller->routes->http->stats->memory); /* from now on the common one */
 	return code;
 }
 

@@ -385,7 +385,7 @@ static bool start_one(struct trigger *trigger, struct str spec)
 	if (!read_filter(trigger))
 		return false;
 	feed_find(&trigger->feed, trigger->arena); /* what is newer than this is pushed */
-	return pthread_create(&trigger->thread, NULL, run, trigger) == 0;
+	return log_thread(&trigger->thread, run, trigger) == 0;
 }
 
 struct triggers *trigger_start(const struct trigger_options *options)

@@ -378,7 +378,7 @@ struct upkeep *upkeep_start(const struct upkeep_options *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&upkeep->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
-	upkeep->has_thread = pthread_create(&upkeep->thread, NULL, work, upkeep) == 0;
+	upkeep->has_thread = log_thread(&upkeep->thread, work, upkeep) == 0;
 	if (!upkeep->has_thread) {
 		upkeep_stop(upkeep);
 		return NULL;

@@ -3,13 +3,14 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "core/utf8.h"
 #include "protocol/wire/messages.h"
 
 /*
  * cJSON's allocation hooks are global to the process. They allocate from the arena of the parse under way on this thread, so trees live in
- * arenas and are never freed.
+ * arenas and are never freed. Without such a parse it is another user of cJSON in this process (libdynalith).
  */
 static _Thread_local struct arena *parse_arena;
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
@@ -17,12 +18,15 @@ static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
 /* cJSON ends where it gets nothing. */
 static void *hook_malloc(size_t size)
 {
+	if (!parse_arena)
+		return malloc(size);
 	return arena_is_over(parse_arena) ? NULL : arena_alloc(parse_arena, size);
 }
 
 static void hook_free(void *p)
 {
-	(void)p;
+	if (!parse_arena)
+		free(p);
 }
 
 static void install_hooks(void)

@@ -475,7 +475,7 @@ struct kinesis *kinesis_start(const struct kinesis_options *options)
 		.where = options->where, .credentials = options->credentials, .authorities = options->authorities, .stopping = &kinesis->is_ending,
 		.sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0),
 	};
-	if (pthread_create(&kinesis->thread, NULL, work, kinesis) == 0)
+	if (log_thread(&kinesis->thread, work, kinesis) == 0)
 		return kinesis;
 	sigv4_free(kinesis->endpoint.sigv4);
 	free(kinesis);

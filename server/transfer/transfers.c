@@ -83,7 +83,7 @@ struct transfers *transfers_start(const struct transfers_options *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&transfers->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
-	transfers->has_thread = pthread_create(&transfers->thread, NULL, work, transfers) == 0;
+	transfers->has_thread = log_thread(&transfers->thread, work, transfers) == 0;
 	if (transfers->has_thread)
 		return transfers;
 	transfers_stop(transfers);

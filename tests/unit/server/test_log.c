@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <pthread.h>
+
 #include "tests/unit/test.h"
 
 static char text[8192];
@@ -94,4 +96,34 @@ TEST(a_full_pipe_takes_no_line_and_no_time)
 	alarm(0);
 }
 
-TEST_MAIN(TEST_CASE(a_full_pipe_takes_no_line_and_no_time), TEST_CASE(logfmt), TEST_CASE(json), TEST_CASE(a_long_line_stays_well_formed))
+static void keep(void *context, enum log_level level, const char *line, size_t n)
+{
+	snprintf(context, 256, "%d %.*s", (int)level, (int)n, line);
+}
+
+static void *speak(void *context)
+{
+	log_line(LOG_WARN, "%s", (const char *)context);
+	return NULL;
+}
+
+TEST(lines_of_a_thread_and_those_it_starts_go_where_it_says)
+{
+	char kept[256] = "", words[] = "from a thread";
+	const struct log_sink sink = {.level = LOG_WARN, .is_json = true, .write = keep, .context = kept};
+	pthread_t thread;
+	int pipes[2], saved = begin(pipes);
+
+	log_configure(LOG_INFO, false);
+	CHECK(log_use(&sink) == NULL && !log_is_on(LOG_INFO));
+	CHECK(log_thread(&thread, speak, words) == 0);
+	pthread_join(thread, NULL);
+	log_line(LOG_INFO, "below the level of the sink");
+	CHECK(log_use(NULL) == &sink);
+	log_line(LOG_INFO, "for stderr");
+	const char *printed = end(pipes, saved);
+	CHECK(strncmp(kept, "1 {\"time\":", 10) == 0 && strstr(kept, "\"msg\":\"from a thread\"}\n"));
+	CHECK(strstr(printed, "for stderr") && !strstr(printed, "thread") && !strstr(printed, "below"));
+}
+
+TEST_MAIN(TEST_CASE(lines_of_a_thread_and_those_it_starts_go_where_it_says), TEST_CASE(a_full_pipe_takes_no_line_and_no_time), TEST_CASE(logfmt), TEST_CASE(json), TEST_CASE(a_long_line_stays_well_formed))

@@ -1,0 +1,435 @@
+#include "server/instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/conflicts/conflicts.h"
+#include "protocol/faults/faults.h"
+#include "protocol/iam/iam.h"
+#include "protocol/insight/contributors.h"
+#include "protocol/insight/insight.h"
+#include "protocol/tables/settings.h"
+#include "protocol/throughput/throughput.h"
+#include "protocol/timing/timing.h"
+#include "server/aside.h"
+#include "server/backend.h"
+#include "server/clock.h"
+#include "server/console/events.h"
+#include "server/kinesis/kinesis.h"
+#include "server/log.h"
+#include "server/messages.h"
+#include "server/online.h"
+#include "server/recording/recorder.h"
+#include "server/report/document.h"
+#include "server/report/report.h"
+#include "server/seed/apply.h"
+#include "server/sigv4.h"
+#include "server/transfer/transfers.h"
+#include "server/trigger.h"
+#include "server/upkeep.h"
+#include "storage/backup/restore.h"
+#include "storage/state/lag_settings.h"
+#include "storage/store/timed/timed_store.h"
+#include "storage/store/transfer.h"
+#include "storage/upkeep/lease.h"
+
+#define THREADS_MAX_DEFAULT 4
+#define THREADS_DURABLE 16
+#define SLOW_NS 10000000u
+#define SLOW_ELSEWHERE_NS 250000000u /* a request waits for the network in every worker */
+#define MB ((size_t)1024 * 1024)
+#define NO_LIMIT (UINT64_MAX / 2)
+
+struct instance {
+	struct arena *arena;
+	const struct config *config;
+	struct metrics *metrics;
+	struct store *store;
+	struct online *online;
+	struct clocks *clock;
+	struct leases *leases;
+	struct job_run *jobs;
+	struct upkeep *upkeep;
+	struct transfers *transfers;
+	struct triggers *triggers;
+	struct kinesis *kinesis;
+	struct recorder *recorder;
+	struct service service;
+	struct routes routes;
+	struct http_stats stats;
+	struct http_options http;
+};
+
+/* There may be work in the background. */
+static void wake(void *context)
+{
+	struct instance *instance = context;
+
+	upkeep_wake(instance->upkeep);
+	transfers_wake(instance->transfers);
+}
+
+static void note(void *context, struct str line)
+{
+	(void)context;
+	log_line(LOG_INFO, STR_FMT, STR_ARG(line));
+}
+
+static enum durability durability_of(const char *name)
+{
+	return strcmp(name, "full") == 0 ? DURABILITY_FULL : strcmp(name, "off") == 0 ? DURABILITY_OFF : DURABILITY_NORMAL;
+}
+
+static enum auth_mode auth_of(const char *name)
+{
+	return strcmp(name, "verify") == 0 ? AUTH_VERIFY : strcmp(name, "off") == 0 ? AUTH_OFF : AUTH_OPEN;
+}
+
+static unsigned thread_count(const struct config *config)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (config->threads > 0)
+		return (unsigned)config->threads;
+	return cores < 1 ? 1 : cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : (unsigned)cores;
+}
+
+/* Workers that wait for a disk or a database need no core. More of them means more commits per sync. */
+unsigned instance_workers(const struct config *config)
+{
+	bool waits = backend_is_shared(config->store) || (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
+
+	return waits && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
+}
+
+static struct triggers *start_triggers(const struct config *config, struct service *service, struct leases *leases)
+{
+	const struct trigger_options options = {
+		.service = service, .leases = leases, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
+		.retries = (unsigned)config->trigger_retries, .from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
+		.filter = config->trigger_filter, .failures = config->trigger_failures,
+	};
+
+	return trigger_start(&options);
+}
+
+/* NULL where no endpoint is named, or no thread can be had. */
+static struct kinesis *start_kinesis(const struct config *config, struct service *service, struct leases *leases)
+{
+	const struct kinesis_options options = {
+		.service = service, .leases = leases, .where = config->kinesis, .credentials = config->kinesis_credentials,
+		.authorities = config_names(config->tls_ca) ? config->tls_ca : NULL,
+	};
+
+	return config_names(config->kinesis) ? kinesis_start(&options) : NULL;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool is_timed(const struct config *config)
+{
+	return strcmp(config->timing, "aws") == 0;
+}
+
+/* --init. */
+static enum code fill(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+
+	if (config_names(config->init) && apply_init(&instance->service, config->init, err) != OK)
+		return err_set(err, MSG_OPTION_FAILED, "--init", STR_ARG(err->message));
+	if (strcmp(config->throughput, "enforce") == 0) /* what is loaded before costs nothing */
+		throughput_enforce(instance->service.throughput);
+	return OK;
+}
+
+static struct insight *insight_of(const struct config *config)
+{
+	bool is_on = strcmp(config->insight, "off") != 0 || config_names(config->report);
+
+	return !is_on ? NULL : insight_new(INSIGHT_PATTERNS_MAX, strcmp(config->insight, "examples") == 0);
+}
+
+/* --iam with --policies. */
+static enum code open_iam(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+	struct service *service = &instance->service;
+	struct str document;
+
+	if (strcmp(config->iam, "off") == 0)
+		return OK;
+	service->iam = iam_new(strcmp(config->iam, "enforce") == 0);
+	if (!config_names(config->policies) ||
+	    (document_read(instance->arena, config->policies, &document, err) == OK && iam_use(service->iam, document, err) == OK))
+		return OK;
+	return err_set(err, MSG_OPTION_FAILED, "--policies", STR_ARG(err->message));
+}
+
+/* --record. */
+static enum code record(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+
+	if (!config_names(config->record))
+		return OK;
+	if (recorder_start(config->record, strcmp(config->record_values, "masked") == 0, &instance->recorder, err) != OK)
+		return err_set(err, MSG_OPTION_FAILED, "--record", STR_ARG(err->message));
+	events_observe(instance->routes.console.events, recorder_note, instance->recorder);
+	return OK;
+}
+
+/* --iam-report, when all requests are answered. */
+static void report_iam(struct instance *instance)
+{
+	const char *path = instance->config->iam_report;
+	const struct service *service = &instance->service;
+	struct err err = err_in(instance->arena);
+	struct str text;
+
+	if (!config_names(path) || !service->iam)
+		return;
+	if (iam_describe(service->iam, service->catalog, instance->arena, &text, &err) != OK || document_write(path, text, &err) != OK)
+		log_line(LOG_ERROR, "--iam-report: " STR_FMT, STR_ARG(err.message));
+}
+
+/* --report, when all requests are answered. */
+static void report(struct instance *instance)
+{
+	const char *path = instance->config->report;
+	struct insight *insight = instance->service.insight;
+	struct err err = err_in(instance->arena);
+
+	report_iam(instance);
+	if (config_names(path) && insight && report_write(instance->arena, insight_describe(insight, instance->arena), path, &err) != OK)
+		log_line(LOG_ERROR, "--report: " STR_FMT, STR_ARG(err.message));
+}
+
+/* ERR_INTERNAL where `dynalith copy` has not filled it to its end. */
+static enum code check_whole(const struct config *config, struct store *store, struct err *err)
+{
+	bool is_unfinished;
+	enum code code = transfer_is_unfinished(store, &is_unfinished, err);
+
+	return code == OK && is_unfinished ? err_set(err, MSG_COPY_UNFINISHED, STR_ARG(backend_shown(err->arena, config->store))) : code;
+}
+
+/* The store, whose waiting times go to the metrics. */
+static enum code open_store(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+	const struct backend_options options = {
+		.url = config->store, .durability = durability_of(config->durability), .readers = instance_workers(config) + ASIDE_THREADS,
+		.cache_bytes = (size_t)config->cache_mb * MB,
+		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
+		.follower_lag_ms = (unsigned)config->follower_lag,
+	};
+	struct store *inner;
+	enum code code = backend_open(&options, &inner, err);
+
+	if (code != OK)
+		return code;
+	code = check_whole(config, inner, err);
+	if (code != OK) {
+		store_close(inner);
+		return code;
+	}
+	instance->store = timed_store_new(inner, metrics_observe_store, instance->metrics);
+	instance->online = online_new(inner, !backend_is_shared(config->store));
+	return OK;
+}
+
+static enum code open_catalog(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+	bool is_shared = backend_is_shared(config->store);
+	struct catalog_options options = {
+		.settings = &settings_records,
+		.is_shared = config->shared_db,
+		.has_peers = is_shared,
+		.transient_status_ms = is_timed(config) ? timing_deletion_ms() : config->delay_transient_statuses ? config->transient_status_ms : 0,
+		.replication_lag_ms = config->replication_lag_ms,
+		.collection_max = (uint64_t)config->collection_limit_mb * MB,
+		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
+		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,
+		.search_threads = thread_count(config),
+		.lag = {(uint32_t)config->lag, (uint32_t)(config->index_lag < 0 ? config->lag : config->index_lag), (uint32_t)config->lag_jitter,
+			(uint64_t)config->lag_seed},
+	};
+
+	options.clocks = instance->clock = clocks_new(is_shared ? instance->store : NULL, config->shared_db);
+	enum code code = catalog_open(instance->store, &options, &instance->service.catalog, err);
+	if (code == OK && lag_is_on(&options.lag))
+		code = lag_settings_begin(instance->service.catalog, err);
+	return code;
+}
+
+static struct transfers *start_transfers(const struct instance *instance)
+{
+	const struct config *config = instance->config;
+	const struct transfers_options options = {
+		.catalog = instance->service.catalog, .clock = instance->clock, .leases = instance->leases,
+		.s3 = {.where = config->s3, .credentials = config->s3_credentials, .region = config->s3_region,
+		       .authorities = config_names(config->tls_ca) ? config->tls_ca : NULL},
+	};
+
+	return transfers_start(&options);
+}
+
+/* What the background works on, and its threads. */
+static enum code start_upkeep(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+	struct catalog *catalog = instance->service.catalog;
+
+	instance->leases = lease_open(&(struct lease_options){.store = instance->store, .is_alone = !backend_is_shared(config->store)});
+	instance->jobs = job_run_new(catalog, instance->leases);
+	job_run_register(instance->jobs, &backup_kind);
+	job_run_register(instance->jobs, &restore_kind);
+	instance->upkeep = upkeep_start(&(struct upkeep_options){
+		.catalog = catalog, .clock = instance->clock, .leases = instance->leases, .jobs = instance->jobs, .ttl_delay_ms = (int64_t)config->ttl_delay * 1000,
+		.period_ms = config->ttl_period, .tick = online_tick, .tick_context = instance->online,
+	});
+	instance->transfers = instance->upkeep ? start_transfers(instance) : NULL;
+	return instance->transfers ? OK : err_set(err, MSG_NO_THREAD);
+}
+
+static void make_service(struct instance *instance)
+{
+	const struct config *config = instance->config;
+
+	instance->service = (struct service){
+		.catalog = instance->service.catalog, .now_ms = clock_now_ms, .clock_context = instance->clock, .note = note,
+		.upkeep = {wake, instance}, .jobs = instance->jobs, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+		.faults = faults_new(config->shared_db), .insight = insight_of(config), .contributors = contributors_new(),
+		.throughput = throughput_new(config->shared_db),
+		.conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
+		.cpu_ns = cpu_ns, .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT,
+	};
+}
+
+static void make_routes(struct instance *instance)
+{
+	const struct config *config = instance->config;
+	struct service *service = &instance->service;
+	struct str store = config->in_memory ? STR("memory") : backend_is_shared(config->store) ? STR("database") : STR("file");
+
+	instance->routes = (struct routes){
+		.service = service, .http = &instance->http,
+		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
+		.metrics = instance->metrics, .store = store, .slow_ns = (uint64_t)config->log_slow_ms * 1000000, .auth = auth_of(config->auth),
+		.clock = instance->clock, .control = {service, instance->clock, instance->upkeep}, .upkeep = instance->upkeep, .online = instance->online,
+		.cors = config->cors,
+		.console = {.is_on = strcmp(config->console, "on") == 0, .auth = config->auth, .events = events_new(), .has_insight = service->insight != NULL,
+			    .store = store},
+		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
+	};
+	if (strcmp(config->namespaces, "key") == 0)
+		sigv4_separate_keys(instance->routes.sigv4);
+	instance->http = (struct http_options){
+		.body_limit = (size_t)config->body_limit_mb * MB, .memory_limit = (size_t)config->memory_limit_mb * MB, .stats = &instance->stats,
+		.slow_ns = backend_is_shared(config->store) ? SLOW_ELSEWHERE_NS : SLOW_NS,
+		.admit = instance->routes.auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .is_held = routes_is_held,
+		.context = &instance->routes,
+	};
+}
+
+/* Those who send changes to other servers. */
+static enum code start_senders(struct instance *instance, struct err *err)
+{
+	const struct config *config = instance->config;
+	struct service *service = &instance->service;
+
+	instance->triggers = start_triggers(config, service, instance->leases);
+	instance->kinesis = instance->triggers ? start_kinesis(config, service, instance->leases) : NULL;
+	service->sends = instance->kinesis ? kinesis_sends : kinesis_sends_nowhere;
+	return instance->triggers && (instance->kinesis || !config_names(config->kinesis)) ? OK : err_set(err, MSG_NO_THREAD);
+}
+
+static enum code begin(struct instance *instance, struct err *err)
+{
+	enum code code = open_store(instance, err);
+
+	if (code == OK)
+		code = open_catalog(instance, err);
+	if (code == OK)
+		code = start_upkeep(instance, err);
+	if (code != OK)
+		return code;
+	make_service(instance);
+	make_routes(instance);
+	code = start_senders(instance, err);
+	if (code == OK)
+		code = open_iam(instance, err);
+	if (code == OK)
+		code = record(instance, err);
+	return code == OK ? fill(instance, err) : code;
+}
+
+enum code instance_open(struct arena *arena, const struct config *config, struct instance **out, struct err *err)
+{
+	struct instance *instance = arena_checked(calloc(1, sizeof(*instance)));
+
+	instance->arena = arena;
+	instance->config = config;
+	instance->metrics = metrics_new();
+	enum code code = begin(instance, err);
+	if (code != OK)
+		instance_close(instance);
+	*out = code == OK ? instance : NULL;
+	return code;
+}
+
+static void free_service(struct service *service)
+{
+	partiql_cache_free(service->statements);
+	faults_free(service->faults);
+	iam_free(service->iam);
+	insight_free(service->insight);
+	contributors_free(service->contributors);
+	throughput_free(service->throughput);
+	conflicts_free(service->conflicts);
+}
+
+void instance_close(struct instance *instance)
+{
+	if (!instance)
+		return;
+	kinesis_stop(instance->kinesis);
+	if (instance->triggers)
+		trigger_stop(instance->triggers);
+	report(instance);
+	sigv4_free(instance->routes.sigv4);
+	recorder_stop(instance->recorder);
+	events_free(instance->routes.console.events);
+	free_service(&instance->service);
+	transfers_stop(instance->transfers);
+	upkeep_stop(instance->upkeep);
+	job_run_free(instance->jobs);
+	lease_close(instance->leases);
+	catalog_close(instance->service.catalog);
+	clocks_free(instance->clock);
+	if (instance->online)
+		online_free(instance->online);
+	store_close(instance->store);
+	metrics_free(instance->metrics);
+	free(instance);
+}
+
+struct routes *instance_routes(struct instance *instance)
+{
+	return &instance->routes;
+}
+
+struct http_options *instance_limits(struct instance *instance)
+{
+	return &instance->http;
+}
