@@ -2,6 +2,7 @@
 // A DynamoDB-compatible server for tests. index.mjs and the presets use this file.
 const { spawn, execFile } = require("node:child_process");
 const fs = require("node:fs");
+const http = require("node:http"); // not fetch: its first call takes 35 ms, and jsdom has none
 const os = require("node:os");
 const path = require("node:path");
 
@@ -16,6 +17,21 @@ function findBinary() {
   } catch {
     throw new Error(`dynalith: the package ${name} is not installed; DYNALITH_BINARY names another server`);
   }
+}
+
+const agent = new http.Agent({ keepAlive: true });
+
+/** The status and the text of the answer. A connection that the server has closed meanwhile is made again. */
+function ask(method, url, body) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url, { method, agent, headers: { "Content-Length": Buffer.byteLength(body ?? "") } }, (reply) => {
+      let text = "";
+      reply.setEncoding("utf8").on("data", (part) => { text += part; }).on("error", reject);
+      reply.on("end", () => resolve({ status: reply.statusCode, text }));
+    });
+    request.on("error", (error) => request.reusedSocket && error.code === "ECONNRESET" ? resolve(ask(method, url, body)) : reject(error));
+    request.end(body);
+  });
 }
 
 /** The tables of an account in a region. Namespaces of one server do not see each other. */
@@ -44,9 +60,8 @@ class Namespace {
   /** Calls an endpoint under /_dynalith/ for this namespace. */
   async control(method, name, body) {
     const query = new URLSearchParams({ account: this.account, region: this.region });
-    const reply = await fetch(`${this.url}/_dynalith/${name}?${query}`, { method, body: body === undefined ? undefined : JSON.stringify(body) });
-    const text = await reply.text();
-    if (!reply.ok) throw new Error(`dynalith: ${method} ${name}: ${text}`);
+    const { status, text } = await ask(method, `${this.url}/_dynalith/${name}?${query}`, body === undefined ? undefined : JSON.stringify(body));
+    if (status !== 200) throw new Error(`dynalith: ${method} ${name}: ${text}`);
     return JSON.parse(text);
   }
 
@@ -91,7 +106,7 @@ class Dynalith extends Namespace {
     child.unref(); // the program may end without stop()
     child.stdin.unref();
     child.stdout.unref();
-    if (!(await fetch(`${server.url}/_dynalith/health`)).ok) throw new Error("dynalith: the server is not healthy");
+    if ((await ask("GET", `${server.url}/_dynalith/health`)).status !== 200) throw new Error("dynalith: the server is not healthy");
     return server;
   }
 

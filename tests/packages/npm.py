@@ -161,21 +161,21 @@ def test_killed(folder):
 
 
 def test_start(folder):
+    """From the call to the first answer, in processes of their own and without the loading of the SDK: it speaks by node:http, too."""
     project(folder)
-    (folder / "start.mjs").write_text('''import { Dynalith } from "dynalith";
-const times = [];
-for (let i = 0; i < 11; i++) {
-  const begin = performance.now();
-  const server = await Dynalith.start("--auth", "off");
-  const headers = { "X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0" };
-  const reply = await fetch(server.url, { method: "POST", body: "{}", headers });
-  if (reply.status !== 200) throw new Error(await reply.text());
-  times.push(performance.now() - begin);
+    (folder / "start.mjs").write_text('''import http from "node:http";
+import { Dynalith } from "dynalith";
+const begin = performance.now();
+const server = await Dynalith.start("--auth", "off");
+const headers = { "X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0" };
+http.request(server.url, { method: "POST", headers }, async (reply) => {
+  console.log(reply.statusCode, performance.now() - begin);
   await server.stop();
-}
-console.log("median", times.sort((a, b) => a - b)[5].toFixed(1), "ms");
+}).end("{}");
 ''')
-    print("packages npm: start to first answer,", run(["node", "start.mjs"], folder).strip())
+    answers = [run(["node", "start.mjs"], folder).split() for _ in range(11)]
+    assert all(status == "200" for status, _ in answers)
+    print(f"packages npm: start to first answer, median {sorted(float(time) for _, time in answers)[5]:.1f} ms")
 
 
 def test_says_why(folder):

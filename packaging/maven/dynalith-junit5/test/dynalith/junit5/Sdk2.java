@@ -1,0 +1,34 @@
+package test.dynalith.junit5;
+
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
+import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
+import software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClient;
+
+import test.dynalith.Namespace;
+
+/** Loaded only where a test has such a client. */
+final class Sdk2 {
+	private Sdk2() {
+	}
+
+	private static <B extends AwsClientBuilder<B, C>, C> C build(B builder, Namespace namespace) {
+		return builder.endpointOverride(namespace.url()).region(Region.of(namespace.region()))
+			.credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(namespace.account(), "any"))).build();
+	}
+
+	static DynamoDbClient client(Namespace namespace) {
+		return build(DynamoDbClient.builder(), namespace);
+	}
+
+	static DynamoDbAsyncClient asyncClient(Namespace namespace) {
+		return build(DynamoDbAsyncClient.builder(), namespace);
+	}
+
+	static DynamoDbStreamsClient streamsClient(Namespace namespace) {
+		return build(DynamoDbStreamsClient.builder(), namespace);
+	}
+}
