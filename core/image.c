@@ -100,7 +100,7 @@ void image_encode(const struct value *item, struct buf *out)
 	image_encode_sized(item, item_size(item), out);
 }
 
-static bool read_varint(struct image_cursor *cursor, uint64_t *value)
+static inline bool read_varint(struct image_cursor *cursor, uint64_t *value)
 {
 	uint64_t v = 0;
 
@@ -120,7 +120,7 @@ static bool read_varint(struct image_cursor *cursor, uint64_t *value)
 	return false;
 }
 
-static bool read_bytes(struct image_cursor *cursor, struct str *out)
+static inline bool read_bytes(struct image_cursor *cursor, struct str *out)
 {
 	uint64_t n;
 
@@ -190,12 +190,12 @@ static bool is_well_formed(const struct image_value *value)
 	}
 }
 
-static bool read_value(struct image_cursor *cursor, struct image_value *value)
+static inline bool read_value(struct image_cursor *cursor, struct image_value *value)
 {
 	if (cursor->p >= cursor->end)
 		return false;
 	value->type = (enum type)(unsigned char)*cursor->p++;
-	return read_bytes(cursor, &value->payload) && is_well_formed(value);
+	return read_bytes(cursor, &value->payload) && (value->type == TYPE_S || is_well_formed(value));
 }
 
 bool image_next_member(struct image_cursor *cursor, struct str *name, struct image_value *value)

@@ -166,32 +166,48 @@ enum code number_parse(struct str text, char *out, size_t *length, struct err *e
 	return OK;
 }
 
+char *number_put(struct str number, char *to)
+{
+	const unsigned char *p = (const unsigned char *)number.p;
+	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+
+	if (number.n < 4) {
+		*to++ = '0';
+		return to;
+	}
+	int exponent = (p[1] ^ flip) + EXPONENT_MIN;
+	if (flip)
+		*to++ = '-';
+	if (exponent <= 0) {
+		*to++ = '0';
+		*to++ = '.';
+		memset(to, '0', (size_t)-exponent);
+		to += -exponent;
+	}
+	char *digits = to;
+	for (size_t i = 2; i + 1 < number.n && to - digits < NUMBER_DIGITS; i++) {
+		unsigned pair = (unsigned char)((p[i] ^ flip) - 1);
+
+		*to++ = (char)('0' + pair / 10);
+		*to++ = (char)('0' + pair % 10);
+	}
+	while (to > digits && to[-1] == '0')
+		to--;
+	if (exponent > 0 && to - digits > exponent) {
+		memmove(digits + exponent + 1, digits + exponent, (size_t)(to - digits - exponent));
+		digits[exponent] = '.';
+		return to + 1;
+	}
+	while (to - digits < exponent)
+		*to++ = '0';
+	return to;
+}
+
 void number_format(struct str number, struct buf *out)
 {
-	struct decimal d;
-	char *start = buf_reserve(out, NUMBER_TEXT_MAX), *p = start;
+	char *start = buf_reserve(out, NUMBER_TEXT_MAX);
 
-	decode(number, &d);
-	if (d.n == 0) {
-		buf_add_byte(out, '0');
-		return;
-	}
-	if (d.is_negative)
-		*p++ = '-';
-	if (d.exponent <= 0) {
-		*p++ = '0';
-		*p++ = '.';
-		memset(p, '0', (size_t)-d.exponent);
-		p += -d.exponent;
-	}
-	for (int i = 0; i < d.n; i++) {
-		if (i == d.exponent && i > 0)
-			*p++ = '.';
-		*p++ = (char)('0' + d.digits[i]);
-	}
-	for (int i = d.n; i < d.exponent; i++)
-		*p++ = '0';
-	out->n += (size_t)(p - start);
+	out->n += (size_t)(number_put(number, start) - start);
 }
 
 /* The k-th decimal place below 10^top of a number, 0 outside its digits. */

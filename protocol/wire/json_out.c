@@ -82,21 +82,30 @@ static uint64_t load(const char *p, size_t n)
 #define STEP 16
 typedef unsigned char lanes __attribute__((vector_size(STEP))); /* one vector instruction each, where the machine has them */
 
-static bool is_plain(lanes v)
+/* Lanes that are not 0 where a byte needs an escape. */
+static lanes marks(lanes v)
 {
-	uint64_t halves[2];
-	lanes marks = (lanes)((v < ' ') | (v == '"') | (v == '\\'));
-	memcpy(halves, &marks, STEP);
-	return (halves[0] | halves[1]) == 0;
+	return (lanes)((v < ' ') | (v == '"') | (v == '\\'));
 }
 
-/* The same for STEP bytes. */
-static bool is_plain_step(const char *p)
+static bool are_zero(lanes v)
+{
+#ifdef __SSE2__
+	return __builtin_ia32_pmovmskb128((char __attribute__((vector_size(STEP))))v) == 0; /* each is 0 or has its highest bit */
+#else
+	uint64_t halves[2];
+
+	memcpy(halves, &v, STEP);
+	return (halves[0] | halves[1]) == 0;
+#endif
+}
+
+static lanes load_step(const char *p)
 {
 	lanes v;
 
 	memcpy(&v, p, STEP);
-	return is_plain(v);
+	return v;
 }
 
 static bool are_plain(uint64_t a, uint64_t b)
@@ -105,26 +114,59 @@ static bool are_plain(uint64_t a, uint64_t b)
 	lanes v;
 
 	memcpy(&v, halves, STEP);
-	return is_plain(v);
+	return are_zero(marks(v));
 }
 
-/* A text of at least STEP bytes, STEP a time where no escape is needed; the last step overlaps the one before. */
+/* A text of at least STEP bytes, two steps a time where no escape is needed; the last step overlaps the one before. */
 static char *put_long_text(char *to, struct str s)
 {
 	const char *p = s.p, *end = s.p + s.n;
-	bool was_plain = false; /* the step before */
 
-	for (; end - p >= STEP; p += STEP) {
-		was_plain = is_plain_step(p);
-		if (was_plain)
-			memcpy(to, p, STEP);
-		to = was_plain ? to + STEP : put_escaped(to, p, STEP);
+	for (; end - p >= 2 * STEP; p += 2 * STEP) {
+		lanes a = load_step(p), b = load_step(p + STEP);
+
+		if (are_zero(marks(a) | marks(b))) {
+			memcpy(to, &a, STEP);
+			memcpy(to + STEP, &b, STEP);
+			to += 2 * STEP;
+		} else {
+			to = put_escaped(to, p, 2 * STEP);
+		}
 	}
-	if (was_plain && is_plain_step(end - STEP)) {
-		memcpy(to + (end - p) - STEP, end - STEP, STEP);
-		return to + (end - p);
+	if (end - p >= STEP) {
+		lanes v = load_step(p);
+
+		if (!are_zero(marks(v)))
+			return put_escaped(to, p, (size_t)(end - p));
+		memcpy(to, &v, STEP);
+		p += STEP;
+		to += STEP;
 	}
-	return put_escaped(to, p, (size_t)(end - p));
+	/* what is left, with bytes before it that were written already: plain bytes are the same there and here */
+	lanes last = load_step(end - STEP);
+
+	if (!are_zero(marks(last)))
+		return put_escaped(to, p, (size_t)(end - p));
+	to += end - p;
+	memcpy(to - STEP, &last, STEP);
+	return to;
+}
+
+/* The first n of STEP lanes, from STEP - n on. */
+static const unsigned char first_lanes[2 * STEP] = {
+	0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+};
+
+/* A text shorter than a step, with STEP bytes to read from its first on and STEP to write: checked and copied in one. */
+static char *put_short_text(char *to, struct str s)
+{
+	lanes v = load_step(s.p), wanted;
+
+	memcpy(&wanted, first_lanes + STEP - s.n, STEP);
+	if (!are_zero(wanted & marks(v)))
+		return put_escaped(to, s.p, s.n);
+	memcpy(to, &v, STEP);
+	return to + s.n;
 }
 
 /* Copies with escapes. A text shorter than a step is checked in two parts that overlap. `to` has room for ESCAPED_MAX(n) bytes. */
@@ -328,7 +370,38 @@ void json_out_item(struct json_out *out, const struct value *item)
 	add_members(&out->buf, item);
 }
 
+/* A text of an image that ends at `end`. `to` has room for STEP bytes beyond ESCAPED_MAX(n). */
+static char *put_encoded_text(char *to, struct str s, const char *end)
+{
+	return s.n < STEP && end - s.p >= STEP ? put_short_text(to, s) : put_text(to, s);
+}
+
 static void add_encoded(struct buf *buf, const struct image_value *value, unsigned depth);
+
+#define MEMBER_FRAME 16 /* ,"":{"S":""} */
+
+/* A member's name, and its value where that is a text or a number, in one piece. Gives whether the value was written. */
+static bool add_encoded_member(struct buf *buf, struct str name, const struct image_value *value, const char *end, bool is_first)
+{
+	bool is_text = value->type == TYPE_S, is_number = value->type == TYPE_N;
+	size_t longest = is_text ? ESCAPED_MAX(value->payload.n) : is_number ? NUMBER_TEXT_MAX : 0;
+	char *start = buf_reserve(buf, ESCAPED_MAX(name.n) + longest + MEMBER_FRAME + STEP), *to = start;
+
+	*to = ',';
+	to += !is_first;
+	*to++ = '"';
+	to = put_encoded_text(to, name, end);
+	memcpy(to, "\":", 2);
+	to += 2;
+	if (is_text || is_number) {
+		memcpy(to, is_text ? "{\"S\":\"" : "{\"N\":\"", 6);
+		to = is_text ? put_encoded_text(to + 6, value->payload, end) : number_put(value->payload, to + 6);
+		memcpy(to, "\"}", 2);
+		to += 2;
+	}
+	buf->n += (size_t)(to - start);
+	return is_text || is_number;
+}
 
 static void add_encoded_members(struct buf *buf, struct image_cursor *cursor, unsigned depth)
 {
@@ -338,9 +411,9 @@ static void add_encoded_members(struct buf *buf, struct image_cursor *cursor, un
 
 	buf_add_byte(buf, '{');
 	while (image_next_member(cursor, &name, &value)) {
-		add_name(buf, name, is_first);
+		if (!add_encoded_member(buf, name, &value, cursor->end, is_first))
+			add_encoded(buf, &value, depth);
 		is_first = false;
-		add_encoded(buf, &value, depth);
 	}
 	buf_add_byte(buf, '}');
 }

@@ -1,5 +1,7 @@
 #include "protocol/wire/json_out.h"
 
+#include "core/image.h"
+#include "core/number.h"
 #include "tests/unit/test.h"
 
 /* Byte by byte, as RFC 8259 has it. */
@@ -36,7 +38,7 @@ TEST(every_byte_at_every_place)
 	for (int c = 0; c < 256; c++) {
 		struct arena *arena = arena_new(0);
 
-		for (size_t n = 1; n < 34; n++) {
+		for (size_t n = 1; n < 70; n++) {
 			for (size_t at = 0; at < n; at++) {
 				char *text = arena_bytes(arena, n);
 
@@ -62,4 +64,53 @@ TEST(texts_full_of_escapes)
 	arena_free(arena);
 }
 
-TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes))
+/* {name: value} from its image, which ends where its memory ends. */
+static struct str from_image(struct arena *arena, const struct value *item)
+{
+	struct buf image = buf_in(arena);
+
+	image_encode(item, &image);
+	char *exact = malloc(image.n);
+	memcpy(exact, image.p, image.n);
+	struct json_out out = json_out_in(arena);
+	json_out_image(&out, (struct str){exact, image.n});
+	free(exact);
+	return json_out_str(&out);
+}
+
+TEST(members_of_images)
+{
+	static const char *const numbers[] = {"0", "7", "-7", "10", "-100", "1234567", "12.5", "-0.05", "99.99", "1E125", "-1E-130", "1.5E-3",
+					      "12345678901234567890123456789012345678", "-1234567890123456789.123456789", "1E38"};
+	char text[40];
+
+	for (size_t round = 0; round < sizeof(text) * 40; round++) {
+		struct arena *arena = arena_new(0);
+		size_t name_size = 1 + round % 20, size = round % sizeof(text), at = round / sizeof(text);
+		char number[NUMBER_MAX];
+		size_t number_size;
+		struct err err = err_in(arena);
+		const char *digits = numbers[round % (sizeof(numbers) / sizeof(*numbers))];
+
+		for (size_t i = 0; i < sizeof(text); i++)
+			text[i] = i == at ? "\"\\\n\x1F"[round % 4] : (char)('a' + i % 26);
+		CHECK_INT(number_parse(str_of(digits), number, &number_size, &err), OK);
+		struct member members[] = {
+			{{text, name_size}, {0}},
+			{STR("n"), value_of_str(TYPE_N, (struct str){number, number_size})},
+			{STR("t"), value_of_str(TYPE_S, (struct str){text, size})},
+		};
+		members[0].value = members[2].value;
+		size_t first = round % 3; /* texts and numbers stand at the end */
+		struct value item = {.type = TYPE_M, .n = (uint32_t)(3 - first), .members = members + first};
+		struct json_out out = json_out_in(arena);
+		struct str found = from_image(arena, &item), quoted = slowly(arena, members[first].name);
+
+		json_out_item(&out, &item);
+		CHECK(str_eq(found, json_out_str(&out)));
+		CHECK(found.n > quoted.n && str_eq((struct str){found.p + 1, quoted.n}, quoted));
+		arena_free(arena);
+	}
+}
+
+TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes), TEST_CASE(members_of_images))
