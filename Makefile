@@ -175,7 +175,7 @@ endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
 ifeq ($(postgresql.header),)
 unit.protocol := $(filter-out %/test_postgresql_trips,$(unit.protocol))
-unit.storage := $(filter-out %/test_postgresql,$(unit.storage))
+unit.storage := $(filter-out %/test_postgresql %/test_postgresql_profile,$(unit.storage))
 endif
 # A disk that loses power and fails.
 $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
@@ -297,6 +297,8 @@ cluster-simulate: debug ## 1 to 100 servers on a simulated PostgreSQL, in virtua
 	@tests/scale/figures build/scale/*.json
 cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N RUNS=N of the histories
 	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) CLUSTER_RUNS=$(or $(RUNS),20) $(MAKE) -s FLAVOUR=debug database-test
+profiles-test: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## servers behind pgbouncer with pool_mode=transaction, and YugabyteDB's statements on a PostgreSQL
+	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) build/deps/venv/bin/python tests/cluster/profiles $(if $(postgresql.header),$(filter %/test_store %/test_store_rows %/test_postgresql,$(abspath $(cluster.tests))))
 cluster-run: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## the whole suite and the histories on a database elsewhere, recorded: URL=postgresql://...
 	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) tests/cluster/run $(URL) $(if $(postgresql.header),$(abspath $(cluster.tests)))
 deploy-test: deps-test debug ## the proxy, Kubernetes manifests and compose file of docker/, as far as they run without an engine

@@ -62,7 +62,7 @@ static struct row *mark(const char *key, size_t n, struct str value)
 	return row;
 }
 
-void database_init(const struct profile *profile)
+void database_init(const struct database_profile *profile)
 {
 	database = (struct database){.profile = *profile};
 	for (unsigned i = 0; i < profile->nodes; i++) {

@@ -23,7 +23,7 @@ enum database_cost {
 };
 
 /* How the database is built. */
-struct profile {
+struct database_profile {
 	const char *name, *what;
 	unsigned nodes, cores;  /* machines over which the rows are spread by the hash of their keys; cores of each */
 	int64_t round_trip_ns;  /* from a server to it */
@@ -33,7 +33,7 @@ struct profile {
 };
 
 struct database {
-	struct profile profile;
+	struct database_profile profile;
 	struct cores cores[NODES_MAX];
 	struct cores *shared;   /* on one machine with the servers: its cores; else NULL */
 	struct disk disks[NODES_MAX];
@@ -56,7 +56,7 @@ struct reply {
 
 extern struct database database;
 
-void database_init(const struct profile *profile);
+void database_init(const struct database_profile *profile);
 /* Spreads the sessions over the nodes of the profile. */
 void database_spread(void);
 void database_forget_counts(void);

@@ -168,7 +168,7 @@ static bool is_filled(void)
 
 void load_fill(bool has_stream, uint64_t seed)
 {
-	static const struct profile none = {.nodes = 1, .cores = 1};
+	static const struct database_profile none = {.nodes = 1, .cores = 1};
 
 	fiber_reset(BEGINNING_NS, seed);
 	database_init(&none);

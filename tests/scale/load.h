@@ -20,7 +20,7 @@ enum operation {
 
 /* One run. */
 struct point {
-	struct profile profile;
+	struct database_profile profile;
 	unsigned servers, threads, clients; /* of each server */
 	unsigned server_cores;              /* of each server; 0: all on the database's machine, with the load */
 	enum operation operation;

@@ -18,7 +18,7 @@
 
 #define MS INT64_C(1000000)
 
-static const struct profile profiles[] = {
+static const struct database_profile profiles[] = {
 #define PROFILE(name, nodes, cores, trip, flush, commit, hop, what) {name, what, nodes, cores, (int64_t)((trip) * MS), (int64_t)((flush) * MS), (int64_t)((commit) * MS), (int64_t)((hop) * MS)},
 #include "tests/scale/profiles.def"
 #undef PROFILE

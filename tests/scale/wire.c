@@ -187,6 +187,14 @@ static int sim_PQsendQueryPrepared(PGconn *conn, const char *name, int n, const 
 	return 1;
 }
 
+/* Of profiles that this database is not. */
+static int sim_PQsendQueryParams(PGconn *conn, const char *sql, int n, const Oid *types, const char *const *values, const int *lengths, const int *formats,
+				 int format)
+{
+	(void)conn, (void)sql, (void)n, (void)types, (void)values, (void)lengths, (void)formats, (void)format;
+	return 0;
+}
+
 /* Nothing to prepare: it is answered as nothing that is done. */
 static int sim_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int n, const Oid *types)
 {

@@ -6,27 +6,7 @@
 #include <stdlib.h>
 
 #include "storage/monotonic.h"
-#include "storage/store/postgresql/long_key.h"
 #include "storage/store/store_messages.h"
-
-static const struct {
-	const char *name, *sql;
-} statements[STATEMENT_COUNT] = {
-#define STATEMENT(id, sql) [STATEMENT_##id] = {#id, sql},
-#include "storage/store/postgresql/statements.def"
-#undef STATEMENT
-};
-
-/*
- * Statements without a BEGIN are one transaction up to their sync, of one snapshot: REPEATABLE READ, for STORE_READ_ONCE.
- * Plans go by the primary key whatever the table's statistics say, which may be of a time when it was empty. A server that stopped in the
- * middle of a transaction lets go of its locks.
- */
-#define SESSION                                                                                                                          \
-	"SET enable_seqscan = off; SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off; "              \
-	"SET statement_timeout = '30s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s'; "                      \
-	"SET default_transaction_isolation = 'repeatable read'; SET bytea_output = 'hex'; SET standard_conforming_strings = on"
-#define SESSION_ASYNCHRONOUS SESSION "; SET synchronous_commit = off"
 
 /* What the first letters of the database's codes mean here; the longest that fits comes first. Source: PostgreSQL, Appendix A. */
 static const struct meaning {
@@ -238,7 +218,7 @@ size_t link_hosts(const struct link *link, struct link_host hosts[LINK_HOSTS_MAX
 enum code link_connect(struct link *link, const struct link_options *options, struct err *err)
 {
 	link_close(link);
-	link->answer_ms = options->answer_ms;
+	link->options = options;
 	link->conn = connect_to(link, options, options->standby);
 	if (!options->standby)
 		try_others(link, options);
@@ -249,8 +229,10 @@ enum code link_connect(struct link *link, const struct link_options *options, st
 		link_count(link, STORE_FAILURE_CONNECTION);
 		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
 	}
-	if (code == OK)
-		code = link_command(link, options->is_asynchronous ? SESSION_ASYNCHRONOUS : SESSION, NULL, err);
+	if (code == OK && options->profile && options->profile->session)
+		code = link_command(link, options->profile->session, NULL, err);
+	if (code == OK && options->profile && options->profile->session && options->is_asynchronous)
+		code = link_command(link, "SET synchronous_commit = off", NULL, err);
 	if (code != OK)
 		link_close(link);
 	return code;
@@ -278,12 +260,20 @@ enum code link_open(struct link *link, const struct link_options *options, struc
 	if (code != OK)
 		return code;
 	link->pq->PQenterPipelineMode(link->conn);
+	if (!options->profile->session)
+		return OK;
 	for (unsigned i = 0; i < STATEMENT_COUNT; i++)
-		link->sent += (size_t)link->pq->PQsendPrepare(link->conn, statements[i].name, statements[i].sql, 0, NULL);
+		link->sent += (size_t)link->pq->PQsendPrepare(link->conn, profile_name(i), profile_sql(options->profile, i), 0, NULL);
 	code = link_wait(link, err);
 	if (code != OK)
 		link_close(link);
 	return code;
+}
+
+void link_send_settings(struct link *link)
+{
+	if (!link->options->profile->session)
+		link_send(link, link->options->is_asynchronous ? STATEMENT_SETTINGS_ASYNCHRONOUS : STATEMENT_SETTINGS, NULL, 0);
 }
 
 void link_send(struct link *link, enum statement statement, const struct str *values, size_t n)
@@ -301,7 +291,10 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 		formats[i] = 1;
 	}
 	link->sent++;
-	if (!link->pq->PQsendQueryPrepared(link->conn, statements[statement].name, (int)n, bytes, lengths, formats, 1)) {
+	const struct profile *profile = link->options->profile;
+	int is_sent = profile->session ? link->pq->PQsendQueryPrepared(link->conn, profile_name(statement), (int)n, bytes, lengths, formats, 1)
+				       : link->pq->PQsendQueryParams(link->conn, profile_sql(profile, statement), (int)n, NULL, bytes, lengths, formats, 1);
+	if (!is_sent) {
 		note(link, link->pq->PQerrorMessage(link->conn));
 		link->pq->PQfinish(link->conn); /* there will be no answer to it: link_wait() says so */
 		link->conn = NULL;
@@ -348,7 +341,7 @@ static bool is_fine(const struct link *link, const PGresult *result)
 /* The answers of a pipeline of `n` statements, to the sync behind it; false where the link broke. The first that failed is the last kept. */
 static bool read_pipeline(struct link *link, size_t n, bool is_kept)
 {
-	int64_t until_ms = monotonic_ms() + link->answer_ms;
+	int64_t until_ms = monotonic_ms() + link->options->answer_ms;
 	bool is_lost = false, has_failed = false;
 
 	for (size_t i = 0; i <= n && !is_lost; i++) {
@@ -392,7 +385,8 @@ static enum code refused(struct link *link, struct err *err)
 	const char *severity = link->pq->PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 	enum code code = fail_as(link, result, err);
 
-	link->is_refused = link->state[0] != '\0';
+	/* class 08 are words of a proxy: its connection to the database broke, after whatever was sent */
+	link->is_refused = link->state[0] != '\0' && strncmp(link->state, "08", 2) != 0;
 	link->is_fatal = severity && strcmp(severity, "ERROR") != 0;
 	return code;
 }

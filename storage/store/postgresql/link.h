@@ -10,14 +10,8 @@
 
 #include "core/arena.h"
 #include "storage/store/postgresql/libpq.h"
+#include "storage/store/postgresql/profile.h"
 #include "storage/store/store.h"
-
-enum statement {
-#define STATEMENT(id, sql) STATEMENT_##id,
-#include "storage/store/postgresql/statements.def"
-#undef STATEMENT
-	STATEMENT_COUNT
-};
 
 /* Of all links of a store. */
 struct link_counts {
@@ -42,7 +36,7 @@ struct link {
 	bool is_fatal;             /* and has closed the connection with that */
 	char state[6];             /* the database's code of what went wrong last; empty: it said none */
 	char problem[400];         /* what went wrong last, for the operator: one line, no password */
-	int64_t answer_ms;
+	const struct link_options *options; /* it was connected by them */
 	struct link *next_free;
 };
 
@@ -56,6 +50,7 @@ struct link_host {
 
 struct link_options {
 	const char *url;
+	const struct profile *profile;   /* NULL: not known yet, for commands alone */
 	const struct link_host *standby; /* of all that the URL names, this one, as long as it is a standby; NULL: the first that takes writes */
 	int64_t answer_ms;    /* an answer that takes longer does not come any more */
 	bool is_asynchronous; /* commits do not wait for the database's disk */
@@ -78,7 +73,8 @@ static inline struct str link_number(struct link_number *number, int64_t value)
 }
 
 /*
- * Connects, and prepares all statements. ERR_STORE_UNAVAILABLE: it cannot be reached now, or takes no writes; ERR_INTERNAL: it was reached, and the table
+ * Connects, and prepares all statements, unless its profile has none prepared. `options` must outlive
+ * the link. ERR_STORE_UNAVAILABLE: it cannot be reached now, or takes no writes; ERR_INTERNAL: it was reached, and the table
  * is not there or not ours to use; `problem` says what.
  */
 enum code link_open(struct link *link, const struct link_options *options, struct err *err) WARN_UNUSED;
@@ -91,6 +87,9 @@ void link_free(struct link *link);
 
 /* Whether it is open and the database has not hung up, as far as can be seen without asking it. */
 bool link_is_alive(struct link *link);
+
+/* What a transaction begins with where connections keep no settings: into the pipeline. Elsewhere, nothing. */
+void link_send_settings(struct link *link);
 
 /* Puts a statement into the pipeline; what goes wrong comes with the wait. */
 void link_send(struct link *link, enum statement statement, const struct str *values, size_t n);

@@ -19,10 +19,6 @@ struct postgresql_store {
 };
 
 #define FORMAT "SELECT encode(v, 'escape') FROM dynalith_kv WHERE ks = -1 AND k = '\\x00'"
-/* The marks of the store: its format, and the row that transactions lock which read ranges and write. */
-#define MAKE \
-	"CREATE TABLE IF NOT EXISTS dynalith_kv (ks bigint NOT NULL, k bytea NOT NULL, t bytea, v bytea NOT NULL, PRIMARY KEY (ks, k)); " \
-	"INSERT INTO dynalith_kv (ks, k, v) VALUES (-1, '\\x00', '1'), (-1, '\\x01', '') ON CONFLICT (ks, k) DO NOTHING"
 
 static void postgresql_close(struct store *base)
 {
@@ -112,14 +108,14 @@ static bool is_made_by_another(const struct link *link, enum code code)
 }
 
 /* The format that the database has; the table is made where it is missing. */
-static enum code make(struct link *link, struct str *format, struct err *err)
+static enum code make(struct link *link, const struct profile *profile, struct str *format, struct err *err)
 {
 	enum code code = link_command(link, FORMAT, format, err);
 
 	for (unsigned i = 0; i < MAKE_RUNS && (code != OK || !str_is_set(*format)); i++) {
 		if (code != OK && strcmp(link->state, "42P01") != 0 && code != ERR_CONFLICT)
 			return code;
-		code = link_command(link, MAKE, NULL, err);
+		code = link_command(link, profile->make, NULL, err);
 		if (code != OK && !is_made_by_another(link, code))
 			return code;
 		if (code != OK)
@@ -137,11 +133,16 @@ static enum code make_ready(struct postgresql_store *store, const char *name, st
 	struct str format = STR_ABSENT;
 	enum code code = link_connect(&link, &store->link, err);
 
+	struct str version = STR_ABSENT;
+	if (code == OK && !store->link.profile)
+		code = link_command(&link, "SELECT version()", &version, err);
+	const struct profile *profile = store->link.profile ? store->link.profile : profile_of_version(version);
 	if (code == OK)
-		code = make(&link, &format, err);
+		code = make(&link, profile, &format, err);
 	if (code == OK)
 		*host_count = link_hosts(&link, hosts);
 	link_free(&link);
+	store->link.profile = profile;
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, name, link.problem);
 	unsigned long found = str_is_set(format) ? strtoul(format.p, NULL, 10) : 0;
@@ -158,7 +159,9 @@ enum code postgresql_store_open(const struct postgresql_store_options *options, 
 	store->base.ops = &postgresql_ops;
 	store->url = arena_checked(strdup(options->url));
 	store->link = (struct link_options){.url = store->url, .answer_ms = LINK_ANSWER_MS, .is_asynchronous = options->durability == DURABILITY_OFF};
-	enum code code = libpq_load(&store->pq, err);
+	enum code code = profile_of_url(store->url, &store->link.profile, err);
+	if (code == OK)
+		code = libpq_load(&store->pq, err);
 	if (code == OK)
 		code = make_ready(store, options->name, hosts, &host_count, err);
 	if (code != OK) {

@@ -21,6 +21,7 @@ enum store_reason reason_of(const char *words)
 		{"hot standby mode", STORE_REASON_READ_ONLY},
 		{"No space left", STORE_REASON_FULL},
 		{"too many", STORE_REASON_RESOURCES},
+		{"no more connections", STORE_REASON_RESOURCES}, /* pgbouncer's */
 		{"connection slots are reserved", STORE_REASON_RESOURCES},
 		{"out of memory", STORE_REASON_RESOURCES},
 		{"starting up", STORE_REASON_STARTING},

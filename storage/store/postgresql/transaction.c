@@ -39,6 +39,8 @@ enum code transaction_begin(const struct store_ops *ops, struct pool *primary, s
 		if (code != OK)
 			return code;
 	}
+	if (mode == STORE_READ_ONCE && !link->options->profile->is_pipeline_one)
+		mode = STORE_READ;
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
 	*txn = (struct transaction){
 		.base = {.ops = ops, .mode = mode, .is_behind = is_behind, .foresee = transaction_foresee, .intend = transaction_intend,
@@ -67,6 +69,8 @@ void transaction_start(struct transaction *txn)
 	txn->is_begun = txn->base.mode != STORE_READ_ONCE;
 	if (txn->is_begun)
 		link_send(txn->link, transaction_is_writing(txn) ? STATEMENT_BEGIN_WRITE : STATEMENT_BEGIN_READ, NULL, 0);
+	if (txn->is_begun)
+		link_send_settings(txn->link);
 	if (txn->followers)
 		followers_ask(txn->followers, txn->link);
 }
