@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -302,10 +303,22 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 	atomic_fetch_add_explicit(&link->counts->statements, 1, memory_order_relaxed);
 }
 
+/*
+ * Lets others run before it sleeps: where the database is near and the machine busy, the answer is there then, and to sleep and be woken costs more than
+ * all else of a short read. False: the link broke.
+ */
+static bool look_once(const struct link *link)
+{
+	sched_yield();
+	return link->pq->PQconsumeInput(link->conn);
+}
+
 /* The next answer; NULL where libpq has none, or the time is over: *is_lost. */
 static PGresult *next_result(struct link *link, int64_t until_ms, bool *is_lost)
 {
-	while (link->pq->PQisBusy(link->conn)) {
+	if (link->pq->PQisBusy(link->conn))
+		*is_lost = !look_once(link);
+	while (!*is_lost && link->pq->PQisBusy(link->conn)) {
 		struct pollfd wait = {.fd = link->pq->PQsocket(link->conn), .events = POLLIN};
 		int64_t left = until_ms - monotonic_ms();
 		int n = left > 0 ? poll(&wait, 1, (int)left) : 0;
