@@ -410,7 +410,7 @@ dist-all: dist ## static release binaries for Linux, which run on glibc and musl
 	@for t in $(or $(TARGETS),$(DIST)); do packaging/make-binary $$t || exit 1; done
 packages: dist-all ## what registries take, build/packages/: for Python, npm, Go, Rust, Maven; with licences and bills of materials
 	@packaging/make-packages $(or $(TARGETS),$(DIST))
-packages-test: ## the packages, used as people use them in clean environments; NAMES="python npm go rust maven", BINARY=FILE: the server in them
+packages-test: ## the packages, used as people use them in clean environments; NAMES="python npm go rust maven languages", BINARY=FILE: the server in them
 	@scripts/install-deps packages
 	@BINARY=$(BINARY) tests/packages/run $(NAMES)
 hardening: release ## how the release binary is hardened
