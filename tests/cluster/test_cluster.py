@@ -323,7 +323,7 @@ def reads_lag_on_both_servers():
 def a_trigger_of_two_servers_posts_once():
     """While both live one of them posts; the other goes on where it was."""
     function = Function()
-    cluster = Cluster(2, "--trigger", f"tab={function.url()}")
+    cluster = Cluster(2, "--trigger", f"tab={function.url}")
     a, b = cluster.clients
     create(a, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
     wanted = [f"{i:03}" for i in range(60)]

@@ -78,6 +78,7 @@ def cut(site, kind, sk):
     for i in range(50):
         before = site.proxy.counts().get(kind, 0)
         site.proxy.tell(f"next {kind}")
+        site.proxy.counts()  # it knows by now
         answer = site.put(f"{sk}{i}")
         if answer[0] != 200:
             return answer, f"{sk}{i}"
@@ -89,7 +90,10 @@ def a_connection_is_cut():
     """Before COMMIT was sent nothing is done, and the answer says so; from then on nobody knows."""
     site = Site()
     for kind, wanted, is_done in (("statement", UNAVAILABLE, False), ("before", UNKNOWN, False), ("sent", UNKNOWN, True), ("done", UNKNOWN, True)):
-        answer, sk = cut(site, kind, kind)
+        for i in range(20):
+            answer, sk = cut(site, kind, f"{kind}-{i}-")
+            if answer == wanted or answer != UNAVAILABLE or site.has(sk):
+                break  # else the cut was another's, on the connection that the put took next: nothing was done
         assert answer == wanted, (kind, answer)
         if is_done:
             until(lambda: site.has(sk), f"{kind}: it was committed")
