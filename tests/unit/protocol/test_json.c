@@ -1,33 +1,6 @@
 #include "protocol/wire/json_internal.h"
-
+#include "tests/unit/protocol/json_same.h"
 #include "tests/unit/test.h"
-
-/* The depth is bounded by the parser's. */
-static bool is_same(const struct json *a, const struct json *b)
-{
-	if (a->type != b->type || !str_eq(a->name, b->name) || a->name.p[a->name.n] != '\0')
-		return false;
-	switch (a->type) {
-	case JSON_NULL:
-		return true;
-	case JSON_BOOLEAN:
-		return a->boolean == b->boolean;
-	case JSON_NUMBER:
-		return memcmp(&a->number, &b->number, sizeof(a->number)) == 0;
-	case JSON_STRING:
-		return str_eq(a->text, b->text) && a->text.p[a->text.n] == '\0';
-	case JSON_ARRAY:
-	case JSON_OBJECT:
-		break;
-	}
-	const struct json *p = json_first(a), *q = json_first(b);
-
-	for (; p && q; p = json_next(p), q = json_next(q)) {
-		if (!is_same(p, q))
-			return false;
-	}
-	return !p && !q;
-}
 
 /* Whether the quick reader took the text; what it takes must be what cJSON makes of it. */
 static bool is_quick(const char *text, size_t n)
@@ -38,7 +11,7 @@ static bool is_quick(const char *text, size_t n)
 
 	CHECK(!quick || usual);
 	if (quick && usual)
-		CHECK(is_same(quick, usual));
+		CHECK(json_is_same(quick, usual));
 	arena_free(arena);
 	return quick != NULL;
 }

@@ -1,0 +1,20 @@
+/*
+ * The quick reader of JSON against cJSON, which reads all that it leaves: what it takes must be what cJSON makes of the text, and it may leave
+ * only what clients do not write. The input has memory of its own size.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/protocol/json_same.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena *arena = fuzz_arena();
+	char *exact = malloc(size ? size : 1);
+	struct str text = {exact, size};
+
+	memcpy(exact, data, size);
+	const struct json *quick = json_quickly(arena, text), *usual = json_by_library(arena, text);
+
+	MUST(!quick || (usual && json_is_same(quick, usual)));
+	free(exact);
+	return 0;
+}
