@@ -183,7 +183,7 @@ $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $
 $(foreach t,storage/test_store_rows storage/test_limits storage/test_processes storage/test_state_model protocol/test_servers,$(BUILD)/tests/unit/$(t)): \
 	$(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_lease $(BUILD)/tests/unit/server/test_feed $(BUILD)/tests/unit/server/test_clocks: $(BUILD)/tests/unit/storage/optimistic_store.o
-$(BUILD)/tests/unit/storage/test_stream_shared: $(BUILD)/tests/unit/storage/optimistic_store.o
+$(BUILD)/tests/unit/storage/test_stream_shared $(BUILD)/tests/unit/storage/test_stream_lanes: $(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_job: $(BUILD)/tests/unit/storage/optimistic_store.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)

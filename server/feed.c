@@ -45,6 +45,42 @@ void feed_close(struct feed *feed)
 	drop_table(feed);
 }
 
+/* How many lanes the stream has for a reader. */
+static unsigned lane_total(const struct stream *stream)
+{
+	return stream_lane_count(stream) ? stream_lane_count(stream) : 1;
+}
+
+/* The one whose turn it is. */
+static unsigned own_lane(const struct feed *feed, const struct stream *stream)
+{
+	return stream_lane_count(stream) ? feed->turn + 1 : 0;
+}
+
+static void give_turn(struct feed *feed, unsigned turn)
+{
+	feed->lanes[feed->turn] = (struct feed_lane){feed->at, feed->saved, feed->is_at_end, true};
+	const struct feed_lane *lane = &feed->lanes[turn];
+
+	feed->turn = turn;
+	feed->at = lane->at;
+	feed->saved = lane->saved;
+	feed->is_at_end = lane->is_at_end;
+}
+
+/* What is remembered of rows is not looked at again. */
+static void forget_lanes(struct feed *feed)
+{
+	for (unsigned i = 0; i < STREAM_LANES; i++)
+		feed->lanes[i] = (struct feed_lane){.is_known = false};
+}
+
+/* Under which the row is. */
+static struct str reader_of(const struct feed *feed, struct arena *arena)
+{
+	return feed->turn == 0 ? feed->reader : str_printf(arena, STR_FMT " %u", STR_ARG(feed->reader), feed->turn);
+}
+
 /* Puts the row where the reader is; the row may be gone before. */
 static bool save(struct feed *feed, struct arena *arena, const struct stream_position *to)
 {
@@ -53,7 +89,7 @@ static bool save(struct feed *feed, struct arena *arena, const struct stream_pos
 	bool is_moved = true;
 
 	next.saved_ms = real_ms();
-	enum code code = stream_position_move(store_of(feed), arena, feed->number, feed->reader, &feed->saved, &next, &is_moved, &err);
+	enum code code = stream_position_move(store_of(feed), arena, feed->number, reader_of(feed, arena), &feed->saved, &next, &is_moved, &err);
 
 	if (!is_fine(feed, code, &err))
 		return true; /* what is done is done: the next move saves it, or a restart reads it again */
@@ -67,7 +103,7 @@ static bool save(struct feed *feed, struct arena *arena, const struct stream_pos
 static bool load(struct feed *feed, struct arena *arena)
 {
 	struct err err = err_in(arena);
-	enum code code = stream_position_get(store_of(feed), arena, feed->number, feed->reader, &feed->saved, &err);
+	enum code code = stream_position_get(store_of(feed), arena, feed->number, reader_of(feed, arena), &feed->saved, &err);
 
 	feed->at = feed->saved;
 	feed->is_lost = false;
@@ -94,17 +130,27 @@ static bool go_to(struct feed *feed, struct arena *arena, const struct stream *s
 	return save(feed, arena, &feed->at);
 }
 
-/* The stream's first shard from the stamp on that can be read; 0: there is none. */
+/* The stream's first shard from the stamp on, in the lane whose turn it is, that can be read; 0: there is none. */
 static uint64_t shard_from(struct feed *feed, struct arena *arena, const struct stream *stream, uint64_t from)
 {
-	struct stream_shard_page page = {.from = from, .limit = 1};
+	struct stream_shard_page page = {.from = from, .limit = lane_total(stream), .is_cut = true};
 	struct err err = err_in(arena);
-	enum code code = stream_read_shards(store_of(feed), arena, feed->table, stream, feed->now_ms, &page, &err);
 
-	return is_fine(feed, code, &err) && page.n > 0 ? page.shards[0].stamp : 0;
+	while (page.is_cut) {
+		enum code code = stream_read_shards(store_of(feed), arena, feed->table, stream, feed->now_ms, &page, &err);
+
+		if (!is_fine(feed, code, &err))
+			return 0;
+		for (size_t i = 0; i < page.n; i++) {
+			if (stream_lane_of(page.shards[i].start) == own_lane(feed, stream))
+				return page.shards[i].stamp;
+			page.from = page.shards[i].stamp + 1;
+		}
+	}
+	return 0;
 }
 
-static uint64_t last_shard(struct feed *feed, struct arena *arena)
+static uint64_t last_shard(struct feed *feed, struct arena *arena, const struct stream *stream)
 {
 	struct stream_shard shard = {0};
 	struct err err = err_in(arena);
@@ -112,10 +158,25 @@ static uint64_t last_shard(struct feed *feed, struct arena *arena)
 	enum code code = store_begin(store_of(feed), STORE_READ, &txn, &err);
 
 	if (code == OK) {
-		code = stream_shard_last(txn, feed->table, &shard, &err);
+		code = stream_shard_last_in(txn, feed->table, own_lane(feed, stream), &shard, &err);
 		store_abort(txn);
 	}
 	return is_fine(feed, code, &err) ? shard.stamp : 0;
+}
+
+/* Puts the further lanes behind their newest records. The first one comes last: its row says that the reader has begun. */
+static bool begin_lanes(struct feed *feed, struct arena *arena, const struct stream *latest)
+{
+	bool is_done = true;
+
+	for (unsigned turn = lane_total(latest) - 1; turn > 0 && is_done; turn--) {
+		give_turn(feed, turn);
+		uint64_t shard = load(feed, arena) ? last_shard(feed, arena, latest) : 0;
+
+		is_done = shard && go_to(feed, arena, latest, shard, STREAM_START_LATEST);
+	}
+	give_turn(feed, 0);
+	return is_done;
 }
 
 /* Where a reader without a row begins: in the newest stream. */
@@ -123,7 +184,10 @@ static bool begin(struct feed *feed, struct arena *arena)
 {
 	const struct stream *latest = &feed->table->streams.v[feed->table->streams.n - 1];
 	bool is_from_latest = feed->is_from_latest;
-	uint64_t shard = is_from_latest ? last_shard(feed, arena) : shard_from(feed, arena, latest, 0);
+
+	if (is_from_latest && !begin_lanes(feed, arena, latest))
+		return false;
+	uint64_t shard = is_from_latest ? last_shard(feed, arena, latest) : shard_from(feed, arena, latest, 0);
 
 	feed->saved = nowhere;
 	if (shard == 0 || !go_to(feed, arena, latest, shard, is_from_latest ? STREAM_START_LATEST : STREAM_START_TRIM_HORIZON) || !feed->saved.stream)
@@ -189,12 +253,16 @@ static struct table *pick(struct feed *feed, struct arena *arena, uint64_t numbe
 	return found || !number ? found : take(feed, arena, &deleted, number);
 }
 
-/* The reader leaves the table: its row goes too. */
+/* The reader leaves the table: its rows go too. */
 static void leave(struct feed *feed, struct arena *arena)
 {
-	if (feed->number && feed->saved.stream)
-		save(feed, arena, &nowhere);
+	for (unsigned turn = STREAM_LANES; turn-- > 0;) {
+		give_turn(feed, turn);
+		if (feed->number && feed->saved.stream)
+			save(feed, arena, &nowhere);
+	}
 	feed->number = 0;
+	forget_lanes(feed);
 	feed->at = feed->saved = nowhere;
 	feed->is_at_end = feed->is_lost = false;
 }
@@ -223,7 +291,25 @@ static bool find_stream(struct feed *feed, struct arena *arena)
 	return shard && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
 }
 
-bool feed_find(struct feed *feed, struct arena *arena)
+/* Gives a lane its turn, where its row says; where it has none in the stream that the first one is in, at its begin. */
+static bool enter_lane(struct feed *feed, struct arena *arena, unsigned turn)
+{
+	bool is_known = turn == feed->turn || turn == 0 || feed->lanes[turn].is_known;
+
+	give_turn(feed, turn);
+	if (!is_known && !load(feed, arena))
+		return false;
+	if (feed->at.stream != feed->stream->number) {
+		uint64_t shard = shard_from(feed, arena, feed->stream, 0);
+
+		return shard && go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+	}
+	if (real_ms() - feed->saved.saved_ms > REFRESH_MS)
+		save(feed, arena, &feed->at);
+	return true;
+}
+
+static bool find(struct feed *feed, struct arena *arena)
 {
 	struct err err = err_in(arena);
 
@@ -231,8 +317,12 @@ bool feed_find(struct feed *feed, struct arena *arena)
 	if (!is_fine(feed, catalog_refresh_clocks(feed->service->catalog, &err), &err))
 		return false;
 	/* another process may have moved on, or left the table */
-	if (feed->number && (feed->is_lost || !lease_is_held(feed->leases, feed->lease)) && !load(feed, arena))
-		return false;
+	if (feed->number && (feed->is_lost || feed->is_stale || !lease_is_held(feed->leases, feed->lease))) {
+		forget_lanes(feed);
+		if (!load(feed, arena))
+			return false;
+		feed->is_stale = false;
+	}
 	if (feed->number && !feed->saved.stream && !feed->at.stream)
 		feed->number = 0;
 	if (feed->number && (feed->table = pick(feed, arena, feed->number, 0)) == NULL) {
@@ -245,9 +335,15 @@ bool feed_find(struct feed *feed, struct arena *arena)
 		feed->number = 0;
 		return false;
 	}
-	if (real_ms() - feed->saved.saved_ms > REFRESH_MS)
-		save(feed, arena, &feed->at);
 	return find_stream(feed, arena);
+}
+
+bool feed_find(struct feed *feed, struct arena *arena)
+{
+	unsigned turn = feed->turn + 1;
+
+	give_turn(feed, 0);
+	return find(feed, arena) && enter_lane(feed, arena, turn % lane_total(feed->stream));
 }
 
 static void add_record(const struct feed *feed, struct arena *arena, struct feed_batch *batch, const struct stream_entry *entry)
@@ -265,7 +361,7 @@ static void add_record(const struct feed *feed, struct arena *arena, struct feed
 	};
 }
 
-bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
+static bool read_lane(struct feed *feed, struct arena *arena, struct feed_batch *batch)
 {
 	struct stream_cursor cursor = cursor_at(feed, feed->stream, feed->at.shard);
 	struct stream_page page;
@@ -288,6 +384,26 @@ bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
 	return is_fine(feed, code, &err);
 }
 
+/* A batch is of one lane. Where none has records: one that has a shard to go on to, or else one that is not at its end, if there is any. */
+bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
+{
+	unsigned n = lane_total(feed->stream), first = feed->turn, waiting = n;
+
+	if (n == 1 || batch->seen > 0)
+		return read_lane(feed, arena, batch);
+	for (unsigned i = 0; i < n; i++) {
+		if (!enter_lane(feed, arena, (first + i) % n) || !read_lane(feed, arena, batch))
+			return false;
+		if (batch->seen > 0 || (feed->is_at_end && shard_from(feed, arena, feed->stream, feed->at.shard + 1)))
+			return true;
+		if (!feed->is_at_end)
+			waiting = feed->turn;
+	}
+	if (waiting < n)
+		give_turn(feed, waiting);
+	return true;
+}
+
 bool feed_take(struct feed *feed, struct arena *arena)
 {
 	struct stream_position before = feed->at;
@@ -298,6 +414,7 @@ bool feed_take(struct feed *feed, struct arena *arena)
 		return false;
 	if (!is_new)
 		return true;
+	feed->is_stale = true;
 	return load(feed, arena) && feed->at.shard == before.shard && feed->at.next == before.next;
 }
 
@@ -314,6 +431,7 @@ bool feed_go_on(struct feed *feed, struct arena *arena)
 
 	if (shard)
 		return feed_take(feed, arena) && go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+	give_turn(feed, 0);
 	shard = later ? shard_from(feed, arena, later, 0) : 0;
 	if (shard)
 		return feed_take(feed, arena) && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);

@@ -1,8 +1,10 @@
 /*
  * feed - the records of a table's stream for one reader, in order: from shard to child shard, from stream to the next stream, and when the
- * table is deleted and made again, from table to table.
+ * table is deleted and made again, from table to table. Of a stream with several open shards, one lane (storage/stream/stream_lane.h) is read at a time,
+ * and each batch is of one; the next lane's turn is after it. So what concerns one item is in order.
  *
- * How far the reader has come is a row in the store (storage/stream/stream_position.h): it goes on there after a restart. Where several
+ * How far the reader has come is a row in the store (storage/stream/stream_position.h), a further one for each further lane: it goes on there after a
+ * restart. The first one says in which stream the reader is; those of other streams do not count. Where several
  * processes have the same reader, one of them reads at a time, by a lease; when it dies, another goes on from the row. So records that were
  * handed out before the row was saved come twice, and none is left out.
  *
@@ -17,6 +19,12 @@
 
 #define FEED_KEPT_MS (24 * 60 * 60 * 1000LL) /* a row of real time that no server has saved for so long is no reader's any more */
 
+/* A lane between its turns. */
+struct feed_lane {
+	struct stream_position at, saved;
+	bool is_at_end, is_known; /* its row was read */
+};
+
 struct feed {
 	struct service *service;
 	struct leases *leases;  /* NULL: no other process reads */
@@ -28,8 +36,11 @@ struct feed {
 	const struct stream *stream;
 	int64_t now_ms;         /* by the clock of the table's namespace */
 	uint64_t number;        /* of the table that the positions are in; 0: none yet */
-	struct stream_position at, saved;
+	struct stream_position at, saved; /* in the lane whose turn it is, like the next */
 	bool is_at_end;         /* the shard is closed and read */
+	unsigned turn;          /* from 0 on */
+	struct feed_lane lanes[STREAM_LANES]; /* of the others */
+	bool is_stale;          /* the lease was another process's: rows may have moved */
 	bool is_lost;           /* another process has moved the row */
 	bool is_failing;        /* the log says so already */
 };

@@ -35,6 +35,7 @@
 #include "storage/store/transfer.h"
 #include "storage/upkeep/lease.h"
 
+#define SHARDS_OF_DATABASE 4
 #define THREADS_MAX_DEFAULT 4
 #define THREADS_DURABLE 16
 #define SLOW_NS 10000000u
@@ -102,6 +103,14 @@ unsigned instance_workers(const struct config *config)
 	bool waits = backend_is_shared(config->store) || (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
 
 	return waits && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
+}
+
+/* Each open shard is a row at whose end writers of many servers wait for each other; in one process they wait for the file in any case. */
+static uint32_t stream_shards(const struct config *config)
+{
+	if (config->stream_shards > 0)
+		return (uint32_t)config->stream_shards;
+	return backend_is_shared(config->store) ? SHARDS_OF_DATABASE : 1;
 }
 
 static struct triggers *start_triggers(const struct config *config, struct service *service, struct leases *leases)
@@ -259,6 +268,7 @@ static enum code open_catalog(struct instance *instance, struct err *err)
 		.replication_lag_ms = config->replication_lag_ms,
 		.collection_max = (uint64_t)config->collection_limit_mb * MB,
 		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
+		.stream_shards = stream_shards(config),
 		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,
 		.search_threads = thread_count(config),
 		.lag = {(uint32_t)config->lag, (uint32_t)(config->index_lag < 0 ? config->lag : config->index_lag), (uint32_t)config->lag_jitter,

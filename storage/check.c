@@ -242,24 +242,36 @@ static void scan(struct check *check, const struct index *index, struct keyspace
 	arena_free(rows);
 }
 
-/* Shards divide the range of numbers in order; the last one is open while the stream is enabled. */
+/* By lanes, and within one by their stamps. */
+static int by_lane(const void *a, const void *b)
+{
+	const struct stream_shard *left = a, *right = b;
+	unsigned lane = stream_lane_of(left->start), other = stream_lane_of(right->start);
+
+	return lane != other ? (lane > other) - (lane < other) : (left->stamp > right->stamp) - (left->stamp < right->stamp);
+}
+
+/* Shards divide the range of numbers of their lane in order; the last one is open while changes are appended there. */
 static void check_shards(struct check *check)
 {
-	bool is_enabled = table_logs(check->table);
+	unsigned lanes = stream_lanes_open(check->table), open = 0, wanted = lanes + stream_lane_is_log_open(check->table);
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < check->shard_count; i++) {
 		const struct stream_shard *shard = &check->shards[i];
 		struct str key = stream_shard_key(check->arena, shard->stamp);
-		bool is_last = i + 1 == check->shard_count;
+		unsigned lane = stream_lane_of(shard->start);
+		bool is_last = i + 1 == check->shard_count || stream_lane_of(shard[1].start) != lane;
+		bool is_enabled = lane ? lane <= lanes : stream_lane_is_log_open(check->table);
 
-		if (shard->start < end || (shard->end && shard->end <= shard->start))
+		if (shard->start < end || (shard->end && (shard->end <= shard->start || stream_lane_of(shard->end) != lane)))
 			tell(check, NULL, key, CHECK_SHARD_ORDER);
 		if (!shard->end && !(is_last && is_enabled))
 			tell(check, NULL, key, CHECK_SHARD_OPEN);
 		end = shard->end ? shard->end : shard->start + 1;
+		open += !shard->end && is_last && is_enabled;
 	}
-	if (is_enabled && (check->shard_count == 0 || check->shards[check->shard_count - 1].end))
+	if (open < wanted)
 		tell(check, NULL, STR_ABSENT, CHECK_SHARD_CLOSED);
 }
 
@@ -313,9 +325,11 @@ static void check_stream(struct check *check)
 		return;
 	}
 	check->shards = shards;
+	if (check->shard_count > 0)
+		qsort(shards, check->shard_count, sizeof(*shards), by_lane);
 	if (!str_is_set(check->cursor->key))
 		check_shards(check);
-	scan(check, NULL, stream_keyspace(check->table), stream_shard_range(check->next, 0, 0), visit_record);
+	scan(check, NULL, stream_keyspace(check->table), stream_shard_range(check->next, 0, STREAM_SHARD_ALL), visit_record);
 }
 
 static void check_rows(struct check *check)

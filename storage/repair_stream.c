@@ -48,10 +48,14 @@ static void take_row(void *context, const struct salvage_row *row)
 	}
 }
 
-static int by_stamp(const void *a, const void *b)
+/* By lanes, and within one by their stamps. */
+static int by_lane(const void *a, const void *b)
 {
 	const struct stream_shard *left = a, *right = b;
+	unsigned lane = stream_lane_of(left->start), other = stream_lane_of(right->start);
 
+	if (lane != other)
+		return (lane > other) - (lane < other);
 	return (left->stamp > right->stamp) - (left->stamp < right->stamp);
 }
 
@@ -94,15 +98,21 @@ static struct stream_shard between(const struct stream_shard *before, const stru
 	};
 }
 
-/* The shard after the last one that was found: open while the stream is enabled. */
-static struct stream_shard behind(const struct repair *repair, const struct stream_shard *before, const struct stream_peek *first,
+/* Whether changes are appended to the lane. */
+static bool is_lane_open(const struct table *table, unsigned lane)
+{
+	return lane ? lane <= stream_lanes_open(table) : stream_lane_is_log_open(table);
+}
+
+/* The shard after the last one of the lane that was found: open while changes are appended there. */
+static struct stream_shard behind(const struct repair *repair, unsigned lane, const struct stream_shard *before, const struct stream_peek *first,
 				  const struct stream_peek *last)
 {
 	const struct table *table = repair->table;
 	uint64_t number = table->streams.n ? table->streams.v[table->streams.n - 1].number : 0;
-	bool is_open = table_logs(table), is_hidden = table->streams.view == STREAM_OFF;
+	bool is_open = is_lane_open(table, lane), is_hidden = lane == 0 && (table->streams.view == STREAM_OFF || stream_lanes_open(table));
 	uint64_t stamp = first->is_found ? (uint64_t)first->created_ms : (uint64_t)repair->now_ms;
-	uint64_t start = before->stamp ? before->end : first->is_found ? first->sequence - 1 : 1;
+	uint64_t start = before->stamp ? before->end : first->is_found ? first->sequence - 1 : stream_lane_base(lane) + 1;
 
 	return (struct stream_shard){
 		.stamp = stamp > before->stamp ? stamp : before->stamp + 1, .parent = is_hidden ? STREAM_SHARD_HIDDEN : before->stream == number ? before->stamp : 0,
@@ -111,15 +121,33 @@ static struct stream_shard behind(const struct repair *repair, const struct stre
 	};
 }
 
-/* Puts the shards that were found, and those that must have been between and behind them; the number of the latter. */
-static unsigned put_shards(struct repair *repair, struct found *found)
+/* The stamp, or the next one that no shard has. */
+static uint64_t free_stamp(const struct found *found, uint64_t stamp)
 {
-	struct stream_shard before = {.stamp = 0};
+	bool is_taken = true;
+
+	while (is_taken) {
+		is_taken = false;
+		for (size_t i = 0; i < found->shard_count && !is_taken; i++)
+			is_taken = found->shards[i].stamp == stamp;
+		stamp += is_taken;
+	}
+	return stamp;
+}
+
+/*
+ * Puts the shards of a lane that were found, `n` from the one at `at` on, and those that must have been between and behind them; the number of the
+ * latter.
+ */
+static unsigned put_shards(struct repair *repair, struct found *found, unsigned lane, size_t at, size_t n)
+{
+	const struct stream_shard *shards = found->shards + at;
+	struct stream_shard before = {.end = stream_lane_base(lane)};
 	unsigned made = 0;
 
-	for (size_t i = 0; i < found->shard_count; i++) {
-		struct stream_shard shard = found->shards[i];
-		bool is_last = i + 1 == found->shard_count, is_open = table_logs(repair->table);
+	for (size_t i = 0; i < n; i++) {
+		struct stream_shard shard = shards[i];
+		bool is_last = i + 1 == n, is_open = is_lane_open(repair->table, lane);
 		struct stream_peek first = peek(repair, before.end, shard.start, false);
 
 		if (first.is_found && (before.stamp == 0 || before.stamp + 1 < shard.stamp)) {
@@ -128,9 +156,9 @@ static unsigned put_shards(struct repair *repair, struct found *found)
 			made++;
 		}
 		if (shard.end == 0 && !(is_last && is_open)) {
-			shard.end = is_last ? peek(repair, shard.start, 0, true).sequence + 1 : found->shards[i + 1].start;
+			shard.end = is_last ? peek(repair, shard.start, 0, true).sequence + 1 : shards[i + 1].start;
 			shard.end = shard.end > shard.start ? shard.end : shard.start + 1;
-			shard.closed_ms = is_last ? repair->now_ms : found->shards[i + 1].created_ms;
+			shard.closed_ms = is_last ? repair->now_ms : shards[i + 1].created_ms;
 			made++;
 		}
 		put_shard(repair, &shard);
@@ -139,11 +167,36 @@ static unsigned put_shards(struct repair *repair, struct found *found)
 	if (before.stamp && before.end == 0)
 		return made;
 	struct stream_peek first = peek(repair, before.end, 0, false), last = peek(repair, before.end, 0, true);
-	if (first.is_found || table_logs(repair->table)) {
-		struct stream_shard shard = behind(repair, &before, &first, &last);
+	if (first.is_found || is_lane_open(repair->table, lane)) {
+		struct stream_shard shard = behind(repair, lane, &before, &first, &last);
 
+		if (stream_lanes_last(repair->table)) {
+			shard.stamp = free_stamp(found, shard.stamp);
+			found->shards = arena_room(repair->arena, found->shards, found->shard_count, sizeof(*found->shards));
+			found->shards[found->shard_count++] = shard;
+		}
 		put_shard(repair, &shard);
 		made++;
+	}
+	return made;
+}
+
+/* The same of all lanes. */
+static unsigned put_lanes(struct repair *repair, struct found *found)
+{
+	size_t count = found->shard_count;
+	unsigned made = 0, lanes = stream_lanes_last(repair->table);
+
+	if (count && stream_lane_of(found->shards[count - 1].start) > lanes)
+		lanes = stream_lane_of(found->shards[count - 1].start);
+	for (unsigned lane = 0; lane <= lanes; lane++) {
+		size_t at = 0, n = 0;
+
+		while (at < count && stream_lane_of(found->shards[at].start) < lane)
+			at++;
+		while (at + n < count && stream_lane_of(found->shards[at + n].start) == lane)
+			n++;
+		made += put_shards(repair, found, lane, at, n);
 	}
 	return made;
 }
@@ -174,8 +227,8 @@ void repair_stream(struct repair *repair)
 
 	repair->from->ops->rows(repair->from, stream_keyspace(repair->table), take_row, &found);
 	if (found.shard_count)
-		qsort(found.shards, found.shard_count, sizeof(*found.shards), by_stamp);
-	unsigned made = put_shards(repair, &found);
+		qsort(found.shards, found.shard_count, sizeof(*found.shards), by_lane);
+	unsigned made = put_lanes(repair, &found);
 	arena_reset(repair->row);
 	if (found.lost_rows > 0) {
 		struct str ranges = ranges_of(repair, &found);

@@ -46,7 +46,7 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	table->identity.name = str_copy(table->arena, name);
 	code = table_rules_create(&resolved, table, err);
 	if (code == OK && input->stream_specification)
-		code = table_rules_stream(table, input->stream_specification, call->now_ms, err);
+		code = table_rules_stream(table, input->stream_specification, catalog_stream_shards(call->service->catalog, table), call->now_ms, err);
 	if (code == OK)
 		code = tag_rules_check(&input->tags, err);
 	if (code == OK)

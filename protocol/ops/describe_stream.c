@@ -26,19 +26,11 @@ static enum code read_shards(struct call *call, const struct describe_stream_inp
 	uint64_t parent = input->shard_filter ? streams_shard_stamp(input->shard_filter->shard_id) : 0;
 
 	*page = (struct stream_shard_page){.limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX};
-	if (input->shard_filter) { /* a child is the next shard */
-		page->from = parent + 1;
-		page->limit = 1;
-	} else if (str_is_set(input->exclusive_start_shard_id)) {
+	if (str_is_set(input->exclusive_start_shard_id))
 		page->from = streams_shard_after(call->arena, table, input->exclusive_start_shard_id);
-	}
-	enum code code = stream_read_shards(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, page, err);
-	if (code != OK || !input->shard_filter)
-		return code;
-	page->is_cut = false;
-	if (parent == 0 || (page->n > 0 && page->shards[0].parent != parent))
-		page->n = 0;
-	return OK;
+	if (!input->shard_filter)
+		return stream_read_shards(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, page, err);
+	return parent ? stream_read_child(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, parent, page, err) : OK;
 }
 
 static void write_shard(struct call *call, const struct table *table, const struct stream_shard *shard)

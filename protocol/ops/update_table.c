@@ -79,7 +79,7 @@ static void change_class(struct table *table, struct str name, int64_t now_ms)
 	table->settings->class_changed_ms = now_ms;
 }
 
-static enum code change_table(struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
+static enum code change_table(const struct call *call, struct table *table, const struct update_table_input *input, int64_t now_ms, struct err *err)
 {
 	bool becomes_provisioned = table->settings->billing == BILLING_PAY_PER_REQUEST && input->billing_mode == BILLING_MODE_PROVISIONED;
 
@@ -92,7 +92,7 @@ static enum code change_table(struct table *table, const struct update_table_inp
 	if (code == OK)
 		code = throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_UPDATE, err);
 	if (code == OK && input->stream_specification)
-		code = table_rules_stream(table, input->stream_specification, now_ms, err);
+		code = table_rules_stream(table, input->stream_specification, catalog_stream_shards(call->service->catalog, table), now_ms, err);
 	if (code == OK && input->sse_specification)
 		code = encryption_rules_apply(table, input->sse_specification, false, err);
 	if (code != OK)
@@ -205,7 +205,7 @@ static enum code change_replica(const struct call *call, struct catalog_change *
 		return OK;
 	there.now_ms = change->now_ms;
 	there.ns = (struct ns){change->current->identity.account, change->current->identity.region};
-	enum code code = change_table(change->next, input, change->now_ms, err);
+	enum code code = change_table(call, change->next, input, change->now_ms, err);
 	if (code == OK)
 		code = throughput_rules_limits(change->current, change->next, err);
 	if (code != OK)
@@ -312,7 +312,7 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	if (table_is_global(table) || input->replica_updates.n)
 		return update_group(call, table, replicas, n, input, concerns, err);
 	next = table_clone(table);
-	code = change_table(next, input, call->now_ms, err);
+	code = change_table(call, next, input, call->now_ms, err);
 	if (code == OK)
 		code = throughput_rules_limits(table, next, err);
 	if (code != OK) {

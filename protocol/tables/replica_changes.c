@@ -149,7 +149,7 @@ static enum code begin_stream(struct table *table, enum stream_view view, int64_
 	};
 	const struct stream_specification specification = {.stream_enabled = {true, true}, .stream_view_type = types[view]};
 
-	return table_rules_stream(table, &specification, now_ms, err);
+	return table_rules_stream(table, &specification, 1, now_ms, err);
 }
 
 /* The table of a new replica: a copy of what concerns all regions. */

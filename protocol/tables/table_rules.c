@@ -500,12 +500,12 @@ static enum code disable_stream(struct table *table, const struct stream_specifi
 }
 
 /* Adds a stream behind those that can still be read. Its time of creation is its name, so no two have the same. */
-static void add_stream(struct table *table, enum stream_view view, int64_t now_ms)
+static void add_stream(struct table *table, enum stream_view view, uint32_t shards, int64_t now_ms)
 {
 	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->streams.n + 1);
 	const struct stream *last = table->streams.n ? &table->streams.v[table->streams.n - 1] : NULL;
 	struct stream added = {
-		.number = last ? last->number + 1 : 1, .view = view, .created_ms = now_ms, .settings = table_stream_settings(table),
+		.number = last ? last->number + 1 : 1, .view = view, .created_ms = now_ms, .shards = shards, .settings = table_stream_settings(table),
 	};
 	size_t kept = 0;
 	char stamp[32];
@@ -530,7 +530,7 @@ static void add_stream(struct table *table, enum stream_view view, int64_t now_m
 	table->settings->stream_policy = (struct policy){.text = STR_ABSENT}; /* the last one's */
 }
 
-enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err)
+enum code table_rules_stream(struct table *table, const struct stream_specification *input, uint32_t shards, int64_t now_ms, struct err *err)
 {
 	static const enum stream_view views[] = {
 		[STREAM_VIEW_TYPE_NEW_IMAGE] = STREAM_NEW_IMAGE, [STREAM_VIEW_TYPE_OLD_IMAGE] = STREAM_OLD_IMAGE,
@@ -543,7 +543,7 @@ enum code table_rules_stream(struct table *table, const struct stream_specificat
 		return table->identity.created_ms == 0 ? err_set(err, MSG_STREAM_VIEW_REQUIRED_NEW) : err_set(err, MSG_STREAM_VIEW_REQUIRED);
 	if (table->streams.view != STREAM_OFF)
 		return err_set(err, MSG_STREAM_ON, STR_ARG(table->identity.name));
-	add_stream(table, views[input->stream_view_type], now_ms);
+	add_stream(table, views[input->stream_view_type], shards, now_ms);
 	return OK;
 }
 

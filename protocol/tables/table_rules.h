@@ -43,8 +43,8 @@ const char *table_rules_doing(enum table_status status);
 /* Drops definitions that no key uses. */
 void table_rules_prune(struct table *table);
 
-/* A stream specification beside what the table has; `now_ms` makes the label. */
-enum code table_rules_stream(struct table *table, const struct stream_specification *input, int64_t now_ms, struct err *err) WARN_UNUSED;
+/* A stream specification beside what the table has; `now_ms` makes the label, and a new stream has `shards` open ones (struct stream). */
+enum code table_rules_stream(struct table *table, const struct stream_specification *input, uint32_t shards, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 /* TableClass, which AWS checks after the other parameters. */
 enum code table_rules_class(struct str name, struct err *err) WARN_UNUSED;

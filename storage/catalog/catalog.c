@@ -56,6 +56,13 @@ const struct lag *catalog_lag(const struct catalog *catalog)
 	return &catalog->options.lag;
 }
 
+uint32_t catalog_stream_shards(const struct catalog *catalog, const struct table *table)
+{
+	bool is_logged = table_is_global(table) || (table->log.reasons & ~(unsigned)LOG_COPY); /* a copy does not last */
+
+	return is_logged ? 0 : catalog->options.stream_shards;
+}
+
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
 {
 	return &catalog->options.rotation;

@@ -45,6 +45,7 @@ struct catalog_options {
 	int64_t replication_lag_ms;   /* between replicas of a global table, where the account has none of its own: links.h */
 	uint64_t collection_max;      /* bytes of an item collection with local indexes; 0: COLLECTION_SIZE_MAX */
 	struct stream_rotation rotation;
+	uint32_t stream_shards; /* that a stream is given when it is enabled; 0 and 1: one */
 	struct clocks *clocks;        /* of the namespaces, kept by the caller; NULL: what is stamped is what the caller says */
 	size_t vector_memory_bytes;   /* for vector indexes held in memory; 0: none are */
 	unsigned search_threads;      /* that a large vector search may use; 0: one */
@@ -271,6 +272,9 @@ bool catalog_is_shared(const struct catalog *catalog);
 struct clocks *catalog_clocks(const struct catalog *catalog);
 const struct lag *catalog_lag(const struct catalog *catalog);
 const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
+
+/* How many open shards a stream of the table gets that is enabled now: one where the table's changes are logged in one order anyway. */
+uint32_t catalog_stream_shards(const struct catalog *catalog, const struct table *table);
 
 /* A random UUID, version 4, in small letters. */
 struct str catalog_uuid(struct arena *arena);

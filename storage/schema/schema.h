@@ -74,6 +74,7 @@ struct stream {
 	enum stream_view view;
 	int64_t created_ms;
 	int64_t disabled_ms; /* 0: enabled */
+	uint32_t shards;     /* open at a time while it is enabled, up to STREAM_LANES; 0 and 1: one. See storage/stream/stream_lane.h */
 	struct stream_settings *settings;
 };
 

@@ -8,6 +8,7 @@
 #define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
 #define RECORD_VERSION_HASH 3    /* with the member hash: a server that knows one hash only would look for its rows elsewhere */
 #define RECORD_VERSION_GROUP 4   /* a replica of a global table: a server that would not replicate must not write to it */
+#define RECORD_VERSION_SHARDS 5  /* a stream with several open shards: a server that appends to one would mix up their order */
 #define EXTRA_MAX 14             /* members besides the fields */
 
 #define TEXT(type, member) RECORD_FIELD(type, member, #member, FIELD_STR)
@@ -63,6 +64,7 @@ static const struct field index_fields[] = {
 };
 static const struct field stream_fields[] = {
 	TEXT(stream, label), NUMBER(stream, number), NUMBER(stream, view), NUMBER(stream, created_ms), NUMBER(stream, disabled_ms),
+	NUMBER(stream, shards),
 };
 const struct record table_record = RECORD(table, table_fields);
 const struct record index_record = RECORD(index, index_fields);
@@ -148,6 +150,10 @@ static struct value stream_list(struct arena *arena, const struct table *table, 
 
 static int64_t record_version(const struct table *table)
 {
+	for (size_t i = 0; i < table->streams.n; i++) {
+		if (table->streams.v[i].shards > 1)
+			return RECORD_VERSION_SHARDS;
+	}
 	if (table_is_global(table))
 		return RECORD_VERSION_GROUP;
 	if (table->hash != KEY_HASH_FNV)
@@ -315,7 +321,7 @@ enum code table_decode(struct str record, const struct settings_records *records
 	struct value map;
 	bool ok = image_decode(scratch, record, &map);
 
-	if (ok && record_read_int(&map, "version", &ok) > RECORD_VERSION_GROUP)
+	if (ok && record_read_int(&map, "version", &ok) > RECORD_VERSION_SHARDS)
 		ok = false;
 	if (ok) {
 		ok = record_read(table->arena, &table_record, &map, table) &&

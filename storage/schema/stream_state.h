@@ -23,9 +23,11 @@ struct stream_shard {
 	int64_t closed_ms;  /* 0: open */
 };
 
-/* The end of a table's stream as one transaction saw or left it. */
+#define STREAM_LANES 32 /* beside lane 0: storage/stream/stream_lane.h */
+
+/* The end of one lane of a table's stream as one transaction saw or left it. */
 struct stream_tail {
-	struct stream_shard last; /* the latest shard; stamp 0: none is known */
+	struct stream_shard last; /* the latest shard of the lane; stamp 0: none is known */
 	uint64_t next;            /* sequence number */
 	int64_t latest_ms;        /* the latest time in records and shards: what follows is no older */
 	bool is_empty;
@@ -35,7 +37,8 @@ struct stream_tail {
 struct stream_state {
 	atomic_uint refs;
 	pthread_mutex_t lock;    /* guards the tail */
-	struct stream_tail tail; /* of a committed transaction */
+	struct stream_tail tail; /* of a committed transaction; of lane 0 */
+	struct stream_tail *lanes; /* the same of the further ones, once one of them was appended to */
 };
 
 /* A reference each: what _new and _ref return, _unref gives back. */
@@ -43,12 +46,12 @@ struct stream_state *stream_state_new(void);
 struct stream_state *stream_state_ref(struct stream_state *state);
 void stream_state_unref(struct stream_state *state);
 
-struct stream_tail stream_state_tail(struct stream_state *state);
+struct stream_tail stream_state_tail(struct stream_state *state, unsigned lane);
 
 /* What it remembers has turned out to be wrong. */
-void stream_state_forget(struct stream_state *state);
+void stream_state_forget(struct stream_state *state, unsigned lane);
 
 /* Remembers the tail of a transaction that was committed, unless that of a later one is there. */
-void stream_state_keep(struct stream_state *state, const struct stream_tail *tail);
+void stream_state_keep(struct stream_state *state, unsigned lane, const struct stream_tail *tail);
 
 #endif

@@ -154,7 +154,7 @@ static void note_record(struct touched *touched, uint64_t table, uint64_t sequen
 {
 	struct used *last = touched->stream_count ? &touched->streams[touched->stream_count - 1] : NULL;
 
-	if (!last || last->table != table) {
+	if (!last || last->table != table || stream_lane_of(last->sequence) != stream_lane_of(sequence)) {
 		touched->streams = arena_room(touched->arena, touched->streams, touched->stream_count, sizeof(*touched->streams));
 		touched->streams[touched->stream_count++] = (struct used){table, sequence};
 	} else if (last->sequence < sequence) {
@@ -165,14 +165,19 @@ static void note_record(struct touched *touched, uint64_t table, uint64_t sequen
 /* No sequence number is used twice: who reads on from a record that is gone misses none. */
 static enum code skip_used(struct space *space, const struct touched *touched, const struct table *table, struct err *err)
 {
-	uint64_t next = 0, last = 0;
+	uint64_t used[STREAM_LANES + 1] = {0};
+	struct stream_nexts nexts = {.n = 0, .v = used};
 
 	for (size_t i = 0; i < touched->stream_count; i++) {
-		if (touched->streams[i].table == table->identity.number && touched->streams[i].sequence > last)
-			last = touched->streams[i].sequence;
+		uint64_t next = touched->streams[i].sequence + 1;
+		unsigned lane = stream_lane_of(next);
+
+		if (touched->streams[i].table != table->identity.number || lane > STREAM_LANES)
+			continue;
+		used[lane] = next > used[lane] ? next : used[lane];
+		nexts.n = lane >= nexts.n ? lane + 1 : nexts.n;
 	}
-	enum code code = last > 0 ? stream_next(space->txn, table, &next, err) : OK;
-	return code == OK && last >= next && last > 0 ? stream_shard_put_used(space->txn, space->arena, table, last + 1, err) : code;
+	return nexts.n ? stream_skip(space->txn, space->arena, table, &nexts, err) : OK;
 }
 
 /* The version of a vector index does not come back: what was remembered for later versions would be taken for theirs. */

@@ -28,8 +28,8 @@ static bool is_there(const struct space_records *records, struct str name)
  * The table as it is when nothing was ever written to it: indexes that were being filled have nothing to be filled with, and nobody can return to what
  * was before.
  */
-static enum code make_empty(struct space *space, const struct reset *reset, const struct space_record *record, struct table *table, uint64_t next,
-			   struct err *err)
+static enum code make_empty(struct space *space, const struct reset *reset, const struct space_record *record, struct table *table,
+			   const struct stream_nexts *nexts, struct err *err)
 {
 	if (table->log.since_ms && reset->now_ms > table->log.since_ms)
 		table->log.since_ms = reset->now_ms;
@@ -41,24 +41,24 @@ static enum code make_empty(struct space *space, const struct reset *reset, cons
 		table->streams.n = 1;
 	}
 	enum code code = space_create(space, record->key, table, err);
-	return code == OK && next ? stream_shard_put_used(space->txn, space->arena, table, next, err) : code;
+	return code == OK && nexts->n ? stream_skip(space->txn, space->arena, table, nexts, err) : code;
 }
 
 static enum code reset_table(struct space *space, const struct reset *reset, const struct space_record *record, struct err *err)
 {
 	struct table *table;
-	uint64_t next = 0;
+	struct stream_nexts nexts = {.n = 0};
 	enum code code = space_decode(space, record, &table, err);
 
 	if (code != OK)
 		return code;
 	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING && !str_is_set(table->state.job); /* its job goes */
 	if (is_kept && table_has_log(table))
-		code = stream_next(space->txn, table, &next, err);
+		code = stream_nexts(space->txn, space->arena, table, &nexts, err);
 	if (code == OK)
 		code = space_drop(space, record, table, err);
 	if (code == OK)
-		code = is_kept ? make_empty(space, reset, record, table, next, err) : space_put_record(space, record->key, table, NULL, err);
+		code = is_kept ? make_empty(space, reset, record, table, &nexts, err) : space_put_record(space, record->key, table, NULL, err);
 	table_unref(table);
 	return code;
 }

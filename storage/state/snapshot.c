@@ -122,7 +122,7 @@ static enum code copy_table(const struct space *space, const struct table *from,
 /* A stream that the namespace had. */
 struct had {
 	struct str table, label;
-	uint64_t next;       /* the sequence number that its next record would have got */
+	struct stream_nexts nexts; /* the sequence numbers that its next records would have got */
 };
 
 /* Where a copy goes: into a snapshot, or into a namespace (snapshot 0). */
@@ -137,15 +137,10 @@ struct target {
 /* A reader that goes on from a record that is gone misses none: no sequence number of the stream is used twice. */
 static enum code skip_used(struct space *space, const struct target *target, const struct table *copy, struct err *err)
 {
-	uint64_t next = 0;
-
 	for (size_t i = 0; i < target->n; i++) {
 		if (!str_eq(target->had[i].table, copy->identity.name) || !str_eq(target->had[i].label, copy->streams.label))
 			continue;
-		enum code code = stream_next(space->txn, copy, &next, err);
-		return code == OK && target->had[i].next > next
-			       ? stream_shard_put_used(space->txn, space->arena, copy, target->had[i].next, err)
-			       : code;
+		return stream_skip(space->txn, space->arena, copy, &target->had[i].nexts, err);
 	}
 	return OK;
 }
@@ -158,9 +153,9 @@ static enum code note_stream(struct space *space, const struct space_record *rec
 	if (code != OK)
 		return code;
 	if (table->streams.n > 0 && table->state.status != STATUS_DELETING) {
-		struct had had = {str_copy(space->arena, table->identity.name), str_copy(space->arena, table->streams.label), 0};
+		struct had had = {str_copy(space->arena, table->identity.name), str_copy(space->arena, table->streams.label), {.n = 0}};
 
-		code = stream_next(space->txn, table, &had.next, err);
+		code = stream_nexts(space->txn, space->arena, table, &had.nexts, err);
 		target->had[target->n++] = had;
 	}
 	table_unref(table);

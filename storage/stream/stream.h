@@ -6,7 +6,8 @@
  *   01 stamp(8)      a shard: a range of sequence numbers that one stream used, see stream_shard.h
  *   02 sequence(8)   a record, in the order in which changes were committed
  *
- * Sequence numbers rise strictly over all streams that a table ever had, so a record needs no word of its shard. Numbers may be missing.
+ * Sequence numbers rise strictly, within a lane (stream_lane.h), over all streams that a table ever had, so a record needs no word of its shard. Numbers
+ * may be missing.
  * A table whose stream was never enabled has no such keyspace.
  *
  * Records are readable for 24 hours and then trimmed. AWS: Developer Guide, "Change data capture for DynamoDB Streams".
@@ -47,11 +48,18 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 /* Records from before this moment may go: the stream's retention, and what the table's log is to keep. */
 int64_t stream_keeps_from(const struct table *table, int64_t now_ms);
 
+/* What a row key says of the partition that the item is in. */
+static inline uint32_t stream_partition(struct str row_key)
+{
+	return row_key.n >= 4 ? (uint32_t)str_be(row_key.p, 4) : 0;
+}
+
 /*
- * Whether there is nothing to do at the end of the table's stream but to append, by what this process remembers of it: then the record gets its number at
- * the commit, where the store can (store_appends()), and the end is not read.
+ * Adds to `n` keys, none of them twice, those of the rows that an append for the item may read; up to two. Returns how many there are then. Where the
+ * store can append at the commit (store_appends()), and this process remembers nothing else to be done at the end, it is not read.
  */
-bool stream_is_plain(const struct table *table, const struct stream_appends *appends);
+size_t stream_foresee(struct store_txn *txn, struct arena *arena, const struct table *table, struct str row_key, const struct stream_appends *appends,
+		      struct store_key *keys, size_t n);
 
 /*
  * The transaction has ended with this code. After a commit: remembers the ends of its streams for the next one. After a conflict: the next one looks at the
@@ -67,7 +75,7 @@ void stream_end(const struct stream_appends *appends, enum code code);
 enum code stream_change_table(struct store_txn *txn, struct arena *arena, const struct table *current, const struct table *next,
 			      struct err *err) WARN_UNUSED;
 
-/* Closes the open shard and opens a child. ERR_RESOURCE_NOT_FOUND where the table's stream is off. */
+/* Closes the open shards and opens a child of each. ERR_RESOURCE_NOT_FOUND where the table's stream is off. */
 enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err) WARN_UNUSED;
 
 /*
@@ -77,8 +85,19 @@ enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms
 enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table, size_t budget, int64_t now_ms, bool *is_done,
 		      struct err *err) WARN_UNUSED;
 
-/* The sequence number that the next record gets. The table has or had a stream. */
+/* The sequence number that the next record of the log gets. The table has or had a stream, or a log. */
 enum code stream_next(struct store_txn *txn, const struct table *table, uint64_t *next, struct err *err) WARN_UNUSED;
+
+/* The same of lane 0 and those behind it. */
+struct stream_nexts {
+	size_t n;
+	uint64_t *v; /* in the arena */
+};
+
+enum code stream_nexts(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_nexts *nexts, struct err *err) WARN_UNUSED;
+
+/* Sees to it that no number below these is given to a record. */
+enum code stream_skip(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_nexts *nexts, struct err *err) WARN_UNUSED;
 
 /* Whether a stream was disabled so long ago that nothing of it can be read. */
 static inline bool stream_is_gone(const struct stream *stream, int64_t now_ms)

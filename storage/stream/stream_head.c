@@ -5,18 +5,14 @@
 /* These, of 8 bytes each, the first two as store_append() has them; then the latest shard as its own row has it. */
 enum { NEXT, LATEST, STAMP, IS_EMPTY, OLDEST, FIELDS };
 
-struct store_key stream_head_key(struct arena *arena, const struct table *table)
+struct store_key stream_head_key(struct arena *arena, const struct table *table, unsigned lane)
 {
-	return (struct store_key){stream_keyspace(table), stream_shard_head_key(arena)};
+	return (struct store_key){stream_keyspace(table), stream_shard_head_key(arena, lane)};
 }
 
 bool stream_head_is_row(struct keyspace keyspace, struct str key)
 {
-	struct arena *arena = arena_new(0);
-	bool is_head = keyspace.table != 0 && keyspace.part == PART_STREAM && str_eq(key, stream_shard_head_key(arena));
-
-	arena_free(arena);
-	return is_head;
+	return keyspace.table != 0 && keyspace.part == PART_STREAM && stream_shard_is_head(key);
 }
 
 static bool decode(struct arena *arena, struct str row, struct stream_tail *tail)
@@ -32,10 +28,11 @@ static bool decode(struct arena *arena, struct str row, struct stream_tail *tail
 	return stream_shard_decode(stream_shard_key(arena, str_be(p + STAMP * 8, 8)), (struct str){row.p + FIELDS * 8, row.n - FIELDS * 8}, &tail->last);
 }
 
-enum code stream_head_get(struct store_txn *txn, struct arena *arena, const struct table *table, struct stream_tail *tail, bool *is_there, struct err *err)
+enum code stream_head_get(struct store_txn *txn, struct arena *arena, const struct table *table, unsigned lane, struct stream_tail *tail, bool *is_there,
+			  struct err *err)
 {
 	struct str row;
-	enum code code = store_get(txn, stream_keyspace(table), stream_shard_head_key(arena), arena, &row, err);
+	enum code code = store_get(txn, stream_keyspace(table), stream_shard_head_key(arena, lane), arena, &row, err);
 
 	*is_there = code == OK && str_is_set(row);
 	if (!*is_there)
@@ -54,5 +51,5 @@ enum code stream_head_put(struct store_txn *txn, struct arena *arena, const stru
 	for (size_t i = 0; i < FIELDS; i++)
 		buf_add_be64(&row, fields[i]);
 	buf_add_str(&row, stream_shard_encode(arena, &tail->last));
-	return store_put(txn, stream_keyspace(table), stream_shard_head_key(arena), buf_str(&row), err);
+	return store_put(txn, stream_keyspace(table), stream_shard_head_key(arena, stream_lane_of(tail->last.start)), buf_str(&row), err);
 }

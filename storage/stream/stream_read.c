@@ -82,6 +82,37 @@ enum code stream_read_shards(struct store *store, struct arena *arena, const str
 	return code;
 }
 
+enum code stream_read_child(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+			    uint64_t parent, struct stream_shard_page *page, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store, STORE_READ, &txn, err);
+	size_t limit = stream_lane_count(stream) ? STREAM_LANES : 1; /* of one lane, it is the next shard */
+	bool is_more = true;
+
+	if (code != OK)
+		return code;
+	*page = (struct stream_shard_page){.from = parent + 1, .limit = limit};
+	while (code == OK && is_more) {
+		code = read_shards(txn, arena, table, stream, now_ms, page, err);
+		if (code != OK)
+			break;
+		size_t i = 0;
+		while (i < page->n && page->shards[i].parent != parent)
+			i++;
+		is_more = i == page->n && page->is_cut && limit > 1;
+		if (is_more) {
+			page->from = page->shards[page->n - 1].stamp + 1;
+		} else {
+			page->shards += i;
+			page->n = i < page->n;
+		}
+	}
+	page->is_cut = false;
+	store_abort(txn);
+	return code;
+}
+
 /* Finds the shard that the cursor names. */
 static enum code find_shard(struct store_txn *txn, struct arena *arena, const struct stream_cursor *cursor, struct stream_shard *shard,
 			    struct err *err)

@@ -25,6 +25,10 @@ struct stream_shard_page {
 enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
 			     struct stream_shard_page *page, struct err *err) WARN_UNUSED;
 
+/* The child of a closed shard as a page of one shard, or of none. */
+enum code stream_read_child(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+			    uint64_t parent, struct stream_shard_page *page, struct err *err) WARN_UNUSED;
+
 enum stream_start {
 	STREAM_START_TRIM_HORIZON,    /* the oldest record there is */
 	STREAM_START_LATEST,          /* behind the newest one */

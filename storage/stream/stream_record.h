@@ -18,6 +18,7 @@ struct stream_change {
 	struct str old_image;   /* absent: there was no item */
 	struct str new_image;   /* absent: there is none now */
 	bool is_service_delete; /* by the service (time to live), not by a caller: the record says so in userIdentity */
+	uint32_t partition;     /* stream_partition() of the item's row key */
 };
 
 struct stream_record {
@@ -43,7 +44,7 @@ struct stream_peek {
 	int64_t created_ms;
 };
 
-/* The first record of a table with a number in [from, to), or the last one; `to` 0 is open-ended. ERR_INTERNAL for a malformed row. */
+/* The first record of a table with a number in [from, to), or the last one; `to` as stream_shard_range() has it. ERR_INTERNAL for a malformed row. */
 enum code stream_record_peek(struct store_txn *txn, const struct table *table, uint64_t from, uint64_t to, bool is_last,
 			     struct stream_peek *peek, struct err *err) WARN_UNUSED;
 

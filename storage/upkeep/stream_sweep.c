@@ -1,6 +1,7 @@
 #include "storage/upkeep/stream_sweep.h"
 
 #include "storage/messages.h"
+#include "storage/stream/stream.h"
 #include "storage/stream/stream_record.h"
 #include "storage/stream/stream_shard.h"
 #include "storage/upkeep/lease.h"
@@ -9,23 +10,49 @@
 #define RECORD_SIZE_MAX (2 * ITEM_SIZE_MAX) /* both images; what one record reads and writes is less */
 #define LEASE "trim"
 
+/* What may go: records of lane 0 from before a moment, and those of the further lanes from before another one. */
+struct ages {
+	int64_t log_ms, stream_ms;
+};
+
+/* Whether the oldest record of a lane is to go. */
+static enum code has_old(struct store_txn *txn, const struct table *table, const struct ages *ages, bool *has, struct err *err)
+{
+	struct stream_peek oldest = {.is_found = true};
+	uint64_t from = 0;
+	enum code code = OK;
+
+	*has = false;
+	while (code == OK && !*has && oldest.is_found) {
+		code = stream_record_peek(txn, table, from, STREAM_SHARD_ALL, false, &oldest, err);
+		unsigned lane = stream_lane_of(oldest.sequence);
+
+		*has = code == OK && oldest.is_found && oldest.created_ms < (lane ? ages->stream_ms : ages->log_ms);
+		from = stream_lane_base(lane + 1);
+	}
+	return code;
+}
+
 /* Whether the oldest record, or the oldest of several shards, is to go. */
-static enum code is_due(struct store *store, struct arena *arena, uint64_t number, int64_t before_ms, bool *due, struct err *err)
+static enum code is_due(struct store *store, struct arena *arena, uint64_t number, const struct ages *ages, bool *due, struct err *err)
 {
 	const struct table probe = {.identity = {.number = number}}, *table = &probe; /* its stream's rows are found by that */
 	struct stream_shard *shards;
-	struct stream_peek oldest;
 	struct store_txn *txn;
+	bool has;
 	size_t n;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = stream_record_peek(txn, table, 0, 0, false, &oldest, err);
+	code = has_old(txn, table, ages, &has, err);
 	if (code == OK)
 		code = stream_shard_list(txn, arena, table, 0, 2, &shards, &n, err);
 	store_abort(txn);
-	*due = code == OK && ((oldest.is_found && oldest.created_ms < before_ms) || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms));
+	if (code != OK)
+		return code;
+	int64_t before_ms = n > 0 && stream_lane_of(shards[0].start) ? ages->stream_ms : ages->log_ms;
+	*due = has || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms);
 	return code;
 }
 
@@ -96,15 +123,17 @@ static enum code look_at(struct catalog *catalog, const struct times *times, con
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
 	enum code code = OK;
-	int64_t now_ms, from_ms;
+	struct ages ages;
+	int64_t now_ms;
 
 	if (times->tell(times->context, mark->ns, &now_ms)) {
 		bool due = mark->ms < now_ms;
 
 		if (!due)
-			code = keeps_from(catalog, mark, now_ms, &from_ms, &own);
+			code = keeps_from(catalog, mark, now_ms, &ages.log_ms, &own);
+		ages.stream_ms = now_ms - STREAM_RETENTION_MS;
 		if (!due && code == OK)
-			code = is_due(catalog_store(catalog), scratch, mark->number, from_ms, &due, &own);
+			code = is_due(catalog_store(catalog), scratch, mark->number, &ages, &due, &own);
 		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted since */
 			code = OK;
 		if (code == OK && due)

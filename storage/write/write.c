@@ -213,7 +213,7 @@ static enum code store_item(struct write_step *step, long long growth, struct er
 static enum code append_to_stream(struct write_step *step, struct err *err)
 {
 	const struct write *write = step->write;
-	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row)};
+	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row), stream_partition(write->row_key)};
 
 	return stream_append(step->txn, step->arena, write->table, &change, step->stream, err);
 }
@@ -503,14 +503,12 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 {
 	if (!store_foresees(run->txn))
 		return OK;
-	struct store_key *keys = ARENA_ARRAY(run->arena, struct store_key, run->total + 1);
+	struct store_key *keys = ARENA_ARRAY(run->arena, struct store_key, 2 * run->total + 1);
 	size_t n = 0;
 
 	for (size_t i = 0; i < run->total; i++) {
-		const struct table *table = run->writes[i].table;
-
-		if (table_logs(table) && (i == 0 || table != run->writes[i - 1].table) && !(store_appends(run->txn) && stream_is_plain(table, &run->stream)))
-			keys[n++] = stream_head_key(run->arena, table);
+		if (table_logs(run->writes[i].table))
+			n = stream_foresee(run->txn, run->arena, run->writes[i].table, run->writes[i].row_key, &run->stream, keys, n);
 	}
 	if (token)
 		keys[n++] = write_token_key(token);

@@ -71,9 +71,9 @@ static void start_reader(struct servers *servers, int server, bool is_from_lates
 	};
 }
 
-static struct servers *servers_new(void)
+static struct servers *servers_with(uint32_t shards)
 {
-	struct catalog_options options = {.settings = &settings_records};
+	struct catalog_options options = {.settings = &settings_records, .stream_shards = shards};
 	struct arena *arena = arena_new(1 << 20);
 	struct servers *servers = ARENA_NEW(arena, struct servers);
 
@@ -91,6 +91,11 @@ static struct servers *servers_new(void)
 	}
 	create(servers);
 	return servers;
+}
+
+static struct servers *servers_new(void)
+{
+	return servers_with(1);
 }
 
 static void servers_free(struct servers *servers)
@@ -299,6 +304,110 @@ TEST(a_store_that_fails_leaves_nothing_out)
 	servers_free(servers);
 }
 
+static void rotate(struct servers *servers)
+{
+	struct err err = err_in(servers->arena);
+	struct table *table;
+
+	CHECK_INT(catalog_get(servers->of[A].service.catalog, (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"), clock_ms, &table, &err), OK);
+	CHECK_INT(stream_rotate(servers->of[A].store, table, clock_ms, &err), OK);
+	table_unref(table);
+}
+
+/* How often each key was read; all others never. */
+static void check_times(struct servers *servers, const char *keys, unsigned least, unsigned most)
+{
+	unsigned times[256] = {0}, total = 0;
+
+	for (size_t i = 0; i < servers->read.n; i++)
+		times[(unsigned char)servers->read.p[i]]++;
+	for (const char *key = keys; *key; key++) {
+		unsigned n = times[(unsigned char)*key];
+
+		CHECK(n >= least && n <= most);
+		if (n < least || n > most)
+			fprintf(stderr, "  read: %c %u times\n", *key, n);
+		total += n;
+	}
+	CHECK_INT(total, servers->read.n);
+}
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+
+TEST(all_shards_have_their_turns)
+{
+	struct servers *servers = servers_with(4);
+	const char *off = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':false}}";
+	const char *on = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':true,'StreamViewType':'NEW_IMAGE'}}";
+
+	put(servers, A, LETTERS);
+	for (int i = 0; i < 6; i++)
+		step(servers, A, false);
+	CHECK(!step(servers, B, false)); /* it knows which table it is by now */
+	rotate(servers);
+	put(servers, A, "ABCDEFGHIJKLM");
+	rotate(servers);
+	rotate(servers);
+	put(servers, A, "NOPQRSTUVWXYZ");
+	CHECK_INT(call(servers, A, "UpdateTable", off).status, 200);
+	clock_ms += 3000;
+	put(servers, A, "!");
+	CHECK_INT(call(servers, A, "UpdateTable", on).status, 200);
+	put(servers, A, "01234");
+	for (int i = 0; i < 20; i++)
+		step(servers, A, false);
+	CHECK_INT(call(servers, A, "DeleteTable", "{'TableName':'tab'}").status, 200);
+	create(servers);
+	put(servers, A, "56789");
+	real_now += LENGTH;
+	for (int i = 0; i < 80; i++) /* it was another one's turn; goes on from its rows */
+		step(servers, B, false);
+	check_times(servers, LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 1, 1);
+	servers_free(servers);
+}
+
+TEST(a_reader_of_what_is_new_reads_none_of_what_was_before_in_any_shard)
+{
+	struct servers *servers = servers_with(4);
+
+	put(servers, A, LETTERS);
+	for (int i = 0; i < SERVERS; i++)
+		servers->feeds[i].is_from_latest = true;
+	CHECK(!step(servers, A, false));
+	CHECK(!step(servers, B, false));
+	put(servers, A, "0123456789");
+	for (int i = 0; i < 20; i++)
+		step(servers, i < 3 ? A : B, false);
+	real_now += LENGTH;
+	for (int i = 0; i < 20; i++)
+		step(servers, B, false);
+	check_times(servers, "0123456789", 1, 1);
+	servers_free(servers);
+}
+
+TEST(a_store_that_fails_leaves_nothing_out_of_any_shard)
+{
+	struct servers *servers = servers_with(4);
+
+	put(servers, A, LETTERS);
+	rotate(servers);
+	put(servers, A, "0123456789");
+	optimistic_db_fail(servers->db, &(struct optimistic_faults){.conflict = 200, .unavailable = 200, .unknown_done = 150, .unknown_lost = 150, .seed = 7});
+	for (int i = 0; i < 400; i++) {
+		step(servers, i % SERVERS, i % 5 == 0);
+		real_now += LENGTH / 3;
+	}
+	optimistic_db_fail(servers->db, &(struct optimistic_faults){0});
+	for (int i = 0; i < 60; i++) {
+		step(servers, B, false);
+		real_now += LENGTH;
+	}
+	check_times(servers, LETTERS "0123456789", 1, 1000);
+	servers_free(servers);
+}
+
 TEST_MAIN(TEST_CASE(one_of_two_servers_reads), TEST_CASE(the_other_goes_on_from_the_row), TEST_CASE(what_ends_well_is_given_back),
 	  TEST_CASE(a_position_lasts_and_counts_before_where_reading_begins), TEST_CASE(from_shard_to_shard_to_stream_to_table),
-	  TEST_CASE(what_is_trimmed_is_passed_over), TEST_CASE(a_store_that_fails_leaves_nothing_out))
+	  TEST_CASE(what_is_trimmed_is_passed_over), TEST_CASE(a_store_that_fails_leaves_nothing_out),
+	  TEST_CASE(all_shards_have_their_turns), TEST_CASE(a_reader_of_what_is_new_reads_none_of_what_was_before_in_any_shard),
+	  TEST_CASE(a_store_that_fails_leaves_nothing_out_of_any_shard))

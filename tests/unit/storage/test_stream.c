@@ -849,7 +849,7 @@ TEST(a_failing_store_leaves_item_and_record_alike)
 TEST(malformed_records_are_refused)
 {
 	struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
-	struct stream_change change = {STR_ABSENT, data_image(&d, item_of(&d, 1, "N1")), false};
+	struct stream_change change = {STR_ABSENT, data_image(&d, item_of(&d, 1, "N1")), false, 0};
 	struct stream_record record = stream_record_of(d.arena, d.table, &change, 5000), decoded;
 	struct str row = stream_record_encode(d.arena, &record), key = stream_shard_record_key(d.arena, 77);
 
