@@ -292,7 +292,7 @@ cluster-measure: build ## CPU, latency and scale of servers on PostgreSQL beside
 cluster-simulate: debug ## 1 to 100 servers on a simulated PostgreSQL, in virtual time: the figures of docs/cluster.md, a minute or two; SEED=N
 	@$(MAKE) FLAVOUR=debug build/debug/tests/scale/scale
 	@rm -rf build/scale && mkdir -p build/scale
-	@printf '%s\n' calibration zipf reads profiles "no stream" stream | xargs -P $$(nproc) -I PART \
+	@printf '%s\n' calibration zipf reads profiles "no stream" stream "four shards" "sixteen shards" | xargs -P $$(nproc) -I PART \
 		sh -c 'build/debug/tests/scale/scale --seed $(or $(SEED),1) --part "PART" > "build/scale/PART.json"'
 	@tests/scale/figures build/scale/*.json
 cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N RUNS=N of the histories

@@ -506,7 +506,7 @@ static const struct page {
 	{STR_INIT("/_dynalith/clock"), false, false, turn_clock, "turns the clock: {\"advance\": \"30d\"}, \"set\", \"freeze\", \"release\""},
 	{STR_INIT("/_dynalith/events"), true, false, show_events,
 	 "the requests as they are answered, as server-sent events: ?bodies=masked, open or none; of a namespace as for the clock"},
-	{STR_INIT("/_dynalith/streams/rotate"), false, false, rotate, "?table=NAME: closes the open shard of the table's stream and opens a child"},
+	{STR_INIT("/_dynalith/streams/rotate"), false, false, rotate, "?table=NAME: closes the open shards of the table's stream and opens a child of each"},
 	{STR_INIT(PATH_CHECK), false, false, check_data, "looks for damage, piece by piece; dynalith check URL asks for all"},
 	{STR_INIT(PATH_BACKUP), false, false, back_up, "copies all data of one moment, piece by piece; dynalith backup URL TARGET keeps it"},
 };

@@ -513,11 +513,11 @@ static enum code trim_records(struct store_txn *txn, const struct table *table, 
 
 /*
  * Notes in the shards what was deleted, and deletes those that are over. The table's latest one, of the stamp `latest`, stays: it knows the numbers that
- * were used. Else a row knows them, once a lane's last one goes. Shards of a lane and records are in one order, so the first shard whose records all stay
- * is the end.
+ * were used. Else a row knows them, once a lane's last one goes, which the last of these is where nothing follows. Shards of a lane and records are in one
+ * order, so the first shard whose records all stay is the end.
  */
 static enum code trim_shards(struct store_txn *txn, const struct table *table, struct stream_shard *shards, size_t n, uint64_t latest,
-			     const struct old *old, size_t *changes, struct err *err)
+			     bool is_followed, const struct old *old, size_t *changes, struct err *err)
 {
 	uint64_t trimmed = old->n ? stream_shard_sequence(old->keys[old->n - 1]) + 1 : 0;
 	enum code code = OK;
@@ -529,7 +529,7 @@ static enum code trim_shards(struct store_txn *txn, const struct table *table, s
 
 		if (is_over && shard->stamp != latest) {
 			code = stream_shard_del(txn, old->arena, table, shard, err);
-			if (code == OK && i + 1 == n)
+			if (code == OK && i + 1 == n && !is_followed)
 				code = stream_shard_put_used(txn, old->arena, table, shard->end, err);
 			++*changes;
 		} else if (own > shard->start && own > shard->trimmed) {
@@ -547,7 +547,7 @@ static enum code trim_shards(struct store_txn *txn, const struct table *table, s
 struct oldest {
 	struct stream_shard *v;
 	size_t n;
-	bool is_page;    /* there are more */
+	bool is_page;    /* there are more, and the next one is behind these in `v` */
 	size_t changes;  /* made to them */
 };
 
@@ -561,6 +561,7 @@ static enum code trim_lane(struct store_txn *txn, struct arena *arena, const str
 	};
 	struct stream_shard *own = ARENA_ARRAY(arena, struct stream_shard, oldest->n);
 	uint64_t latest = oldest->is_page || oldest->n == 0 ? 0 : oldest->v[oldest->n - 1].stamp;
+	bool is_followed = oldest->is_page && stream_lane_of(oldest->v[oldest->n].start) == lane;
 	size_t n = 0;
 
 	for (size_t i = 0; i < oldest->n; i++) {
@@ -573,7 +574,7 @@ static enum code trim_lane(struct store_txn *txn, struct arena *arena, const str
 	struct store_range range = stream_shard_range(arena, stream_lane_base(lane), oldest->is_page ? own[n - 1].end : 0);
 	enum code code = trim_records(txn, table, &range, &old, err);
 	if (code == OK)
-		code = trim_shards(txn, table, own, n, latest, &old, &oldest->changes, err);
+		code = trim_shards(txn, table, own, n, latest, is_followed, &old, &oldest->changes, err);
 	*is_cut = *is_cut || old.is_cut;
 	*budget -= old.n;
 	return code;

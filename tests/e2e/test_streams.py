@@ -76,6 +76,21 @@ class Poller:
             shard["iterator"] = None
 
 
+class Reader:
+    """A shard from an iterator on."""
+
+    def __init__(self, client, iterator):
+        self.client, self.iterator = client, iterator
+
+    def rest(self):
+        records, page = [], {"Records": [None]}
+        while self.iterator and page["Records"]:
+            page = self.client.get_records(ShardIterator=self.iterator)
+            records += page["Records"]
+            self.iterator = page.get("NextShardIterator")
+        return records
+
+
 def streams(server, **kwargs):
     return server.client(service="dynamodbstreams", **kwargs)
 
@@ -199,6 +214,64 @@ def replay_gives_the_table():
     late.drain()
     assert [r["eventID"] for r in late.records] == [r["eventID"] for r in sorted(poller.records, key=lambda r: int(r["dynamodb"]["SequenceNumber"]))]
     assert replay(late.records) == content(server)
+    server.stop()
+
+
+def several_shards_replay_to_the_table():
+    """A partition stays in one lineage of shards, whatever the order in which the others are read."""
+    server = Server("--stream-rotate-records", "150", "--stream-shards", "4")
+    arn = create(server)
+    poller = Poller(streams(server), arn)
+    poller.discover()
+    assert len(poller.shards) == 4 and not any(s["parent"] for s in poller.shards.values()), poller.shards
+    workers, failures = write_from_many(server, WRITES)
+    while any(w.is_alive() for w in workers):
+        assert rotate(server) == (200, {"rotated": 1})
+        poller.poll()
+        time.sleep(WRITES / 50000)
+    [w.join() for w in workers]
+    assert not failures, failures[0]
+    poller.drain()
+    assert replay(poller.records) == content(server)
+    ids = [r["eventID"] for r in poller.records]
+    assert len(ids) == len(set(ids)) > WRITES / 4
+
+    def root(name):
+        while poller.shards[name]["parent"]:
+            name = poller.shards[name]["parent"]
+        return name
+
+    client, lineages = streams(server), {}
+    for name in reversed(poller.shards):  # the newest first: only a partition's own order counts
+        iterator = client.get_shard_iterator(StreamArn=arn, ShardId=name, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+        lineages.setdefault(root(name), []).insert(0, Reader(client, iterator).rest())
+    assert len(lineages) == 4 and sorted(r["eventID"] for parts in lineages.values() for part in parts for r in part) == sorted(ids)
+    assert replay([r for parts in lineages.values() for part in parts for r in part]) == content(server)
+    partitions = [{r["dynamodb"]["Keys"]["pk"]["S"] for part in parts for r in part} for parts in lineages.values()]
+    assert sum(map(len, partitions)) == len(set.union(*partitions)), "a partition is in two shards"
+    assert sum(1 for p in partitions if p) > 1, partitions
+
+    known = client.describe_stream(StreamArn=arn, Limit=100)["StreamDescription"]["Shards"]
+    names = [s["ShardId"] for s in known]
+    assert names == sorted(names)
+    for shard in known:
+        children = client.describe_stream(StreamArn=arn, ShardFilter={"Type": "CHILD_SHARDS", "ShardId": shard["ShardId"]})["StreamDescription"]["Shards"]
+        is_closed = "EndingSequenceNumber" in shard["SequenceNumberRange"]
+        assert [c["ParentShardId"] for c in children] == [shard["ShardId"]] * is_closed, (shard, children)
+
+    # what starts behind the newest record of each shard sees what comes, once
+    before = [s for s in poller.open]
+    latest = [Reader(client, client.get_shard_iterator(StreamArn=arn, ShardId=name, ShardIteratorType="LATEST")["ShardIterator"]) for name in before]
+    for i in range(40):
+        server.client().put_item(TableName="app", Item={"pk": {"S": f"late{i}"}, "sk": {"S": "a"}})
+    server.client().transact_write_items(TransactItems=[
+        {"Put": {"TableName": "app", "Item": {"pk": {"S": f"late{i}"}, "sk": {"S": "b"}}}} for i in range(40)])
+    server.client().update_table(TableName="app", StreamSpecification={"StreamEnabled": False})
+    new = [r for reader in latest for r in reader.rest()]
+    poller.drain()
+    assert sorted(r["dynamodb"]["Keys"]["pk"]["S"] for r in poller.records[len(ids):]) == sorted(f"late{i}" for i in range(40) for _ in range(2))
+    assert {r["eventID"] for r in new} <= {r["eventID"] for r in poller.records[len(ids):]}
+    assert not poller.open, "a shard of a disabled stream is open"
     server.stop()
 
 
@@ -420,6 +493,6 @@ def forged_iterators():
 
 
 if __name__ == "__main__":
-    run("streams", [replay_gives_the_table, replay_survives_kill, closed_shards_have_children, rotation_is_asked_for_right,
+    run("streams", [replay_gives_the_table, several_shards_replay_to_the_table, replay_survives_kill, closed_shards_have_children, rotation_is_asked_for_right,
                     streams_belong_to_a_namespace, a_stream_outlives_its_table, expiry_is_the_services_doing, time_passes_for_readers,
                     now_is_never_the_future, days_go_by_without_growth, forged_iterators])

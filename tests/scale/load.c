@@ -42,7 +42,7 @@ static struct {
 	struct point point;
 	struct server servers[SERVERS_MAX];
 	struct cores shared;
-	unsigned open, running;
+	unsigned open, running, shards;
 	bool is_warm, is_counted, is_over;
 	struct result result;
 	uint64_t done, failed, digest, records;
@@ -72,7 +72,9 @@ static void open_server(struct server *server)
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 	const struct postgresql_store_options options = {.url = "", .name = "the database", .durability = DURABILITY_FULL, .connections = 30};
-	struct catalog_options catalog = {.settings = &settings_records, .vector_memory_bytes = 1 << 20, .has_peers = true};
+	struct catalog_options catalog = {
+		.settings = &settings_records, .vector_memory_bytes = 1 << 20, .has_peers = true, .stream_shards = load.shards,
+	};
 
 	if (postgresql_store_open(&options, &server->store, &err) != OK)
 		abort();
@@ -128,7 +130,7 @@ static void must(struct server *server, struct arena *arena, const char *op, con
 
 static void fill(void *context)
 {
-	const bool has_stream = *(const bool *)context;
+	(void)context;
 	struct server *server = &load.servers[0];
 	struct arena *arena = arena_new(1 << 20);
 
@@ -137,7 +139,7 @@ static void fill(void *context)
 		"{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[" STRING("PK") "," STRING("SK") "," STRING("GSI1PK") "," STRING("GSI1SK") "],"
 		"\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"SK\",\"KeyType\":\"RANGE\"}],"
 		"\"GlobalSecondaryIndexes\":[" INDEX("GSI1", "GSI1PK", "GSI1SK") "," INDEX("GSI2", "SK", "GSI1SK") "]%s}",
-		has_stream ? ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}" : "").p);
+		load.shards ? ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}" : "").p);
 	for (unsigned i = 0; i < ITEMS; i++) {
 		arena_reset(arena);
 		must(server, arena, "PutItem", str_printf(arena, "{\"TableName\":\"bench\",\"Item\":%s}", item(arena, i)).p);
@@ -166,13 +168,14 @@ static bool is_filled(void)
 	return load.open > 0;
 }
 
-void load_fill(bool has_stream, uint64_t seed)
+void load_fill(unsigned shards, uint64_t seed)
 {
 	static const struct database_profile none = {.nodes = 1, .cores = 1};
 
 	fiber_reset(BEGINNING_NS, seed);
 	database_init(&none);
-	fiber_start(fill, &has_stream);
+	load.shards = shards;
+	fiber_start(fill, NULL);
 	run_until(is_filled);
 }
 

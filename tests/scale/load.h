@@ -26,7 +26,7 @@ struct point {
 	enum operation operation;
 	double zipf;                        /* the exponent */
 	unsigned reads;                     /* of a mix, in 100 */
-	bool has_stream;
+	unsigned shards; /* of the table's stream; 0: it has none */
 	unsigned warm, requests;            /* so many come before the count begins; the run ends after so many more, or */
 	int64_t length_ns;                  /* after this time */
 	uint64_t seed;
@@ -49,7 +49,7 @@ struct result {
 };
 
 /* Fills the table, in a process that has just begun. */
-void load_fill(bool has_stream, uint64_t seed);
+void load_fill(unsigned shards, uint64_t seed);
 
 /* Runs it; once in the life of a process. */
 void load_run(const struct point *point, struct result *result);

@@ -26,7 +26,7 @@ static const struct database_profile profiles[] = {
 
 enum profile_of { THIS_MACHINE, ONE, STANDBY, RANGES };
 
-static bool is_stream_filled; /* the process has the table with a stream */
+static unsigned shards; /* of the stream of the table that the process has; 0: none */
 
 /* What the server writes to its log. */
 void __wrap_log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -66,9 +66,9 @@ static void print(const char *part, const struct point *point, const struct resu
 {
 	static const char *const names[OPERATION_COUNT] = {"GetItem", "PutItem", "UpdateItem", "Query20", "TransactWriteItems4", "mix", "counter", "own", "new"};
 
-	printf("{\"part\":\"%s\",\"profile\":\"%s\",\"operation\":\"%s\",\"servers\":%u,\"threads\":%u,\"zipf\":%.2f,\"reads\":%u,\"stream\":%s,\"requests\":%" PRIu64
+	printf("{\"part\":\"%s\",\"profile\":\"%s\",\"operation\":\"%s\",\"servers\":%u,\"threads\":%u,\"zipf\":%.2f,\"reads\":%u,\"shards\":%u,\"requests\":%" PRIu64
 	       ",\"failed\":%" PRIu64 ",\"seconds\":%.3f,\"rate\":%.0f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,",
-	       part, point->profile.name, names[point->operation], point->servers, point->threads, point->zipf, point->reads, point->has_stream ? "true" : "false",
+	       part, point->profile.name, names[point->operation], point->servers, point->threads, point->zipf, point->reads, point->shards,
 	       result->counted, result->failed, result->seconds, result->rate, result->p50_ms, result->p99_ms);
 	printf("\"conflicts\":%.4f,\"deadlocks\":%" PRIu64 ",\"timeouts\":%" PRIu64 ",\"waits\":%.4f,\"lock_ms\":%.3f,\"trips\":%.2f,\"statements\":%.2f,\"flushes\":%.3f,"
 	       "\"database_busy\":%.3f,\"busiest_node\":%.3f,\"server_busy\":%.3f,\"digest\":\"%016" PRIx64 "\",\"hot\":[",
@@ -111,7 +111,7 @@ static unsigned warm_of(unsigned servers, double zipf)
 static struct point mix(enum profile_of profile, unsigned servers, double zipf, unsigned reads, uint64_t seed)
 {
 	return (struct point){.profile = profiles[profile], .servers = servers, .threads = 16, .clients = 16, .server_cores = 2, .operation = OPERATION_MIX, .zipf = zipf,
-			      .reads = reads, .has_stream = is_stream_filled, .warm = warm_of(servers, zipf), .requests = requests_of(servers), .length_ns = 90000 * MS, .seed = seed};
+			      .reads = reads, .shards = shards, .warm = warm_of(servers, zipf), .requests = requests_of(servers), .length_ns = 90000 * MS, .seed = seed};
 }
 
 static const unsigned many[] = {1, 2, 4, 8, 16, 32, 64, 100};
@@ -160,7 +160,7 @@ static void run_profiles(uint64_t seed)
 	}
 }
 
-/* A stream's end, written by all. */
+/* The ends of a stream's shards, written by all. */
 static void run_stream(uint64_t seed)
 {
 	static const unsigned some[] = {1, 4, 16, 64};
@@ -170,18 +170,18 @@ static void run_stream(uint64_t seed)
 			struct point point = mix(profile, some[i], 0, 0, seed);
 			struct result result = run(&point);
 
-			print(is_stream_filled ? "stream" : "no stream", &point, &result);
+			print(shards == 0 ? "no stream" : shards == 1 ? "stream" : shards == 4 ? "four shards" : "sixteen shards", &point, &result);
 		}
 	}
 }
 
 static const struct family {
 	const char *name;
-	bool has_stream;
+	unsigned shards;
 	void (*run)(uint64_t seed);
 } parts[] = {
-	{"calibration", false, run_calibration}, {"zipf", false, run_zipf}, {"reads", false, run_reads}, {"profiles", false, run_profiles},
-	{"no stream", false, run_stream}, {"stream", true, run_stream},
+	{"calibration", 0, run_calibration}, {"zipf", 0, run_zipf}, {"reads", 0, run_reads}, {"profiles", 0, run_profiles},
+	{"no stream", 0, run_stream}, {"stream", 1, run_stream}, {"four shards", 4, run_stream}, {"sixteen shards", 16, run_stream},
 };
 
 static unsigned failures;
@@ -196,10 +196,51 @@ static void check(bool holds, const char *what, double a, double b)
 static struct point small(enum operation operation, uint64_t seed)
 {
 	return (struct point){.profile = profiles[ONE], .servers = 6, .threads = 4, .clients = 4, .server_cores = 2, .operation = operation, .zipf = 0.99, .reads = 50,
-			      .has_stream = true, .requests = 600, .length_ns = 60000 * MS, .seed = seed};
+			      .shards = shards, .requests = 600, .length_ns = 60000 * MS, .seed = seed};
 }
 
-static void test(void)
+/* Writes of items of many partitions. */
+static struct point spread(uint64_t seed)
+{
+	struct point point = small(OPERATION_MIX, seed);
+
+	point.zipf = 0;
+	point.reads = 0;
+	return point;
+}
+
+/* How fast different items are written, in a process of its own, with a table whose stream has so many shards. */
+static double rate_of_shards(unsigned n, uint64_t seed)
+{
+	double rate = 0;
+	int ends[2], status;
+
+	if (pipe(ends) != 0)
+		abort();
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		shards = n;
+		load_fill(n, seed);
+		struct point point = spread(seed);
+		struct result result = run(&point);
+
+		check(result.failed == 0 && result.stream_rows == result.records_before + result.requests, "records of the stream", (double)result.stream_rows,
+		      (double)result.requests);
+		rate = failures ? 0 : result.rate;
+		if (write(ends[1], &rate, sizeof(rate)) != (ssize_t)sizeof(rate))
+			abort();
+		_exit(0);
+	}
+	close(ends[1]);
+	if (read(ends[0], &rate, sizeof(rate)) != (ssize_t)sizeof(rate))
+		rate = 0;
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	return rate;
+}
+
+static void test(double rate_of_four)
 {
 	struct point point = small(OPERATION_MIX, 1);
 	struct result first = run(&point), again = run(&point);
@@ -222,6 +263,10 @@ static void test(void)
 	struct result own = run(&point);
 	check(own.rate > one.rate, "counters of their own are no faster", own.rate, one.rate);
 	check(strncmp(own.hot[0].name, "stream", 6) == 0, "the hottest row is not the end of the stream", own.hot[0].share, 0);
+
+	point = spread(1);
+	struct result all = run(&point);
+	check(rate_of_four > 1.5 * all.rate, "four shards are hardly faster than one", rate_of_four, all.rate);
 
 	point = small(OPERATION_NEW, 1);
 	struct result new = run(&point);
@@ -249,12 +294,17 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (is_test) {
-		load_fill(true, seed);
-		test();
+		double rate_of_four = rate_of_shards(4, seed);
+
+		shards = 1;
+		load_fill(shards, seed);
+		test(rate_of_four);
 		fflush(stdout);
 		_exit(failures > 0); /* fibers still have what they wait with */
 	}
-	for (int pass = 0; pass < 2; pass++) {
+	static const unsigned passes[] = {0, 1, 4, 16};
+
+	for (size_t pass = 0; pass < sizeof(passes) / sizeof(passes[0]); pass++) {
 		pid_t child = fork();
 		if (child != 0) {
 			int status;
@@ -263,10 +313,10 @@ int main(int argc, char **argv)
 				return 1;
 			continue;
 		}
-		is_stream_filled = pass == 1;
-		load_fill(is_stream_filled, seed);
+		shards = passes[pass];
+		load_fill(shards, seed);
 		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-			if (parts[i].has_stream == is_stream_filled && (!only || strcmp(only, parts[i].name) == 0))
+			if (parts[i].shards == shards && (!only || strcmp(only, parts[i].name) == 0))
 				parts[i].run(seed);
 		}
 		fflush(stdout);
