@@ -237,6 +237,45 @@ def a_stream_has_each_change_once_and_in_order():
     cluster.stop()
 
 
+def shards_of_a_stream_are_the_table_together():
+    """A database's streams have four shards; writers at three servers, transactions over partitions, while shards rotate."""
+    cluster = Cluster(3)
+    create(cluster.clients[0], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    writers, rounds = 6, 30
+
+    def work(i):
+        clients, rng = [cluster.client(j) for j in range(3)], random.Random(SEED * 100 + i)
+        for j in range(rounds):
+            raises = [{"Update": {"TableName": "tab", "Key": at(f"p{p}", "k"), "UpdateExpression": "ADD n :one",
+                                  "ExpressionAttributeValues": {":one": n(1)}}} for p in rng.sample(range(8), 3)]
+            done = False
+            while not done:
+                try:
+                    clients[j % 3]("TransactWriteItems", TransactItems=raises)
+                    done = True
+                except Refused as refused:
+                    assert refused.status == 400 and "TransactionC" in str(refused), refused
+            clients[(i + j) % 3]("PutItem", TableName="tab", Item=at(f"own{i}", f"{j:03}"))
+            if i == 0 and j % 10 == 5:
+                urllib.request.urlopen(urllib.request.Request(f"{cluster.servers[j % 3].url}/_dynalith/streams/rotate?table=tab", method="POST")).close()
+
+    in_threads(writers, work)
+    for client in cluster.clients:
+        arn = client("DescribeTable", TableName="tab")["Table"]["LatestStreamArn"]
+        shards = client.streams("DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"]
+        assert len([x for x in shards if "ParentShardId" not in x]) == 4 and len(shards) == 4 * 4, shards
+        records = records_of(client, "tab")
+        assert len({r["eventID"] for r in records}) == len(records) == writers * rounds * 4, len(records)
+        replayed = {}
+        for record in records:
+            change, name = record["dynamodb"], (record["dynamodb"]["Keys"]["PK"]["S"], record["dynamodb"]["Keys"]["SK"]["S"])
+            assert replayed.get(name) == change.get("OldImage"), (name, replayed.get(name), change)
+            replayed[name] = change["NewImage"]
+        items = client("Scan", TableName="tab", ConsistentRead=True)["Items"]
+        assert replayed == {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
+    cluster.stop()
+
+
 def an_item_expires_once():
     cluster = Cluster()
     a, b = cluster.clients
@@ -621,7 +660,7 @@ def a_file_becomes_the_database_and_a_file_again():
 
 try:
     run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, a_table_is_there_for_both_at_once, sixteen_writers_lose_no_update,
-                    a_stream_has_each_change_once_and_in_order, an_item_expires_once, a_token_counts_on_both_servers,
+                    a_stream_has_each_change_once_and_in_order, shards_of_a_stream_are_the_table_together, an_item_expires_once, a_token_counts_on_both_servers,
                     a_turn_of_the_clock_counts_on_both_servers, reads_lag_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
                     what_the_database_refuses_is_answered,

@@ -45,10 +45,10 @@ static void check(const char *op, const char *body, unsigned most)
 	CHECK(n <= most);
 }
 
-static void open_service(void)
+static void open_with(uint32_t stream_shards)
 {
 	const struct postgresql_store_options options = {.url = getenv("DYNALITH_TEST_POSTGRESQL"), .name = "the database", .connections = 4};
-	struct catalog_options catalog = {.settings = &settings_records, .vector_memory_bytes = 1 << 20};
+	struct catalog_options catalog = {.settings = &settings_records, .vector_memory_bytes = 1 << 20, .stream_shards = stream_shards};
 
 	trips.arena = arena_new(1 << 20);
 	trips.fixture = (struct service_fixture){.service = {.now_ms = service_fixture_now}};
@@ -68,6 +68,11 @@ static void open_service(void)
 		       "'Projection':{'ProjectionType':'KEYS_ONLY'}}],"
 		       "'LocalSecondaryIndexes':[{'IndexName':'local','KeySchema':[{'AttributeName':'p','KeyType':'HASH'},{'AttributeName':'l','KeyType':'RANGE'}],"
 		       "'Projection':{'ProjectionType':'KEYS_ONLY'}}]}").status, 200);
+}
+
+static void open_service(void)
+{
+	open_with(1);
 }
 
 static void close_service(void)
@@ -113,6 +118,22 @@ TEST(writes_with_all_that_there_is)
 	close_service();
 }
 
+#define IN(p, g) "{'p':{'S':'" p "'},'s':{'S':'1'},'g':{'S':'" g "'}}"
+#define PUT(p) "{'Put':{'TableName':'trips','Item':" IN(p, "x") "}}"
+#define RAISE(p) "{'Update':{'TableName':'trips','Key':{'p':{'S':'" p "'},'s':{'S':'1'}},'UpdateExpression':'ADD n :one','ExpressionAttributeValues':{':one':{'N':'1'}}}}"
+
+/* One trip to read and one to write, however many shards a request writes to; once their ends are known. */
+TEST(writes_to_several_shards)
+{
+	open_with(4);
+	CHECK_INT(call("UpdateTable", "{'TableName':'trips','StreamSpecification':{'StreamEnabled':true,'StreamViewType':'NEW_AND_OLD_IMAGES'}}").status, 200);
+	CHECK_INT(call("TransactWriteItems", "{'TransactItems':[" PUT("a") "," PUT("b") "," PUT("c") "," PUT("d") "," PUT("e") "," PUT("f") "," PUT("g") "," PUT("h") "]}").status, 200);
+	check("UpdateItem", "{'TableName':'trips','Key':{'p':{'S':'a'},'s':{'S':'1'}},'UpdateExpression':'ADD n :one','ExpressionAttributeValues':{':one':{'N':'1'}}}", 2);
+	check("TransactWriteItems", "{'TransactItems':[" RAISE("a") "," RAISE("b") "," RAISE("c") "," RAISE("d") "," RAISE("e") "," RAISE("f") "," RAISE("g") "," RAISE("h") "]}", 2);
+	check("BatchWriteItem", "{'RequestItems':{'trips':[{'PutRequest':{'Item':" IN("b", "z") "}},{'PutRequest':{'Item':" IN("c", "z") "}}]}}", 2);
+	close_service();
+}
+
 TEST(writes)
 {
 	open_service();
@@ -131,7 +152,7 @@ TEST(writes)
 
 int main(void)
 {
-	static const struct test_case cases[] = {TEST_CASE(reads), TEST_CASE(writes), TEST_CASE(writes_with_all_that_there_is)};
+	static const struct test_case cases[] = {TEST_CASE(reads), TEST_CASE(writes), TEST_CASE(writes_with_all_that_there_is), TEST_CASE(writes_to_several_shards)};
 
 	return test_run(__FILE__, cases, getenv("DYNALITH_TEST_POSTGRESQL") ? sizeof(cases) / sizeof(cases[0]) : 0);
 }
