@@ -298,7 +298,7 @@ def replay_survives_kill():
 
 
 def closed_shards_have_children():
-    server = Server()
+    server = Server("--stream-shards", "1")
     arn, client = create(server), streams(server)
     put = lambda n: server.client().put_item(TableName="app", Item={"pk": {"S": n}, "sk": {"S": n}})
     describe = lambda **k: client.describe_stream(StreamArn=arn, **k)["StreamDescription"]
@@ -396,7 +396,7 @@ def expiry_is_the_services_doing():
 
 
 def time_passes_for_readers():
-    server = Server()
+    server = Server("--stream-shards", "1")
     arn, client = create(server), streams(server)
     put = lambda n: server.client().put_item(TableName="app", Item={"pk": {"S": n}, "sk": {"S": n}})
     names = lambda it: [r["dynamodb"]["Keys"]["pk"]["S"] for r in client.get_records(ShardIterator=it)["Records"]]
@@ -433,7 +433,7 @@ def time_passes_for_readers():
 
 def now_is_never_the_future():
     """botocore cuts a Timestamp to seconds; other clients send what their clock shows, by the microsecond."""
-    server = Server()
+    server = Server("--stream-shards", "1")
     arn = create(server)
     shard = streams(server).describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
     scope = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
