@@ -190,6 +190,11 @@ static enum code rotate(struct store_txn *txn, struct arena *arena, const struct
 	return code != OK ? code : open_shard(txn, arena, table, tail, closed.stream, closed.stamp, now_ms, err);
 }
 
+static bool is_closed(const struct stream_tail *tail)
+{
+	return tail->last.stamp == 0 || tail->last.end != 0;
+}
+
 static bool is_due(const struct stream_tail *tail, const struct stream_rotation *rotation, int64_t now_ms)
 {
 	/* the shard's own start is a number too */
@@ -293,8 +298,8 @@ static enum code tend(struct store_txn *txn, struct arena *arena, const struct t
 		if (code == OK)
 			code = load(txn, table, lane, tail, err);
 	}
-	if (code == OK && (tail->last.stamp == 0 || tail->last.end != 0))
-		return err_set(err, MSG_STREAM_NO_SHARD);
+	if (code == OK && is_closed(tail)) /* with locks, shards may be read as they are while another transaction follows one by a child: once more */
+		return store_foresees(txn) ? err_default(err, ERR_CONFLICT) : err_set(err, MSG_STREAM_NO_SHARD);
 	if (code == OK && is_due(tail, appends->rotation, appends->now_ms))
 		code = rotate(txn, arena, table, tail, appends->now_ms, err);
 	return code;
@@ -431,8 +436,9 @@ static enum code rotate_lane(struct store_txn *txn, const struct table *table, u
 	struct stream_tail tail;
 	enum code code = load(txn, table, lane, &tail, err);
 
-	if (code == OK && (tail.last.stamp == 0 || tail.last.end != 0)) /* the table is being deleted: its stream is kept, closed */
-		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	/* the stream of a table being deleted is kept, closed; else the shards were read while another transaction was following one by a child */
+	if (code == OK && is_closed(&tail))
+		return err_default(err, table->state.status == STATUS_DELETING ? ERR_RESOURCE_NOT_FOUND : ERR_CONFLICT);
 	return code == OK ? rotate(txn, err->arena, table, &tail, now_ms, err) : code;
 }
 
