@@ -194,7 +194,7 @@ def content(server):
 
 
 def replay_gives_the_table():
-    server = Server("--stream-rotate-records", "150")
+    server = Server("--stream-rotate-records", "150", "--stream-shards", "1")
     poller = Poller(streams(server), create(server))
     workers, failures = write_from_many(server, WRITES)
     rotated, pause = 0, WRITES / 200000  # a few hundred shards
