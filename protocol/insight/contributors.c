@@ -255,11 +255,21 @@ static void count_units(struct contributors *contributors, const struct call *ca
 	}
 }
 
+/* Whether a table of the call has Contributor Insights, so that the others need no lock. */
+static bool is_counted(const struct call *call)
+{
+	bool is_counted = call->accesses->throttled_count > 0;
+
+	for (size_t i = 0; i < call->charges.n && !is_counted; i++)
+		is_counted = call->charges.v[i].table->settings->counts_keys;
+	return is_counted;
+}
+
 void contributors_fold(struct contributors *contributors, const struct call *call)
 {
 	const struct accesses *accesses = call->accesses;
 
-	if (!contributors)
+	if (!contributors || !is_counted(call))
 		return;
 	pthread_mutex_lock(&contributors->lock);
 	for (size_t i = 0; i < call->charges.n; i++) {
