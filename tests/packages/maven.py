@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from check import ROOT, VERSION, Tests, blocks, killed_leaves_none, run
+from check import ENVIRONMENT, ROOT, VERSION, Tests, blocks, killed_leaves_none, run
 
 README = ROOT / "packaging/maven/README.md"
 LOCAL = ROOT / "build/deps/packages-maven"  # where Maven keeps what others have made; our own artifacts are taken from it before each run
@@ -24,6 +24,7 @@ SDKS = {
 }
 QUIET = "<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version></dependency>"
 CONTAINER = f"<dependency><groupId>test.dynalith</groupId><artifactId>dynalith-testcontainers</artifactId><version>{VERSION}</version></dependency>"
+ENVIRONMENT["XDG_CACHE_HOME"] = str(ROOT / "build/packages/cache")  # where the server is unpacked
 ALL = []  # the class path with everything
 
 HEAD = """import static org.junit.jupiter.api.Assertions.*;
