@@ -26,7 +26,9 @@ endif
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings
 CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h $(if $(TARGET),-Depoll_wait=sockets_epoll_wait)
-CFLAGS.debug   := -O1 -g -Werror
+# Objects that a shared library can have too; a release compiles these apart (make library). Calls within the program stay direct.
+PIC := -fPIC -fno-semantic-interposition
+CFLAGS.debug   := -O1 -g -Werror $(PIC)
 # Across files with GCC only: with clang it takes a linker of its own.
 LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects)
 # Checked on the binary by tests/hardening. No marks of branch targets: they cost instructions, and without marks in libc's start files nothing checks them.
@@ -34,11 +36,11 @@ HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 
 # 24,000 relocations in 8 KB in place of 570 KB that each start reads, where the C library knows the form.
 RELR := $(shell printf '\043include <features.h>\n\043if !__GLIBC_PREREQ(2, 36)\n\043error\n\043endif\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo -Wl$(comma)-z$(comma)pack-relative-relocs)
 CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
-CFLAGS.asan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-CFLAGS.tsan    := -O1 -g -Werror -Wno-maybe-uninitialized -fsanitize=thread
+CFLAGS.asan    := -O1 -g -Werror $(PIC) -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS.tsan    := -O1 -g -Werror $(PIC) -Wno-maybe-uninitialized -fsanitize=thread
 CFLAGS.fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DFUZZING
 LDFLAGS.fuzz := -fsanitize=address,undefined
-CFLAGS.coverage := -O0 -g --coverage
+CFLAGS.coverage := -O0 -g --coverage $(PIC)
 LDFLAGS.coverage := --coverage
 LDFLAGS.release := -O3 $(LTO) -pie $(if $(findstring macos,$(TARGET)),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now$(comma)-z$(comma)noexecstack) $(RELR)
 LDFLAGS.asan   := -fsanitize=address,undefined
@@ -129,7 +131,11 @@ $(BUILD)/server/console/embedded.o: $(BUILD)/server/console/embedded.c
 	@$(call tell,CC,console/)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
-$(BUILD)/%.o: %.c
+# Changes only with the compiler's flags.
+$(BUILD)/flags: always
+	@mkdir -p $(@D)
+	@echo "$(CFLAGS.$(FLAVOUR))" | cmp -s - $@ || echo "$(CFLAGS.$(FLAVOUR))" > $@
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
@@ -152,6 +158,23 @@ server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage cor
 $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
 	@$(call tell,LINK,$@$(if $(findstring lto,$(LDFLAGS)),: optimises all files together$(comma) which takes a while))
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
+
+# libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
+library.without := main http http_exchange http_intake http_reply http_slow door connections sockets aside delay tls no_tls parent
+library.objects := $(filter-out $(library.without:%=$(BUILD)/server/%.o),$(server.objects))
+# Python without a sanitizer cannot load a library with one.
+library.is_tested := $(if $(filter Darwin,$(shell uname)),,$(filter debug,$(FLAVOUR)))
+library.version := $(shell sed -n 's/.*DYNALITH_VERSION "\([0-9]*\)\..*/\1/p' server/version.h)
+$(BUILD)/libdynalith.o: $(library.objects) $(sqlite.object)
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) -r -nostdlib $(if $(findstring lto,$(LDFLAGS)),$(LTO) -O3 -flinker-output=nolto-rel) $^ -o $@.all
+	$(Q)objcopy --wildcard --keep-global-symbol='dynalith_*' $@.all $@ && rm $@.all
+$(BUILD)/libdynalith.a: $(BUILD)/libdynalith.o
+	@rm -f $@; $(call tell,AR,$@)
+	$(Q)ar rcs $@ $<
+$(BUILD)/libdynalith.so: $(BUILD)/libdynalith.o
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) -shared -pthread $(filter-out -pie -rdynamic,$(LDFLAGS)) -Wl,-soname,libdynalith.so.$(library.version) -Wl,--exclude-libs,ALL $(if $(findstring san,$(LDFLAGS)),,-Wl,-z,defs) -Wl,--as-needed $< $(LDLIBS) -o $@
 
 # For bench-budget, which recognises libraries by their files.
 $(BUILD)/dynalith-shared: $(server.objects) $(sqlite.object)
@@ -258,14 +281,15 @@ run: build ## installs what is missing, builds, serves on port 8000; ARGS="..." 
 test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
 	@$(MAKE) test-all
 test-all: ## the same without set-up
-	@$(MAKE) FLAVOUR=debug build/debug/dynalith
+	@$(MAKE) FLAVOUR=debug build/debug/dynalith $(if $(library.is_tested),build/debug/libdynalith.so)
 	@FLAVOUR=debug scripts/run-tests "$(MAKE) FLAVOUR=debug test-native" "$(MAKE) -s FLAVOUR=debug database-test" "tests/e2e/run"
 test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
-		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "tests/fuzz/make-seeds $(BUILD)/fuzz" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
+		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "tests/fuzz/make-seeds $(BUILD)/fuzz" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run" \
+		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so")
 # All that test-native runs.
-programs: $(BUILD)/dynalith $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate $(scale.program)) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
+programs: $(BUILD)/dynalith $(if $(library.is_tested),$(BUILD)/libdynalith.so) $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate $(scale.program)) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 state-model: $(BUILD)/tests/unit/storage/test_state_model ## resets, rollbacks, snapshots and clones against a naive model: STEPS=N SEED=N
@@ -304,6 +328,10 @@ cluster-run: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## the 
 deploy-test: deps-test debug ## the proxy, Kubernetes manifests and compose file of docker/, as far as they run without an engine
 	@scripts/install-deps deploy
 	@build/deps/deploy/bin/python tests/deploy/run
+library: deps deps-sqlite ## libdynalith, the server without HTTP in other programs: build/release/library/libdynalith.so and .a
+	@$(MAKE) FLAVOUR=release BUILD=build/release/library HARDEN="$(filter-out -fPIE,$(HARDEN)) $(PIC)" build/release/library/libdynalith.so build/release/library/libdynalith.a
+bench-library: deps-test build library ## what libdynalith saves: CPU per request by HTTP and in process; REQUESTS=N
+	@build/deps/venv/bin/python tests/bench/library build/release/dynalith build/release/library/libdynalith.so $(or $(REQUESTS),20000)
 golden: debug ## requests and answers as data
 	@DYNALITH_BINARY=build/debug/dynalith tests/golden/run
 e2e: deps-test debug ## real SDKs
@@ -388,14 +416,19 @@ docs: build ## the generated parts of README.md, config.example.json, docs/diffe
 
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/.*DYNALITH_VERSION "\(.*\)".*/\1/p' server/version.h)
-install: build ## binary, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
-	install -d $(foreach d,bin share/man/man1 share/doc/dynalith lib/systemd/system,$(DESTDIR)$(PREFIX)/$(d))
+install: build library ## binary, library, header, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
+	install -d $(foreach d,bin include lib/pkgconfig share/man/man1 share/doc/dynalith lib/systemd/system,$(DESTDIR)$(PREFIX)/$(d))
+	install -m 644 server/library/dynalith.h $(DESTDIR)$(PREFIX)/include/dynalith.h
+	install -m 644 build/release/library/libdynalith.a $(DESTDIR)$(PREFIX)/lib/libdynalith.a
+	install -m 755 build/release/library/libdynalith.so $(DESTDIR)$(PREFIX)/lib/libdynalith.so.$(library.version)
+	ln -sf libdynalith.so.$(library.version) $(DESTDIR)$(PREFIX)/lib/libdynalith.so
+	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' packaging/dynalith.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/dynalith.pc
 	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
 	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
 	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
 uninstall: ## removes what install put there
-	rm -rf $(foreach f,bin/dynalith share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
+	rm -rf $(foreach f,bin/dynalith include/dynalith.h lib/libdynalith.a lib/libdynalith.so lib/libdynalith.so.$(library.version) lib/pkgconfig/dynalith.pc share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
 deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
 	@rm -rf build/deb
 	@$(MAKE) -s install DESTDIR=build/deb PREFIX=/usr

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,15 +32,38 @@ static const struct option {
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
+#define PROBLEM_SIZE 1024 /* of a line about an option */
 #define FILE_MAX (1024 * 1024)
 #define ACCOUNT_SIZE 12
 #define HOLDS_ZERO "holds U+0000, which would end it early"
 #define ENVIRONMENT "DYNALITH_" /* with which the names of options in the environment begin */
 #define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
 
+/* Where the problem goes while config_read_text() runs in this thread; NULL: to stderr. */
+struct complaint {
+	struct arena *arena;
+	struct str text;
+};
+static _Thread_local struct complaint *complaint;
+
+static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void complain(const char *format, ...)
+{
+	char text[PROBLEM_SIZE];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (complaint)
+		complaint->text = str_copy(complaint->arena, str_of(text));
+	else
+		complain("%s", text);
+}
+
 static bool fail(const char *source, const char *problem, const char *value)
 {
-	fprintf(stderr, "dynalith: %s: %s%s%s; see dynalith --help\n", source, problem, value ? " " : "", value ? value : "");
+	complain("%s: %s%s%s", source, problem, value ? " " : "", value ? value : "");
 	return false;
 }
 
@@ -63,10 +87,8 @@ static bool is_choice(const char *help, const char *value)
 /* Reports an unknown option; `nearest` is a likely one, or NULL. */
 static bool fail_unknown(const char *source, const char *name, const char *nearest)
 {
-	fprintf(stderr, "dynalith: %s: unknown option%s%s", source, name ? " " : "", name ? name : "");
-	if (nearest)
-		fprintf(stderr, "; did you mean %s?", nearest);
-	fprintf(stderr, "; see dynalith --help\n");
+	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "", nearest ? "; did you mean " : "", nearest ? nearest : "",
+		 nearest ? "?" : "");
 	return false;
 }
 
@@ -95,7 +117,7 @@ static bool set_number(const struct option *option, long *at, const char *source
 	if (errno || end == value || *end)
 		return fail(source, "wants a number, not", value);
 	if (number < option->low || number > option->high) {
-		fprintf(stderr, "dynalith: %s: wants a number from %ld to %ld, not %s; see dynalith --help\n", source, option->low, option->high, value);
+		complain("%s: wants a number from %ld to %ld, not %s", source, option->low, option->high, value);
 		return false;
 	}
 	*at = number;
@@ -114,7 +136,7 @@ static bool set(const struct option *option, struct config *config, struct arena
 		return set_number(option, (long *)at, source, value);
 	case KIND_CHOICE:
 		if (!is_choice(option->help, value)) {
-			fprintf(stderr, "dynalith: %s: wants %.*s, not %s; see dynalith --help\n", source, (int)strcspn(option->help, ":"),
+			complain("%s: wants %.*s, not %s", source, (int)strcspn(option->help, ":"),
 				option->help, value);
 			return false;
 		}
@@ -270,7 +292,7 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {
-		if (!str_eq(str_of(options[i].key), name))
+		if (!str_eq(str_of(options[i].key), name) && !str_eq(str_of(options[i].flag), name))
 			continue;
 		const char *source = str_printf(arena, "%s: %s", file, options[i].key).p;
 		if (options[i].kind == KIND_TEXT && json_type(member) != JSON_STRING)
@@ -285,10 +307,23 @@ static bool read_member(struct arena *arena, const struct json *member, struct c
 	return fail_unknown(file, name.p, suggestion.nearest);
 }
 
+/* The options of a JSON object; `source` names it in the error. */
+static bool read_text(struct arena *arena, struct str text, struct config *config, const char *source)
+{
+	const struct json *root;
+	struct err err = err_in(arena);
+
+	if (json_parse(arena, text, &root, &err) != OK || json_type(root) != JSON_OBJECT)
+		return fail(source, "is not a JSON object", NULL);
+	for (const struct json *member = json_first(root); member; member = json_next(member)) {
+		if (!read_member(arena, member, config, source))
+			return false;
+	}
+	return true;
+}
+
 static bool read_file(struct arena *arena, const char *path, struct config *config)
 {
-	struct err err = err_in(arena);
-	const struct json *root;
 	FILE *file = fopen(path, "re");
 	char *text = arena_bytes(arena, FILE_MAX);
 
@@ -296,13 +331,7 @@ static bool read_file(struct arena *arena, const char *path, struct config *conf
 		return fail(path, strerror(errno), NULL);
 	size_t n = fread(text, 1, FILE_MAX, file);
 	fclose(file);
-	if (json_parse(arena, (struct str){text, n}, &root, &err) != OK || json_type(root) != JSON_OBJECT)
-		return fail(path, "is not a JSON object", NULL);
-	for (const struct json *member = json_first(root); member; member = json_next(member)) {
-		if (!read_member(arena, member, config, path))
-			return false;
-	}
-	return true;
+	return read_text(arena, (struct str){text, n}, config, path);
 }
 
 /*
@@ -441,7 +470,7 @@ static enum config_result fail_of_half(const struct config *config)
 {
 	bool has_certificate = config_names(config->tls_cert);
 
-	fprintf(stderr, "dynalith: %s %s: %s is missing; see dynalith --help\n", has_certificate ? "--tls-cert" : "--tls-key",
+	complain("%s %s: %s is missing", has_certificate ? "--tls-cert" : "--tls-key",
 		has_certificate ? config->tls_cert : config->tls_key, has_certificate ? "--tls-key" : "--tls-cert");
 	return CONFIG_FAILED;
 }
@@ -482,9 +511,49 @@ static bool is_kinesis(const struct config *config)
 	return client_read_any_target(str_of(config->kinesis), &target) && strchr(config->kinesis_credentials, ':');
 }
 
-enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
+/* What options must be beyond the kinds of their rows; the short forms of some become the long ones. */
+static bool finish(struct arena *arena, struct config *config)
+{
+	struct str problem;
+	if (!trigger_specs_are_valid(config->trigger, &problem)) {
+		complain("trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT, STR_ARG(problem));
+		return false;
+	}
+	if (!trigger_filter_is_valid(arena, config->trigger_filter, &problem)) {
+		complain("trigger-filter: wants none, FilterCriteria as JSON or a file of it, not " STR_FMT, STR_ARG(problem));
+		return false;
+	}
+	if (!is_s3(config)) {
+		complain("s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] with s3-credentials ACCESS_KEY:SECRET");
+		return false;
+	}
+	if (config_names(config->kinesis) && !is_kinesis(config)) {
+		complain("kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with kinesis-credentials ACCESS_KEY:SECRET");
+		return false;
+	}
+	if (config_names(config->store) && !backend_check(arena, config->store, &problem)) {
+		complain("--store: " STR_FMT, STR_ARG(problem));
+		return false;
+	}
+	name_store(arena, config);
+	config->shared_db = config->shared_db || strcmp(config->namespaces, "shared") == 0;
+	return true;
+}
+
+static bool set_defaults(struct arena *arena, struct config *config)
 {
 	memset(config, 0, sizeof(*config));
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (!set(&options[i], config, arena, options[i].key, options[i].otherwise))
+			return false;
+	}
+	return true;
+}
+
+enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config)
+{
+	if (!set_defaults(arena, config))
+		return CONFIG_FAILED;
 	config->is_health = argc > 1 && strcmp(argv[1], "health") == 0;
 	argc -= config->is_health;
 	argv += config->is_health;
@@ -494,10 +563,6 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	for (int i = 1; i < argc; i++) {
 		if (is_information(argv[i]))
 			return CONFIG_DONE;
-	}
-	for (size_t i = 0; i < OPTIONS; i++) {
-		if (!set(&options[i], config, arena, options[i].key, options[i].otherwise))
-			return CONFIG_FAILED;
 	}
 	if (config->is_dropin) {
 		config->cors = "*";
@@ -515,31 +580,30 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	}
 	if (!config->is_health && config_names(config->tls_cert) != config_names(config->tls_key))
 		return fail_of_half(config);
-	struct str problem;
-	if (!trigger_specs_are_valid(config->trigger, &problem)) {
-		fprintf(stderr, "dynalith: trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT "; see dynalith --help\n", STR_ARG(problem));
-		return CONFIG_FAILED;
-	}
-	if (!trigger_filter_is_valid(arena, config->trigger_filter, &problem)) {
-		fprintf(stderr, "dynalith: trigger-filter: wants none, FilterCriteria as JSON or a file of it, not " STR_FMT "; see dynalith --help\n",
-			STR_ARG(problem));
-		return CONFIG_FAILED;
-	}
-	if (!is_s3(config)) {
-		fprintf(stderr, "dynalith: s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] with s3-credentials ACCESS_KEY:SECRET; "
-				"see dynalith --help\n");
-		return CONFIG_FAILED;
-	}
-	if (config_names(config->kinesis) && !is_kinesis(config)) {
-		fprintf(stderr, "dynalith: kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with kinesis-credentials ACCESS_KEY:SECRET; "
-				"see dynalith --help\n");
-		return CONFIG_FAILED;
-	}
-	if (config_names(config->store) && !backend_check(arena, config->store, &problem)) {
-		fprintf(stderr, "dynalith: --store: " STR_FMT "; see dynalith --help\n", STR_ARG(problem));
-		return CONFIG_FAILED;
-	}
-	name_store(arena, config);
-	config->shared_db = config->shared_db || strcmp(config->namespaces, "shared") == 0;
-	return CONFIG_RUN;
+	return finish(arena, config) ? CONFIG_RUN : CONFIG_FAILED;
+}
+
+/* Without a place for the data it is in memory. No signature is there to be checked, unless the options want one. */
+static bool read_own(struct arena *arena, struct str text, struct config *config)
+{
+	if (!set_defaults(arena, config))
+		return false;
+	const char *usual = config->db_path;
+
+	config->auth = "off";
+	if (!read_text(arena, text, config, "options"))
+		return false;
+	config->in_memory = config->in_memory || config->db_path == usual;
+	return finish(arena, config);
+}
+
+bool config_read_text(struct arena *arena, struct str text, struct config *config, struct str *problem)
+{
+	struct complaint own = {arena, STR("")};
+
+	complaint = &own;
+	bool is_read = read_own(arena, text, config);
+	complaint = NULL;
+	*problem = own.text;
+	return is_read;
 }

@@ -49,6 +49,12 @@ enum config_result {
  * folder becomes the file in it. Strings live in the arena. */
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
 
+/*
+ * Reads the options of a configuration file's text alone, for a program that has the server in it: by their keys or their flags. Without a place for the data
+ * it is in memory, and "auth" is "off". False: *problem says why, in the arena; nothing is printed.
+ */
+bool config_read_text(struct arena *arena, struct str text, struct config *config, struct str *problem);
+
 /* Whether a TEXT option whose default is "none" names something. */
 bool config_names(const char *text);
 

@@ -174,9 +174,9 @@ int apply_run(struct arena *arena, int argc, char **argv)
 	return status;
 }
 
-enum code apply_init(struct service *service, const char *path, struct err *err)
+enum code apply_to(struct seed_target target, const char *path, struct err *err)
 {
-	const struct seed_options options = {.write = local_target(service), .check = local_target(service), .say = log_progress};
+	const struct seed_options options = {.write = target, .check = target, .say = log_progress};
 	struct arena *arena = arena_new(0);
 	struct seed *seed = seed_new(&options);
 	enum code code = load_all(seed, arena, path, err);
@@ -186,4 +186,9 @@ enum code apply_init(struct service *service, const char *path, struct err *err)
 	seed_free(seed);
 	arena_free(arena);
 	return code;
+}
+
+enum code apply_init(struct service *service, const char *path, struct err *err)
+{
+	return apply_to(local_target(service), path, err);
 }

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "protocol/service.h"
+#include "server/seed/seed.h"
 
 /* Whether the command line begins with "apply". */
 bool apply_is_asked(int argc, char **argv);
@@ -18,5 +19,8 @@ int apply_run(struct arena *arena, int argc, char **argv);
 
 /* Loads a file, or the files of a folder in the order of their names, into the service's default namespace. ERR_VALIDATION with where and why. */
 enum code apply_init(struct service *service, const char *path, struct err *err) WARN_UNUSED;
+
+/* The same by a target that carries operations out elsewhere. */
+enum code apply_to(struct seed_target target, const char *path, struct err *err) WARN_UNUSED;
 
 #endif

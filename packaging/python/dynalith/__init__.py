@@ -5,8 +5,10 @@
     with Dynalith() as server:
         server.client().list_tables()
 
-The server is a native process on a free port of 127.0.0.1, in memory, and ends with this process, also where this process is killed.
+The server is a native process on a free port of 127.0.0.1, in memory, and ends with this process, also where this process is killed. With
+Dynalith(in_process=True) there is neither a process nor a port: the server is a library in this process.
 """
+import atexit
 import itertools
 import json
 import os
@@ -20,7 +22,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-__all__ = ["Clock", "Dynalith", "DynalithError", "Faults", "Namespace", "find_binary"]
+from dynalith import library as _library
+
+__all__ = ["Clock", "Dynalith", "DynalithError", "Faults", "Namespace", "find_binary", "find_library"]
+find_library = _library.find_library
 ACCOUNT, REGION = "000000000000", "us-east-1"
 
 
@@ -48,6 +53,8 @@ def find_binary():
 class Namespace:
     """The tables of an account in a region. Namespaces of one server do not see each other."""
 
+    _in_process = None  # a Transport of dynalith.library, in the place of HTTP
+
     def __init__(self, url, account=ACCOUNT, region=REGION):
         self.url, self.account, self.region = url, account, region
         self.clock, self.faults = Clock(self), Faults(self)
@@ -58,16 +65,23 @@ class Namespace:
     def client(self, service="dynamodb", **more):
         """A client of boto3; service may be "dynamodbstreams" too."""
         import boto3
+        if self._in_process:
+            return self._in_process.client(boto3.client, service, **self._settings(more))
         return boto3.client(service, **self._settings(more))
 
     def resource(self, **more):
         import boto3
+        if self._in_process:
+            return self._in_process.client(boto3.resource, "dynamodb", **self._settings(more))
         return boto3.resource("dynamodb", **self._settings(more))
 
     def control(self, method, path, body=None):
         """Calls an endpoint under /_dynalith/ for this namespace and returns its answer."""
-        query = urllib.parse.urlencode({"account": self.account, "region": self.region})
-        request = urllib.request.Request(f"{self.url}/_dynalith/{path}?{query}", method=method, data=None if body is None else json.dumps(body).encode())
+        path = f"{path}?{urllib.parse.urlencode({'account': self.account, 'region': self.region})}"
+        data = None if body is None else json.dumps(body).encode()
+        if self._in_process:
+            return self._in_process.control(method, path, data)
+        request = urllib.request.Request(f"{self.url}/_dynalith/{path}", method=method, data=data)
         try:
             with _direct.open(request, timeout=60) as reply:
                 return json.load(reply)
@@ -90,6 +104,8 @@ class Namespace:
 
     def apply(self, *files):
         """Makes the tables and items of templates, plans, exports, CSV: whatever `dynalith apply` reads."""
+        if self._in_process:
+            return self._in_process.apply(files, self.account, self.region)
         environment = {**os.environ, "AWS_ACCESS_KEY_ID": self.account, "AWS_SECRET_ACCESS_KEY": "any", "AWS_REGION": self.region}
         done = subprocess.run([find_binary(), "apply", *map(str, files), "--endpoint", self.url], env=environment, capture_output=True, text=True)
         if done.returncode:
@@ -136,20 +152,40 @@ class Faults:
 class Dynalith(Namespace):
     """A server, and its default namespace.
 
-    The arguments are the server's options: Dynalith("--auth", "verify"). With `url` it stands for a server that runs already.
+    The arguments are the server's options: Dynalith("--auth", "verify"). With `url` it stands for a server that runs already. With in_process=True the
+    server is libdynalith in this process: clients of boto3 that client() and resource() make call it, without a socket. A child of fork() needs one of
+    its own.
     """
 
-    def __init__(self, *arguments, url=None, log_path=None):
+    def __init__(self, *arguments, url=None, log_path=None, in_process=False):
         self._process = None
         self._owns_log = False
         self.log_path = log_path
-        super().__init__(url or self._start(arguments))
+        if in_process and url:
+            raise ValueError("in_process and url exclude each other")
+        super().__init__(self._open(arguments) if in_process else url or self._start(arguments))
 
-    def _start(self, arguments):
+    def _name_log(self):
         if not self.log_path:
             handle, self.log_path = tempfile.mkstemp(prefix="dynalith-", suffix=".log")
             os.close(handle)
             self._owns_log = True
+
+    def _open(self, arguments):
+        path = find_library()
+        if not path:
+            raise DynalithError("there is no libdynalith beside this package or on this system; DYNALITH_LIBRARY names one")
+        self._name_log()
+        try:
+            self._in_process = _library.Transport(path, arguments, self.log_path, DynalithError)
+        except Exception:
+            self.stop()
+            raise
+        atexit.register(self.stop)  # before the interpreter ends, which the library's threads must not outlive
+        return _library.URL
+
+    def _start(self, arguments):
+        self._name_log()
         own = [] if {"--db-path", "--store", "--in-memory"} & {a.split("=")[0] for a in arguments} else ["--in-memory"]
         if "--port" not in {a.split("=")[0] for a in arguments}:
             own += ["--port", "0"]
@@ -168,7 +204,9 @@ class Dynalith(Namespace):
 
     def namespace(self, account, region=REGION):
         """Tables of its own; `account` is a number of 12 digits, and the access key of those who use it."""
-        return Namespace(self.url, str(account).zfill(12), region)
+        namespace = Namespace(self.url, str(account).zfill(12), region)
+        namespace._in_process = self._in_process
+        return namespace
 
     def log(self, start=0):
         """What the server has written to its log, from that byte on."""
@@ -179,6 +217,9 @@ class Dynalith(Namespace):
             return log.read().decode(errors="replace")
 
     def stop(self):
+        if self._in_process:
+            atexit.unregister(self.stop)
+            self._in_process.close()
         if self._process and self._process.returncode is None:
             self._process.stdin.close()
             self._process.wait()

@@ -8,7 +8,7 @@ dynalith_clock      the clock of that namespace, set back after the test
 dynalith_faults     rules by which requests fail, cleared after the test
 
 Options, in pyproject.toml under [tool.pytest.ini_options]: dynalith_arguments, options of the server; dynalith_files, what `dynalith apply` reads before
-the first test; dynalith_url, a server that runs already.
+the first test; dynalith_url, a server that runs already; dynalith_in_process = true, a server within each worker's own process, without a socket.
 """
 import os
 
@@ -22,6 +22,7 @@ CHECKPOINT = "pytest"
 def pytest_addoption(parser):
     parser.addini("dynalith_arguments", "options of the server, as on its command line", type="args", default=[])
     parser.addini("dynalith_files", "templates and data that are loaded for each worker before its first test", type="paths", default=[])
+    parser.addini("dynalith_in_process", "the server is a library in the process of the tests", type="bool", default=False)
     parser.addini("dynalith_url", "address of a server that runs already; else one is started", default="")
 
 
@@ -33,13 +34,16 @@ def _server(config):
         if from_controller:
             config._dynalith = Dynalith(url=from_controller[0], log_path=from_controller[1])
         else:
-            config._dynalith = Dynalith(url=url) if url else Dynalith(*config.getini("dynalith_arguments"))
+            in_process = config.getini("dynalith_in_process")
+            config._dynalith = Dynalith(url=url) if url else Dynalith(*config.getini("dynalith_arguments"), in_process=in_process)
     return config._dynalith
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     """In the controller of pytest-xdist, once for each worker before it starts."""
+    if node.config.getini("dynalith_in_process") and not node.config.getini("dynalith_url"):
+        return  # each worker has its own
     server = _server(node.config)
     node.workerinput["dynalith"] = (server.url, server.log_path)
 
