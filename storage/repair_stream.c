@@ -121,18 +121,21 @@ static struct stream_shard behind(const struct repair *repair, unsigned lane, co
 	};
 }
 
-/* The stamp, or the next one that no shard has. */
-static uint64_t free_stamp(const struct found *found, uint64_t stamp)
+/* Where there are several lanes: makes the stamp of a shard that was not found one that no other has, going up or down by `step`; and notes it. */
+static void make_stamp(const struct repair *repair, struct found *found, struct stream_shard *shard, int step)
 {
-	bool is_taken = true;
+	bool is_taken = stream_lanes_last(repair->table) > 0;
 
+	if (!is_taken)
+		return;
 	while (is_taken) {
 		is_taken = false;
 		for (size_t i = 0; i < found->shard_count && !is_taken; i++)
-			is_taken = found->shards[i].stamp == stamp;
-		stamp += is_taken;
+			is_taken = found->shards[i].stamp == shard->stamp;
+		shard->stamp += is_taken ? (uint64_t)step : 0;
 	}
-	return stamp;
+	found->shards = arena_room(repair->arena, found->shards, found->shard_count, sizeof(*found->shards));
+	found->shards[found->shard_count++] = *shard;
 }
 
 /*
@@ -141,24 +144,24 @@ static uint64_t free_stamp(const struct found *found, uint64_t stamp)
  */
 static unsigned put_shards(struct repair *repair, struct found *found, unsigned lane, size_t at, size_t n)
 {
-	const struct stream_shard *shards = found->shards + at;
 	struct stream_shard before = {.end = stream_lane_base(lane)};
 	unsigned made = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct stream_shard shard = shards[i];
+		struct stream_shard shard = found->shards[at + i];
 		bool is_last = i + 1 == n, is_open = is_lane_open(repair->table, lane);
 		struct stream_peek first = peek(repair, before.end, shard.start, false);
 
 		if (first.is_found && (before.stamp == 0 || before.stamp + 1 < shard.stamp)) {
 			before = between(&before, &shard, &first);
+			make_stamp(repair, found, &before, -1);
 			put_shard(repair, &before);
 			made++;
 		}
 		if (shard.end == 0 && !(is_last && is_open)) {
-			shard.end = is_last ? peek(repair, shard.start, 0, true).sequence + 1 : shards[i + 1].start;
+			shard.end = is_last ? peek(repair, shard.start, 0, true).sequence + 1 : found->shards[at + i + 1].start;
 			shard.end = shard.end > shard.start ? shard.end : shard.start + 1;
-			shard.closed_ms = is_last ? repair->now_ms : shards[i + 1].created_ms;
+			shard.closed_ms = is_last ? repair->now_ms : found->shards[at + i + 1].created_ms;
 			made++;
 		}
 		put_shard(repair, &shard);
@@ -170,11 +173,7 @@ static unsigned put_shards(struct repair *repair, struct found *found, unsigned 
 	if (first.is_found || is_lane_open(repair->table, lane)) {
 		struct stream_shard shard = behind(repair, lane, &before, &first, &last);
 
-		if (stream_lanes_last(repair->table)) {
-			shard.stamp = free_stamp(found, shard.stamp);
-			found->shards = arena_room(repair->arena, found->shards, found->shard_count, sizeof(*found->shards));
-			found->shards[found->shard_count++] = shard;
-		}
+		make_stamp(repair, found, &shard, 1);
 		put_shard(repair, &shard);
 		made++;
 	}

@@ -3,6 +3,7 @@
 REPAIR_FLIPS=N flips N bytes in all (default 20), REPAIR_SEED=N chooses them."""
 import base64
 import functools
+import glob
 import json
 import os
 import random
@@ -296,6 +297,50 @@ def rows_that_do_not_agree():
 
 
 @of_files
+def shards_of_several_lanes():
+    """No record is lost with the rows of shards: of an earlier stream, of the one that is enabled, of both."""
+    server = Server("--stream-shards", "4", disk=True)
+    wire = Client(server.port)
+    stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    wire("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK"), AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}],
+         StreamSpecification=stream)
+    arns = [wire("DescribeTable", TableName="tab")["Table"]["LatestStreamArn"]]
+
+    def put(name):
+        for i in range(24):
+            wire("PutItem", TableName="tab", Item={"PK": {"S": f"{name}{i}"}})
+
+    put("a")
+    wire("UpdateTable", TableName="tab", StreamSpecification={"StreamEnabled": False})
+    wire("UpdateTable", TableName="tab", StreamSpecification=stream)
+    arns.append(wire("DescribeTable", TableName="tab")["Table"]["LatestStreamArn"])
+    put("b")
+    stop(server)
+    path = server.argv[server.argv.index("--db-path") + 1]
+    whole = path + ".whole"
+    shutil.copy(path, whole)
+    shards = f"{pages.stream(1)} AND hex(k) LIKE '01%'"
+    for lost in (f"{shards} AND k IN (SELECT k FROM {shards} ORDER BY k LIMIT 4)", f"{shards} AND k IN (SELECT k FROM {shards} ORDER BY k DESC LIMIT 4)", shards):
+        for name in glob.glob(path + "*"):
+            if name != whole:
+                os.remove(name)
+        shutil.copy(whole, path)
+        pages.change(path, "DELETE FROM " + lost)
+        repair(path, lost)
+        server.start()
+        wire, found = Client(server.port), []
+        for arn in arns:
+            for shard in wire.streams("DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"]:
+                at = wire.streams("GetShardIterator", StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+                found += [r["dynamodb"]["Keys"]["PK"]["S"] for r in wire.streams("GetRecords", ShardIterator=at)["Records"]]
+        assert sorted(found) == sorted(f"{name}{i}" for name in "ab" for i in range(24)), (lost, found)
+        put("c")
+        stop(server)
+        assert dynalith("check", path)[0] == 0, lost
+    server.stop()
+
+
+@of_files
 def killed_repairs():
     """At every moment the file is the old one or the repaired one, and the next repair ends what was begun."""
     draw = random.Random(SEED)
@@ -364,4 +409,4 @@ def misuse():
         assert len(file.read()) == len(before)
 
 
-run("repair", [flipped_bytes, many_flipped_bytes_in_one_file, pages_above_items, the_first_page, rows_that_do_not_agree, killed_repairs, states_are_left, misuse])
+run("repair", [flipped_bytes, many_flipped_bytes_in_one_file, pages_above_items, the_first_page, rows_that_do_not_agree, shards_of_several_lanes, killed_repairs, states_are_left, misuse])
