@@ -85,7 +85,7 @@ def in_order_and_in_batches():
 def all_shards_of_a_stream():
     """Each record once and each item's in order, over rotations, another stream with the same table, and a server that is killed."""
     function = Function()
-    server = Server("--trigger", f"app={function.url()}", "--trigger-batch", "3", "--stream-shards", "4", disk=True)
+    server = Server("--trigger", f"app={function.url}", "--trigger-batch", "3", "--stream-shards", "4", disk=True)
     client = table(server)
 
     def put_all(n):
