@@ -416,17 +416,19 @@ docs: build ## the generated parts of README.md, config.example.json, docs/diffe
 
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/.*DYNALITH_VERSION "\(.*\)".*/\1/p' server/version.h)
-install: build library ## binary, library, header, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
-	install -d $(foreach d,bin include lib/pkgconfig share/man/man1 share/doc/dynalith lib/systemd/system,$(DESTDIR)$(PREFIX)/$(d))
+install: build ## binary, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
+	install -d $(foreach d,bin share/man/man1 share/doc/dynalith lib/systemd/system,$(DESTDIR)$(PREFIX)/$(d))
+	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
+	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
+	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
+install-library: library ## libdynalith, its header and pkg-config's file, to $(DESTDIR)$(PREFIX)
+	install -d $(foreach d,include lib/pkgconfig,$(DESTDIR)$(PREFIX)/$(d))
 	install -m 644 server/library/dynalith.h $(DESTDIR)$(PREFIX)/include/dynalith.h
 	install -m 644 build/release/library/libdynalith.a $(DESTDIR)$(PREFIX)/lib/libdynalith.a
 	install -m 755 build/release/library/libdynalith.so $(DESTDIR)$(PREFIX)/lib/libdynalith.so.$(library.version)
 	ln -sf libdynalith.so.$(library.version) $(DESTDIR)$(PREFIX)/lib/libdynalith.so
 	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' packaging/dynalith.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/dynalith.pc
-	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
-	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
-	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
-	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
 uninstall: ## removes what install put there
 	rm -rf $(foreach f,bin/dynalith include/dynalith.h lib/libdynalith.a lib/libdynalith.so lib/libdynalith.so.$(library.version) lib/pkgconfig/dynalith.pc share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
 deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
