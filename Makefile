@@ -411,8 +411,15 @@ coverage: deps-test ## lines of each room that the tests reach, unit to end to e
 	@$(MAKE) FLAVOUR=coverage build/coverage/dynalith
 	@FLAVOUR=coverage scripts/run-tests "$(MAKE) FLAVOUR=coverage test-native" "DYNALITH_BINARY=$(CURDIR)/build/coverage/dynalith tests/e2e/run" || true
 	@scripts/coverage build/coverage
-docs: build ## the generated parts of README.md, config.example.json, docs/differences.md
+docs: build ## the generated parts of docs/reference/, config.example.json, docs/differences.md
 	@scripts/generate-docs
+
+docs-site: ## docs/ as static pages with a search, build/site; fails for a broken link and for a page that the navigation lacks
+	@scripts/install-deps site
+	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs build -q
+docs-serve: ## the same, served while pages change: http://127.0.0.1:8001, or PORT=N
+	@scripts/install-deps site
+	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs serve -q -a 127.0.0.1:$(or $(PORT),8001)
 
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/.*DYNALITH_VERSION "\(.*\)".*/\1/p' server/version.h)

@@ -1,0 +1,44 @@
+"""Hooks of mkdocs.yml. Pages that stand elsewhere in the tree join the site; links to other files of the tree become their names, since a site has no tree."""
+import pathlib
+import posixpath
+import re
+
+from mkdocs.structure.files import File
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# file: its page
+ADOPTED = {"SECURITY.md": "security.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
+           **{f"packaging/{name}/README.md": f"packages/{name}.md" for name in ("python", "npm", "maven", "go", "rust")}}
+PAGES = {page: name for name, page in ADOPTED.items()}
+
+
+def on_files(files, config):
+    for name, page in ADOPTED.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    return files
+
+
+def linked(target, place, page):
+    """What a link of the file `place` is in the page: a path, or None for a file that is not in the site."""
+    path, hash_sign, anchor = target.partition("#")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(place), path)) if path else place
+    if path == "README.md":
+        path = "docs/index.md"
+    if not (ROOT / path).exists():
+        return target  # which mkdocs says
+    inside = ADOPTED.get(path) or (path[len("docs/"):] if path.startswith("docs/") and path.endswith((".md", ".png", ".svg")) else None)
+    return inside and posixpath.relpath(inside, posixpath.dirname(page) or ".") + hash_sign + anchor
+
+
+def on_page_markdown(markdown, page, **_):
+    name = page.file.src_uri
+    place = PAGES.get(name, "docs/" + name)
+
+    def mend(match):
+        text, target = match.groups()
+        if re.match(r"[a-z]+:|#", target):
+            return match.group()
+        mended = linked(target, place, name)
+        return f"[{text}]({mended})" if mended else f"{text} (`{posixpath.normpath(posixpath.join(posixpath.dirname(place), target))}`)"
+    parts = re.split(r"(^```.*?^```$|`[^`\n]*`(?!\]))", markdown, flags=re.S | re.M)
+    return "".join(part if i % 2 else re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", mend, part) for i, part in enumerate(parts))
