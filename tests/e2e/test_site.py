@@ -21,7 +21,8 @@ NAVIGATION = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
 MODULES = os.environ.get("NODE_MODULES_OF_TESTS", str(ROOT / "build/deps/node_modules"))
 AWS = os.environ.get("DYNALITH_AWS", str(ROOT / "build/deps/cli/bin/aws"))
 # page: language: the test that runs them
-ELSEWHERE = {"docs/testing.md": ("python js go java", "tests/e2e/test_recipes.py"), "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
+ELSEWHERE = {"docs/testing.md": ("python js go java", "tests/e2e/test_recipes.py"), "docs/library.md": ("c python", "tests/e2e/test_library.py"),
+             "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
              "docs/languages/ruby.md": ("ruby", "tests/packages/languages.py"), "docs/languages/php.md": ("php", "tests/packages/languages.py")}
 NEEDS = {"docker": "needs an engine for containers", "make": "builds or tests for long; its target is there", "./make": "builds or tests for long; its target is there",
          "sudo": "changes the machine"}
