@@ -162,6 +162,7 @@ static void print_help(void)
 	       "       dynalith report [URL] [--fail-on RULES]    access patterns, what they cost and what is wrong with them\n"
 	       "       dynalith replay FILE [--endpoint URL]      send the requests that --record kept, and compare the answers\n"
 	       "       dynalith diff FILE FILE                    compare two recordings\n"
+	       "       dynalith mcp [--endpoint URL | -- OPTIONS] a server of the Model Context Protocol for coding agents\n"
 	       "       dynalith copy --from STORE --to STORE      all data of a file, a database or a server into a file or a database\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];

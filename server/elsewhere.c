@@ -53,19 +53,35 @@ void elsewhere_free(struct elsewhere *elsewhere)
 	free(elsewhere);
 }
 
-bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem)
+/* `target` absent: the endpoints of this kind of server. */
+static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str target, struct str body,
+			struct client_reply *reply, const char **problem)
 {
-	const struct client_target *server = &elsewhere->target;
+	struct client_target server = elsewhere->target;
 	struct sigv4_own own = {
-		.method = STR("POST"), .path = STR("/"), .body = body, .access_key = elsewhere->access_key, .secret = elsewhere->secret,
+		.method = str_of(method), .path = path, .body = body, .access_key = elsewhere->access_key, .secret = elsewhere->secret,
 		.region = elsewhere->region, .target = target, .token = elsewhere->token,
-		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(server->host), STR_ARG(server->port)),
+		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(server.host), STR_ARG(server.port)),
 	};
 	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
+	struct str name = str_is_set(target) ? str_printf(arena, "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(target)) : STR("");
 	const struct client_request request = {
-		.method = "POST", .body = body, .wait_ms = WAIT_MS, .reply_max = REPLY_MAX,
-		.head = str_printf(arena, STR_FMT "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(signature), STR_ARG(target)),
+		.method = method, .body = body, .wait_ms = WAIT_MS, .reply_max = REPLY_MAX,
+		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(signature), STR_ARG(name)),
 	};
 
-	return client_ask(arena, server, &request, reply, problem);
+	if (!str_is_set(target))
+		server.path = path;
+	return client_ask(arena, &server, &request, reply, problem);
+}
+
+bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem)
+{
+	return send_signed(elsewhere, arena, "POST", STR("/"), target, body, reply, problem);
+}
+
+bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str body, struct client_reply *reply,
+		       const char **problem)
+{
+	return send_signed(elsewhere, arena, method, path, STR_ABSENT, body, reply, problem);
 }

@@ -22,4 +22,8 @@ const char *elsewhere_default(void);
 /* `target` is "DynamoDB_20120810.PutItem". False where no answer came: *problem says why. */
 bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem);
 
+/* The same for an endpoint of test control: `path` is "/_dynalith/clock". */
+bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str body, struct client_reply *reply,
+		       const char **problem);
+
 #endif

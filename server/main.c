@@ -16,6 +16,7 @@
 #include "server/http.h"
 #include "server/instance.h"
 #include "server/log.h"
+#include "server/mcp/mcp.h"
 #include "server/maintain.h"
 #include "server/parent.h"
 #include "server/recording/replay.h"
@@ -200,7 +201,7 @@ static const struct {
 	bool (*is_asked)(int argc, char **argv);
 	int (*run)(struct arena *arena, int argc, char **argv);
 } commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}, {report_is_asked, report_run},
-	      {replay_is_asked, replay_run}};
+	      {replay_is_asked, replay_run}, {mcp_is_asked, mcp_run}};
 
 int main(int argc, char **argv)
 {

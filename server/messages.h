@@ -109,6 +109,16 @@
 #define MSG_BACKUP_BUSY ERR_RESOURCE_IN_USE, "%s", "Another backup is under way"
 #define MSG_BACKUP_DATABASE ERR_REQUEST, "%s", "The data is in a database: back it up by the tools of the database"
 #define MSG_REMOTE ERR_INTERNAL, STR_FMT ": " STR_FMT
+#define MSG_MCP_MISSING ERR_VALIDATION, "the argument '%s' is missing"
+#define MSG_MCP_UNKNOWN ERR_VALIDATION, "there is no argument '" STR_FMT "' of %s"
+#define MSG_MCP_TYPE ERR_VALIDATION, "the argument '%s' must be %s"
+#define MSG_MCP_CONDITION ERR_VALIDATION, "%s", "query wants key, condition or both"
+#define MSG_MCP_READ ERR_VALIDATION, "%s", "the statement must begin with SELECT; put_item, update_item and delete_item write, with --allow-writes"
+#define MSG_MCP_WRITES ERR_VALIDATION, "%s changes data or the clock: the user must start dynalith mcp with --allow-writes"
+#define MSG_MCP_LONG \
+	ERR_VALIDATION, "the answer has %zu bytes, and %zu are the most: ask for fewer attributes by projection, or for a smaller part"
+#define MSG_MCP_SERVER ERR_INTERNAL, "no answer from the server: %s"
+#define MSG_MCP_REFUSED ERR_VALIDATION, STR_FMT ": " STR_FMT
 #define MSG_ORIGIN                                                                                                         \
 	ERR_ORIGIN_DENIED, "Pages of the origin '" STR_FMT "' may not call this server from a browser; the option --cors names those that may"
 #define MSG_ORIGIN_UNKNOWN                                                                                                 \

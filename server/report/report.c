@@ -167,7 +167,7 @@ bool report_can_write(const char *path)
 	return form_of(path) != NULL;
 }
 
-enum code report_write(struct arena *arena, struct str description, const char *path, struct err *err)
+static enum code write_form(struct arena *arena, struct str description, view_write *write, struct str *text, struct err *err)
 {
 	struct money money;
 	struct view view = {.arena = arena, .money = &money, .description = description};
@@ -176,8 +176,21 @@ enum code report_write(struct arena *arena, struct str description, const char *
 
 	if (code == OK)
 		code = parse(&view, err);
-	if (code != OK)
-		return code;
-	form_of(path)(&view, &out);
-	return document_write(path, buf_str(&out), err);
+	if (code == OK)
+		write(&view, &out);
+	*text = buf_str(&out);
+	return code;
+}
+
+enum code report_markdown(struct arena *arena, struct str description, struct str *text, struct err *err)
+{
+	return write_form(arena, description, form_named("markdown"), text, err);
+}
+
+enum code report_write(struct arena *arena, struct str description, const char *path, struct err *err)
+{
+	struct str text;
+	enum code code = write_form(arena, description, form_of(path), &text, err);
+
+	return code == OK ? document_write(path, text, err) : code;
 }

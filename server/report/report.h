@@ -22,6 +22,9 @@ int report_run(struct arena *arena, int argc, char **argv);
 /* Whether the name of a file says which form it has: .txt, .md, .html, .svg, .json, .sarif, .xml. */
 bool report_can_write(const char *path);
 
+/* The description of GET /_dynalith/insight as Markdown. ERR_VALIDATION: it is none. */
+enum code report_markdown(struct arena *arena, struct str description, struct str *text, struct err *err) WARN_UNUSED;
+
 /* For a server that ends: the description that it gives, in the form of the file's name. ERR_INTERNAL with one line for the operator. */
 enum code report_write(struct arena *arena, struct str description, const char *path, struct err *err) WARN_UNUSED;
 

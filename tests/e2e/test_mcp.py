@@ -1,0 +1,125 @@
+"""`dynalith mcp`, message by message. tests/e2e/mcp has the same by the protocol's public client library."""
+import json
+import subprocess
+
+from harness import BINARY, Server, free_port, key, run, until
+
+HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
+         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
+
+
+def talk(lines, *words, url=None):
+    """What it answers to the lines, one a line, until its input ends."""
+    text = b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+    done = subprocess.run([BINARY, "mcp", *words, *(["--endpoint", url] if url else [])], input=text, capture_output=True, timeout=120)
+    assert done.returncode == 0, done
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def call(name, number=1, **arguments):
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+def modern(method, version="2026-07-28", **params):
+    meta = {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+def test_handshake():
+    for wanted, agreed in ("2024-11-05",) * 2, ("2025-06-18",) * 2, ("2025-11-25",) * 2, ("1999-01-01", "2025-11-25"), ("2026-07-28", "2025-11-25"):
+        hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": wanted}}
+        answer, = talk([hello, {"jsonrpc": "2.0", "method": "notifications/initialized"}])
+        assert answer["id"] == 0 and answer["result"]["protocolVersion"] == agreed, answer
+        assert answer["result"]["capabilities"] == {"tools": {}} and answer["result"]["serverInfo"]["name"] == "dynalith"
+    assert talk([{**HELLO, "params": {}}])[0]["error"]["code"] == -32602
+
+
+def test_requests_of_the_newest_revision():
+    found, listed, other = talk([modern("server/discover"), modern("tools/list"), modern("tools/list", version="2031-01-01")])
+    assert found["result"]["supportedVersions"][0] == "2026-07-28" and found["result"]["resultType"] == "complete"
+    assert listed["result"]["resultType"] == "complete" and listed["result"]["ttlMs"] == 0 and listed["result"]["cacheScope"] == "private"
+    assert other["error"]["code"] == -32022 and other["error"]["data"]["requested"] == "2031-01-01" and "2026-07-28" in other["error"]["data"]["supported"]
+    old, = talk([{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}])
+    assert set(old["result"]) == {"tools"}
+
+
+def test_malformed_lines():
+    """Each has one answer at most, and none of them ends the conversation."""
+    request = {"jsonrpc": "2.0", "id": 5, "method": "ping"}
+    cases = [(b"nonsense", -32700, None), (b"{\"jsonrpc\":\"2.0\",", -32700, None), (b"\xff\xfe", -32700, None), (b"[" * 100000, -32700, None),
+             (b"5", -32600, None), (b"[]", -32600, None), (b"null", -32600, None),
+             ({"id": 5, "method": "ping"}, -32600, None), ({**request, "jsonrpc": "1.0"}, -32600, None), ({"jsonrpc": "2.0", "id": 5}, -32600, None),
+             ({**request, "id": None}, -32600, None), ({**request, "id": {"a": 1}}, -32600, None), ({**request, "method": 7}, -32600, None),
+             ({**request, "params": [1]}, -32602, 5), ({**request, "method": "resources/list"}, -32601, 5), ({**request, "method": "x" * 9000}, -32601, 5),
+             (call("no_such_tool", 5), -32602, 5), ({**request, "method": "tools/call"}, -32602, 5),
+             ({**request, "method": "tools/call", "params": {"name": "scan", "arguments": "x"}}, -32602, 5),
+             ({**request, "method": "tools/list", "params": {"cursor": "x"}}, -32602, 5)]
+    answers = talk([line for line, _, _ in cases] + [{**request, "id": "last"}])
+    for (line, code, number), answer in zip(cases, answers, strict=False):
+        assert answer["error"]["code"] == code and answer["id"] == number, (line, answer)
+    assert answers[len(cases):] == [{"jsonrpc": "2.0", "id": "last", "result": {}}]
+
+
+def test_messages_without_answer():
+    lines = [b"", b"   ", {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}, {"jsonrpc": "2.0", "method": "no/such"},
+             {"jsonrpc": "2.0", "id": 3, "result": {}}, {"jsonrpc": "2.0", "id": 3, "error": {"code": 1, "message": ""}}]
+    assert talk(lines) == []
+    batch = [{"jsonrpc": "2.0", "id": 1, "method": "ping"}, lines[2], 7]
+    answer, = talk([batch])
+    assert answer[0] == {"jsonrpc": "2.0", "id": 1, "result": {}} and answer[1]["error"]["code"] == -32600 and len(answer) == 2
+    assert talk([[lines[2]]]) == []
+
+
+def test_huge_lines():
+    """More than 8 MB is refused without being kept; 7 MB is read."""
+    big = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "y" * (7 << 20)}}
+    assert talk([big, b"x" * (30 << 20), {**big, "id": 2, "params": {}}]) == [
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+        {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "the message is longer than 8 MB"}},
+        {"jsonrpc": "2.0", "id": 2, "result": {}}]
+
+
+def test_writes_are_refused_by_default():
+    server = Server()
+    client = server.client()
+    client.create_table(TableName="kept", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                        BillingMode="PAY_PER_REQUEST")
+    client.put_item(TableName="kept", Item={"pk": {"S": "a"}})
+    tools = {tool["name"]: tool for tool in talk([{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}], "--allow-writes")[0]["result"]["tools"]}
+    writes = [call(name, name) for name, tool in tools.items() if not tool["annotations"]["readOnlyHint"]]
+    writes += [call("delete_table", "x", table="kept"), call("put_item", "y", table="kept", item={"pk": "b"}),
+               *(call("execute_statement", text, statement=text) for text in (
+                   "DELETE FROM kept WHERE pk = 'a'", "insert into kept value {'pk': 'b'}", "/* SELECT */ DELETE FROM kept WHERE pk = 'a'",
+                   "SELECTED", "EXISTS(SELECT * FROM kept WHERE pk = 'a')"))]
+    answers = talk(writes, url=server.url)
+    assert len(answers) == len(writes) > 14 and all(answer["result"]["isError"] for answer in answers), answers
+    assert client.scan(TableName="kept")["Items"] == [{"pk": {"S": "a"}}]
+    answer, = talk([call("put_item", table="kept", item={"pk": "b"})], "--allow-writes", url=server.url)
+    assert not answer["result"]["isError"] and client.scan(TableName="kept")["Count"] == 2
+    server.stop()
+
+
+def test_no_server():
+    answer, = talk([call("list_tables")], url=f"http://127.0.0.1:{free_port()}")
+    assert answer["result"]["isError"] and "no answer from the server" in answer["result"]["content"][0]["text"]
+
+
+def test_own_server_ends_with_it():
+    """The server that it starts ends when its input does, and when it is killed."""
+    for end in "close", "kill":
+        process = subprocess.Popen([BINARY, "mcp", "--", "--in-memory"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdin.write(json.dumps(call("list_tables")).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["structuredContent"] == {"TableNames": []}
+        child, = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True).stdout.split()
+        process.stdin.close() if end == "close" else process.kill()
+        process.wait(120)
+        until(lambda: subprocess.run(["ps", "-p", child, "-o", "stat="], capture_output=True, text=True).stdout.strip()[:1] in ("", "Z"), "the server's end")
+        process.stdout.close()
+    failed = subprocess.run([BINARY, "mcp", "--", "--no-such-option"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert failed.returncode == 1 and "no-such-option" in failed.stderr and not failed.stdout
+    assert subprocess.run([BINARY, "mcp", "--nonsense"], stdin=subprocess.DEVNULL, capture_output=True, timeout=120).returncode == 2
+
+
+run("mcp", [test_handshake, test_requests_of_the_newest_revision, test_malformed_lines, test_messages_without_answer, test_huge_lines,
+            test_writes_are_refused_by_default, test_no_server, test_own_server_ends_with_it])
