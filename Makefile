@@ -416,10 +416,11 @@ docs: build ## the generated parts of docs/reference/, config.example.json, docs
 
 docs-site: ## docs/ as static pages with a search, build/site; fails for a broken link and for a page that the navigation lacks
 	@scripts/install-deps site
-	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs build -q
+	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs build
+	@! grep -rlE '(src=|<link[^>]*href=)"https?:' build/site --include='*.html' || { echo "docs-site: these pages load something from elsewhere" >&2; exit 1; }
 docs-serve: ## the same, served while pages change: http://127.0.0.1:8001, or PORT=N
 	@scripts/install-deps site
-	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs serve -q -a 127.0.0.1:$(or $(PORT),8001)
+	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs serve -a 127.0.0.1:$(or $(PORT),8001)
 
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/.*DYNALITH_VERSION "\(.*\)".*/\1/p' server/version.h)
