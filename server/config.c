@@ -58,7 +58,7 @@ static void complain(const char *format, ...)
 	if (complaint)
 		complaint->text = str_copy(complaint->arena, str_of(text));
 	else
-		complain("%s", text);
+		fprintf(stderr, "dynalith: %s; see dynalith --help\n", text);
 }
 
 static bool fail(const char *source, const char *problem, const char *value)
