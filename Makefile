@@ -453,9 +453,13 @@ dist-all: dist ## static release binaries for Linux, which run on glibc and musl
 	@for t in $(or $(TARGETS),$(DIST)); do packaging/make-binary $$t || exit 1; done
 packages: dist-all ## what registries take, build/packages/: for Python, npm, Go, Rust, Maven; with licences and bills of materials
 	@packaging/make-packages $(or $(TARGETS),$(DIST))
+	@packaging/make-recipes build/dynalith-$(VERSION).tar.gz
 packages-test: ## the packages, used as people use them in clean environments; NAMES="python npm go rust maven languages", BINARY=FILE: the server in them
 	@scripts/install-deps packages
 	@BINARY=$(BINARY) tests/packages/run $(NAMES)
+lint-packages: ## the action, the component, the devcontainer feature, Nix, Homebrew, AUR and Debian, each by its own linter; the Debian package where make deb has made it
+	@scripts/install-deps recipes
+	@tests/recipes/run
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
 busy-test: deps-test release ## one connection sends the worst requests, and how long others wait is measured: SECONDS=N for each, MODES="memory disk"

@@ -1,0 +1,218 @@
+"""What jobs of continuous integration run, as their systems run it: the steps of action.yml, the scripts of the GitLab component, the devcontainer feature.
+
+A release's archive is made of the binary under test, and served on this machine.
+"""
+import atexit
+import functools
+import hashlib
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import threading
+import xml.etree.ElementTree
+
+import boto3
+from harness import BINARY, ROOT, free_port, run, until
+
+# The machine's Python of the AWS CLI reads YAML; ours has no reader.
+READER = os.environ.get("DYNALITH_YAML_PYTHON", str(ROOT / "build/deps/cli/bin/python"))
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-ci-"))
+SCRIPT = str(ROOT / "packaging/ci/dynalith-ci")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+@functools.cache
+def archive():
+    """URL and checksum of an archive as `make dist-all` makes it."""
+    path = FOLDER / "dynalith-0.0.0-linux.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        tar.add(BINARY, "dynalith-0.0.0-linux/dynalith")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(FOLDER))
+    handler.func.log_message = lambda *_: None
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/{path.name}", hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def documents(path):
+    """The documents of a YAML file; None where nothing reads YAML here."""
+    done = subprocess.run([READER, "-c", "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))", str(ROOT / path)],
+                          capture_output=True, text=True) if os.path.exists(READER) else None
+    return json.loads(done.stdout) if done and done.returncode == 0 else None
+
+
+class Job:
+    """A runner: steps are processes of their own that see what earlier ones wrote into the files of GITHUB_*."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
+        self.files = {name: self.folder / name for name in ("GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for file in self.files.values():
+            file.touch()
+
+    def seen(self, name):
+        return dict(line.split("=", 1) for line in self.files[name].read_text().splitlines())
+
+    def step(self, *words, status=0, **environment):
+        base = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GITHUB_"))}
+        env = {**base, **self.seen("GITHUB_ENV"), **{name: str(path) for name, path in self.files.items()}, **environment}
+        # With pipes the step would wait for the server that it leaves behind.
+        with open(self.folder / "out", "w+") as out:
+            done = subprocess.run(words, env=env, cwd=self.folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL, timeout=300)
+            out.seek(0)
+            said = out.read()
+        assert done.returncode == status, (words, done.returncode, said)
+        return said
+
+    def client(self):
+        seen = self.seen("GITHUB_ENV")
+        return boto3.client("dynamodb", endpoint_url=seen["AWS_ENDPOINT_URL_DYNAMODB"], region_name=seen["AWS_REGION"],
+                            aws_access_key_id=seen["AWS_ACCESS_KEY_ID"], aws_secret_access_key=seen["AWS_SECRET_ACCESS_KEY"])
+
+
+def use(client):
+    client.create_table(TableName="orders", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+    client.put_item(TableName="orders", Item={"pk": {"S": "a"}})
+    assert client.scan(TableName="orders")["Count"] == 1
+
+
+def is_gone(pid):
+    return subprocess.run(["ps", "-p", str(pid), "-o", "stat="], capture_output=True, text=True).stdout.strip()[:1] in ("", "Z")
+
+
+def test_install_checks_the_archive():
+    job, (url, sum256) = Job(), archive()
+    home = str(job.folder / "home")
+    assert "another checksum" in job.step(SCRIPT, "install", home, "--archive", url, "--sha256", "0" * 64, status=1)
+    assert os.listdir(home) == []
+    assert "64 hexadecimal digits" in job.step(SCRIPT, "install", home, "--archive", url, "--sha256", "", status=1)
+    assert "cannot download" in job.step(SCRIPT, "install", home, "--archive", url + "x", "--sha256", sum256, status=1)
+    assert "install comes first" in job.step(SCRIPT, "start", home, status=1)
+    assert "dynalith" in job.step(SCRIPT, "install", home, "--archive", url, "--sha256", sum256)
+    assert os.listdir(home) == ["dynalith"]
+    job.step(SCRIPT, "install", home, "--archive", "http://127.0.0.1:1/gone", "--sha256", sum256)  # it is there: the cache brought it
+    assert "no sources" in job.step(SCRIPT, "install", str(job.folder / "other"), "--source", home, status=1)
+
+
+def test_start_report_stop():
+    job, (url, sum256), port = Job(), archive(), free_port()
+    home = str(job.folder / "home")
+    job.step(SCRIPT, "install", home, "--archive", url, "--sha256", sum256)
+    assert "start comes first" in job.step(SCRIPT, "report", home, status=1)
+    job.step(SCRIPT, "start", home, "--port", str(port), "--", "--log-level", "warn")
+    pid = int(job.seen("GITHUB_OUTPUT")["pid"])
+    try:
+        assert job.seen("GITHUB_OUTPUT")["endpoint"] == f"http://localhost:{port}" and job.files["GITHUB_PATH"].read_text().strip() == home
+        use(job.client())
+        other = str(job.folder / "other")
+        shutil.copytree(home, other)
+        assert "another server has port" in job.step(SCRIPT, "start", other, "--port", str(port), status=1)
+        job.step(SCRIPT, "report", home)
+        assert "orders" in job.files["GITHUB_STEP_SUMMARY"].read_text()
+        assert xml.etree.ElementTree.parse(f"{home}/report.xml").getroot().tag in ("testsuites", "testsuite")
+        assert "--no-such" in job.step(SCRIPT, "start", other, "--port", str(free_port()), "--", "--no-such", status=1)
+    finally:
+        job.step(SCRIPT, "stop", home)
+    until(lambda: is_gone(pid), "the server's end")
+    job.step(SCRIPT, "stop", home)
+
+
+def value_of(text, inputs, job):
+    """Expressions of action.yml, as far as it has some."""
+    known = {**{f"inputs.{name}": value for name, value in inputs.items()}, "runner.temp": str(job.folder / "temp")}
+    return re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda m: known[m.group(1)], text)
+
+
+def run_action(action, job, **given):
+    inputs = {name: given.get(name, row["default"]) for name, row in action["inputs"].items()}
+    ran = 0
+    for step in action["runs"]["steps"]:
+        command = re.fullmatch(r"inputs\.command == '(\w+)'", step["if"]).group(1)
+        if command == inputs["command"] and "run" in step:
+            environment = {name: value_of(value, inputs, job) for name, value in step["env"].items()}
+            (job.folder / "step.sh").write_text(step["run"])
+            job.step(step["shell"], "-e", str(job.folder / "step.sh"), GITHUB_ACTION_PATH=str(ROOT), **environment)
+            ran += 1
+    assert ran
+
+
+def test_action():
+    found = documents("action.yml")
+    if not found:
+        return print("e2e ci: action.yml is not run, nothing reads YAML here")
+    action, job, (url, sum256), port = found[0], Job(), archive(), free_port()
+    run_action(action, job, archive=url, sha256=sum256, port=str(port), options="--log-level warn")
+    pid = int(job.seen("GITHUB_OUTPUT")["pid"])
+    try:
+        use(job.client())
+        run_action(action, job, command="report")
+        assert "orders" in job.files["GITHUB_STEP_SUMMARY"].read_text() and os.path.exists(job.seen("GITHUB_OUTPUT")["report"])
+        for name, row in action["outputs"].items():
+            step, output = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.(\w+) \}\}", row["value"]).groups()
+            assert output == name and job.seen("GITHUB_OUTPUT")[output] and any(s.get("id") == step for s in action["runs"]["steps"])
+    finally:
+        run_action(action, job, command="stop")
+    until(lambda: is_gone(pid), "the server's end")
+
+
+def test_gitlab_component():
+    found = documents("templates/dynalith/template.yml")
+    if not found:
+        return print("e2e ci: the GitLab component is not run, nothing reads YAML here")
+    (head, body), (url, sum256), port = found, archive(), free_port()
+    given = {"archive": url, "sha256": sum256, "port": str(port), "options": "--log-level warn"}
+    inputs = {name: given.get(name, row.get("default")) for name, row in head["spec"]["inputs"].items()}
+    assert None not in inputs.values() and re.fullmatch(head["spec"]["inputs"]["sha256"]["regex"], sum256)
+    text = re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda m: inputs[m.group(1)], json.dumps(body))
+    assert "$[[" not in text
+    job, hidden = Job(), json.loads(text)[".dynalith"]
+    script = "\n".join([*hidden["before_script"], f'{{ {BINARY} health --port {port}; echo $! > pid; }}'])
+    variables = {name: str(value) for name, value in hidden["variables"].items()}
+    try:
+        job.step("bash", "-eo", "pipefail", "-c", script, **variables)
+        use(boto3.client("dynamodb", endpoint_url=variables["AWS_ENDPOINT_URL_DYNAMODB"], region_name=variables["AWS_REGION"],
+                         aws_access_key_id=variables["AWS_ACCESS_KEY_ID"], aws_secret_access_key=variables["AWS_SECRET_ACCESS_KEY"]))
+        job.step("bash", "-c", "\n".join(hidden["after_script"]), **variables)
+        assert "orders" in (job.folder / hidden["artifacts"]["paths"][0]).read_text()
+        xml.etree.ElementTree.parse(job.folder / hidden["artifacts"]["reports"]["junit"])
+        assert (job.folder / hidden["cache"]["paths"][0]).exists()
+    finally:
+        subprocess.run(["sh", "-c", (job.folder / "pid").read_text() and f"kill {(job.folder / 'pid').read_text()}"])
+    wrong = Job()
+    wrong.step("bash", "-eo", "pipefail", "-c", script, status=1, **{**variables, "DYNAMODB_SERVER_SHA256": "0" * 64})
+
+
+def test_devcontainer_feature():
+    job, (url, sum256), port = Job(), archive(), free_port()
+    feature = json.loads((ROOT / "packaging/devcontainer/src/dynalith/devcontainer-feature.json").read_text())
+    options = {name.upper(): row["default"] for name, row in feature["options"].items()}
+    install = ["sh", str(ROOT / "packaging/devcontainer/src/dynalith/install.sh")]
+    root = str(job.folder / "root")
+    job.step(*install, status=1, **options)
+    assert "another checksum" in job.step(*install, status=1, **{**options, "ARCHIVE": url, "SHA256": "0" * 64, "DYNALITH_FEATURE_ROOT": root})
+    assert "dynalith" in job.step(*install, **{**options, "ARCHIVE": url, "SHA256": sum256, "PORT": str(port), "DYNALITH_FEATURE_ROOT": root})
+    entrypoint = pathlib.Path(root + feature["entrypoint"])
+    entrypoint.write_text(entrypoint.read_text().replace("/usr/local/bin/", root + "/usr/local/bin/").replace("/tmp/dynalith.log", f"{job.folder}/log"))
+    process = subprocess.Popen(["sh", "-c", f'"{entrypoint}" sh -c "read line"; :'], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        until(lambda: subprocess.run([BINARY, "health", "--port", str(port)], capture_output=True).returncode == 0, "the feature's server")
+    finally:
+        process.communicate(b"\n", timeout=120)
+        os.killpg(process.pid, signal.SIGTERM)  # the server is in its group
+    until(lambda: subprocess.run([BINARY, "health", "--port", str(port)], capture_output=True).returncode != 0, "the server's end")
+
+
+def test_versions_are_in_step():
+    version = re.search(r'DYNALITH_VERSION "(.*)"', (ROOT / "server/version.h").read_text()).group(1)
+    assert json.loads((ROOT / "packaging/devcontainer/src/dynalith/devcontainer-feature.json").read_text())["version"] == version
+
+
+run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_gitlab_component, test_devcontainer_feature, test_versions_are_in_step])
