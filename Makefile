@@ -387,7 +387,7 @@ bench-budget: build ## where the instructions of a request go
 	@for m in memory disk verify; do echo "$$m" && tests/bench/budget --mode $$m $(ARGS) || exit 1; done
 bench-counts: build ## instructions per request against the committed baseline, under callgrind; ACCEPT=1 writes a new baseline
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
-	@tests/bench/counts --cc $(CC) $(if $(ACCEPT),--accept) $(ARGS)
+	@tests/bench/counts --cc "$(CC)" $(if $(ACCEPT),--accept) $(ARGS)
 differential: build ## random requests to this server and DynamoDB Local: DYNAMODB_LOCAL=DIR; COUNT=N SEED=N, ARGS="..." as tests/differential/run --help
 	@tests/differential/run --dynamodb-local $(DYNAMODB_LOCAL) --count $(or $(COUNT),20000) --seed $(or $(SEED),1) $(ARGS)
 conformance: build ## the public suite: SUITE=CHECKOUT
