@@ -91,11 +91,13 @@ zstd.header := $(firstword $(wildcard $(addsuffix /zstd.h,$(shell pkg-config --v
 endif
 zstd.flags := $(if $(zstd.header),-DWITH_ZSTD $(patsubst %,-isystem %,$(filter-out /usr/include,$(patsubst %/,%,$(dir $(zstd.header))))))
 
+# Files whose names end in _linux.c or _macos.c are for that system.
+system := $(if $(findstring macos,$(or $(TARGET),$(if $(filter Darwin,$(shell uname)),macos))),macos,linux)
 core.src     := $(wildcard core/*.c)
 storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 # The last one is made by the build: the console's files, compressed.
-server.src   := $(filter-out server/main.c server/no_tls.c,$(wildcard server/*.c server/*/*.c)) server/console/embedded.c
+server.src   := $(filter-out server/main.c server/no_tls.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) server/console/embedded.c
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always
@@ -160,7 +162,7 @@ $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
-library.without := main http http_exchange http_intake http_reply http_slow door connections sockets aside delay tls no_tls parent
+library.without := main http http_exchange http_intake http_reply http_slow door connections sockets aside delay tls no_tls parent platform/poller_$(system)
 library.objects := $(filter-out $(library.without:%=$(BUILD)/server/%.o),$(server.objects))
 # Python without a sanitizer cannot load a library with one.
 library.is_tested := $(if $(filter Darwin,$(shell uname)),,$(filter debug,$(FLAVOUR)))

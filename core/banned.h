@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* macros in some C libraries */
+#undef strcpy
+#undef strcat
+#undef strncpy
+#undef strncat
 #pragma GCC poison strcpy strcat strncpy strncat atoi atol atoll atof strtok gets
 #ifndef sprintf /* a macro of the C library's own with clang and _FORTIFY_SOURCE */
 #pragma GCC poison sprintf

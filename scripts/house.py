@@ -35,14 +35,15 @@ SHELVES = {
     "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask"],
     "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/library": ["server/instance", "server/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
+    "server/platform": [],
     "server/report": ["server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/console": ["server/http", "server/headers", "server/gzip", "server/version"],
     "server/kinesis": ["server/client", "server/crash", "server/log", "server/sigv4"],
     "server/seed": ["server/elsewhere", "server/client", "server/gzip", "server/log"],
-    "server/mcp": ["server/elsewhere", "server/client", "server/messages", "server/report", "server/seed/json_text", "server/version"],
+    "server/mcp": ["server/elsewhere", "server/client", "server/messages", "server/platform", "server/report", "server/seed/json_text", "server/version"],
     "server/recording": ["server/console/events", "server/console/masked", "server/elsewhere", "server/log", "server/messages", "server/seed/json_text"],
-    "server/transfer": ["server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
+    "server/transfer": ["server/platform", "server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def
     "protocol/throughput": ["protocol/wire", "protocol/insight/access", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "server/platform/platform.h"
 #include "server/tls_client.h"
 #include "storage/monotonic.h"
 
@@ -81,7 +82,7 @@ static bool connect_wire(struct wire *wire, struct arena *arena, const struct cl
 		int problem = 0;
 		socklen_t n = sizeof(problem);
 
-		wire->fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
+		wire->fd = platform_socket(at->ai_family, at->ai_socktype, at->ai_protocol);
 		if (wire->fd < 0 || connect(wire->fd, at->ai_addr, at->ai_addrlen) == 0)
 			continue;
 		if (errno == EINPROGRESS && await(wire, POLLOUT) && getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &problem, &n) == 0 && problem == 0)
@@ -121,7 +122,7 @@ static bool send_all(const struct wire *wire, struct str bytes)
 	while (bytes.n > 0) {
 		if (!await(wire, events))
 			return false;
-		ssize_t n = wire->tls ? tls_client_send(wire->tls, bytes.p, bytes.n, &events) : send(wire->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
+		ssize_t n = wire->tls ? tls_client_send(wire->tls, bytes.p, bytes.n, &events) : platform_send(wire->fd, bytes.p, bytes.n);
 		if (n < 0 && errno != EAGAIN)
 			return false;
 		bytes.p += n > 0 ? n : 0;

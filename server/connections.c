@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "core/arena.h"
+#include "server/platform/platform.h"
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define CONNECTIONS_MIN 16
@@ -123,7 +124,7 @@ static void *sweep(void *context)
 	while (!connections->is_ending) {
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
-		pthread_cond_timedwait(&connections->wake, &connections->mutex, &until);
+		platform_wait(&connections->wake, &connections->mutex, &until);
 		shut_late(connections);
 	}
 	pthread_mutex_unlock(&connections->mutex);
@@ -133,16 +134,12 @@ static void *sweep(void *context)
 struct connections *connections_new(const struct connections_options *options)
 {
 	struct connections *connections = calloc(1, sizeof(*connections));
-	pthread_condattr_t attributes;
 
 	if (!connections)
 		return NULL;
 	connections->options = *options;
 	pthread_mutex_init(&connections->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&connections->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	platform_condition(&connections->wake);
 	if (pthread_create(&connections->thread, NULL, sweep, connections) == 0)
 		return connections;
 	free(connections);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "core/arena.h"
+#include "server/platform/platform.h"
 #include "storage/monotonic.h"
 
 #define STACK ((size_t)256 * 1024)
@@ -21,13 +22,9 @@ struct delay {
 struct delay *delay_new(void)
 {
 	struct delay *delay = arena_checked(calloc(1, sizeof(*delay)));
-	pthread_condattr_t attributes;
 
 	pthread_mutex_init(&delay->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&delay->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	platform_condition(&delay->wake);
 	return delay;
 }
 
@@ -35,7 +32,7 @@ static void wait_until(struct delay *delay, uint64_t due_ns)
 {
 	struct timespec until = {(time_t)(due_ns / SECOND_NS), (long)(due_ns % SECOND_NS)};
 
-	pthread_cond_timedwait(&delay->wake, &delay->mutex, &until);
+	platform_wait(&delay->wake, &delay->mutex, &until);
 }
 
 static void *work(void *context)

@@ -1,22 +1,22 @@
 #include "server/door.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/str.h"
+#include "server/platform/platform.h"
+#include "server/platform/poller.h"
 
 #define LISTEN_BACKLOG 511
-#define EVENTS 128
+#define WATCH (POLLER_READ | POLLER_EDGE) /* of a connection */
 #define ACCEPTS_AT_ONCE 64  /* before those that wait are looked at */
 #define CROWD (CONNECTIONS_OVER / 2) /* connections beyond the limit that wait here */
 #define PAUSE_NS 10000000   /* where there are no files left */
@@ -24,7 +24,7 @@
 struct door {
 	struct door_options options;
 	pthread_t thread;
-	int epoll_fd, stop_fds[2];
+	int poller, stop_fds[2];
 	pthread_mutex_t mutex; /* of all below */
 	int crowd[CROWD]; /* sockets beyond the limit, in a ring; -1: none */
 	size_t crowd_at;
@@ -34,7 +34,7 @@ struct door {
 /* A socket that listens there, or -1 with errno set. */
 static int listen_at(const struct addrinfo *address)
 {
-	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0;
+	int fd = platform_socket(address->ai_family, SOCK_STREAM, 0), on = 1, off = 0;
 
 	if (fd < 0)
 		return -1;
@@ -142,7 +142,7 @@ static int look_at(struct door *door, int fd)
 		turn_away(door, fd);
 		return -1;
 	}
-	epoll_ctl(door->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	poller_watch(door->poller, fd, WATCH, 0, NULL);
 	go(door, fd);
 	return (int)kind;
 }
@@ -168,7 +168,6 @@ static void join_crowd(struct door *door, int fd)
 
 void door_take(struct door *door, int fd, const struct sockaddr *peer)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.fd = fd};
 	int on = 1;
 
 	if (fd >= CONNECTIONS_FILES_MAX) {
@@ -180,7 +179,7 @@ void door_take(struct door *door, int fd, const struct sockaddr *peer)
 	if (connection_is_over(connections_add(door->options.connections, fd, peer)))
 		join_crowd(door, fd);
 	come(door, fd);
-	if (epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+	if (!poller_watch(door->poller, fd, 0, WATCH, (void *)(intptr_t)fd))
 		turn_away(door, fd);
 	pthread_mutex_unlock(&door->mutex);
 }
@@ -192,7 +191,7 @@ static void accept_some(struct door *door)
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		struct sockaddr_storage peer = {0};
 		socklen_t n = sizeof(peer);
-		int fd = accept4(door->options.listen_fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = platform_accept(door->options.listen_fd, (struct sockaddr *)&peer, &n);
 
 		if (fd >= 0)
 			door_take(door, fd, (struct sockaddr *)&peer);
@@ -206,13 +205,13 @@ static void accept_some(struct door *door)
 static void *keep(void *context)
 {
 	struct door *door = context;
-	struct epoll_event events[EVENTS];
+	struct poller_event events[POLLER_EVENTS];
 
 	for (;;) {
-		int n = epoll_wait(door->epoll_fd, events, EVENTS, -1);
+		int n = poller_wait(door->poller, events, -1);
 
 		for (int i = 0; i < n; i++) {
-			int fd = events[i].data.fd;
+			int fd = (int)(intptr_t)events[i].context;
 
 			if (fd == door->stop_fds[0])
 				return NULL;
@@ -230,7 +229,7 @@ static void door_free(struct door *door)
 		if (is_here(door, fd))
 			turn_away(door, fd);
 	}
-	const int fds[] = {door->options.listen_fd, door->epoll_fd, door->stop_fds[0], door->stop_fds[1]};
+	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0], door->stop_fds[1]};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -241,9 +240,7 @@ static void door_free(struct door *door)
 
 static bool is_watched(struct door *door, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+	return poller_watch(door->poller, fd, 0, POLLER_READ, (void *)(intptr_t)fd);
 }
 
 struct door *door_open(const struct door_options *options)
@@ -259,8 +256,8 @@ struct door *door_open(const struct door_options *options)
 	door->stop_fds[0] = door->stop_fds[1] = -1;
 	for (size_t i = 0; i < CROWD; i++)
 		door->crowd[i] = -1;
-	door->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (door->epoll_fd >= 0 && pipe2(door->stop_fds, O_CLOEXEC) == 0 && is_watched(door, door->stop_fds[0]) &&
+	door->poller = poller_open();
+	if (door->poller >= 0 && platform_pipe(door->stop_fds) && is_watched(door, door->stop_fds[0]) &&
 	    (options->listen_fd < 0 || is_watched(door, options->listen_fd)) && pthread_create(&door->thread, NULL, keep, door) == 0)
 		return door;
 	door_free(door);

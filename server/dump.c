@@ -9,6 +9,7 @@
 #include "core/base64.h"
 #include "core/crc32.h"
 #include "server/messages.h"
+#include "storage/store/durable.h"
 
 #define HEAD "dynalith snapshot 1\n"
 #define HEAD_WORDS "dynalith snapshot "
@@ -107,7 +108,7 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 			body = str_printf(cursors, "{\"cursor\":\"" STR_FMT "\"}", STR_ARG(cursor));
 	}
 	arena_free(cursors);
-	if (code == OK && fsync(dumping->fd) != 0)
+	if (code == OK && durable_sync(dumping->fd) != 0)
 		code = fail(err, "the dump", strerror(errno));
 	return code;
 }

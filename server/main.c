@@ -26,6 +26,8 @@
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
+extern char **environ; /* no header of POSIX declares it */
+
 #define DRAIN_MS 5000             /* how long requests under way may take when the server ends */
 
 /* What listen_and_wait() needs beside the limits. */

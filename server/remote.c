@@ -9,6 +9,7 @@
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 #include "server/sigv4.h"
+#include "storage/store/durable.h"
 #include "storage/store/sqlite/copy_target.h"
 
 #define WAIT_MS 60000
@@ -220,7 +221,7 @@ static enum code take_bytes(struct remote *remote, struct str query, uint64_t by
 			return err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
 		at += piece.n;
 	}
-	return fsync(fd) == 0 ? OK : err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
+	return durable_sync(fd) == 0 ? OK : err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
 }
 
 static enum code take_copy(struct remote *remote, int fd, struct err *err)

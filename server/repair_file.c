@@ -13,6 +13,7 @@
 #include "protocol/wire/json_out.h"
 #include "storage/check.h"
 #include "storage/repair.h"
+#include "storage/store/durable.h"
 #include "storage/store/sqlite/file_repair.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
@@ -106,7 +107,7 @@ static bool close_aside(struct aside *aside)
 {
 	if (!aside->file)
 		return !aside->is_broken;
-	bool is_safe = fflush(aside->file) == 0 && fsync(fileno(aside->file)) == 0;
+	bool is_safe = fflush(aside->file) == 0 && durable_sync(fileno(aside->file)) == 0;
 	is_safe = fclose(aside->file) == 0 && is_safe && !aside->is_broken;
 	aside->file = NULL;
 	return is_safe;

@@ -4,13 +4,14 @@
 #include <stdint.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 static atomic_ullong numbers;
 static uint64_t seed;
 
 void request_id_seed(void)
 {
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+	if (getentropy(&seed, sizeof(seed)) != 0)
 		seed = (uint64_t)time(NULL);
 }
 

@@ -5,15 +5,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/crc32.h"
 #include "core/str.h"
 #include "server/messages.h"
+#include "server/platform/platform.h"
 
 #define SOCKETS_MAX (1 << 17) /* above what connections_make_room() asks for; none beyond is entered */
 #define STATUS_AT 9           /* in "HTTP/1.1 431" */
@@ -126,7 +125,7 @@ static void refuse(int fd, const struct refusal *refusal)
 			 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
 			 "x-amz-crc32: %u\r\n\r\n" STR_FMT,
 			 refusal->line, refusal->body.n, crc32_of(refusal->body.p, refusal->body.n), STR_ARG(refusal->body));
-	(void)!sendto(fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+	(void)!platform_send(fd, text, (size_t)n);
 	begin_closing(fd);
 }
 
@@ -155,6 +154,7 @@ static ssize_t empty(int fd, size_t all)
 {
 	if (is_emptied(fd))
 		return (ssize_t)all;
+	platform_hold_back(fd);
 	errno = EAGAIN;
 	return -1;
 }
@@ -184,7 +184,7 @@ static ssize_t send_with_lines(int fd, struct str text, struct str head, const s
 		body ? *body : (struct iovec){NULL, 0},
 	};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = body ? 4 : 3};
-	ssize_t sent = (ssize_t)syscall(SYS_sendmsg, fd, &message, flags);
+	ssize_t sent = platform_sendmsg(fd, &message, flags);
 
 	if (sent <= (ssize_t)before)
 		return sent;
@@ -220,7 +220,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	struct str text = get_lines(fd);
 	ssize_t sent = text.n > 0 && first.n >= 2 && message->msg_iovlen <= 2
 			       ? send_with_lines(fd, text, first, message->msg_iovlen == 2 ? &message->msg_iov[1] : NULL, flags)
-			       : (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
+			       : platform_sendmsg(fd, message, flags);
 	if (state != SOCKET_EARLY)
 		return sent;
 	if (sent != (ssize_t)all || message->msg_iovlen < 2) { /* it goes on by itself */
@@ -229,13 +229,4 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	}
 	begin_closing(fd);
 	return empty(fd, all);
-}
-
-/*
- * For libmicrohttpd 0.9.75. While it gets as many events as it asks for, 128, it asks again before it handles those that it has. So 128
- * clients that come at once and wait for their answers would wait for ever. This function always returns fewer.
- */
-int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
-{
-	return epoll_pwait(fd, events, max > 1 ? max - 1 : max, timeout, NULL);
 }

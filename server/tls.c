@@ -8,12 +8,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/crc32.h"
 #include "server/messages.h"
+#include "server/platform/platform.h"
+#include "server/platform/poller.h"
 #include "server/tls_context.h"
 #include "storage/monotonic.h"
 
@@ -21,7 +21,6 @@
 #define PIECE (16 * 1024)  /* bytes; the text of one record of TLS */
 #define PIECES_AT_ONCE 8   /* of one connection, before others have their turn */
 #define ACCEPTED_AT_ONCE 64
-#define EVENTS_AT_ONCE 128
 #define HANDSHAKE_S 10
 #define LINGER_S 2         /* for the client to close, when all is sent */
 #define TICK_MS 1000       /* between two looks at the time */
@@ -35,11 +34,11 @@ enum bridge_phase {
 	BRIDGE_DEAD,    /* to be freed */
 };
 
-/* A socket of a bridge, and what its lane's epoll set waits for. */
+/* A socket of a bridge, and what its lane's poller waits for. */
 struct end {
 	struct bridge *bridge;
 	int fd;
-	uint32_t watched; /* 0: it is not in the set */
+	unsigned watched; /* 0: it is not in the set */
 };
 
 /* Bytes that one side gave and the other did not take yet; `p` is there only while there are any. */
@@ -67,7 +66,7 @@ struct bridge {
 struct lane {
 	struct tls *tls;
 	pthread_t thread;
-	int set, bell; /* the bell rings for the end */
+	int poller, bell[2]; /* a pipe, the bell, rings for the end */
 	bool is_listening;
 	struct bridge *first, *dead;
 	char piece[PIECE];
@@ -84,13 +83,11 @@ struct tls {
 	struct lane *lanes;
 };
 
-static void watch(struct lane *lane, struct end *end, uint32_t wanted)
+static void watch(struct lane *lane, struct end *end, unsigned wanted)
 {
-	struct epoll_event event = {.events = wanted, .data.ptr = end};
-
 	if (end->watched == wanted || end->fd < 0)
 		return;
-	epoll_ctl(lane->set, !wanted ? EPOLL_CTL_DEL : end->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, end->fd, &event);
+	poller_watch(lane->poller, end->fd, end->watched, wanted, end);
 	end->watched = wanted;
 }
 
@@ -162,7 +159,7 @@ static bool flush_in(struct bridge *bridge)
 	struct rest *in = &bridge->in;
 
 	while (in->n > in->at && !bridge->is_plain_gone) {
-		ssize_t n = sendto(bridge->plain.fd, in->p + in->at, in->n - in->at, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+		ssize_t n = platform_send(bridge->plain.fd, in->p + in->at, in->n - in->at);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return false;
@@ -175,7 +172,7 @@ static bool flush_in(struct bridge *bridge)
 
 static void give_in(struct bridge *bridge, const char *bytes, size_t n)
 {
-	ssize_t given = bridge->is_plain_gone ? (ssize_t)n : sendto(bridge->plain.fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+	ssize_t given = bridge->is_plain_gone ? (ssize_t)n : platform_send(bridge->plain.fd, bytes, n);
 
 	if (given < 0 && errno != EAGAIN && errno != EINTR) {
 		bridge->is_plain_gone = true;
@@ -311,7 +308,7 @@ static void refuse(struct bridge *bridge)
 			 "x-amz-crc32: %u\r\n\r\n" STR_FMT,
 			 body.n, crc32_of(body.p, body.n), STR_ARG(body));
 
-	sendto(bridge->net.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+	platform_send(bridge->net.fd, text, (size_t)n);
 	shutdown(bridge->net.fd, SHUT_WR);
 	bridge->phase = BRIDGE_REFUSED;
 	bridge->until_ms = after_s(LINGER_S);
@@ -345,7 +342,7 @@ static void open_bridge(struct bridge *bridge)
 	struct tls *tls = bridge->lane->tls;
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) {
+	if (!platform_socketpair(pair)) {
 		end_bridge(bridge);
 		return;
 	}
@@ -375,20 +372,20 @@ static void shake(struct bridge *bridge)
 		end_bridge(bridge);
 }
 
-/* Sets the events to wait for. A socket without any leaves the epoll set: its end would wake us again and again. */
+/* Sets the events to wait for. A socket without any leaves the poller: its end would wake us again and again. */
 static void watch_both(struct bridge *bridge)
 {
 	bool is_read = !bridge->is_net_over && !bridge->in.p && !bridge->reading_writes;
 	bool is_written = bridge->reading_writes || bridge->is_out_blocked || (bridge->is_bye_due && !bridge->out.p);
-	uint32_t net = (is_read ? EPOLLIN : 0u) | (is_written ? EPOLLOUT : 0u);
-	uint32_t plain = (bridge->in.p ? EPOLLOUT : 0u) | (!bridge->is_plain_over && !bridge->out.p ? EPOLLIN : 0u);
+	unsigned net = (is_read ? POLLER_READ : 0u) | (is_written ? POLLER_WRITE : 0u);
+	unsigned plain = (bridge->in.p ? POLLER_WRITE : 0u) | (!bridge->is_plain_over && !bridge->out.p ? POLLER_READ : 0u);
 
 	if (bridge->phase == BRIDGE_DEAD)
 		return;
 	if (plain == 0 && !bridge->is_plain_gone)
-		plain = EPOLLET; /* its end is reported once */
+		plain = POLLER_GONE;
 	watch(bridge->lane, &bridge->net, net);
-	watch(bridge->lane, &bridge->plain, bridge->is_plain_gone ? plain & EPOLLIN : plain);
+	watch(bridge->lane, &bridge->plain, bridge->is_plain_gone ? plain & POLLER_READ : plain);
 }
 
 /* When both sides are done, or the server has closed and the client has all bytes. */
@@ -402,10 +399,10 @@ static void end_where_done(struct bridge *bridge)
 		bridge->until_ms = after_s(LINGER_S);
 }
 
-static void on_event(struct end *end, uint32_t events)
+static void on_event(struct end *end, unsigned ready)
 {
 	struct bridge *bridge = end->bridge;
-	bool is_net = end == &bridge->net, is_gone = !is_net && (events & (EPOLLHUP | EPOLLERR));
+	bool is_net = end == &bridge->net, is_gone = !is_net && (ready & POLLER_GONE);
 
 	if (bridge->phase == BRIDGE_SHAKING) {
 		shake(bridge);
@@ -416,7 +413,7 @@ static void on_event(struct end *end, uint32_t events)
 			bridge->is_plain_gone = true;
 			bridge->until_ms = after_s(bridge->lane->tls->options.request_s);
 		}
-		if (is_net || is_gone || (events & EPOLLOUT))
+		if (is_net || is_gone || (ready & POLLER_WRITE))
 			carry_in(bridge);
 		if (!is_net || bridge->out.p || bridge->is_bye_due)
 			carry_out(bridge);
@@ -463,15 +460,15 @@ static void welcome(struct lane *lane, int fd, const struct sockaddr_storage *pe
 	if (lane->first)
 		lane->first->previous = bridge;
 	lane->first = bridge;
-	watch(lane, &bridge->net, EPOLLIN);
+	watch(lane, &bridge->net, POLLER_READ);
 }
 
 static void listen_or_not(struct lane *lane, bool is_wanted)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = lane->tls};
+	const unsigned watch = POLLER_READ | POLLER_SHARED;
 
 	if (lane->is_listening != is_wanted)
-		epoll_ctl(lane->set, is_wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, lane->tls->options.listener, &event);
+		poller_watch(lane->poller, lane->tls->options.listener, is_wanted ? 0 : watch, is_wanted ? watch : 0, lane->tls);
 	lane->is_listening = is_wanted;
 }
 
@@ -480,7 +477,7 @@ static void accept_some(struct lane *lane)
 	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
 		struct sockaddr_storage peer = {0};
 		socklen_t n = sizeof(peer);
-		int fd = accept4(lane->tls->options.listener, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = platform_accept(lane->tls->options.listener, (struct sockaddr *)&peer, &n);
 
 		if (fd >= 0)
 			welcome(lane, fd, &peer);
@@ -514,29 +511,29 @@ static bool is_over(const struct lane *lane)
 
 static void hear_bell(const struct lane *lane)
 {
-	uint64_t rings;
+	char rings[16];
 
-	(void)!read(lane->bell, &rings, sizeof(rings));
+	(void)!read(lane->bell[0], rings, sizeof(rings));
 }
 
 static void *run_lane(void *context)
 {
 	struct lane *lane = context;
-	struct epoll_event events[EVENTS_AT_ONCE];
+	struct poller_event events[POLLER_EVENTS];
 	int64_t next_look = 0;
 
 	while (!is_over(lane)) {
 		bool is_quiet = atomic_load(&lane->tls->is_quiet);
 		int wait_ms = !lane->is_listening ? RETRY_MS : lane->first ? TICK_MS : -1;
-		int n = epoll_wait(lane->set, events, EVENTS_AT_ONCE, wait_ms);
+		int n = poller_wait(lane->poller, events, wait_ms);
 
 		for (int i = 0; i < n; i++) {
-			if (events[i].data.ptr == lane)
+			if (events[i].context == lane)
 				hear_bell(lane);
-			else if (events[i].data.ptr == lane->tls)
+			else if (events[i].context == lane->tls)
 				accept_some(lane);
 			else
-				on_event(events[i].data.ptr, events[i].events);
+				on_event(events[i].context, events[i].ready);
 		}
 		if (n == 0 || is_quiet)
 			listen_or_not(lane, !is_quiet);
@@ -552,29 +549,33 @@ static void *run_lane(void *context)
 	return NULL;
 }
 
+static void close_bell(const struct lane *lane)
+{
+	close(lane->bell[0]);
+	close(lane->bell[1]);
+}
+
 static bool start_lane(struct lane *lane, struct tls *tls)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = lane};
+	bool has_bell = platform_pipe(lane->bell);
 
 	lane->tls = tls;
-	lane->set = epoll_create1(EPOLL_CLOEXEC);
-	lane->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (lane->set >= 0 && lane->bell >= 0 && epoll_ctl(lane->set, EPOLL_CTL_ADD, lane->bell, &event) == 0) {
+	lane->poller = poller_open();
+	if (has_bell && lane->poller >= 0 && poller_watch(lane->poller, lane->bell[0], 0, POLLER_READ, lane)) {
 		listen_or_not(lane, true);
 		if (pthread_create(&lane->thread, NULL, run_lane, lane) == 0)
 			return true;
 	}
-	close(lane->set);
-	close(lane->bell);
+	if (has_bell)
+		close_bell(lane);
+	close(lane->poller);
 	return false;
 }
 
 static void ring(struct tls *tls)
 {
-	const uint64_t one = 1;
-
 	for (unsigned i = 0; i < tls->lane_count; i++)
-		(void)!write(tls->lanes[i].bell, &one, sizeof(one));
+		(void)!write(tls->lanes[i].bell[1], "", 1);
 }
 
 /* --- the outside --- */
@@ -626,8 +627,8 @@ void tls_stop(struct tls *tls, unsigned wait_ms)
 	ring(tls);
 	for (unsigned i = 0; i < tls->lane_count; i++) {
 		pthread_join(tls->lanes[i].thread, NULL);
-		close(tls->lanes[i].set);
-		close(tls->lanes[i].bell);
+		close(tls->lanes[i].poller);
+		close_bell(&tls->lanes[i]);
 	}
 	close(tls->options.listener);
 	tls->lane_count = 0;

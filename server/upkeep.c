@@ -1,8 +1,5 @@
 #include "server/upkeep.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,6 +8,7 @@
 #include "server/crash.h"
 #include "server/feed.h"
 #include "server/log.h"
+#include "server/platform/platform.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/monotonic.h"
 #include "storage/upkeep/history_sweep.h"
@@ -184,7 +182,7 @@ static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
 
 	pthread_mutex_lock(&upkeep->mutex);
 	while (!atomic_load(&upkeep->is_ending) && !upkeep->is_woken) {
-		if (pthread_cond_timedwait(&upkeep->wake, &upkeep->mutex, &until) != 0)
+		if (platform_wait(&upkeep->wake, &upkeep->mutex, &until) != 0)
 			break;
 	}
 	upkeep->is_woken = false;
@@ -289,9 +287,7 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 /* After a burst of large requests most of the heap is free, but between pages that are in use: the library would keep it for good. */
 static void trim_heap(void)
 {
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
+	platform_trim_heap();
 }
 
 /* By the clocks of namespaces; a step is short. */
@@ -367,17 +363,13 @@ static void *work(void *context)
 struct upkeep *upkeep_start(const struct upkeep_options *options)
 {
 	struct upkeep *upkeep = calloc(1, sizeof(*upkeep));
-	pthread_condattr_t attributes;
 
 	if (!upkeep)
 		return NULL;
 	upkeep->options = *options;
 	pthread_mutex_init(&upkeep->round, NULL);
 	pthread_mutex_init(&upkeep->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&upkeep->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	platform_condition(&upkeep->wake);
 	upkeep->has_thread = log_thread(&upkeep->thread, work, upkeep) == 0;
 	if (!upkeep->has_thread) {
 		upkeep_stop(upkeep);

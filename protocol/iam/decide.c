@@ -61,20 +61,29 @@ bool iam_who_read(struct arena *arena, struct str arn, struct iam_who *who)
 	return true;
 }
 
+/* The bytes up to the last slash, with it. */
+static size_t path_of(struct str arn)
+{
+	size_t n = arn.n;
+
+	while (n > 0 && arn.p[n - 1] != '/')
+		n--;
+	return n;
+}
+
+static struct str behind(struct str s, size_t n)
+{
+	return (struct str){s.p + n, s.n - n};
+}
+
 bool iam_is_role_of(struct str named, struct str role)
 {
-	const char *slash;
-
 	if (!str_is_set(role))
 		return false;
 	if (str_eq(named, role))
 		return true;
-	size_t head = role.n;
-	while (head > 0 && role.p[head - 1] != '/')
-		head--;
-	slash = memrchr(named.p, '/', named.n);
-	return slash && named.n > head && memcmp(named.p, role.p, head) == 0 &&
-	       str_eq((struct str){slash + 1, named.n - (size_t)(slash + 1 - named.p)}, (struct str){role.p + head, role.n - head});
+	size_t head = path_of(role), slash = path_of(named);
+	return slash > 0 && named.n > head && memcmp(named.p, role.p, head) == 0 && str_eq(behind(named, slash), behind(role, head));
 }
 
 static enum naming naming_of(const struct iam_who *who, struct str named)

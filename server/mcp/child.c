@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/platform/platform.h"
+
 #define URL_MAX 256
 
 static _Noreturn void become_server(const char *program, const char **words, const int input[2], const int output[2])
@@ -19,7 +21,7 @@ static _Noreturn void become_server(const char *program, const char **words, con
 		close(input[i]);
 		close(output[i]);
 	}
-	execv("/proc/self/exe", argv);
+	platform_run_again(argv);
 	execvp(program, argv);
 	_exit(127);
 }

@@ -5,6 +5,7 @@
 
 #include "server/crash.h"
 #include "server/log.h"
+#include "server/platform/platform.h"
 #include "server/transfer/exporting.h"
 #include "server/transfer/importing.h"
 #include "storage/job/job_run.h"
@@ -34,7 +35,7 @@ static bool sleep_for(struct transfers *transfers, int64_t wait_ms)
 
 	pthread_mutex_lock(&transfers->mutex);
 	while (wait_ms > 0 && !atomic_load(&transfers->is_ending) && !transfers->is_woken) {
-		if (pthread_cond_timedwait(&transfers->wake, &transfers->mutex, &until) != 0)
+		if (platform_wait(&transfers->wake, &transfers->mutex, &until) != 0)
 			break;
 	}
 	transfers->is_woken = false;
@@ -69,7 +70,6 @@ static void *work(void *context)
 struct transfers *transfers_start(const struct transfers_options *options)
 {
 	struct transfers *transfers = arena_checked(calloc(1, sizeof(*transfers)));
-	pthread_condattr_t attributes;
 
 	transfers->options = *options;
 	transfers->options.s3.stopping = &transfers->is_ending;
@@ -79,10 +79,7 @@ struct transfers *transfers_start(const struct transfers_options *options)
 	exporting_register(transfers->jobs, transfers->s3);
 	importing_register(transfers->jobs, transfers->importing);
 	pthread_mutex_init(&transfers->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&transfers->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	platform_condition(&transfers->wake);
 	transfers->has_thread = log_thread(&transfers->thread, work, transfers) == 0;
 	if (transfers->has_thread)
 		return transfers;

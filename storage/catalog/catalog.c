@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "storage/catalog/catalog_internal.h"

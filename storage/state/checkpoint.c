@@ -1,6 +1,7 @@
 #include "storage/state/checkpoint.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "storage/lag/history.h"

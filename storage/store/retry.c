@@ -1,6 +1,7 @@
 #include "storage/store/retry.h"
 
 #include <stdint.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/store/durable.h"
 #include "storage/store/sqlite/file_salvage.h"
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/store_messages.h"
@@ -125,7 +126,7 @@ static bool finish_successor(const struct file_repair *repair)
 
 	if (is_safe && fchown(fd, status.st_uid, status.st_gid) != 0)
 		is_safe = errno == EPERM;
-	is_safe = is_safe && fsync(fd) == 0;
+	is_safe = is_safe && durable_sync(fd) == 0;
 	if (fd >= 0)
 		close(fd);
 	return is_safe;

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/crc32.h"
+#include "storage/store/durable.h"
 #include "storage/store/store_messages.h"
 
 #define LOG_MAGIC 0x377F0682u /* its last bit: the words of checksums are big-endian */
@@ -191,7 +192,7 @@ enum code raw_file_move_log(const struct raw_file *file, struct err *err)
 	for (uint32_t number = 1; number <= file->page_count && file->frames && is_moved; number++)
 		is_moved = !file->frames[number] || move_page(file, number);
 	if (file->frames)
-		is_moved = is_moved && ftruncate(file->fd, (off_t)file->page_count * STORE_PAGE) == 0 && fsync(file->fd) == 0;
-	is_moved = is_moved && ftruncate(file->log_fd, 0) == 0 && fsync(file->log_fd) == 0;
+		is_moved = is_moved && ftruncate(file->fd, (off_t)file->page_count * STORE_PAGE) == 0 && durable_sync(file->fd) == 0;
+	is_moved = is_moved && ftruncate(file->log_fd, 0) == 0 && durable_sync(file->log_fd) == 0;
 	return is_moved ? OK : err_set(err, MSG_STORE_UNMOVED, file->path);
 }

@@ -27,9 +27,10 @@
 
 /*
  * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which puts each page of a dropped table into the
- * log.
+ * log. Syncs are as durable_sync()'s.
  */
-#define SETUP_WRITER "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_size_limit=%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
+#define SETUP_WRITER "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_size_limit=%zu; PRAGMA synchronous=OFF; PRAGMA fullfsync=ON; " \
+	"PRAGMA secure_delete=OFF; "
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/store/durable.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
@@ -108,7 +109,7 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 	}
 	if (n < 0)
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	return fsync(to) == 0 ? OK : err_set(err, MSG_STORE_OPEN, target, strerror(errno));
+	return durable_sync(to) == 0 ? OK : err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 }
 
 enum code verify_no_log(const char *target, struct err *err)
@@ -127,7 +128,7 @@ enum code verify_no_log(const char *target, struct err *err)
 bool verify_sync_folder(struct arena *arena, const char *target)
 {
 	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool is_safe = fd >= 0 && fsync(fd) == 0;
+	bool is_safe = fd >= 0 && durable_sync(fd) == 0;
 
 	if (fd >= 0)
 		close(fd);

@@ -371,7 +371,7 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 		wal->syncs.is_running = true;
 		pthread_mutex_unlock(&wal->mutex);
 		uint64_t reached = atomic_load(&wal->commits);
-		bool is_safe = wal->disk->pMethods->xSync(wal->disk, SQLITE_SYNC_NORMAL) == SQLITE_OK;
+		bool is_safe = wal->disk->pMethods->xSync(wal->disk, SQLITE_SYNC_FULL) == SQLITE_OK;
 		pthread_mutex_lock(&wal->mutex);
 		wal->syncs.is_running = false;
 		if (is_safe)

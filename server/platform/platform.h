@@ -1,0 +1,64 @@
+/*
+ * platform - what Linux and macOS do in different ways, apart from waiting for sockets (poller.h) and for the disk (storage/store/durable.h).
+ *
+ * platform_linux.c and platform_macos.c implement it, and make compiles one of them. No other file asks which system it is compiled for.
+ */
+#ifndef DYNALITH_SERVER_PLATFORM_PLATFORM_H
+#define DYNALITH_SERVER_PLATFORM_PLATFORM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* --- sockets: each new one is closed on exec, never blocks, and raises no SIGPIPE where platform_send() writes to it --- */
+
+/* As socket(), accept() and a socketpair() of streams: -1 or false with errno set. */
+int platform_socket(int family, int type, int protocol);
+int platform_accept(int listener, struct sockaddr *peer, socklen_t *n);
+bool platform_socketpair(int pair[2]);
+
+/* Two ends of a pipe that are closed on exec and never block. False with errno set. */
+bool platform_pipe(int ends[2]);
+
+/* Sends what the socket takes at once: as send(), past the module sockets. */
+ssize_t platform_send(int fd, const void *bytes, size_t n);
+
+/* The C library's sendmsg(), which the module sockets replaces. */
+ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags);
+
+/*
+ * Called when the module sockets says that a socket is full, which it is not. Where libmicrohttpd polls by level it would call again at once, so this
+ * waits for bytes, 1 ms at most.
+ */
+void platform_hold_back(int fd);
+
+/* --- threads --- */
+
+/* A condition for platform_wait(). */
+void platform_condition(pthread_cond_t *condition);
+
+/* As pthread_cond_timedwait(), until a time of CLOCK_MONOTONIC. */
+int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
+
+/* --- the process --- */
+
+/* Replaces the process by another of its own program file; returns where it cannot. For a child between fork() and exec. */
+void platform_run_again(char *const *arguments);
+
+/* Gives free pages of the heap back to the system, where the C library has a call for that. */
+void platform_trim_heap(void);
+
+struct platform_figures {
+	uint64_t resident_bytes, virtual_bytes;
+	uint64_t threads;
+	uint64_t files;   /* open */
+	double started_s; /* Unix time */
+};
+
+/* Figures that the system does not give stay as they are. */
+void platform_measure(struct platform_figures *figures);
+
+#endif

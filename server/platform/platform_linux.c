@@ -1,0 +1,121 @@
+#include "server/platform/platform.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int platform_socket(int family, int type, int protocol)
+{
+	return socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+}
+
+int platform_accept(int listener, struct sockaddr *peer, socklen_t *n)
+{
+	return accept4(listener, peer, n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+bool platform_socketpair(int pair[2])
+{
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0;
+}
+
+bool platform_pipe(int ends[2])
+{
+	return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+}
+
+ssize_t platform_send(int fd, const void *bytes, size_t n)
+{
+	return sendto(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+}
+
+ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
+}
+
+void platform_hold_back(int fd)
+{
+	(void)fd; /* libmicrohttpd waits by epoll for an edge */
+}
+
+void platform_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	return pthread_cond_timedwait(condition, mutex, until);
+}
+
+void platform_run_again(char *const *arguments)
+{
+	execv("/proc/self/exe", arguments);
+}
+
+void platform_trim_heap(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+/* The fields of /proc/self/stat behind the name, which may hold anything. Source: proc(5). */
+#define STAT_FORMAT "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu %*d %llu %llu %lld"
+
+static void read_stat(struct platform_figures *figures)
+{
+	unsigned long long threads = 0, started = 0, size = 0;
+	long long pages = 0;
+	struct timespec wall, up;
+	char text[1024];
+	FILE *file = fopen("/proc/self/stat", "re");
+
+	if (!file)
+		return;
+	size_t n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[n] = '\0';
+	const char *rest = strrchr(text, ')');
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers fit */
+	if (!rest || sscanf(rest + 2, STAT_FORMAT, &threads, &started, &size, &pages) != 4)
+		return;
+	figures->threads = threads;
+	figures->virtual_bytes = size;
+	figures->resident_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	figures->started_s = (double)(wall.tv_sec - up.tv_sec) + (double)(wall.tv_nsec - up.tv_nsec) / 1e9 +
+			     (double)started / (double)sysconf(_SC_CLK_TCK);
+}
+
+static uint64_t count_files(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	uint64_t n = 0;
+
+	if (!folder)
+		return 0;
+	for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+		n += entry->d_name[0] != '.';
+	closedir(folder);
+	return n - 1; /* the folder itself */
+}
+
+void platform_measure(struct platform_figures *figures)
+{
+	read_stat(figures);
+	figures->files = count_files();
+}

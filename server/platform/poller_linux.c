@@ -1,0 +1,53 @@
+#include <sys/epoll.h>
+
+#include "server/platform/poller.h"
+
+int poller_open(void)
+{
+	return epoll_create1(EPOLL_CLOEXEC);
+}
+
+/* POLLER_GONE needs no bit: epoll always reports it. Alone, it becomes a watch by edge, or the event would come again and again. */
+static uint32_t events_of(unsigned wanted)
+{
+	uint32_t events = (wanted & POLLER_READ ? EPOLLIN : 0u) | (wanted & POLLER_WRITE ? EPOLLOUT : 0u);
+
+	if (wanted & POLLER_EDGE)
+		events |= EPOLLRDHUP | EPOLLET;
+	if (wanted & POLLER_SHARED)
+		events |= EPOLLEXCLUSIVE;
+	return events ? events : EPOLLET;
+}
+
+bool poller_watch(int poller, int fd, unsigned watched, unsigned wanted, void *context)
+{
+	struct epoll_event event = {.events = events_of(wanted), .data.ptr = context};
+
+	if (watched == wanted)
+		return true;
+	return epoll_ctl(poller, !wanted ? EPOLL_CTL_DEL : watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+int poller_wait(int poller, struct poller_event *events, int wait_ms)
+{
+	struct epoll_event found[POLLER_EVENTS];
+	int n = epoll_pwait(poller, found, POLLER_EVENTS, wait_ms, NULL);
+
+	for (int i = 0; i < n; i++) {
+		uint32_t is = found[i].events;
+
+		events[i].context = found[i].data.ptr;
+		events[i].ready = (is & (EPOLLIN | EPOLLRDHUP) ? POLLER_READ : 0u) | (is & EPOLLOUT ? POLLER_WRITE : 0u) |
+				  (is & (EPOLLHUP | EPOLLERR) ? POLLER_GONE : 0u);
+	}
+	return n;
+}
+
+/*
+ * For libmicrohttpd 0.9.75. While it gets as many events as it asks for, 128, it asks again before it handles those that it has. So 128
+ * clients that come at once and wait for their answers would wait for ever. This function always returns fewer.
+ */
+int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
+{
+	return epoll_pwait(fd, events, max > 1 ? max - 1 : max, timeout, NULL);
+}
