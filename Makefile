@@ -45,7 +45,7 @@ LDFLAGS.coverage := --coverage
 LDFLAGS.release := -O3 $(LTO) -pie $(if $(findstring macos,$(TARGET)),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now$(comma)-z$(comma)noexecstack) $(RELR)
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
-CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR))
+CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR)) $(if $(TARGET),-Werror)
 # Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
 LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR)) $(if $(TARGET),-s)
 LDLIBS  = -lmicrohttpd -lcjson $(if $(SQLITE),,-lsqlite3) -lssl -lcrypto -lz -lyaml -lm
@@ -449,14 +449,17 @@ deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
 dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@mkdir -p build
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
-DIST := linux-x86_64 linux-aarch64
-dist-all: dist ## static release binaries for Linux, which run on glibc and musl, by zig's cc; TARGETS="linux-x86_64 ..."
+DIST := linux-x86_64 linux-aarch64 macos-arm64 macos-x86_64
+dist-all: dist ## release binaries for Linux, static for glibc and musl, and for macOS, by zig's cc; TARGETS="linux-x86_64 ..."
 	@packaging/fetch-sources
 	@for t in $(or $(TARGETS),$(DIST)); do packaging/make-binary $$t || exit 1; done
+macos-compile: ## the server for both processors of macOS, compiled and linked, and what macOS's loader reads of the binaries
+	@$(MAKE) dist-all TARGETS="macos-arm64 macos-x86_64"
+	@for t in macos-arm64 macos-x86_64; do tests/packages/macho.py $$t build/dist/$$t/dynalith || exit 1; done
 packages: dist-all ## what registries take, build/packages/: for Python, npm, Go, Rust, Maven; with licences and bills of materials
 	@packaging/make-packages $(or $(TARGETS),$(DIST))
 	@packaging/make-recipes build/dynalith-$(VERSION).tar.gz
-packages-test: ## the packages, used as people use them in clean environments; NAMES="python npm go rust maven languages", BINARY=FILE: the server in them
+packages-test: ## the packages, used as people use them in clean environments; NAMES="python npm go rust maven languages macos", BINARY=FILE: the server in them
 	@scripts/install-deps packages
 	@BINARY=$(BINARY) tests/packages/run $(NAMES)
 lint-packages: ## the action, the component, the devcontainer feature, Nix, Homebrew, AUR and Debian, each by its own linter; the Debian package where make deb has made it

@@ -24,17 +24,17 @@ PARTS = [
     ("zlib", "1.3.2", "Zlib", "pkg:cargo/libz-sys@1.1.31", SOURCES / "zlib/LICENSE"),
     ("SQLite", "3.54.1", "blessing", "pkg:generic/sqlite@3.54.1", None),
 ]
-# Linux only: there the C library is in the binary.
-MUSL = ("musl", None, "MIT", "pkg:pypi/ziglang", "lib/libc/musl/COPYRIGHT")
+# From zig: its run-time library, and for Linux the C library; on macOS the system has it.
+RUNTIME = ("zig-compiler-rt", "MIT", "LICENSE")
+MUSL = ("musl", "MIT", "lib/libc/musl/COPYRIGHT")
 
 
 def parts(target):
     for name, version, licence, address, text in PARTS:
         yield name, version, licence, address, text.read_text() if text else SQLITE
-    if target.startswith("linux"):
-        name, _, licence, address, text = MUSL
-        version = re.search(r"ziglang==(\S+)", (ROOT / "packaging/sources/zig.txt").read_text()).group(1)
-        yield name, f"as in zig {version}", licence, f"{address}@{version}", (ZIG / text).read_text()
+    version = re.search(r"ziglang==(\S+)", (ROOT / "packaging/sources/zig.txt").read_text()).group(1)
+    for name, licence, text in [RUNTIME, MUSL] if target.startswith("linux") else [RUNTIME]:
+        yield name, f"as in zig {version}", licence, f"pkg:pypi/ziglang@{version}#{name}", (ZIG / text).read_text()
 
 
 def write(target, binary, folder):

@@ -40,7 +40,7 @@ var _ = dynamodb.NewFromConfig
 '''
 
 
-def project(folder, test):
+def project(folder, test, **more):
     folder.mkdir(exist_ok=True)
     (folder / "orders_test.go").write_text(test)
     requires = "".join(f"\t{name} {version}\n" for name, version in SDK.items())
@@ -48,7 +48,7 @@ def project(folder, test):
                                    f"replace (\n\tdynalith.test/dynalithtest => {MODULES}\n\tdynalith.test/dynalithtest/embedded => {MODULES}/embedded\n)\n")
     shutil.copy(ROOT / "tests/e2e/go/go.sum", folder / "go.sum")
     run([GO, "mod", "tidy"], folder)
-    run([GO, "test", "-c", "-o", "tests", "."], folder)
+    run([GO, "test", "-c", "-o", "tests", "."], folder, **more)
     return folder / "tests"
 
 

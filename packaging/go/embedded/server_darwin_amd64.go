@@ -1,0 +1,6 @@
+package embedded
+
+import _ "embed"
+
+//go:embed dynalith_darwin_amd64
+var binary []byte
