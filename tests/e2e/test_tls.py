@@ -16,7 +16,7 @@ import time
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import SSLError
+from botocore.exceptions import BotoCoreError, SSLError
 
 import raw
 from harness import BINARY, LINKS, ROOT, Server, create_app, run, until
@@ -257,12 +257,19 @@ def stalled_handshakes():
     for s in halves:
         with contextlib.suppress(ConnectionError):
             s.sendall(first[:100])
-    assert server.client().list_tables()["TableNames"] == []
+    until(lambda: is_served(server), "stalled handshakes keep a client out")
     until(lambda: all(is_closed(s) for s in silent + halves), "stalled handshakes stay")
     more = [raw.connect(server) for _ in range(20)]
     server.stop()
     for s in (hello, *silent, *halves, *more):
         s.close()
+
+
+def is_served(server):
+    """A client that is itself slow, on a busy machine, may have its handshake taken for a stalled one."""
+    with contextlib.suppress(BotoCoreError):
+        return server.client().list_tables()["TableNames"] == []
+    return False
 
 
 def is_closed(s):
