@@ -1,4 +1,4 @@
-//! A DynamoDB-compatible server for tests. It needs no other crate: requests to its control endpoints are plain HTTP over TCP.
+//! A DynamoDB-compatible server for tests. It needs no other crate but the one with this machine's server: requests to its control endpoints are plain HTTP over TCP.
 //!
 //! ```no_run
 //! let tables = dynalith::tables(); // this test's own, in the server that all tests of the binary share
@@ -12,10 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-#[cfg(dynalith_embedded)]
-static EMBEDDED: &[u8] = include_bytes!(env!("DYNALITH_EMBEDDED"));
-#[cfg(not(dynalith_embedded))]
-static EMBEDDED: &[u8] = &[];
+mod embedded;
+use embedded::EMBEDDED;
 
 /// A server in memory, on a free port of 127.0.0.1. It ends with this value, and with this process, also where that is killed.
 pub struct Server {
