@@ -1,3 +1,5 @@
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 
 #include "server/platform/poller.h"
