@@ -3,6 +3,7 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -74,14 +75,19 @@ def server_of(pid):
 
 
 def killed_leaves_none(command, folder, **more):
-    """The runner is killed in a test that waits for ever: its server ends by itself."""
-    runner = subprocess.Popen(list(map(str, command)), cwd=folder, env={**ENVIRONMENT, **more}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """The runner is killed in a test that waits for ever: its server ends by itself. Workers that outlive their runner, as Vitest's do, are ended after it."""
+    runner = subprocess.Popen(list(map(str, command)), cwd=folder, env={**ENVIRONMENT, **more}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True)
     try:
         until(lambda: (pathlib.Path(folder) / "is-running").exists() or runner.poll() is not None, "the test began")
         assert runner.poll() is None, f"the runner ended with status {runner.returncode}"
         server = server_of(runner.pid)
         assert server and is_alive(server)
+        runner.kill()
+        runner.wait()
+        until(lambda: not is_alive(server), "the server ended")
     finally:
         runner.kill()
         runner.wait()
-    until(lambda: not is_alive(server), "the server ended")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(runner.pid, signal.SIGKILL)
