@@ -178,6 +178,10 @@ static enum code read_current(struct catalog *catalog, struct str key, const str
 	if (code == OK && *out && !catalog->options.has_peers && !retired_is_key(key))
 		code = currency_is_exact(txn, *out, is_whole, err);
 	store_abort(txn);
+	if (code != OK && *out) {
+		table_unref(*out);
+		*out = NULL;
+	}
 	return code;
 }
 
