@@ -331,47 +331,20 @@ enum code restore_rules_target(struct call *call, struct str name, struct err *e
 	return counting.n >= RESTORES_MAX ? err_set(err, MSG_RESTORES_MANY, RESTORES_MAX) : OK;
 }
 
-struct starting {
-	const struct table *source, *table;
-	const struct restore *restore;
-	int64_t now_ms;
-	struct job job;
-};
-
-static enum code apply_start(struct job_txn *txn, void *context, struct err *err)
-{
-	struct starting *starting = context;
-
-	return restore_add(txn, starting->source, starting->table, starting->restore, starting->now_ms, &starting->job, err);
-}
-
-static enum code apply_drop(struct job_txn *txn, void *context, struct err *err)
-{
-	return job_remove(txn, context, err);
-}
-
 enum code restore_rules_start(struct call *call, const struct table *source, struct table *table, const struct restore *restore, struct err *err)
 {
-	struct catalog *catalog = call->service->catalog;
 	struct restore own = *restore;
-	struct starting starting = {source, table, &own, call->now_ms, {.id = STR_ABSENT}};
-	struct err ignored = err_in(call->arena);
+	struct job job;
 	struct table *created;
 
 	own.shown_ms = call->now_ms + timing_lasts(call, TIMING_RESTORE);
-	enum code code = job_write(catalog, call->ns, apply_start, &starting, err);
-	if (code == OK) {
-		code = restore_create(catalog, &starting.job, call->now_ms, &created, err);
-		if (code != OK && job_write(catalog, call->ns, apply_drop, &starting.job, &ignored) == OK && code == ERR_RESOURCE_IN_USE)
-			code = err_set(err, MSG_RESTORE_EXISTS, STR_ARG(table->identity.name));
-	}
-	table_unref(table);
+	enum code code = restore_begin(call->service->catalog, call->ns, source, table, &own, call->now_ms, &job, &created, err);
 	if (code != OK)
-		return code;
+		return code == ERR_RESOURCE_IN_USE ? err_set(err, MSG_RESTORE_EXISTS, STR_ARG(job.subject)) : code;
 	call_hold(call, created);
 	code = describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);
 	if (code == OK)
-		code = job_run_now(call->service->jobs, call->ns, RESTORE_KIND, starting.job.id, JOB_PROMPT_STEPS, call->now_ms, err);
+		code = job_run_now(call->service->jobs, call->ns, RESTORE_KIND, job.id, JOB_PROMPT_STEPS, call->now_ms, err);
 	if (call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;

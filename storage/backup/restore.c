@@ -10,7 +10,7 @@
 #define STEP_MS 40                       /* pieces of one step */
 
 static const struct field restore_fields[] = {
-	RECORD_FIELD(restore, record, "record", FIELD_STR), RECORD_FIELD(restore, backup, "backup", FIELD_STR), RECORD_FIELD(restore, source, "source", FIELD_STR),
+	RECORD_FIELD(restore, backup, "backup", FIELD_STR), RECORD_FIELD(restore, source, "source", FIELD_STR),
 	RECORD_FIELD(restore, region, "region", FIELD_STR),
 	RECORD_FIELD(restore, at_ms, "at_ms", FIELD_INT), RECORD_FIELD(restore, shown_ms, "shown_ms", FIELD_INT), RECORD_FIELD(restore, data, "data", FIELD_INT),
 	RECORD_FIELD(restore, is_copied, "is_copied", FIELD_BOOL), RECORD_FIELD(restore, key, "key", FIELD_STR),
@@ -23,18 +23,43 @@ enum code restore_of(struct arena *arena, const struct job *job, struct restore 
 	return job_unpack(arena, &restore_record, job->body, restore) ? OK : err_set(err, MSG_ROW_MALFORMED);
 }
 
-enum code restore_add(struct job_txn *txn, const struct table *source, const struct table *table, const struct restore *restore, int64_t now_ms,
-		      struct job *job, struct err *err)
-{
-	struct restore own = *restore;
+struct beginning {
+	struct catalog *catalog;
+	const struct table *source;
+	const struct restore *restore;
+	struct job *job;
+};
 
-	own.record = table_encode(txn->arena, table);
+static enum code add_job(struct store_txn *store, void *context, struct err *err)
+{
+	const struct beginning *beginning = context;
+	struct job *job = beginning->job;
+	struct job_txn txn = {beginning->catalog, job->ns, store, err->arena};
+	enum code code = beginning->source ? copy_begin(&txn, beginning->source, beginning->restore->at_ms, job, err) : OK;
+
+	return code == OK ? job_add(&txn, job, err) : code;
+}
+
+enum code restore_begin(struct catalog *catalog, struct ns ns, const struct table *source, struct table *table, const struct restore *restore,
+			int64_t now_ms, struct job *job, struct table **created, struct err *err)
+{
+	struct beginning beginning = {catalog, source, restore, job};
+	struct str record = table_encode(err->arena, table);
+	struct table *new; /* may be described by a clone, which counts together with the table that it is a clone of */
+
+	table_unref(table);
+	enum code code = table_decode(record, catalog_settings(catalog), &new, err);
+	if (code != OK)
+		return code;
 	*job = (struct job){
-		.ns = txn->ns, .kind = RESTORE_KIND, .id = job_id(txn->arena, now_ms), .subject = table->identity.name, .created_ms = now_ms, .token = STR_ABSENT,
-		.sameness = STR_ABSENT, .failure = STR_ABSENT, .message = STR_ABSENT, .body = job_pack(txn->arena, &restore_record, &own), .progress = STR_ABSENT,
+		.ns = ns, .kind = RESTORE_KIND, .id = job_id(err->arena, now_ms), .subject = str_copy(err->arena, new->identity.name), .created_ms = now_ms,
+		.token = STR_ABSENT, .sameness = STR_ABSENT, .failure = STR_ABSENT, .message = STR_ABSENT,
+		.body = job_pack(err->arena, &restore_record, restore), .progress = STR_ABSENT,
 	};
-	enum code code = source ? copy_begin(txn, source, own.at_ms, job, err) : OK;
-	return code == OK ? job_add(txn, job, err) : code;
+	new->group = (struct table_group){.id = STR_ABSENT}; /* AWS: a restored table is of one region */
+	new->state.settles_ms = INT64_MAX;
+	new->state.job = str_copy(new->arena, job->id);
+	return catalog_create_with(catalog, ns, new, now_ms, add_job, &beginning, created, err);
 }
 
 enum code restore_uses(struct job_txn *txn, struct str backup, bool *is_used, struct err *err)
@@ -53,35 +78,15 @@ enum code restore_uses(struct job_txn *txn, struct str backup, bool *is_used, st
 	return code;
 }
 
-enum code restore_create(struct catalog *catalog, const struct job *job, int64_t now_ms, struct table **table, struct err *err)
-{
-	struct restore restore;
-	struct table *new;
-	enum code code = restore_of(err->arena, job, &restore, err);
-
-	if (code == OK)
-		code = table_decode(restore.record, catalog_settings(catalog), &new, err);
-	if (code != OK)
-		return code;
-	new->group = (struct table_group){.id = STR_ABSENT}; /* AWS: a restored table is of one region */
-	new->state.settles_ms = INT64_MAX;
-	new->state.job = str_copy(new->arena, job->id);
-	return catalog_create(catalog, job->ns, new, now_ms, table, err);
-}
-
-/* The table that waits for the job; made where a crash came before. */
+/* The table that waits for the job. */
 static enum code find_table(struct job_step *step, struct table **table, struct err *err)
 {
 	enum code code = catalog_refresh_clocks(step->catalog, err);
 
 	if (code == OK)
 		code = catalog_get_current(step->catalog, step->job->ns, step->job->subject, step->now_ms, table, err);
-	if (code == ERR_RESOURCE_NOT_FOUND)
-		return restore_create(step->catalog, step->job, step->now_ms, table, err);
-	if (code != OK)
+	if (code != OK || (str_is_set((*table)->state.job) && str_eq((*table)->state.job, step->job->id)))
 		return code;
-	if (str_is_set((*table)->state.job) && str_eq((*table)->state.job, step->job->id))
-		return OK;
 	table_unref(*table);
 	return err_default(err, ERR_RESOURCE_IN_USE);
 }

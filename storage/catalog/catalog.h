@@ -88,6 +88,11 @@ enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out,
 			 struct err *err) WARN_UNUSED;
 
+/* The same; `with` puts rows of its own in the transaction that creates the table, which may be run again. */
+typedef enum code catalog_with(struct store_txn *txn, void *context, struct err *err);
+enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, catalog_with *with, void *context,
+			      struct table **out, struct err *err) WARN_UNUSED;
+
 /*
  * Gives the transient statuses that `next` has and `current` has not their time: none by default, so that UPDATING is ACTIVE at once and
  * the work on indexes may begin, else catalog_options.transient_status_ms. AWS: Developer Guide, "Managing Global Secondary

@@ -143,6 +143,8 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 struct creation {
 	struct str key;
 	struct table *table;
+	catalog_with *with; /* or NULL */
+	void *context;
 };
 
 static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
@@ -150,12 +152,20 @@ static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, 
 	struct creation *creation = context;
 	enum code code = catalog_arm(catalog, txn, catalog_ns_of(creation->table), err);
 
-	return code != OK ? code : create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
+	if (code == OK)
+		code = create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
+	return code == OK && creation->with ? creation->with(txn, creation->context, err) : code;
 }
 
 enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
 {
-	struct creation creation = {catalog_key(err->arena, catalog, ns, table->identity.name), table};
+	return catalog_create_with(catalog, ns, table, now_ms, NULL, NULL, out, err);
+}
+
+enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, catalog_with *with, void *context,
+			      struct table **out, struct err *err)
+{
+	struct creation creation = {catalog_key(err->arena, catalog, ns, table->identity.name), table, with, context};
 
 	fill_new(catalog, ns, table, now_ms);
 	enum code code = run_change(catalog, table, apply_creation, &creation, err);
@@ -392,7 +402,7 @@ static enum code apply_part(struct catalog *catalog, struct store_txn *txn, cons
 	const struct catalog_change *change = part->change;
 
 	if (!change->current)
-		return apply_creation(catalog, txn, &(struct creation){part->key, change->next}, err);
+		return apply_creation(catalog, txn, &(struct creation){.key = part->key, .table = change->next}, err);
 	if (!change->next)
 		return delete_in_store(catalog, txn, &(struct deletion){part->key, change->current, part->kept, part->deleting, change->keep, change->context}, err);
 	return apply_replacement(catalog, txn, &(struct replacement){part->key, change->current, change->next}, err);

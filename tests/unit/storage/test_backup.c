@@ -206,11 +206,20 @@ struct wanted {
 	struct job job;
 };
 
-static enum code add_restore(struct job_txn *txn, void *context, struct err *err)
+/* The table is left CREATING, or nothing is. */
+static enum code begin_restore(struct world *world, struct wanted *wanted)
 {
-	struct wanted *wanted = context;
+	struct data *data = &world->data;
+	struct table *made;
+	enum code code = restore_begin(data->catalog, DATA_NS, wanted->source, table_ref(wanted->target), &wanted->restore, wanted->restore.at_ms, &wanted->job,
+				       &made, &data->err);
 
-	return restore_add(txn, wanted->source, wanted->target, &wanted->restore, wanted->restore.at_ms, &wanted->job, err);
+	if (code != OK)
+		return code;
+	CHECK_INT(made->state.status, STATUS_CREATING);
+	CHECK(str_eq(made->state.job, wanted->job.id));
+	table_unref(made);
+	return OK;
 }
 
 static enum code add_backup(struct job_txn *txn, void *context, struct err *err)
@@ -270,12 +279,7 @@ static void restore_to(struct world *world, int64_t at_ms, const char *name, boo
 
 	look(world);
 	wanted.source = data->table;
-	CHECK_INT(job_write(data->catalog, DATA_NS, add_restore, &wanted, &data->err), OK);
-	if (pick(world, 2)) {
-		CHECK_INT(restore_create(data->catalog, &wanted.job, world->now_ms, &made, &data->err), OK);
-		CHECK_INT(made->state.status, STATUS_CREATING);
-		table_unref(made);
-	}
+	CHECK_INT(begin_restore(world, &wanted), OK);
 	for (int i = 0; i < 4000 && !is_over(world, &wanted.job); i++) {
 		go_on(world, &wanted.job);
 		if (has_writers && pick(world, 20) == 0)
@@ -372,7 +376,7 @@ TEST(a_backup_is_one_moment)
 		bool is_used;
 
 		again.target = data_table("again");
-		CHECK_INT(job_write(world->data.catalog, DATA_NS, add_restore, &again, &world->data.err), OK);
+		CHECK_INT(begin_restore(world, &again), OK);
 		(void)is_used;
 		for (int i = 0; i < 100 && !is_over(world, &again.job); i++)
 			go_on(world, &again.job);
@@ -432,7 +436,7 @@ TEST(a_job_that_cannot_go_on_fails)
 		write_one(world);
 	look(world);
 	wanted.source = data->table;
-	CHECK_INT(job_write(data->catalog, DATA_NS, add_restore, &wanted, &data->err), OK);
+	CHECK_INT(begin_restore(world, &wanted), OK);
 	for (int i = 0; i < 3; i++)
 		go_on(world, &wanted.job);
 	CHECK(!is_over(world, &wanted.job));
@@ -446,6 +450,34 @@ TEST(a_job_that_cannot_go_on_fails)
 	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made, &data->err), ERR_RESOURCE_NOT_FOUND);
 	check_all(world);
 	table_unref(wanted.target);
+	world_free(world);
+}
+
+static enum code list_open(struct job_txn *txn, void *context, struct err *err)
+{
+	size_t *n = context;
+	struct job *jobs;
+
+	return job_list_open(txn, RESTORE_KIND, STR_ABSENT, &jobs, n, err);
+}
+
+/* Whoever sees the job sees its table: another server that took the job up between the two once made the table, and the restore was refused. */
+TEST(a_restore_begins_with_its_table)
+{
+	struct world *world = world_new(0);
+	struct data *data = &world->data;
+	struct wanted taken = {.restore = {.source = STR("data"), .backup = STR_ABSENT, .key = STR_ABSENT}, .target = data_table("data")};
+	size_t n;
+
+	world->now_ms = 1000;
+	change(world, recover);
+	look(world);
+	taken.source = data->table;
+	CHECK_INT(begin_restore(world, &taken), ERR_RESOURCE_IN_USE);
+	CHECK_INT(job_read(data->catalog, DATA_NS, list_open, &n, &data->err), OK);
+	CHECK_INT(n, 0);
+	check_all(world);
+	table_unref(taken.target);
 	world_free(world);
 }
 
@@ -538,4 +570,4 @@ TEST(a_stream_is_a_view_of_the_log)
 
 TEST_MAIN(TEST_CASE(a_restore_is_the_state_of_its_moment), TEST_CASE(the_same_in_pieces_beside_writers_and_crashes), TEST_CASE(a_backup_is_one_moment),
 	  TEST_CASE(a_deleted_table_leaves_its_items),
-	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_stream_is_a_view_of_the_log))
+	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_restore_begins_with_its_table), TEST_CASE(a_stream_is_a_view_of_the_log))
