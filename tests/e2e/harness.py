@@ -1,6 +1,7 @@
 """A server to test against, clients for it, and a count of what passed."""
 import atexit
 import contextlib
+import faulthandler
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import urllib.error
@@ -25,6 +27,7 @@ BINARY = os.environ.get("DYNALITH_BINARY", str(ROOT / "build/debug/dynalith"))
 ONLY = os.environ.get("DYNALITH_TESTS", "").split()
 # Of PostgreSQL: servers that are given no --store then have a database each, in place of a file or the memory.
 DATABASE = os.environ.get("DYNALITH_E2E_DATABASE")
+PATIENCE = 600
 LINKS = 30 if DATABASE else 0  # connections to it that a server may have open
 # Servers warn of variables that are no options of theirs: those of the tests go no further than here.
 for name in [n for n in os.environ if n.startswith("DYNALITH_")]:
@@ -188,6 +191,38 @@ def of_files(test):
     return test
 
 
+def leave(status):
+    """Ends the process, also where a test that failed left a thread at work, for which Python would wait without end."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if any(t is not threading.main_thread() and not t.daemon for t in threading.enumerate()):
+        atexit._run_exitfuncs()  # servers and databases
+        os._exit(status)
+    sys.exit(status)
+
+
+def give_up(suite, test):
+    """In CI no test may take PATIENCE seconds: it says where all threads are."""
+    print(f"e2e {suite}: {test} did not end in {PATIENCE} s", file=sys.stderr)
+    faulthandler.dump_traceback()
+    print(f"e2e {suite}: 0 passed, 1 failed", flush=True)
+    sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def patience(suite, test):
+    timer = threading.Timer(PATIENCE, give_up, (suite, test))
+    timer.daemon = True
+    if os.environ.get("CI"):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def run(suite, tests):
     """All tests, or those named in DYNALITH_TESTS."""
     passed = failed = 0
@@ -196,11 +231,12 @@ def run(suite, tests):
         print(f"e2e {suite}: not on a database: {', '.join(skipped)}")
     for test in [t for t in tests if (not ONLY or t.__name__ in ONLY) and t.__name__ not in skipped]:
         try:
-            test()
+            with patience(suite, test.__name__):
+                test()
             passed += 1
         except Exception:
             failed += 1
             print(f"e2e {suite}: {test.__name__} failed", file=sys.stderr)
             traceback.print_exc()
     print(f"e2e {suite}: {passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    leave(1 if failed else 0)
