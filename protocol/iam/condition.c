@@ -1,15 +1,13 @@
 #include "protocol/iam/condition.h"
 
-#include <arpa/inet.h>
-
 #include "core/base64.h"
 #include "core/number.h"
+#include "protocol/iam/literal.h"
 
-#define ADDRESS_TEXT 64
 #define DAY_MS INT64_C(86400000)
 
 enum comparison {
-	COMPARE_STRING, COMPARE_STRING_NOCASE, COMPARE_LIKE,
+	COMPARE_STRING, COMPARE_STRING_NOCASE, COMPARE_LIKE, COMPARE_BOOLEAN,
 	COMPARE_NUMBER_EQ, COMPARE_NUMBER_LT, COMPARE_NUMBER_LE, COMPARE_NUMBER_GT, COMPARE_NUMBER_GE,
 	COMPARE_DATE_EQ, COMPARE_DATE_LT, COMPARE_DATE_LE, COMPARE_DATE_GT, COMPARE_DATE_GE,
 	COMPARE_BINARY, COMPARE_ADDRESS, COMPARE_ARN, COMPARE_NULL,
@@ -42,9 +40,26 @@ unsigned iam_operator_forms(const struct iam_operator *operator)
 	return operator->forms;
 }
 
-bool iam_operator_is_of_dates(const struct iam_operator *operator)
+bool iam_operator_takes(struct arena *arena, const struct iam_operator *operator, const struct json *value)
 {
-	return operator->comparison >= COMPARE_DATE_EQ && operator->comparison <= COMPARE_DATE_GE;
+	enum comparison comparison = operator->comparison;
+	unsigned char bytes[16];
+	struct str text;
+	unsigned bits;
+
+	if (!iam_scalar(arena, value, &text))
+		return false;
+	if (comparison >= COMPARE_DATE_EQ && comparison <= COMPARE_DATE_GE)
+		return iam_literal_is_date(text);
+	if (str_contains(text, STR("${"))) /* a variable */
+		return true;
+	if (comparison >= COMPARE_NUMBER_EQ && comparison <= COMPARE_NUMBER_GE)
+		return json_type(value) == JSON_NUMBER || iam_literal_is_number(arena, text);
+	if (comparison == COMPARE_ADDRESS)
+		return iam_literal_network(text, bytes, &bits) > 0;
+	if (comparison == COMPARE_BINARY)
+		return iam_literal_is_binary(arena, text);
+	return (comparison != COMPARE_NULL && comparison != COMPARE_BOOLEAN) || iam_literal_is_boolean(text);
 }
 
 /* -1, 0, 1; false where either is no number. */
@@ -179,37 +194,20 @@ static bool compare_dates(struct str a, struct str b, int *order)
 	return true;
 }
 
-/* The bytes of an address, and their number; 0: none. */
-static size_t read_address(struct str text, unsigned char bytes[16])
-{
-	char copy[ADDRESS_TEXT];
-
-	if (text.n == 0 || text.n >= sizeof(copy) || str_has_zero(text))
-		return 0;
-	memcpy(copy, text.p, text.n);
-	copy[text.n] = 0;
-	if (inet_pton(AF_INET, copy, bytes) == 1)
-		return 4;
-	return inet_pton(AF_INET6, copy, bytes) == 1 ? 16 : 0;
-}
-
 static bool is_in_network(struct str network, struct str address)
 {
 	unsigned char wanted[16], bytes[16];
-	struct str rest = network, text = str_cut(&rest, '/');
-	size_t n = read_address(text, wanted);
-	int64_t bits = (int64_t)n * 8;
-	size_t at = 0;
+	unsigned bits;
+	size_t n = iam_literal_network(network, wanted, &bits);
 
-	if (n == 0 || read_address(address, bytes) != n)
+	if (n == 0 || iam_literal_address(address, bytes) != n)
 		return false;
-	if (text.n < network.n && (rest.n == 0 || rest.n > 3 || !digits(rest, &at, rest.n, &bits) || bits > (int64_t)n * 8))
-		return false;
-	for (size_t i = 0; i < n && bits > 0; i++, bits -= 8) {
+	for (size_t i = 0; i < n && bits > 0; i++) {
 		unsigned mask = bits >= 8 ? 0xFFu : 0xFFu << (8 - bits) & 0xFFu;
 
 		if ((wanted[i] & mask) != (bytes[i] & mask))
 			return false;
+		bits -= bits < 8 ? bits : 8;
 	}
 	return true;
 }
@@ -246,6 +244,7 @@ static bool fits(enum comparison comparison, struct arena *arena, struct str wan
 	case COMPARE_STRING:
 		return str_eq(wanted, text);
 	case COMPARE_STRING_NOCASE:
+	case COMPARE_BOOLEAN:
 		return str_eq_nocase(wanted, text);
 	case COMPARE_LIKE:
 		return iam_pattern_fits(wanted, text, false);

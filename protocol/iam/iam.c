@@ -148,7 +148,10 @@ static enum code current_of(struct iam *iam, struct catalog *catalog, struct are
 	return OK;
 }
 
-/* PutResourcePolicy takes documents that cannot be read, such as those with unknown operators. Nobody knows whom they deny, so they deny everybody. */
+/*
+ * PutResourcePolicy of older versions took documents that cannot be read, such as those with unknown operators. Nobody knows whom they deny, so they deny
+ * everybody.
+ */
 static struct cached *read_policy(const struct iam *iam, struct arena *arena, struct str text)
 {
 	struct cached *cached = ARENA_NEW(arena, struct cached);

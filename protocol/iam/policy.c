@@ -7,8 +7,6 @@
 
 #define VERSION_NEW "2012-10-17"
 #define VERSION_OLD "2008-10-17"
-#define DIGITS_MAX 18
-#define YEAR_MAX INT64_C(292278993)
 
 struct reader {
 	struct arena *arena;
@@ -37,8 +35,7 @@ static bool has_only(struct arena *arena, const struct json *object, const char 
 	return true;
 }
 
-/* A scalar as the text that conditions compare. */
-static bool scalar(struct arena *arena, const struct json *value, struct str *text)
+bool iam_scalar(struct arena *arena, const struct json *value, struct str *text)
 {
 	int64_t integer;
 
@@ -69,7 +66,7 @@ static enum code read_patterns(struct reader *reader, const struct json *value, 
 	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
 		struct str text;
 
-		if (!scalar(reader->arena, one, &text) || (!takes_scalars && json_type(one) != JSON_STRING))
+		if (!iam_scalar(reader->arena, one, &text) || (!takes_scalars && json_type(one) != JSON_STRING))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
 		patterns[out->n++] = iam_pattern_read(reader->arena, text, forms);
 	}
@@ -113,8 +110,7 @@ static enum code read_principals(struct reader *reader, const struct json *objec
 	return read_patterns(reader, value, IAM_LITERAL, false, &statement->principals);
 }
 
-/* Takes ForAllValues:, ForAnyValue: and IfExists off. */
-static bool read_operator(struct str name, struct iam_test *test)
+bool iam_operator_read(struct str name, struct iam_test *test)
 {
 	struct str all = STR("ForAllValues:"), any = STR("ForAnyValue:"), end = STR("IfExists");
 
@@ -133,82 +129,18 @@ static bool read_operator(struct str name, struct iam_test *test)
 	return test->operator && !(test->is_if_exists && str_eq_nocase(name, STR("Null")));
 }
 
-static bool is_between(struct str text, int64_t low, int64_t high)
-{
-	int64_t value = 0;
-
-	if (text.n == 0 || text.n > DIGITS_MAX)
-		return false;
-	for (size_t i = 0; i < text.n; i++) {
-		if (!isdigit((unsigned char)text.p[i]))
-			return false;
-		value = value * 10 + (text.p[i] - '0');
-	}
-	return value >= low && value <= high;
-}
-
 static bool has(struct str text, char c)
 {
 	return text.n > 0 && memchr(text.p, c, text.n) != NULL;
 }
 
-static bool is_zone(struct str text)
+/* The values are of the operator's type. */
+static bool are_of(struct arena *arena, const struct iam_operator *operator, const struct json *value)
 {
-	bool has_minutes = has(text, ':');
-	struct str hour = str_cut(&text, ':');
+	bool is_list = json_type(value) == JSON_ARRAY;
 
-	return hour.n == 2 && is_between(hour, 0, 23) && (!has_minutes || (text.n == 2 && is_between(text, 0, 59)));
-}
-
-/* ss[.f] and a zone; a zone to the west is not looked at. */
-static bool are_seconds(struct str text)
-{
-	char sign = has(text, 'Z') ? 'Z' : has(text, 'z') ? 'z' : '+';
-	bool has_zone = has(text, sign);
-	struct str clock = str_cut(&text, sign);
-
-	if (has_zone && (sign == '+' ? !is_zone(text) : text.n > 0))
-		return false;
-	clock = str_cut(&clock, '-');
-	bool has_fraction = has(clock, '.');
-	struct str whole = str_cut(&clock, '.');
-	return is_between(whole, 0, 59) && (!has_fraction || is_between(clock, 0, 999999999));
-}
-
-static bool is_date(struct str text)
-{
-	bool has_time = has(text, 'T') || has(text, 't');
-
-	if (!has_time && is_between(text, 0, INT64_MAX))
-		return true;
-	if (!has_time && !has(text, '-'))
-		return false;
-	struct str clock = text, day = str_cut(&clock, has(text, 'T') ? 'T' : 't');
-	if (day.n > 0 && day.p[0] == '-')
-		day = (struct str){day.p + 1, day.n - 1};
-	if (!is_between(str_cut(&day, '-'), 0, YEAR_MAX))
-		return false;
-	if (day.n > 0 && !is_between(str_cut(&day, '-'), 1, 12))
-		return false;
-	if (day.n > 0 && !is_between(day, 1, 31))
-		return false;
-	if (!has_time || clock.n == 0)
-		return true;
-	struct str hour = str_cut(&clock, ':'), minute = clock;
-	bool has_seconds = has(clock, ':');
-	minute = str_cut(&clock, ':');
-	if (!is_between(hour, 0, 23))
-		return false;
-	if (has_seconds)
-		return is_between(minute, 0, 59) && are_seconds(clock);
-	return minute.n == 0 || (minute.n >= 2 && is_between((struct str){minute.p, 2}, 0, 59)); /* and a zone */
-}
-
-/* The values of an operator for dates: seconds since 1970, or a date of ISO 8601 in the loose form that AWS takes. */
-static bool are_dates(const struct iam_patterns *values)
-{
-	for (size_t i = 0; i < values->n; i++) {
-		if (!is_date(values->v[i].source))
+	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
+		if (!iam_operator_takes(arena, operator, one))
 			return false;
 	}
 	return true;
@@ -226,7 +158,7 @@ static enum code read_conditions(struct reader *reader, const struct json *condi
 	for (const struct json *block = json_first(condition); block; block = json_next(block)) {
 		struct iam_test head = {0};
 
-		if (json_type(block) != JSON_OBJECT || (json_first(block) && !read_operator(json_name(reader->arena, block), &head)))
+		if (json_type(block) != JSON_OBJECT || (json_first(block) && !iam_operator_read(json_name(reader->arena, block), &head)))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
 		for (const struct json *key = json_first(block); key; key = json_next(key)) {
 			tests = arena_room(reader->arena, tests, n, sizeof(*tests));
@@ -235,7 +167,7 @@ static enum code read_conditions(struct reader *reader, const struct json *condi
 			enum code code = read_patterns(reader, key, iam_operator_forms(head.operator), true, &tests[n].values);
 			if (code != OK)
 				return code;
-			reader->is_odd |= iam_operator_is_of_dates(head.operator) && !are_dates(&tests[n].values);
+			reader->is_odd |= !are_of(reader->arena, head.operator, key);
 			n++;
 		}
 	}

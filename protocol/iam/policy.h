@@ -55,7 +55,14 @@ enum iam_policy_kind {
 /* By name, with its quantifier and IfExists already taken off; NULL: there is none. condition.h evaluates it. */
 const struct iam_operator *iam_operator_find(struct str name);
 unsigned iam_operator_forms(const struct iam_operator *operator);
-bool iam_operator_is_of_dates(const struct iam_operator *operator);
+/* Whether a scalar is of the type that it compares. Variables are, but as dates. */
+bool iam_operator_takes(struct arena *arena, const struct iam_operator *operator, const struct json *value);
+
+/* Takes ForAllValues:, ForAnyValue: and IfExists off: fills the test's first three members. False: there is no such operator. */
+bool iam_operator_read(struct str name, struct iam_test *test);
+
+/* A scalar as the text that conditions compare; false for null, lists and objects. */
+bool iam_scalar(struct arena *arena, const struct json *value, struct str *text);
 
 #define IAM_STATEMENTS_MAX 10000 /* of all policies together: ours */
 

@@ -9,7 +9,7 @@
 static enum code add_policy(struct call *call, struct str document, struct table *table, struct err *err)
 {
 	struct str text;
-	enum code code = policy_rules_document(call, document, &(struct policy_terms){.is_stream = false}, &text, err);
+	enum code code = policy_rules_document(call->arena, document, &(struct policy_terms){.is_stream = false}, &text, err);
 
 	if (code == OK)
 		table->settings->policy = (struct policy){str_copy(table->arena, text), call->now_ms};

@@ -108,7 +108,12 @@
 #define MSG_POLICY_ACTIONS ERR_VALIDATION, POLICY_INVALID "Invalid policy document: The following action names are invalid: " STR_FMT
 #define MSG_POLICY_RESOURCE \
 	ERR_VALIDATION, POLICY_INVALID "Invalid policy document: The relative-id \"" STR_FMT "\" is invalid for ARN \"" STR_FMT "\""
-#define MSG_POLICY_SYNTAX ERR_VALIDATION, POLICY_INVALID "Invalid policy document: Syntax error at position (1,%zu)"
+#define MSG_POLICY_SYNTAX ERR_VALIDATION, POLICY_INVALID "Invalid policy document: Syntax error at position (%zu,%zu)"
+#define MSG_POLICY_MISSING ERR_VALIDATION, POLICY_INVALID "Invalid policy document: Missing required field %s"
+#define MSG_POLICY_PREFIX ERR_VALIDATION, "%s", POLICY_INVALID "Invalid policy document: Invalid condition prefix"
+#define MSG_POLICY_COLONS ERR_VALIDATION, "%s", POLICY_INVALID "Invalid policy document: Condition can contain only one colon."
+#define MSG_POLICY_UNKNOWN ERR_VALIDATION, POLICY_INVALID "Invalid policy document: Unknown field " STR_FMT
+#define MSG_POLICY_NO_ARN ERR_VALIDATION, POLICY_INVALID "Invalid policy document: Resource " STR_FMT " must be in ARN format or \"*\"."
 #define MSG_POLICY_PRINCIPAL ERR_VALIDATION, "%s", POLICY_INVALID "Invalid principal in policy document."
 #define MSG_POLICY_UNBOUNDED                                                                                                        \
 	ERR_VALIDATION, "%s", "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to " \

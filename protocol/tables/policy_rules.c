@@ -8,6 +8,7 @@
 #include "protocol/wire/json.h"
 #include "protocol/wire/messages.h"
 #include "protocol/tables/policy_scope.h"
+#include "protocol/tables/policy_syntax.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
@@ -89,15 +90,6 @@ static void write_one_or_many(struct arena *arena, struct json_out *out, const s
 	write_json(arena, out, json_type(value) == JSON_ARRAY && json_count(value) == 1 ? json_first(value) : value);
 }
 
-static bool is_account(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return false;
-	}
-	return s.n == 12;
-}
-
 /* AWS: accounts as the ARNs of their roots, each once. */
 static void write_principals(struct arena *arena, struct json_out *out, const struct json *value)
 {
@@ -106,9 +98,9 @@ static void write_principals(struct arena *arena, struct json_out *out, const st
 	size_t n = 0, k;
 
 	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
-		struct str name = json_type(one) == JSON_STRING ? json_string(arena, one) : STR("");
+		struct str name = json_string(arena, one);
 
-		if (is_account(name))
+		if (policy_scope_is_account(name))
 			name = str_printf(arena, "arn:aws:iam::" STR_FMT ":root", STR_ARG(name));
 		for (k = 0; k < n && !str_eq(names[k], name); k++)
 			;
@@ -154,13 +146,7 @@ static bool is_text(struct arena *arena, const struct json *value, struct str te
 /* AWS reads the effect without regard to case. */
 static bool is_effect(struct arena *arena, const struct json *statement, const char *effect)
 {
-	const struct json *value = json_member(statement, "Effect");
-	struct str text = value && json_type(value) == JSON_STRING ? json_string(arena, value) : STR("");
-	size_t i = 0;
-
-	while (i < text.n && effect[i] && (text.p[i] | 0x20) == (effect[i] | 0x20))
-		i++;
-	return i == text.n && !effect[i];
+	return str_eq_nocase(json_string(arena, json_member(statement, "Effect")), str_of(effect));
 }
 
 static void write_statement(struct arena *arena, struct json_out *out, const struct json *statement)
@@ -206,32 +192,34 @@ static bool has_action(struct arena *arena, const struct json *actions, const ch
 	return false;
 }
 
-static enum code check_statement(struct call *call, const struct json *statement, size_t length, const struct policy_terms *terms, struct err *err)
+/* The first of what a statement must have and has not. */
+static const char *missing(const struct json *statement)
 {
-	const struct json *principal;
+	static const char *const fields[][2] = {{"Effect", NULL}, {"Principal", "NotPrincipal"}, {"Action", "NotAction"}, {"Resource", "NotResource"}};
 
-	if (json_type(statement) != JSON_OBJECT)
-		return err_set(err, MSG_POLICY_SYNTAX, length + 1);
-	if (!json_member(statement, "Effect"))
-		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Effect");
-	if (!is_effect(call->arena, statement, "Allow") && !is_effect(call->arena, statement, "Deny"))
-		return err_set(err, MSG_POLICY_SYNTAX, length + 1);
-	principal = json_member(statement, "Principal");
-	if (!principal && !json_member(statement, "NotPrincipal"))
-		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Principal");
-	if (principal && json_type(principal) != JSON_OBJECT && !is_text(call->arena, principal, STR("*")))
-		return err_set(err, MSG_POLICY_SYNTAX, length + 1);
-	if (!json_member(statement, "Action") && !json_member(statement, "NotAction"))
-		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Action");
-	if (!json_member(statement, "Resource") && !json_member(statement, "NotResource"))
-		return err_set(err, MSG_POLICY_DOCUMENT, "Missing required field Resource");
-	enum code code = policy_scope_check(call->arena, statement, terms->is_stream, err);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		const struct json *value = json_member(statement, fields[i][0]);
+
+		value = value || !fields[i][1] ? value : json_member(statement, fields[i][1]);
+		if (!value || (json_type(value) == JSON_ARRAY && json_count(value) == 0))
+			return fields[i][0];
+	}
+	return NULL;
+}
+
+static enum code check_statement(struct arena *arena, const struct json *statement, const struct policy_terms *terms, struct err *err)
+{
+	const char *field = missing(statement);
+
+	if (field)
+		return err_set(err, MSG_POLICY_MISSING, field);
+	enum code code = policy_scope_check(arena, statement, terms->is_stream, err);
 	if (code != OK)
 		return code;
-	bool is_for_all = is_everyone(call->arena, principal) && !json_member(statement, "Condition");
-	if (is_for_all && is_effect(call->arena, statement, "Allow"))
+	bool is_for_all = is_everyone(arena, json_member(statement, "Principal")) && !json_member(statement, "Condition");
+	if (is_for_all && is_effect(arena, statement, "Allow"))
 		return err_set(err, MSG_POLICY_UNBOUNDED);
-	if (is_for_all && !terms->may_lock_out && has_action(call->arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
+	if (is_for_all && !terms->may_lock_out && has_action(arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
 		return err_set(err, MSG_POLICY_LOCKOUT);
 	return OK;
 }
@@ -252,29 +240,26 @@ static enum code check_ids(struct arena *arena, const struct json *statements, s
 }
 
 /* The statements, of which one may stand without a list. */
-static enum code check_statements(struct call *call, const struct json *statements, size_t length, const struct policy_terms *terms,
-			      struct err *err)
+static enum code check_statements(struct arena *arena, const struct json *statements, const struct policy_terms *terms, struct err *err)
 {
 	enum code code = OK;
 
-	if (!statements || (json_type(statements) != JSON_ARRAY && json_type(statements) != JSON_OBJECT))
-		return err_set(err, MSG_POLICY_SYNTAX, length + 1);
 	if (json_type(statements) == JSON_OBJECT)
-		return check_statement(call, statements, length, terms, err);
+		return check_statement(arena, statements, terms, err);
 	if (json_count(statements) == 0)
 		return err_set(err, MSG_POLICY_DOCUMENT, "Could not parse the policy: Statement is empty!");
 	for (const struct json *one = json_first(statements); one && code == OK; one = json_next(one))
-		code = check_statement(call, one, length, terms, err);
-	return code == OK ? check_ids(call->arena, statements, err) : code;
+		code = check_statement(arena, one, terms, err);
+	return code == OK ? check_ids(arena, statements, err) : code;
 }
 
-static enum code parse(struct call *call, struct str text, const struct json **root, struct err *err)
+static enum code parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
 {
-	struct err unused = err_in(call->arena);
+	struct err unused = err_in(arena);
 
 	if (text.n > POLICY_BYTES_MAX)
 		return err_set(err, MSG_POLICY_SIZE, POLICY_BYTES_MAX);
-	enum code code = json_parse(call->arena, text, root, &unused);
+	enum code code = json_parse(arena, text, root, &unused);
 
 	if (code == ERR_SERVICE_UNAVAILABLE)
 		return err_default(err, code);
@@ -285,17 +270,19 @@ static enum code parse(struct call *call, struct str text, const struct json **r
 	return json_type(*root) == JSON_OBJECT ? OK : err_set(err, MSG_POLICY_DOCUMENT, "This policy contains invalid Json");
 }
 
-enum code policy_rules_document(struct call *call, struct str text, const struct policy_terms *terms, struct str *canonical,
+enum code policy_rules_document(struct arena *arena, struct str text, const struct policy_terms *terms, struct str *canonical,
 				struct err *err)
 {
-	struct json_out out = json_out_in(call->arena);
+	struct json_out out = json_out_in(arena);
 	const struct json *root, *statements, *head;
-	enum code code = parse(call, text, &root, err);
+	enum code code = parse(arena, text, &root, err);
 
 	if (code != OK)
 		return code;
 	statements = json_member(root, "Statement");
-	code = check_statements(call, statements, text.n, terms, err);
+	code = policy_syntax_check(arena, text, root, err);
+	if (code == OK)
+		code = check_statements(arena, statements, terms, err);
 	if (code != OK)
 		return code;
 	json_out_open(&out, '{');
@@ -305,14 +292,14 @@ enum code policy_rules_document(struct call *call, struct str text, const struct
 		head = json_member(root, name);
 		if (head) {
 			json_out_name(&out, str_of(name));
-			write_json(call->arena, &out, head);
+			write_json(arena, &out, head);
 		}
 	}
 	json_out_name(&out, STR("Statement"));
 	json_out_open(&out, '[');
 	bool is_list = json_type(statements) == JSON_ARRAY;
 	for (const struct json *one = is_list ? json_first(statements) : statements; one; one = is_list ? json_next(one) : NULL)
-		write_statement(call->arena, &out, one);
+		write_statement(arena, &out, one);
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
 	*canonical = json_out_str(&out);

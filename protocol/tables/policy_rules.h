@@ -23,10 +23,10 @@ struct policy_terms {
 };
 
 /*
- * Checks the document and gives its canonical form (in the call's arena): no white space, members in a fixed order, lists of one as the
+ * Checks the document and gives its canonical form (in the arena): no white space, members in a fixed order, lists of one as the
  * one, accounts as the ARNs of their roots. Two documents with one form are the same policy.
  */
-enum code policy_rules_document(struct call *call, struct str text, const struct policy_terms *terms, struct str *canonical,
+enum code policy_rules_document(struct arena *arena, struct str text, const struct policy_terms *terms, struct str *canonical,
 				struct err *err) WARN_UNUSED;
 
 /* Whether the table's or its stream's policy has the revision that a request expects ("NO_POLICY": that there is none; absent: any). */

@@ -379,18 +379,23 @@ def test_transactions_tags_and_boundaries_of_what_is_asked():
         world.stop()
 
 
-def test_a_policy_of_a_table_that_cannot_be_read_lets_nobody_in():
-    """PutResourcePolicy takes conditions that no evaluator knows: the denials beside them must not be lost."""
+def test_a_malformed_policy_of_a_table_leaves_the_old_one():
     world = World({"access_key": "u", "arn": f"arn:aws:iam::{ACCOUNT}:user/u", "identity": policy(statement("*"))})
     u = client_of(world.server, key="u")
     deny = {"Effect": "Deny", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:user/u"}, "Action": "dynamodb:GetItem", "Resource": TABLE}
+    put_policy = lambda *statements: world.admin.put_resource_policy(ResourceArn=TABLE, Policy=json.dumps(policy(*statements)))
     try:
-        for wrong in [{"StringSomething": {"a:b": "c"}}, {"StringEquals": {"a:b": {}}}, {"StringEquals": "x"}, "x"]:
-            other = {**deny, "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:user/z"}, "Condition": wrong}
-            world.admin.put_resource_policy(ResourceArn=TABLE, Policy=json.dumps(policy(deny, other)))
-            for client in u, world.admin:
-                denied(client.get_item, TableName="app", Key=key("A"), why="with an explicit deny in a resource-based policy")
-            assert world.admin.get_resource_policy(ResourceArn=TABLE)["Policy"]
+        revision = put_policy(deny)["RevisionId"]
+        for wrong, text in [({"StringSomething": {"a:b": "c"}}, "Syntax error at position (1,"), ({"StringEquals": {"a:b": {}}}, "Syntax error at position (1,"),
+                            ({"a:b": "c"}, "Invalid condition prefix"), ({"IpAddress": {"aws:SourceIp": "10.0.0"}}, "Syntax error at position (1,")]:
+            try:
+                put_policy({**deny, "Effect": "Allow"}, {**deny, "Condition": wrong})
+                raise AssertionError(f"taken: {wrong}")
+            except ClientError as e:
+                assert e.response["Error"]["Code"] == "ValidationException" and text in e.response["Error"]["Message"], e
+            assert world.admin.get_resource_policy(ResourceArn=TABLE)["RevisionId"] == revision
+            denied(u.get_item, TableName="app", Key=key("A"), why="with an explicit deny in a resource-based policy")
+            assert u.query(TableName="app", KeyConditionExpression="PK = :v", ExpressionAttributeValues=value("x"))["Count"] == 0
         world.admin.delete_resource_policy(ResourceArn=TABLE)
         assert u.get_item(TableName="app", Key=key("A"))["Item"]
     finally:
@@ -407,6 +412,14 @@ def test_a_malformed_document_leaves_the_old_one():
                             ({"principals": [ADMIN, session("a", "A", {"Statement": [{"Effect": "Allow"}]})]},
                              "MalformedPolicyDocument: Policy statement must contain actions. (principal 2, \"identity\")"),
                             ({"principals": [session("a", "A", policy(statement("*", resource="app")))]}, "Resource app must be in ARN format or \"*\"."),
+                            *(({"principals": [session("a", "A", policy(statement("*", **more)))]}, f"MalformedPolicyDocument: {text}") for more, text in [
+                                ({"Condition": {"StringEqualz": {"a:b": "c"}}}, "Syntax errors in policy."), ({"Actions": "*"}, "Syntax errors in policy."),
+                                ({"Condition": {"StringEquals": {"a:b": None}}}, "Syntax errors in policy."),
+                                ({"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/33"}}}, "The policy failed legacy parsing"),
+                                ({"Condition": {"DateLessThan": {"aws:CurrentTime": "soon"}}}, "The policy failed legacy parsing"),
+                                ({"Condition": {"NumericLessThan": {"a:b": "ten"}}}, "The policy failed legacy parsing")]),
+                            ({"principals": [session("a", "A", {**policy(statement("*")), "Version": "2012-10-18"})]}, "MalformedPolicyDocument: Syntax errors in policy."),
+                            ({"principals": [session("a", "A", policy(*[statement("*", Sid="one")] * 2))]}, "MalformedPolicyDocument: Statement IDs (SID) in a single"),
                             ({"principals": [session("a", "A"), session("a", "B")]}, "principal 2: \"access_key\" is a text that no other principal has")]:
             answer = control(world.server, "PUT", "policies", wrong, status=400)
             assert text in json.dumps(answer, ensure_ascii=False).replace('\\"', '"'), answer
@@ -500,7 +513,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_attributes_that_are_not_listed_are_out_of_reach,
             test_answers_are_in_aws_words,
             test_transactions_tags_and_boundaries_of_what_is_asked,
-            test_a_policy_of_a_table_that_cannot_be_read_lets_nobody_in,
+            test_a_malformed_policy_of_a_table_leaves_the_old_one,
             test_a_malformed_document_leaves_the_old_one,
             test_a_report_gives_the_least_policy,
             test_a_file_of_policies_and_a_report_at_the_end,

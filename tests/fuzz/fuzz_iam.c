@@ -1,5 +1,9 @@
-/* Any text as a policy, of an identity and of a resource, and a decision by it. The first byte picks the principal and which keys the request has. */
+/*
+ * Any text as a policy, of an identity and of a resource, and a decision by it. What PutResourcePolicy takes can be evaluated. The first byte picks the principal and which keys
+ * the request has.
+ */
 #include "protocol/iam/decide.h"
+#include "protocol/tables/policy_rules.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -35,6 +39,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(err.code == ERR_VALIDATION && err.message.n > 0);
 	}
 	bool has_policy = iam_policy_read(arena, document, IAM_OF_RESOURCE, &number_of, &resource, &err) == OK;
+	const struct policy_terms terms = {.is_stream = pick & 8, .may_lock_out = true};
+	struct str canonical, again;
+	if (policy_rules_document(arena, source, &terms, &canonical, &err) == OK) {
+		MUST(has_policy);
+		MUST(policy_rules_document(arena, canonical, &terms, &again, &err) == OK && str_eq(canonical, again));
+	} else {
+		MUST(err.message.n > 0);
+	}
 	struct iam_question question = {
 		.action = STR("dynamodb:GetItem"), .resource = STR("arn:aws:dynamodb:us-east-1:123456789012:table/T"), .account = STR("123456789012"),
 		.policy = has_policy ? &resource : NULL, .context = {pick & 4 ? 0 : sizeof(keys) / sizeof(keys[0]), keys},
