@@ -204,7 +204,7 @@ void dynalith_free(struct dynalith_answer *answer)
 	struct dynalith *instance = call->owner;
 	arena_reset(call->arena);
 	pthread_mutex_lock(&instance->mutex);
-	bool is_kept = !instance->is_closed && instance->idle_count < CALLS_KEPT, is_last = --instance->answers == 0 && instance->is_closed;
+	bool is_kept = !instance->is_closing && instance->idle_count < CALLS_KEPT, is_last = --instance->answers == 0 && instance->is_closed;
 	if (is_kept) {
 		call->next = instance->idle;
 		instance->idle = call;
@@ -470,12 +470,14 @@ void dynalith_close(struct dynalith *instance)
 	pthread_cond_broadcast(&instance->changed);
 	while (instance->under_way > 0)
 		pthread_cond_wait(&instance->changed, &instance->mutex);
+	struct call *idle = instance->idle; /* it grows no more */
+	instance->idle = NULL;
 	pthread_mutex_unlock(&instance->mutex);
 	const struct log_sink *before = log_use(&instance->sink);
-	while (instance->idle) {
-		struct call *call = instance->idle;
+	while (idle) {
+		struct call *call = idle;
 
-		instance->idle = call->next;
+		idle = call->next;
 		free_call(call);
 	}
 	instance_close(instance->instance);
