@@ -231,13 +231,18 @@ def start():
     return server, client
 
 
-def the_clean_twin_has_no_finding():
+def used():
+    """A server whose shop ten customers used, its client and what insight saw."""
     server, client = start()
     shop = Shop(client)
     shop.seed()
     for c in range(10):
         shop.use(c)
-    seen = insight(server)
+    return server, client, insight(server)
+
+
+def the_clean_twin_has_no_finding():
+    server, client, seen = used()
     assert len(seen["patterns"]) >= 30, len(seen["patterns"])
     assert seen["findings"] == [], seen["findings"]
     by = {(p["operation"], p.get("index"), p.get("key")): p for p in seen["patterns"]}
@@ -326,12 +331,7 @@ def sums_are_what_the_clients_saw():
 
 def time_is_in_buckets():
     """What each pattern and partition consumed over time adds up to what it consumed."""
-    server, client = start()
-    shop = Shop(client)
-    shop.seed()
-    for c in range(10):
-        shop.use(c)
-    seen = insight(server)
+    server, client, seen = used()
     time = seen["time"]
     width = time["bucket_ms"]
     assert 32 <= time["buckets"] <= 64 and width & (width - 1) == 0 and time["age_ms"] >= (time["buckets"] - 1) * width, time

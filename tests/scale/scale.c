@@ -10,11 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "server/log.h"
 #include "tests/scale/load.h"
+#include "tests/simulation/child.h"
 
 #define MS INT64_C(1000000)
 
@@ -35,27 +34,21 @@ void __wrap_log_line(enum log_level level, const char *format, ...)
 	(void)level, (void)format;
 }
 
+static void answer_run(int out, const void *context)
+{
+	struct result result;
+
+	load_run(context, &result);
+	child_write(out, &result, sizeof(result));
+}
+
 /* In a process of its own, which has a copy of the filled table. */
 static struct result run(const struct point *point)
 {
 	struct result result;
-	int ends[2], status;
+	int status;
 
-	if (pipe(ends) != 0)
-		abort();
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		load_run(point, &result);
-		if (write(ends[1], &result, sizeof(result)) != (ssize_t)sizeof(result))
-			abort();
-		_exit(0);
-	}
-	close(ends[1]);
-	bool is_there = read(ends[0], &result, sizeof(result)) == (ssize_t)sizeof(result);
-	close(ends[0]);
-	waitpid(child, &status, 0);
-	if (!is_there) {
+	if (!child_answers(answer_run, point, &result, sizeof(result), &status)) {
 		fprintf(stderr, "scale: a run ended early\n");
 		exit(1);
 	}
@@ -209,35 +202,34 @@ static struct point spread(uint64_t seed)
 	return point;
 }
 
+struct sharded {
+	unsigned n;
+	uint64_t seed;
+};
+
+static void answer_rate(int out, const void *context)
+{
+	const struct sharded *sharded = context;
+
+	shards = sharded->n;
+	load_fill(sharded->n, sharded->seed);
+	struct point point = spread(sharded->seed);
+	struct result result = run(&point);
+
+	check(result.failed == 0 && result.stream_rows == result.records_before + result.requests, "records of the stream", (double)result.stream_rows,
+	      (double)result.requests);
+	double rate = failures ? 0 : result.rate;
+	child_write(out, &rate, sizeof(rate));
+}
+
 /* How fast different items are written, in a process of its own, with a table whose stream has so many shards. */
 static double rate_of_shards(unsigned n, uint64_t seed)
 {
-	double rate = 0;
-	int ends[2], status;
+	const struct sharded sharded = {n, seed};
+	double rate;
+	int status;
 
-	if (pipe(ends) != 0)
-		abort();
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		shards = n;
-		load_fill(n, seed);
-		struct point point = spread(seed);
-		struct result result = run(&point);
-
-		check(result.failed == 0 && result.stream_rows == result.records_before + result.requests, "records of the stream", (double)result.stream_rows,
-		      (double)result.requests);
-		rate = failures ? 0 : result.rate;
-		if (write(ends[1], &rate, sizeof(rate)) != (ssize_t)sizeof(rate))
-			abort();
-		_exit(0);
-	}
-	close(ends[1]);
-	if (read(ends[0], &rate, sizeof(rate)) != (ssize_t)sizeof(rate))
-		rate = 0;
-	close(ends[0]);
-	waitpid(child, &status, 0);
-	return rate;
+	return child_answers(answer_rate, &sharded, &rate, sizeof(rate), &status) ? rate : 0;
 }
 
 static void test(double rate_of_four)

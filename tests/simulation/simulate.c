@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "server/log.h"
+#include "tests/simulation/child.h"
 #include "tests/simulation/draw.h"
 #include "tests/simulation/judge.h"
 #include "tests/simulation/machine.h"
@@ -310,29 +310,25 @@ static struct settings read_settings(int argc, char **argv)
 	return settings;
 }
 
+static void answer_step(int out, const void *context)
+{
+	struct settings settings = *(const struct settings *)context;
+
+	settings.report = out;
+	settings.is_quiet = true;
+	if (!freopen("/dev/null", "w", stderr))
+		abort();
+	run(&settings);
+}
+
 /* Runs in a process of its own: the step at which it fails, or 0. A crash fails at the last step. */
 static uint64_t try(struct settings settings)
 {
-	uint64_t step = settings.steps;
-	int ends[2], status;
+	uint64_t step;
+	int status;
 
-	if (pipe(ends) != 0)
-		abort();
-	fflush(stdout);
-	pid_t child = fork();
-	if (child == 0) {
-		settings.report = ends[1];
-		settings.is_quiet = true;
-		if (!freopen("/dev/null", "w", stderr))
-			abort();
-		run(&settings);
-		_exit(0);
-	}
-	close(ends[1]);
-	if (read(ends[0], &step, sizeof(step)) != (ssize_t)sizeof(step))
+	if (!child_answers(answer_step, &settings, &step, sizeof(step), &status))
 		step = settings.steps;
-	close(ends[0]);
-	waitpid(child, &status, 0);
 	return status == 0 ? 0 : step;
 }
 

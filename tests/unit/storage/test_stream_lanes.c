@@ -6,10 +6,8 @@
 #include "storage/stream/change_log.h"
 #include "storage/stream/stream_read.h"
 #include "storage/upkeep/stream_sweep.h"
-#include "tests/unit/storage/data_fixture.h"
-#include "tests/unit/storage/optimistic_store.h"
+#include "tests/unit/storage/processes_fixture.h"
 
-#define PROCESSES 2
 #define PARTITIONS 12
 #define SORTS 3
 #define SHARDS 4
@@ -18,8 +16,7 @@
 #define DAY_MS (24 * 60 * 60 * 1000LL)
 
 struct world {
-	struct optimistic_db *db; /* NULL: SQLite, which the processes share in one store */
-	struct data of[PROCESSES];
+	struct processes processes;
 	uint64_t changes;         /* that were committed */
 	int value;
 };
@@ -47,47 +44,20 @@ static void add_stream(struct table *table, uint32_t shards, const char *label, 
 	table->streams.label = str_of(label);
 }
 
-static struct data process_on(const struct world *world, const struct catalog_options *options)
-{
-	struct data d = {.arena = arena_new(1 << 20), .store = world->of[0].store};
-
-	d.err = err_in(d.arena);
-	if (world->db)
-		d.store = trace_store_new(optimistic_open(world->db));
-	CHECK_INT(catalog_open(d.store, options, &d.catalog, &d.err), OK);
-	return d;
-}
-
 /* Shards 0: the table has no stream. */
 static struct world world_new(const struct catalog_options *options, bool is_optimistic, uint32_t shards)
 {
-	struct world world = {.db = is_optimistic ? optimistic_db_new() : NULL};
 	struct table *table = data_table("data");
 
 	table->indexes.n = 0;
 	if (shards > 0)
 		add_stream(table, shards, "first", START_MS);
-	world.of[0] = is_optimistic ? process_on(&world, options) : data_open(options);
-	CHECK_INT(catalog_create(world.of[0].catalog, DATA_NS, table, START_MS, &world.of[0].table, &world.of[0].err), OK);
-	for (int i = 1; i < PROCESSES; i++) {
-		world.of[i] = process_on(&world, options);
-		CHECK_INT(catalog_get(world.of[i].catalog, DATA_NS, STR("data"), START_MS, &world.of[i].table, &world.of[i].err), OK);
-	}
-	return world;
+	return (struct world){.processes = processes_new(options, is_optimistic, table, START_MS)};
 }
 
 static void world_free(struct world *world)
 {
-	for (int i = 1; i < PROCESSES; i++) {
-		table_unref(world->of[i].table);
-		catalog_close(world->of[i].catalog);
-		if (world->db)
-			store_close(world->of[i].store);
-		arena_free(world->of[i].arena);
-	}
-	data_free(&world->of[0]);
-	if (world->db)
-		optimistic_db_unref(world->db);
+	processes_free(&world->processes);
 }
 
 static void reset(struct data *d)
@@ -100,7 +70,7 @@ static void reset(struct data *d)
 static void refresh(struct world *world, int64_t now_ms)
 {
 	for (int i = 0; i < PROCESSES; i++) {
-		struct data *d = &world->of[i];
+		struct data *d = &world->processes.of[i];
 
 		reset(d);
 		table_unref(d->table);
@@ -111,7 +81,7 @@ static void refresh(struct world *world, int64_t now_ms)
 
 static void change_table(struct world *world, void (*change)(struct table *table, int64_t now_ms), int64_t now_ms)
 {
-	struct data *d = &world->of[0];
+	struct data *d = &world->processes.of[0];
 	struct table *next = table_clone(d->table);
 
 	change(next, now_ms);
@@ -143,7 +113,7 @@ static void stream_of_three(struct table *table, int64_t now_ms)
 /* Some puts and deletes in one transaction, of different items. */
 static void write_some(struct world *world, int process, int64_t now_ms)
 {
-	struct data *d = &world->of[process];
+	struct data *d = &world->processes.of[process];
 	struct write writes[4];
 	size_t n = 1 + dice(4);
 	unsigned first = dice(PARTITIONS);
@@ -205,7 +175,7 @@ static void replay_one(struct replay *replay, const struct table *table, const s
 
 static void replay_end(struct world *world, struct replay *replay, uint64_t changes)
 {
-	struct data *d = &world->of[0];
+	struct data *d = &world->processes.of[0];
 
 	CHECK_INT(replay->wrong, 0);
 	CHECK_INT(replay->n, changes);
@@ -252,7 +222,7 @@ static void tell(void *context, struct str line)
 
 static void check_rows(struct world *world, int64_t now_ms)
 {
-	struct data *d = &world->of[0];
+	struct data *d = &world->processes.of[0];
 	struct check_report report = {.tell = tell};
 
 	CHECK_INT(check_store(d->store, NULL, now_ms, &report, &d->err), OK);
@@ -262,7 +232,7 @@ static void check_rows(struct world *world, int64_t now_ms)
 /* Shards newest partition last: by descending lanes, so that only the order within a lineage counts. Each child is behind its parent. */
 static void replay_stream(struct world *world, size_t stream, int64_t now_ms, uint64_t changes, unsigned shards)
 {
-	struct data *d = &world->of[0];
+	struct data *d = &world->processes.of[0];
 	struct replay replay = replay_new();
 
 	reset(d);
@@ -290,7 +260,7 @@ static void replay_stream(struct world *world, size_t stream, int64_t now_ms, ui
 
 static void replay_log(struct world *world)
 {
-	struct data *d = &world->of[0];
+	struct data *d = &world->processes.of[0];
 	struct replay replay = replay_new();
 	struct change_log_page page = {.bounds = {5, 0}, .is_more = true};
 	struct store_txn *txn;
@@ -324,7 +294,7 @@ TEST(all_shards_together_give_the_table)
 
 			write_some(&world, process, START_MS + i - (int)dice(3));
 			if (dice(100) == 0)
-				CHECK_INT(stream_rotate(world.of[process].store, world.of[process].table, START_MS + i, &world.of[process].err), OK);
+				CHECK_INT(stream_rotate(world.processes.of[process].store, world.processes.of[process].table, START_MS + i, &world.processes.of[process].err), OK);
 		}
 		replay_stream(&world, 0, START_MS + STEPS, world.changes, SHARDS);
 		check_rows(&world, START_MS + STEPS);
@@ -354,13 +324,13 @@ TEST(the_log_has_all_changes_in_one_order_beside_a_stream)
 			write_some(&world, (int)dice(PROCESSES), START_MS + STEPS + i);
 		replay_log(&world);
 		check_rows(&world, START_MS + STEPS + 20);
-		struct stream_shard_page closed = shards_of(&world.of[0], 0, START_MS + STEPS + 20);
+		struct stream_shard_page closed = shards_of(&world.processes.of[0], 0, START_MS + STEPS + 20);
 		for (size_t i = 0; i < closed.n; i++)
 			CHECK(closed.shards[i].end > 0 && closed.shards[i].closed_ms > 0);
 		CHECK(world.changes > before);
 
 		change_table(&world, stream_of_three, START_MS + STEPS + 50);
-		CHECK_INT(shards_of(&world.of[0], 1, START_MS + STEPS + 50).n, 3);
+		CHECK_INT(shards_of(&world.processes.of[0], 1, START_MS + STEPS + 50).n, 3);
 		for (int i = 0; i < 20; i++)
 			write_some(&world, (int)dice(PROCESSES), START_MS + STEPS + 50 + i);
 		replay_log(&world);
@@ -386,7 +356,7 @@ TEST(each_shard_is_trimmed_after_a_day)
 {
 	struct catalog_options options = {.rotation = {10, 0}};
 	struct world world = world_new(&options, false, SHARDS);
-	struct data *d = &world.of[0];
+	struct data *d = &world.processes.of[0];
 
 	seed = 3;
 	for (int i = 0; i < 100; i++)
@@ -437,7 +407,7 @@ TEST(writers_of_different_shards_do_not_meet)
 	unsigned lanes[PARTITIONS], used = 0;
 
 	for (unsigned p = 0; p < PARTITIONS; p++) {
-		struct data *d = &world.of[0];
+		struct data *d = &world.processes.of[0];
 		struct write write = {.kind = WRITE_PUT, .table = d->table};
 
 		reset(d);
@@ -457,7 +427,7 @@ TEST(writers_of_different_shards_do_not_meet)
 			if (a == b)
 				continue;
 			for (int i = 0; i < PROCESSES; i++) {
-				struct data *d = &world.of[i];
+				struct data *d = &world.processes.of[i];
 				struct stream_appends appends = {.rotation = &options.rotation, .now_ms = START_MS};
 				struct buf row_key = buf_in(d->arena);
 
@@ -473,7 +443,7 @@ TEST(writers_of_different_shards_do_not_meet)
 				CHECK_INT(stream_append(txns[i], d->arena, d->table, &change, &appends, &d->err), OK);
 			}
 			for (int i = 0; i < PROCESSES; i++)
-				codes[i] = store_commit(txns[i], &world.of[i].err);
+				codes[i] = store_commit(txns[i], &world.processes.of[i].err);
 			CHECK_INT(codes[0], OK);
 			CHECK_INT(codes[1], lanes[a] == lanes[b] ? ERR_CONFLICT : OK);
 		}

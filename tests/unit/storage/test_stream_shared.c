@@ -9,18 +9,15 @@
 #include "storage/check.h"
 #include "storage/stream/stream_read.h"
 #include "storage/upkeep/stream_sweep.h"
-#include "tests/unit/storage/data_fixture.h"
-#include "tests/unit/storage/optimistic_store.h"
+#include "tests/unit/storage/processes_fixture.h"
 
-#define PROCESSES 2
 #define ITEMS 20
 #define STEPS (1500 / TEST_SLOWNESS)
 #define START_MS INT64_C(1700000000000)
 
 /* What was committed is kept in order. */
 struct shared {
-	struct optimistic_db *db; /* NULL: the processes share the first one's store */
-	struct data of[PROCESSES];
+	struct processes processes;
 	struct arena *arena;
 	size_t n;
 	int *changes; /* value that each change put */
@@ -44,20 +41,8 @@ static unsigned dice(unsigned n)
 	return (unsigned)(seed >> 33) % n;
 }
 
-static struct data process_on(const struct shared *shared, const struct catalog_options *options)
-{
-	struct data d = {.arena = arena_new(1 << 20), .store = shared->of[0].store};
-
-	d.err = err_in(d.arena);
-	if (shared->db)
-		d.store = trace_store_new(optimistic_open(shared->db));
-	CHECK_INT(catalog_open(d.store, options, &d.catalog, &d.err), OK);
-	return d;
-}
-
 static struct shared shared_new(const struct catalog_options *options, bool is_optimistic)
 {
-	struct shared shared = {.db = is_optimistic ? optimistic_db_new() : NULL, .arena = arena_new(0), .latest_ms = START_MS};
 	struct table *table = data_table("data");
 
 	table->indexes.n = 0;
@@ -66,34 +51,19 @@ static struct shared shared_new(const struct catalog_options *options, bool is_o
 	table->streams.n = 1;
 	table->streams.view = STREAM_NEW_AND_OLD_IMAGES;
 	table->streams.label = STR("first");
-	shared.of[0] = is_optimistic ? process_on(&shared, options) : data_open(options);
-	CHECK_INT(catalog_create(shared.of[0].catalog, DATA_NS, table, START_MS, &shared.of[0].table, &shared.of[0].err), OK);
-	for (int i = 1; i < PROCESSES; i++) {
-		shared.of[i] = process_on(&shared, options);
-		CHECK_INT(catalog_get(shared.of[i].catalog, DATA_NS, STR("data"), START_MS, &shared.of[i].table, &shared.of[i].err), OK);
-	}
-	return shared;
+	return (struct shared){.processes = processes_new(options, is_optimistic, table, START_MS), .arena = arena_new(0), .latest_ms = START_MS};
 }
 
 static void shared_free(struct shared *shared)
 {
-	for (int i = 1; i < PROCESSES; i++) {
-		table_unref(shared->of[i].table);
-		catalog_close(shared->of[i].catalog);
-		if (shared->db)
-			store_close(shared->of[i].store);
-		arena_free(shared->of[i].arena);
-	}
-	data_free(&shared->of[0]);
-	if (shared->db)
-		optimistic_db_unref(shared->db);
+	processes_free(&shared->processes);
 	arena_free(shared->arena);
 }
 
 /* Puts `n` values by one process in one transaction, which notes them once it is committed; or which a condition refuses. */
 static enum code put(struct shared *shared, int process, int n, bool is_refused, int64_t now_ms)
 {
-	struct data *d = &shared->of[process];
+	struct data *d = &shared->processes.of[process];
 	struct write writes[4];
 	int first = shared->value;
 
@@ -144,7 +114,7 @@ static void see(void *context, const struct stream_record *record, const struct 
 	int64_t value = -1;
 
 	(void)keys;
-	seen->wrong += !image_get(seen->shared->of[0].arena, record->new_image, STR("v"), &v) || !number_to_int(value_str(&v), &value);
+	seen->wrong += !image_get(seen->shared->processes.of[0].arena, record->new_image, STR("v"), &v) || !number_to_int(value_str(&v), &value);
 	seen->wrong += seen->n >= seen->shared->n || seen->shared->changes[seen->n] != value || record->created_ms != seen->shared->times_ms[seen->n];
 	seen->wrong += record->sequence <= seen->sequence;
 	seen->sequence = record->sequence;
@@ -160,7 +130,7 @@ static void tell(void *context, struct str line)
 /* Every change of the last day is in the stream, once and in order; and its rows agree. */
 static void check_shared(struct shared *shared, int64_t now_ms)
 {
-	struct data *d = &shared->of[0];
+	struct data *d = &shared->processes.of[0];
 	struct seen seen = {.shared = shared};
 	struct stream_shard_page page = {.limit = 1};
 	struct check_report report = {.tell = tell};
@@ -215,7 +185,7 @@ TEST(whatever_two_processes_do_no_change_is_lost)
 		seed = r;
 		for (int step = 0; step < STEPS && test_failures == 0; step++) {
 			int process = (int)dice(PROCESSES);
-			struct data *d = &shared.of[process];
+			struct data *d = &shared.processes.of[process];
 			unsigned what = dice(20);
 			int64_t own_ms = now_ms - process * (int64_t)dice(2 * 3600 * 1000);
 
@@ -263,8 +233,8 @@ TEST(a_retry_takes_new_numbers)
 
 		CHECK_INT(put(&shared, 0, 1, false, START_MS), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS), OK);
-		trace_store_after(shared.of[0].store, TRACE_COMMIT, put_meanwhile, &meanwhile);
-		trace_store_fail_next(shared.of[0].store, TRACE_COMMIT, ERR_CONFLICT);
+		trace_store_after(shared.processes.of[0].store, TRACE_COMMIT, put_meanwhile, &meanwhile);
+		trace_store_fail_next(shared.processes.of[0].store, TRACE_COMMIT, ERR_CONFLICT);
 		CHECK_INT(put(&shared, 0, 2, false, START_MS + 3), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS + 3), OK);
 		check_shared(&shared, START_MS + 10);
@@ -278,8 +248,8 @@ TEST(an_append_verifies_by_one_row)
 {
 	struct catalog_options options = {0};
 	struct shared shared = shared_new(&options, false);
-	struct store *store = shared.of[0].store;
-	struct keyspace keyspace = stream_keyspace(shared.of[0].table);
+	struct store *store = shared.processes.of[0].store;
+	struct keyspace keyspace = stream_keyspace(shared.processes.of[0].table);
 
 	CHECK_INT(put(&shared, 0, 1, false, START_MS), OK);
 	trace_store_reset(store);
@@ -299,10 +269,10 @@ TEST(a_conflict_between_two_sweeps_harms_nobody)
 
 	for (int i = 0; i < 20; i++)
 		CHECK_INT(put(&shared, i % 2, 1, false, START_MS + i), OK);
-	trace_store_fail_next(shared.of[0].store, TRACE_COMMIT, ERR_CONFLICT);
-	CHECK_INT(stream_sweep(shared.of[0].catalog, TIMES_AT(now_ms), &shared.of[0].err), OK);
-	CHECK_INT(stream_sweep(shared.of[1].catalog, TIMES_AT(now_ms), &shared.of[1].err), OK);
-	CHECK_INT(stream_sweep(shared.of[0].catalog, TIMES_AT(now_ms), &shared.of[0].err), OK);
+	trace_store_fail_next(shared.processes.of[0].store, TRACE_COMMIT, ERR_CONFLICT);
+	CHECK_INT(stream_sweep(shared.processes.of[0].catalog, TIMES_AT(now_ms), &shared.processes.of[0].err), OK);
+	CHECK_INT(stream_sweep(shared.processes.of[1].catalog, TIMES_AT(now_ms), &shared.processes.of[1].err), OK);
+	CHECK_INT(stream_sweep(shared.processes.of[0].catalog, TIMES_AT(now_ms), &shared.processes.of[0].err), OK);
 	check_shared(&shared, now_ms);
 	CHECK_INT(put(&shared, 0, 1, false, now_ms), OK);
 	CHECK_INT(put(&shared, 1, 1, false, now_ms), OK);
@@ -320,9 +290,9 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 
 		CHECK_INT(put(&shared, 0, 1, false, START_MS), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS), OK);
-		CHECK_INT(catalog_delete(shared.of[way / 2].catalog, shared.of[way / 2].table, START_MS + 1, &shared.of[way / 2].err), OK);
+		CHECK_INT(catalog_delete(shared.processes.of[way / 2].catalog, shared.processes.of[way / 2].table, START_MS + 1, &shared.processes.of[way / 2].err), OK);
 		for (int i = 0; i < PROCESSES; i++) {
-			struct data *d = &shared.of[i];
+			struct data *d = &shared.processes.of[i];
 
 			CHECK_INT(stream_sweep(d->catalog, TIMES_AT(START_MS + 2), &d->err), OK);
 			tables = data_marked(d->catalog, MARK_STREAM, STR_ABSENT);
@@ -330,7 +300,7 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 			table_unref(tables.v[0]);
 		}
 		for (int i = 0; i < 2 * PROCESSES; i++) {
-			struct data *d = &shared.of[i % PROCESSES];
+			struct data *d = &shared.processes.of[i % PROCESSES];
 
 			CHECK_INT(stream_sweep(d->catalog, TIMES_AT(now_ms), &d->err), OK);
 			tables = data_marked(d->catalog, MARK_STREAM, STR_ABSENT);
@@ -452,7 +422,7 @@ static void replay(void *context, const struct stream_record *record, const stru
 
 static void check_replay(struct shared *shared, const struct worker *workers)
 {
-	struct data *d = &shared->of[0];
+	struct data *d = &shared->processes.of[0];
 	struct replay all = {.data = d, .follower = &workers[WRITERS]};
 	struct stream_shard_page page = {.limit = RECORDS_MAX};
 	int done = 0, unknown = 0;
@@ -501,11 +471,11 @@ TEST(writers_of_two_processes_race)
 
 		pthread_barrier_init(&begin, NULL, WRITERS + 1);
 		if (r % 2)
-			optimistic_db_fail(shared.db, &faults);
+			optimistic_db_fail(shared.processes.db, &faults);
 		for (int i = 0; i < PROCESSES; i++)
-			pause_after_get(shared.of[i].store);
+			pause_after_get(shared.processes.of[i].store);
 		for (int i = 0; i <= WRITERS; i++) {
-			workers[i] = (struct worker){.shared = &shared, .data = shared.of[i % PROCESSES], .number = i, .seed = (uint64_t)i, .is_over = &is_over};
+			workers[i] = (struct worker){.shared = &shared, .data = shared.processes.of[i % PROCESSES], .number = i, .seed = (uint64_t)i, .is_over = &is_over};
 			workers[i].begin = &begin;
 			workers[i].data.arena = arena_new(1 << 20);
 			workers[i].sequences = i == WRITERS ? ARENA_ARRAY(shared.arena, uint64_t, RECORDS_MAX) : NULL;
@@ -516,9 +486,9 @@ TEST(writers_of_two_processes_race)
 		atomic_store(&is_over, true);
 		pthread_join(workers[WRITERS].thread, NULL);
 		faults = (struct optimistic_faults){0};
-		optimistic_db_fail(shared.db, &faults);
+		optimistic_db_fail(shared.processes.db, &faults);
 		check_replay(&shared, workers);
-		CHECK(optimistic_db_counts(shared.db).conflicts > 0);
+		CHECK(optimistic_db_counts(shared.processes.db).conflicts > 0);
 		pthread_barrier_destroy(&begin);
 		for (int i = 0; i <= WRITERS; i++)
 			arena_free(workers[i].data.arena);
