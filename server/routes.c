@@ -2,6 +2,7 @@
 
 #include "protocol/wire/json_out.h"
 #include "server/console/events.h"
+#include "server/control/admission.h"
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/origin.h"
@@ -533,6 +534,33 @@ static const struct page *find_page(const struct routes *routes, const struct ht
 	return NULL;
 }
 
+/*
+ * With --iam, whether the policies of the signer allow it. A request without a signature, which passes only where none is verified, is the operator's.
+ */
+static enum code admit(struct routes *routes, const struct http_request *request, struct str method, struct str pattern, struct err *err)
+{
+	const size_t root = sizeof("/_dynalith/") - 1;
+	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
+	struct admission wanted = {.method = method, .pattern = pattern, .path = {request->path.p + root, request->path.n - root}};
+
+	if (!routes->service->iam)
+		return OK;
+	wanted.access_key = access_key(&caller, request->arena);
+	if (wanted.access_key.n == 0)
+		return OK;
+	enum code code = authenticate(&caller, &wanted.ns, err);
+	return code == OK ? admission_check(&routes->control, request->arena, &wanted, err) : code;
+}
+
+static enum code admit_page(struct routes *routes, const struct page *page, const struct http_request *request, struct err *err)
+{
+	const size_t root = sizeof("/_dynalith/") - 1;
+
+	if (page->show == show_health || page->show == greet)
+		return OK;
+	return admit(routes, request, page->is_get ? STR("GET") : STR("POST"), (struct str){page->path.p + root, page->path.n - root}, err);
+}
+
 /* Where signatures are verified, only health needs none. */
 static void show_page(struct routes *routes, const struct page *page, const struct http_request *request, struct http_response *response)
 {
@@ -542,7 +570,8 @@ static void show_page(struct routes *routes, const struct page *page, const stru
 	struct ns ns;
 
 	response->status = 200;
-	if ((is_checked && authenticate(&caller, &ns, &err) != OK) || page->show(routes, request, response, &err) != OK)
+	if ((is_checked && authenticate(&caller, &ns, &err) != OK) || admit_page(routes, page, request, &err) != OK ||
+	    page->show(routes, request, response, &err) != OK)
 		refuse(request, response, &err);
 }
 
@@ -555,6 +584,8 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 	bool is_one;
 	enum code code = whose(routes, request, &call.ns, &is_one, &err);
 
+	if (code == OK)
+		code = admit(routes, request, endpoint->method, endpoint->path, &err);
 	if (code == OK)
 		code = endpoint_run(endpoint, &call, &response->body, &err);
 	if (code != OK) {

@@ -157,19 +157,28 @@ static void put(struct arena *arena, struct keys *keys, struct str name, struct 
 }
 
 /* AWS: IAM User Guide, "AWS global condition context keys", keys of the request. */
-static void put_request(struct iam_asking *asking, struct keys *keys)
+static void put_request(struct arena *arena, struct keys *keys, struct ns ns, int64_t now_ms)
 {
-	const struct call *call = asking->request->call;
-	time_t seconds = (time_t)(call->now_ms / 1000);
+	time_t seconds = (time_t)(now_ms / 1000);
 	struct tm parts;
 	char text[32] = "";
 
 	if (gmtime_r(&seconds, &parts))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-	put(asking->arena, keys, STR("aws:CurrentTime"), str_copy(asking->arena, str_of(text)));
-	put(asking->arena, keys, STR("aws:EpochTime"), str_printf(asking->arena, "%lld", (long long)seconds));
-	put(asking->arena, keys, STR("aws:RequestedRegion"), call->ns.region);
-	put(asking->arena, keys, STR("aws:ResourceAccount"), call->ns.account);
+	put(arena, keys, STR("aws:CurrentTime"), str_copy(arena, str_of(text)));
+	put(arena, keys, STR("aws:EpochTime"), str_printf(arena, "%lld", (long long)seconds));
+	put(arena, keys, STR("aws:RequestedRegion"), ns.region);
+	put(arena, keys, STR("aws:ResourceAccount"), ns.account);
+}
+
+struct iam_context iam_ask_context(struct arena *arena, const struct iam_principal *principal, struct ns ns, int64_t now_ms)
+{
+	struct keys keys = {0, ARENA_ARRAY(arena, struct iam_key, KEYS_MAX + principal->context.n)};
+
+	for (size_t i = 0; i < principal->context.n; i++)
+		keys.v[keys.n++] = principal->context.keys[i];
+	put_request(arena, &keys, ns, now_ms);
+	return (struct iam_context){keys.n, keys.v};
 }
 
 static struct iam_context context_of(struct iam_asking *asking, const struct iam_matter *matter, const struct tag_set *tags)
@@ -194,7 +203,7 @@ static struct iam_context context_of(struct iam_asking *asking, const struct iam
 		put(asking->arena, &keys, str_printf(asking->arena, "aws:ResourceTag/" STR_FMT, STR_ARG(tags->v[i].key)), tags->v[i].value);
 	for (size_t i = 0; i < own->n; i++)
 		keys.v[keys.n++] = own->keys[i];
-	put_request(asking, &keys);
+	put_request(asking->arena, &keys, asking->request->call->ns, asking->request->call->now_ms);
 	return (struct iam_context){keys.n, keys.v};
 }
 

@@ -36,6 +36,9 @@ struct iam_request {
 
 struct iam_asked iam_ask(const struct iam_request *request);
 
+/* The condition keys of a principal and of the time, for what is no request of the API. */
+struct iam_context iam_ask_context(struct arena *arena, const struct iam_principal *principal, struct ns ns, int64_t now_ms);
+
 /* The questions end. */
 void iam_asked_release(struct iam_asked *asked);
 

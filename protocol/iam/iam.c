@@ -223,6 +223,23 @@ enum code iam_admit(struct iam *iam, struct call *call, struct str operation, co
 	return code;
 }
 
+enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena *arena, const struct iam_deed *deed, struct err *err)
+{
+	struct iam_principals *principals;
+	enum code code = current_of(iam, catalog, arena, &principals, err);
+
+	if (code != OK)
+		return code;
+	const struct iam_principal *principal = iam_principals_find(principals, arena, deed->access_key, deed->ns.account);
+	const struct iam_question question = {
+		.action = deed->action, .resource = deed->resource, .account = principal->who.account,
+		.context = iam_ask_context(arena, principal, deed->ns, deed->now_ms),
+	};
+	code = judge(iam, principals, &principal->who, &question, err);
+	iam_principals_unref(principals);
+	return code;
+}
+
 enum code iam_describe(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *answer, struct err *err)
 {
 	struct iam_principals *principals;

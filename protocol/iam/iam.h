@@ -25,6 +25,16 @@ enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena
 /* ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do. `operation` is its name, `input` as shape_bind made it. */
 enum code iam_admit(struct iam *iam, struct call *call, struct str operation, const void *input, struct str access_key, struct err *err) WARN_UNUSED;
 
+/* What is no request of the API: an action of another name on a resource of the principal's own account. */
+struct iam_deed {
+	struct str access_key;
+	struct ns ns;
+	int64_t now_ms;
+	struct str action, resource;
+};
+
+enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena *arena, const struct iam_deed *deed, struct err *err) WARN_UNUSED;
+
 /* JSON: protocol/iam/report.h. */
 enum code iam_describe(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *answer, struct err *err) WARN_UNUSED;
 

@@ -2,9 +2,13 @@
 import json
 import os
 import tempfile
+import urllib.error
+import urllib.request
 
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
+from signing import signed
 from harness import Server, client_of, control, create_app, run
 
 ACCOUNT = "000000000000"
@@ -50,6 +54,17 @@ class World:
 
 def put(server, *principals):
     return control(server, "PUT", "policies", {"principals": list(principals)})
+
+
+def signed_control(server, key, method, path, body=None):
+    """The status and the answer of an endpoint that this key asks."""
+    data = b"" if body is None else json.dumps(body).encode()
+    headers = signed(server, method, f"/_dynalith/{path}", data, credentials=Credentials(key, "secret"))
+    try:
+        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/{path}", data=data or None, headers=headers, method=method), timeout=120) as reply:
+            return reply.status, reply.read()
+    except urllib.error.HTTPError as e:
+        return e.code, json.load(e)
 
 
 def key(tenant, name="1"):
@@ -379,6 +394,37 @@ def test_transactions_tags_and_boundaries_of_what_is_asked():
         world.stop()
 
 
+def test_endpoints_of_the_server_are_judged_where_they_are_signed():
+    """A tenant's key does not set its own policies, copies no other account and watches nobody. Without a signature the operator asks."""
+    operator = {"access_key": "operator", "arn": f"arn:aws:iam::{ACCOUNT}:user/operator", "identity": policy(
+        statement(["dynalith:Get*", "dynalith:PostCheckpoints*"]), statement("dynalith:PutSnapshots", f"arn:aws:dynalith:us-east-1:{ACCOUNT}:snapshots/mine"))}
+    world = World(session("a", "A"), session("b", "B", policy(statement("dynamodb:*"))), operator)
+    mine = [session("a", "A", policy(statement("*")))]
+    ask = lambda key, method, path, body=None, query="": signed_control(world.server, key, method, path + query, body)
+    try:
+        for key in "a", "b", "nobody":
+            for method, path, body, action in [
+                    ("PUT", "policies", {"principals": mine}, "PutPolicies"), ("DELETE", "policies", None, "DeletePolicies"), ("GET", "policies", None, "GetPolicies"),
+                    ("GET", "iam", None, "GetIam"), ("POST", "clone", {"from": ACCOUNT, "to": ["111111111111"]}, "PostClone"),
+                    ("PUT", "snapshots/x", None, "PutSnapshots"), ("POST", "snapshots/x/dump", None, "PostSnapshotsDump"), ("POST", "reset", None, "PostReset"),
+                    ("GET", "clock", None, "GetClock"), ("POST", "clock", {"advance": "1d"}, "PostClock"), ("GET", "metrics", None, "GetMetrics"),
+                    ("GET", "events", None, "GetEvents"), ("POST", "streams/rotate", None, "PostStreamsRotate"), ("POST", "backup", None, "PostBackup"),
+                    ("POST", "explain", {"operation": "Scan", "request": {"TableName": "app"}}, "PostExplain")]:
+                status, answer = ask(key, method, path, body)
+                text = f"is not authorized to perform: dynalith:{action} on resource: arn:aws:dynalith:us-east-1:{ACCOUNT}:{path} because no identity-based policy allows"
+                assert status == 400 and answer["__type"].endswith("#AccessDeniedException") and text in answer["Message"], (key, method, path, status, answer)
+        assert control(world.server, "GET", "policies")["principals"][1]["access_key"] == "a"
+        assert ask("a", "GET", "health")[0] == 200
+        for method, path, body, status in [("GET", "policies", None, 200), ("GET", "metrics", None, 200), ("POST", "checkpoints", {"name": "c"}, 200), ("POST", "checkpoints/c/rollback", None, 200),
+                                           ("DELETE", "checkpoints/c", None, 400), ("PUT", "snapshots/mine", None, 200), ("PUT", "snapshots/other", None, 400)]:
+            assert ask("operator", method, path, body)[0] == status, (method, path)
+        assert ask("admin", "PUT", "policies", {"principals": [ADMIN, session("a", "A")]})[0] == 200
+        refused = {(one["action"], one["resource"]) for entry in control(world.server, "GET", "iam")["principals"] for one in entry["refused"]}
+        assert ("dynalith:PutPolicies", f"arn:aws:dynalith:us-east-1:{ACCOUNT}:policies") in refused, refused
+    finally:
+        world.stop()
+
+
 def test_a_malformed_policy_of_a_table_leaves_the_old_one():
     world = World({"access_key": "u", "arn": f"arn:aws:iam::{ACCOUNT}:user/u", "identity": policy(statement("*"))})
     u = client_of(world.server, key="u")
@@ -513,7 +559,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_attributes_that_are_not_listed_are_out_of_reach,
             test_answers_are_in_aws_words,
             test_transactions_tags_and_boundaries_of_what_is_asked,
-            test_a_malformed_policy_of_a_table_leaves_the_old_one,
+            test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
             test_a_malformed_document_leaves_the_old_one,
             test_a_report_gives_the_least_policy,
             test_a_file_of_policies_and_a_report_at_the_end,
