@@ -66,7 +66,12 @@ struct table *iam_asking_table(struct iam_asking *asking, struct str name_or_arn
 
 	if (call_table_name(call, name_or_arn, &name, &err) != OK)
 		return NULL;
-	if (catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, &err) != OK)
+	for (size_t i = 0; i < asking->asked.held_count; i++) {
+		if (str_eq(asking->asked.held[i]->identity.name, name))
+			return asking->asked.held[i];
+	}
+	/* what was put on another server counts: nobody looks at the policy in a transaction later */
+	if (catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, &table, &err) != OK)
 		return NULL;
 	asking->asked.held = arena_room(asking->arena, asking->asked.held, asking->asked.held_count, sizeof(struct table *));
 	asking->asked.held[asking->asked.held_count++] = table;

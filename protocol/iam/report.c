@@ -175,6 +175,7 @@ struct str iam_report(struct arena *arena, struct iam_uses *uses, const struct i
 		conditions[i] = condition_of(arena, &list[i]);
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "mode", is_enforced ? STR("enforce") : STR("report"));
+	json_out_field_string(&out, "covers", STR("this server"));
 	json_out_field_integer(&out, "left_out", (int64_t)left_out);
 	json_out_name(&out, STR("principals"));
 	json_out_open(&out, '[');

@@ -21,7 +21,7 @@ SECONDS = float(os.environ.get("CLUSTER_SECONDS", "2"))
 SEED = int(os.environ.get("CLUSTER_SEED", "1"))
 import database  # noqa: E402
 from everything import a_file_of_everything  # noqa: E402
-from harness import BINARY, Server, key, run, until  # noqa: E402
+from harness import BINARY, Server, control, key, run, until  # noqa: E402
 from test_triggers import Function  # noqa: E402
 from wire import Client, Gone, Refused  # noqa: E402
 
@@ -312,6 +312,58 @@ def clock(server, turn=None):
     body = None if turn is None else json.dumps(turn).encode()
     with urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", data=body), timeout=120) as reply:
         return json.load(reply)
+
+
+def statement(effect, **more):
+    return {"Version": "2012-10-17", "Statement": [{"Effect": effect, "Action": "dynamodb:*", "Resource": "*", **more}]}
+
+
+def policies_count_on_both_servers():
+    """Those of the document and those of tables, from the next request on, whichever server was asked before."""
+    cluster = Cluster(2, "--iam", "enforce")
+    admin = {"access_key": "admin", "arn": "arn:aws:iam::000000000000:root"}
+    user = {"access_key": "u", "arn": "arn:aws:iam::000000000000:user/u"}
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/tab"
+    set_policies = lambda i, *principals: control(cluster.servers[i], "PUT", "policies", {"principals": list(principals)})
+    operators = [Client(server.port, access_key="admin", timeout=120) for server in cluster.servers]
+    users = [Client(server.port, access_key="u", timeout=120) for server in cluster.servers]
+
+    def may(client):
+        try:
+            client("GetItem", TableName="tab", Key=at("p", "1"))
+            return True
+        except Refused as refused:
+            assert refused.name == "AccessDeniedException", refused
+            return False
+
+    set_policies(0, admin, user)
+    create(operators[0])
+    for i in range(6):
+        set_policies(i % 2, admin, {**user, "identity": statement("Allow")})
+        assert [may(client) for client in users] == [True, True], i
+        set_policies((i + 1) % 2, admin, user)
+        assert [may(client) for client in users] == [False, False], i
+        assert control(cluster.servers[i % 2], "GET", "policies") == {"principals": [admin, user]}
+    set_policies(0, admin, {**user, "identity": statement("Allow")})
+    for i in range(6):
+        operators[i % 2]("PutResourcePolicy", ResourceArn=arn, Policy=json.dumps(statement("Deny", Principal={"AWS": user["arn"]}, Action="dynamodb:GetItem")))
+        assert [may(client) for client in users] == [False, False], i
+        operators[(i + 1) % 2]("DeleteResourcePolicy", ResourceArn=arn)
+        assert [may(client) for client in users] == [True, True], i
+    for i in range(2):
+        operators[i]("TagResource", ResourceArn=arn, Tags=[{"Key": "team", "Value": str(i)}])
+        for k in range(2):
+            set_policies(k, admin, {**user, "identity": statement("Allow", Condition={"StringEquals": {"aws:ResourceTag/team": str(i)}})})
+            assert [may(client) for client in users] == [True, True], (i, k)
+    # the reports are each server's own, and say so; together they are all that was asked
+    asked = [[entry for entry in control(server, "GET", "iam")["principals"] if entry["arn"] == user["arn"]][0] for server in cluster.servers]
+    assert [(entry["allowed"], entry["denied"]) for entry in asked] == [(16, 12)] * 2, asked
+    assert [control(server, "GET", "iam")["covers"] for server in cluster.servers] == ["this server"] * 2
+    for i in range(2):
+        control(cluster.servers[i], "DELETE", "policies")
+        assert [may(client) for client in users] == [False, False]
+        set_policies(i, admin, {**user, "identity": statement("Allow")})
+    cluster.stop()
 
 
 def a_turn_of_the_clock_counts_on_both_servers():
@@ -661,7 +713,7 @@ def a_file_becomes_the_database_and_a_file_again():
 try:
     run("cluster", [what_one_writes_the_other_reads, what_one_changes_of_a_table_the_other_goes_by, a_table_is_there_for_both_at_once, sixteen_writers_lose_no_update,
                     a_stream_has_each_change_once_and_in_order, shards_of_a_stream_are_the_table_together, an_item_expires_once, a_token_counts_on_both_servers,
-                    a_turn_of_the_clock_counts_on_both_servers, reads_lag_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
+                    a_turn_of_the_clock_counts_on_both_servers, policies_count_on_both_servers, reads_lag_on_both_servers, a_trigger_of_two_servers_posts_once, a_killed_server_loses_nothing,
                     cut_connections_lose_nothing, a_killed_database_loses_nothing, a_lock_that_is_held_for_long_is_answered,
                     what_the_database_refuses_is_answered,
                     a_start_without_its_database_says_why, all_is_known_of_it, several_make_the_table_at_once, a_start_waits_for_a_table_in_the_making,

@@ -35,8 +35,8 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, port, timeout=120, region="us-east-1"):
-        self.auth = AUTH % region
+    def __init__(self, port, timeout=120, region="us-east-1", access_key=None):
+        self.auth = (AUTH % region).replace("=wire/", f"={access_key or 'wire'}/")
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
     def __call__(self, operation, service="DynamoDB_20120810", **parameters):
@@ -54,7 +54,7 @@ class Client:
             raise Gone(str(error)) from error
         if reply.status != 200:
             raise Refused(reply.status, json.loads(body))
-        return json.loads(body)
+        return json.loads(body) if body else {}
 
     def streams(self, operation, **parameters):
         return self(operation, service="DynamoDBStreams_20120810", **parameters)
