@@ -278,8 +278,11 @@ static enum code admit(struct passage *passage, struct err *err)
 
 	if (!request->access_key || request->hold) /* one that was held was admitted then */
 		return OK;
-	return iam_admit(passage->call.service->iam, &passage->call, passage->op->name, passage->input,
-			 request->access_key(request->auth_context, request->arena), err);
+	const struct iam_request_of of = {
+		.operation = passage->op->name, .shape = passage->op->input, .input = passage->input,
+		.access_key = request->access_key(request->auth_context, request->arena),
+	};
+	return iam_admit(passage->call.service->iam, &passage->call, &of, err);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "protocol/iam/ask_internal.h"
 #include "protocol/tables/arn.h"
 #include "protocol/tables/settings.h"
+#include "protocol/wire/shape_bind.h"
 
 #define KEYS_MAX 16 /* of a question, beside those of principals and tags */
 
@@ -55,6 +56,11 @@ void iam_words_of_projection(struct arena *arena, struct iam_words *words, const
 {
 	for (size_t i = 0; projection && i < projection->n; i++)
 		iam_words_add(arena, words, projection->paths[i]->steps[0].name);
+}
+
+const struct json *iam_asking_member(const struct iam_asking *asking, const char *name)
+{
+	return shape_has(asking->request->shape, str_of(name)) ? json_member(asking->request->call->request.json, name) : NULL;
 }
 
 struct table *iam_asking_table(struct iam_asking *asking, struct str name_or_arn)

@@ -13,6 +13,7 @@
 
 #include "protocol/handler.h"
 #include "protocol/iam/principals.h"
+#include "protocol/wire/shapes.h"
 
 /* A resource's policy from its text, which is kept; NULL where there is none. */
 typedef const struct iam_policy *iam_policy_of(void *context, struct arena *arena, struct str text);
@@ -28,6 +29,7 @@ struct iam_asked {
 struct iam_request {
 	struct call *call;
 	struct str operation; /* "GetItem" */
+	const struct shape *shape; /* the operation looks at no member of the request that it has not */
 	const void *input;    /* as shape_bind made it */
 	const struct iam_principal *principal;
 	iam_policy_of *policy_of;

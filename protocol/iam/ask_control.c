@@ -36,9 +36,15 @@ static const struct {
 	 {"RestoreTableToPointInTime", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem"}},
 };
 
+/* A member of an object within the request; `object` NULL: of the request itself. */
+static const struct json *member_of(const struct iam_asking *asking, const struct json *object, const char *name)
+{
+	return object ? json_member(object, name) : iam_asking_member(asking, name);
+}
+
 static struct str text_of(const struct iam_asking *asking, const struct json *object, const char *name)
 {
-	const struct json *value = json_member(object, name);
+	const struct json *value = member_of(asking, object, name);
 
 	return value && json_type(value) == JSON_STRING ? json_string(asking->arena, value) : STR_ABSENT;
 }
@@ -49,12 +55,12 @@ static struct str own_arn(const struct iam_asking *asking, struct str region, co
 			  resource, STR_ARG(name));
 }
 
-static bool find_resource(const struct iam_asking *asking, const struct json *json, struct iam_matter *matter)
+static bool find_resource(const struct iam_asking *asking, struct iam_matter *matter)
 {
 	struct streams_iterator iterator;
 
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
-		struct str text = text_of(asking, json, resources[i].member);
+		struct str text = text_of(asking, NULL, resources[i].member);
 
 		if (!str_is_set(text))
 			continue;
@@ -78,9 +84,9 @@ static bool find_resource(const struct iam_asking *asking, const struct json *js
 }
 
 /* aws:RequestTag/x and aws:TagKeys, of Tags or TagKeys. */
-static void add_tags(struct iam_asking *asking, const struct json *json, struct iam_matter *matter)
+static void add_tags(struct iam_asking *asking, struct iam_matter *matter)
 {
-	const struct json *tags = json_member(json, "Tags"), *names = json_member(json, "TagKeys");
+	const struct json *tags = iam_asking_member(asking, "Tags"), *names = iam_asking_member(asking, "TagKeys");
 	struct iam_key *keys = ARENA_ARRAY(asking->arena, struct iam_key, tags && json_type(tags) == JSON_ARRAY ? json_count(tags) + 1 : 1);
 
 	matter->tags = (struct iam_context){0, keys};
@@ -102,7 +108,7 @@ static void add_tags(struct iam_asking *asking, const struct json *json, struct 
 }
 
 /* AWS: a table that is made with tags or a policy needs the actions for these as well. Developer Guide, "Tagging restrictions". */
-static void ask_of_new_table(struct iam_asking *asking, const struct json *json, const struct iam_matter *own)
+static void ask_of_new_table(struct iam_asking *asking, const struct iam_matter *own)
 {
 	struct iam_matter matter = *own;
 
@@ -112,15 +118,15 @@ static void ask_of_new_table(struct iam_asking *asking, const struct json *json,
 	if (matter.tags.n > 0)
 		iam_asking_add(asking, &matter);
 	matter.action = STR("PutResourcePolicy");
-	if (str_is_set(text_of(asking, json, "ResourcePolicy")))
+	if (str_is_set(text_of(asking, NULL, "ResourcePolicy")))
 		iam_asking_add(asking, &matter);
 }
 
-static void ask_others(struct iam_asking *asking, const struct json *json, size_t rule)
+static void ask_others(struct iam_asking *asking, size_t rule)
 {
 	struct iam_matter matter = {0};
 
-	matter.table = rules[rule].table ? text_of(asking, json, rules[rule].table) : STR_ABSENT;
+	matter.table = rules[rule].table ? text_of(asking, NULL, rules[rule].table) : STR_ABSENT;
 	if (!str_is_set(matter.table))
 		return;
 	for (size_t i = 0; i < sizeof(rules[rule].others) / sizeof(rules[rule].others[0]) && rules[rule].others[i]; i++) {
@@ -131,22 +137,23 @@ static void ask_others(struct iam_asking *asking, const struct json *json, size_
 
 void iam_ask_control(struct iam_asking *asking)
 {
-	const struct json *json = asking->request->call->request.json;
-	const struct json *creation = json_member(json, "TableCreationParameters"); /* ImportTable */
+	const struct json *creation = iam_asking_member(asking, "TableCreationParameters"); /* ImportTable */
 	struct iam_matter matter = {.action = asking->request->operation, .table = STR_ABSENT, .resource = STR("*")};
-	bool is_found = find_resource(asking, json, &matter);
+	bool is_found = find_resource(asking, &matter);
 	size_t count = sizeof(rules) / sizeof(rules[0]), rule = 0;
 
-	if (!is_found && creation && json_type(creation) == JSON_OBJECT)
-		is_found = find_resource(asking, creation, &matter);
+	if (!is_found && creation && json_type(creation) == JSON_OBJECT) {
+		matter.table = text_of(asking, creation, "TableName");
+		is_found = str_is_set(matter.table);
+	}
 	while (rule < count && !str_eq(str_of(rules[rule].operation), matter.action))
 		rule++;
 	if (!is_found && rule < count)
 		matter.resource = own_arn(asking, asking->request->call->ns.region, rules[rule].own, STR(""));
-	matter.index = str_is_set(matter.table) ? text_of(asking, json, "IndexName") : STR_ABSENT;
-	add_tags(asking, json, &matter);
+	matter.index = str_is_set(matter.table) ? text_of(asking, NULL, "IndexName") : STR_ABSENT;
+	add_tags(asking, &matter);
 	iam_asking_add(asking, &matter);
-	ask_of_new_table(asking, json, &matter);
+	ask_of_new_table(asking, &matter);
 	if (rule < count)
-		ask_others(asking, json, rule);
+		ask_others(asking, rule);
 }

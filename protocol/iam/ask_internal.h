@@ -37,6 +37,9 @@ void iam_words_of_node(struct arena *arena, struct iam_words *words, const struc
 void iam_words_of_update(struct arena *arena, struct iam_words *words, const struct update *update);
 void iam_words_of_projection(struct arena *arena, struct iam_words *words, const struct projection *projection);
 
+/* A member of the request's body that the operation knows; NULL where there is none. */
+const struct json *iam_asking_member(const struct iam_asking *asking, const char *name);
+
 /* NULL: there is no such table. */
 struct table *iam_asking_table(struct iam_asking *asking, struct str name_or_arn);
 /* Of the table or its index; NULL: there is none. */

@@ -18,10 +18,10 @@ struct wanted {
 	const char *enclosing;
 };
 
-/* A member of the request as it is written; absent where it is no text. */
+/* A member of the request as it is written; absent where it is no text, or the operation has no such member. */
 static struct str written(const struct iam_asking *asking, const char *name)
 {
-	const struct json *value = json_member(asking->request->call->request.json, name);
+	const struct json *value = iam_asking_member(asking, name);
 
 	return value && json_type(value) == JSON_STRING ? json_string(asking->arena, value) : STR_ABSENT;
 }

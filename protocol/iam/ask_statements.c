@@ -59,7 +59,7 @@ static void ask_statement(struct iam_asking *asking, const struct stated *stated
 	struct partiql_statement statement = {0};
 	const struct value *parameters = NULL;
 	struct err err = err_in(asking->arena);
-	const struct json *capacity = json_member(call->request.json, "ReturnConsumedCapacity");
+	const struct json *capacity = iam_asking_member(asking, "ReturnConsumedCapacity");
 
 	if (partiql_parameters(asking->arena, stated->parameters, &parameters, &err) != OK ||
 	    partiql_parse(call, stated->text, parameters, stated->parameters->n, stated->enclosing != NULL, &statement, &err) != OK)

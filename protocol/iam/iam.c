@@ -201,7 +201,7 @@ static enum code put_refusal(struct call *call, const struct iam_asked *asked, s
 	return OK;
 }
 
-enum code iam_admit(struct iam *iam, struct call *call, struct str operation, const void *input, struct str access_key, struct err *err)
+enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err)
 {
 	struct iam_principals *principals;
 	enum code code = current_of(iam, call->service->catalog, call->arena, &principals, err);
@@ -209,8 +209,8 @@ enum code iam_admit(struct iam *iam, struct call *call, struct str operation, co
 	if (code != OK)
 		return code;
 	const struct iam_request request = {
-		.call = call, .operation = operation, .input = input, .policy_of = policy_of, .context = iam,
-		.principal = iam_principals_find(principals, call->arena, access_key, call->ns.account),
+		.call = call, .operation = of->operation, .shape = of->shape, .input = of->input, .policy_of = policy_of, .context = iam,
+		.principal = iam_principals_find(principals, call->arena, of->access_key, call->ns.account),
 	};
 	struct iam_asked asked = iam_ask(&request);
 	for (size_t i = 0; i < asked.n && code == OK; i++) {

@@ -22,8 +22,15 @@ enum code iam_put(struct catalog *catalog, struct str document, struct err *err)
 /* The document that counts; {"principals": []} where there is none. */
 enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *document, struct err *err) WARN_UNUSED;
 
-/* ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do. `operation` is its name, `input` as shape_bind made it. */
-enum code iam_admit(struct iam *iam, struct call *call, struct str operation, const void *input, struct str access_key, struct err *err) WARN_UNUSED;
+struct iam_request_of {
+	struct str operation; /* its name */
+	const struct shape *shape;
+	const void *input;    /* as shape_bind made it */
+	struct str access_key;
+};
+
+/* ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do. */
+enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err) WARN_UNUSED;
 
 /* What is no request of the API: an action of another name on a resource of the principal's own account. */
 struct iam_deed {

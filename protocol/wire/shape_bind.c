@@ -340,3 +340,12 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, enum surfac
 	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
 	return walk_request(arena, shape, json, out, &is_unread, err);
 }
+
+bool shape_has(const struct shape *shape, struct str name)
+{
+	for (size_t i = 0; i < shape->count; i++) {
+		if (str_eq(str_of(shape->members[i].name), name))
+			return true;
+	}
+	return false;
+}

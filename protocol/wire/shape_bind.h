@@ -36,4 +36,7 @@ struct shape_bound {
 enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface, const struct json *json, struct shape_bound *out,
 		     struct err *err) WARN_UNUSED;
 
+/* Whether the shape, of a structure, has a member of that name: others in a request are not looked at. */
+bool shape_has(const struct shape *shape, struct str name);
+
 #endif

@@ -9,6 +9,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from signing import signed
+from wire import Client, Refused
 from harness import Server, client_of, control, create_app, run
 
 ACCOUNT = "000000000000"
@@ -86,6 +87,16 @@ def denied(call, *args, action=None, why=None, **kwargs):
         assert why is None or message.endswith(why), message
         return message
     raise AssertionError(f"not refused: {answer}")
+
+
+def refuses(call, what):
+    """The same for a client of bare requests."""
+    try:
+        answer = call()
+    except Refused as e:
+        assert e.name == "AccessDeniedException", (what, e)
+        return
+    raise AssertionError(f"not refused: {what}: {answer}")
 
 
 def value(text):
@@ -243,6 +254,47 @@ def test_every_way_to_another_tenant_is_refused():
             n += 1
         assert n >= 75, n
         assert sorted(json.dumps(one, sort_keys=True) for one in world.admin.scan(TableName="app")["Items"]) == before
+    finally:
+        world.stop()
+
+
+def test_members_that_an_operation_has_not_decide_nothing():
+    """DynamoDB ignores members that it does not know: they must not be what the policies are asked about."""
+    own = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/mine"
+    some = policy(statement("*", own), statement("GetItem", TABLE, Condition={"StringEquals": {"dynamodb:Select": ["SPECIFIC_ATTRIBUTES"]}}),
+                  statement(["BatchGetItem", "PutItem"], TABLE, Condition={"StringEquals": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"}}))
+    world = World(session("a", "A", some))
+    a = Client(world.server.port, access_key="a")
+    try:
+        world.admin.create_table(TableName="mine", KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}], BillingMode="PAY_PER_REQUEST",
+                                 AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}])
+        world.admin.update_table(TableName="app", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+        stream = world.admin.describe_table(TableName="app")["Table"]["LatestStreamArn"]
+        backup = world.admin.create_backup(TableName="app", BackupName="abc")["BackupDetails"]["BackupArn"]
+        one = {"TableName": "app", "Key": key("A")}
+        assert "Item" in a("GetItem", **one, ProjectionExpression="PK")
+        ways = [
+            ("GetItem", {**one, "Select": "SPECIFIC_ATTRIBUTES"}), ("BatchGetItem", {"RequestItems": {"app": {"Keys": [key("A")]}}, "Select": "SPECIFIC_ATTRIBUTES"}),
+            ("PutItem", {"TableName": "app", "Item": item("A"), "Select": "SPECIFIC_ATTRIBUTES"}),
+            *[(operation, {"BackupArn": backup, name: value}) for operation in ("DescribeBackup", "DeleteBackup") for name, value in
+              [("TableName", "mine"), ("ResourceArn", own), ("TableArn", own), ("StreamArn", own)]],
+            ("RestoreTableFromBackup", {"BackupArn": backup, "TargetTableName": "copy", "TableName": "mine"}),
+            ("RestoreTableFromBackup", {"BackupArn": backup, "TargetTableName": "mine", "SourceTableName": "mine"}),
+            ("TagResource", {"ResourceArn": TABLE, "TableName": "mine", "Tags": [{"Key": "a", "Value": "b"}]}), ("ListTagsOfResource", {"ResourceArn": TABLE, "TableName": "mine"}),
+            ("PutResourcePolicy", {"ResourceArn": TABLE, "TableName": "mine", "Policy": json.dumps(policy({
+                "Effect": "Allow", "Principal": {"AWS": ACCOUNT}, "Action": "dynamodb:*", "Resource": "*"}))}),
+            ("DeleteResourcePolicy", {"ResourceArn": TABLE, "TableName": "mine"}), ("GetResourcePolicy", {"ResourceArn": TABLE, "TableName": "mine"}),
+            ("ExportTableToPointInTime", {"TableArn": TABLE, "TableName": "mine", "S3Bucket": "bucket"}), ("DeleteTable", {"SourceTableName": "mine", "TableName": "app"}),
+            ("ImportTable", {"TableName": "mine", "S3BucketSource": {"S3Bucket": "bucket"}, "InputFormat": "CSV", "TableCreationParameters": {
+                "TableName": "app", "TableArn": own, "AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}}),
+            ("ListTables", {"TableName": "mine"}), ("ListBackups", {"ResourceArn": own}), ("ListImports", {"TableName": "mine"}), ("DescribeLimits", {"TableName": "mine"}),
+        ]
+        for operation, members in ways:
+            refuses(lambda: a(operation, **members), operation)
+        for operation, members in [("DescribeStream", {"StreamArn": stream, "TableName": "mine"}), ("ListStreams", {"ResourceArn": own}),
+                                   ("GetShardIterator", {"StreamArn": stream, "ShardId": "shardId-00000000000000000000-00000000", "ShardIteratorType": "LATEST", "TableName": "mine"})]:
+            refuses(lambda: a.streams(operation, **members), operation)
     finally:
         world.stop()
 
@@ -559,7 +611,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_attributes_that_are_not_listed_are_out_of_reach,
             test_answers_are_in_aws_words,
             test_transactions_tags_and_boundaries_of_what_is_asked,
-            test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
+            test_members_that_an_operation_has_not_decide_nothing, test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
             test_a_malformed_document_leaves_the_old_one,
             test_a_report_gives_the_least_policy,
             test_a_file_of_policies_and_a_report_at_the_end,
