@@ -174,9 +174,18 @@ $(BUILD)/libdynalith.o: $(library.objects) $(sqlite.object)
 $(BUILD)/libdynalith.a: $(BUILD)/libdynalith.o
 	@rm -f $@; $(call tell,AR,$@)
 	$(Q)ar rcs $@ $<
+# For another machine by packaging/make-library: of the objects, since its linker joins none. glibc 2.17 has no getentropy().
+ifneq ($(TARGET),)
+library.shared.linux := -shared -Wl,-soname,libdynalith.so.$(library.version) -Wl,--version-script=packaging/libdynalith.map -Wl,-z,defs -Wl,--gc-sections
+library.shared.macos := -dynamiclib -Wl,-install_name,@rpath/libdynalith.dylib -Wl,-dead_strip
+$(BUILD)/libdynalith.so $(BUILD)/libdynalith.dylib: $(library.objects) $(sqlite.object) $(if $(findstring gnu,$(TARGET)),$(BUILD)/packaging/getentropy.o) $(BUILD)/libraries
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(library.shared.$(system)) $(filter-out -pie,$(LDFLAGS)) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
+else
 $(BUILD)/libdynalith.so: $(BUILD)/libdynalith.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) -shared -pthread $(filter-out -pie -rdynamic,$(LDFLAGS)) -Wl,-soname,libdynalith.so.$(library.version) -Wl,--exclude-libs,ALL $(if $(findstring san,$(LDFLAGS)),,-Wl,-z,defs) -Wl,--as-needed $< $(LDLIBS) -o $@
+endif
 
 # For bench-budget, which recognises libraries by their files.
 $(BUILD)/dynalith-shared: $(server.objects) $(sqlite.object)
@@ -432,20 +441,23 @@ install: build ## binary, man page, systemd unit and documents, to $(DESTDIR)$(P
 	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
 	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
-install-library: library ## libdynalith, its header and pkg-config's file, to $(DESTDIR)$(PREFIX)
-	install -d $(foreach d,include lib/pkgconfig,$(DESTDIR)$(PREFIX)/$(d))
+LIBRARY_FOLDER ?= lib
+install-library: library ## libdynalith, its header and pkg-config's file, to $(DESTDIR)$(PREFIX); LIBRARY_FOLDER=lib below it
+	install -d $(foreach d,include $(LIBRARY_FOLDER)/pkgconfig,$(DESTDIR)$(PREFIX)/$(d))
 	install -m 644 server/library/dynalith.h $(DESTDIR)$(PREFIX)/include/dynalith.h
-	install -m 644 build/release/library/libdynalith.a $(DESTDIR)$(PREFIX)/lib/libdynalith.a
-	install -m 755 build/release/library/libdynalith.so $(DESTDIR)$(PREFIX)/lib/libdynalith.so.$(library.version)
-	ln -sf libdynalith.so.$(library.version) $(DESTDIR)$(PREFIX)/lib/libdynalith.so
-	sed 's|@PREFIX@|$(PREFIX)|;s|@VERSION@|$(VERSION)|' packaging/dynalith.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/dynalith.pc
+	install -m 644 build/release/library/libdynalith.a $(DESTDIR)$(PREFIX)/$(LIBRARY_FOLDER)/libdynalith.a
+	install -m 755 build/release/library/libdynalith.so $(DESTDIR)$(PREFIX)/$(LIBRARY_FOLDER)/libdynalith.so.$(library.version)
+	ln -sf libdynalith.so.$(library.version) $(DESTDIR)$(PREFIX)/$(LIBRARY_FOLDER)/libdynalith.so
+	sed 's|@PREFIX@|$(PREFIX)|;s|@FOLDER@|$(LIBRARY_FOLDER)|;s|@VERSION@|$(VERSION)|' packaging/dynalith.pc > $(DESTDIR)$(PREFIX)/$(LIBRARY_FOLDER)/pkgconfig/dynalith.pc
 uninstall: ## removes what install put there
-	rm -rf $(foreach f,bin/dynalith include/dynalith.h lib/libdynalith.a lib/libdynalith.so lib/libdynalith.so.$(library.version) lib/pkgconfig/dynalith.pc share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
-deb: build ## a Debian package, build/dynalith_VERSION_ARCH.deb
-	@rm -rf build/deb
+	rm -rf $(foreach f,bin/dynalith include/dynalith.h $(foreach l,libdynalith.a libdynalith.so libdynalith.so.$(library.version) pkgconfig/dynalith.pc,$(LIBRARY_FOLDER)/$(l)) share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
+deb: build ## Debian packages: build/dynalith_VERSION_ARCH.deb, libdynalith0 and libdynalith-dev
+	@rm -rf build/deb build/deb-library
 	@$(MAKE) -s install DESTDIR=build/deb PREFIX=/usr
 	@strip --strip-unneeded build/deb/usr/bin/dynalith
-	@packaging/make-deb build/deb $(VERSION)
+	@$(MAKE) -s install-library DESTDIR=build/deb-library PREFIX=/usr LIBRARY_FOLDER=lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || $(CC) -print-multiarch)
+	@strip --strip-unneeded build/deb-library/usr/lib/*/libdynalith.so.$(library.version) && strip --strip-debug --enable-deterministic-archives build/deb-library/usr/lib/*/libdynalith.a
+	@packaging/make-deb build/deb build/deb-library $(VERSION)
 dist: ## the sources of HEAD, build/dynalith-VERSION.tar.gz
 	@mkdir -p build
 	@git archive --prefix=dynalith-$(VERSION)/ -o build/dynalith-$(VERSION).tar.gz HEAD
@@ -459,9 +471,9 @@ macos-compile: ## the server for both processors of macOS, compiled and linked, 
 packages: dist-all ## what registries take, build/packages/: for Python, npm, Go, Rust, Maven; with licences and bills of materials
 	@packaging/make-packages $(or $(TARGETS),$(DIST))
 	@packaging/make-recipes build/dynalith-$(VERSION).tar.gz
-packages-test: ## the packages, used as people use them in clean environments; NAMES="python npm go rust maven languages macos", BINARY=FILE: the server in them
+packages-test: ## the packages, used as people use them in clean environments; NAMES="python library npm go rust maven languages macos", BINARY=FILE LIBRARY=FILE: the server and libdynalith in them
 	@scripts/install-deps packages
-	@BINARY=$(BINARY) tests/packages/run $(NAMES)
+	@BINARY=$(BINARY) LIBRARY=$(LIBRARY) tests/packages/run $(NAMES)
 lint-packages: ## the action, the component, the devcontainer feature, Nix, Homebrew, AUR and Debian, each by its own linter; the Debian package where make deb has made it
 	@scripts/install-deps recipes
 	@tests/recipes/run

@@ -79,7 +79,7 @@ with Dynalith() as server:
 
 def python_package():
     with tempfile.TemporaryDirectory() as folder:
-        made = [subprocess.run([ROOT / "packaging/make-wheel", "any", BINARY, f"{folder}/{name}"], check=True, capture_output=True, text=True).stdout.strip()
+        made = [subprocess.run([ROOT / "packaging/make-wheel", "any", BINARY, "", f"{folder}/{name}"], check=True, capture_output=True, text=True).stdout.strip()
                 for name in ("one", "two")]
         assert pathlib.Path(made[0]).read_bytes() == pathlib.Path(made[1]).read_bytes(), "two builds, the same bytes"
         with zipfile.ZipFile(made[0]) as wheel:

@@ -22,7 +22,8 @@ MODULES = os.environ.get("NODE_MODULES_OF_TESTS", str(ROOT / "build/deps/node_mo
 AWS = os.environ.get("DYNALITH_AWS", str(ROOT / "build/deps/cli/bin/aws"))
 # page: language: the test that runs them
 ELSEWHERE = {"docs/testing.md": ("python js go java", "tests/e2e/test_recipes.py"), "docs/library.md": ("c python", "tests/e2e/test_library.py"),
-             "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
+             "docs/languages/go.md": ("go", "tests/packages/languages.py"), "docs/languages/java.md": ("java", "tests/packages/languages.py"),
+             "docs/languages/rust.md": ("rust", "tests/packages/languages.py"), "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
              "docs/languages/ruby.md": ("ruby", "tests/packages/languages.py"), "docs/languages/php.md": ("php", "tests/packages/languages.py")}
 NEEDS = {"docker": "needs an engine for containers", "make": "builds or tests for long; its target is there", "./make": "builds or tests for long; its target is there",
          "sudo": "changes the machine"}
@@ -143,7 +144,10 @@ class Page:
                     counts["run"] += 1
             elif program in ("dynalith", "./java"):
                 flags_are_there(words if program == "dynalith" else [])
-                if (len(words) == 1 or words[1].startswith("-")) and "postgresql://" not in line and "--tls" not in line:
+                if words[1:2] in (["backup"], ["check"]) and (words[2].startswith("http://localhost:8000") or (self.folder / words[2]).exists()):
+                    self.shell(self.here(line).replace("dynalith", shlex.quote(BINARY), 1))
+                    counts["run"] += 1
+                elif (len(words) == 1 or words[1].startswith("-")) and "postgresql://" not in line and "--tls" not in line:
                     run_server(words, self.folder)
                     counts["run"] += 1
                 else:

@@ -1,17 +1,24 @@
 #!/usr/bin/env python3
-"""The pages docs/languages/: what starts the server runs in each language that is here, and is killed. Blocks that need an SDK are parsed.
+"""The pages docs/languages/: what starts the server runs in each language that is here, and is killed. For C#, Ruby and PHP, blocks that need an SDK are
+parsed. The programs of Go, Java and Rust are built with the SDK of the end-to-end tests, and run.
 
     tests/packages/languages.py BINARY
 """
+import json
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
+import urllib.request
 
 sys.dont_write_bytecode = True
-from check import ROOT, Tests, killed_leaves_none, run
+from check import ENVIRONMENT, ROOT, Tests, killed_leaves_none, run
 
 BINARY = pathlib.Path()
+GO = shutil.which("go") or "/usr/local/go/bin/go"
+ORDERS = {"TableName": "orders", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+          "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}
 
 
 def write_blocks(folder, page):
@@ -137,11 +144,65 @@ static class Use
     check(folder, ["mono", "use.exe"], ["mono", "use.exe", "wait"])
 
 
+def quick_start(folder, page):
+    """Writes the program of a page, for a server that it starts; returns the server."""
+    server = subprocess.Popen([BINARY, "--in-memory", "--port", "0", "--exit-with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=ENVIRONMENT, text=True)
+    url = server.stdout.readline().strip()
+    name, = write_blocks(folder, page)
+    text = (folder / name).read_text()
+    assert "http://localhost:8000" in text
+    (folder / name).write_text(text.replace("http://localhost:8000", url))
+    request = urllib.request.Request(url, method="POST", data=json.dumps(ORDERS).encode(), headers={
+        "X-Amz-Target": "DynamoDB_20120810.CreateTable", "Content-Type": "application/x-amz-json-1.0", "X-Amz-Date": "20260101T000000Z",
+        "Authorization": "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"})
+    urllib.request.urlopen(request, timeout=60).read()
+    return server
+
+
+def lists_orders(said):
+    assert re.fullmatch(r'\["?orders"?\]', said.strip().split("\n")[-1]), said
+
+
+def test_go(folder):
+    with quick_start(folder, "go.md") as server:
+        try:
+            for name in ("go.mod", "go.sum"):
+                shutil.copy(ROOT / "tests/e2e/go" / name, folder / name)
+            lists_orders(run([GO, "run", "-mod=mod", "."], folder))
+        finally:
+            server.terminate()
+
+
+def test_java(folder):
+    with quick_start(folder, "java.md") as server:
+        try:
+            run(["mvn", "-B", "-q", "-f", ROOT / "tests/e2e/java/pom.xml", "dependency:build-classpath", f"-Dmdep.outputFile={folder}/classpath"], folder)
+            classes = (folder / "classpath").read_text().strip()
+            run(["javac", "-cp", classes, "Main.java"], folder)
+            lists_orders(run(["java", "-cp", f"{folder}:{classes}", "Main"], folder))
+        finally:
+            server.terminate()
+
+
+def test_rust(folder):
+    """Shares what the end-to-end tests have built."""
+    with quick_start(folder, "rust.md") as server:
+        try:
+            for name in ("Cargo.toml", "Cargo.lock"):
+                shutil.copy(ROOT / "tests/e2e/rust" / name, folder / name)
+            (folder / "src").mkdir()
+            (folder / "main.rs").rename(folder / "src/main.rs")
+            lists_orders(run(["cargo", "run", "-q", "--locked", "--target-dir", ROOT / "build/e2e/rust"], folder))
+        finally:
+            server.terminate()
+
+
 def main():
     global BINARY
     BINARY = pathlib.Path(sys.argv[1]).resolve()
     tests = Tests("languages")
-    for test, tool in ((test_ruby, "ruby"), (test_php, "php"), (test_dotnet, "mcs")):
+    for test, tool in ((test_ruby, "ruby"), (test_php, "php"), (test_dotnet, "mcs"), (test_go, GO), (test_java, "mvn"), (test_rust, "cargo")):
         if shutil.which(tool):
             tests.run(test)
         else:

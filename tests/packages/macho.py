@@ -2,19 +2,22 @@
 """What the loader of macOS reads of a binary, and asks of it: tests/packages/macho.py TARGET FILE. Such a binary does not run here.
 
 It must be for the target's processor and for macOS 11 or newer, need no library but the system's own and nothing of that which macOS 11 lacks
-(macos-symbols.txt), take any address, and have no paths of the machine that built it. For arm64, where the kernel kills what is not signed, it must carry an
+(macos-symbols.txt), take any address, and have no paths of the machine that built it. A library, NAME.dylib, must have the functions of dynalith.h. For arm64, where the kernel kills what is not signed, it must carry an
 ad-hoc signature with the right hash of each page; on x86-64 the kernel asks for none.
 """
 import hashlib
 import pathlib
+import re
 import struct
 import sys
 
 CPUS = {"macos-arm64": 0x0100000C, "macos-x86_64": 0x01000007}
-MAGIC, EXECUTE, PIE = 0xFEEDFACF, 2, 0x200000
+MAGIC, EXECUTE, LIBRARY, PIE = 0xFEEDFACF, 2, 6, 0x200000
 SEGMENT, DYLIB, WEAK_DYLIB, UUID, RPATH, SIGNATURE, BUILD_VERSION, MAIN, DYLD_INFO = 0x19, 0xC, 0x80000018, 0x1B, 0x8000001C, 0x1D, 0x32, 0x80000028, 0x80000022
 PLATFORM_MACOS = 1
 SYMBOLS = pathlib.Path(__file__).with_name("macos-symbols.txt")
+HEADER = pathlib.Path(__file__).resolve().parents[2] / "server/library/dynalith.h"
+FUNCTIONS = {f"_{name}" for name in re.findall(r"^DYNALITH_EXPORT .*?(dynalith_\w+)\(", HEADER.read_text(), flags=re.M)}
 DIRECTORY, DIRECTORY_SLOT, SIGNED, ADHOC, SHA256 = 0xFADE0C02, 0, 0xFADE0CC0, 2, 2
 
 
@@ -38,11 +41,33 @@ def imports(code):
             at += 1
 
 
+def uleb(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if not data[at - 1] & 0x80:
+            return value, at
+
+
+def exports(trie, at=0, name=""):
+    """The names that end in this node of the trie of exports, or below it. Source: ld64, MachOTrie.hpp."""
+    size, at = uleb(trie, at)
+    if size:
+        yield name
+    at += size
+    for _ in range(trie[at]):
+        edge = text(trie[at + 1:])
+        child, end = uleb(trie, at + 2 + len(edge))
+        yield from exports(trie, child, name + edge)
+        at = end - 1
+
+
 class Binary:
     def __init__(self, path):
         self.data = pathlib.Path(path).read_bytes()
         self.magic, self.cpu, _, self.kind, count, _, self.flags, _ = struct.unpack_from("<8I", self.data)
-        self.libraries, self.segments, self.commands, self.signature, self.oldest, self.platform, self.imports = [], {}, set(), None, None, None, set()
+        self.libraries, self.segments, self.commands, self.signature, self.oldest, self.platform, self.imports, self.exports = [], {}, set(), None, None, None, set(), set()
         at = 32
         for _ in range(count if self.magic == MAGIC else 0):
             command, size = struct.unpack_from("<2I", self.data, at)
@@ -63,6 +88,8 @@ class Binary:
         elif command == DYLD_INFO:
             for start, size in zip(*[iter(struct.unpack_from("<6I", body, 16))] * 2):  # bound at the start, weakly, at the first call
                 self.imports.update(imports(self.data[start:start + size]))
+            start, size = struct.unpack_from("<2I", body, 40)
+            self.exports.update(exports(self.data[start:start + size]) if size else ())
 
     def directory(self):
         """The code directory of the signature, from its start."""
@@ -102,16 +129,18 @@ def problems(target, path):
     binary = Binary(path)
     if binary.magic != MAGIC:
         return ["no Mach-O file of 64 bits"]
+    is_library = str(path).endswith(".dylib")
     own = str(pathlib.Path(__file__).resolve().parents[2]).encode()
     checks = [
         (binary.cpu == CPUS[target], f"for processor {binary.cpu:#x}"),
-        (binary.kind == EXECUTE and MAIN in binary.commands, "no program"),
-        (bool(binary.flags & PIE), "at a fixed address"),
+        (binary.kind == LIBRARY, "no library") if is_library else (binary.kind == EXECUTE and MAIN in binary.commands, "no program"),
+        (is_library or bool(binary.flags & PIE), "at a fixed address"),
+        (not is_library or FUNCTIONS <= binary.exports, f"lacks {FUNCTIONS - binary.exports}"),
         (binary.platform == PLATFORM_MACOS and binary.oldest == (11, 0), f"for platform {binary.platform}, version {binary.oldest}, not macOS 11.0"),
         (binary.libraries == ["/usr/lib/libSystem.B.dylib"], f"needs {binary.libraries}"),
         (RPATH not in binary.commands, "looks for libraries in folders"),
         (UUID in binary.commands, "no UUID, which newer systems ask for"),
-        (binary.segments.get("__PAGEZERO", (1, 0))[:2] == (0, 1 << 32), "the first 4 GB may be mapped"),
+        (is_library or binary.segments.get("__PAGEZERO", (1, 0))[:2] == (0, 1 << 32), "the first 4 GB may be mapped"),
         (own not in binary.data, f"names {own.decode()}"),
     ]
     unknown = binary.imports - set(SYMBOLS.read_text().split())

@@ -27,6 +27,10 @@ def binary(target):
     return ROOT / "build/dist" / target / "dynalith"
 
 
+def library(target):
+    return ROOT / "build/dist" / target / "libdynalith.dylib"
+
+
 def make(*command):
     return pathlib.Path(subprocess.run(list(map(str, command)), cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()[-1]).resolve()
 
@@ -34,6 +38,7 @@ def make(*command):
 def test_loader(_):
     for target, *_ in MACHINES:
         assert macho.problems(target, binary(target)) == []
+        assert macho.problems(target, library(target)) == []
 
 
 def test_loader_refuses(folder):
@@ -44,6 +49,8 @@ def test_loader_refuses(folder):
     (folder / "changed").write_bytes(data)
     assert re.search("page [0-9]+ is not as it was signed", macho.problems("macos-arm64", folder / "changed")[-1])
     assert "for processor" in macho.problems("macos-x86_64", good)[0]
+    (folder / "program.dylib").write_bytes(good.read_bytes())
+    assert "no library" in macho.problems("macos-arm64", folder / "program.dylib")
     (folder / "cut").write_bytes(good.read_bytes()[:-1])
     assert "the signature is not at the end" in macho.problems("macos-arm64", folder / "cut")
     (folder / "newer").write_bytes(binary("macos-x86_64").read_bytes().replace(b"_poll\0", b"_qoll\0"))
@@ -53,7 +60,7 @@ def test_loader_refuses(folder):
 def test_wheel(folder):
     """pip of a Mac of 2020 or later takes the wheel of its processor, and none where the system is older."""
     for target, cpu, *_ in MACHINES:
-        make("packaging/make-wheel", f"macosx_11_0_{cpu}", binary(target), folder / "wheels")
+        make("packaging/make-wheel", f"macosx_11_0_{cpu}", binary(target), library(target), folder / "wheels")
     for target, cpu, *_ in MACHINES:
         for system, status in (("11_0", 0), ("14_0", 0), ("10_15", 1)):
             run([sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-index", "--no-deps", "--only-binary=:all:", "--python-version", "3.12",
@@ -61,6 +68,7 @@ def test_wheel(folder):
         with zipfile.ZipFile(next((folder / f"{cpu}_14_0").glob("*.whl"))) as wheel:
             name = f"dynalith-{VERSION}.data/scripts/dynalith"
             assert wheel.read(name) == binary(target).read_bytes() and wheel.getinfo(name).external_attr >> 16 & 0o111
+            assert wheel.read("dynalith/libdynalith.dylib") == library(target).read_bytes()
 
 
 def test_npm(folder):
@@ -110,9 +118,9 @@ def test_crate(folder):
 
 
 def main():
-    missing = [target for target, *_ in MACHINES if not binary(target).exists()]
+    missing = [target for target, *_ in MACHINES if not binary(target).exists() or not library(target).exists()]
     if missing:
-        print(f"packages macos: there is no server for {', '.join(missing)}; make macos-compile makes them", file=sys.stderr)
+        print(f"packages macos: there is no server or no libdynalith for {', '.join(missing)}; make macos-compile makes them", file=sys.stderr)
         return 0
     tests = Tests("macos")
     for test in (test_loader, test_loader_refuses, test_wheel, test_npm, test_go, test_crate):

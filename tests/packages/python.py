@@ -32,6 +32,44 @@ def test_readme(folder):
     assert "4 passed" in run([*PYTEST, "-n", "2"], folder)
 
 
+IN_PROCESS = """import pathlib, socket
+import pytest
+
+@pytest.fixture(scope="session")
+def dynalith_seed(dynalith_namespace):
+    dynalith_namespace.client().create_table(TableName="orders", BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}], AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}])
+
+@pytest.mark.parametrize("i", range(20))
+def test_put(dynalith, dynamodb, monkeypatch, i):
+    monkeypatch.setattr(socket, "socket", None)  # whoever wants one fails
+    assert dynamodb.client.scan(TableName="orders", ConsistentRead=True)["Count"] == 0
+    dynamodb.client.put_item(TableName="orders", Item={"id": {"S": str(i)}})
+    assert dynalith._process is None
+    if i == 19:
+        import dynalith as package
+        assert pathlib.Path(package.find_library()).parent == pathlib.Path(package.__file__).resolve().parent
+
+def test_clock(dynamodb, dynalith_clock, dynalith_faults):
+    dynalith_faults({"operation": "ListTables", "first": 1, "error": "ThrottlingException"})
+    assert dynamodb.client.list_tables()["TableNames"] == ["orders"] and dynalith_faults.fired() == [1]
+    dynalith_clock.set("2030-01-01T00:00:00Z", freeze=True)
+"""
+
+
+def test_in_process(folder):
+    """libdynalith of the wheel alone: the README's block, and the plugin's option with and without workers."""
+    (folder / "example.py").write_text(blocks(README, "python")[2])
+    run([PYTHON, "example.py"], folder)
+    (folder / "test_in_process.py").write_text(IN_PROCESS)
+    assert "failed" in run(PYTEST, folder, status=1)  # with a server, which needs sockets
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\ndynalith_in_process = true\ndynalith_arguments = ['--log-level', 'debug']\n")
+    assert "21 passed" in run(PYTEST, folder)
+    assert "21 passed" in run([*PYTEST, "-n", "2"], folder)
+    (folder / "test_in_process.py").write_text("def test_fails(dynamodb):\n    dynamodb.client.list_tables()\n    assert False\n")
+    assert "ListTables" in run([*PYTEST, "-n", "1"], folder, status=1).split("log of dynalith")[1]
+
+
 def test_options(folder):
     (folder / "orders.yaml").write_text("Resources: {T: {Type: AWS::DynamoDB::Table, Properties: {TableName: orders, BillingMode: PAY_PER_REQUEST, "
                                         "KeySchema: [{AttributeName: id, KeyType: HASH}], AttributeDefinitions: [{AttributeName: id, AttributeType: S}]}}}\n")
@@ -120,7 +158,7 @@ def main():
     wheel = pathlib.Path(sys.argv[1]).resolve()
     run([PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps", "--force-reinstall", wheel], "/")
     tests = Tests("python")
-    for test in (test_command, test_readme, test_options, test_log, test_workers, test_start, test_killed_runner, test_killed_program, test_says_why):
+    for test in (test_command, test_readme, test_in_process, test_options, test_log, test_workers, test_start, test_killed_runner, test_killed_program, test_says_why):
         tests.run(test)
     return tests.end()
 
