@@ -218,6 +218,16 @@ static struct iam_context context_of(struct iam_asking *asking, const struct iam
 	return (struct iam_context){keys.n, keys.v};
 }
 
+/* Operations overlook a partition, a service and slashes at the end: whatever those are, the resource is the same. */
+static struct str as_ours(struct arena *arena, struct str arn)
+{
+	struct arn parts = arn_split(arn);
+
+	while (parts.resource.n > 0 && parts.resource.p[parts.resource.n - 1] == '/')
+		parts.resource.n--;
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":" STR_FMT, STR_ARG(parts.region), STR_ARG(parts.account), STR_ARG(parts.resource));
+}
+
 /* The ARN of a table by its name, or as it is given; of an index behind it. */
 static struct str arn_of(const struct iam_asking *asking, const struct iam_matter *matter)
 {
@@ -225,8 +235,10 @@ static struct str arn_of(const struct iam_asking *asking, const struct iam_matte
 	struct str arn = matter->table, index = matter->index;
 
 	if (!str_is_set(arn))
-		return matter->resource;
-	if (!str_starts_with(arn, STR("arn:")))
+		return str_starts_with(matter->resource, STR("arn:")) ? as_ours(asking->arena, matter->resource) : matter->resource;
+	if (str_starts_with(arn, STR("arn:")))
+		arn = as_ours(asking->arena, arn);
+	else
 		arn = str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(call->ns.region), STR_ARG(call->ns.account),
 				 STR_ARG(arn));
 	return str_is_set(index) ? str_printf(asking->arena, STR_FMT "/index/" STR_FMT, STR_ARG(arn), STR_ARG(index)) : arn;

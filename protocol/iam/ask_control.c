@@ -1,9 +1,10 @@
 #include "protocol/iam/ask_internal.h"
 
 #include "protocol/streams.h"
+#include "protocol/tables/arn.h"
 
 /* How a member of a request names the resource. */
-enum naming { NAMES_TABLE, NAMES_ARN, NAMES_GLOBAL_TABLE, NAMES_ITERATOR };
+enum naming { NAMES_TABLE, NAMES_ARN, NAMES_BACKUP, NAMES_GLOBAL_TABLE, NAMES_ITERATOR };
 
 /* The first that a request has decides. */
 static const struct {
@@ -11,7 +12,7 @@ static const struct {
 	enum naming naming;
 } resources[] = {
 	{"TableName", NAMES_TABLE}, {"ResourceArn", NAMES_ARN}, {"TableArn", NAMES_TABLE}, {"StreamArn", NAMES_ARN}, {"ShardIterator", NAMES_ITERATOR},
-	{"BackupArn", NAMES_ARN}, {"ExportArn", NAMES_ARN}, {"ImportArn", NAMES_ARN}, {"SourceTableArn", NAMES_TABLE}, {"SourceTableName", NAMES_TABLE},
+	{"BackupArn", NAMES_BACKUP}, {"ExportArn", NAMES_ARN}, {"ImportArn", NAMES_ARN}, {"SourceTableArn", NAMES_TABLE}, {"SourceTableName", NAMES_TABLE},
 	{"GlobalTableName", NAMES_GLOBAL_TABLE}, {"BulkOperationArn", NAMES_ARN},
 };
 
@@ -55,6 +56,17 @@ static struct str own_arn(const struct iam_asking *asking, struct str region, co
 			  resource, STR_ARG(name));
 }
 
+/* AWS: DDB-BACKUP-012: but for restores, the region in the ARN is not looked at. */
+static struct str backup_arn(const struct iam_asking *asking, struct str text)
+{
+	struct arn parts = arn_split(text);
+
+	if (!str_starts_with(text, STR("arn:")) || str_eq(asking->request->operation, STR("RestoreTableFromBackup")))
+		return text;
+	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":" STR_FMT, STR_ARG(asking->request->call->ns.region), STR_ARG(parts.account),
+			  STR_ARG(parts.resource));
+}
+
 static bool find_resource(const struct iam_asking *asking, struct iam_matter *matter)
 {
 	struct streams_iterator iterator;
@@ -70,6 +82,9 @@ static bool find_resource(const struct iam_asking *asking, struct iam_matter *ma
 			return true;
 		case NAMES_ARN:
 			matter->resource = text;
+			return true;
+		case NAMES_BACKUP:
+			matter->resource = backup_arn(asking, text);
 			return true;
 		case NAMES_GLOBAL_TABLE:
 			matter->resource = own_arn(asking, STR(""), "global-table/", text);

@@ -299,6 +299,38 @@ def test_members_that_an_operation_has_not_decide_nothing():
         world.stop()
 
 
+def test_an_arn_that_is_written_otherwise_is_the_same_resource():
+    """Operations that overlook a partition, a service or a slash at the end do not lead around a denial."""
+    arns = [TABLE, TABLE + "/*"]
+    world = World(session("a", "A", policy(statement("*"), statement("dynamodb:*", arns, "Deny"))))
+    a = Client(world.server.port, access_key="a")
+    try:
+        world.admin.update_table(TableName="app", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+        world.admin.update_continuous_backups(TableName="app", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
+        stream = world.admin.describe_table(TableName="app")["Table"]["LatestStreamArn"]
+        backup = world.admin.create_backup(TableName="app", BackupName="abc")["BackupDetails"]["BackupArn"]
+        export = world.admin.export_table_to_point_in_time(TableArn=TABLE, S3Bucket="bucket")["ExportDescription"]["ExportArn"]
+        tags = [{"Key": "a", "Value": "b"}]
+        for operation, member, arn, more in [
+                ("ListTagsOfResource", "ResourceArn", TABLE, {}), ("TagResource", "ResourceArn", TABLE, {"Tags": tags}), ("UntagResource", "ResourceArn", TABLE, {"TagKeys": ["a"]}),
+                ("ListTagsOfResource", "ResourceArn", stream, {}), ("DeleteResourcePolicy", "ResourceArn", TABLE, {}), ("DescribeBackup", "BackupArn", backup, {}),
+                ("DeleteBackup", "BackupArn", backup, {}), ("RestoreTableFromBackup", "BackupArn", backup, {"TargetTableName": "copy"}),
+                ("DescribeExport", "ExportArn", export, {}), ("ListExports", "TableArn", TABLE, {}), ("ExportTableToPointInTime", "TableArn", TABLE, {"S3Bucket": "bucket"}),
+                ("RestoreTableToPointInTime", "SourceTableArn", TABLE, {"TargetTableName": "copy", "UseLatestRestorableTime": True})]:
+            for written in [arn, arn.replace("arn:aws:", "arn:aws-cn:"), arn.replace("arn:aws:", "arn:xx:"), arn.replace("dynamodb", "DynamoDB"), arn + "/", arn + "//",
+                            arn.replace("us-east-1", "eu-west-1"), arn.replace("us-east-1", ""), arn.replace(ACCOUNT, ""), arn.replace("table/", "table//")]:
+                try:
+                    answer = a(operation, **{member: written}, **more)
+                except Refused as e:
+                    assert e.status == 400, e  # not allowed, or no ARN
+                    continue
+                assert answer == {"ExportSummaries": []}, (operation, written, answer)
+        assert world.admin.describe_backup(BackupArn=backup)["BackupDescription"]
+        assert world.admin.list_tags_of_resource(ResourceArn=TABLE)["Tags"] == [] and world.admin.list_tables()["TableNames"] == ["app"]
+    finally:
+        world.stop()
+
+
 def test_streams_and_backups_are_resources_of_their_own():
     world = World(session("a", "A"), {"access_key": "reader", "arn": f"arn:aws:iam::{ACCOUNT}:user/reader", "identity": policy(
         statement(["DescribeStream", "GetRecords", "GetShardIterator"], TABLE + "/stream/*"), statement(["DescribeBackup"], TABLE + "/backup/*"))})
@@ -611,7 +643,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_attributes_that_are_not_listed_are_out_of_reach,
             test_answers_are_in_aws_words,
             test_transactions_tags_and_boundaries_of_what_is_asked,
-            test_members_that_an_operation_has_not_decide_nothing, test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
+            test_members_that_an_operation_has_not_decide_nothing, test_an_arn_that_is_written_otherwise_is_the_same_resource, test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
             test_a_malformed_document_leaves_the_old_one,
             test_a_report_gives_the_least_policy,
             test_a_file_of_policies_and_a_report_at_the_end,
