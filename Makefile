@@ -96,8 +96,9 @@ system := $(if $(findstring macos,$(or $(TARGET),$(if $(filter Darwin,$(shell un
 core.src     := $(wildcard core/*.c)
 storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql/%),$(wildcard $(foreach depth,* */* */*/*,storage/$(depth).c)))
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
-# The last one is made by the build: the console's files, compressed.
-server.src   := $(filter-out server/main.c server/no_tls.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) server/console/embedded.c
+# The last ones are made by the build: the console's files and the documents for agents, compressed.
+embedded := console mcp
+server.src   := $(filter-out server/main.c server/no_tls.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always
@@ -117,21 +118,27 @@ $(BUILD)/zstd: always
 	@echo "$(zstd.flags)" | cmp -s - $@ || echo "$(zstd.flags)" > $@
 $(BUILD)/server/transfer/zstd.o: $(BUILD)/zstd
 $(BUILD)/server/transfer/zstd.o: CPPFLAGS += $(zstd.flags)
-# The files of console/, compressed, as a table in C. Their list changes only with their names.
+# Files, compressed, as a table in C. Their list changes only with their names.
+console.folder := console/
 console.files := $(sort $(wildcard console/*.* console/*/*.*))
-$(BUILD)/console.list: always
-	@mkdir -p $(@D)
-	@echo "$(console.files)" | cmp -s - $@ || echo "$(console.files)" > $@
+mcp.folder := docs/
+mcp.files := $(patsubst %,docs/%.md,differences insight mcp reference/operations reference/options testing time)
 embed.src := scripts/embed.c server/gzip.c core/arena.c core/buf.c core/str.c core/crc32.c
 $(BUILD)/embed: $(embed.src)
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(if $(TARGET),cc,$(CC)) $(CPPFLAGS) -std=c11 -pthread -O1 $^ -lz -o $@ # runs here, whatever the target
-$(BUILD)/server/console/embedded.c: $(BUILD)/embed $(BUILD)/console.list $(console.files)
-	@mkdir -p $(@D)
-	$(Q)$(BUILD)/embed $@ console/ $(console.files)
-$(BUILD)/server/console/embedded.o: $(BUILD)/server/console/embedded.c
-	@$(call tell,CC,console/)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+define embed
+$(BUILD)/$(1).list: always
+	@mkdir -p $$(@D)
+	@echo "$($(1).files)" | cmp -s - $$@ || echo "$($(1).files)" > $$@
+$(BUILD)/server/$(1)/embedded.c: $(BUILD)/embed $(BUILD)/$(1).list $($(1).files)
+	@mkdir -p $$(@D)
+	$$(Q)$(BUILD)/embed $$@ $(1) $($(1).folder) $($(1).files)
+$(BUILD)/server/$(1)/embedded.o: $(BUILD)/server/$(1)/embedded.c
+	@$$(call tell,CC,$($(1).folder))
+	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c $$< -o $$@
+endef
+$(foreach f,$(embedded),$(eval $(call embed,$(f))))
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
 # Changes only with the compiler's flags.
 $(BUILD)/flags: always

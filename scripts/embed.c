@@ -1,5 +1,5 @@
 /*
- * embed - compresses files and writes them as a table in C, at build time: embed OUT FOLDER/ FILE ...; names in the table lack FOLDER/.
+ * embed - compresses files and writes them as a table in C, at build time: embed OUT TABLE FOLDER/ FILE ...; names in TABLE_files lack FOLDER/.
  *
  * A program of its own, since to build and run the server takes a C compiler and the libraries, and nothing else.
  */
@@ -16,7 +16,7 @@ static const struct {
 	const char *ending, *type;
 } types[] = {
 	{".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"}, {".css", "text/css; charset=utf-8"}, {".svg", "image/svg+xml"},
-	{".json", "application/json"},
+	{".json", "application/json"}, {".md", "text/markdown; charset=utf-8"},
 };
 
 static const char *type_of(const char *name)
@@ -73,13 +73,13 @@ int main(int n, char **names)
 {
 	struct arena *arena = arena_new(0);
 	struct buf rows = buf_in(arena);
-	size_t folder = n > 2 ? strlen(names[2]) : 0;
-	FILE *out = n > 3 ? fopen(names[1], "w") : NULL;
+	size_t folder = n > 3 ? strlen(names[3]) : 0;
+	FILE *out = n > 4 ? fopen(names[1], "w") : NULL;
 
 	if (!out)
-		return fail("embed OUT FOLDER/ FILE ...", n > 3 ? strerror(errno) : "that is how it is called");
-	fprintf(out, "#include \"server/console/console_file.h\"\n\n");
-	for (int i = 3; i < n; i++) {
+		return fail("embed OUT TABLE FOLDER/ FILE ...", n > 4 ? strerror(errno) : "that is how it is called");
+	fprintf(out, "#include \"server/embedded_file.h\"\n\n");
+	for (int i = 4; i < n; i++) {
 		struct str packed, plain;
 
 		if (write_bytes(out, arena, i, names[i], &packed, &plain) != EXIT_SUCCESS)
@@ -87,7 +87,7 @@ int main(int n, char **names)
 		buf_printf(&rows, "\t{\"%s\", \"%s\", \"W/\\\"%08x-%zx\\\"\", bytes_%d, %zu, %zu},\n", names[i] + folder, type_of(names[i]),
 			   crc32_of(plain.p, plain.n), plain.n, i, packed.n, plain.n);
 	}
-	fprintf(out, "\nconst struct console_file console_files[] = {\n" STR_FMT "};\nconst size_t console_file_count = %d;\n", STR_ARG(buf_str(&rows)), n - 3);
+	fprintf(out, "\nconst struct embedded_file %s_files[] = {\n" STR_FMT "};\nconst size_t %s_file_count = %d;\n", names[2], STR_ARG(buf_str(&rows)), names[2], n - 4);
 	arena_free(arena);
 	return fclose(out) == 0 ? EXIT_SUCCESS : fail(names[1], strerror(errno));
 }

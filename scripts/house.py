@@ -38,10 +38,10 @@ SHELVES = {
     "server/platform": [],
     "server/report": ["server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
-    "server/console": ["server/http", "server/headers", "server/gzip", "server/version"],
+    "server/console": ["server/http", "server/headers", "server/gzip", "server/embedded_file", "server/version"],
     "server/kinesis": ["server/client", "server/crash", "server/log", "server/sigv4"],
     "server/seed": ["server/elsewhere", "server/client", "server/gzip", "server/log"],
-    "server/mcp": ["server/elsewhere", "server/client", "server/messages", "server/platform", "server/report", "server/seed/json_text", "server/version"],
+    "server/mcp": ["server/elsewhere", "server/client", "server/embedded_file", "server/gzip", "server/messages", "server/platform", "server/report", "server/seed/json_text", "server/version"],
     "server/recording": ["server/console/events", "server/console/masked", "server/elsewhere", "server/log", "server/messages", "server/seed/json_text"],
     "server/transfer": ["server/platform", "server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def

@@ -12,6 +12,7 @@ struct elsewhere {
 	struct client_target target;
 	struct sigv4 *sigv4;
 	struct str access_key, secret, token, region;
+	const atomic_bool *stopping; /* or NULL */
 };
 
 static const char *setting(const char *first, const char *second, const char *otherwise)
@@ -53,6 +54,11 @@ void elsewhere_free(struct elsewhere *elsewhere)
 	free(elsewhere);
 }
 
+void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping)
+{
+	elsewhere->stopping = stopping;
+}
+
 /* `target` absent: the endpoints of this kind of server. */
 static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str target, struct str body,
 			struct client_reply *reply, const char **problem)
@@ -66,7 +72,7 @@ static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const 
 	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
 	struct str name = str_is_set(target) ? str_printf(arena, "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(target)) : STR("");
 	const struct client_request request = {
-		.method = method, .body = body, .wait_ms = WAIT_MS, .reply_max = REPLY_MAX,
+		.method = method, .body = body, .wait_ms = WAIT_MS, .reply_max = REPLY_MAX, .stopping = elsewhere->stopping,
 		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(signature), STR_ARG(name)),
 	};
 

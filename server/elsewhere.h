@@ -16,6 +16,9 @@ struct elsewhere;
 struct elsewhere *elsewhere_new(const char *url, const char *authorities);
 void elsewhere_free(struct elsewhere *elsewhere);
 
+/* From now on a request is given up when this is set; there is no answer then. */
+void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping);
+
 /* AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or http://localhost:8000. */
 const char *elsewhere_default(void);
 

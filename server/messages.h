@@ -117,6 +117,7 @@
 #define MSG_MCP_WRITES ERR_VALIDATION, "%s changes data or the clock: the user must start dynalith mcp with --allow-writes"
 #define MSG_MCP_LONG \
 	ERR_VALIDATION, "the answer has %zu bytes, and %zu are the most: ask for fewer attributes by projection, or for a smaller part"
+#define MSG_MCP_NO_RESOURCE ERR_RESOURCE_NOT_FOUND, "%s", "there is no such resource"
 #define MSG_MCP_SERVER ERR_INTERNAL, "no answer from the server: %s"
 #define MSG_MCP_REFUSED ERR_VALIDATION, STR_FMT ": " STR_FMT
 #define MSG_ORIGIN                                                                                                         \

@@ -1,7 +1,7 @@
 #include "server/console/console.h"
 
 #include "protocol/wire/json_out.h"
-#include "server/console/console_file.h"
+#include "server/embedded_file.h"
 #include "server/gzip.h"
 #include "server/version.h"
 
@@ -53,7 +53,7 @@ static void send_to_page(struct http_response *response, struct str location)
 	add(response, "Vary", STR("Accept"));
 }
 
-static const struct console_file *find_file(struct str name)
+static const struct embedded_file *find_file(struct str name)
 {
 	for (size_t i = 0; i < console_file_count; i++) {
 		if (str_eq(str_of(console_files[i].name), name))
@@ -83,7 +83,7 @@ static bool has_tag(const struct http_request *request, struct str tag)
 	return false;
 }
 
-static void send_file(const struct console_file *file, const struct http_request *request, struct http_response *response)
+static void send_file(const struct embedded_file *file, const struct http_request *request, struct http_response *response)
 {
 	struct str bytes = {(const char *)file->bytes, file->n};
 
@@ -125,7 +125,7 @@ static void send_facts(const struct console *console, const struct http_request 
 void console_answer(const struct console *console, const struct http_request *request, struct http_response *response)
 {
 	struct str name = STR_ABSENT;
-	const struct console_file *file;
+	const struct embedded_file *file;
 
 	if (!is_below(request->path)) {
 		send_to_page(response, STR("_dynalith/console/"));

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "server/mcp/child.h"
+#include "server/mcp/intake.h"
 #include "server/mcp/rpc.h"
 
 #define USAGE "usage: dynalith mcp [--endpoint URL] [--allow-writes] [--tls-ca FILE] [-- OPTIONS of a server of its own]"
-#define KEEP ((size_t)1 << 20)
 
 enum { ENDED = 0, FAILED = 1, MISUSE = 2 };
 
@@ -46,41 +46,26 @@ static bool read_words(int argc, char **argv, struct words *words)
 	return !(words->has_own && words->endpoint);
 }
 
-/* A line without its end; at most RPC_LINE_MAX + 1 bytes of it. False at the end of the input. */
-static bool read_line(struct arena *arena, struct str *line)
+static void answer_all(const struct tools *tools, struct intake *intake)
 {
-	struct buf bytes = buf_in(arena);
-	int c;
-
-	while ((c = getc(stdin)) != EOF && c != '\n') {
-		if (bytes.n <= RPC_LINE_MAX)
-			buf_add_byte(&bytes, c);
-	}
-	*line = buf_str(&bytes);
-	return c != EOF || line->n > 0;
-}
-
-static void answer_all(const struct tools *tools)
-{
-	struct arena *arena = arena_new(KEEP);
+	struct arena *arena;
 	struct str line;
+	bool is_read = true;
 
-	while (read_line(arena, &line)) {
+	while (is_read && intake_next(intake, &arena, &line)) {
 		struct str answer = STR("");
 
 		if (line.n > RPC_LINE_MAX)
 			answer = rpc_too_long(arena);
 		else if (str_trim(line).n > 0)
 			answer = rpc_answer(tools, arena, line);
-		if (answer.n > 0) {
+		if (!intake_was_cancelled(intake) && answer.n > 0) {
 			fwrite(answer.p, 1, answer.n, stdout);
 			putc('\n', stdout);
 		}
-		if (fflush(stdout) != 0)
-			break; /* nobody reads */
-		arena_reset(arena);
+		is_read = fflush(stdout) == 0;
+		arena_free(arena);
 	}
-	arena_free(arena);
 }
 
 static int fail(const char *problem, int status)
@@ -113,8 +98,13 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 		child_stop(&child);
 		return fail(USAGE, MISUSE);
 	}
-	answer_all(&tools);
+	struct intake *intake = intake_start();
+
+	if (intake) {
+		elsewhere_stop_by(tools.elsewhere, intake_cancelled(intake));
+		answer_all(&tools, intake);
+	}
 	elsewhere_free(tools.elsewhere);
 	child_stop(&child);
-	return ENDED;
+	return intake ? ENDED : fail("mcp: there is no thread to read with", FAILED);
 }

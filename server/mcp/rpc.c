@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "server/mcp/resources.h"
 #include "server/seed/json_text.h"
 #include "server/version.h"
 
@@ -12,7 +13,9 @@
 	"Tables of a Dynalith server, which speaks the DynamoDB API. Begin with list_tables and describe_table. Prefer query to scan. " \
 	"Tools that change data or the clock are there only if the user started this program with --allow-writes."
 
-enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, UNSUPPORTED_VERSION = -32022 };
+enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, UNSUPPORTED_VERSION = -32022,
+       NO_RESOURCE = -32002, /* in revisions with a handshake; later ones call it INVALID_PARAMS */
+       INTERNAL_ERROR = -32603 };
 
 static const char *const handshakes[] = {"2024-11-05", "2025-03-26", "2025-06-18", NEWEST_OF_HANDSHAKE};
 
@@ -95,6 +98,9 @@ static void add_capabilities(struct json_out *out)
 	json_out_name(out, STR("tools"));
 	json_out_open(out, '{');
 	json_out_close(out, '}');
+	json_out_name(out, STR("resources"));
+	json_out_open(out, '{');
+	json_out_close(out, '}');
 	json_out_close(out, '}');
 	json_out_field_string(out, "instructions", STR(INSTRUCTIONS));
 }
@@ -163,6 +169,71 @@ static struct str list(const struct call *call)
 	return end_result(&out);
 }
 
+/* A page of resources, or why there is none. */
+static struct str list_resources(const struct call *call)
+{
+	struct json_out out = json_out_in(call->arena), page = json_out_in(call->arena);
+	struct err err = err_in(call->arena);
+	struct str next;
+	enum code code = resources_list(call->tools, call->arena, json_text_string(call->arena, call->params, "cursor"), &page, &next, &err);
+
+	if (code != OK)
+		return refuse(call->arena, call->id, code == ERR_VALIDATION ? INVALID_PARAMS : INTERNAL_ERROR, err.message, STR_ABSENT);
+	begin_result(call, &out, true);
+	json_out_name(&out, STR("resources"));
+	buf_add_str(&out.buf, json_out_str(&page));
+	out.needs_comma = true;
+	if (str_is_set(next))
+		json_out_field_string(&out, "nextCursor", next);
+	return end_result(&out);
+}
+
+static struct str list_templates(const struct call *call)
+{
+	struct json_out out = json_out_in(call->arena);
+
+	begin_result(call, &out, true);
+	json_out_name(&out, STR("resourceTemplates"));
+	resources_templates(&out);
+	return end_result(&out);
+}
+
+static struct str refuse_resource(const struct call *call, enum code code, struct str uri, struct str message)
+{
+	struct json_out data = json_out_in(call->arena);
+
+	if (code != ERR_RESOURCE_NOT_FOUND)
+		return refuse(call->arena, call->id, INTERNAL_ERROR, message, STR_ABSENT);
+	json_out_open(&data, '{');
+	json_out_field_string(&data, "uri", uri);
+	json_out_close(&data, '}');
+	return refuse(call->arena, call->id, call->is_modern ? INVALID_PARAMS : NO_RESOURCE, message, json_out_str(&data));
+}
+
+static struct str read_resource(const struct call *call)
+{
+	struct json_out out = json_out_in(call->arena);
+	struct err err = err_in(call->arena);
+	struct str uri = json_text_string(call->arena, call->params, "uri");
+	struct resource resource = {0};
+
+	if (!str_is_set(uri))
+		return refuse(call->arena, call->id, INVALID_PARAMS, STR("resources/read wants uri"), STR_ABSENT);
+	enum code code = resources_read(call->tools, call->arena, uri, &resource, &err);
+	if (code != OK)
+		return refuse_resource(call, code, uri, err.message);
+	begin_result(call, &out, true);
+	json_out_name(&out, STR("contents"));
+	json_out_open(&out, '[');
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "uri", uri);
+	json_out_field_string(&out, "mimeType", resource.type);
+	json_out_field_string(&out, "text", resource.text);
+	json_out_close(&out, '}');
+	json_out_close(&out, ']');
+	return end_result(&out);
+}
+
 static void add_text(struct json_out *out, struct str text)
 {
 	json_out_name(out, STR("content"));
@@ -207,7 +278,8 @@ static struct str call_tool(const struct call *call)
 static const struct {
 	const char *name;
 	struct str (*answer)(const struct call *call);
-} methods[] = {{"initialize", initialize}, {"server/discover", discover}, {"ping", ping}, {"tools/list", list}, {"tools/call", call_tool}};
+} methods[] = {{"initialize", initialize}, {"server/discover", discover}, {"ping", ping}, {"tools/list", list}, {"tools/call", call_tool},
+	     {"resources/list", list_resources}, {"resources/templates/list", list_templates}, {"resources/read", read_resource}};
 
 /* The revision that the request names, where it does; false where it is another than ours. */
 static bool read_version(struct call *call, struct str *requested)
@@ -292,6 +364,21 @@ static struct str answer_batch(const struct tools *tools, struct arena *arena, s
 		return refuse(arena, STR_ABSENT, INVALID_REQUEST, STR("no request of JSON-RPC 2.0"), STR_ABSENT);
 	struct str answers = buf_str(&out);
 	return answers.n == 0 ? answers : str_printf(arena, "[" STR_FMT "]", (int)answers.n - 1, answers.p + 1);
+}
+
+struct rpc_sight rpc_look(struct arena *arena, struct str line)
+{
+	struct err err = err_in(arena);
+	const struct json *root;
+	struct str text = str_trim(line);
+	struct rpc_sight sight = {STR_ABSENT, STR_ABSENT};
+
+	if (line.n > RPC_LINE_MAX || json_parse(arena, text, &root, &err) != OK || json_type(root) != JSON_OBJECT)
+		return sight;
+	sight.id = json_text_find(text, STR("id"));
+	if (!str_is_set(sight.id) && str_eq(json_text_string(arena, root, "method"), STR("notifications/cancelled")) && json_text_get(root, "params", JSON_OBJECT))
+		sight.cancels = json_text_find(json_text_find(text, STR("params")), STR("requestId"));
+	return sight;
 }
 
 struct str rpc_answer(const struct tools *tools, struct arena *arena, struct str line)

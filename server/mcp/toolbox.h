@@ -45,7 +45,7 @@ struct property {
 struct tool {
 	enum tool_id id;
 	const char *name, *title;
-	bool is_write, is_destructive;
+	bool is_write, is_destructive, is_idempotent;
 	const char *method; /* of test control, with a path; NULL: an operation of the API */
 	const char *what;   /* the path below /_dynalith/, or the operation */
 	const char *output; /* the schema of its answer */

@@ -79,6 +79,7 @@ static void write_tool(const struct tool *tool, struct json_out *out)
 	json_out_field_string(out, "title", str_of(tool->title));
 	json_out_field_boolean(out, "readOnlyHint", !tool->is_write);
 	json_out_field_boolean(out, "destructiveHint", tool->is_destructive);
+	json_out_field_boolean(out, "idempotentHint", tool->is_idempotent);
 	json_out_field_boolean(out, "openWorldHint", false);
 	json_out_close(out, '}');
 	json_out_close(out, '}');

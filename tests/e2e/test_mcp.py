@@ -1,8 +1,9 @@
 """`dynalith mcp`, message by message. tests/e2e/mcp has the same by the protocol's public client library."""
 import json
+import socket
 import subprocess
 
-from harness import BINARY, Server, free_port, key, run, until
+from harness import BINARY, ROOT, Server, free_port, key, run, until
 
 HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
          "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
@@ -30,7 +31,7 @@ def test_handshake():
         hello = {**HELLO, "params": {**HELLO["params"], "protocolVersion": wanted}}
         answer, = talk([hello, {"jsonrpc": "2.0", "method": "notifications/initialized"}])
         assert answer["id"] == 0 and answer["result"]["protocolVersion"] == agreed, answer
-        assert answer["result"]["capabilities"] == {"tools": {}} and answer["result"]["serverInfo"]["name"] == "dynalith"
+        assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}} and answer["result"]["serverInfo"]["name"] == "dynalith"
     assert talk([{**HELLO, "params": {}}])[0]["error"]["code"] == -32602
 
 
@@ -50,10 +51,12 @@ def test_malformed_lines():
              (b"5", -32600, None), (b"[]", -32600, None), (b"null", -32600, None),
              ({"id": 5, "method": "ping"}, -32600, None), ({**request, "jsonrpc": "1.0"}, -32600, None), ({"jsonrpc": "2.0", "id": 5}, -32600, None),
              ({**request, "id": None}, -32600, None), ({**request, "id": {"a": 1}}, -32600, None), ({**request, "method": 7}, -32600, None),
-             ({**request, "params": [1]}, -32602, 5), ({**request, "method": "resources/list"}, -32601, 5), ({**request, "method": "x" * 9000}, -32601, 5),
+             ({**request, "params": [1]}, -32602, 5), ({**request, "method": "prompts/list"}, -32601, 5), ({**request, "method": "x" * 9000}, -32601, 5),
              (call("no_such_tool", 5), -32602, 5), ({**request, "method": "tools/call"}, -32602, 5),
              ({**request, "method": "tools/call", "params": {"name": "scan", "arguments": "x"}}, -32602, 5),
-             ({**request, "method": "tools/list", "params": {"cursor": "x"}}, -32602, 5)]
+             ({**request, "method": "tools/list", "params": {"cursor": "x"}}, -32602, 5), ({**request, "method": "resources/read"}, -32602, 5),
+             ({**request, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}}, -32002, 5),
+             ({**request, "method": "resources/read", "params": {"uri": "dynalith://docs/../CHANGELOG"}}, -32002, 5)]
     answers = talk([line for line, _, _ in cases] + [{**request, "id": "last"}])
     for (line, code, number), answer in zip(cases, answers, strict=False):
         assert answer["error"]["code"] == code and answer["id"] == number, (line, answer)
@@ -104,6 +107,54 @@ def test_no_server():
     assert answer["result"]["isError"] and "no answer from the server" in answer["result"]["content"][0]["text"]
 
 
+def test_resources():
+    """More tables than a page has; what a page or a table is; what is none, in both kinds of revisions."""
+    server = Server("--insight", "on")
+    client = server.client()
+    for i in range(101):
+        client.create_table(TableName=f"t{i:03}", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+    ask = lambda method, **params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    first, last, wrong = talk([ask("resources/list"), ask("resources/list", cursor="t099"), ask("resources/list", cursor="no such ]")], url=server.url)
+    uris = [resource["uri"] for resource in first["result"]["resources"]]
+    assert uris[0] == "dynalith://report" and "dynalith://docs/testing" in uris and uris[-1] == "dynalith://tables/t099" and first["result"]["nextCursor"] == "t099"
+    assert [resource["uri"] for resource in last["result"]["resources"]] == ["dynalith://tables/t100"] and "nextCursor" not in last["result"]
+    assert wrong["error"]["code"] == -32602, wrong
+    pages = [uri for uri in uris if uri.startswith("dynalith://docs/")]
+    for uri, answer in zip(pages, talk([ask("resources/read", uri=uri) for uri in pages], url=server.url), strict=True):
+        content, = answer["result"]["contents"]
+        assert content["text"] == (ROOT / f"docs/{uri.removeprefix('dynalith://docs/')}.md").read_text() and content["mimeType"] == "text/markdown", uri
+    table, none, bad, modern_none = talk([ask("resources/read", uri="dynalith://tables/t007"), ask("resources/read", uri="dynalith://tables/none"),
+                                          ask("resources/read", uri="dynalith://tables/?"), modern("resources/read", uri="dynalith://tables/none")], url=server.url)
+    assert json.loads(table["result"]["contents"][0]["text"])["Table"]["TableName"] == "t007"
+    assert [answer["error"]["code"] for answer in (none, bad, modern_none)] == [-32002, -32002, -32602] and none["error"]["data"] == {"uri": "dynalith://tables/none"}
+    server.stop()
+    away, = talk([ask("resources/list")], url=f"http://127.0.0.1:{free_port()}")
+    assert away["error"]["code"] == -32603 and "no answer from the server" in away["error"]["message"]
+
+
+def test_cancellation():
+    """A request under way is given up, one that waits is left out, and neither has an answer; one that is over, or unknown, changes nothing."""
+    cancel = lambda number: {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes requests, and never answers
+        process = subprocess.Popen([BINARY, "mcp", "--endpoint", f"http://127.0.0.1:{silent.getsockname()[1]}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+        def send(*lines):
+            process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+            process.stdin.flush()
+        try:
+            send({"jsonrpc": "2.0", "id": "first", "method": "ping"}, call("list_tables", 1), call("list_tables", "2"), {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+            with silent.accept()[0]:
+                assert json.loads(process.stdout.readline())["id"] == "first"
+                send(cancel("2"), cancel("first"), cancel(99), cancel({}), {"jsonrpc": "2.0", "method": "notifications/cancelled"}, cancel(1))
+                assert json.loads(process.stdout.readline()) == {"jsonrpc": "2.0", "id": 3, "result": {}}
+            process.stdin.close()
+            assert process.stdout.read() == b"" and process.wait(120) == 0
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
 def test_own_server_ends_with_it():
     """The server that it starts ends when its input does, and when it is killed."""
     for end in "close", "kill":
@@ -122,4 +173,4 @@ def test_own_server_ends_with_it():
 
 
 run("mcp", [test_handshake, test_requests_of_the_newest_revision, test_malformed_lines, test_messages_without_answer, test_huge_lines,
-            test_writes_are_refused_by_default, test_no_server, test_own_server_ends_with_it])
+            test_writes_are_refused_by_default, test_no_server, test_resources, test_cancellation, test_own_server_ends_with_it])

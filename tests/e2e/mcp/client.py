@@ -3,6 +3,7 @@
 client.py BINARY: starts the server with a Dynalith of its own in memory.
 """
 import json
+import socket
 import sys
 
 import anyio
@@ -44,6 +45,7 @@ async def opened(client):
     for tool in tools.values():
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.annotations.idempotent_hint is not None and tool.annotations.destructive_hint is not None and tool.annotations.open_world_hint is False
         assert tool.title and tool.description and tool.annotations.read_only_hint == (tool.name in READS), tool
         for name, schema in tool.input_schema["properties"].items():
             assert schema["type"] and schema["description"], (tool.name, name)
@@ -121,16 +123,53 @@ async def bound(call):
     await call.refused("get_item", "131072 are the most", table="shop", key={"pk": "huge", "sk": 0})
 
 
+async def resources(call):
+    """Each that is listed can be read, and each template."""
+    listed = (await call.client.list_resources()).resources
+    assert {"dynalith://report", "dynalith://docs/testing", "dynalith://tables/shop"} <= {str(resource.uri) for resource in listed}
+    for resource in listed:
+        content, = (await call.client.read_resource(str(resource.uri))).contents
+        assert resource.title and resource.description and content.mime_type == resource.mime_type and len(content.text) > 100, resource
+    described, = (await call.client.read_resource("dynalith://tables/shop")).contents
+    assert json.loads(described.text) == await call("describe_table", table="shop")
+    assert [t.uri_template for t in (await call.client.list_resource_templates()).resource_templates] == ["dynalith://tables/{table}", "dynalith://docs/{+page}"]
+    for uri in "dynalith://tables/none", "dynalith://nonsense":
+        try:
+            await call.client.read_resource(uri)
+            raise AssertionError("read")
+        except MCPError as error:
+            assert error.error.code in (-32602, -32002), error
+
+
 async def test_all_tools():
     """The newest revision, without a handshake."""
     async with Client(stdio_client(StdioServerParameters(command=BINARY, args=["mcp", "--allow-writes", "--", "--in-memory"]))) as client:
         assert client.protocol_version == "2026-07-28", client.protocol_version
         call = await opened(client)
         assert set(call.tools) == READS | WRITES, set(call.tools) ^ (READS | WRITES)
-        for step in fill, read, change, refuse, bound:
+        for step in fill, read, change, refuse, bound, resources:
             await step(call)
         await call("delete_table", table="shop")
         assert call.called == set(call.tools), set(call.tools) - call.called
+
+
+async def cancelled(client, silent):
+    """The client gives a call up while the server of the tables does not answer; the next one is answered."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(client.call_tool, "list_tables", {})
+        with (await anyio.to_thread.run_sync(silent.accept))[0]:
+            group.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+    assert (await client.read_resource("dynalith://docs/testing")).contents
+
+
+async def test_cancellation():
+    for mode in {}, {"mode": "legacy"}:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            server = StdioServerParameters(command=BINARY, args=["mcp", "--endpoint", f"http://127.0.0.1:{silent.getsockname()[1]}"])
+            async with Client(stdio_client(server), **mode) as client:
+                await cancelled(client, silent)
 
 
 async def test_handshake_and_no_writes():
@@ -152,7 +191,7 @@ async def test_handshake_and_no_writes():
 
 def main():
     passed = failed = 0
-    for test in test_all_tools, test_handshake_and_no_writes:
+    for test in test_all_tools, test_cancellation, test_handshake_and_no_writes:
         try:
             anyio.run(test)
             passed += 1
