@@ -125,6 +125,9 @@ struct insight {
 	struct pattern_flow all;
 };
 
+/* The members of a description that have a pattern's parts. */
+extern const char *const insight_part_names[OUTLINE_PARTS];
+
 /* Calls `visit` for each pattern, the rest last. */
 void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context);
 

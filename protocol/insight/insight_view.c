@@ -2,7 +2,10 @@
 #include <stdlib.h>
 
 #include "protocol/insight/finding.h"
+#include "protocol/insight/recollect.h"
 #include "storage/monotonic.h"
+
+const char *const insight_part_names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
 
 struct listing {
 	size_t n;
@@ -118,20 +121,30 @@ static void flow(struct json_out *out, const struct pattern *pattern)
 	number(out, "write_units", flow->write);
 }
 
+/* For recollect.h. */
+static void show_grounds(struct json_out *out, struct arena *arena, const struct pattern *pattern)
+{
+	json_out_field_string(out, "traits", recollect_words(arena, pattern->traits));
+	integer(out, "columns", pattern->columns);
+	integer(out, "changes", pattern->changes);
+	integer(out, "burst", pattern->flow.burst);
+	integer(out, "in_bursts", pattern->flow.in_bursts);
+	integer(out, "item_bytes_sum", pattern->sizes.sum);
+}
+
 static void show_pattern(struct json_out *out, struct arena *arena, const struct pattern *pattern)
 {
-	static const char *const names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
-
 	json_out_open(out, '{');
 	json_out_field_string(out, "id", finding_pattern_id(arena, pattern));
 	json_out_field_string(out, "operation", str_of(pattern->operation));
 	for (size_t i = 0; i < OUTLINE_PARTS; i++) {
 		if (pattern->parts[i].n > 0 && (i != OUTLINE_KIND || !str_eq(pattern->parts[i], str_of(pattern->operation)))) {
-			json_out_name(out, str_of(names[i]));
+			json_out_name(out, str_of(insight_part_names[i]));
 			json_out_string(out, pattern->parts[i]);
 		}
 	}
 	flow(out, pattern);
+	show_grounds(out, arena, pattern);
 	series(out, &pattern->series);
 	sketch(out, "units", &pattern->units, 0.5);
 	sketch(out, "latency_ms", &pattern->latency, 0.001);
@@ -167,6 +180,8 @@ static void show_index(struct json_out *out, const struct index *index, const st
 	for (size_t i = 0; i < seen->used_count; i++)
 		json_out_string(out, seen->used[i]);
 	json_out_close(out, ']');
+	if (seen->is_used_more)
+		integer(out, "more_attributes_read", 1);
 	json_out_close(out, '}');
 }
 
@@ -195,6 +210,12 @@ static void show_table(struct json_out *out, const struct seen_table *seen)
 	json_out_field_string(out, "account", seen->table->identity.account);
 	json_out_field_string(out, "region", seen->table->identity.region);
 	number(out, "write_units", seen->base);
+	number(out, "partition_units", seen->partitions.units);
+	integer(out, "sort_keys", seen->table->keys.range_count);
+	if (str_is_set(seen->table->ttl.attribute))
+		json_out_field_string(out, "ttl_attribute", seen->table->ttl.attribute);
+	integer(out, "ttl_wrong", seen->ttl_wrong);
+	integer(out, "ttl_milliseconds", seen->ttl_milliseconds);
 	json_out_name(out, STR("indexes"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < seen->table->indexes.n; i++)
@@ -205,6 +226,17 @@ static void show_table(struct json_out *out, const struct seen_table *seen)
 	for (size_t i = 0; i < seen->partitions.n; i++)
 		show_partition(out, &seen->partitions.v[i]);
 	json_out_close(out, ']');
+	json_out_close(out, '}');
+}
+
+static void show_entity(struct json_out *out, struct arena *arena, const struct entity *entity)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "entity", str_printf(arena, "%016llx", (unsigned long long)entity->hash));
+	if (entity->blind)
+		json_out_field_string(out, "blind", finding_pattern_id(arena, entity->blind));
+	if (entity->guarded)
+		json_out_field_string(out, "guarded", finding_pattern_id(arena, entity->guarded));
 	json_out_close(out, '}');
 }
 
@@ -245,6 +277,11 @@ struct str insight_describe(struct insight *insight, struct arena *arena)
 	json_out_open(&out, '[');
 	for (size_t i = 0; i < insight->table_count; i++)
 		show_table(&out, insight->tables[i]);
+	json_out_close(&out, ']');
+	json_out_name(&out, STR("entities"));
+	json_out_open(&out, '[');
+	for (size_t i = 0; i < insight->entity_count; i++)
+		show_entity(&out, arena, &insight->entities[i]);
 	json_out_close(&out, ']');
 	json_out_name(&out, STR("findings"));
 	finding_all(insight, arena, &out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/insight/recollect.h"
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 #include "server/report/declared.h"
@@ -16,7 +17,7 @@ struct source {
 };
 
 /* An object of one of them. */
-struct part {
+struct entry {
 	const struct json *object;
 	const struct source *source;
 	struct str key;             /* the same of objects that are about the same */
@@ -25,7 +26,7 @@ struct part {
 /* Those that are about the same. */
 struct group {
 	size_t n;
-	const struct part *v;
+	const struct entry *v;
 };
 
 struct merge {
@@ -75,6 +76,19 @@ static void greatest(struct merge *merge, const struct group *group, const char 
 	number(merge, name, most);
 }
 
+/* The greatest of each that one of them has. */
+static void greatest_of(struct merge *merge, const struct group *group, const char *const *names)
+{
+	for (; *names; names++) {
+		bool is_there = false;
+
+		for (size_t i = 0; i < group->n; i++)
+			is_there = is_there || json_member(group->v[i].object, *names);
+		if (is_there)
+			greatest(merge, group, *names);
+	}
+}
+
 /* The first text that there is. */
 static void texts(struct merge *merge, const struct group *group, const char *const *names, size_t n)
 {
@@ -93,7 +107,7 @@ static void texts(struct merge *merge, const struct group *group, const char *co
 
 static int compare_parts(const void *a, const void *b)
 {
-	const struct part *x = a, *y = b;
+	const struct entry *x = a, *y = b;
 	int order = str_cmp(x->key, y->key);
 
 	return order ? order : x->source < y->source ? -1 : x->source > y->source;
@@ -120,14 +134,14 @@ static size_t gather(struct merge *merge, const struct group *from, const char *
 
 		n += entries ? json_count(entries) : 0;
 	}
-	struct part *parts = ARENA_ARRAY(merge->view.arena, struct part, n + 1);
+	struct entry *parts = ARENA_ARRAY(merge->view.arena, struct entry, n + 1);
 	struct group *groups = ARENA_ARRAY(merge->view.arena, struct group, n + 1);
 	n = 0;
 	for (size_t i = 0; i < from->n; i++) {
 		const struct json *entries = json_member(from->v[i].object, list);
 
 		for (const struct json *e = entries ? json_first(entries) : NULL; e; e = json_next(e))
-			parts[n++] = (struct part){e, from->v[i].source, key_of(merge, e, names, name_count)};
+			parts[n++] = (struct entry){e, from->v[i].source, key_of(merge, e, names, name_count)};
 	}
 	qsort(parts, n, sizeof(*parts), compare_parts);
 	for (size_t i = 0; i < n; i++) {
@@ -311,13 +325,15 @@ static void seen_at(struct merge *merge, const struct group *group, const char *
 static void pattern(struct merge *merge, const struct group *group)
 {
 	static const char *const names[] = {"calls", "accesses", "continued", "unfinished", "items_read", "items_returned", "bytes_read", "read_units",
-					    "write_units", "folded_patterns", NULL};
-	static const char *const id[] = {"id"}, *const example[] = {"example"};
+					    "write_units", "folded_patterns", "in_bursts", "item_bytes_sum", NULL};
+	static const char *const most[] = {"columns", "changes", "burst", NULL};
+	static const char *const id[] = {"id", "traits"}, *const example[] = {"example"};
 
 	json_out_open(&merge->out, '{');
-	texts(merge, group, id, 1);
+	texts(merge, group, id, 2);
 	texts(merge, group, declared_members, declared_member_count);
 	sums(merge, group, names);
+	greatest_of(merge, group, most);
 	over_time(merge, group);
 	sketch(merge, group, "units");
 	sketch(merge, group, "latency_ms");
@@ -332,7 +348,7 @@ static void pattern(struct merge *merge, const struct group *group)
 /* Texts of a list that any of them has. */
 static void names_read(struct merge *merge, const struct group *group)
 {
-	struct part *v = NULL;
+	struct entry *v = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < group->n; i++) {
@@ -340,7 +356,7 @@ static void names_read(struct merge *merge, const struct group *group)
 
 		for (const struct json *e = list ? json_first(list) : NULL; e; e = json_next(e)) {
 			v = arena_room(merge->view.arena, v, n, sizeof(*v));
-			v[n++] = (struct part){e, group->v[i].source, json_string(merge->view.arena, e)};
+			v[n++] = (struct entry){e, group->v[i].source, json_string(merge->view.arena, e)};
 		}
 	}
 	if (n > 0)
@@ -356,14 +372,18 @@ static void names_read(struct merge *merge, const struct group *group)
 
 static void table(struct merge *merge, const struct group *group)
 {
-	static const char *const name[] = {"table", "account", "region"}, *const own[] = {"name", "projection"}, *const place[] = {"partition", "index"};
-	static const char *const written[] = {"write_units", NULL}, *const reads[] = {"reads", "whole_reads", "write_units", NULL};
+	static const char *const name[] = {"table", "account", "region", "ttl_attribute"}, *const own[] = {"name", "projection"};
+	static const char *const place[] = {"partition", "index"};
+	static const char *const written[] = {"write_units", "partition_units", "ttl_wrong", "ttl_milliseconds", NULL};
+	static const char *const keys[] = {"sort_keys", NULL};
+	static const char *const more[] = {"more_attributes_read", NULL}, *const reads[] = {"reads", "whole_reads", "write_units", NULL};
 	static const char *const flow[] = {"requests", "requests_at_least", "read_units", "write_units", "items_added", NULL};
 	struct group *groups;
 
 	json_out_open(&merge->out, '{');
-	texts(merge, group, name, 3);
+	texts(merge, group, name, 4);
 	sums(merge, group, written);
+	greatest_of(merge, group, keys);
 	json_out_name(&merge->out, STR("indexes"));
 	json_out_open(&merge->out, '[');
 	size_t n = gather(merge, group, "indexes", own, 1, &groups);
@@ -372,6 +392,7 @@ static void table(struct merge *merge, const struct group *group)
 		texts(merge, &groups[i], own, 2);
 		sums(merge, &groups[i], reads);
 		names_read(merge, &groups[i]);
+		greatest_of(merge, &groups[i], more);
 		json_out_close(&merge->out, '}');
 	}
 	json_out_close(&merge->out, ']');
@@ -391,51 +412,13 @@ static void table(struct merge *merge, const struct group *group)
 	json_out_close(&merge->out, '}');
 }
 
-/* What all servers read of an index together: "reads" or "whole_reads". */
-static double reads_of(struct merge *merge, const struct group *roots, struct str where, const char *what)
+/* Items of a kind, which one server may have seen written blindly and another with a condition. */
+static void entity(struct merge *merge, const struct group *group)
 {
-	static const char *const name[] = {"table"}, *const own[] = {"name"};
-	struct group *tables, *indexes;
-	size_t n = gather(merge, roots, "tables", name, 1, &tables);
-	double sum = 0;
+	static const char *const names[] = {"entity", "blind", "guarded"};
 
-	for (size_t i = 0; i < n; i++) {
-		size_t count = gather(merge, &tables[i], "indexes", own, 1, &indexes);
-
-		for (size_t k = 0; k < count; k++) {
-			struct str place = str_printf(merge->view.arena, STR_FMT "." STR_FMT, STR_ARG(view_text(&merge->view, tables[i].v[0].object, "table")),
-						      STR_ARG(view_text(&merge->view, indexes[k].v[0].object, "name")));
-
-			sum += str_eq(place, where) ? sum_of(&indexes[k], what) : 0;
-		}
-	}
-	return sum;
-}
-
-/* What one server says nobody did, others may have done. */
-static bool is_refuted(struct merge *merge, const struct group *roots, const struct json *finding)
-{
-	struct str name = view_text(&merge->view, finding, "finding"), where = view_text(&merge->view, finding, "where");
-
-	if (str_eq(name, STR("needless-consistency")) || str_eq(name, STR("unprocessed")))
-		return true; /* the write before, or the repetition, may have come to another */
-	if (str_eq(name, STR("unread-index")))
-		return reads_of(merge, roots, where, "reads") > 0;
-	return str_eq(name, STR("over-projected-index")) && reads_of(merge, roots, where, "whole_reads") > 0;
-}
-
-static void finding(struct merge *merge, const struct group *group)
-{
-	static const char *const before[] = {"finding", "severity", "what", "where", "pattern"}, *const after[] = {"advice"}, *const units[] = {"units", NULL};
-	struct buf evidence = buf_in(merge->view.arena);
-
-	for (size_t i = 0; i < group->n; i++)
-		buf_printf(&evidence, "%s" STR_FMT, i > 0 ? "; " : "", STR_ARG(view_text(&merge->view, group->v[i].object, "evidence")));
 	json_out_open(&merge->out, '{');
-	texts(merge, group, before, 5);
-	json_out_field_string(&merge->out, "evidence", buf_str(&evidence));
-	sums(merge, group, units);
-	texts(merge, group, after, 1);
+	texts(merge, group, names, 3);
 	json_out_close(&merge->out, '}');
 }
 
@@ -450,10 +433,8 @@ static void list(struct merge *merge, const struct group *roots, const char *nam
 		qsort(groups, n, sizeof(*groups), compare_groups);
 	json_out_name(&merge->out, str_of(name));
 	json_out_open(&merge->out, '[');
-	for (size_t i = 0; i < n; i++) {
-		if (write != finding || roots->n == 1 || !is_refuted(merge, roots, groups[i].v[0].object))
-			write(merge, &groups[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		write(merge, &groups[i]);
 	json_out_close(&merge->out, ']');
 }
 
@@ -496,7 +477,7 @@ static struct source source_of(const struct json *root)
 static struct str merge_roots(struct merge *merge, const struct group *roots)
 {
 	static const char *const whole[] = {"requests", "read_units", "write_units", NULL};
-	static const char *const table_names[] = {"account", "region", "table"}, *const finding_names[] = {"finding", "where", "pattern"};
+	static const char *const table_names[] = {"account", "region", "table"}, *const entity_names[] = {"entity"};
 	double servers = 0;
 
 	for (size_t i = 0; i < roots->n; i++)
@@ -507,15 +488,29 @@ static struct str merge_roots(struct merge *merge, const struct group *roots)
 	write_time(merge);
 	list(merge, roots, "patterns", declared_members, declared_member_count, pattern);
 	list(merge, roots, "tables", table_names, 3, table);
-	list(merge, roots, "findings", finding_names, 3, finding);
+	list(merge, roots, "entities", entity_names, 1, entity);
 	json_out_close(&merge->out, '}');
 	return json_out_str(&merge->out);
+}
+
+/* The same with what is to be said of the whole. */
+static enum code judge(struct arena *arena, struct str merged, struct str *judged, struct err *err)
+{
+	struct json_out out = json_out_in(arena);
+	const struct json *root;
+	enum code code = json_parse(arena, merged, &root, err);
+
+	if (code != OK)
+		return code;
+	recollect_findings(arena, root, &out);
+	*judged = str_printf(arena, STR_FMT ",\"findings\":" STR_FMT "}", (int)merged.n - 1, merged.p, STR_ARG(json_out_str(&out)));
+	return OK;
 }
 
 enum code merge_descriptions(struct arena *arena, const struct str *descriptions, size_t n, struct str *merged, struct err *err)
 {
 	struct merge merge = {.view = {.arena = arena}, .out = json_out_in(arena)};
-	struct part *parts = ARENA_ARRAY(arena, struct part, n);
+	struct entry *parts = ARENA_ARRAY(arena, struct entry, n);
 	struct source *sources = ARENA_ARRAY(arena, struct source, n);
 	struct err own = err_in(arena);
 
@@ -528,9 +523,8 @@ enum code merge_descriptions(struct arena *arena, const struct str *descriptions
 		if (json_parse(arena, descriptions[i], &root, &own) != OK || json_type(root) != JSON_OBJECT || !json_member(root, "patterns"))
 			return err_set(err, MSG_REPORT_NONE);
 		sources[i] = source_of(root);
-		parts[i] = (struct part){root, &sources[i], STR("")};
+		parts[i] = (struct entry){root, &sources[i], STR("")};
 	}
 	measure(&merge, sources, n);
-	*merged = merge_roots(&merge, &(struct group){n, parts});
-	return OK;
+	return judge(arena, merge_roots(&merge, &(struct group){n, parts}), merged, err);
 }

@@ -2,7 +2,7 @@
  * merge - the descriptions of several servers as one: each counts for itself, also where they share a database.
  *
  * Counts, units and quantiles are those of one server that had seen all requests. Buckets of time are laid beside each other by their age. A partition's most
- * in a second is the most that one server saw. Findings are those of each server, each once; those that the others can refute are left out.
+ * in a second is the most that one server saw. Findings are those of the whole (recollect.h).
  */
 #ifndef DYNALITH_SERVER_REPORT_MERGE_H
 #define DYNALITH_SERVER_REPORT_MERGE_H

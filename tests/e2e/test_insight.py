@@ -254,8 +254,10 @@ def the_clean_twin_has_no_finding():
 
 
 def each_planted_mistake_is_found():
-    """Each alone, so that none is found by what another did; then all at once."""
+    """Each alone, so that none is found by what another did. The report with a server that saw nothing says the same of it, word by word."""
     server, client = start()
+    idle, _ = start()
+    in_order = lambda findings: sorted(json.dumps(f, sort_keys=True) for f in findings if f["finding"] not in ("needless-consistency", "unprocessed"))
     for name, finding in NAMES.items():
         insight(server, "DELETE")
         shop = Mistakes(client)
@@ -265,10 +267,14 @@ def each_planted_mistake_is_found():
             for c in range(10):
                 shop.use(c)
         getattr(shop, name)()
-        assert finding in found(server), (name, insight(server)["findings"])
+        seen = insight(server)
+        assert finding in {f["finding"] for f in seen["findings"]}, (name, seen["findings"])
+        merged = json.loads(report(server.url, idle.url, "--format", "json")[1])
+        assert in_order(merged["findings"]) == in_order(seen["findings"]), (name, merged["findings"], seen["findings"])
     insight(server, "DELETE")
     assert found(server) == set()
-    server.stop()
+    for one in server, idle:
+        one.stop()
 
 
 def members_sent_again_are_no_finding():
@@ -379,7 +385,7 @@ def several_servers_are_one_report():
     assert status == 0, problem
     merged = json.loads(out)
     assert merged["servers"] == 2 and [merged[m] for m in ("requests", "read_units", "write_units")] == [alone[m] for m in ("requests", "read_units", "write_units")]
-    own = ("first", "last", "latency_ms", "over_time")
+    own = ("first", "last", "latency_ms", "over_time", "burst", "in_bursts")  # calls in a row are those that one server saw
     def figures(objects):
         same = lambda o: json.loads(json.dumps(o), parse_int=float)
         return sorted(json.dumps({k: same(v) for k, v in o.items() if k not in own}, sort_keys=True) for o in objects)
@@ -404,6 +410,51 @@ def several_servers_are_one_report():
     assert status == 2 and not out and problem
     for one in (server, other, both):
         one.stop()
+
+
+def what_no_server_sees_alone_is_found():
+    """Each server sees half of each mistake, too little to say something; added up they are found, and nothing else is."""
+    servers = [start() for _ in range(2)]
+    for server, client in servers:
+        Shop(client).seed()
+        create(client, "log")
+        create(client, "hot")
+        insight(server, "DELETE")
+    for i, (server, client) in enumerate(servers):
+        shop = Shop(client)
+        for c in range(10):  # 60 rows of 90 that the filters discard
+            shop.query("PK = :p", {":p": s(f"CUSTOMER#{c}")}, FilterExpression="attribute_exists(nothing)")
+            shop.query("PK = :p", {":p": s(f"ORDER#{c}1")})
+        if i == 0:
+            shop.put({**at("CUSTOMER#3", "PROFILE"), "version": n(1)})
+        else:
+            shop.update("CUSTOMER#4", "PROFILE", "SET version = :new", {":old": n(1), ":new": n(2)}, ConditionExpression="version = :old")
+        for k in range(22):  # 550 new items of 1000 in one collection, as many changes elsewhere
+            client("BatchWriteItem", RequestItems={"log": [{"PutRequest": {"Item": at("LOG#1", f"EVENT#{i}#{k}#{j}")}} for j in range(25)]})
+            client("BatchWriteItem", RequestItems={"log": [{"PutRequest": {"Item": at("LOG#2", f"EVENT#{j}")}} for j in range(25)]})
+        for k in range(13):  # 325 of 500 units, most of them one partition's
+            client("BatchWriteItem", RequestItems={"hot": [{"PutRequest": {"Item": at("KEY#1", f"EVENT#{j}")}} for j in range(25)]})
+        client("PutItem", TableName="hot", Item=at("KEY#2", "EVENT#1"))
+    found = lambda seen: {f["finding"] for f in seen["findings"]}
+    wanted = {"discard", "lost-update", "growing-collection", "hot-partition"}
+    alone = [found(insight(server)) for server, _ in servers]
+    assert not any(wanted & each for each in alone), alone
+    status, out, problem = report(*[server.url for server, _ in servers], "--format", "json")
+    assert status == 0, problem
+    merged = json.loads(out)
+    assert found(merged) - set().union(*alone) == wanted, (found(merged), alone)
+    for finding in merged["findings"]:
+        assert finding["evidence"] and finding["advice"] and finding["where"], finding
+    hot = next(f for f in merged["findings"] if f["finding"] == "hot-partition")
+    assert hot["where"].startswith("hot KEY#") and hot["units"] == 650, hot
+    assert report(*[server.url for server, _ in servers], "--fail-on", "lost-update")[0] == 1
+    assert report(servers[0][0].url, "--fail-on", "lost-update")[0] == 0
+    again = pathlib.Path(servers[0][0].folder, "again.json")  # a report of reports says the same
+    again.write_text(out)
+    again = json.loads(report(again, servers[1][0].url, "--format", "json")[1])
+    assert wanted <= found(again)
+    for server, _ in servers:
+        server.stop()
 
 
 def values_never_show():
@@ -566,4 +617,4 @@ def forms():
 
 
 run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
-                time_is_in_buckets, several_servers_are_one_report, values_never_show, the_gate, declared_patterns, forms])
+                time_is_in_buckets, several_servers_are_one_report, what_no_server_sees_alone_is_found, values_never_show, the_gate, declared_patterns, forms])
