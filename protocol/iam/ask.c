@@ -63,25 +63,34 @@ const struct json *iam_asking_member(const struct iam_asking *asking, const char
 	return shape_has(asking->request->shape, str_of(name)) ? json_member(asking->request->call->request.json, name) : NULL;
 }
 
-struct table *iam_asking_table(struct iam_asking *asking, struct str name_or_arn)
+/* What was put on another server counts: nobody looks at the policy in a transaction later. */
+static struct table *table_in(struct iam_asking *asking, struct str region, struct str name)
 {
-	struct call *call = asking->request->call;
-	struct str name;
+	const struct call *call = asking->request->call;
+	struct ns ns = {call->ns.account, region};
 	struct table *table;
 	struct err err = err_in(asking->arena);
 
-	if (call_table_name(call, name_or_arn, &name, &err) != OK)
-		return NULL;
 	for (size_t i = 0; i < asking->asked.held_count; i++) {
-		if (str_eq(asking->asked.held[i]->identity.name, name))
+		const struct table_identity *known = &asking->asked.held[i]->identity;
+
+		if (str_eq(known->name, name) && str_eq(known->region, region))
 			return asking->asked.held[i];
 	}
-	/* what was put on another server counts: nobody looks at the policy in a transaction later */
-	if (catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, &table, &err) != OK)
+	if (catalog_get_current(call->service->catalog, ns, name, call->now_ms, &table, &err) != OK)
 		return NULL;
 	asking->asked.held = arena_room(asking->arena, asking->asked.held, asking->asked.held_count, sizeof(struct table *));
 	asking->asked.held[asking->asked.held_count++] = table;
 	return table;
+}
+
+struct table *iam_asking_table(struct iam_asking *asking, struct str name_or_arn)
+{
+	struct call *call = asking->request->call;
+	struct str name;
+	struct err err = err_in(asking->arena);
+
+	return call_table_name(call, name_or_arn, &name, &err) == OK ? table_in(asking, call->ns.region, name) : NULL;
 }
 
 const struct key_schema *iam_asking_keys(const struct table *table, struct str index)
@@ -253,7 +262,7 @@ void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)
 
 	if (str_starts_with(parts.resource, STR("table/"))) {
 		part = arn_table_part(parts.resource, &name);
-		table = iam_asking_table(asking, name);
+		table = table_in(asking, parts.region.n > 0 ? parts.region : request->call->ns.region, name);
 	}
 	bool is_stream = str_starts_with(part, STR("stream/"));
 	struct str text = !table ? STR_ABSENT : is_stream ? table->settings->stream_policy.text : table->settings->policy.text;

@@ -150,6 +150,45 @@ static void ask_others(struct iam_asking *asking, size_t rule)
 	}
 }
 
+/* What is asked for on the table in another region, by the member of a ReplicaUpdate. AWS: Developer Guide, "Using IAM with global tables". */
+static const struct {
+	const char *member, *actions[10];
+} replica_rules[] = {
+	{"Create", {"CreateTable", "CreateTableReplica", "Scan", "Query", "UpdateItem", "PutItem", "GetItem", "DeleteItem", "BatchWriteItem", NULL}},
+	{"Delete", {"DeleteTable", "DeleteTableReplica", NULL}},
+};
+
+static void ask_of_replica(struct iam_asking *asking, struct str name, const struct json *update)
+{
+	for (size_t i = 0; i < sizeof(replica_rules) / sizeof(replica_rules[0]); i++) {
+		const struct json *one = json_member(update, replica_rules[i].member);
+		struct iam_matter matter = {.table = STR_ABSENT};
+
+		if (!one || json_type(one) != JSON_OBJECT)
+			continue;
+		matter.resource = own_arn(asking, text_of(asking, one, "RegionName"), "table/", name);
+		for (size_t k = 0; replica_rules[i].actions[k]; k++) {
+			matter.action = str_of(replica_rules[i].actions[k]);
+			iam_asking_add(asking, &matter);
+		}
+	}
+}
+
+static void ask_of_replicas(struct iam_asking *asking, const struct iam_matter *own)
+{
+	const struct json *updates = iam_asking_member(asking, "ReplicaUpdates");
+	struct str name = own->table;
+
+	if (!str_eq(asking->request->operation, STR("UpdateTable")) || !updates || json_type(updates) != JSON_ARRAY)
+		return;
+	if (str_starts_with(name, STR("arn:")) && str_starts_with(arn_split(name).resource, STR("table/")))
+		(void)arn_table_part(arn_split(name).resource, &name);
+	for (const struct json *one = json_first(updates); one; one = json_next(one)) {
+		if (json_type(one) == JSON_OBJECT)
+			ask_of_replica(asking, name, one);
+	}
+}
+
 void iam_ask_control(struct iam_asking *asking)
 {
 	const struct json *creation = iam_asking_member(asking, "TableCreationParameters"); /* ImportTable */
@@ -169,6 +208,7 @@ void iam_ask_control(struct iam_asking *asking)
 	add_tags(asking, &matter);
 	iam_asking_add(asking, &matter);
 	ask_of_new_table(asking, &matter);
+	ask_of_replicas(asking, &matter);
 	if (rule < count)
 		ask_others(asking, rule);
 }

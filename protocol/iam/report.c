@@ -8,16 +8,9 @@
 static struct str shared_beginning(const struct iam_use *use)
 {
 	struct str first = use->keys[0];
-	size_t n = first.n, last = 0, separators = 0;
+	size_t last = 0, separators = 0;
 
-	for (size_t i = 1; i < use->key_count; i++) {
-		size_t k = 0;
-
-		while (k < n && k < use->keys[i].n && first.p[k] == use->keys[i].p[k])
-			k++;
-		n = k;
-	}
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 1; i < use->shared; i++) {
 		bool is_one = strchr(SEPARATORS, first.p[i]) && first.p[i];
 
 		separators += is_one;

@@ -59,14 +59,28 @@ static struct iam_use *find(struct iam_uses *uses, const struct iam_who *who, co
 	return use;
 }
 
+static void note_beginning(struct iam_use *use, struct str key)
+{
+	size_t n = 0;
+
+	if (use->key_count == 0)
+		use->shared = key.n;
+	while (use->key_count > 0 && n < use->shared && n < key.n && use->keys[0].p[n] == key.p[n])
+		n++;
+	use->shared = use->key_count > 0 ? n : use->shared;
+}
+
 static void note_keys(struct iam_uses *uses, struct iam_use *use, const struct iam_question *question)
 {
 	const struct iam_key *keys = iam_context_find(&question->context, STR("dynamodb:LeadingKeys"));
 
 	use->has_keys = use->has_keys && keys && keys->n > 0;
-	for (size_t i = 0; use->has_keys && !use->has_more && i < keys->n; i++) {
+	for (size_t i = 0; use->has_keys && i < keys->n; i++) {
 		size_t k = 0;
 
+		note_beginning(use, keys->values[i]);
+		if (use->has_more)
+			continue;
 		while (k < use->key_count && !str_eq(use->keys[k], keys->values[i]))
 			k++;
 		if (k < use->key_count)

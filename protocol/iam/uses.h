@@ -18,6 +18,7 @@ struct iam_use {
 	bool has_more;         /* keys than are kept */
 	size_t key_count;
 	struct str keys[IAM_USE_KEYS];
+	size_t shared;         /* how much of keys[0] all keys begin with, those that are not kept too */
 	struct str why;        /* of the last denial: the end of AWS's message; absent: none */
 };
 

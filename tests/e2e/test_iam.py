@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from signing import signed
 from wire import Client, Refused
-from harness import Server, client_of, control, create_app, run
+from harness import Server, client_of, control, create_app, run, until
 
 ACCOUNT = "000000000000"
 TABLE = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/app"
@@ -596,6 +596,49 @@ def test_a_report_gives_the_least_policy():
         world.stop()
 
 
+def test_a_least_policy_has_a_prefix_only_where_all_keys_have_it():
+    """Also those beyond the 32 that are kept."""
+    world = World(session("a", "A"), mode="report")
+    a = client_of(world.server, key="a")
+    least = lambda: next(one for one in control(world.server, "GET", "iam")["principals"] if one["arn"] == session("a", "A")["arn"])["policy"]["Statement"]
+    try:
+        for number in range(40):
+            a.get_item(TableName="app", Key=key("A", str(number)))
+        assert least()[0]["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["TENANT#A#*"]}}, least()
+        a.get_item(TableName="app", Key=key("B", "1"))
+        assert "Condition" not in least()[0], least()
+    finally:
+        world.stop()
+
+
+def test_replicas_need_permissions_in_their_region():
+    """AWS: Developer Guide, "Using IAM with global tables"."""
+    there = "arn:aws:dynamodb:eu-west-1:000000000000:table/app"
+    create = ["CreateTable", "CreateTableReplica", "Scan", "Query", "UpdateItem", "PutItem", "GetItem", "DeleteItem", "BatchWriteItem"]
+    world = World(session("a", "A", policy(statement("UpdateTable", TABLE))))
+    a = client_of(world.server, key="a")
+    change = lambda kind, name="app": a.update_table(TableName=name, ReplicaUpdates=[{kind: {"RegionName": "eu-west-1"}}])
+    may = lambda *actions: put(world.server, ADMIN, session("a", "A", policy(statement("UpdateTable", TABLE), statement(list(actions), there))))
+    status = lambda: [one["ReplicaStatus"] for one in world.admin.describe_table(TableName="app")["Table"].get("Replicas", [])]
+    try:
+        for n in range(len(create)):
+            for name in "app", TABLE:
+                text = denied(change, "Create", name, action=create[n])
+                assert there in text, text
+            may(*create[:n + 1])
+        world.admin.update_table(TableName="app", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+        change("Create")
+        until(lambda: status() == ["ACTIVE"], "the replica is not there")
+        denied(change, "Delete", action="DeleteTable")
+        may("DeleteTable")
+        denied(change, "Delete", action="DeleteTableReplica")
+        may("DeleteTable", "DeleteTableReplica")
+        change("Delete")
+        until(lambda: status() == [], "the replica is still there")
+    finally:
+        world.stop()
+
+
 def test_a_file_of_policies_and_a_report_at_the_end():
     with tempfile.TemporaryDirectory() as folder:
         path, report = os.path.join(folder, "policies.json"), os.path.join(folder, "iam.json")
@@ -645,6 +688,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_transactions_tags_and_boundaries_of_what_is_asked,
             test_members_that_an_operation_has_not_decide_nothing, test_an_arn_that_is_written_otherwise_is_the_same_resource, test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
             test_a_malformed_document_leaves_the_old_one,
-            test_a_report_gives_the_least_policy,
+            test_a_report_gives_the_least_policy, test_a_least_policy_has_a_prefix_only_where_all_keys_have_it,
+            test_replicas_need_permissions_in_their_region,
             test_a_file_of_policies_and_a_report_at_the_end,
             test_policies_outlive_a_restart_and_off_says_so])
