@@ -118,6 +118,19 @@ void respond_capacities(struct call *call, int wanted, enum capacity_form form)
 	json_out_close(&call->out, ']');
 }
 
+static void expect_rows(struct json_out *out, const struct read_found *found)
+{
+	size_t bytes = 0, longest = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		size_t n = found->rows[i].image.n;
+
+		bytes += n;
+		longest = n > longest ? n : longest;
+	}
+	json_out_expect(out, found->count, bytes, longest);
+}
+
 enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err)
 {
 	bool has_items = page->select != READ_COUNT;
@@ -131,6 +144,7 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 	access_page(call, page);
 	json_out_open(&call->out, '{');
 	if (has_items) {
+		expect_rows(&call->out, &page->found);
 		json_out_name(&call->out, STR("Items"));
 		json_out_open(&call->out, '[');
 		for (size_t i = 0; i < page->found.count; i++) {

@@ -138,8 +138,23 @@ static bool leaves_out(struct call *call, const struct read_item *reads, size_t 
 	return progress->left_out[i];
 }
 
+static void expect_items(struct json_out *out, const struct read_item *reads, size_t n)
+{
+	size_t bytes = 0, longest = 0;
+
+	for (size_t i = 0; i < n && bytes <= RESPONSE_SIZE_MAX; i++) {
+		size_t size = reads[i].image.n;
+
+		bytes += size;
+		longest = size > longest ? size : longest;
+	}
+	json_out_expect(out, n, bytes, longest);
+}
+
 static void write_items(struct call *call, struct share *share, const struct read_item *reads, struct progress *progress)
 {
+	if (!share->expressions.projection)
+		expect_items(&call->out, reads + share->first, share->wanted->keys.n);
 	json_out_name(&call->out, share->name);
 	json_out_open(&call->out, '[');
 	for (; share->done < share->wanted->keys.n; share->done++) {

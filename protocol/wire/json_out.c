@@ -461,6 +461,17 @@ static void add_encoded(struct buf *buf, const struct image_value *value, unsign
 	buf_add_byte(buf, '}');
 }
 
+/* What an image's text has beside its bytes: names, types and brackets. A guess: short images double, long ones hold long texts. */
+#define FRAMES_MAX 2048
+
+void json_out_expect(struct json_out *out, size_t n, size_t bytes, size_t longest)
+{
+	size_t frames = bytes < n * FRAMES_MAX ? bytes : n * FRAMES_MAX;
+
+	if (n > 1 && !has_no_room(out))
+		buf_reserve(&out->buf, bytes + frames + ESCAPED_MAX(longest));
+}
+
 void json_out_image(struct json_out *out, struct str image)
 {
 	struct image_cursor cursor;

@@ -113,4 +113,36 @@ TEST(members_of_images)
 	}
 }
 
-TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes), TEST_CASE(members_of_images))
+/* An answer of so many images of a text of that size is written where its room was made. */
+TEST(expected_images_are_not_moved)
+{
+	static const size_t counts[] = {2, 100, 1000}, sizes[] = {0, 10, 500, 5000};
+
+	for (size_t round = 0; round < 12; round++) {
+		struct arena *arena = arena_new(0);
+		size_t count = counts[round % 3], size = sizes[round / 3];
+		char *text = arena_bytes(arena, size + 1);
+		struct member members[] = {{STR("id"), {0}}, {STR("text"), {0}}};
+		struct value item = {.type = TYPE_M, .n = 2, .members = members};
+		struct buf image = buf_in(arena);
+		struct json_out out = json_out_in(arena), plain = json_out_in(arena);
+
+		memset(text, 'x', size);
+		members[0].value = value_of_str(TYPE_S, STR("0123456789"));
+		members[1].value = value_of_str(TYPE_S, (struct str){text, size});
+		image_encode(&item, &image);
+		json_out_expect(&out, count, count * image.n, image.n);
+		const char *first = out.buf.p;
+		for (size_t i = 0; i < count; i++) {
+			json_out_image(&out, buf_str(&image));
+			json_out_image(&plain, buf_str(&image));
+		}
+		CHECK(out.buf.p == first);
+		CHECK(str_eq(json_out_str(&out), json_out_str(&plain)));
+		CHECK(out.buf.cap < 6 * (count + 1) * image.n + 512);
+		arena_free(arena);
+	}
+}
+
+TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes), TEST_CASE(members_of_images),
+	  TEST_CASE(expected_images_are_not_moved))
