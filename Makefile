@@ -271,6 +271,9 @@ $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 $(BUILD)/tests/bench/delay: $(BUILD)/tests/bench/delay.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -o $@
+$(BUILD)/tests/bench/escape: $(BUILD)/tests/bench/escape.o $(BUILD)/server/gzip.o $(BUILD)/protocol/wire/json_out.o $(BUILD)/libcore.a
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -lz -lm -o $@
 $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
@@ -398,6 +401,9 @@ bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its r
 bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
+bench-escape: ## what answers of many items, and compressed ones, cost beside a copy with escapes and beside zlib; ROUNDS=N
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/escape
+	@build/release/tests/bench/escape $(ROUNDS)
 bench-tables: build ## TABLES=10000 CYCLES=20000: create, put, get and delete beside many tables, on disk
 	@$(or $(wildcard build/deps/venv/bin/python),python3) tests/bench/tables $(if $(TABLES),--tables $(TABLES)) $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 bench-budget: build ## where the instructions of a request go
