@@ -274,6 +274,9 @@ $(BUILD)/tests/bench/delay: $(BUILD)/tests/bench/delay.o
 $(BUILD)/tests/bench/escape: $(BUILD)/tests/bench/escape.o $(BUILD)/server/gzip.o $(BUILD)/protocol/wire/json_out.o $(BUILD)/libcore.a
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -lz -lm -o $@
+$(BUILD)/tests/bench/layout: $(BUILD)/tests/bench/layout.o $(sqlite.object)
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(BUILD)/tests/bench/bare: $(BUILD)/tests/bench/bare.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -lmicrohttpd -o $@
@@ -404,6 +407,10 @@ bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data gr
 bench-escape: ## what answers of many items, and compressed ones, cost beside a copy with escapes and beside zlib; ROUNDS=N
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/escape
 	@build/release/tests/bench/escape $(ROUNDS)
+bench-layout: deps-sqlite ## what other layouts of rows would cost in SQLite; ROWS=N BYTES=N PAGE=N, ARGS=ordered
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/layout
+	@f=$$(mktemp -d) && build/release/tests/bench/layout $$f/layout.db $(or $(ROWS),100000) $(or $(BYTES),650) $(or $(PAGE),4096) 20000 $(ARGS); \
+		s=$$?; rm -rf $$f; exit $$s
 bench-tables: build ## TABLES=10000 CYCLES=20000: create, put, get and delete beside many tables, on disk
 	@$(or $(wildcard build/deps/venv/bin/python),python3) tests/bench/tables $(if $(TABLES),--tables $(TABLES)) $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 bench-budget: build ## where the instructions of a request go
