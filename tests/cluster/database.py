@@ -8,6 +8,7 @@
 
 PostgreSQL refuses to run as root; then it runs as the user postgres, or nobody.
 """
+import atexit
 import os
 import pathlib
 import pwd
@@ -52,6 +53,7 @@ class Database:
         self.settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder, "fsync": "off", "full_page_writes": "off",
                          "max_connections": "100", "shared_buffers": "64MB", "log_min_messages": "fatal", **settings}
         self.process = None
+        atexit.register(self.close)  # also where those who use it do not come to their ends
         try:
             if standby_of:
                 self.run("pg_basebackup", "-D", self.data, "-U", "postgres", "-h", standby_of.folder, "-p", str(standby_of.port), "-X", "stream", "-c", "fast",
@@ -131,6 +133,7 @@ class Database:
         return False
 
     def close(self):
+        atexit.unregister(self.close)
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
