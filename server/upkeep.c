@@ -25,6 +25,7 @@
 #define FAR_MS 3600000
 #define REPLICAS_MS 500   /* between two looks at the queues of replicas */
 #define WAITING_MS 50     /* the same while something waits for its time in one */
+#define STAMPS_MS 60000   /* stamps of items that were deleted in global tables, by the clocks of the regions */
 #define TRIM_MS 60000     /* between two looks for what is not used any more: memory, rows */
 #define SIZES_MS 10000    /* between two flushes of the numbers of tables */
 #define STORE_MS 500      /* between two looks whether the data file is still in its place */
@@ -120,6 +121,20 @@ static enum code trim_history(struct upkeep *upkeep, const struct times *times, 
 	return code;
 }
 
+/* What no replica of a global table needs any more. */
+static enum code forget_deleted(struct upkeep *upkeep, const struct times *times, struct err *err)
+{
+	bool more = true;
+	enum code code = OK;
+
+	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		code = replica_forget(upkeep->options.catalog, times, STAMPS_MS, &more, err);
+		if (more && code == OK)
+			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+	}
+	return code;
+}
+
 /* What goes by the clock: items, then records, those of the items among them. `round` is held. */
 static enum code expire(struct upkeep *upkeep, const struct times *times, bool is_turned, uint64_t *expired, struct err *err)
 {
@@ -129,6 +144,8 @@ static enum code expire(struct upkeep *upkeep, const struct times *times, bool i
 		code = stream_sweep(upkeep->options.catalog, times, err);
 	if (code == OK)
 		code = trim_history(upkeep, times, is_turned, err);
+	if (code == OK)
+		code = forget_deleted(upkeep, times, err);
 	return code;
 }
 

@@ -1,5 +1,5 @@
 /*
- * replica - what is done for the replicas of global tables without a request: filling a new one, repeating what waits in queues.
+ * replica - what is done for the replicas of global tables without a request: filling a new one, repeating what waits in queues, forgetting deleted items.
  *
  * Writes reach a new replica from the moment it exists. Meanwhile replica_fill goes through the items of the replica that it was made from, a bounded
  * piece per transaction, and copies each of which the new one has no change yet; how far it came is a row, so another process goes on.
@@ -25,6 +25,13 @@ struct replica_work {
 
 /* A piece for each replica of the account of `ns` (NULL: of all), by the clocks of the regions. */
 enum code replica_step(struct catalog *catalog, const struct times *times, const struct ns *ns, struct replica_work *work, struct err *err) WARN_UNUSED;
+
+/*
+ * Forgets the stamps of items that were deleted `kept_ms` ago by the clock of the replica's region, a bounded number for each global table; *more: there
+ * are further ones. One transaction takes a stamp from all replicas, where they have the same one, no change that is older waits in a queue, and none of
+ * them is being filled: from then on they are equal as if the item had never been, and whatever is written later counts, also by a clock that was turned back.
+ */
+enum code replica_forget(struct catalog *catalog, const struct times *times, int64_t kept_ms, bool *more, struct err *err) WARN_UNUSED;
 
 /* Changes of one region that another one has not yet. */
 struct replica_queue {

@@ -4,7 +4,7 @@ import random
 import urllib.error
 import urllib.request
 
-from harness import Server, raises, run, until
+from harness import Server, copy_of_file, of_files, raises, run, until
 
 REGIONS = ("us-east-1", "eu-west-1", "us-west-2")
 
@@ -142,6 +142,34 @@ def the_last_writer_wins():
     healed = control(server, "replication", method="DELETE")
     assert healed == {"lag_ms": 0, "partitions": [], "queues": []}, healed
     assert items(a) == items(b) == {"x": {"v": "second"}, "gone": {"v": "1"}, "kept": {"v": "1"}}, (items(a), items(b))
+    server.stop()
+
+
+def rows(server):
+    with copy_of_file(f"{server.folder}/data.db") as db:
+        tables = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return sum(db.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables)
+
+
+@of_files
+def deleted_items_are_forgotten():
+    """Each replica has two rows of a deleted item, until a minute is over and no replica waits for the deletion."""
+    server, (a, b) = start(disk=True)
+    empty = rows(server)
+    for n in range(20):
+        put(a, f"k{n}", n=n)
+    links(server, partitions=[[REGIONS[0], REGIONS[1]]])
+    for n in range(20):
+        delete(a, f"k{n}")
+    turn(server, 61)
+    assert rows(server) - empty >= 80, "two stamps here, and there an item and the deletion in the queue"
+    links(server, partitions=[])
+    turn(server, 1)
+    assert not items(a) and not items(b)
+    turn(server, 1)
+    assert rows(server) - empty < 20, (empty, rows(server))
+    put(b, "k1", n=2)
+    assert get(a, "k1") == get(b, "k1") == {"n": "2"}
     server.stop()
 
 
@@ -324,6 +352,7 @@ def bad_bodies_change_nothing():
     server.stop()
 
 
-run("global", [writes_are_everywhere_at_once, each_region_has_its_stream, lag_goes_by_the_clock, the_last_writer_wins, schedules_converge, a_deleted_replica_leaves_a_backup,
+run("global", [writes_are_everywhere_at_once, each_region_has_its_stream, lag_goes_by_the_clock, the_last_writer_wins, deleted_items_are_forgotten,
+               schedules_converge, a_deleted_replica_leaves_a_backup,
                strong_consistency,
                large_tables_are_filled_over_kills, a_reset_region_leaves, statuses_take_their_time, scaling_is_kept_and_legacy_tables_are_gone, bad_bodies_change_nothing])

@@ -11,6 +11,7 @@
 #define REGIONS 3
 #define ITEMS 5
 #define STEPS 1500
+#define KEPT_MS 5
 
 static const struct str names[REGIONS] = {STR_INIT("ap-south-1"), STR_INIT("eu-west-1"), STR_INIT("us-east-1")};
 
@@ -169,6 +170,78 @@ static void deliver(struct data *data, struct model *model)
 	}
 }
 
+/* When the oldest change was made that waits in a queue. */
+static int64_t oldest(const struct model *model)
+{
+	int64_t ms = INT64_MAX;
+
+	for (size_t i = 0; i < model->n; i++) {
+		if (!model->queue[i].is_done && model->queue[i].written_ms < ms)
+			ms = model->queue[i].written_ms;
+	}
+	return ms;
+}
+
+/* Deleted everywhere by one change, or not known there. */
+static bool is_forgettable(const struct model *model, size_t region, size_t item)
+{
+	const struct copy *own = &model->copies[region][item];
+
+	if (own->value || own->region < 0 || own->ms >= oldest(model) || own->ms >= model->now[region] - KEPT_MS)
+		return false;
+	for (size_t r = 0; r < REGIONS; r++) {
+		const struct copy *other = &model->copies[r][item];
+
+		if (other->region >= 0 && (other->value || other->ms != own->ms || other->region != own->region))
+			return false;
+	}
+	return true;
+}
+
+/* In the store and in the model; how many items. */
+static size_t forget(struct data *data, struct model *model)
+{
+	const struct times times = {.tell = tell, .context = model->now};
+	bool more = true;
+	size_t n = 0;
+
+	while (more)
+		CHECK_INT(replica_forget(data->catalog, &times, KEPT_MS, &more, &data->err), OK);
+	for (size_t region = 0; region < REGIONS; region++) {
+		for (size_t item = 0; item < ITEMS; item++) {
+			if (!is_forgettable(model, region, item))
+				continue;
+			for (size_t r = 0; r < REGIONS; r++)
+				model->copies[r][item] = (struct copy){.region = -1};
+			n++;
+		}
+	}
+	return n;
+}
+
+/* The rows of stamps are those that the model has, and those of deleted items a second time. */
+static void check_stamps(struct data *data, const struct model *model, size_t region)
+{
+	const struct store_range all = {STR("i"), STR("u"), false};
+	struct table *table = table_in(data, region);
+	struct store_range queued = replication_queue_all(data->arena);
+	struct store_page page, queue;
+	struct store_txn *txn;
+	size_t n = 0;
+
+	CHECK_INT(store_begin(data->store, STORE_READ, &txn, &data->err), OK);
+	CHECK_INT(store_page(txn, table_replication(table), &all, (struct store_bounds){10 * STEPS, 1 << 24}, data->arena, &page, &data->err), OK);
+	CHECK_INT(store_page(txn, table_replication(table), &queued, (struct store_bounds){10 * STEPS, 1 << 24}, data->arena, &queue, &data->err), OK);
+	store_abort(txn);
+	for (size_t item = 0; item < ITEMS; item++) {
+		const struct copy *copy = &model->copies[region][item];
+
+		n += copy->region >= 0 ? copy->value ? 1 : 2 : 0;
+	}
+	CHECK_INT(page.n - queue.n, n);
+	table_unref(table);
+}
+
 static void set_links(struct data *data, struct model *model, int64_t lag_ms, unsigned cuts)
 {
 	model->links = (struct links){.has_lag = lag_ms > 0, .lag_ms = lag_ms, .cuts = model->cuts};
@@ -197,12 +270,21 @@ static void check_region(struct data *data, const struct model *model, size_t re
 	table_unref(own.table);
 }
 
+static size_t meet_and_forget(struct data *data, struct model *model, bool are_met)
+{
+	if (are_met) {
+		set_links(data, model, 0, 0);
+		deliver(data, model);
+	}
+	return forget(data, model);
+}
+
 TEST(random_schedules_converge)
 {
 	static struct model model;
 	struct data data = data_open(NULL);
 	struct replica_queue *queues;
-	size_t n;
+	size_t n, forgotten = 0;
 
 	begin_group(&data, REGIONS, false);
 	memset(&model, 0, sizeof(model));
@@ -221,12 +303,16 @@ TEST(random_schedules_converge)
 			write_item(&data, &model, region, below(ITEMS), step);
 		else if (what < 85)
 			write_item(&data, &model, region, below(ITEMS), 0);
-		else if (what < 90)
+		else if (what < 88)
+			forgotten += meet_and_forget(&data, &model, below(2));
+		else if (what < 92)
 			set_links(&data, &model, below(2) ? 0 : below(200), below(8));
 		else
 			deliver(&data, &model);
-		for (size_t r = 0; r < REGIONS && step % 10 == 0; r++)
+		for (size_t r = 0; r < REGIONS && step % 10 == 0; r++) {
 			check_region(&data, &model, r);
+			check_stamps(&data, &model, r);
+		}
 		if (step % 50 == 0) {
 			arena_reset(data.arena);
 			data.err = err_in(data.arena);
@@ -241,6 +327,12 @@ TEST(random_schedules_converge)
 	}
 	CHECK_INT(replica_queues(data.catalog, data.arena, STR("000000000000"), &model.links, &queues, &n, &data.err), OK);
 	CHECK_INT(n, 0);
+	CHECK(forgotten > 10);
+	for (size_t r = 0; r < REGIONS; r++)
+		model.now[r] += 1000;
+	(void)forget(&data, &model);
+	for (size_t r = 0; r < REGIONS; r++)
+		check_stamps(&data, &model, r);
 	data_free(&data);
 }
 
