@@ -2,22 +2,27 @@
  * load - a load generator for servers that speak the DynamoDB API on loopback.
  *
  *     load --port 8000 --workload GetItem --connections 16 --requests 50000 [--pid SERVER] [--first N] [--collections N]
- *          [--seconds N] [--idle N]
+ *          [--seconds N] [--idle N] [--rate N] [--plain 1]
  *
  * One thread, epoll, one request under way per connection, keep-alive. Request i of a workload is a function of i, so every server
  * gets the same requests. Prints one JSON line: requests/s, p50 and p99 in microseconds, CPU of the server's process per
  * request in microseconds (with --pid), errors. Ends with status 1 when any request failed.
  *
+ * --rate N is an open loop: requests are due N times a second whether or not earlier ones are answered, and the latency of each counts from the time
+ * when it was due, so that it has the time in which all connections were waiting. Without it the loop is closed: the next request of a connection goes
+ * when the one before is answered, and a server that stalls is asked less.
+ *
  * --seconds ends the run after so long, even where requests are left. --idle opens so many connections more, which ask once before the
  * run and once after it, and are silent during it; what the last of them waited after the run is idle_max_us.
  *
- * The data: collections of 20 items of about 600 bytes in table "bench" (PK, SK, and GSI1 with a full copy on GSI1PK, GSI1SK). CreateTableTwo makes
+ * The data: collections of 20 items of about 600 bytes, in 14 attributes or with --plain 1 in 5 of which one is long, in table "bench" (PK, SK, and GSI1 with a full copy on GSI1PK, GSI1SK). CreateTableTwo makes
  * the table with a second such index, GSI2, on the table's sort key.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +46,7 @@
 struct options {
 	int port;
 	const char *workload;
-	long connections, requests, first, collections, pid, seconds, idle;
+	long connections, requests, first, collections, pid, seconds, idle, rate, plain;
 };
 
 struct text {
@@ -79,11 +84,26 @@ static void add_key(struct text *t, long collection, long order)
 	add(t, "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"}}", collection, order);
 }
 
-/* About 600 bytes by DynamoDB's rules, 14 attributes. */
+static bool is_plain;
+
+/* About 600 bytes by DynamoDB's rules. */
+static void add_plain_item(struct text *t, long collection, long order)
+{
+	add(t,
+	    "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"},\"GSI1PK\":{\"S\":\"STATUS#%08ld\"},"
+	    "\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%010ld\"},\"data\":{\"S\":\"%0500ld\"}}",
+	    collection, order, collection, 1 + order % 28, collection * PER_COLLECTION + order, collection);
+}
+
+/* The same, with 14 attributes. */
 static void add_item(struct text *t, long collection, long order)
 {
 	long id = collection * PER_COLLECTION + order;
 
+	if (is_plain) {
+		add_plain_item(t, collection, order);
+		return;
+	}
 	add(t,
 	    "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"},"
 	    "\"GSI1PK\":{\"S\":\"STATUS#%08ld\"},\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%010ld\"},"
@@ -302,6 +322,10 @@ struct run {
 	int epoll;
 	long limit, sent, done, errors;
 	int64_t until_ns; /* no request is sent after it; 0: no such limit */
+	int64_t start_ns; /* of an open loop */
+	bool is_open;
+	struct connection **free; /* of an open loop: those that wait for no answer */
+	long free_n;
 	uint32_t *latency_us;
 	char *scratch;
 };
@@ -381,6 +405,30 @@ static size_t response_length(struct connection *c)
 	return (size_t)(end + 4 - c->in) + strtoul(length + 17, NULL, 10);
 }
 
+/* When request `i` of an open loop is due. */
+static int64_t due_ns(const struct run *run, long i)
+{
+	return run->start_ns + (int64_t)((double)i * 1e9 / (double)run->options->rate);
+}
+
+static bool has_next(const struct run *run)
+{
+	return run->sent < run->limit && (!run->until_ns || now_ns() < run->until_ns);
+}
+
+/* Sends what is due, as far as connections are free. */
+static void send_due(struct run *run)
+{
+	while (run->free_n > 0 && has_next(run) && due_ns(run, run->sent) <= now_ns()) {
+		struct connection *c = run->free[--run->free_n];
+		int64_t due = due_ns(run, run->sent);
+
+		prepare(run, c);
+		c->started_ns = due;
+		send_some(run, c);
+	}
+}
+
 static void finish(struct run *run, struct connection *c)
 {
 	run->latency_us[run->done++] = (uint32_t)((now_ns() - c->started_ns) / 1000);
@@ -391,7 +439,9 @@ static void finish(struct run *run, struct connection *c)
 		if (run->errors++ == 0)
 			fprintf(stderr, "load: %s failed: %.600s\n", run->workload->name, c->in);
 	}
-	if (run->sent < run->limit && (!run->until_ns || now_ns() < run->until_ns)) {
+	if (run->is_open) {
+		run->free[run->free_n++] = c;
+	} else if (has_next(run)) {
 		prepare(run, c);
 		send_some(run, c);
 	}
@@ -454,31 +504,70 @@ static struct connection *connect_all(const struct run *run, long n)
 	return connections;
 }
 
-/* `limit` requests over `n` connections, the latencies sorted. */
-static void run_round(struct run *run, struct connection *connections, long n, long limit)
+/* Takes what the connections have, which may be waited for for so long; false where nothing came. */
+static bool turn(struct run *run, int64_t wait_ns)
 {
+	struct pollfd ready = {.fd = run->epoll, .events = POLLIN};
+	struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
 	struct epoll_event events[64];
 
-	run->limit = limit;
-	run->sent = run->done = 0;
-	for (long i = 0; i < n && run->sent < limit; i++) {
+	if (ppoll(&ready, 1, &wait, NULL) < 0)
+		die("ppoll");
+	int count = epoll_wait(run->epoll, events, 64, 0);
+	for (int k = 0; k < count; k++) {
+		if (events[k].events & EPOLLOUT)
+			send_some(run, events[k].data.ptr);
+		if (events[k].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+			receive(run, events[k].data.ptr);
+	}
+	return count > 0;
+}
+
+static void turn_or_die(struct run *run)
+{
+	if (!turn(run, 60 * (int64_t)1000000000)) {
+		fprintf(stderr, "load: no answer within a minute\n");
+		exit(2);
+	}
+}
+
+/* `limit` requests over `n` connections. */
+static void run_closed(struct run *run, struct connection *connections, long n)
+{
+	for (long i = 0; i < n && run->sent < run->limit; i++) {
 		prepare(run, &connections[i]);
 		send_some(run, &connections[i]);
 	}
-	while (run->done < run->sent) {
-		int count = epoll_wait(run->epoll, events, 64, 60000);
+	while (run->done < run->sent)
+		turn_or_die(run);
+}
 
-		if (count == 0) {
-			fprintf(stderr, "load: no answer within a minute\n");
-			exit(2);
-		}
-		for (int k = 0; k < count; k++) {
-			if (events[k].events & EPOLLOUT)
-				send_some(run, events[k].data.ptr);
-			if (events[k].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-				receive(run, events[k].data.ptr);
-		}
+/* The same, as they are due. */
+static void run_open(struct run *run, struct connection *connections, long n)
+{
+	run->free = calloc((size_t)n + 1, sizeof(*run->free));
+	for (long i = 0; i < n; i++)
+		run->free[run->free_n++] = &connections[i];
+	run->start_ns = now_ns();
+	while (has_next(run) || run->done < run->sent) {
+		send_due(run);
+		int64_t wait_ns = due_ns(run, run->sent) - now_ns();
+		if (has_next(run) && run->free_n > 0)
+			(void)turn(run, wait_ns > 0 ? wait_ns : 0);
+		else if (run->done < run->sent)
+			turn_or_die(run);
 	}
+}
+
+/* The latencies come out sorted. */
+static void run_round(struct run *run, struct connection *connections, long n, long limit)
+{
+	run->limit = limit;
+	run->sent = run->done = 0;
+	if (run->is_open)
+		run_open(run, connections, n);
+	else
+		run_closed(run, connections, n);
 	qsort(run->latency_us, (size_t)run->done, sizeof(uint32_t), by_value);
 }
 
@@ -492,12 +581,15 @@ static void run_all(struct run *run)
 	double cpu = o->pid ? cpu_seconds(o->pid) : 0;
 	int64_t start = now_ns();
 	run->until_ns = o->seconds ? start + o->seconds * 1000000000 : 0;
+	run->is_open = o->rate > 0;
 	run_round(run, busy, o->connections, o->requests);
+	run->is_open = false;
 	double seconds = (double)(now_ns() - start) / 1e9;
 	cpu = o->pid ? cpu_seconds(o->pid) - cpu : 0;
 	printf("{\"workload\":\"%s\",\"connections\":%ld,\"requests\":%ld,\"rps\":%.1f,\"p50_us\":%u,\"p99_us\":%u,\"max_us\":%u,"
-	       "\"cpu_us\":%.2f,", run->workload->name, o->connections, run->done, (double)run->done / seconds, run->latency_us[run->done / 2],
-	       run->latency_us[run->done * 99 / 100], run->latency_us[run->done - 1], cpu * 1e6 / (double)run->done);
+	       "\"p999_us\":%u,\"rate\":%ld,\"cpu_us\":%.2f,", run->workload->name, o->connections, run->done, (double)run->done / seconds, run->latency_us[run->done / 2],
+	       run->latency_us[run->done * 99 / 100], run->latency_us[run->done - 1],
+	       run->latency_us[run->done * 999 / 1000], o->rate, cpu * 1e6 / (double)run->done);
 	run->until_ns = 0;
 	run_round(run, silent, o->idle, o->idle);
 	printf("\"idle\":%ld,\"idle_max_us\":%u,\"errors\":%ld}\n", o->idle, o->idle ? run->latency_us[o->idle - 1] : 0, run->errors);
@@ -523,6 +615,8 @@ int main(int argc, char **argv)
 		.pid = number_option(argc, argv, "--pid", 0),
 		.seconds = number_option(argc, argv, "--seconds", 0),
 		.idle = number_option(argc, argv, "--idle", 0),
+		.rate = number_option(argc, argv, "--rate", 0),
+		.plain = number_option(argc, argv, "--plain", 0),
 		.workload = "GetItem",
 	};
 	struct run run = {.options = &o};
@@ -536,10 +630,11 @@ int main(int argc, char **argv)
 			run.workload = &workloads[i];
 	}
 	if (!run.workload || o.connections < 1 || o.connections > CONNECTIONS_MAX || o.requests < 1 || o.collections < 1 || o.idle < 0 ||
-	    o.idle > CONNECTIONS_MAX || o.seconds < 0) {
+	    o.idle > CONNECTIONS_MAX || o.seconds < 0 || o.rate < 0) {
 		fprintf(stderr, "load: unknown workload or a number out of range\n");
 		return 2;
 	}
+	is_plain = o.plain != 0;
 	run.latency_us = calloc((size_t)(o.requests > o.idle ? o.requests : o.idle), sizeof(uint32_t));
 	run.scratch = malloc(BODY_MAX);
 	run_all(&run);
