@@ -12,7 +12,7 @@
 #include "server/transfer/outcome.h"
 #include "storage/write/write.h"
 
-#define PIECE_ROWS 8000
+#define PIECE_ROWS 8000 /* with those of the indexes */
 #define PIECE_BYTES ((size_t)4 << 20) /* of the items */
 #define NEVER_MS INT64_MAX
 
@@ -362,9 +362,10 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 	return OK;
 }
 
+/* An item is a row in the table and one in each index: other writers wait for all of them. */
 static bool is_full(const struct piece *piece, int64_t items)
 {
-	return items >= PIECE_ROWS || piece->bytes >= PIECE_BYTES;
+	return items * (1 + (int64_t)table_index_total(piece->table)) >= PIECE_ROWS || piece->bytes >= PIECE_BYTES;
 }
 
 /* The next records, up to a piece. */
