@@ -13,7 +13,8 @@
 #define MSG_ION_SET_EMPTY ERR_VALIDATION, "An string set  may not be empty"
 #define MSG_ION_SET_TWICE ERR_VALIDATION, "Input collection contains duplicates."
 #define MSG_ION_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits"
-#define MSG_RECORD_CONDITION ERR_VALIDATION, "A record with a ConditionExpression is not written: conditions of records are not evaluated"
+#define MSG_RECORD_CONDITION \
+	ERR_VALIDATION, "ConditionExpression must be a string, ExpressionAttributeNames a struct of strings, ExpressionAttributeValues a struct"
 #define MSG_RECORD_NO_ITEM ERR_VALIDATION, "The record has no Item"
 #define MSG_RECORD_NOT_JSON ERR_VALIDATION, "The line is no JSON; the rest of the object was not read"
 #define MSG_RECORD_TOO_LONG ERR_VALIDATION, "A record of more than %zu bytes; the rest of the object was not read"
@@ -64,6 +65,7 @@
 	ERR_IDEMPOTENT_MISMATCH, "The client token was used before with other parameters of StartBulkPutItems"
 #define MSG_BULK_BUCKET ERR_VALIDATION, "Invalid Request: OutputS3Configuration must name an S3Bucket"
 #define MSG_BULK_OUTPUT ERR_VALIDATION, "Invalid Request: OutputType must have ERROR, CONDITION_CHECK_FAILURE or both"
+#define MSG_BULK_GLOBAL ERR_VALIDATION, "Bulk put items does not support global tables: " STR_FMT
 #define MSG_BULK_OVER ERR_RESOURCE_NOT_FOUND, "Requested resource not found: Bulk operation: " STR_FMT " is not in progress"
 
 #endif

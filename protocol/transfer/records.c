@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "core/base64.h"
+#include "core/image.h"
+#include "protocol/expressions.h"
 #include "protocol/transfer/messages.h"
 #include "protocol/wire/shape_bind.h"
 #include "protocol/wire/shape_tables.h"
@@ -56,7 +58,23 @@ static enum record_kind bad(enum code code)
 	return code == OK ? RECORD_ITEM : RECORD_BAD;
 }
 
-static enum record_kind read_line(struct arena *arena, struct str line, bool refuses_conditions, struct value *item, struct err *err)
+/* The record of a bound line. */
+static void take_bound(const void *input, bool is_bulk, struct record_put *record)
+{
+	const struct bulk_put_record *bulk = input;
+
+	*record = (struct record_put){.condition = STR_ABSENT};
+	if (!is_bulk) {
+		record->item = *((const struct put_request *)input)->item;
+		return;
+	}
+	record->item = *bulk->item;
+	record->condition = bulk->condition_expression;
+	record->names = bulk->expression_attribute_names;
+	record->values = bulk->expression_attribute_values;
+}
+
+static enum record_kind read_line(struct arena *arena, struct str line, bool is_bulk, struct record_put *record, struct err *err)
 {
 	struct err reason = err_in(arena);
 	struct shape_bound bound;
@@ -68,19 +86,17 @@ static enum record_kind read_line(struct arena *arena, struct str line, bool ref
 	}
 	if (!json_member(root, "Item"))
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
-	if (refuses_conditions && json_member(root, "ConditionExpression"))
-		return bad(err_set(err, MSG_RECORD_CONDITION));
-	enum code code = shape_bind(arena, &shape_put_request, SURFACE_OLDER, root, &bound, err);
+	enum code code = shape_bind(arena, is_bulk ? &shape_bulk_put_record : &shape_put_request, SURFACE_OLDER, root, &bound, err);
 	if (code == OK && bound.value_err.code != OK) {
 		*err = bound.value_err;
 		code = bound.value_err.code;
 	}
 	if (code == OK)
-		*item = *((const struct put_request *)bound.input)->item;
+		take_bound(bound.input, is_bulk, record);
 	return bad(code);
 }
 
-static enum record_kind next_line(struct records *records, struct arena *arena, struct value *item, struct err *err)
+static enum record_kind next_line(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
 {
 	while (records->rest.n > 0) {
 		const char *end = memchr(records->rest.p, '\n', records->rest.n);
@@ -91,7 +107,7 @@ static enum record_kind next_line(struct records *records, struct arena *arena, 
 		if (line.n > 0 && line.p[line.n - 1] == '\r')
 			line.n--;
 		if (str_trim(line).n > 0)
-			return read_line(arena, line, records->form->refuses_conditions, item, err);
+			return read_line(arena, line, records->form->takes_conditions, record, err);
 	}
 	return records->is_last ? RECORD_END : RECORD_MORE;
 }
@@ -115,7 +131,34 @@ static enum ion_result next_ion_value(struct records *records, struct arena *are
 	return result;
 }
 
-static enum record_kind next_ion(struct records *records, struct arena *arena, struct value *item, struct err *err)
+static bool ion_names(struct arena *arena, const struct value *names, struct expression_attribute_name_map *out)
+{
+	out->n = names->n;
+	out->v = arena_alloc(arena, names->n * sizeof(*out->v) + 1);
+	for (uint32_t i = 0; i < names->n; i++) {
+		if (names->members[i].value.type != TYPE_S)
+			return false;
+		out->v[i].key = names->members[i].name;
+		out->v[i].value = value_str(&names->members[i].value);
+	}
+	return true;
+}
+
+/* What stands beside Item. False where it is of wrong types. */
+static bool ion_condition(struct arena *arena, const struct value *value, struct record_put *record)
+{
+	const struct value *text = value_member(value, STR("ConditionExpression")), *names = value_member(value, STR("ExpressionAttributeNames"));
+	const struct value *values = value_member(value, STR("ExpressionAttributeValues"));
+
+	if ((text && text->type != TYPE_S) || (names && names->type != TYPE_M) || (values && values->type != TYPE_M))
+		return false;
+	if (text)
+		record->condition = value_str(text);
+	record->values = values;
+	return !names || ion_names(arena, names, &record->names);
+}
+
+static enum record_kind next_ion(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
 {
 	struct err value_err = err_in(arena);
 	struct value value;
@@ -132,11 +175,11 @@ static enum record_kind next_ion(struct records *records, struct arena *arena, s
 	const struct value *found = value.type == TYPE_M ? value_member(&value, STR("Item")) : NULL;
 	if (!found || found->type != TYPE_M)
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
-	if (records->form->refuses_conditions && value_member(&value, STR("ConditionExpression")))
+	*record = (struct record_put){.item = *found, .condition = STR_ABSENT};
+	if (records->form->takes_conditions && !ion_condition(arena, &value, record))
 		return bad(err_set(err, MSG_RECORD_CONDITION));
-	if (value_depth(found) > VALUE_DEPTH_MAX)
+	if (value_depth(found) > VALUE_DEPTH_MAX || (record->values && value_depth(record->values) > VALUE_DEPTH_MAX))
 		return bad(err_set(err, MSG_ION_DEPTH));
-	*item = *found;
 	return RECORD_ITEM;
 }
 
@@ -235,7 +278,7 @@ static enum code fields_item(struct records *records, struct arena *arena, struc
 	return code;
 }
 
-static enum record_kind next_csv(struct records *records, struct arena *arena, struct value *item, struct err *err)
+static enum record_kind next_csv(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
 {
 	if (!records->head) {
 		enum record_kind kind = read_head(records, err);
@@ -252,18 +295,69 @@ static enum record_kind next_csv(struct records *records, struct arena *arena, s
 		(void)(err_set(err, MSG_RECORD_CSV_QUOTE) == OK);
 		return RECORD_BROKEN;
 	}
-	return bad(fields_item(records, arena, item, err));
+	*record = (struct record_put){.condition = STR_ABSENT};
+	return bad(fields_item(records, arena, &record->item, err));
 }
 
-enum record_kind records_next(struct records *records, struct arena *arena, struct value *item, struct err *err)
+enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
 {
 	switch (records->form->form) {
 	case RECORD_JSON:
-		return next_line(records, arena, item, err);
+		return next_line(records, arena, record, err);
 	case RECORD_ION:
-		return next_ion(records, arena, item, err);
+		return next_ion(records, arena, record, err);
 	case RECORD_CSV:
 		break;
 	}
-	return next_csv(records, arena, item, err);
+	return next_csv(records, arena, record, err);
+}
+
+/* In an arena that outlives the record. */
+static void copy_names(struct arena *arena, struct expression_attribute_name_map *names)
+{
+	const struct expression_attribute_name_map from = *names;
+
+	if (!from.v)
+		return;
+	names->v = arena_alloc(arena, from.n * sizeof(*names->v) + 1);
+	for (size_t i = 0; i < from.n; i++) {
+		names->v[i].key = str_copy(arena, from.v[i].key);
+		names->v[i].value = str_copy(arena, from.v[i].value);
+	}
+}
+
+static bool copy_values(struct arena *arena, const struct value **values)
+{
+	struct value *own = ARENA_NEW(arena, struct value);
+	struct buf image = buf_in(arena);
+
+	if (!*values)
+		return true;
+	image_encode(*values, &image);
+	if (!image_decode(arena, buf_str(&image), own))
+		return false;
+	*values = own;
+	return true;
+}
+
+enum code records_condition(struct arena *arena, const struct record_put *record, const struct node **condition, struct err *err)
+{
+	struct call call = {.arena = arena};
+	struct expression_attribute_name_map names = record->names;
+	const struct value *values = record->values;
+	struct expressions expressions = {0};
+
+	*condition = NULL;
+	copy_names(arena, &names);
+	if (!copy_values(arena, &values))
+		return err_default(err, ERR_INTERNAL);
+	const struct expression_request request = {
+		.condition = str_is_set(record->condition) ? str_copy(arena, record->condition) : STR_ABSENT, .valued = "ConditionExpression is",
+		.is_write = true, .names = &names, .values = values,
+	};
+	enum code code = expressions_check(&call, &request, err);
+	if (code == OK)
+		code = expressions_parse(&call, &request, &expressions, err);
+	*condition = expressions.condition;
+	return code;
 }

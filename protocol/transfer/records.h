@@ -4,6 +4,9 @@
  * AWS: Developer Guide, "Amazon S3 import formats for DynamoDB". DYNAMODB_JSON: a line is {"Item": {...}}. ION: values {Item: {...}}, text or binary. CSV: a
  * header, unless the import has one; key attributes have the types of the table, all others are strings, an empty field is no attribute.
  *
+ * A record of a bulk operation may have ConditionExpression, ExpressionAttributeNames and ExpressionAttributeValues beside Item, in Ion too (AWS: Developer
+ * Guide, "Amazon S3 input formats for bulk put items").
+ *
  * What is no JSON or no Ion at all ends a file: AWS counts one error for it and reads no more of that object (recorded: of 10 lines whose sixth is
  * garbage 6 are processed and 5 imported). What can be read but is no item is counted, and the next record is read.
  */
@@ -12,9 +15,11 @@
 
 #include "core/arena.h"
 #include "core/err.h"
+#include "core/expr.h"
 #include "core/value.h"
 #include "protocol/transfer/csv.h"
 #include "protocol/transfer/ion_binary.h"
+#include "protocol/wire/shapes.h"
 
 #define RECORD_BYTES_MAX (4u << 20) /* of one record: an item of 400 KB takes less in any form */
 
@@ -33,7 +38,15 @@ struct records_form {
 	size_t head_n;
 	const struct records_key *keys; /* CSV: the key attributes of the table and its indexes */
 	size_t key_n;
-	bool refuses_conditions; /* of bulk operations: a record with a ConditionExpression is bad, for it must not be put without */
+	bool takes_conditions;   /* of bulk operations: a record may have a ConditionExpression. Others do not look at it */
+};
+
+/* One of them. */
+struct record_put {
+	struct value item;
+	struct str condition;      /* ConditionExpression, with its names and values; absent: none */
+	struct expression_attribute_name_map names;
+	const struct value *values; /* NULL: none */
 };
 
 enum record_kind {
@@ -56,7 +69,16 @@ struct records *records_new(struct arena *arena, const struct records_form *form
 void records_give(struct records *records, struct str bytes, bool is_last);
 struct str records_rest(const struct records *records);
 
-/* The next one; the item lies in `arena`, which may be reset after it, as the bytes may go. */
-enum record_kind records_next(struct records *records, struct arena *arena, struct value *item, struct err *err);
+/* The next one; it lies in `arena`, which may be reset after it, as the bytes may go. */
+enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err);
+
+/* Whether it has one, or anything of one. */
+static inline bool records_have_condition(const struct record_put *record)
+{
+	return str_is_set(record->condition) || record->names.v || record->values;
+}
+
+/* Parses it, as that of a PutItem. The tree lies in `arena`, and needs the record no more. ERR_VALIDATION. */
+enum code records_condition(struct arena *arena, const struct record_put *record, const struct node **condition, struct err *err) WARN_UNUSED;
 
 #endif

@@ -14,6 +14,7 @@
 
 #define PIECE_ROWS 8000 /* with those of the indexes */
 #define PIECE_BYTES ((size_t)4 << 20) /* of the items */
+#define CONDITIONAL_MAX 100 /* records with conditions in a transaction: as many as a client's may have */
 #define NEVER_MS INT64_MAX
 
 enum phase { BEGIN, LOAD, FINISH, DROP };
@@ -22,6 +23,11 @@ struct importing {
 	struct s3 *s3;
 	struct loading *loadings; /* of the jobs under way */
 	struct arena *parsed;     /* a record at a time */
+};
+
+struct lines {
+	struct str *v;
+	size_t n;
 };
 
 /* A step. */
@@ -39,8 +45,8 @@ struct piece {
 	struct importing_error *origins; /* of the writes; their messages are not set */
 	size_t n;
 	size_t bytes;             /* of the images */
-	struct str *lines;        /* of the log */
-	size_t line_n;
+	struct lines refused;     /* of the log */
+	struct lines unmet;       /* bulk: where conditions were false, if that is asked for */
 	int64_t errors_before;
 };
 
@@ -107,7 +113,7 @@ static enum code options_of(const struct piece *piece, struct arena *arena, stru
 	options->bucket = bulk->s3_bucket;
 	options->prefix = bulk->s3_key_prefix;
 	options->coding = coding_of(bulk->input_compression_type);
-	options->form.refuses_conditions = true;
+	options->form.takes_conditions = true;
 	options->form.form = bulk->input_format == BULK_OPERATION_INPUT_FORMAT_ION ? RECORD_ION : RECORD_JSON;
 	return OK;
 }
@@ -229,17 +235,47 @@ static enum code find_table(struct piece *piece, struct err *err)
 	return OK;
 }
 
+static void add_line(struct arena *arena, struct lines *lines, struct str line)
+{
+	lines->v = arena_room(arena, lines->v, lines->n, sizeof(*lines->v));
+	lines->v[lines->n++] = line;
+}
+
 static void refuse(struct piece *piece, const struct importing_error *origin, struct str message)
 {
 	struct arena *arena = piece->step->arena;
 	struct importing_error error = *origin;
 
 	piece->progress.errors++;
-	if (piece->errors_before + (int64_t)piece->line_n >= IMPORTING_LOG_MAX)
+	if (piece->kind == TRANSFER_IMPORT && piece->errors_before + (int64_t)piece->refused.n >= IMPORTING_LOG_MAX)
 		return;
 	error.message = message;
-	piece->lines = arena_room(arena, piece->lines, piece->line_n, sizeof(*piece->lines));
-	piece->lines[piece->line_n++] = importing_log_line(arena, piece->step->job, bucket_of(piece), &error);
+	add_line(arena, &piece->refused, importing_log_line(arena, piece->step->job, bucket_of(piece), &error));
+}
+
+/* Whether a bulk operation is to report such records. */
+static bool reports(const struct piece *piece, int type)
+{
+	const struct output_s3_configuration *output = piece->bulk->output_s3_configuration;
+
+	for (size_t i = 0; i < output->output_type.n; i++) {
+		if (output->output_type.v[i] == type)
+			return true;
+	}
+	return false;
+}
+
+/* Model: condition-check failures are no errors; reported are the attempted item and the existing one. */
+static void note_unmet(struct piece *piece, const struct write *write, struct str existing)
+{
+	struct arena *arena = piece->step->arena;
+	struct importing_error error = piece->origins[write - piece->writes];
+
+	piece->progress.unmet++;
+	if (!reports(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE))
+		return;
+	error.message = STR(MSG_BULK_CONDITION);
+	add_line(arena, &piece->unmet, importing_log_unmet(arena, piece->step->job, bucket_of(piece), &error, write->item, existing));
 }
 
 static struct write write_of(const struct piece *piece, struct value *item)
@@ -280,6 +316,76 @@ static enum code write_together(struct piece *piece, struct write *const *writes
 		piece->progress.done += (int64_t)n;
 	if (code != OK)
 		*err = reason;
+	return code;
+}
+
+/* What became of writes that were run together: takes those that failed out. Returns how many are left. */
+static size_t take_failed(struct piece *piece, struct write **writes, size_t n, const struct err *reasons)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (reasons[i].code == OK)
+			writes[left++] = writes[i];
+		else if (reasons[i].code == ERR_CONDITIONAL_CHECK_FAILED)
+			note_unmet(piece, writes[i], reasons[i].item);
+		else
+			refuse(piece, &piece->origins[writes[i] - piece->writes], reasons[i].message);
+	}
+	return left;
+}
+
+/* Those of different items that have conditions. What fails is taken out, and the others run again. */
+static enum code write_conditional(struct piece *piece, struct write **writes, size_t n, struct write *together, struct err *err)
+{
+	struct job_step *step = piece->step;
+	enum code code = ERR_TRANSACTION_CANCELED;
+
+	while (n > 0 && code == ERR_TRANSACTION_CANCELED) {
+		struct err reason = err_in(step->arena);
+		size_t left = 0;
+
+		for (size_t i = 0; i < n; i++)
+			together[i] = *writes[i];
+		code = write_run(step->catalog, step->arena, together, n, WRITE_TRANSACTION, NULL, step->now_ms, &reason);
+		if (code == OK)
+			piece->progress.done += (int64_t)n;
+		else if (code == ERR_TRANSACTION_CANCELED)
+			left = take_failed(piece, writes, n, reason.reasons);
+		else
+			*err = reason;
+		if (code == ERR_TRANSACTION_CANCELED && left == n)
+			return err_default(err, ERR_CONFLICT); /* canceled for none of them: the piece is tried again */
+		n = left;
+	}
+	return code == ERR_TRANSACTION_CANCELED ? OK : code;
+}
+
+/* Takes those without conditions to the front. Returns how many these are. */
+static size_t part_plain(struct write **writes, size_t n, struct write **conditional)
+{
+	size_t plain = 0, others = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (writes[i]->condition)
+			conditional[others++] = writes[i];
+		else
+			writes[plain++] = writes[i];
+	}
+	return plain;
+}
+
+/* Of different items. The two other arrays have room for them. */
+static enum code write_round(struct piece *piece, struct write **writes, size_t n, struct write **conditional, struct write *together, struct err *err)
+{
+	size_t plain = part_plain(writes, n, conditional), others = n - plain;
+	enum code code = plain > 0 ? write_together(piece, writes, plain, together, err) : OK;
+
+	for (size_t i = 0; i < others && code == OK; i += CONDITIONAL_MAX) {
+		size_t some = others - i < CONDITIONAL_MAX ? others - i : CONDITIONAL_MAX;
+
+		code = write_conditional(piece, conditional + i, some, together, err);
+	}
 	return code;
 }
 
@@ -325,7 +431,8 @@ static void count_usage(struct piece *piece)
 static enum code flush(struct piece *piece, struct err *err)
 {
 	struct arena *arena = piece->step->arena;
-	struct write **sorted = arena_alloc(arena, piece->n * sizeof(struct write *)), **firsts = arena_alloc(arena, piece->n * sizeof(struct write *));
+	size_t room = piece->n * sizeof(struct write *);
+	struct write **sorted = arena_alloc(arena, room), **firsts = arena_alloc(arena, room), **conditional = arena_alloc(arena, room);
 	struct write *together = arena_alloc(arena, piece->n * sizeof(*together));
 	enum code code = OK;
 
@@ -335,7 +442,7 @@ static enum code flush(struct piece *piece, struct err *err)
 	if (piece->n > 0)
 		qsort(sorted, piece->n, sizeof(*sorted), by_row_key);
 	while (piece->n > 0 && code == OK)
-		code = write_together(piece, firsts, take_firsts(sorted, &piece->n, firsts), together, err);
+		code = write_round(piece, firsts, take_firsts(sorted, &piece->n, firsts), conditional, together, err);
 	return code;
 }
 
@@ -345,10 +452,13 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 	struct arena *arena = piece->step->arena;
 	struct importing_error origin = {.key = piece->progress.object, .number = record->number};
 	struct err reason = err_in(arena);
-	struct value item = record->item;
+	struct value item = record->record.item;
 	struct write write = write_of(piece, &item);
+	enum code code = write_prepare(arena, &write, &reason);
 
-	if (write_prepare(arena, &write, &reason) != OK) {
+	if (code == OK && records_have_condition(&record->record))
+		code = records_condition(arena, &record->record, &write.condition, &reason);
+	if (code != OK) {
 		refuse(piece, &origin, reason.message);
 		return OK;
 	}
@@ -356,6 +466,7 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 	if (!image_decode(arena, write.item_image, own)) /* the record's memory goes */
 		return err_default(err, ERR_INTERNAL);
 	write.item = own;
+	write.wants_item_on_failure = write.condition && reports(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE);
 	piece->bytes += write.item_image.n;
 	piece->writes[piece->n] = write;
 	piece->origins[piece->n++] = origin;
@@ -393,7 +504,8 @@ static enum code load(struct piece *piece, struct err *err)
 		if (record.kind == RECORD_ITEM)
 			code = add_item(piece, &record, err);
 		else
-			refuse(piece, &(struct importing_error){.key = piece->progress.object, .number = record.number}, str_copy(arena, record.err.message));
+			refuse(piece, &(struct importing_error){.key = piece->progress.object, .number = record.number},
+			       str_copy(arena, record.err.message));
 		arena_reset(parsed);
 	}
 	arena_reset(parsed);
@@ -464,26 +576,24 @@ static enum code advance_import(struct piece *piece, struct err *err)
 	return seek(piece) ? load(piece, err) : OK;
 }
 
-/* The errors of a step as an object of the output bucket. */
-static void write_output(struct piece *piece)
+/* The records of a step that were not written, as an object of the output bucket. */
+static void write_output(struct piece *piece, int type, const char *folder, const struct lines *found)
 {
 	const struct output_s3_configuration *output = piece->bulk->output_s3_configuration;
 	struct arena *arena = piece->step->arena;
 	struct str prefix = output->s3_key_prefix;
 	struct buf lines = buf_in(arena);
 	struct s3_problem problem;
-	bool is_asked = false;
 
-	for (size_t i = 0; i < output->output_type.n; i++)
-		is_asked = is_asked || output->output_type.v[i] == OUTPUT_TYPE_ENUM_ERROR;
-	if (!is_asked || piece->line_n == 0)
+	if (!reports(piece, type) || found->n == 0)
 		return;
-	for (size_t i = 0; i < piece->line_n; i++) {
-		buf_add_str(&lines, piece->lines[i]);
+	for (size_t i = 0; i < found->n; i++) {
+		buf_add_str(&lines, found->v[i]);
 		buf_add_byte(&lines, '\n');
 	}
-	struct str key = str_printf(arena, STR_FMT "%sAWSDynamoDB/" STR_FMT "/error/%08lld.json", STR_ARG(prefix),
-				    prefix.n > 0 && prefix.p[prefix.n - 1] != '/' ? "/" : "", STR_ARG(piece->step->job->id), (long long)piece->progress.outputs);
+	struct str key = str_printf(arena, STR_FMT "%sAWSDynamoDB/" STR_FMT "/%s/%08lld.json", STR_ARG(prefix),
+				    prefix.n > 0 && prefix.p[prefix.n - 1] != '/' ? "/" : "", STR_ARG(piece->step->job->id), folder,
+				    (long long)piece->progress.outputs);
 	const struct s3_sse sse = {
 		.algorithm = output->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS") : output->s3_sse_algorithm ? STR("AES256") : STR_ABSENT,
 		.key = output->s3_sse_kms_key_id,
@@ -528,7 +638,8 @@ static enum code advance_bulk(struct piece *piece, struct err *err)
 	if (code == OK && step->job->state == JOB_RUNNING)
 		code = load(piece, err);
 	if (code == OK && step->job->state == JOB_RUNNING) {
-		write_output(piece);
+		write_output(piece, OUTPUT_TYPE_ENUM_ERROR, "error", &piece->refused);
+		write_output(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE, "condition-check-failure", &piece->unmet);
 		slow_down(piece);
 	}
 	return code;
@@ -541,12 +652,12 @@ static enum code put(struct piece *piece, struct err *err)
 	struct job_txn txn;
 
 	step->job->progress = transfer_pack_progress(step->arena, &piece->progress);
-	if (piece->kind != TRANSFER_IMPORT || piece->line_n == 0)
+	if (piece->kind != TRANSFER_IMPORT || piece->refused.n == 0)
 		return OK; /* the runner puts it */
 	enum code code = job_run_begin(step, &txn, err);
 	if (code != OK)
 		return code;
-	code = importing_log_put(&txn, step->job, piece->errors_before, piece->lines, piece->line_n, err);
+	code = importing_log_put(&txn, step->job, piece->errors_before, piece->refused.v, piece->refused.n, err);
 	if (code == OK)
 		return job_run_commit(step, &txn, err);
 	store_abort(txn.txn);

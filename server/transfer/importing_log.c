@@ -1,11 +1,18 @@
 #include "server/transfer/importing_log.h"
 
 #include "core/buf.h"
+#include "core/image.h"
 #include "protocol/transfer/transfer.h"
 #include "protocol/wire/json_out.h"
 #include "storage/store/walk.h"
 
-struct str importing_log_line(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error)
+static struct str arn_name(const struct job *job)
+{
+	return str_eq(job->kind, transfer_name(TRANSFER_BULK)) ? STR("bulkOperationArn") : STR("importArn");
+}
+
+/* Up to its last member. */
+static struct json_out begin_line(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -16,11 +23,35 @@ struct str importing_log_line(struct arena *arena, const struct job *job, struct
 	json_out_field_string(&out, "key", error->key);
 	json_out_field_integer(&out, "itemIndex", error->number);
 	json_out_close(&out, '}');
-	json_out_field_string(&out, "importArn", transfer_arn(arena, job));
+	json_out_name(&out, arn_name(job));
+	json_out_string(&out, transfer_arn(arena, job));
 	json_out_name(&out, STR("errorMessages"));
 	json_out_open(&out, '[');
 	json_out_string(&out, error->message);
 	json_out_close(&out, ']');
+	return out;
+}
+
+struct str importing_log_line(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error)
+{
+	struct json_out out = begin_line(arena, job, bucket, error);
+
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
+struct str importing_log_unmet(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error,
+			       const struct value *attempted, struct str existing)
+{
+	struct json_out out = begin_line(arena, job, bucket, error);
+	struct value item;
+
+	json_out_name(&out, STR("item"));
+	json_out_item(&out, attempted);
+	if (str_is_set(existing) && image_decode(arena, existing, &item)) {
+		json_out_name(&out, STR("existingItem"));
+		json_out_item(&out, &item);
+	}
 	json_out_close(&out, '}');
 	return json_out_str(&out);
 }

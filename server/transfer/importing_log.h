@@ -21,6 +21,10 @@ struct importing_error {
 /* The line of an error. */
 struct str importing_log_line(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error);
 
+/* The same of an item whose condition was false, with the item that is there, or none. */
+struct str importing_log_unmet(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error,
+			       const struct value *attempted, struct str existing);
+
 /* Puts the lines behind the `before` that the job has. In the transaction that puts the job, whose keyspace is made where it has none. */
 enum code importing_log_put(struct job_txn *txn, struct job *job, int64_t before, const struct str *lines, size_t n, struct err *err) WARN_UNUSED;
 

@@ -91,7 +91,7 @@ static bool is_at(const struct loading *loading, const struct transfer_progress 
 static bool reopen(struct loading *loading, const struct transfer_progress *progress, struct s3_problem *problem)
 {
 	enum record_kind kind = RECORD_ITEM;
-	struct value item;
+	struct record_put record;
 
 	source_close(loading->source);
 	loading->source = NULL;
@@ -110,7 +110,7 @@ static bool reopen(struct loading *loading, const struct transfer_progress *prog
 	while (loading->records < progress->records && kind != RECORD_END && kind != RECORD_BROKEN) {
 		struct err ignored = err_in(loading->skipped);
 
-		if (!source_next(loading->source, loading->skipped, &kind, &item, &ignored, problem))
+		if (!source_next(loading->source, loading->skipped, &kind, &record, &ignored, problem))
 			return false;
 		loading->records += kind != RECORD_END;
 		arena_reset(loading->skipped);
@@ -153,7 +153,7 @@ bool loading_take(struct loading *loading, struct arena *arena, struct transfer_
 		}
 		record->err = err_in(arena);
 		record->number = loading->records;
-		if (!source_next(loading->source, arena, &record->kind, &record->item, &record->err, problem))
+		if (!source_next(loading->source, arena, &record->kind, &record->record, &record->err, problem))
 			return false;
 		bool is_done = record->kind == RECORD_END || record->kind == RECORD_BROKEN;
 		count_bytes(loading, progress, is_done);

@@ -26,7 +26,7 @@ struct loading **loading_next(struct loading *loading); /* for a list of the own
 
 struct loading_record {
 	enum record_kind kind; /* RECORD_END: there is no further object */
-	struct value item;
+	struct record_put record;
 	struct err err;        /* of one that is BAD or BROKEN */
 	int64_t number;        /* in its object, from 0 */
 };

@@ -147,7 +147,7 @@ static enum record_kind broken_coding(const struct source *source, struct err *e
 	return RECORD_BROKEN;
 }
 
-bool source_next(struct source *source, struct arena *arena, enum record_kind *kind, struct value *item, struct err *err, struct s3_problem *problem)
+bool source_next(struct source *source, struct arena *arena, enum record_kind *kind, struct record_put *record, struct err *err, struct s3_problem *problem)
 {
 	struct str reason;
 
@@ -156,7 +156,7 @@ bool source_next(struct source *source, struct arena *arena, enum record_kind *k
 		return false;
 	}
 	for (;;) {
-		*kind = records_next(source->records, arena, item, err);
+		*kind = records_next(source->records, arena, record, err);
 		if (*kind != RECORD_MORE)
 			return true;
 		enum filled filled = give_more(source, problem);

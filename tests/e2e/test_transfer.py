@@ -528,16 +528,75 @@ def asks_an_endpoint():
     wrong.stop()
 
 
+# AWS: Developer Guide, "Amazon S3 input formats for bulk put items": per-item condition expressions; the model: condition-check failures are no errors, and
+# are reported with the attempted and the existing item
+CONDITIONS = [
+    {"Item": {"pk": {"S": "new"}, "v": {"N": "1"}}, "ConditionExpression": "attribute_not_exists(pk)"},
+    {"Item": {"pk": {"S": "old"}, "v": {"N": "2"}}, "ConditionExpression": "attribute_not_exists(pk)"},
+    {"Item": {"pk": {"S": "older"}, "v": {"N": "3"}}, "ConditionExpression": "#v < :v",
+     "ExpressionAttributeNames": {"#v": "v"}, "ExpressionAttributeValues": {":v": {"N": "3"}}},
+    {"Item": {"pk": {"S": "none"}, "v": {"N": "4"}}, "ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": "4"}}},
+    {"Item": {"pk": {"S": "new"}, "v": {"N": "5"}}, "ConditionExpression": "attribute_not_exists(pk)"},
+    {"Item": {"pk": {"S": "new"}, "v": {"N": "6"}}, "ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": "1"}}},
+    {"Item": {"pk": {"S": "unused"}}, "ConditionExpression": "attribute_not_exists(pk)", "ExpressionAttributeValues": {":v": {"N": "1"}}},
+    {"Item": {"pk": {"S": "valued"}}, "ExpressionAttributeValues": {":v": {"N": "1"}}},
+    {"Item": {"pk": {"S": "plain"}}},
+]
+CONDITIONS_ION = """
+{Item: {pk: "new", v: 1.}, ConditionExpression: "attribute_not_exists(pk)"}
+{Item: {pk: "old", v: 2.}, ConditionExpression: "attribute_not_exists(pk)"}
+{Item: {pk: "older", v: 3.}, ConditionExpression: "#v < :v", ExpressionAttributeNames: {'#v': "v"}, ExpressionAttributeValues: {':v': 3.}}
+{Item: {pk: "none", v: 4.}, ConditionExpression: "v = :v", ExpressionAttributeValues: {':v': 4.}}
+{Item: {pk: "new", v: 5.}, ConditionExpression: "attribute_not_exists(pk)"}
+{Item: {pk: "new", v: 6.}, ConditionExpression: "v = :v", ExpressionAttributeValues: {':v': 1.}}
+{Item: {pk: "unused"}, ConditionExpression: "attribute_not_exists(pk)", ExpressionAttributeValues: {':v': 1.}}
+{Item: {pk: "valued"}, ExpressionAttributeNames: ["v"]}
+{Item: {pk: "plain"}}
+"""
+
+
+def puts_in_bulk_by_conditions():
+    server, client, folder = serve()
+    for form, text in ("DYNAMODB_JSON", "".join(json.dumps(record) + "\n" for record in CONDITIONS)), ("ION", CONDITIONS_ION):
+        name = "table-" + form
+        client.create_table(TableName=name, **PK)
+        for key in "old", "older":
+            client.put_item(TableName=name, Item={"pk": {"S": key}, "v": {"N": "2"}})
+        (folder / name).write_text(text)
+        made = client.start_bulk_put_items(
+            TableName=name, InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": name, "InputFormat": form},
+            OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "out-" + form, "OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"]})["BulkOperationDescription"]
+        client.get_waiter("bulk_operation_completed").wait(BulkOperationArn=made["BulkOperationArn"], WaiterConfig=WAIT)
+        done = client.describe_bulk_operation(BulkOperationArn=made["BulkOperationArn"])["BulkOperationDescription"]
+        assert done["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS" and (done["ProcessedItemCount"], done["FailedItemCount"]) == (9, 2), done
+        assert items(client, name) == {"new": {"pk": {"S": "new"}, "v": {"N": "6"}}, "old": {"pk": {"S": "old"}, "v": {"N": "2"}},
+                                       "older": {"pk": {"S": "older"}, "v": {"N": "3"}}, "plain": {"pk": {"S": "plain"}}}
+        read = lambda kind: [json.loads(line) for file in (folder / ("out-" + form)).rglob(kind + "/*.json") for line in file.read_text().splitlines()]
+        assert sorted(e["itemS3Pointer"]["itemIndex"] for e in read("error")) == [6, 7]
+        unmet = {e["itemS3Pointer"]["itemIndex"]: (e["item"]["v"]["N"], e.get("existingItem", {}).get("v", {}).get("N")) for e in read("condition-check-failure")}
+        assert unmet == {1: ("2", "2"), 3: ("4", None), 4: ("5", "1")}, unmet
+        # a condition that is false makes no error
+        (folder / name).write_text(text.strip().splitlines()[1] + "\n")
+        made = client.start_bulk_put_items(
+            TableName=name, InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": name, "InputFormat": form},
+            OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "none", "OutputType": ["ERROR"]})["BulkOperationDescription"]
+        client.get_waiter("bulk_operation_completed").wait(BulkOperationArn=made["BulkOperationArn"], WaiterConfig=WAIT)
+        done = client.describe_bulk_operation(BulkOperationArn=made["BulkOperationArn"])["BulkOperationDescription"]
+        assert done["BulkOperationStatus"] == "COMPLETED" and (done["ProcessedItemCount"], done["FailedItemCount"]) == (1, 0), done
+        assert not (folder / "none").exists()
+    server.stop()
+
+
 def puts_in_bulk():
     server, client, folder = serve()
     client.create_table(TableName="target", **PK)
     client.put_item(TableName="target", Item={"pk": {"S": "5"}, "old": {"S": "x"}})
     client.put_item(TableName="target", Item={"pk": {"S": "stays"}})
     (folder / "in.json").write_text("".join(json.dumps({"Item": {"pk": {"S": str(n)}, "v": {"N": str(n)}}}) + "\n" for n in range(2500)) +
-                                     '{"Item":{"no":{"S":"key"}}}\n{"Item":{"pk":{"S":"stays"},"v":{"N":"1"}},"ConditionExpression":"attribute_not_exists(pk)"}\n')
+                                     '{"Item":{"no":{"S":"key"}}}\n{"Item":{"pk":{"S":"stays"},"v":{"N":"1"}},"ConditionExpression":"attribute_not_exists(("}\n')
     start = lambda **more: client.start_bulk_put_items(
-        TableName="target", InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "in.json", "InputFormat": "DYNAMODB_JSON"},
-        OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "out", "OutputType": ["ERROR"]}, **more)["BulkOperationDescription"]
+        **{"TableName": "target", **more}, InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "in.json", "InputFormat": "DYNAMODB_JSON"},
+        OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "out", "OutputType": ["ERROR"]})["BulkOperationDescription"]
     made = start(ClientToken="token")
     assert made["BulkOperationStatus"] == "IN_PROGRESS"
     client.get_waiter("bulk_operation_completed").wait(BulkOperationArn=made["BulkOperationArn"], WaiterConfig=WAIT)
@@ -552,6 +611,12 @@ def puts_in_bulk():
     assert [json.loads(line)["itemS3Pointer"]["itemIndex"] for line in output.read_text().splitlines()] == [2500, 2501]
     assert start(ClientToken="token")["BulkOperationArn"] == made["BulkOperationArn"]
     raises("IdempotentParameterMismatchException", start, ClientToken="token", MaxWriteRequestUnits=2000)
+    # AWS: Developer Guide, "Bulk put items considerations"
+    client.create_table(TableName="global", **PK, StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    client.get_waiter("table_exists").wait(TableName="global")
+    client.update_table(TableName="global", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    until(lambda: [r["ReplicaStatus"] for r in client.describe_table(TableName="global")["Table"].get("Replicas", [])] == ["ACTIVE"], "the table has a replica")
+    raises("ValidationException", start, TableName="global")
     # slow enough to be caught on the way
     (folder / "in.json").write_text("".join(json.dumps({"Item": {"pk": {"S": str(n)}, "v": {"S": "x" * 300_000}}}) + "\n" for n in range(200)))
     slow = start(MaxWriteRequestUnits=1024)
@@ -566,4 +631,4 @@ def puts_in_bulk():
 
 if __name__ == "__main__":
     run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, keys_of_csv_have_their_types, counts_what_is_no_item,
-                     without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, puts_in_bulk])
+                     without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, puts_in_bulk, puts_in_bulk_by_conditions])

@@ -19,8 +19,8 @@ static struct str read_by(struct arena *arena, const struct records_form *form, 
 	records_give(records, STR(""), false);
 	for (unsigned n = 0; n < RECORDS_MAX;) {
 		struct err err = err_in(arena);
-		struct value item;
-		enum record_kind kind = records_next(records, arena, &item, &err);
+		struct record_put record;
+		enum record_kind kind = records_next(records, arena, &record, &err);
 
 		if (kind == RECORD_MORE) {
 			size_t more = bytes.n - given < piece ? bytes.n - given : piece;
@@ -40,7 +40,7 @@ static struct str read_by(struct arena *arena, const struct records_form *form, 
 		n++;
 		buf_add_byte(&seen, 'A' + (int)kind);
 		if (kind == RECORD_ITEM)
-			image_encode(&item, &seen);
+			image_encode(&record.item, &seen);
 		if (kind == RECORD_END || kind == RECORD_BROKEN)
 			break;
 	}
@@ -53,18 +53,18 @@ static void check_text(struct arena *arena, struct str bytes)
 	const struct records_form ion = {.form = RECORD_ION};
 	struct records *records = records_new(arena, &ion);
 	struct err err = err_in(arena), again_err = err_in(arena);
-	struct value item, again;
+	struct record_put item, again;
 	struct buf text = buf_in(arena);
 
 	records_give(records, str_printf(arena, STR_FMT "\n", STR_ARG(bytes)), true);
 	if (records_next(records, arena, &item, &err) != RECORD_ITEM)
 		return;
 	buf_add_lit(&text, "$ion_1_0 {Item:");
-	ion_out_value(&text, &item);
+	ion_out_value(&text, &item.item);
 	buf_add_lit(&text, "}\n");
 	records = records_new(arena, &ion);
 	records_give(records, buf_str(&text), true);
-	MUST(records_next(records, arena, &again, &again_err) == RECORD_ITEM && value_equal(&item, &again));
+	MUST(records_next(records, arena, &again, &again_err) == RECORD_ITEM && value_equal(&item.item, &again.item));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -18,8 +18,8 @@ static struct str read_in(const struct records_form *form, struct str text, size
 	records_give(records, STR(""), false);
 	for (;;) {
 		struct err err = err_in(arena);
-		struct value item;
-		enum record_kind kind = records_next(records, arena, &item, &err);
+		struct record_put record;
+		enum record_kind kind = records_next(records, arena, &record, &err);
 
 		if (kind == RECORD_MORE) {
 			struct str rest = records_rest(records);
@@ -34,7 +34,7 @@ static struct str read_in(const struct records_form *form, struct str text, size
 			buf_add_byte(&out.buf, '|');
 		out.needs_comma = false;
 		if (kind == RECORD_ITEM)
-			json_out_item(&out, &item);
+			json_out_item(&out, &record.item);
 		else if (kind == RECORD_BAD)
 			buf_add_lit(&out.buf, "bad");
 		else if (kind == RECORD_BROKEN)
@@ -67,6 +67,56 @@ TEST(lines_of_json)
 	CHECK_STR(read_all(RECORD_JSON, "{\"Other\":1}\n{\"Item\":{\"pk\":{\"N\":\"x\"}}}\n{\"Item\":{\"a\":{\"BOOL\":true}}}"), "bad|bad|{\"a\":{\"BOOL\":true}}");
 	CHECK_STR(read_all(RECORD_JSON, "{\"Item\":{\"a\":{\"S\":\"1\"}}}\ngarbage\n{\"Item\":{\"a\":{\"S\":\"2\"}}}"), "{\"a\":{\"S\":\"1\"}}|broken");
 	CHECK_STR(read_all(RECORD_JSON, "[1]"), "broken");
+}
+
+/* The condition of the first record of a bulk operation: "none", "bad record", the error's text, or "parsed". The record's memory goes first. */
+static struct str condition_of(enum record_form form, const char *text)
+{
+	const struct records_form bulk = {.form = form, .takes_conditions = true};
+	struct arena *own = arena_new(0);
+	struct records *records = records_new(own, &bulk);
+	struct err err = err_in(arena);
+	const struct node *condition = NULL;
+	struct record_put record;
+
+	records_give(records, str_printf(own, "%s\n", text), true);
+	bool is_read = records_next(records, own, &record, &err) == RECORD_ITEM, has_one = is_read && records_have_condition(&record);
+	enum code code = has_one ? records_condition(arena, &record, &condition, &err) : OK;
+	arena_free(own);
+	if (!is_read || !has_one)
+		return is_read ? STR("none") : STR("bad record");
+	return code == OK && condition ? STR("parsed") : err.message;
+}
+
+/* AWS: Developer Guide, "Amazon S3 input formats for bulk put items", per-item condition expressions. */
+TEST(conditions_of_records)
+{
+	static const struct {
+		enum record_form form;
+		const char *text, *expected;
+	} rows[] = {
+		{RECORD_JSON, "{'Item':{'pk':{'S':'a'}}}", "none"},
+		{RECORD_JSON, "{'Item':{'pk':{'S':'a'}},'ConditionExpression':'attribute_not_exists(pk)'}", "parsed"},
+		{RECORD_JSON, "{'Item':{'pk':{'S':'a'}},'ConditionExpression':'#a = :v','ExpressionAttributeNames':{'#a':'b'},"
+			      "'ExpressionAttributeValues':{':v':{'SS':['x']}}}", "parsed"},
+		{RECORD_JSON, "{'Item':{'pk':{'S':'a'}},'ConditionExpression':1}", "bad record"},
+		{RECORD_JSON, "{'Item':{'pk':{'S':'a'}},'ConditionExpression':''}", "Invalid ConditionExpression: The expression can not be empty;"},
+		{RECORD_JSON, "{'Item':{'pk':{'S':'a'}},'ConditionExpression':'a = :v'}",
+		 "Invalid ConditionExpression: An expression attribute value used in expression is not defined; attribute value: :v"},
+		{RECORD_ION, "{Item: {pk: 'a'}, ConditionExpression: '#a = :v', ExpressionAttributeNames: {`#a`: 'b'}, ExpressionAttributeValues: {`:v`: 1.}}", "parsed"},
+		{RECORD_ION, "{Item: {pk: 'a'}, ConditionExpression: 1.}", "bad record"},
+		{RECORD_ION, "{Item: {pk: 'a'}, ConditionExpression: '#a = #a', ExpressionAttributeNames: {`#a`: 1.}}", "bad record"},
+		{RECORD_ION, "{Item: {pk: 'a'}}", "none"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		for (char *c = text; *c; c++)
+			*c = *c == '\'' ? '"' : *c == '`' ? '\'' : *c;
+		CHECK_STR(condition_of(rows[i].form, text), rows[i].expected);
+	}
 }
 
 TEST(ion_of_the_guide)
@@ -167,8 +217,8 @@ static struct str read_binary(struct str bytes, size_t piece)
 	records_give(records, STR(""), false);
 	for (;;) {
 		struct err err = err_in(arena);
-		struct value item;
-		enum record_kind kind = records_next(records, arena, &item, &err);
+		struct record_put record;
+		enum record_kind kind = records_next(records, arena, &record, &err);
 
 		if (kind == RECORD_MORE) {
 			size_t n = bytes.n - given < piece ? bytes.n - given : piece;
@@ -184,7 +234,7 @@ static struct str read_binary(struct str bytes, size_t piece)
 		}
 		out.needs_comma = false;
 		if (kind == RECORD_ITEM)
-			json_out_item(&out, &item);
+			json_out_item(&out, &record.item);
 		else if (kind != RECORD_END)
 			buf_add_str(&out.buf, kind == RECORD_BAD ? STR("bad") : STR("broken"));
 		if (kind == RECORD_END || kind == RECORD_BROKEN)
@@ -309,7 +359,7 @@ TEST(patterns_of_the_model)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(lines_of_json), TEST_CASE(ion_of_the_guide), TEST_CASE(ion_text_has_many_forms), TEST_CASE(ion_nests_as_deep_as_items),
+		TEST_CASE(lines_of_json), TEST_CASE(conditions_of_records), TEST_CASE(ion_of_the_guide), TEST_CASE(ion_text_has_many_forms), TEST_CASE(ion_nests_as_deep_as_items),
 		TEST_CASE(ion_in_binary), TEST_CASE(fields), TEST_CASE(numbers_of_ion), TEST_CASE(names_and_strings_of_ion), TEST_CASE(patterns_of_the_model),
 	};
 

@@ -109,7 +109,7 @@ static size_t count(const char *key, size_t size, enum source_coding coding, enu
 	struct source *source = source_open(&options);
 	struct arena *record = arena_new(0);
 	struct s3_problem problem;
-	struct value item;
+	struct record_put item;
 	size_t n = 0;
 
 	do {
