@@ -99,14 +99,14 @@ static bool save(struct feed *feed, struct arena *arena, const struct stream_pos
 	return is_moved;
 }
 
-/* Makes the row the position. */
+/* Makes the row the position. Where it cannot be read, the next look begins with the rows again. */
 static bool load(struct feed *feed, struct arena *arena)
 {
 	struct err err = err_in(arena);
 	enum code code = stream_position_get(store_of(feed), arena, feed->number, reader_of(feed, arena), &feed->saved, &err);
 
 	feed->at = feed->saved;
-	feed->is_lost = false;
+	feed->is_lost = code != OK;
 	return is_fine(feed, code, &err);
 }
 
@@ -215,42 +215,46 @@ static bool is_live(const struct table *table, int64_t now_ms)
 	return table->state.status != STATUS_DELETING && table->streams.n > 0 && !stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
 }
 
-/* The table of a mark if it is the one of that number, or 0: a live one; with a reference, or NULL. */
-static struct table *take(struct feed *feed, struct arena *arena, const struct mark *mark, uint64_t number)
+/* *found: the table of a mark if it is the one of that number, or 0: a live one; with a reference, or NULL. False: the store does not say. */
+static bool take(struct feed *feed, struct arena *arena, const struct mark *mark, uint64_t number, struct table **found)
 {
 	struct err err = err_in(arena);
 	struct table *table = NULL;
+	enum code code = catalog_marked(feed->service->catalog, mark, &table, &err);
 
-	if (catalog_marked(feed->service->catalog, mark, &table, &err) != OK || !table)
-		return NULL; /* the next look finds it */
+	*found = NULL;
+	if (!is_fine(feed, code, &err) || !table)
+		return code == OK;
 	int64_t now_ms = feed->service->now_ms(feed->service->clock_context, (struct ns){table->identity.account, table->identity.region});
 	if (!number && !is_live(table, now_ms)) {
 		table_unref(table);
-		return NULL;
+		return true;
 	}
 	feed->now_ms = now_ms;
-	return table;
+	*found = table;
+	return true;
 }
 
-/* The table of that number, or 0: a live one but `except`; with a reference, or NULL. */
-static struct table *pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except)
+/* *found: the table of that number, or 0: a live one but `except`; with a reference, or NULL. False: the store does not say, so it may be there. */
+static bool pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except, struct table **found)
 {
 	const struct mark deleted = {.number = number, .record = retired_key(arena, number)};
 	struct marks named = {.kind = MARK_NAME, .within = table_rows_named(arena, feed->name), .is_more = true};
-	struct table *found = NULL;
 	struct err err = err_in(arena);
 
-	while (named.is_more && !found) {
-		if (catalog_marks(feed->service->catalog, arena, &named, &err) != OK)
-			return NULL;
-		for (size_t i = 0; i < named.n && !found; i++) {
+	*found = NULL;
+	while (named.is_more && !*found) {
+		if (!is_fine(feed, catalog_marks(feed->service->catalog, arena, &named, &err), &err))
+			return false;
+		for (size_t i = 0; i < named.n && !*found; i++) {
 			const struct mark *mark = &named.v[i];
+			bool is_meant = mark->has_stream && (number ? mark->number == number : mark->number != except);
 
-			if (mark->has_stream && (number ? mark->number == number : mark->number != except))
-				found = take(feed, arena, mark, number);
+			if (is_meant && !take(feed, arena, mark, number, found))
+				return false;
 		}
 	}
-	return found || !number ? found : take(feed, arena, &deleted, number);
+	return *found || !number || take(feed, arena, &deleted, number, found);
 }
 
 /* The reader leaves the table: its rows go too. */
@@ -267,15 +271,13 @@ static void leave(struct feed *feed, struct arena *arena)
 	feed->is_at_end = feed->is_lost = false;
 }
 
-/* A table to begin or to go on in, by the row that the reader has for it. */
+/* Begins in the table, or goes on by the row that the reader has for it: then it is not new, and reads all that comes later. */
 static bool enter(struct feed *feed, struct arena *arena)
 {
-	feed->table = pick(feed, arena, 0, 0);
-	if (!feed->table)
-		return false;
 	feed->number = feed->table->identity.number;
 	if (!load(feed, arena))
 		return false;
+	feed->is_from_latest = feed->is_from_latest && !feed->at.stream;
 	return feed->at.stream || begin(feed, arena);
 }
 
@@ -325,13 +327,19 @@ static bool find(struct feed *feed, struct arena *arena)
 	}
 	if (feed->number && !feed->saved.stream && !feed->at.stream)
 		feed->number = 0;
-	if (feed->number && (feed->table = pick(feed, arena, feed->number, 0)) == NULL) {
+	if (feed->number && !pick(feed, arena, feed->number, 0, &feed->table))
+		return false;
+	if (feed->number && !feed->table) {
 		if (!feed->is_at_end)
 			log_line(LOG_WARN, "trigger " STR_FMT ": its stream is gone before it was read to its end", STR_ARG(feed->name));
 		leave(feed, arena);
 	}
-	if (!feed->number && !enter(feed, arena)) {
-		feed->is_from_latest = feed->is_from_latest && feed->table; /* nothing there yet: what comes is all new */
+	if (feed->number)
+		return find_stream(feed, arena);
+	if (!pick(feed, arena, 0, 0, &feed->table))
+		return false;
+	feed->is_from_latest = feed->is_from_latest && feed->table; /* nothing there yet: what comes is all new */
+	if (!feed->table || !enter(feed, arena)) {
 		feed->number = 0;
 		return false;
 	}
@@ -396,6 +404,8 @@ bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
 			return false;
 		if (batch->seen > 0 || (feed->is_at_end && shard_from(feed, arena, feed->stream, feed->at.shard + 1)))
 			return true;
+		if (feed->is_failing)
+			return false;
 		if (!feed->is_at_end)
 			waiting = feed->turn;
 	}
@@ -427,15 +437,19 @@ bool feed_move(struct feed *feed, struct arena *arena, uint64_t next)
 bool feed_go_on(struct feed *feed, struct arena *arena)
 {
 	const struct stream *later = stream_numbered(feed, feed->at.stream + 1, true);
+	struct table *other;
 	uint64_t shard = shard_from(feed, arena, feed->stream, feed->at.shard + 1);
 
 	if (shard)
 		return feed_take(feed, arena) && go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+	if (feed->is_failing) /* there may be one */
+		return false;
 	give_turn(feed, 0);
 	shard = later ? shard_from(feed, arena, later, 0) : 0;
 	if (shard)
 		return feed_take(feed, arena) && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
-	struct table *other = pick(feed, arena, 0, feed->number);
+	if (feed->is_failing || !pick(feed, arena, 0, feed->number, &other))
+		return false;
 	if (other && feed_take(feed, arena)) {
 		leave(feed, arena);
 		drop_table(feed);
