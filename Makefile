@@ -344,7 +344,7 @@ cluster-simulate: debug ## 1 to 100 servers on a simulated PostgreSQL, in virtua
 		sh -c 'build/debug/tests/scale/scale --seed $(or $(SEED),1) --part "PART" > "build/scale/PART.json"'
 	@tests/scale/figures build/scale/*.json
 cluster-test: deps-test debug ## several servers on one PostgreSQL database, which is killed now and then: SECONDS=N SEED=N RUNS=N of the histories
-	@CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) CLUSTER_RUNS=$(or $(RUNS),20) $(MAKE) -s FLAVOUR=debug database-test
+	@CLUSTER_SUITES="backups transfer global faults streams triggers" CLUSTER_SECONDS=$(or $(SECONDS),60) CLUSTER_SEED=$(or $(SEED),1) CLUSTER_RUNS=$(or $(RUNS),20) $(MAKE) -s FLAVOUR=debug database-test
 profiles-test: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## servers behind pgbouncer with pool_mode=transaction, and YugabyteDB's statements on a PostgreSQL
 	@DYNALITH_BINARY=$(abspath $(BUILD)/dynalith) build/deps/venv/bin/python tests/cluster/profiles $(if $(postgresql.header),$(filter %/test_store %/test_store_rows %/test_postgresql,$(abspath $(cluster.tests))))
 cluster-run: deps-test debug $(if $(postgresql.header),$(cluster.tests)) ## the whole suite and the histories on a database elsewhere, recorded: URL=postgresql://...
