@@ -19,7 +19,7 @@
 #include "core/err.h"
 #include "storage/store/store.h"
 
-#define LEASE_MS 15000 /* renewed when a third of it is over */
+#define LEASE_MS 6000 /* renewed when a third of it is over; the work of a process that died waits for so long */
 
 struct lease_options {
 	struct store *store;
