@@ -96,6 +96,10 @@ def all_shards_of_a_stream():
     def has(n):
         return [r["dynamodb"]["Keys"]["PK"]["S"] for _, records in function.posts for r in records if r["dynamodb"]["Keys"]["SK"]["S"] == f"{n:04}"]
 
+    def lasts(i):
+        return [int(r["dynamodb"]["NewImage"]["n"]["N"]) for _, records in function.posts for r in records
+                if r["dynamodb"]["Keys"] == {"PK": {"S": f"p{i}"}, "SK": {"S": "last"}}]
+
     for n in range(8):
         put_all(n)
         if n == 2:
@@ -112,8 +116,8 @@ def all_shards_of_a_stream():
     for n in range(8):
         until(lambda: set(has(n)) == {f"p{i}" for i in range(12)}, (n, function.posts))
     for i in range(12):
-        seen = [int(r["dynamodb"]["NewImage"]["n"]["N"]) for _, records in function.posts for r in records
-                if r["dynamodb"]["Keys"] == {"PK": {"S": f"p{i}"}, "SK": {"S": "last"}}]
+        until(lambda i=i: 7 in lasts(i), (i, function.posts))
+        seen = lasts(i)
         first = [n for at, n in enumerate(seen) if n not in seen[:at]]
         assert first == list(range(8)), seen  # after the kill at most one batch of each shard comes again
     for _, records in function.posts:
