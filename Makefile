@@ -271,6 +271,17 @@ $(BUILD)/tests/bench/load: $(BUILD)/tests/bench/load.o
 $(BUILD)/tests/bench/delay: $(BUILD)/tests/bench/delay.o
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -o $@
+$(BUILD)/tests/bench/handover: $(BUILD)/tests/bench/handover.o
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -o $@
+$(BUILD)/tests/bench/workers: $(BUILD)/tests/bench/workers.o
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ -ldl -o $@
+# Loaded before libc: code that may lie anywhere.
+$(BUILD)/tests/bench/locks.so: tests/bench/locks.c
+	@mkdir -p $(@D)
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 -O2 -g -pthread -fPIC -shared $< -ldl -o $@
 $(BUILD)/tests/bench/escape: $(BUILD)/tests/bench/escape.o $(BUILD)/server/gzip.o $(BUILD)/protocol/wire/json_out.o $(BUILD)/libcore.a
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -lz -lm -o $@
@@ -411,6 +422,9 @@ bench-layout: deps-sqlite ## what other layouts of rows would cost in SQLite; RO
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/layout
 	@f=$$(mktemp -d) && build/release/tests/bench/layout $$f/layout.db $(or $(ROWS),100000) $(or $(BYTES),650) $(or $(PAGE),4096) 20000 $(ARGS); \
 		s=$$?; rm -rf $$f; exit $$s
+bench-cores: build library ## what of a request lies under locks, and by a queueing model the requests a second of more cores; ARGS="..." as tests/bench/cores --help
+	@$(MAKE) FLAVOUR=release $(foreach p,load handover workers locks.so,build/release/tests/bench/$(p))
+	@tests/bench/cores $(ARGS)
 bench-tables: build ## TABLES=10000 CYCLES=20000: create, put, get and delete beside many tables, on disk
 	@$(or $(wildcard build/deps/venv/bin/python),python3) tests/bench/tables $(if $(TABLES),--tables $(TABLES)) $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 bench-budget: build ## where the instructions of a request go

@@ -65,14 +65,14 @@ def bare(record):
     if not (ours and library and kernel):
         return []
     return [f"A reply of 300 bytes took {kernel:.1f} us of CPU by epoll alone, {library:.1f} us by libmicrohttpd; GetItem {ours:.1f} us, "
-            f"{ours / library:.1f} times libmicrohttpd's."]
+            f"{ours / library:.1f} times libmicrohttpd's and {ours / kernel:.1f} times that of epoll alone."]
 
 
 def text(record):
     starts = [f"{s['name']} {record['figures'][s['name']]['start_ms/0']['value']:,.1f} ms and {record['figures'][s['name']]['idle_rss_mb/0']['value']:,.1f} MB"
               for s in record["servers"] if s["kind"] != "bare"]
     return "\n".join([
-        f"{record['date']}, {record['machine']}, shared with the load generator; {record['connections']} connections, medians of {record['rounds']} rounds. "
+        f"{record['date']}, {record['machine']}, shared with the load generator; {record['connections']} connections, medians of {record['rounds']} round{'s' if record['rounds'] > 1 else ''}. "
         "The columns of rivals say how many times our CPU per request theirs is.", "", *compared(record), "",
         "![CPU per request in memory](images/bench-memory.svg)", "", "![CPU per request on disk](images/bench-disk.svg)", "",
         *bare(record), f"Start to first answer and idle RSS: {', '.join(starts)}.", "",
