@@ -16,6 +16,7 @@
 #include "server/delay.h"
 #include "server/http.h"
 #include "server/request_id.h"
+#include "storage/store/idle.h"
 
 #define HTTP_CONNECTION_MEMORY (18 * 1024) /* of libmicrohttpd, which clears it for each request: heads of request and answer must fit */
 
@@ -87,8 +88,9 @@ struct http {
 	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping;
-	pthread_mutex_t mutex; /* of the idle exchanges */
-	struct exchange *idle;
+	struct idle idle;      /* exchanges, one for each thread */
+	pthread_mutex_t mutex; /* of the other idle ones */
+	struct exchange *first_idle;
 	unsigned idle_count;
 };
 

@@ -11,6 +11,7 @@
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
+#include "storage/store/sqlite/reader_pool.h"
 #include "storage/store/sqlite/wal.h"
 
 /* Of keyspaces. */
@@ -31,15 +32,13 @@ struct sqlite_store {
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
-	pthread_mutex_t pool_mutex;
-	pthread_cond_t pool_cond;
-	struct connection *free_readers;
+	struct reader_pool pool;
 	unsigned reader_count;
 	struct connection *readers;
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
 	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
 	struct drops drops;
-	struct store_usage usage;     /* as it was last read; under pool_mutex */
+	struct store_usage usage;     /* as it was last read; under the pool's mutex */
 };
 
 #endif

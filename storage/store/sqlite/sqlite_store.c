@@ -75,27 +75,22 @@ static void end_readers(void *context)
 	}
 }
 
-/* With pool_mutex held: the first free one. What others drop from now on is found by connection_is_stale(). */
-static struct connection *take_reader(struct sqlite_store *store)
+/* What others drop from now on is found by connection_is_stale(). */
+static void freshen(struct sqlite_store *store, struct connection *reader)
 {
-	struct connection *connection = store->free_readers;
 	uint64_t drops = atomic_load(&store->drops.ended);
 
-	store->free_readers = connection->next_free;
-	if (connection->drops_seen != drops)
-		connection_forget(connection);
-	connection->drops_seen = drops;
-	connection->is_located = false;
-	return connection;
+	if (reader->drops_seen != drops)
+		connection_forget(reader);
+	reader->drops_seen = drops;
+	reader->is_located = false;
 }
 
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
-	pthread_mutex_lock(&store->pool_mutex);
-	while (!store->free_readers)
-		pthread_cond_wait(&store->pool_cond, &store->pool_mutex);
-	struct connection *connection = take_reader(store);
-	pthread_mutex_unlock(&store->pool_mutex);
+	struct connection *connection = reader_pool_take(&store->pool);
+
+	freshen(store, connection);
 	if (store->is_memory)
 		pthread_rwlock_rdlock(&store->memory_lock);
 	next_turn(connection);
@@ -113,11 +108,7 @@ static void release(struct connection *connection)
 		return;
 	}
 	next_turn(connection);
-	pthread_mutex_lock(&store->pool_mutex);
-	connection->next_free = store->free_readers;
-	store->free_readers = connection;
-	pthread_cond_signal(&store->pool_cond);
-	pthread_mutex_unlock(&store->pool_mutex);
+	reader_pool_give(&store->pool, connection);
 }
 
 /* In memory the lock alone gives a reader its snapshot. */
@@ -326,8 +317,7 @@ static void sqlite_close(struct store *base)
 	connection_close(&store->writer);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pthread_rwlock_destroy(&store->memory_lock);
-	pthread_mutex_destroy(&store->pool_mutex);
-	pthread_cond_destroy(&store->pool_cond);
+	reader_pool_destroy(&store->pool);
 	pinned_destroy(&store->pinned);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
@@ -349,18 +339,15 @@ static enum code sqlite_check(struct store *base, struct err *err)
 /* A reader that is free at this moment, where no writer holds the memory; or NULL. */
 static struct connection *try_reader(struct sqlite_store *store)
 {
-	struct connection *connection = NULL;
-
 	if (store->is_memory && pthread_rwlock_tryrdlock(&store->memory_lock) != 0)
 		return NULL;
-	pthread_mutex_lock(&store->pool_mutex);
-	if (store->free_readers)
-		connection = take_reader(store);
-	pthread_mutex_unlock(&store->pool_mutex);
+	struct connection *connection = reader_pool_try(&store->pool);
 	if (!connection && store->is_memory)
 		pthread_rwlock_unlock(&store->memory_lock);
-	if (connection)
+	if (connection) {
+		freshen(store, connection);
 		next_turn(connection);
+	}
 	return connection;
 }
 
@@ -373,11 +360,11 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 
 	if (reader)
 		release(reader);
-	pthread_mutex_lock(&store->pool_mutex);
+	pthread_mutex_lock(&store->pool.mutex);
 	if (is_read)
 		store->usage = (struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE, .free = (uint64_t)free_pages * STORE_PAGE};
 	*usage = store->usage;
-	pthread_mutex_unlock(&store->pool_mutex);
+	pthread_mutex_unlock(&store->pool.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
 	usage->limit = store->quota.limit;
 }
@@ -426,8 +413,7 @@ static enum code open_readers(struct sqlite_store *store, const char *path, int 
 			return code;
 		reader->store = store;
 		reader->drops_begun = &store->drops.begun;
-		reader->next_free = store->free_readers;
-		store->free_readers = reader;
+		reader_pool_give(&store->pool, reader);
 	}
 	return OK;
 }
@@ -684,8 +670,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
 	init_fair(&store->memory_lock);
-	pthread_mutex_init(&store->pool_mutex, NULL);
-	pthread_cond_init(&store->pool_cond, NULL);
+	reader_pool_init(&store->pool);
 	pinned_init(&store->pinned);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
 	if (code == OK)

@@ -1,0 +1,70 @@
+#include "storage/store/sqlite/reader_pool.h"
+
+void reader_pool_init(struct reader_pool *pool)
+{
+	pthread_mutex_init(&pool->mutex, NULL);
+	pthread_cond_init(&pool->is_given, NULL);
+}
+
+void reader_pool_destroy(struct reader_pool *pool)
+{
+	pthread_mutex_destroy(&pool->mutex);
+	pthread_cond_destroy(&pool->is_given);
+}
+
+/* With the mutex held: of the list, or of any thread. */
+static struct connection *find(struct reader_pool *pool)
+{
+	struct connection *connection = pool->free;
+
+	if (connection)
+		pool->free = connection->next_free;
+	return connection ? connection : idle_take_any(&pool->idle);
+}
+
+/*
+ * Who waits is counted before it looks, and who keeps a connection looks for a waiting one afterwards: either the one finds the connection, or the
+ * other finds the count.
+ */
+struct connection *reader_pool_take(struct reader_pool *pool)
+{
+	struct connection *connection = idle_take(&pool->idle);
+
+	if (connection)
+		return connection;
+	pthread_mutex_lock(&pool->mutex);
+	atomic_fetch_add(&pool->waiting, 1);
+	while (!(connection = find(pool)))
+		pthread_cond_wait(&pool->is_given, &pool->mutex);
+	atomic_fetch_sub(&pool->waiting, 1);
+	pthread_mutex_unlock(&pool->mutex);
+	return connection;
+}
+
+struct connection *reader_pool_try(struct reader_pool *pool)
+{
+	struct connection *connection = idle_take(&pool->idle);
+
+	if (connection)
+		return connection;
+	pthread_mutex_lock(&pool->mutex);
+	connection = find(pool);
+	pthread_mutex_unlock(&pool->mutex);
+	return connection;
+}
+
+void reader_pool_give(struct reader_pool *pool, struct connection *connection)
+{
+	if (idle_keep(&pool->idle, connection)) {
+		if (atomic_load(&pool->waiting) == 0)
+			return;
+		connection = idle_take(&pool->idle);
+		if (!connection)
+			return; /* the waiting one has it, or another */
+	}
+	pthread_mutex_lock(&pool->mutex);
+	connection->next_free = pool->free;
+	pool->free = connection;
+	pthread_cond_signal(&pool->is_given);
+	pthread_mutex_unlock(&pool->mutex);
+}

@@ -1,0 +1,126 @@
+/* What threads keep for themselves, and the pool of reading connections on top: nobody shares one, and nobody waits while one is free. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "storage/store/idle.h"
+#include "storage/store/sqlite/reader_pool.h"
+#include "tests/unit/test.h"
+
+#define THREADS 6
+#define CONNECTIONS 2
+#define ROUNDS (40000 / TEST_SLOWNESS)
+
+static struct idle kept;
+
+static void *take_own(void *context)
+{
+	(void)context;
+	return idle_take(&kept);
+}
+
+static void *take_any(void *context)
+{
+	(void)context;
+	return idle_take_any(&kept);
+}
+
+static void *on_a_thread(void *(*run)(void *), void *context)
+{
+	pthread_t thread;
+	void *result = NULL;
+
+	CHECK_INT(pthread_create(&thread, NULL, run, context), 0);
+	pthread_join(thread, &result);
+	return result;
+}
+
+TEST(a_thread_finds_what_it_kept)
+{
+	int first, second;
+
+	CHECK(!idle_take(&kept));
+	CHECK(idle_keep(&kept, &first));
+	CHECK(!idle_keep(&kept, &second));
+	CHECK(!on_a_thread(take_own, NULL));
+	CHECK(idle_take(&kept) == &first);
+	CHECK(!idle_take(&kept));
+}
+
+TEST(another_thread_finds_it_where_it_looks_everywhere)
+{
+	int object;
+
+	CHECK(idle_keep(&kept, &object));
+	CHECK(on_a_thread(take_any, NULL) == &object);
+	CHECK(!idle_take(&kept) && !idle_take_any(&kept));
+}
+
+struct crowd {
+	struct reader_pool pool;
+	struct connection connections[CONNECTIONS];
+	atomic_uint users[CONNECTIONS];
+	atomic_uint clashes, rounds;
+};
+
+static void *read_often(void *context)
+{
+	struct crowd *crowd = context;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct connection *connection = i % 16 == 0 ? reader_pool_try(&crowd->pool) : reader_pool_take(&crowd->pool);
+
+		if (!connection)
+			continue;
+		if (atomic_fetch_add(&crowd->users[connection - crowd->connections], 1) != 0)
+			atomic_fetch_add(&crowd->clashes, 1);
+		atomic_fetch_add(&crowd->rounds, 1);
+		atomic_fetch_sub(&crowd->users[connection - crowd->connections], 1);
+		reader_pool_give(&crowd->pool, connection);
+	}
+	return NULL;
+}
+
+/* More threads than connections: a wake-up that is lost would leave a thread waiting for ever. */
+TEST(a_crowd_shares_few_connections)
+{
+	static struct crowd crowd;
+	pthread_t threads[THREADS];
+	unsigned found = 0;
+
+	reader_pool_init(&crowd.pool);
+	for (unsigned i = 0; i < CONNECTIONS; i++)
+		reader_pool_give(&crowd.pool, &crowd.connections[i]);
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK_INT(pthread_create(&threads[i], NULL, read_often, &crowd), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_INT(atomic_load(&crowd.clashes), 0);
+	CHECK(atomic_load(&crowd.rounds) >= THREADS * (ROUNDS - ROUNDS / 16 - 1));
+	while (reader_pool_try(&crowd.pool))
+		found++;
+	CHECK_INT(found, CONNECTIONS);
+	reader_pool_destroy(&crowd.pool);
+}
+
+static void *give_both(void *context)
+{
+	struct crowd *crowd = context;
+
+	for (unsigned i = 0; i < CONNECTIONS; i++)
+		reader_pool_give(&crowd->pool, &crowd->connections[i]);
+	return NULL;
+}
+
+TEST(a_thread_takes_what_another_kept)
+{
+	static struct crowd crowd;
+
+	reader_pool_init(&crowd.pool);
+	on_a_thread(give_both, &crowd);
+	CHECK(reader_pool_take(&crowd.pool) && reader_pool_take(&crowd.pool));
+	CHECK(!reader_pool_try(&crowd.pool));
+	reader_pool_destroy(&crowd.pool);
+}
+
+TEST_MAIN(TEST_CASE(a_thread_finds_what_it_kept), TEST_CASE(another_thread_finds_it_where_it_looks_everywhere),
+	  TEST_CASE(a_crowd_shares_few_connections), TEST_CASE(a_thread_takes_what_another_kept))
