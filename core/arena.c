@@ -6,22 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
+#include "core/poison.h"
 
 #ifdef HAS_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n) __asan_poison_memory_region((p), (n))
-#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
 #define RED_ZONE 16 /* poisoned bytes after each allocation */
 #else
-#define POISON(p, n) ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
 #define RED_ZONE 0
 #endif
 
