@@ -229,9 +229,11 @@ $(BUILD)/tests/unit/storage/test_job: $(BUILD)/tests/unit/storage/optimistic_sto
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once %/test_memory,$(unit.protocol))
+unit.storage := $(filter-out %/test_memory_pages,$(unit.storage))
 endif
 $(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
 $(BUILD)/tests/unit/protocol/test_memory: LDFLAGS += $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
+$(BUILD)/tests/unit/storage/test_memory_pages: LDFLAGS += $(foreach f,malloc calloc,-Wl,--wrap=$(f))
 # UNDER="..." is put before each test's command line.
 unit: unit-core unit-storage unit-protocol unit-server
 

@@ -50,13 +50,8 @@ static unsigned damaged_page(sqlite3 *db)
 	return page_file_damaged(file);
 }
 
-enum code connection_error(struct connection *connection, struct err *err)
+static enum code refuse(const struct connection *connection, int code, const char *text, struct err *err)
 {
-	const char *text = connection->db ? sqlite3_errmsg(connection->db) : "out of memory";
-	int code = connection->db ? sqlite3_errcode(connection->db) & 0xFF : SQLITE_NOMEM;
-
-	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
-		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	if (code == SQLITE_INTERRUPT)
 		return err_set(err, MSG_STORE_READ_ENDED);
 	if (code == SQLITE_FULL && connection->quota && connection->quota->is_refused)
@@ -66,6 +61,22 @@ enum code connection_error(struct connection *connection, struct err *err)
 	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)
 		return err_set(err, MSG_STORE_DAMAGED, damaged_page(connection->db));
 	return err_set(err, MSG_STORE_FAILED, text);
+}
+
+/*
+ * Without a journal SQLite cannot undo one statement that has failed half-way, only the whole transaction: nothing else may be done with it.
+ */
+enum code connection_error(struct connection *connection, struct err *err)
+{
+	const char *text = connection->db ? sqlite3_errmsg(connection->db) : "out of memory";
+	int code = connection->db ? sqlite3_errcode(connection->db) & 0xFF : SQLITE_NOMEM;
+
+	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	enum code refusal = refuse(connection, code, text, err);
+	if (connection->memory)
+		connection_rollback(connection);
+	return refusal;
 }
 
 enum code connection_run(struct connection *connection, const char *sql, struct err *err)

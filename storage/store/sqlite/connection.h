@@ -43,8 +43,9 @@ struct connection {
 	struct sqlite_store *store;
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
+	struct memory_file *memory; /* NULL on disk */
 	bool is_in_transaction;
-	uint64_t moment;     /* before the transaction of SQLite's began: pinned.h */
+	uint64_t moment;     /* before the snapshot began: pinned.h */
 	bool has_moved;      /* of the writer: the transaction created or dropped keyspaces */
 	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
@@ -89,7 +90,7 @@ bool connection_is_stale(struct connection *connection, sqlite3_stmt *statement)
 /* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was dropped; a SQL table of the name may be missing. */
 enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err) WARN_UNUSED;
 
-/* Turns SQLite's last error into ours. */
+/* Turns SQLite's last error into ours. In memory it ends the transaction, unless a SQL table is missing. */
 enum code connection_error(struct connection *connection, struct err *err) WARN_UNUSED;
 
 #endif

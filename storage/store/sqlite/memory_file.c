@@ -5,36 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE (256 << 10) /* bytes; a multiple of every page size, so no page lies in two */
+#include "storage/store/sqlite/memory_pages.h"
+#include "storage/store/sqlite/page_file.h"
 
-/* What is in a file. */
-struct content {
-	struct content *next;
-	char *name;            /* NULL: of one connection alone */
+#define BLOCK_SIZE (256 << 10) /* bytes */
+
+/* A database, which connections share by its name. */
+struct database {
+	struct database *next;
+	char *name;
 	unsigned users;
+	struct memory_pages *pages;
+	struct quota *quota; /* or NULL */
+};
+
+/* What is in a file of one connection alone. */
+struct content {
 	sqlite3_int64 size;
 	unsigned char **blocks;
 	size_t block_count, block_room;
-	struct quota *quota;   /* or NULL */
-	bool is_journal;
 };
 
 struct memory_file {
 	sqlite3_file base;
-	struct content *content;
+	struct database *database;   /* or NULL: */
+	struct memory_reader reader;
+	bool is_writing;             /* its transaction may have written */
+	struct content content;
 };
 
 static struct memory_system {
 	pthread_once_t once;
 	pthread_mutex_t mutex; /* of the list and of the users */
-	struct content *contents;
+	struct database *databases;
 	sqlite3_vfs vfs;
 	bool is_installed;
 } memory_system = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static struct content *content_of(sqlite3_file *file)
 {
-	return ((struct memory_file *)file)->content;
+	return &((struct memory_file *)file)->content;
 }
 
 /* The bytes at an offset, within a block that is there. */
@@ -91,58 +101,205 @@ static void cut(struct content *content, sqlite3_int64 size)
 	content->size = size;
 }
 
-static void content_free(struct content *content)
+static void database_free(struct database *database)
 {
-	cut(content, 0);
-	free(content->blocks);
-	free(content->name);
-	free(content);
+	if (!database)
+		return;
+	if (database->pages)
+		memory_pages_free(database->pages);
+	free(database->name);
+	free(database);
 }
 
-/* The content of that name, or a new one; NULL without memory. */
-static struct content *content_enter(const char *name)
+/* NULL without memory. */
+static struct database *database_new(const char *name)
 {
-	struct content *content;
+	struct database *database = calloc(1, sizeof(*database));
+
+	if (!database)
+		return NULL;
+	database->name = strdup(name);
+	database->pages = memory_pages_new();
+	if (database->name && database->pages)
+		return database;
+	database_free(database);
+	return NULL;
+}
+
+/* The database of that name, or a new one; NULL without memory. */
+static struct database *database_enter(const char *name)
+{
+	struct database *database;
 
 	pthread_mutex_lock(&memory_system.mutex);
-	for (content = memory_system.contents; content && (!name || strcmp(content->name, name) != 0);)
-		content = content->next;
-	if (!content) {
-		content = calloc(1, sizeof(*content));
-		if (content && name) {
-			content->name = strdup(name);
-			content->next = memory_system.contents;
-			memory_system.contents = content;
+	for (database = memory_system.databases; database && strcmp(database->name, name) != 0;)
+		database = database->next;
+	if (!database) {
+		database = database_new(name);
+		if (database) {
+			database->next = memory_system.databases;
+			memory_system.databases = database;
 		}
 	}
-	if (content)
-		content->users++;
+	if (database)
+		database->users++;
 	pthread_mutex_unlock(&memory_system.mutex);
-	return content;
+	return database;
 }
 
-static void content_leave(struct content *content)
+static void database_leave(struct database *database)
 {
-	struct content **link = &memory_system.contents;
+	struct database **link = &memory_system.databases;
 
 	pthread_mutex_lock(&memory_system.mutex);
-	bool is_last = --content->users == 0;
-	while (is_last && *link && *link != content)
+	bool is_last = --database->users == 0;
+	while (is_last && *link && *link != database)
 		link = &(*link)->next;
 	if (is_last && *link)
-		*link = content->next;
+		*link = database->next;
 	pthread_mutex_unlock(&memory_system.mutex);
 	if (is_last)
-		content_free(content);
+		database_free(database);
 }
 
-static int memory_close(sqlite3_file *file)
+struct memory_file *memory_file_of(sqlite3 *db)
 {
-	content_leave(content_of(file));
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods)
+		return NULL;
+	return (struct memory_file *)file;
+}
+
+void memory_file_pin(struct memory_file *file)
+{
+	memory_pages_pin(file->database->pages, &file->reader);
+}
+
+void memory_file_unpin(struct memory_file *file)
+{
+	memory_pages_unpin(&file->reader);
+}
+
+void memory_file_limit(struct memory_file *file, struct quota *quota)
+{
+	file->database->quota = quota;
+}
+
+static int shared_close(sqlite3_file *base)
+{
+	struct memory_file *file = (struct memory_file *)base;
+
+	memory_pages_leave(file->database->pages, &file->reader);
+	database_leave(file->database);
 	return SQLITE_OK;
 }
 
-static int memory_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
+static int shared_size(sqlite3_file *base, sqlite3_int64 *size)
+{
+	const struct memory_file *file = (struct memory_file *)base;
+
+	*size = (sqlite3_int64)memory_pages_size(file->database->pages, &file->reader);
+	return SQLITE_OK;
+}
+
+/* SQLite reads within a page. */
+static int shared_read(sqlite3_file *base, void *out, int n, sqlite3_int64 at)
+{
+	const struct memory_file *file = (struct memory_file *)base;
+	uint64_t from = (uint64_t)at, size = memory_pages_size(file->database->pages, &file->reader);
+
+	if (from % STORE_PAGE + (unsigned)n > STORE_PAGE)
+		return SQLITE_IOERR_READ;
+	if (from + (unsigned)n > size) {
+		memset(out, 0, (size_t)n);
+		return SQLITE_IOERR_SHORT_READ;
+	}
+	const unsigned char *page = memory_pages_find(file->database->pages, &file->reader, from / STORE_PAGE);
+	if (page)
+		memcpy(out, page + from % STORE_PAGE, (size_t)n);
+	else
+		memset(out, 0, (size_t)n);
+	return SQLITE_OK;
+}
+
+static bool is_admitted(const struct database *database, uint64_t end)
+{
+	return quota_admits_log(database->quota, (memory_pages_replaced(database->pages) + 1) * STORE_PAGE) &&
+	       quota_admits_data(database->quota, end);
+}
+
+/* SQLite writes whole pages. */
+static int shared_write(sqlite3_file *base, const void *bytes, int n, sqlite3_int64 at)
+{
+	const struct memory_file *file = (struct memory_file *)base;
+	const struct database *database = file->database;
+	uint64_t size = memory_pages_size(database->pages, &file->reader), end = (uint64_t)at + STORE_PAGE;
+
+	if (n != STORE_PAGE || at % STORE_PAGE != 0)
+		return SQLITE_IOERR_WRITE;
+	if (database->quota && !is_admitted(database, end > size ? end : size))
+		return SQLITE_FULL;
+	return memory_pages_write(database->pages, (uint64_t)at / STORE_PAGE, bytes) ? SQLITE_OK : SQLITE_FULL;
+}
+
+static int shared_truncate(sqlite3_file *base, sqlite3_int64 size)
+{
+	return memory_pages_cut(((struct memory_file *)base)->database->pages, (uint64_t)size) ? SQLITE_OK : SQLITE_IOERR_TRUNCATE;
+}
+
+static int shared_lock(sqlite3_file *base, int kind)
+{
+	if (kind >= SQLITE_LOCK_RESERVED)
+		((struct memory_file *)base)->is_writing = true;
+	return SQLITE_OK;
+}
+
+/* What is written and not published now was not committed. */
+static int shared_unlock(sqlite3_file *base, int kind)
+{
+	struct memory_file *file = (struct memory_file *)base;
+
+	(void)kind;
+	if (file->is_writing)
+		memory_pages_drop(file->database->pages);
+	file->is_writing = false;
+	return SQLITE_OK;
+}
+
+static int shared_control(sqlite3_file *base, int op, void *argument)
+{
+	(void)argument;
+	if (op == SQLITE_FCNTL_COMMIT_PHASETWO)
+		memory_pages_publish(((struct memory_file *)base)->database->pages);
+	return SQLITE_NOTFOUND;
+}
+
+/* A page that was never written is read instead. */
+static int shared_fetch(sqlite3_file *base, sqlite3_int64 at, int n, void **out)
+{
+	const struct memory_file *file = (struct memory_file *)base;
+	bool is_there = (uint64_t)at + (unsigned)n <= memory_pages_size(file->database->pages, &file->reader);
+	const unsigned char *page = is_there && n == STORE_PAGE ? memory_pages_find(file->database->pages, &file->reader, (uint64_t)at / STORE_PAGE) : NULL;
+
+	*out = (void *)(uintptr_t)page;
+	return SQLITE_OK;
+}
+
+static int shared_unfetch(sqlite3_file *file, sqlite3_int64 at, void *bytes)
+{
+	(void)file, (void)at, (void)bytes;
+	return SQLITE_OK;
+}
+
+static int alone_close(sqlite3_file *file)
+{
+	cut(content_of(file), 0);
+	free(content_of(file)->blocks);
+	return SQLITE_OK;
+}
+
+static int alone_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 {
 	const struct content *content = content_of(file);
 	unsigned char *to = out;
@@ -160,33 +317,12 @@ static int memory_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	return missing ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
 
-void memory_file_limit(sqlite3 *db, struct quota *quota)
-{
-	sqlite3_file *file = NULL, *journal = NULL;
-
-	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file && file->pMethods)
-		content_of(file)->quota = quota;
-	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK && journal && journal->pMethods) {
-		content_of(journal)->quota = quota;
-		content_of(journal)->is_journal = true;
-	}
-}
-
-static bool is_admitted(const struct content *content, sqlite3_int64 end)
-{
-	if (content->is_journal)
-		return quota_admits_log(content->quota, (uint64_t)end);
-	return end <= content->size || quota_admits_data(content->quota, (uint64_t)end);
-}
-
-static int memory_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+static int alone_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct content *content = content_of(file);
 	const unsigned char *from = bytes;
 	sqlite3_int64 end = at + n;
 
-	if (content->quota && !is_admitted(content, end))
-		return SQLITE_FULL;
 	if (!make_room(content, end))
 		return SQLITE_FULL;
 	if (content->size < end)
@@ -201,7 +337,7 @@ static int memory_write(sqlite3_file *file, const void *bytes, int n, sqlite3_in
 	return SQLITE_OK;
 }
 
-static int memory_truncate(sqlite3_file *file, sqlite3_int64 size)
+static int alone_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	if (size < content_of(file)->size)
 		cut(content_of(file), size);
@@ -214,7 +350,7 @@ static int memory_sync(sqlite3_file *file, int flags)
 	return SQLITE_OK;
 }
 
-static int memory_size(sqlite3_file *file, sqlite3_int64 *size)
+static int alone_size(sqlite3_file *file, sqlite3_int64 *size)
 {
 	*size = content_of(file)->size;
 	return SQLITE_OK;
@@ -245,44 +381,42 @@ static int memory_sector_size(sqlite3_file *file)
 	return 512;
 }
 
-/* So a journal stays open from one transaction to the next. */
 static int memory_characteristics(sqlite3_file *file)
 {
 	(void)file;
-	return SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN | SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND | SQLITE_IOCAP_SEQUENTIAL;
+	return SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND | SQLITE_IOCAP_SEQUENTIAL;
 }
 
-static int memory_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
-{
-	const struct content *content = content_of(file);
-
-	*out = at + n <= content->size && at % BLOCK_SIZE + n <= BLOCK_SIZE ? bytes_at(content, at) : NULL;
-	return SQLITE_OK;
-}
-
-static int memory_unfetch(sqlite3_file *file, sqlite3_int64 at, void *bytes)
-{
-	(void)file, (void)at, (void)bytes;
-	return SQLITE_OK;
-}
-
-static const sqlite3_io_methods memory_methods = {
-	.iVersion = 3, .xClose = memory_close, .xRead = memory_read, .xWrite = memory_write, .xTruncate = memory_truncate, .xSync = memory_sync,
-	.xFileSize = memory_size, .xLock = memory_lock, .xUnlock = memory_lock, .xCheckReservedLock = memory_check_lock,
-	.xFileControl = memory_control, .xSectorSize = memory_sector_size, .xDeviceCharacteristics = memory_characteristics,
-	.xFetch = memory_fetch, .xUnfetch = memory_unfetch,
+static const sqlite3_io_methods shared_methods = {
+	.iVersion = 3, .xClose = shared_close, .xRead = shared_read, .xWrite = shared_write, .xTruncate = shared_truncate, .xSync = memory_sync,
+	.xFileSize = shared_size, .xLock = shared_lock, .xUnlock = shared_unlock, .xCheckReservedLock = memory_check_lock,
+	.xFileControl = shared_control, .xSectorSize = memory_sector_size, .xDeviceCharacteristics = memory_characteristics,
+	.xFetch = shared_fetch, .xUnfetch = shared_unfetch,
 };
 
-static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
+static const sqlite3_io_methods alone_methods = {
+	.iVersion = 1, .xClose = alone_close, .xRead = alone_read, .xWrite = alone_write, .xTruncate = alone_truncate, .xSync = memory_sync,
+	.xFileSize = alone_size, .xLock = memory_lock, .xUnlock = memory_lock, .xCheckReservedLock = memory_check_lock,
+	.xFileControl = memory_control, .xSectorSize = memory_sector_size, .xDeviceCharacteristics = memory_characteristics,
+};
+
+static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *flags_out)
 {
-	struct memory_file *memory = (struct memory_file *)file;
+	struct memory_file *file = (struct memory_file *)base;
+	bool is_shared = name && flags & SQLITE_OPEN_MAIN_DB;
 
 	(void)vfs;
-	memory->content = content_enter(name);
-	memory->base.pMethods = memory->content ? &memory_methods : NULL;
+	*file = (struct memory_file){.base.pMethods = &alone_methods};
 	if (flags_out)
 		*flags_out = flags;
-	return memory->content ? SQLITE_OK : SQLITE_NOMEM;
+	if (!is_shared)
+		return SQLITE_OK;
+	file->database = database_enter(name);
+	file->base.pMethods = file->database ? &shared_methods : NULL;
+	if (!file->database)
+		return SQLITE_NOMEM;
+	memory_pages_join(file->database->pages, &file->reader);
+	return SQLITE_OK;
 }
 
 static int system_delete(sqlite3_vfs *vfs, const char *name, int is_synced)

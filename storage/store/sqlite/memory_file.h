@@ -1,11 +1,13 @@
 /*
  * memory_file - a file system of SQLite's in memory, for stores that are not kept; internal to storage/store/sqlite.
  *
- * A file is a list of blocks that never move, so a page is read where it lies (SQLite's "memory mapping"), growth copies nothing, and
- * there is no limit but memory. Connections that name the same file share it.
+ * Connections that name the same database share it: one that writes, and readers that have snapshots (memory_pages.h). A page is read where it lies
+ * (SQLite's "memory mapping"), growth copies nothing, and there is no limit but memory. Every other file is of one connection alone.
  *
- * It locks nothing: who uses it sees to it that nobody reads while somebody writes. Nothing outlives the process, so no journal is
- * ever found.
+ * Commits and rollbacks are the file's own: SQLite's commit publishes what was written, and a transaction that ends otherwise leaves nothing of it.
+ * So it needs no journal (journal_mode=OFF), and SQLite reads its pages again after a rollback. Nothing outlives the process.
+ *
+ * It locks nothing: who uses it sees to it that one connection writes at a time, and that readers pin a snapshot before they read beside it.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 #define DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
@@ -16,10 +18,22 @@
 
 #define MEMORY_FILE_SYSTEM "dynalith-memory"
 
+struct memory_file;
+
 /* Registers it; once per process is enough. False where SQLite refuses. */
 _Bool memory_file_install(void);
 
-/* From now on the database of `db` and its journal take no more than that; it outlives them. Both files must be open. */
-void memory_file_limit(sqlite3 *db, struct quota *quota);
+/* The file of a connection's database; NULL where there is none yet. It lives as long as the connection. */
+struct memory_file *memory_file_of(sqlite3 *db);
+
+/* From pin to unpin the connection reads the database as the last commit left it, in as many statements as it likes. No wait in either. */
+void memory_file_pin(struct memory_file *file);
+void memory_file_unpin(struct memory_file *file);
+
+/*
+ * From now on the database takes no more than that; it outlives the file. The log in it are the pages that a transaction replaces, which are in
+ * memory twice until it ends. Old pages that a reader keeps are not counted: no writer waits for it.
+ */
+void memory_file_limit(struct memory_file *file, struct quota *quota);
 
 #endif

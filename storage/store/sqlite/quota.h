@@ -1,5 +1,6 @@
 /*
- * quota - a limit of the bytes that a store takes, its log or journal included; internal to storage/store/sqlite.
+ * quota - a limit of the bytes that a store takes, its log included; internal to storage/store/sqlite. In memory the log are the pages that a
+ * transaction replaces.
  *
  * The limit is parted: the database grows up to `data_max`. The rest, an eighth, is kept for the log, and a quarter of that lets the database grow
  * a little more for transactions that put no rows of items or indexes. So what makes room goes on at the limit: a delete needs the log, and
@@ -42,7 +43,7 @@ void quota_commit(struct quota *quota);
 /* Whether the database may have `bytes` at the end of the transaction. */
 bool quota_admits_data(struct quota *quota, uint64_t bytes);
 
-/* Whether the log or journal may be of so many bytes beside the database. */
+/* Whether the log may be of so many bytes beside the database. */
 bool quota_admits_log(struct quota *quota, uint64_t bytes);
 
 /* Whether the database is so near to its limit that a value of `bytes` makes a difference. */

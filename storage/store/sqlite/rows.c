@@ -81,11 +81,9 @@ static enum code get_pinned(struct connection *connection, struct str key, struc
 
 	if (pinned_get(&store->pinned, is_writer, key, arena, value))
 		return OK;
-	/* without a transaction of SQLite's, the statement has a snapshot of its own */
-	uint64_t moment = connection->is_in_transaction ? connection->moment : pinned_moment(&store->pinned);
 	enum code code = get(connection, versions_keyspace, key, arena, value, err);
 	if (code == OK)
-		pinned_keep(&store->pinned, is_writer, moment, key, *value);
+		pinned_keep(&store->pinned, is_writer, connection->moment, key, *value);
 	if (code != ERR_RESOURCE_NOT_FOUND || store->has_versions)
 		return code;
 	*value = STR_ABSENT;
@@ -238,9 +236,8 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 	struct connection *connection = (struct connection *)txn;
 	enum code code = OK;
 
-	/* a reader in memory begins none otherwise: then each statement has one of its own */
+	/* a reader in memory begins none otherwise: then each statement has one of its own, all with the same snapshot */
 	if (n >= WORTH_BEGINNING && !connection->is_in_transaction) {
-		connection->moment = pinned_moment(&connection->store->pinned);
 		code = connection_control(connection, CONTROL_BEGIN_READ, err);
 		connection->is_in_transaction = code == OK;
 	}

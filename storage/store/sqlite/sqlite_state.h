@@ -28,7 +28,6 @@ struct sqlite_store {
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
 	pthread_mutex_t writer_mutex;
 	struct connection writer;
-	pthread_rwlock_t memory_lock; /* in memory: held by readers, and by the writer alone, while their transactions last */
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */

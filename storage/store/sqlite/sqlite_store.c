@@ -20,7 +20,6 @@
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/store_messages.h"
 
-#define JOURNAL_KEPT ((size_t)1 << 20) /* in memory: a rollback journal that grew beyond this is cut */
 #define READERS_GROWTH 4                /* so many times its usual size the log may have while readers need it; not under a limit */
 #define MEASURED_PIECES 64              /* of rows of dropped keyspaces, before it is seen again whether few are left */
 #define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
@@ -42,8 +41,6 @@ static void sqlite_configure(void)
 static struct connection *acquire_writer(struct sqlite_store *store)
 {
 	pthread_mutex_lock(&store->writer_mutex);
-	if (store->is_memory)
-		pthread_rwlock_wrlock(&store->memory_lock);
 	return &store->writer;
 }
 
@@ -86,14 +83,21 @@ static void freshen(struct sqlite_store *store, struct connection *reader)
 	reader->is_located = false;
 }
 
+/* From here on a reader in memory has its snapshot; on disk SQLite gives it one later. */
+static void begin_turn(struct connection *reader)
+{
+	next_turn(reader);
+	reader->moment = pinned_moment(&reader->store->pinned);
+	if (reader->memory)
+		memory_file_pin(reader->memory);
+}
+
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
 	struct connection *connection = reader_pool_take(&store->pool);
 
 	freshen(store, connection);
-	if (store->is_memory)
-		pthread_rwlock_rdlock(&store->memory_lock);
-	next_turn(connection);
+	begin_turn(connection);
 	return connection;
 }
 
@@ -101,17 +105,17 @@ static void release(struct connection *connection)
 {
 	struct sqlite_store *store = connection->store;
 
-	if (store->is_memory)
-		pthread_rwlock_unlock(&store->memory_lock);
 	if (connection == &store->writer) {
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
+	if (connection->memory)
+		memory_file_unpin(connection->memory);
 	next_turn(connection);
 	reader_pool_give(&store->pool, connection);
 }
 
-/* In memory the lock alone gives a reader its snapshot. */
+/* A reader in memory has its snapshot without a transaction of SQLite's. */
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
@@ -123,9 +127,10 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 		code = wal_admit(&store->wal, err);
 	connection->txn = (struct store_txn){.ops = base->ops, .mode = mode};
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
-	if (mode == STORE_WRITE)
+	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
-	connection->moment = pinned_moment(&store->pinned);
+		connection->moment = pinned_moment(&store->pinned);
+	}
 	if (code == OK && connection->is_in_transaction)
 		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
 	if (code != OK) {
@@ -316,7 +321,6 @@ static void sqlite_close(struct store *base)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
 	pthread_mutex_destroy(&store->writer_mutex);
-	pthread_rwlock_destroy(&store->memory_lock);
 	reader_pool_destroy(&store->pool);
 	pinned_destroy(&store->pinned);
 	if (store->lock_fd >= 0)
@@ -336,17 +340,14 @@ static enum code sqlite_check(struct store *base, struct err *err)
 	return wal_check(&store->wal, err);
 }
 
-/* A reader that is free at this moment, where no writer holds the memory; or NULL. */
+/* A reader that is free at this moment, or NULL. */
 static struct connection *try_reader(struct sqlite_store *store)
 {
-	if (store->is_memory && pthread_rwlock_tryrdlock(&store->memory_lock) != 0)
-		return NULL;
 	struct connection *connection = reader_pool_try(&store->pool);
-	if (!connection && store->is_memory)
-		pthread_rwlock_unlock(&store->memory_lock);
+
 	if (connection) {
 		freshen(store, connection);
-		next_turn(connection);
+		begin_turn(connection);
 	}
 	return connection;
 }
@@ -412,6 +413,7 @@ static enum code open_readers(struct sqlite_store *store, const char *path, int 
 		if (code != OK)
 			return code;
 		reader->store = store;
+		reader->memory = store->is_memory ? memory_file_of(reader->db) : NULL;
 		reader->drops_begun = &store->drops.begun;
 		reader_pool_give(&store->pool, reader);
 	}
@@ -431,30 +433,27 @@ static enum code reserve_checksums(struct connection *connection, struct err *er
 	return OK;
 }
 
-/*
- * The journal stays where it is and is written over by the next transaction. Readers see the pages where they lie; the writer has copies
- * until it commits.
- */
+/* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie; the writer has copies until it commits. */
 static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
 	char uri[96], setup[320];
-	size_t least = (size_t)quota_log_short(&store->quota), kept = least < JOURNAL_KEPT ? least : JOURNAL_KEPT;
 
 	if (!memory_file_install())
 		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
 	/* the store's address makes the name unique in this process */
 	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
-	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=PERSIST", STORE_PAGE, options->cache_bytes / 1024, kept);
+	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=OFF", STORE_PAGE, options->cache_bytes / 1024, (size_t)0);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code == OK)
 		code = reserve_checksums(&store->writer, err);
+	store->writer.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
 	if (code == OK)
 		code = create_store(store, err);
 	if (code == OK)
 		code = note_size(store, err);
-	if (store->quota.limit)
-		memory_file_limit(store->writer.db, &store->quota);
+	if (code == OK && store->quota.limit)
+		memory_file_limit(store->writer.memory, &store->quota);
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
 	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
 }
@@ -639,19 +638,6 @@ static void init_adaptive(pthread_mutex_t *mutex)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-/* A writer that waits lets no new reader pass it, or readers that never rest would keep it out. */
-static void init_fair(pthread_rwlock_t *lock)
-{
-	pthread_rwlockattr_t attributes;
-
-	pthread_rwlockattr_init(&attributes);
-#ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
-	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-#endif
-	pthread_rwlock_init(lock, &attributes);
-	pthread_rwlockattr_destroy(&attributes);
-}
-
 enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err)
 {
 	static pthread_once_t configured = PTHREAD_ONCE_INIT;
@@ -669,7 +655,6 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->writer.is_located = true;
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
-	init_fair(&store->memory_lock);
 	reader_pool_init(&store->pool);
 	pinned_init(&store->pinned);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);

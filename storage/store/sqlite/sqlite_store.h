@@ -2,7 +2,7 @@
  * sqlite_store - the embedded backend: one generated SQLite table per keyspace.
  *
  * On disk: one WAL-mode file, one writer connection under a mutex, a pool of reader connections that each see a snapshot. In memory: the
- * same over a file system of blocks (memory_file.h), without a log; readers, side by side, and the writer, alone, take turns.
+ * same over a file system that keeps pages in versions (memory_file.h), without a log or journal. Readers and the writer do not wait for each other.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_STORE_H
 #define DYNALITH_STORAGE_SQLITE_STORE_H
@@ -21,12 +21,12 @@
 struct sqlite_store_options {
 	const char *path;           /* data file, created where missing; NULL for memory */
 	enum durability durability;
-	unsigned readers;           /* reader connections on disk, at least 1 */
+	unsigned readers;           /* reader connections, at least 1 */
 	size_t cache_bytes;         /* page cache per connection */
 	size_t log_bytes;           /* of the write-ahead log, beyond which writers wait; 0: 64 MB, less where limit_bytes is small */
 	unsigned reader_ms;         /* how long writers wait for a reader before it is interrupted; 0: SQLITE_STORE_READER_MS */
 	/*
-	 * Of the data and its log or journal, at most; 0: none. Beyond it puts get ERR_DATA_LIMIT; deletes and reads go on (quota.h).
+	 * Of the data and its log, at most; 0: none. Beyond it puts get ERR_DATA_LIMIT; deletes and reads go on (quota.h).
 	 */
 	uint64_t limit_bytes;
 };
