@@ -52,7 +52,7 @@ TEST(many_readers_each_keep_the_snapshot_of_their_moment)
 	enum { READERS = 12 };
 	struct fixture fixture = fixture_new(true);
 	struct store_txn *readers[READERS];
-	char value[8];
+	char value[16];
 
 	fixture.options.readers = READERS;
 	struct store *store = fixture_open(&fixture);
@@ -275,7 +275,7 @@ struct audit {
 
 static int64_t balance_of(struct arena *arena, struct store_txn *txn, int account)
 {
-	char key[8];
+	char key[16];
 	struct str value = STR_ABSENT;
 	struct err err = err_in(arena);
 
@@ -311,7 +311,7 @@ static void move_money(struct fixture *fixture, struct store *store, bool is_com
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 
 	for (int i = 0; i < 8; i++) {
-		char from[8], to[8];
+		char from[16], to[16];
 		int64_t amount = rand() % 100;
 
 		snprintf(from, sizeof(from), "%d", rand() % ACCOUNTS);
@@ -336,7 +336,7 @@ TEST(threads_read_whole_transactions_while_one_writes)
 	fixture_create(&fixture, store, ITEMS);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 	for (int i = 0; i < ACCOUNTS; i++) {
-		char key[8];
+		char key[16];
 
 		snprintf(key, sizeof(key), "%d", i);
 		CHECK_INT(store_add(txn, ITEMS, str_of(key), TOTAL / ACCOUNTS, &fixture.err), OK);
