@@ -284,7 +284,7 @@ $(BUILD)/tests/bench/locks.so: tests/bench/locks.c
 	@mkdir -p $(@D)
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 -O2 -g -pthread -fPIC -shared $< -ldl -o $@
-$(BUILD)/tests/bench/escape: $(BUILD)/tests/bench/escape.o $(BUILD)/server/gzip.o $(BUILD)/protocol/wire/json_out.o $(BUILD)/libcore.a
+$(BUILD)/tests/bench/escape: $(BUILD)/tests/bench/escape.o $(BUILD)/server/gzip.o $(patsubst %,$(BUILD)/protocol/wire/json_%.o,out image text) $(BUILD)/libcore.a
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ -lz -lm -o $@
 $(BUILD)/tests/bench/layout: $(BUILD)/tests/bench/layout.o $(sqlite.object)

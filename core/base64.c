@@ -4,11 +4,9 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void base64_encode(struct str bytes, struct buf *out)
+char *base64_put(struct str bytes, char *to)
 {
 	const unsigned char *p = (const unsigned char *)bytes.p;
-	char *to = buf_reserve(out, (bytes.n + 2) / 3 * 4);
-	char *start = to;
 	size_t i = 0;
 
 	for (; i + 3 <= bytes.n; i += 3) {
@@ -28,7 +26,14 @@ void base64_encode(struct str bytes, struct buf *out)
 		*to++ = has_two ? alphabet[v >> 6 & 63] : '=';
 		*to++ = '=';
 	}
-	out->n += (size_t)(to - start);
+	return to;
+}
+
+void base64_encode(struct str bytes, struct buf *out)
+{
+	char *start = buf_reserve(out, (bytes.n + 2) / 3 * 4);
+
+	out->n += (size_t)(base64_put(bytes, start) - start);
 }
 
 /* The six bits of a character, or -1. */

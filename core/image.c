@@ -1,7 +1,5 @@
 #include "core/image.h"
 
-#include "core/number.h"
-
 #define IMAGE_VERSION 1
 
 static size_t varint_size(uint64_t v)
@@ -100,35 +98,20 @@ void image_encode(const struct value *item, struct buf *out)
 	image_encode_sized(item, item_size(item), out);
 }
 
-static inline bool read_varint(struct image_cursor *cursor, uint64_t *value)
+const char *image_varint_long(const char *p, const char *end, uint64_t *value)
 {
 	uint64_t v = 0;
 
-	if (cursor->p < cursor->end && !(*cursor->p & 0x80)) { /* the common case: one byte */
-		*value = (unsigned char)*cursor->p++;
-		return true;
-	}
-	for (unsigned shift = 0; shift < 64 && cursor->p < cursor->end; shift += 7) {
-		unsigned char byte = (unsigned char)*cursor->p++;
+	for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
+		unsigned char byte = (unsigned char)*p++;
 
 		v |= (uint64_t)(byte & 0x7F) << shift;
 		if (!(byte & 0x80)) {
 			*value = v;
-			return true;
+			return p;
 		}
 	}
-	return false;
-}
-
-static inline bool read_bytes(struct image_cursor *cursor, struct str *out)
-{
-	uint64_t n;
-
-	if (!read_varint(cursor, &n) || n > (uint64_t)(cursor->end - cursor->p))
-		return false;
-	*out = (struct str){cursor->p, (size_t)n};
-	cursor->p += n;
-	return true;
+	return NULL;
 }
 
 /* Reads a count. One that exceeds the bytes left is malformed. */
@@ -136,7 +119,7 @@ static bool read_count(struct image_cursor *cursor)
 {
 	uint64_t n;
 
-	if (!read_varint(cursor, &n) || n > (uint64_t)(cursor->end - cursor->p) / 2 + 1)
+	if (!image_read_varint(cursor, &n) || n > (uint64_t)(cursor->end - cursor->p) / 2 + 1)
 		return false;
 	cursor->left = (size_t)n;
 	return true;
@@ -150,7 +133,7 @@ static bool read_head(struct str image, struct image_cursor *cursor, uint64_t *s
 	*cursor = (struct image_cursor){image.p, image.p + image.n, 0};
 	if (*cursor->p++ != IMAGE_VERSION)
 		return false;
-	return read_varint(cursor, size);
+	return image_read_varint(cursor, size);
 }
 
 size_t image_item_size(struct str image)
@@ -174,44 +157,6 @@ bool image_enter(const struct image_value *value, struct image_cursor *cursor)
 	if (value->type != TYPE_M && value->type != TYPE_L && !type_is_set(value->type))
 		return false;
 	return read_count(cursor);
-}
-
-static bool is_well_formed(const struct image_value *value)
-{
-	switch (value->type) {
-	case TYPE_N:
-		return value->payload.n > 0 && number_length(value->payload.p, value->payload.n) == value->payload.n;
-	case TYPE_BOOL:
-		return value->payload.n == 1;
-	case TYPE_NULL:
-		return value->payload.n == 0;
-	default:
-		return value->type > TYPE_NONE && value->type < TYPE_COUNT;
-	}
-}
-
-static inline bool read_value(struct image_cursor *cursor, struct image_value *value)
-{
-	if (cursor->p >= cursor->end)
-		return false;
-	value->type = (enum type)(unsigned char)*cursor->p++;
-	return read_bytes(cursor, &value->payload) && (value->type == TYPE_S || is_well_formed(value));
-}
-
-bool image_next_member(struct image_cursor *cursor, struct str *name, struct image_value *value)
-{
-	if (cursor->left == 0 || !read_bytes(cursor, name) || !read_value(cursor, value))
-		return false;
-	cursor->left--;
-	return true;
-}
-
-bool image_next_element(struct image_cursor *cursor, struct image_value *value)
-{
-	if (cursor->left == 0 || !read_value(cursor, value))
-		return false;
-	cursor->left--;
-	return true;
 }
 
 bool image_is_done(const struct image_cursor *cursor)

@@ -19,10 +19,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/arena.h"
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/number.h"
 #include "core/str.h"
 #include "core/value.h"
 
@@ -60,9 +62,75 @@ struct image_value {
 bool image_open(struct str image, struct image_cursor *cursor) WARN_UNUSED;
 /* The content of an M, L or set. */
 bool image_enter(const struct image_value *value, struct image_cursor *cursor) WARN_UNUSED;
+
+/* A varint of several bytes: where it ends, NULL where it is malformed. */
+const char *image_varint_long(const char *p, const char *end, uint64_t *value) __attribute__((noinline, cold));
+
+/* The parts of a member, in line: answers read millions of them. */
+static inline bool image_read_varint(struct image_cursor *cursor, uint64_t *value)
+{
+	if (cursor->p < cursor->end && !(*cursor->p & 0x80)) { /* the common case: one byte */
+		*value = (unsigned char)*cursor->p++;
+		return true;
+	}
+	uint64_t v = 0; /* of its own: its address must not keep `value` from being a register */
+	const char *p = image_varint_long(cursor->p, cursor->end, &v);
+	if (!p)
+		return false;
+	cursor->p = p;
+	*value = v;
+	return true;
+}
+
+static inline bool image_read_bytes(struct image_cursor *cursor, struct str *out)
+{
+	uint64_t n = 0;
+
+	if (!image_read_varint(cursor, &n) || n > (uint64_t)(cursor->end - cursor->p))
+		return false;
+	*out = (struct str){cursor->p, (size_t)n};
+	cursor->p += n;
+	return true;
+}
+
+static inline bool image_read_value(struct image_cursor *cursor, struct image_value *value)
+{
+	if (cursor->p >= cursor->end)
+		return false;
+	value->type = (enum type)(unsigned char)*cursor->p++;
+	if (!image_read_bytes(cursor, &value->payload))
+		return false;
+	switch (value->type) {
+	case TYPE_S:
+		return true;
+	case TYPE_N:
+		return number_is_encoding(value->payload);
+	case TYPE_BOOL:
+		return value->payload.n == 1;
+	case TYPE_NULL:
+		return value->payload.n == 0;
+	default:
+		return value->type > TYPE_NONE && value->type < TYPE_COUNT;
+	}
+}
+
 /* Next member (map) or element (list, set); false at the end or on malformed bytes. */
-bool image_next_member(struct image_cursor *cursor, struct str *name, struct image_value *value);
-bool image_next_element(struct image_cursor *cursor, struct image_value *value);
+static inline bool image_next_member(struct image_cursor *cursor, struct str *name, struct image_value *value)
+{
+	if (cursor->left == 0 || !image_read_bytes(cursor, name) || !image_read_value(cursor, value))
+		return false;
+	cursor->left--;
+	return true;
+}
+
+static inline bool image_next_element(struct image_cursor *cursor, struct image_value *value)
+{
+	if (cursor->left == 0 || !image_read_value(cursor, value))
+		return false;
+	cursor->left--;
+	return true;
+}
+
 /* Whether the cursor came to its end with nothing malformed. */
 bool image_is_done(const struct image_cursor *cursor);
 

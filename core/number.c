@@ -166,17 +166,19 @@ enum code number_parse(struct str text, char *out, size_t *length, struct err *e
 	return OK;
 }
 
-char *number_put(struct str number, char *to)
+static inline char *put_pair(unsigned pair, char *to)
 {
-	const unsigned char *p = (const unsigned char *)number.p;
-	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+	unsigned tens = pair / 10;
+	const char two[2] = {(char)('0' + tens), (char)('0' + pair - 10 * tens)};
 
-	if (number.n < 4) {
-		*to++ = '0';
-		return to;
-	}
-	int exponent = (p[1] ^ flip) + EXPONENT_MIN;
-	if (flip)
+	memcpy(to, two, 2);
+	return to + 2;
+}
+
+/* The sign, and of numbers below 1 what is before their digits. */
+static inline char *put_head(bool is_negative, int exponent, char *to)
+{
+	if (is_negative)
 		*to++ = '-';
 	if (exponent <= 0) {
 		*to++ = '0';
@@ -184,23 +186,43 @@ char *number_put(struct str number, char *to)
 		memset(to, '0', (size_t)-exponent);
 		to += -exponent;
 	}
-	char *digits = to;
-	for (size_t i = 2; i + 1 < number.n && to - digits < NUMBER_DIGITS; i++) {
-		unsigned pair = (unsigned char)((p[i] ^ flip) - 1);
+	return to;
+}
 
-		*to++ = (char)('0' + pair / 10);
-		*to++ = (char)('0' + pair % 10);
-	}
+/* Puts the point into the digits, or zeros behind them, and cuts zeros at their end; gives the end. */
+static inline char *put_point(char *digits, char *to, int exponent)
+{
 	while (to > digits && to[-1] == '0')
 		to--;
 	if (exponent > 0 && to - digits > exponent) {
-		memmove(digits + exponent + 1, digits + exponent, (size_t)(to - digits - exponent));
-		digits[exponent] = '.';
+		char *point = digits + exponent;
+
+		for (char *p = to; p > point; p--) /* few: no call of memmove */
+			*p = p[-1];
+		*point = '.';
 		return to + 1;
 	}
 	while (to - digits < exponent)
 		*to++ = '0';
 	return to;
+}
+
+char *number_put(struct str number, char *to)
+{
+	const unsigned char *p = (const unsigned char *)number.p;
+
+	if (number.n < 4) {
+		*to++ = '0';
+		return to;
+	}
+	const unsigned char *end = p + number.n - 1;
+	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+	int exponent = (p[1] ^ flip) + EXPONENT_MIN;
+	char *digits = put_head(flip != 0, exponent, to);
+	to = digits;
+	for (p += 2; p < end && to - digits < NUMBER_DIGITS; p++)
+		to = put_pair((unsigned char)((*p ^ flip) - 1), to);
+	return put_point(digits, to, exponent);
 }
 
 void number_format(struct str number, struct buf *out)
@@ -377,6 +399,23 @@ float number_to_float(struct str number)
 		digits = digits * 10 + d.digits[i];
 	long double value = power < 0 ? (long double)digits / powers[-power] : (long double)digits * powers[power];
 	return (float)(d.is_negative ? -value : value);
+}
+
+bool number_is_encoding(struct str bytes)
+{
+	const unsigned char *p = (const unsigned char *)bytes.p;
+
+	if (bytes.n < 4 || bytes.n > NUMBER_MAX)
+		return bytes.n == 1 && p[0] == SIGN_ZERO;
+	if (p[0] != SIGN_NEGATIVE && p[0] != SIGN_POSITIVE)
+		return false;
+	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+	const unsigned char *last = p + bytes.n - 1;
+	for (p += 2; p < last; p++) {
+		if ((unsigned char)((*p ^ flip) - 1) >= 100)
+			return false;
+	}
+	return *last == flip;
 }
 
 size_t number_length(const char *bytes, size_t n)

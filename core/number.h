@@ -65,6 +65,9 @@ float number_to_float(struct str number);
 /* Length of the encoding that starts at `bytes`, or 0 when there is no well-formed one within `n` bytes. */
 size_t number_length(const char *bytes, size_t n);
 
+/* Whether the bytes are one well-formed encoding: number_length() is their number. */
+bool number_is_encoding(struct str bytes);
+
 #define NUMBER_BILLED_MAX 21
 
 /*

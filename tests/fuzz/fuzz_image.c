@@ -1,7 +1,7 @@
 /*
  * Input that begins with the version of images is any bytes as an image: every reader stays in bounds, and what decodes encodes to an
  * image that decodes to the same. All other input says how to build an item: it must come back from its image, each attribute
- * alone too, and the order in which its parts were given must not show.
+ * alone too, its text must be that of its values, and the order in which its parts were given must not show.
  */
 #include "core/image.h"
 #include "core/number.h"
@@ -128,6 +128,10 @@ static void build_item(struct arena *arena, struct str input)
 	MUST(image_item_size(buf_str(&image)) == item_size(&item));
 	MUST(image_decode(arena, buf_str(&image), &again) && value_equal(&again, &item) && value_depth(&again) == value_depth(&item));
 	check_attributes(arena, buf_str(&image), &item);
+	struct json_out from_image = json_out_in(arena), from_values = json_out_in(arena);
+	json_out_image(&from_image, buf_str(&image));
+	json_out_item(&from_values, &item);
+	MUST(str_eq(json_out_str(&from_image), json_out_str(&from_values)));
 	if (once.n) { /* a byte of it changed: still in bounds */
 		unsigned at = (unsigned char)once.p[0] * 256u + (once.n > 1 ? (unsigned char)once.p[1] : 0);
 

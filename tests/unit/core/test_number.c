@@ -15,6 +15,7 @@ static struct str canonical(const char *text)
 	if (number_parse(str_of(text), bytes, &n, &err) != OK)
 		return err.message;
 	CHECK_INT(number_length(bytes, n), (long long)n);
+	CHECK(number_is_encoding((struct str){bytes, n}));
 	number_format((struct str){bytes, n}, &out);
 	return buf_str(&out);
 }
@@ -163,11 +164,34 @@ TEST(billed_size_counts_pairs_of_digits_aligned_to_the_point)
 		CHECK_INT(number_billed_size(encoded(rows[i].text)), (long long)rows[i].size);
 }
 
+/* One byte changed, cut or with more behind: number_is_encoding() is true where number_length() finds all bytes. */
+TEST(encodings_that_are_changed)
+{
+	static const char *const numbers[] = {"0", "7", "-7", "12.5", "-0.05", "1E125", "-12345678901234567890123456789012345678"};
+	struct err err = err_in(arena);
+
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++) {
+		char number[NUMBER_MAX + 2] = {0}, changed[sizeof(number)];
+		size_t size;
+
+		CHECK_INT(number_parse(str_of(numbers[k]), number, &size, &err), OK);
+		for (size_t at = 0; at < size; at++) {
+			memcpy(changed, number, sizeof(number));
+			for (unsigned byte = 0; byte < 256; byte++) {
+				changed[at] = (char)byte;
+				for (size_t n = 0; n <= size + 2; n++)
+					CHECK(number_is_encoding((struct str){changed, n}) == (n > 0 && number_length(changed, n) == n));
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(canonical_text), TEST_CASE(refused_text), TEST_CASE(byte_order_is_numeric_order),
 		TEST_CASE(arithmetic_on_integers_matches_the_machine), TEST_CASE(arithmetic_at_the_limits), TEST_CASE(integers),
+		TEST_CASE(encodings_that_are_changed),
 		TEST_CASE(billed_size_counts_pairs_of_digits_aligned_to_the_point),
 	};
 

@@ -113,6 +113,92 @@ TEST(members_of_images)
 	}
 }
 
+static struct value number_of(struct arena *arena, const char *digits)
+{
+	char *number = arena_bytes(arena, NUMBER_MAX);
+	struct err err = err_in(arena);
+	size_t n = 0;
+
+	CHECK_INT(number_parse(str_of(digits), number, &n, &err), OK);
+	return value_of_str(TYPE_N, (struct str){number, n});
+}
+
+#define TEXT(literal) value_of_str(TYPE_S, STR(literal))
+
+static void *copy_of(struct arena *arena, const void *bytes, size_t n)
+{
+	return memcpy(arena_alloc(arena, n), bytes, n);
+}
+
+#define COPY(array) copy_of(arena, (array), sizeof(array))
+
+/* A value of each type, maps within lists and lists within maps, empty ones too; `name` is of the first member. */
+static struct value item_of_all(struct arena *arena, struct str name, struct str text)
+{
+	const struct value texts[] = {TEXT(""), value_of_str(TYPE_S, text), TEXT("tag")}, numbers[] = {number_of(arena, "-1.25"), number_of(arena, "30")};
+	const struct value bytes[] = {value_of_str(TYPE_B, STR("")), value_of_str(TYPE_B, text)};
+	const struct member inner[] = {{STR(""), TEXT("a text of 21 letters.")}, {STR("b"), {.type = TYPE_M}}, {STR("l"), {.type = TYPE_L}}};
+	const struct value list[] = {{.type = TYPE_M, .n = 3, .members = COPY(inner)}, number_of(arena, "0"), value_of_str(TYPE_S, text),
+				     {.type = TYPE_NULL}, {.type = TYPE_BOOL}, {.type = TYPE_L}};
+	const struct member members[] = {
+		{name, value_of_str(TYPE_B, text)}, {STR("BOOL"), {.type = TYPE_BOOL, .boolean = true}},
+		{STR("BS"), {.type = TYPE_BS, .n = 2, .elements = COPY(bytes)}}, {STR("L"), {.type = TYPE_L, .n = 6, .elements = COPY(list)}},
+		{STR("NS"), {.type = TYPE_NS, .n = 2, .elements = COPY(numbers)}}, {STR("NULL"), {.type = TYPE_NULL}},
+		{STR("SS"), {.type = TYPE_SS, .n = 3, .elements = COPY(texts)}}, {STR("Z"), number_of(arena, "12")},
+	};
+
+	return (struct value){.type = TYPE_M, .n = sizeof(members) / sizeof(*members), .members = COPY(members)};
+}
+
+TEST(images_of_all_types)
+{
+	char text[300];
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)('a' + i % 26);
+	for (size_t n = 0; n < sizeof(text); n++) {
+		for (size_t at = 0; at <= n; at += 1 + n / 20) {
+			struct arena *arena = arena_new(0);
+			struct json_out out = json_out_in(arena);
+			char old = text[at];
+
+			text[at] = at < n ? '"' : old;
+			struct value item = item_of_all(arena, (struct str){text, n % 40}, (struct str){text, n});
+			json_out_item(&out, &item);
+			CHECK(str_eq(from_image(arena, &item), json_out_str(&out)));
+			text[at] = old;
+			arena_free(arena);
+		}
+	}
+}
+
+/* What is malformed is read within its bounds and gives a text whose brackets are closed. */
+TEST(malformed_images)
+{
+	struct arena *arena = arena_new(0), *fresh = arena_new(0);
+	struct buf image = buf_in(arena);
+	struct value item = item_of_all(arena, STR("A"), STR("some text"));
+
+	image_encode(&item, &image);
+	for (size_t at = 0; at < image.n; at++) {
+		for (int change = 0; change < 256; change++) { /* 0: the image ends there */
+			size_t n = change == 0 ? at : image.n;
+			char *exact = malloc(n + !n);
+			struct json_out out = json_out_in(fresh);
+
+			memcpy(exact, image.p, n);
+			if (change != 0)
+				exact[at] = (char)(exact[at] ^ change);
+			json_out_image(&out, (struct str){exact, n});
+			CHECK(out.buf.n >= 2 && out.buf.p[0] == '{' && out.buf.p[out.buf.n - 1] == '}');
+			free(exact);
+			arena_reset(fresh);
+		}
+	}
+	arena_free(fresh);
+	arena_free(arena);
+}
+
 /* An answer of so many images of a text of that size is written where its room was made. */
 TEST(expected_images_are_not_moved)
 {
@@ -144,5 +230,5 @@ TEST(expected_images_are_not_moved)
 	}
 }
 
-TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes), TEST_CASE(members_of_images),
+TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes), TEST_CASE(members_of_images), TEST_CASE(images_of_all_types), TEST_CASE(malformed_images),
 	  TEST_CASE(expected_images_are_not_moved))

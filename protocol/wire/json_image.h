@@ -1,0 +1,15 @@
+/*
+ * json_image - the wire form of an item, written from its image without building values.
+ *
+ * The image may be malformed: what can be read is written, brackets are closed, and nothing is read beyond the image.
+ */
+#ifndef DYNALITH_PROTOCOL_JSON_IMAGE_H
+#define DYNALITH_PROTOCOL_JSON_IMAGE_H
+
+#include "core/buf.h"
+#include "core/str.h"
+
+/* Appends {"name":{"S":"text"},...}; {} for what is no image. */
+void json_image_add(struct buf *buf, struct str image);
+
+#endif

@@ -1,0 +1,106 @@
+#include "protocol/wire/json_text.h"
+
+#include <stdint.h>
+
+#define STEP JSON_TEXT_STEP
+
+const unsigned short json_text_low_bits[STEP] = {
+	0, 1, 3, 7, 0xF, 0x1F, 0x3F, 0x7F, 0xFF, 0x1FF, 0x3FF, 0x7FF, 0xFFF, 0x1FFF, 0x3FFF, 0x7FFF,
+};
+
+/* Bytes that JSON strings cannot hold as they are: the escape's letter, or 'u' for the long form; 0 for the others. */
+static const char escapes[256] = {
+	['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
+	[0] = 'u', [1] = 'u', [2] = 'u', [3] = 'u', [4] = 'u', [5] = 'u', [6] = 'u', [7] = 'u', [11] = 'u', [14] = 'u', [15] = 'u', [16] = 'u',
+	[17] = 'u', [18] = 'u', [19] = 'u', [20] = 'u', [21] = 'u', [22] = 'u', [23] = 'u', [24] = 'u', [25] = 'u', [26] = 'u', [27] = 'u',
+	[28] = 'u', [29] = 'u', [30] = 'u', [31] = 'u',
+};
+
+char *json_text_put_escaped(char *to, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (!escapes[c]) {
+			*to++ = (char)c;
+			continue;
+		}
+		*to++ = '\\';
+		*to++ = escapes[c];
+		if (escapes[c] == 'u') {
+			memcpy(to, c < 16 ? "000" : "001", 3);
+			to[3] = "0123456789abcdef"[c & 15];
+			to += 4;
+		}
+	}
+	return to;
+}
+
+static uint64_t load(const char *p, size_t n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, n);
+	return v;
+}
+
+typedef uint64_t halves __attribute__((vector_size(STEP)));
+
+/* A text shorter than a step: in two parts that overlap, where it has four bytes. They come together in a register: by memory the load would wait. */
+static char *put_short(char *to, struct str s)
+{
+	if (s.n >= 8) {
+		uint64_t first = load(s.p, 8), last = load(s.p + s.n - 8, 8);
+
+		if (!json_text_is_plain(json_text_marks((json_lanes)(halves){first, last})))
+			return json_text_put_escaped(to, s.p, s.n);
+		memcpy(to, &first, 8);
+		memcpy(to + s.n - 8, &last, 8);
+		return to + s.n;
+	}
+	if (s.n < 4)
+		return json_text_put_escaped(to, s.p, s.n);
+	uint64_t first = load(s.p, 4), last = load(s.p + s.n - 4, 4), both = first | last << 32;
+	if (!json_text_is_plain(json_text_marks((json_lanes)(halves){both, both})))
+		return json_text_put_escaped(to, s.p, s.n);
+	memcpy(to, &first, 4);
+	memcpy(to + s.n - 4, &last, 4);
+	return to + s.n;
+}
+
+/* Two steps a time where no escape is needed; the last step overlaps the one before. */
+char *json_text_put(char *to, struct str s)
+{
+	const char *p = s.p, *end = s.p + s.n;
+
+	if (s.n < STEP)
+		return put_short(to, s);
+	for (; end - p >= 2 * STEP; p += 2 * STEP) {
+		json_lanes a = json_text_load(p), b = json_text_load(p + STEP);
+
+		if (json_text_is_plain(json_text_marks(a) | json_text_marks(b))) {
+			memcpy(to, &a, STEP);
+			memcpy(to + STEP, &b, STEP);
+			to += 2 * STEP;
+		} else {
+			to = json_text_put_escaped(to, p, 2 * STEP);
+		}
+	}
+	if (end - p >= STEP) {
+		json_lanes v = json_text_load(p);
+
+		if (!json_text_is_plain(json_text_marks(v)))
+			return json_text_put_escaped(to, p, (size_t)(end - p));
+		memcpy(to, &v, STEP);
+		p += STEP;
+		to += STEP;
+	}
+	/* what is left, with bytes before it that were written already: plain bytes are the same there and here */
+	json_lanes last = json_text_load(end - STEP);
+
+	if (!json_text_is_plain(json_text_marks(last)))
+		return json_text_put_escaped(to, p, (size_t)(end - p));
+	to += end - p;
+	memcpy(to - STEP, &last, STEP);
+	return to;
+}
