@@ -45,6 +45,12 @@ LDFLAGS.coverage := --coverage
 LDFLAGS.release := -O3 $(LTO) -pie $(if $(findstring macos,$(TARGET)),,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now$(comma)-z$(comma)noexecstack) $(RELR)
 LDFLAGS.asan   := -fsanitize=address,undefined
 LDFLAGS.tsan   := -fsanitize=thread
+# PROFILE=generate: the binary counts its branches and calls, and leaves the counts beside its objects when it ends. PROFILE=FOLDER: the folder of such objects;
+# their counts decide what the compiler makes fast and lays out together. See pgo below.
+PROFILE ?=
+profile = $(if $(filter generate,$(PROFILE)),-fprofile-generate -fprofile-update=prefer-atomic,$(if $(PROFILE),-fprofile-use -dumpdir $(PROFILE)/$(dir $(1)) -fprofile-partial-training -Wno-missing-profile))
+profile.stamp := $(addsuffix /trained,$(filter-out generate,$(PROFILE)))
+LDFLAGS.release += $(if $(filter generate,$(PROFILE)),-fprofile-generate)
 CFLAGS  := -std=c11 -pthread $(WARN) $(CFLAGS.$(FLAVOUR)) $(if $(TARGET),-Werror)
 # Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
 LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR)) $(if $(TARGET),-s)
@@ -67,9 +73,9 @@ ifneq ($(SQLITE),)
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 SQLITE_OPTIONS := -DSQLITE_THREADSAFE=2 -DSQLITE_DQS=0 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA -DHAVE_FDATASYNC=1
 sqlite.object := $(BUILD)/sqlite3.o
-$(sqlite.object): $(SQLITE)/sqlite3.c
+$(sqlite.object): $(SQLITE)/sqlite3.c $(profile.stamp)
 	@mkdir -p $(@D); $(call tell,CC,$<)
-	$(Q)$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) -Wno-error -MMD -MP -c $< -o $@
+	$(Q)$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) $(call profile,sqlite3) $(if $(profile.stamp),-w) -Wno-error -MMD -MP -c $< -o $@
 endif
 
 # Changes only with SQLITE: the header must be that of the library.
@@ -140,13 +146,16 @@ $(BUILD)/server/$(1)/embedded.o: $(BUILD)/server/$(1)/embedded.c
 endef
 $(foreach f,$(embedded),$(eval $(call embed,$(f))))
 $(BUILD)/core/vector.o: CFLAGS += -O3 # its loops become vector instructions
+ifneq ($(profile.stamp),)
+$(BUILD)/core/crc32.o: profile += -Werror=missing-profile # one file proves that the compiler finds the counts; in others some are missing
+endif
 # Changes only with the compiler's flags.
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@echo "$(CFLAGS.$(FLAVOUR))" | cmp -s - $@ || echo "$(CFLAGS.$(FLAVOUR))" > $@
-$(BUILD)/%.o: %.c $(BUILD)/flags
+$(BUILD)/%.o: %.c $(BUILD)/flags $(profile.stamp)
 	@mkdir -p $(@D); $(call tell,CC,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(call profile,$*) -MMD -MP -c $< -o $@
 
 define room
 $(BUILD)/lib$(1).a: $(call obj,$($(1).src))
@@ -307,6 +316,17 @@ deps-test:
 build: deps deps-sqlite ## the release binary, build/release/dynalith
 	@$(MAKE) FLAVOUR=release all
 release: build
+# Built to count, run under load, built again with the counts. GCC only: clang would need another program to merge them.
+pgo: deps deps-sqlite ## the release binary by profile-guided optimization, build/pgo/dynalith
+	@$(MAKE) pgo-build
+.PHONY: pgo-build
+pgo-build:
+	@$(if $(LTO),:,echo "make pgo: needs GCC, and $(CC) is clang" >&2; exit 1)
+	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
+	@$(MAKE) FLAVOUR=release BUILD=build/pgo-training PROFILE=generate build/pgo-training/dynalith
+	@$(call tell,RUN,build/pgo-training/dynalith: under load)
+	@scripts/train build/pgo-training/dynalith build/release/tests/bench/load build/pgo-training/trained
+	@$(MAKE) FLAVOUR=release BUILD=build/pgo PROFILE=build/pgo-training build/pgo/dynalith
 # Where it cannot be had the machine's own is linked, and --version and the log say what that means.
 deps-sqlite:
 	@$(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || true)
@@ -409,12 +429,12 @@ analyze: ## gcc's -fanalyzer over all C
 	@scripts/check analyze
 fuzz: ## each target, or TARGET=..., for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 	@$(MAKE) FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
-bench: build ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
+bench: pgo ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/bare
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 	@python=$$(for p in build/deps/venv/bin/python python3; do $$p -c 'import numpy' 2>/dev/null && echo $$p && break; done); \
 		if [ -n "$$python" ]; then $$python tests/bench/vectors; else echo "bench: SearchVectors is compared with NumPy, which is not here"; fi
-bench-growth: build ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
+bench-growth: pgo ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
 bench-escape: ## what answers of many items, and compressed ones, cost beside a copy with escapes and beside zlib; ROUNDS=N
@@ -470,10 +490,11 @@ docs-serve: ## the same, served while pages change: http://127.0.0.1:8001, or PO
 	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/mkdocs serve -a 127.0.0.1:$(or $(PORT),8001)
 
 PREFIX ?= /usr/local
+INSTALLED ?= build/release/dynalith
 VERSION := $(shell sed -n 's/.*DYNALITH_VERSION "\(.*\)".*/\1/p' server/version.h)
-install: build ## binary, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
+install: $(if $(filter build/pgo/%,$(INSTALLED)),pgo,build) ## binary, man page, systemd unit and documents, to $(DESTDIR)$(PREFIX)
 	install -d $(foreach d,bin share/man/man1 share/doc/dynalith lib/systemd/system,$(DESTDIR)$(PREFIX)/$(d))
-	install -m 755 build/release/dynalith $(DESTDIR)$(PREFIX)/bin/dynalith
+	install -m 755 $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/dynalith
 	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
 	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
@@ -487,9 +508,9 @@ install-library: library ## libdynalith, its header and pkg-config's file, to $(
 	sed 's|@PREFIX@|$(PREFIX)|;s|@FOLDER@|$(LIBRARY_FOLDER)|;s|@VERSION@|$(VERSION)|' packaging/dynalith.pc > $(DESTDIR)$(PREFIX)/$(LIBRARY_FOLDER)/pkgconfig/dynalith.pc
 uninstall: ## removes what install put there
 	rm -rf $(foreach f,bin/dynalith include/dynalith.h $(foreach l,libdynalith.a libdynalith.so libdynalith.so.$(library.version) pkgconfig/dynalith.pc,$(LIBRARY_FOLDER)/$(l)) share/man/man1/dynalith.1.gz share/doc/dynalith lib/systemd/system/dynalith.service,$(DESTDIR)$(PREFIX)/$(f))
-deb: build ## Debian packages: build/dynalith_VERSION_ARCH.deb, libdynalith0 and libdynalith-dev
+deb: pgo ## Debian packages: build/dynalith_VERSION_ARCH.deb, libdynalith0 and libdynalith-dev
 	@rm -rf build/deb build/deb-library
-	@$(MAKE) -s install DESTDIR=build/deb PREFIX=/usr
+	@$(MAKE) -s install DESTDIR=build/deb PREFIX=/usr INSTALLED=build/pgo/dynalith
 	@strip --strip-unneeded build/deb/usr/bin/dynalith
 	@$(MAKE) -s install-library DESTDIR=build/deb-library PREFIX=/usr LIBRARY_FOLDER=lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || $(CC) -print-multiarch)
 	@strip --strip-unneeded build/deb-library/usr/lib/*/libdynalith.so.$(library.version) && strip --strip-debug --enable-deterministic-archives build/deb-library/usr/lib/*/libdynalith.a
@@ -513,6 +534,8 @@ packages-test: ## the packages, used as people use them in clean environments; N
 lint-packages: ## the action, the component, the devcontainer feature, Nix, Homebrew, AUR and Debian, each by its own linter; the Debian package where make deb has made it
 	@scripts/install-deps recipes
 	@tests/recipes/run
+pgo-test: pgo ## the golden data and the hardening of build/pgo/dynalith
+	@DYNALITH_BINARY=$(CURDIR)/build/pgo/dynalith scripts/run-tests tests/golden/run tests/hardening/run
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
 busy-test: deps-test release ## one connection sends the worst requests, and how long others wait is measured: SECONDS=N for each, MODES="memory disk"

@@ -35,9 +35,14 @@ static struct {
 	atomic_size_t left; /* bytes at p that are not sent */
 } lines[SOCKETS_MAX];
 
+static bool is_within(int fd)
+{
+	return fd >= 0 && fd < SOCKETS_MAX;
+}
+
 static void set_lines(int fd, const char *p, size_t n)
 {
-	if (fd < 0 || fd >= SOCKETS_MAX)
+	if (!is_within(fd))
 		return;
 	atomic_store_explicit(&lines[fd].p, p, memory_order_relaxed);
 	atomic_store_explicit(&lines[fd].left, n, memory_order_relaxed);
@@ -45,19 +50,19 @@ static void set_lines(int fd, const char *p, size_t n)
 
 static struct str get_lines(int fd)
 {
-	if (fd < 0 || fd >= SOCKETS_MAX)
+	if (!is_within(fd))
 		return STR_ABSENT;
 	return (struct str){atomic_load_explicit(&lines[fd].p, memory_order_relaxed), atomic_load_explicit(&lines[fd].left, memory_order_relaxed)};
 }
 
 static enum socket_state state_of(int fd)
 {
-	return fd >= 0 && fd < SOCKETS_MAX ? (enum socket_state)atomic_load_explicit(&states[fd], memory_order_relaxed) : SOCKET_OTHER;
+	return is_within(fd) ? (enum socket_state)atomic_load_explicit(&states[fd], memory_order_relaxed) : SOCKET_OTHER;
 }
 
 static void enter(int fd, enum socket_state state)
 {
-	if (fd >= 0 && fd < SOCKETS_MAX)
+	if (is_within(fd))
 		atomic_store_explicit(&states[fd], (unsigned char)state, memory_order_relaxed);
 }
 
@@ -85,7 +90,8 @@ static void begin_closing(int fd)
 {
 	set_lines(fd, NULL, 0);
 	enter(fd, SOCKET_CLOSING);
-	atomic_store_explicit(&wasted[fd], 0, memory_order_relaxed);
+	if (is_within(fd))
+		atomic_store_explicit(&wasted[fd], 0, memory_order_relaxed);
 	shutdown(fd, SHUT_WR);
 }
 
