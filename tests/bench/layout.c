@@ -1,11 +1,13 @@
 /*
- * layout - what a layout of rows costs in SQLite: CPU of a get, a range of 20 rows, an insert and an update, and bytes of file per row.
+ * layout - what a layout of rows costs in SQLite: CPU and instructions of a get, a range of 20 rows, an insert and an update, and bytes of file per row.
  *
  *     layout FILE ROWS BYTES PAGE OPERATIONS [ordered]
  *
  * FILE is made, used and removed for each layout in turn; all get the same rows: keys of 36 bytes in collections of 20, values of BYTES bytes. They
  * come in random order, or, with `ordered`, collection by collection. Each write is a transaction of its own, with the store's settings on disk
  * (write-ahead log, synchronous=NORMAL, 2 MB of cache, 256 MB mapped); the checkpoint that its log needs counts. Writes of the fill do not.
+ *
+ * Instructions are those of user space, which repeat where CPU does not; 0 where the system does not count them.
  */
 #include <sqlite3.h>
 #include <stdint.h>
@@ -14,6 +16,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#ifdef __linux__
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #define PER_COLLECTION 20
 #define KEY_BYTES 36
@@ -50,6 +57,12 @@ struct run {
 	uint64_t rows, random;
 	size_t bytes;
 	int page, is_ordered;
+	int counter; /* of instructions; -1: none */
+};
+
+/* Of one kind of operation. */
+struct cost {
+	double us, instructions;
 };
 
 static void fail(struct run *run, const char *what)
@@ -178,16 +191,42 @@ static void operate(struct run *run, enum statement kind, uint64_t i)
 	}
 }
 
-/* CPU in us of each of so many operations. */
-static double measure(struct run *run, enum statement kind, uint64_t operations)
+static int open_counter(void)
 {
-	double begin = cpu_us();
+#ifdef __linux__
+	struct perf_event_attr what = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(what), .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &what, 0, -1, -1, 0);
+#else
+	return -1;
+#endif
+}
+
+static double instructions(const struct run *run)
+{
+	uint64_t n = 0;
+
+#ifdef __linux__
+	if (run->counter < 0 || read(run->counter, &n, sizeof(n)) != (ssize_t)sizeof(n))
+		return 0;
+#else
+	(void)run;
+#endif
+	return (double)n;
+}
+
+/* Of each of so many operations. */
+static struct cost measure(struct run *run, enum statement kind, uint64_t operations)
+{
+	double begin = cpu_us(), counted = instructions(run);
 
 	for (uint64_t i = 0; i < operations; i++)
 		operate(run, kind, i);
 	if (kind == PUT || kind == UPDATE)
 		sql(run, "PRAGMA wal_checkpoint(TRUNCATE)");
-	return (cpu_us() - begin) / (double)operations;
+	return (struct cost){(cpu_us() - begin) / (double)operations, (instructions(run) - counted) / (double)operations};
 }
 
 static void run_layout(const struct run *model, const struct layout *layout, uint64_t operations)
@@ -201,10 +240,11 @@ static void run_layout(const struct run *model, const struct layout *layout, uin
 	if (stat(run.path, &file) != 0)
 		fail(&run, run.path);
 	measure(&run, GET, operations / 10); /* warms up */
-	double get = measure(&run, GET, operations), range = measure(&run, RANGE, operations / 5);
-	double update = measure(&run, UPDATE, operations), insert = measure(&run, PUT, operations);
-	printf("%-10s %9llu %6zu %6d %-8s %8.2f %8.1f %8.1f %8.1f %9.0f\n", layout->name, (unsigned long long)run.rows, run.bytes, run.page,
-	       run.is_ordered ? "ordered" : "random", get, range, insert, update, (double)file.st_size / (double)run.rows);
+	struct cost get = measure(&run, GET, operations), range = measure(&run, RANGE, operations / 5);
+	struct cost update = measure(&run, UPDATE, operations), insert = measure(&run, PUT, operations);
+	printf("%-10s %9llu %6zu %6d %-8s %8.2f %8.1f %8.1f %8.1f %9.0f %8.0f %8.0f %8.0f %8.0f\n", layout->name, (unsigned long long)run.rows, run.bytes,
+	       run.page, run.is_ordered ? "ordered" : "random", get.us, range.us, insert.us, update.us, (double)file.st_size / (double)run.rows,
+	       get.instructions, range.instructions, insert.instructions, update.instructions);
 	fflush(stdout);
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(run.statements[i]);
@@ -228,8 +268,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "layout: from %d rows, up to %d bytes\n", PER_COLLECTION, BYTES_MOST);
 		return 2;
 	}
-	printf("%-10s %9s %6s %6s %-8s %8s %8s %8s %8s %9s\n", "layout", "rows", "bytes", "page", "filled", "get us", "range us", "insert us",
-	       "update us", "file/row");
+	run.counter = open_counter();
+	printf("%-10s %9s %6s %6s %-8s %8s %8s %8s %8s %9s %8s %8s %8s %8s\n", "layout", "rows", "bytes", "page", "filled", "get us", "range us", "insert us",
+	       "update us", "file/row", "get in", "range in", "insert in", "update in");
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		run_layout(&run, &layouts[i], strtoull(argv[5], NULL, 10));
 	return 0;
