@@ -219,14 +219,18 @@ struct str json_name(struct arena *arena, const struct json *member)
 	return member->name;
 }
 
-const struct json *json_member(const struct json *object, const char *name)
+const struct json *json_find(const struct json *object, struct str name)
 {
-	struct str wanted = str_of(name);
 	const struct json *found = NULL;
 
 	for (const struct json *child = json_first(object); child; child = json_next(child)) {
-		if (str_eq(child->name, wanted))
+		if (str_eq(child->name, name))
 			found = child;
 	}
 	return found;
+}
+
+const struct json *json_member(const struct json *object, const char *name)
+{
+	return json_find(object, str_of(name));
 }

@@ -39,5 +39,6 @@ size_t json_count(const struct json *container);
 struct str json_name(struct arena *arena, const struct json *member);
 /* The member of that exact name, the last one where it stands twice; or NULL. */
 const struct json *json_member(const struct json *object, const char *name);
+const struct json *json_find(const struct json *object, struct str name);
 
 #endif

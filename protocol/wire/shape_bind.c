@@ -121,8 +121,8 @@ static enum code bind_structure(struct walk *walk, const struct shape *shape, co
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (size_t i = 0; i < shape->count; i++) {
 		const struct shape_member *member = &shape->members[i];
-		struct place here = {place, str_of(member->name), 0, true};
-		const struct json *child = json_member(json, member->name);
+		struct place here = {place, {member->name, member->name_size}, 0, true};
+		const struct json *child = json_find(json, here.name);
 
 		if (!child || json_type(child) == JSON_NULL) {
 			if (member->is_required)

@@ -132,8 +132,22 @@ static bool match(struct matching *m, const char *p, const char *p_end, const ch
 	return false;
 }
 
+/* Of names of tables and indexes, which every request has. */
+static const char name_pattern[] = "[a-zA-Z0-9_.-]+";
+
+static bool is_name(struct str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (!is_word(text.p[i]) && text.p[i] != '.' && text.p[i] != '-')
+			return false;
+	}
+	return text.n > 0;
+}
+
 bool shape_pattern_matches(const char *pattern, struct str text)
 {
+	if (strcmp(pattern, name_pattern) == 0)
+		return is_name(text);
 	struct matching m = {text.p + text.n, 0};
 	size_t n = strlen(pattern);
 

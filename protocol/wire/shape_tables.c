@@ -38,7 +38,7 @@ static const struct shape shape_parameter = {.kind = SHAPE_PARAMETER, .name = "A
 	static const struct shape shape_##id = {.kind = SHAPE_MAP, .name = model, .min = low, .max = high, \
 		.element = &shape_##value_shape, .key = &shape_##key_shape, .size = sizeof(struct id##_entry), \
 		.value_offset = offsetof(struct id##_entry, value)};
-#define MEMBER(id, wire, field, type, shape, need) {wire, &shape_##shape, offsetof(struct id, field), need},
+#define MEMBER(id, wire, field, type, shape, need) {wire, &shape_##shape, offsetof(struct id, field), sizeof(wire) - 1, need},
 #define INPUT(id, model, its_traits, ...)                                          \
 	static const struct shape_member members_##id[] = {__VA_ARGS__};           \
 	const struct shape shape_##id = {.kind = SHAPE_STRUCTURE, .name = model, .members = members_##id, \

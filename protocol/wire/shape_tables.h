@@ -28,6 +28,7 @@ struct shape_member {
 	const char *name;
 	const struct shape *shape;
 	size_t offset;
+	unsigned short name_size; /* bytes */
 	bool is_required;
 };
 
