@@ -74,7 +74,7 @@ CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 SQLITE_OPTIONS := -DSQLITE_THREADSAFE=2 -DSQLITE_DQS=0 -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_USE_ALLOCA -DHAVE_FDATASYNC=1 \
 	-DSQLITE_OMIT_PROGRESS_CALLBACK -DSQLITE_OMIT_TRACE -DSQLITE_OMIT_DECLTYPE
 sqlite.object := $(BUILD)/sqlite3.o
-$(sqlite.object): $(SQLITE)/sqlite3.c $(profile.stamp)
+$(sqlite.object): $(SQLITE)/sqlite3.c $(BUILD)/flags $(profile.stamp)
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(CC) -std=gnu11 -pthread $(SQLITE_OPTIONS) $(CFLAGS.$(FLAVOUR)) $(call profile,sqlite3) $(if $(profile.stamp),-w) -Wno-error -MMD -MP -c $< -o $@
 endif
@@ -153,7 +153,7 @@ endif
 # Changes only with the compiler's flags.
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@echo "$(CFLAGS.$(FLAVOUR))" | cmp -s - $@ || echo "$(CFLAGS.$(FLAVOUR))" > $@
+	@echo "$(CFLAGS.$(FLAVOUR)) $(SQLITE_OPTIONS)" | cmp -s - $@ || echo "$(CFLAGS.$(FLAVOUR)) $(SQLITE_OPTIONS)" > $@
 $(BUILD)/%.o: %.c $(BUILD)/flags $(profile.stamp)
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(call profile,$*) -MMD -MP -c $< -o $@
