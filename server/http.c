@@ -194,7 +194,10 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
 	exchange->connection = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 	connection_enter(exchange->connection, CONNECTION_RECEIVING);
 	exchange->is_over = !connection_begin_request(exchange->connection) || connection_is_over(exchange->connection);
-	exchange->head.uri = str_copy(exchange->arena, str_of(uri));
+	const struct taken_head *taken = sockets_take_head(connection_fd(exchange->connection));
+	if (taken)
+		http_intake_usual(exchange, taken);
+	exchange->head.uri = taken ? STR("/") : str_copy(exchange->arena, str_of(uri));
 	exchange->head.uri_end = uri + exchange->head.uri.n;
 	hide_query(uri);
 	return exchange;
@@ -228,7 +231,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	}
 	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	*state = connections_find(http->connections, fd);
-	sockets_await(fd);
+	sockets_begin(fd);
 }
 
 /* Signatures cover the path as it was sent. */

@@ -28,10 +28,11 @@ struct exchange *http_exchange_new(struct http *http)
 
 	if (!exchange)
 		exchange = take_of_all(http);
+	struct taken_head *usual = exchange ? exchange->usual : NULL;
 	arena = exchange ? exchange->arena : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
 	if (!exchange)
 		exchange = arena_checked(malloc(sizeof(*exchange)));
-	*exchange = (struct exchange){.http = http, .arena = arena};
+	*exchange = (struct exchange){.http = http, .arena = arena, .usual = usual};
 	atomic_fetch_add(&http->options.stats->requests, 1);
 	return exchange;
 }
@@ -39,6 +40,7 @@ struct exchange *http_exchange_new(struct http *http)
 static void free_exchange(struct exchange *exchange)
 {
 	arena_free(exchange->arena);
+	free(exchange->usual);
 	free(exchange);
 }
 

@@ -1,6 +1,7 @@
 #include "server/http_internal.h"
 
 #include <microhttpd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,33 @@ static enum MHD_Result keep_line(void *context, enum MHD_ValueKind kind, const c
 	return MHD_YES;
 }
 
+/* libmicrohttpd's buffer has a short head in its place. Each value is followed by a NUL, as there. */
+void http_intake_usual(struct exchange *exchange, const struct taken_head *taken)
+{
+	size_t lines = taken->head.line_count * sizeof(taken->head.lines[0]);
+
+	if (!exchange->usual)
+		exchange->usual = arena_checked(malloc(sizeof(*exchange->usual)));
+	exchange->head.is_usual = true;
+	memcpy(&exchange->usual->head, &taken->head, offsetof(struct usual_head, lines) + lines);
+	memcpy(exchange->usual->text, taken->text, taken->head.n);
+	for (unsigned i = 0; i < taken->head.line_count; i++)
+		exchange->usual->text[taken->head.lines[i].value + taken->head.lines[i].value_n] = '\0';
+}
+
 void http_intake_headers(struct exchange *exchange)
 {
+	const struct taken_head *usual = exchange->usual;
+
 	exchange->head.headers = (struct headers){0};
+	for (unsigned i = 0; exchange->head.is_usual && i < usual->head.line_count; i++) {
+		struct head_line line = usual->head.lines[i];
+
+		headers_add(&exchange->head.headers, exchange->arena, (struct str){usual->text + line.name, line.name_n},
+			    (struct str){usual->text + line.value, line.value_n});
+	}
+	if (exchange->head.is_usual)
+		return;
 	MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, keep_line, exchange);
 }
 
@@ -68,26 +93,51 @@ static void expect_body(struct exchange *exchange, size_t n, bool has_length)
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
 }
 
-bool http_intake_head(struct exchange *exchange, const char *url, const char *version)
+/* What a head says of the body. */
+struct promise {
+	unsigned long long n;
+	bool has_length, has_body;
+};
+
+/* A head as libmicrohttpd has it. False where it has no room. */
+static bool judge_lines(struct exchange *exchange, const char *url, const char *version, struct promise *promise)
 {
 	const char *method = exchange->head.method;
 	struct framing framing = framing_begin(method, url, exchange->head.uri_end, version);
 	size_t size = MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 
-	http_intake_headers(exchange);
 	for (size_t i = 0; i < exchange->head.headers.n; i++)
 		framing_add(&framing, exchange->head.headers.v[i].name, exchange->head.headers.v[i].value.p, exchange->head.headers.v[i].value.n);
 	if (is_head_too_large(size, &framing))
 		return false;
 	exchange->head.is_from_browser = framing.is_from_browser;
 	exchange->head.is_explained = framing.is_explained;
-	unsigned long long n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
-	exchange->problem = problem_of(exchange, framing_is_good(&framing, method + size, strcmp(version, "HTTP/1.1") == 0), n);
-	bool is_refused = exchange->problem == HTTP_FINE && (n > 0 || framing.encodings > 0) && !is_admitted(exchange);
+	promise->n = framing.lengths ? strtoull(framing.length, NULL, 10) : 0;
+	promise->has_length = framing.lengths > 0;
+	promise->has_body = promise->n > 0 || framing.encodings > 0;
+	bool is_good = framing_is_good(&framing, method + size, strcmp(version, "HTTP/1.1") == 0) &&
+		       !str_eq(headers_first(&exchange->head.headers, STR("Host")), STR(HEAD_HOST)); /* its lines went to another request */
+	exchange->problem = problem_of(exchange, is_good, promise->n);
+	sockets_expect(connection_fd(exchange->connection), is_good && framing.encodings == 0 ? size + promise->n : UINT64_MAX);
+	return true;
+}
+
+bool http_intake_head(struct exchange *exchange, const char *url, const char *version)
+{
+	struct promise promise;
+
+	http_intake_headers(exchange);
+	if (exchange->head.is_usual) {
+		promise = (struct promise){exchange->usual->head.body_n, true, exchange->usual->head.body_n > 0};
+		exchange->problem = problem_of(exchange, true, promise.n);
+	} else if (!judge_lines(exchange, url, version, &promise)) {
+		return false;
+	}
+	bool is_refused = exchange->problem == HTTP_FINE && promise.has_body && !is_admitted(exchange);
 	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
 	exchange->is_early = exchange->problem == HTTP_BAD_FRAMING || exchange->problem == HTTP_TOO_LARGE || is_refused;
 	if (!exchange->is_early)
-		expect_body(exchange, (size_t)n, framing.lengths > 0);
+		expect_body(exchange, (size_t)promise.n, promise.has_length);
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #include "server/delay.h"
 #include "server/http.h"
 #include "server/request_id.h"
+#include "server/sockets.h"
 #include "storage/store/idle.h"
 
 #define HTTP_CONNECTION_MEMORY (18 * 1024) /* of libmicrohttpd, which clears it for each request: heads of request and answer must fit */
@@ -34,6 +35,7 @@ struct head {
 	const char *method;
 	struct str uri;
 	const char *uri_end;    /* in libmicrohttpd's buffer */
+	bool is_usual;          /* read by the module sockets: its lines are in the exchange's `usual` */
 	struct headers headers; /* in the arena */
 	bool is_from_browser, is_explained;
 };
@@ -68,6 +70,7 @@ struct exchange {
 	struct connection *connection;
 	struct MHD_Connection *mhd;
 	struct head head;
+	struct taken_head *usual; /* room for a usual head; kept with the exchange */
 	bool is_started, is_early, is_over, is_long_write; /* over: beyond a limit of connections or requests */
 	enum http_problem problem;
 	enum http_haste haste;
@@ -110,7 +113,9 @@ void http_exchange_keep_reply(struct exchange *exchange);
 /* The request as the handler sees it, without its body. */
 struct http_request http_exchange_request(struct exchange *exchange);
 
-/* Reads the header lines from libmicrohttpd, after the arena was reset too. */
+/* Keeps a head that the module sockets has read. */
+void http_intake_usual(struct exchange *exchange, const struct taken_head *taken);
+/* Reads the header lines, after the arena was reset too. */
 void http_intake_headers(struct exchange *exchange);
 /*
  * Reads the head, once it is there; sets the problem, and whether the reply comes before the body. False where the head has no room: libmicrohttpd

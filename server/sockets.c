@@ -35,6 +35,20 @@ static struct {
 	atomic_size_t left; /* bytes at p that are not sent */
 } lines[SOCKETS_MAX];
 
+/*
+ * Bytes of the request under way that are yet to come; 0 where the next ones begin a request. Below 0: so many have come of a request whose head
+ * libmicrohttpd has not read yet. UNKNOWN: where requests begin is not known any more.
+ */
+static _Atomic int64_t left[SOCKETS_MAX];
+#define UNKNOWN INT64_MIN
+
+/* libmicrohttpd looks at what it received before it receives from another socket. */
+static _Thread_local struct {
+	int fd;
+	bool is_there;
+	struct taken_head taken;
+} latest;
+
 static bool is_within(int fd)
 {
 	return fd >= 0 && fd < SOCKETS_MAX;
@@ -64,6 +78,13 @@ static void enter(int fd, enum socket_state state)
 {
 	if (is_within(fd))
 		atomic_store_explicit(&states[fd], (unsigned char)state, memory_order_relaxed);
+}
+
+void sockets_begin(int fd)
+{
+	if (is_within(fd))
+		atomic_store_explicit(&left[fd], 0, memory_order_relaxed);
+	sockets_await(fd);
 }
 
 void sockets_await(int fd)
@@ -235,4 +256,59 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	}
 	begin_closing(fd);
 	return empty(fd, all);
+}
+
+const struct taken_head *sockets_take_head(int fd)
+{
+	bool is_there = latest.is_there && latest.fd == fd;
+
+	latest.is_there = false;
+	return is_there ? &latest.taken : NULL;
+}
+
+void sockets_expect(int fd, uint64_t n)
+{
+	int64_t rest = is_within(fd) ? atomic_load_explicit(&left[fd], memory_order_relaxed) : UNKNOWN;
+
+	if (is_within(fd))
+		atomic_store_explicit(&left[fd], rest == UNKNOWN || rest >= 0 || n > INT32_MAX ? UNKNOWN : rest + (int64_t)n, memory_order_relaxed);
+}
+
+/* Where the `n` bytes begin with a usual head, its lines are kept, and a short one takes its place: how many bytes there are then. Else `n`. */
+static size_t shorten(int fd, char *bytes, size_t n)
+{
+	struct usual_head *head = &latest.taken.head;
+	char text[HEAD_SHORT];
+
+	if (!head_read(bytes, n, head))
+		return n;
+	size_t body = n - head->n, short_n = head_shorten(head, text);
+	if (short_n >= head->n || body > head->body_n)
+		return n;
+	latest.fd = fd;
+	latest.is_there = true;
+	memcpy(latest.taken.text, bytes, head->n);
+	memcpy(bytes, text, short_n);
+	memmove(bytes + short_n, bytes + head->n, body);
+	return short_n + body;
+}
+
+ssize_t recv(int fd, void *bytes, size_t n, int flags)
+{
+	ssize_t came = recvfrom(fd, bytes, n, flags, NULL, NULL);
+	enum socket_state state = state_of(fd);
+
+	if (came <= 0 || flags & MSG_PEEK || !is_within(fd))
+		return came;
+	int64_t rest = state == SOCKET_OTHER ? UNKNOWN : atomic_load_explicit(&left[fd], memory_order_relaxed);
+	size_t given = (size_t)came;
+	latest.is_there = false;
+	/* a full buffer stays full: of a socket that gave less than was asked for, libmicrohttpd awaits no more bytes until others come */
+	if (rest == 0 && state == SOCKET_AWAITED && given < n)
+		given = shorten(fd, bytes, given);
+	if (latest.is_there)
+		rest = (int64_t)(latest.taken.head.n + latest.taken.head.body_n);
+	rest = rest == UNKNOWN ? UNKNOWN : rest - came;
+	atomic_store_explicit(&left[fd], rest, memory_order_relaxed);
+	return (ssize_t)given;
 }

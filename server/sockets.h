@@ -1,5 +1,5 @@
 /*
- * sockets - replaces three calls of the C library, to correct libmicrohttpd's answers beneath it.
+ * sockets - replaces four calls of the C library, to correct libmicrohttpd's answers beneath it and to read usual heads in its place.
  *
  * libmicrohttpd 0.9.75 answers heads that its memory does not hold by pages of its own (414, 431, 500), or closes without any answer where the
  * answer's head does not fit beside the request's. Here all of these are one answer of status 400. Its pages about framing (400, 413, 505), of
@@ -10,14 +10,33 @@
  *
  * It copies and checks each header line of an answer, in four allocations. So the lines that every answer has go into its head here.
  *
+ * A usual head (head.h) that comes whole, with nothing before it, becomes a short one here, and its lines are handed on by sockets_take_head().
+ *
  * Nothing is known of sockets that were not entered: calls on these are the C library's.
  */
 #ifndef DYNALITH_SERVER_SOCKETS_H
 #define DYNALITH_SERVER_SOCKETS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/str.h"
+#include "server/head.h"
+
+/* A connection begins. */
+void sockets_begin(int fd);
+
+/* The usual head that this thread has just read from the socket, in place of which libmicrohttpd has a short one. */
+struct taken_head {
+	struct usual_head head;
+	char text[HEAD_TEXT];
+};
+
+/* NULL where libmicrohttpd has the head as it was sent. Stays until this thread receives again. */
+const struct taken_head *sockets_take_head(int fd);
+
+/* The request under way has `n` bytes, head and body, by a head that libmicrohttpd has read; UINT64_MAX: its end is not known yet. */
+void sockets_expect(int fd, uint64_t n);
 
 /* The connection waits for a request: what libmicrohttpd sends before sockets_answer() is its own. */
 void sockets_await(int fd);

@@ -1,4 +1,7 @@
-/* Header lines that go into a head on its way: whole, once, in their place, however little room the socket has. */
+/*
+ * Header lines that go into a head on its way: whole, once, in their place, however little room the socket has. Usual heads that become short ones: only
+ * where a request begins, and in no other bytes.
+ */
 #include "server/sockets.h"
 
 #include <errno.h>
@@ -96,4 +99,137 @@ TEST(lines_go_into_the_head)
 	close(fds[1]);
 }
 
-TEST_MAIN(TEST_CASE(lines_go_into_the_head))
+#define USUAL "POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.GetItem\r\nContent-Length: 4\r\n\r\n"
+#define SHORT "POST / HTTP/1.1\r\nHost: " HEAD_HOST "\r\nContent-Length: 4\r\n\r\n"
+#define OTHER "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+
+struct pair {
+	int server, client;
+};
+
+static struct pair connect_pair(void)
+{
+	int fds[2];
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	sockets_begin(fds[0]);
+	return (struct pair){fds[0], fds[1]};
+}
+
+static void close_pair(struct pair pair)
+{
+	sockets_forget(pair.server);
+	close(pair.server);
+	close(pair.client);
+}
+
+/* What libmicrohttpd, with room for so many bytes, gets of these. */
+static void sends(struct pair pair, const char *sent, size_t room, const char *received, bool is_taken)
+{
+	char got[1024];
+
+	CHECK_INT(send(pair.client, sent, strlen(sent), MSG_NOSIGNAL), (ssize_t)strlen(sent));
+	ssize_t n = recv(pair.server, got, room, 0);
+	CHECK_STR(((struct str){got, n > 0 ? (size_t)n : 0}), received);
+	const struct taken_head *taken = sockets_take_head(pair.server);
+	CHECK_INT(taken != NULL, is_taken);
+	if (taken)
+		CHECK_STR(((struct str){taken->text, taken->head.n}), USUAL);
+	CHECK(!sockets_take_head(pair.server));
+}
+
+/* Answers, so that the next request may begin. */
+static void answers(struct pair pair)
+{
+	char got[64];
+
+	sockets_answer(pair.server, false, STR(""));
+	CHECK_INT(send(pair.server, "x", 1, MSG_NOSIGNAL), 1);
+	CHECK_INT(recv(pair.client, got, sizeof(got), 0), 1);
+	sockets_await(pair.server);
+}
+
+TEST(usual_heads_become_short_ones)
+{
+	struct pair pair = connect_pair();
+
+	sends(pair, USUAL "body", 1024, SHORT "body", true);
+	answers(pair);
+	sends(pair, USUAL, 1024, SHORT, true);
+	sends(pair, "bo", 1024, "bo", false);
+	sends(pair, "dy", 1024, "dy", false);
+	answers(pair);
+	sends(pair, USUAL "body", 1024, SHORT "body", true);
+	close_pair(pair);
+}
+
+TEST(heads_that_libmicrohttpd_reads_stay_as_they_are)
+{
+	struct pair pair = connect_pair();
+
+	sends(pair, "POST / HTT", 1024, "POST / HTT", false); /* a piece */
+	sends(pair, USUAL + 10, 1024, USUAL + 10, false);
+	sockets_expect(pair.server, strlen(USUAL "body"));
+	sends(pair, USUAL, 1024, USUAL, false); /* would be body but for four bytes */
+	close_pair(pair);
+	pair = connect_pair();
+	sends(pair, USUAL "body" USUAL, 1024, USUAL "body" USUAL, false); /* a pipeline */
+	sockets_expect(pair.server, strlen(USUAL "body"));
+	answers(pair);
+	sends(pair, "body", 1024, "body", false);
+	sockets_expect(pair.server, strlen(USUAL "body"));
+	answers(pair);
+	sends(pair, USUAL "body", 1024, SHORT "body", true); /* where a request begins is known again */
+	answers(pair);
+	sends(pair, OTHER "body", 1024, OTHER "body", false);
+	sockets_expect(pair.server, UINT64_MAX);
+	answers(pair);
+	sends(pair, USUAL "body", 1024, USUAL "body", false); /* never known again */
+	sockets_expect(pair.server, strlen(USUAL "body"));
+	answers(pair);
+	sends(pair, USUAL "body", 1024, USUAL "body", false);
+	close_pair(pair);
+}
+
+/* libmicrohttpd would wait for more of a socket that gave less than it was asked for. */
+TEST(a_full_buffer_stays_full)
+{
+	struct pair pair = connect_pair();
+
+	sends(pair, USUAL "body", strlen(USUAL "body"), USUAL "body", false);
+	sockets_expect(pair.server, strlen(USUAL "body"));
+	answers(pair);
+	sends(pair, USUAL "body", 1024, SHORT "body", true);
+	close_pair(pair);
+}
+
+TEST(requests_that_come_before_the_answer_stay_as_they_are)
+{
+	struct pair pair = connect_pair();
+
+	sends(pair, USUAL "body", 1024, SHORT "body", true);
+	sockets_answer(pair.server, false, STR(""));
+	sends(pair, USUAL "body", 1024, USUAL "body", false);
+	close_pair(pair);
+}
+
+TEST(sockets_of_others_are_left_alone)
+{
+	int fds[2];
+	char got[1024];
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	CHECK_INT(send(fds[1], USUAL, strlen(USUAL), MSG_NOSIGNAL), (ssize_t)strlen(USUAL));
+	CHECK_INT(recv(fds[0], got, sizeof(got), 0), (ssize_t)strlen(USUAL));
+	sockets_begin(fds[0]);
+	CHECK_INT(send(fds[1], USUAL, strlen(USUAL), MSG_NOSIGNAL), (ssize_t)strlen(USUAL));
+	CHECK_INT(recv(fds[0], got, sizeof(got), MSG_PEEK), (ssize_t)strlen(USUAL));
+	CHECK_INT(recv(fds[0], got, sizeof(got), 0), (ssize_t)strlen(SHORT));
+	CHECK(!sockets_take_head(fds[1]));
+	sockets_forget(fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+TEST_MAIN(TEST_CASE(lines_go_into_the_head), TEST_CASE(usual_heads_become_short_ones), TEST_CASE(heads_that_libmicrohttpd_reads_stay_as_they_are),
+	  TEST_CASE(a_full_buffer_stays_full), TEST_CASE(requests_that_come_before_the_answer_stay_as_they_are), TEST_CASE(sockets_of_others_are_left_alone))
