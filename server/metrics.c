@@ -45,7 +45,7 @@ struct metrics {
 	size_t rows;
 	atomic_uint threads;
 	enum code columns[ERR_COUNT]; /* clients see names: the first code of those that have one name */
-	struct shard *shards[SHARDS];
+	_Atomic(struct shard *) shards[SHARDS]; /* NULL before the first use */
 };
 
 static _Thread_local unsigned thread_number; /* from 1 */
@@ -55,8 +55,6 @@ struct metrics *metrics_new(void)
 	struct metrics *metrics = arena_checked(calloc(1, sizeof(*metrics)));
 
 	metrics->rows = op_count() + 1;
-	for (size_t i = 0; i < SHARDS; i++)
-		metrics->shards[i] = arena_checked(calloc(1, sizeof(struct shard) + metrics->rows * sizeof(struct row)));
 	for (enum code code = 0; code < ERR_COUNT; code++) {
 		while (strcmp(err_info(metrics->columns[code])->name, err_info(code)->name) != 0)
 			metrics->columns[code]++;
@@ -67,7 +65,7 @@ struct metrics *metrics_new(void)
 void metrics_free(struct metrics *metrics)
 {
 	for (size_t i = 0; i < SHARDS; i++)
-		free(metrics->shards[i]);
+		free(atomic_load(&metrics->shards[i]));
 	free(metrics);
 }
 
@@ -81,11 +79,23 @@ static unsigned long long read_counter(const atomic_ullong *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+/* Of two threads that make it at once, one keeps its own. */
+static struct shard *make_shard(struct metrics *metrics, size_t i)
+{
+	struct shard *shard = arena_checked(calloc(1, sizeof(struct shard) + metrics->rows * sizeof(struct row))), *other = NULL;
+
+	if (atomic_compare_exchange_strong(&metrics->shards[i], &other, shard))
+		return shard;
+	free(shard);
+	return other;
+}
+
 static struct shard *own_shard(struct metrics *metrics)
 {
 	if (!thread_number)
 		thread_number = 1 + atomic_fetch_add_explicit(&metrics->threads, 1, memory_order_relaxed);
-	return metrics->shards[thread_number % SHARDS];
+	struct shard *shard = atomic_load_explicit(&metrics->shards[thread_number % SHARDS], memory_order_acquire);
+	return shard ? shard : make_shard(metrics, thread_number % SHARDS);
 }
 
 static struct row *own_row(struct metrics *metrics, const struct op *op)
@@ -218,9 +228,9 @@ static const struct shard *merge(const struct metrics *metrics, struct arena *ar
 	atomic_ullong *total = arena_calloc(arena, 1, size);
 
 	for (size_t s = 0; s < SHARDS; s++) {
-		const atomic_ullong *from = (const atomic_ullong *)metrics->shards[s];
+		const atomic_ullong *from = (const atomic_ullong *)atomic_load_explicit(&metrics->shards[s], memory_order_acquire);
 
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; from && i < n; i++)
 			add(&total[i], read_counter(&from[i]));
 	}
 	return (const struct shard *)total;

@@ -104,8 +104,7 @@ enum code connection_open(struct connection *connection, const char *name, int f
 {
 	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : log_file_system();
 
-	connection->slots = calloc(SLOT_SETS * SLOTS_PER_SET, sizeof(*connection->slots));
-	if (!connection->slots || sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
+	if (sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
 		return connection_error(connection, err);
 	sqlite3_busy_timeout(connection->db, 5000);
 	if (sqlite3_create_function(connection->db, "number_sum", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_sum, NULL, NULL) != SQLITE_OK)
@@ -135,13 +134,15 @@ void connection_forget(struct connection *connection)
 
 void connection_close(struct connection *connection)
 {
-	for (int i = 0; connection->slots && i < SLOT_SETS * SLOTS_PER_SET; i++)
-		slot_clear(&connection->slots[i]);
+	for (int i = 0; i < SLOT_SETS; i++) {
+		for (int k = 0; connection->sets[i] && k < SLOTS_PER_SET; k++)
+			slot_clear(&connection->sets[i][k]);
+		free(connection->sets[i]);
+		connection->sets[i] = NULL;
+	}
 	for (int i = 0; i < CONTROL_COUNT; i++)
 		sqlite3_finalize(connection->controls[i]);
 	sqlite3_close(connection->db);
-	free(connection->slots);
-	connection->slots = NULL;
 	connection->db = NULL;
 }
 
@@ -191,8 +192,11 @@ bool connection_pages(struct connection *connection, int64_t *pages, int64_t *fr
 static struct slot *slot_set(struct connection *connection, struct keyspace keyspace)
 {
 	uint64_t hash = (keyspace.table * 31 + keyspace.part) * 0x9E3779B97F4A7C15u;
+	struct slot **set = &connection->sets[(hash >> 58) % SLOT_SETS];
 
-	return &connection->slots[(hash >> 58) % SLOT_SETS * SLOTS_PER_SET];
+	if (!*set)
+		*set = arena_checked(calloc(SLOTS_PER_SET, sizeof(**set)));
+	return *set;
 }
 
 static bool slot_holds(const struct slot *slot, struct keyspace keyspace)

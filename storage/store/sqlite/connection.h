@@ -54,7 +54,7 @@ struct connection {
 	struct connection *next_free;
 	sqlite3_stmt *controls[CONTROL_COUNT];
 	uint64_t clock;
-	struct slot *slots;  /* SLOT_SETS * SLOTS_PER_SET */
+	struct slot *sets[SLOT_SETS]; /* of SLOTS_PER_SET each; NULL before the first use */
 };
 
 /* Opens a connection to a file's path or a URI; `setup` is SQL run once. *connection is usable by connection_close in any case. */

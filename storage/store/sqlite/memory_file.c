@@ -416,6 +416,8 @@ static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, i
 	if (!file->database)
 		return SQLITE_NOMEM;
 	memory_pages_join(file->database->pages, &file->reader);
+	if (flags & SQLITE_OPEN_READONLY)
+		memory_file_pin(file);
 	return SQLITE_OK;
 }
 

@@ -7,7 +7,8 @@
  * Commits and rollbacks are the file's own: SQLite's commit publishes what was written, and a transaction that ends otherwise leaves nothing of it.
  * So it needs no journal (journal_mode=OFF), and SQLite reads its pages again after a rollback. Nothing outlives the process.
  *
- * It locks nothing: who uses it sees to it that one connection writes at a time, and that readers pin a snapshot before they read beside it.
+ * It locks nothing: who uses it sees to it that one connection writes at a time, and that readers pin a snapshot before they read beside it. A connection
+ * that is opened to read only is pinned from then on, for SQLite reads the schema.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 #define DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H

@@ -1,7 +1,9 @@
 #include "storage/store/sqlite/reader_pool.h"
 
-void reader_pool_init(struct reader_pool *pool)
+void reader_pool_init(struct reader_pool *pool, reader_open *open, void *context)
 {
+	pool->open = open;
+	pool->context = context;
 	pthread_mutex_init(&pool->mutex, NULL);
 	pthread_cond_init(&pool->is_given, NULL);
 }
@@ -12,6 +14,20 @@ void reader_pool_destroy(struct reader_pool *pool)
 	pthread_cond_destroy(&pool->is_given);
 }
 
+/* So often a thread borrows what another one keeps, before it gets a connection of its own. */
+#define BORROWINGS 256
+
+static _Thread_local unsigned borrowed;
+
+static struct connection *open_one(struct reader_pool *pool)
+{
+	struct connection *connection = pool->open ? pool->open(pool->context) : NULL;
+
+	if (connection)
+		borrowed = 0;
+	return connection;
+}
+
 /* With the mutex held: of the list, or of any thread. */
 static struct connection *find(struct reader_pool *pool)
 {
@@ -20,6 +36,17 @@ static struct connection *find(struct reader_pool *pool)
 	if (connection)
 		pool->free = connection->next_free;
 	return connection ? connection : idle_take_any(&pool->idle);
+}
+
+/* The same, or a new one. */
+static struct connection *find_or_open(struct reader_pool *pool)
+{
+	struct connection *connection = borrowed < BORROWINGS ? NULL : open_one(pool);
+
+	if (!connection)
+		connection = find(pool);
+	borrowed += connection != NULL;
+	return connection ? connection : open_one(pool);
 }
 
 /*
@@ -34,7 +61,7 @@ struct connection *reader_pool_take(struct reader_pool *pool)
 		return connection;
 	pthread_mutex_lock(&pool->mutex);
 	atomic_fetch_add(&pool->waiting, 1);
-	while (!(connection = find(pool)))
+	while (!(connection = find_or_open(pool)))
 		pthread_cond_wait(&pool->is_given, &pool->mutex);
 	atomic_fetch_sub(&pool->waiting, 1);
 	pthread_mutex_unlock(&pool->mutex);

@@ -11,7 +11,7 @@
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
-#include "storage/store/sqlite/reader_pool.h"
+#include "storage/store/sqlite/readers.h"
 #include "storage/store/sqlite/wal.h"
 
 /* Of keyspaces. */
@@ -31,9 +31,7 @@ struct sqlite_store {
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
-	struct reader_pool pool;
-	unsigned reader_count;
-	struct connection *readers;
+	struct readers readers;
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
 	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
 	struct drops drops;

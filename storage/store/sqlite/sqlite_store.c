@@ -36,6 +36,7 @@ static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0); /* pages of a cache one by one: a reader has few */
 }
 
 static struct connection *acquire_writer(struct sqlite_store *store)
@@ -48,28 +49,6 @@ static struct connection *acquire_writer(struct sqlite_store *store)
 static void next_turn(struct connection *connection)
 {
 	atomic_store_explicit(&connection->turn, atomic_load_explicit(&connection->turn, memory_order_relaxed) + 1, memory_order_relaxed);
-}
-
-static void note_readers(void *context)
-{
-	struct sqlite_store *store = context;
-
-	for (unsigned i = 0; i < store->reader_count; i++)
-		store->readers[i].noted_turn = atomic_load(&store->readers[i].turn);
-}
-
-static void end_readers(void *context)
-{
-	struct sqlite_store *store = context;
-
-	for (unsigned i = 0; i < store->reader_count; i++) {
-		struct connection *reader = &store->readers[i];
-
-		if (reader->noted_turn % 2 == 0 || atomic_load(&reader->turn) != reader->noted_turn)
-			continue;
-		atomic_store(&reader->ended_turn, reader->noted_turn);
-		sqlite3_interrupt(reader->db);
-	}
 }
 
 /* What others drop from now on is found by connection_is_stale(). */
@@ -94,7 +73,7 @@ static void begin_turn(struct connection *reader)
 
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
-	struct connection *connection = reader_pool_take(&store->pool);
+	struct connection *connection = reader_pool_take(&store->readers.pool);
 
 	freshen(store, connection);
 	begin_turn(connection);
@@ -112,7 +91,7 @@ static void release(struct connection *connection)
 	if (connection->memory)
 		memory_file_unpin(connection->memory);
 	next_turn(connection);
-	reader_pool_give(&store->pool, connection);
+	reader_pool_give(&store->readers.pool, connection);
 }
 
 /* A reader in memory has its snapshot without a transaction of SQLite's. */
@@ -314,14 +293,11 @@ static void sqlite_close(struct store *base)
 	struct sqlite_store *store = (struct sqlite_store *)base;
 
 	wal_stop(&store->wal); /* first: its thread interrupts readers */
-	for (unsigned i = 0; i < store->reader_count; i++)
-		connection_close(&store->readers[i]);
-	free(store->readers);
+	readers_close(&store->readers);
 	if (store->is_open && !store->is_memory)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
 	pthread_mutex_destroy(&store->writer_mutex);
-	reader_pool_destroy(&store->pool);
 	pinned_destroy(&store->pinned);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
@@ -343,7 +319,7 @@ static enum code sqlite_check(struct store *base, struct err *err)
 /* A reader that is free at this moment, or NULL. */
 static struct connection *try_reader(struct sqlite_store *store)
 {
-	struct connection *connection = reader_pool_try(&store->pool);
+	struct connection *connection = reader_pool_try(&store->readers.pool);
 
 	if (connection) {
 		freshen(store, connection);
@@ -361,11 +337,11 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 
 	if (reader)
 		release(reader);
-	pthread_mutex_lock(&store->pool.mutex);
+	pthread_mutex_lock(&store->readers.pool.mutex);
 	if (is_read)
 		store->usage = (struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE, .free = (uint64_t)free_pages * STORE_PAGE};
 	*usage = store->usage;
-	pthread_mutex_unlock(&store->pool.mutex);
+	pthread_mutex_unlock(&store->readers.pool.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
 	usage->limit = store->quota.limit;
 }
@@ -399,25 +375,6 @@ static enum code note_size(struct sqlite_store *store, struct err *err)
 
 	store->quota.data = (uint64_t)pages * STORE_PAGE;
 	return code;
-}
-
-static enum code open_readers(struct sqlite_store *store, const char *path, int flags, unsigned n, const char *setup, struct err *err)
-{
-	store->readers = calloc(n, sizeof(*store->readers));
-	if (!store->readers)
-		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	for (unsigned i = 0; i < n; i++) {
-		struct connection *reader = &store->readers[store->reader_count++];
-		enum code code = connection_open(reader, path, flags, setup, err);
-
-		if (code != OK)
-			return code;
-		reader->store = store;
-		reader->memory = store->is_memory ? memory_file_of(reader->db) : NULL;
-		reader->drops_begun = &store->drops.begun;
-		reader_pool_give(&store->pool, reader);
-	}
-	return OK;
 }
 
 /*
@@ -455,7 +412,11 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	if (code == OK && store->quota.limit)
 		memory_file_limit(store->writer.memory, &store->quota);
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
-	return code != OK ? code : open_readers(store, uri, flags, options->readers ? options->readers : 1, setup, err);
+	const struct readers_options readers = {
+		.name = uri, .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, .setup = setup, .most = options->readers, .lock_fd = -1,
+		.store = store, .drops_begun = &store->drops.begun,
+	};
+	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
 
 /*
@@ -520,7 +481,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
 		.quota = store->quota.limit ? &store->quota : NULL,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
-		.readers = {store, note_readers, end_readers},
+		.readers = {&store->readers, readers_note, readers_end},
 	};
 	enum code code = data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);
 
@@ -537,7 +498,11 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		code = open_writer(store, &log, err);
 	if (code == OK)
 		code = note_size(store, err);
-	return code != OK ? code : open_readers(store, path, SQLITE_OPEN_READWRITE, options->readers ? options->readers : 1, setup, err);
+	const struct readers_options readers = {
+		.name = path, .flags = SQLITE_OPEN_READWRITE, .setup = setup, .most = options->readers, .lock_fd = store->lock_fd,
+		.store = store, .drops_begun = &store->drops.begun,
+	};
+	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
 
 /* A file of 0.1.0 has no versions. */
@@ -655,7 +620,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->writer.is_located = true;
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
-	reader_pool_init(&store->pool);
+	readers_init(&store->readers);
 	pinned_init(&store->pinned);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
 	if (code == OK)

@@ -58,9 +58,17 @@ TEST(another_thread_finds_it_where_it_looks_everywhere)
 struct crowd {
 	struct reader_pool pool;
 	struct connection connections[CONNECTIONS];
+	unsigned opened;
 	atomic_uint users[CONNECTIONS];
 	atomic_uint clashes, rounds;
 };
+
+static struct connection *open_next(void *context)
+{
+	struct crowd *crowd = context;
+
+	return crowd->opened < CONNECTIONS ? &crowd->connections[crowd->opened++] : NULL;
+}
 
 static void *read_often(void *context)
 {
@@ -87,9 +95,7 @@ TEST(a_crowd_shares_few_connections)
 	pthread_t threads[THREADS];
 	unsigned found = 0;
 
-	reader_pool_init(&crowd.pool);
-	for (unsigned i = 0; i < CONNECTIONS; i++)
-		reader_pool_give(&crowd.pool, &crowd.connections[i]);
+	reader_pool_init(&crowd.pool, open_next, &crowd);
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK_INT(pthread_create(&threads[i], NULL, read_often, &crowd), 0);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -98,7 +104,7 @@ TEST(a_crowd_shares_few_connections)
 	CHECK(atomic_load(&crowd.rounds) >= THREADS * (ROUNDS - ROUNDS / 16 - 1));
 	while (reader_pool_try(&crowd.pool))
 		found++;
-	CHECK_INT(found, CONNECTIONS);
+	CHECK_INT(found, crowd.opened);
 	reader_pool_destroy(&crowd.pool);
 }
 
@@ -115,12 +121,54 @@ TEST(a_thread_takes_what_another_kept)
 {
 	static struct crowd crowd;
 
-	reader_pool_init(&crowd.pool);
+	reader_pool_init(&crowd.pool, NULL, NULL);
 	on_a_thread(give_both, &crowd);
 	CHECK(reader_pool_take(&crowd.pool) && reader_pool_take(&crowd.pool));
 	CHECK(!reader_pool_try(&crowd.pool));
 	reader_pool_destroy(&crowd.pool);
 }
 
-TEST_MAIN(TEST_CASE(a_thread_finds_what_it_kept), TEST_CASE(another_thread_finds_it_where_it_looks_everywhere),
+static void *borrow(void *context)
+{
+	struct crowd *crowd = context;
+	struct connection *connection = reader_pool_take(&crowd->pool);
+
+	reader_pool_give(&crowd->pool, connection);
+	return connection;
+}
+
+static void *borrow_often(void *context)
+{
+	struct crowd *crowd = context;
+	void *connection = NULL;
+
+	for (int i = 0; i < ROUNDS && (!connection || connection == &crowd->connections[0]); i++) {
+		connection = borrow(context);
+		on_a_thread(borrow, context); /* another one has it between */
+	}
+	return connection;
+}
+
+/* One that is in use is not lent, and one that is free is, until a thread has borrowed it often. */
+TEST(connections_are_opened_as_they_are_needed)
+{
+	static struct crowd crowd;
+
+	reader_pool_init(&crowd.pool, open_next, &crowd);
+	CHECK(!reader_pool_try(&crowd.pool));
+	struct connection *first = reader_pool_take(&crowd.pool);
+	CHECK(first == &crowd.connections[0]);
+	CHECK(reader_pool_take(&crowd.pool) == &crowd.connections[1]);
+	reader_pool_destroy(&crowd.pool);
+
+	crowd = (struct crowd){.opened = 0};
+	reader_pool_init(&crowd.pool, open_next, &crowd);
+	for (int i = 0; i < 3; i++)
+		CHECK(on_a_thread(borrow, &crowd) == first);
+	CHECK_INT(crowd.opened, 1);
+	CHECK(on_a_thread(borrow_often, &crowd) == &crowd.connections[1]);
+	reader_pool_destroy(&crowd.pool);
+}
+
+TEST_MAIN(TEST_CASE(connections_are_opened_as_they_are_needed), TEST_CASE(a_thread_finds_what_it_kept), TEST_CASE(another_thread_finds_it_where_it_looks_everywhere),
 	  TEST_CASE(a_crowd_shares_few_connections), TEST_CASE(a_thread_takes_what_another_kept))

@@ -786,6 +786,84 @@ TEST(more_readers_than_connections_wait_for_one)
 	fixture_free(&fixture);
 }
 
+struct late {
+	struct store *store;
+	struct fixture fixture;
+	bool is_old;
+};
+
+/* Reads while another reader is under way and a writer has written. */
+static void *read_late(void *context)
+{
+	struct late *late = context;
+	struct store_txn *txn = fixture_begin(&late->fixture, late->store, STORE_READ);
+
+	late->is_old = str_eq(fixture_get(&late->fixture, txn, ITEMS, "a"), STR("old"));
+	CHECK_INT(store_commit(txn, &late->fixture.err), OK);
+	return NULL;
+}
+
+/* Its connection is opened then: what SQLite reads for itself is of the last commit too. */
+TEST(a_reader_that_comes_late_sees_what_is_committed)
+{
+	for (int is_memory = 0; is_memory < 2; is_memory++) {
+		struct fixture fixture = fixture_new(is_memory);
+		struct store *store = fixture_open(&fixture);
+		struct late late = {.store = store, .fixture = {.arena = arena_new(0)}};
+		pthread_t thread;
+
+		late.fixture.err = err_in(late.fixture.arena);
+		fixture_create(&fixture, store, ITEMS);
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("a"), STR("old")), OK);
+		struct store_txn *first = fixture_begin(&fixture, store, STORE_READ);
+		CHECK_STR(fixture_get(&fixture, first, ITEMS, "a"), "old");
+		struct store_txn *writer = fixture_begin(&fixture, store, STORE_WRITE);
+		fixture_put(&fixture, writer, ITEMS, "a", "new");
+		CHECK_INT(store_create(writer, KEYSPACE(8, PART_ITEMS), &fixture.err), OK);
+		CHECK_INT(pthread_create(&thread, NULL, read_late, &late), 0);
+		CHECK_INT(pthread_join(thread, NULL), 0);
+		CHECK(late.is_old);
+		CHECK_INT(store_commit(writer, &fixture.err), OK);
+		CHECK_INT(store_commit(first, &fixture.err), OK);
+		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "a"), "new");
+		arena_free(late.fixture.arena);
+		store_close(store);
+		fixture_free(&fixture);
+	}
+}
+
+/* The path leads to another store then: the reader waits for a connection to its own. */
+TEST(a_reader_that_comes_late_does_not_open_another_file)
+{
+	struct fixture fixture = fixture_new(false), others = fixture_new(false);
+	struct store *other = fixture_open(&others);
+	struct store *store = fixture_open(&fixture);
+	struct late late = {.store = store, .fixture = {.arena = arena_new(0)}};
+	char away[80];
+	pthread_t thread;
+
+	late.fixture.err = err_in(late.fixture.arena);
+	fixture_create(&others, other, ITEMS);
+	CHECK_INT(fixture_put_alone(&others, other, ITEMS, STR("a"), STR("another")), OK);
+	store_close(other);
+	fixture_create(&fixture, store, ITEMS);
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("a"), STR("old")), OK);
+	struct store_txn *first = fixture_begin(&fixture, store, STORE_READ);
+	snprintf(away, sizeof(away), "%s/away.db", fixture.directory);
+	CHECK_INT(rename(fixture.path, away), 0);
+	CHECK_INT(rename(others.path, fixture.path), 0);
+	CHECK_INT(pthread_create(&thread, NULL, read_late, &late), 0);
+	usleep(10000); /* it looks for a connection */
+	CHECK_INT(store_commit(first, &fixture.err), OK);
+	CHECK_INT(pthread_join(thread, NULL), 0);
+	CHECK(late.is_old);
+	arena_free(late.fixture.arena);
+	store_close(store);
+	CHECK_INT(unlink(away), 0);
+	fixture_free(&others);
+	fixture_free(&fixture);
+}
+
 TEST(the_library_has_a_version)
 {
 	CHECK_STR(str_of(sqlite_store_library_version()), sqlite3_libversion());
@@ -793,7 +871,8 @@ TEST(the_library_has_a_version)
 	CHECK(sqlite3_libversion_number() >= 3044006 || sqlite_store_library_note());
 }
 
-TEST_MAIN(TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner_alone),
+TEST_MAIN(TEST_CASE(a_reader_that_comes_late_sees_what_is_committed),
+	  TEST_CASE(a_reader_that_comes_late_does_not_open_another_file), TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner_alone),
 	  TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
 	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused), TEST_CASE(a_newer_format_in_the_log_is_refused),
 	  TEST_CASE(foreign_files_are_refused), TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),

@@ -1,0 +1,100 @@
+#include "storage/store/sqlite/readers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/store/sqlite/data_file.h"
+#include "storage/store/sqlite/memory_file.h"
+#include "storage/store/store_messages.h"
+
+/* Who notes and ends turns sees a connection once it is whole. */
+static enum code open_reader(struct readers *readers, struct connection **out, struct err *err)
+{
+	unsigned n = atomic_load(&readers->n);
+	struct connection *reader = &readers->v[n];
+	enum code code = connection_open(reader, readers->name, readers->options.flags, readers->setup, err);
+
+	if (code != OK) {
+		connection_close(reader);
+		return code;
+	}
+	reader->store = readers->options.store;
+	reader->drops_begun = readers->options.drops_begun;
+	if (readers->options.lock_fd < 0) {
+		reader->memory = memory_file_of(reader->db);
+		memory_file_unpin(reader->memory);
+	}
+	atomic_store(&readers->n, n + 1);
+	*out = reader;
+	return OK;
+}
+
+/* A reader_open. */
+static struct connection *open_another(void *context)
+{
+	struct readers *readers = context;
+	struct connection *reader = NULL;
+	int fd = readers->options.lock_fd;
+
+	if (atomic_load(&readers->n) == readers->options.most || (fd >= 0 && data_file_is_moved_away(fd, readers->name)))
+		return NULL;
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	bool is_open = open_reader(readers, &reader, &err) == OK;
+	arena_free(arena);
+	return is_open ? reader : NULL;
+}
+
+void readers_init(struct readers *readers)
+{
+	reader_pool_init(&readers->pool, open_another, readers);
+}
+
+enum code readers_open(struct readers *readers, const struct readers_options *options, struct err *err)
+{
+	struct connection *first;
+
+	readers->options = *options;
+	readers->options.most += options->most == 0;
+	readers->name = strdup(options->name);
+	readers->setup = strdup(options->setup);
+	readers->v = calloc(readers->options.most, sizeof(*readers->v));
+	if (!readers->v || !readers->name || !readers->setup)
+		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	enum code code = open_reader(readers, &first, err);
+	if (code == OK)
+		reader_pool_give(&readers->pool, first);
+	return code;
+}
+
+void readers_close(struct readers *readers)
+{
+	for (unsigned i = 0; i < atomic_load(&readers->n); i++)
+		connection_close(&readers->v[i]);
+	reader_pool_destroy(&readers->pool);
+	free(readers->v);
+	free(readers->name);
+	free(readers->setup);
+}
+
+void readers_note(void *context)
+{
+	struct readers *readers = context;
+
+	for (unsigned i = 0; i < atomic_load(&readers->n); i++)
+		readers->v[i].noted_turn = atomic_load(&readers->v[i].turn);
+}
+
+void readers_end(void *context)
+{
+	struct readers *readers = context;
+
+	for (unsigned i = 0; i < atomic_load(&readers->n); i++) {
+		struct connection *reader = &readers->v[i];
+
+		if (reader->noted_turn % 2 == 0 || atomic_load(&reader->turn) != reader->noted_turn)
+			continue;
+		atomic_store(&reader->ended_turn, reader->noted_turn);
+		sqlite3_interrupt(reader->db);
+	}
+}
