@@ -11,7 +11,8 @@
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
 #define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
 #define QUIET_MS 100
-#define ROUNDS_MAX 4          /* of moving a long log beside writers */
+#define ROUNDS_MAX 6          /* of moving a long log beside writers */
+#define LITTLE_PAGES 256      /* to move, and to sync, while the writer is held: they take a few ms */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (STORE_PAGE + 24)
@@ -85,10 +86,11 @@ static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 	return result == SQLITE_OK && moved == *pages;
 }
 
-/* The same while the writer is held. */
-static bool checkpoint_alone(struct wal *wal, int *pages)
+/* The same while the writer is held, after so many `commits`. */
+static bool checkpoint_alone(struct wal *wal, int *pages, uint64_t *commits)
 {
 	hold_writer(wal);
+	*commits = atomic_load(&wal->commits);
 	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
 	free_writer(wal);
 	return is_whole;
@@ -152,18 +154,32 @@ static int pages_behind(struct wal *wal, int pages)
 	return behind;
 }
 
-/* A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over. */
-static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages)
+/* SQLite syncs the data once all of the log is moved, while writers wait for that: what is synced before goes quickly then. */
+static void sync_data(struct wal *wal)
+{
+	sqlite3_file *data = NULL;
+
+	if (wal->durability == DURABILITY_OFF)
+		return;
+	if (sqlite3_file_control(wal->checkpointer.db, NULL, SQLITE_FCNTL_FILE_POINTER, &data) != SQLITE_OK || !data || !data->pMethods)
+		return;
+	if (data->pMethods->xSync(data, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) != SQLITE_OK)
+		atomic_store(&wal->is_broken, true);
+}
+
+/* A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over.
+ * After how many *commits it began, or the last part of it. */
+static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t *commits)
 {
 	for (int round = 0; round < ROUNDS_MAX && !is_alone; round++) {
 		bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-		int behind = pages_behind(wal, *pages);
 
-		if (*pages < LOG_PAGES_MAX || (is_whole && behind == 0))
+		if (*pages < LOG_PAGES_MAX || (is_whole && pages_behind(wal, *pages) == 0))
 			return is_whole;
-		is_alone = behind < CHECKPOINT_PAGES;
+		sync_data(wal);
+		is_alone = pages_behind(wal, *pages) < LITTLE_PAGES;
 	}
-	return checkpoint_alone(wal, pages);
+	return checkpoint_alone(wal, pages, commits);
 }
 
 /*
@@ -218,7 +234,7 @@ static void *run(void *context)
 		if (is_start) {
 			start_over(wal);
 		} else {
-			bool is_whole = checkpoint_all(wal, is_alone, &pages);
+			bool is_whole = checkpoint_all(wal, is_alone, &pages, &before);
 			note_moved(wal, before, is_whole, pages);
 		}
 		pthread_mutex_lock(&wal->mutex);
@@ -272,7 +288,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 
 	wal->writer_mutex = writer_mutex;
 	wal->path = options->path;
-	wal->is_synced = options->durability == DURABILITY_FULL;
+	wal->durability = options->durability;
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
 	make_room(&wal->room, options);
@@ -360,7 +376,7 @@ uint64_t wal_commit_number(const struct wal *wal)
 
 enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 {
-	if (!wal->is_synced)
+	if (wal->durability != DURABILITY_FULL)
 		return OK;
 	pthread_mutex_lock(&wal->mutex);
 	while (wal->syncs.reached < commit && !atomic_load(&wal->is_broken)) {

@@ -67,7 +67,7 @@ struct wal_room {
 
 struct wal {
 	bool is_started;
-	bool is_synced;                /* commits wait for the disk */
+	enum durability durability;    /* FULL: commits wait for the disk; OFF: nothing does */
 	pthread_mutex_t *writer_mutex;
 	sqlite3_file *disk;            /* the log's file as the writer has it open: for its syncs */
 	struct connection checkpointer;
