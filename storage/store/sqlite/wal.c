@@ -167,8 +167,10 @@ static void sync_data(struct wal *wal)
 		atomic_store(&wal->is_broken, true);
 }
 
-/* A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over.
- * After how many *commits it began, or the last part of it. */
+/*
+ * A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over. *commits is how
+ * many there were before, or before the part for which they waited.
+ */
 static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t *commits)
 {
 	for (int round = 0; round < ROUNDS_MAX && !is_alone; round++) {
