@@ -21,6 +21,7 @@
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/online.h"
+#include "server/platform/platform.h"
 #include "server/recording/recorder.h"
 #include "server/report/document.h"
 #include "server/report/report.h"
@@ -36,7 +37,7 @@
 #include "storage/upkeep/lease.h"
 
 #define SHARDS_OF_DATABASE 4
-#define THREADS_MAX_DEFAULT 4
+#define THREADS_MAX_DEFAULT 16
 #define THREADS_DURABLE 16
 #define SLOW_NS 10000000u
 #define SLOW_ELSEWHERE_NS 250000000u /* a request waits for the network in every worker */
@@ -90,11 +91,10 @@ static enum auth_mode auth_of(const char *name)
 
 static unsigned thread_count(const struct config *config)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
 	if (config->threads > 0)
 		return (unsigned)config->threads;
-	return cores < 1 ? 1 : cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : (unsigned)cores;
+	unsigned cores = platform_cores();
+	return cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : cores;
 }
 
 /* Workers that wait for a disk or a database need no core. More of them means more commits per sync. */

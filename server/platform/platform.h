@@ -51,6 +51,12 @@ void platform_run_again(char *const *arguments);
 /* Gives free pages of the heap back to the system, where the C library has a call for that. */
 void platform_trim_heap(void);
 
+/* Cores that the process may use at once, at least 1: on Linux those of its affinity, and no more than the quota of its container. */
+unsigned platform_cores(void);
+
+/* On Linux: `cores`, or fewer where the file of a control group (cpu.max: "max 100000", or "150000 100000" for one and a half) allows no more. */
+unsigned platform_cores_within(unsigned cores, const char *path);
+
 struct platform_figures {
 	uint64_t resident_bytes, virtual_bytes;
 	uint64_t threads;

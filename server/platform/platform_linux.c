@@ -5,6 +5,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -63,6 +64,27 @@ int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struc
 void platform_run_again(char *const *arguments)
 {
 	execv("/proc/self/exe", arguments);
+}
+
+unsigned platform_cores_within(unsigned cores, const char *path)
+{
+	unsigned long quota, period;
+	FILE *file = fopen(path, "re");
+	/* "max" is no number */
+	bool is_limited = file && fscanf(file, "%lu %lu", &quota, &period) == 2 && period > 0;
+
+	if (file)
+		fclose(file);
+	unsigned long whole = is_limited ? quota / period + (quota % period > 0) : cores;
+	return whole < 1 ? 1 : whole < cores ? (unsigned)whole : cores;
+}
+
+unsigned platform_cores(void)
+{
+	cpu_set_t set;
+	long cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+
+	return platform_cores_within(cores < 1 ? 1 : (unsigned)cores, "/sys/fs/cgroup/cpu.max");
 }
 
 void platform_trim_heap(void)

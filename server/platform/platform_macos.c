@@ -123,6 +123,19 @@ void platform_run_again(char *const *arguments)
 		execv(path, arguments);
 }
 
+unsigned platform_cores_within(unsigned cores, const char *path)
+{
+	(void)path;
+	return cores;
+}
+
+unsigned platform_cores(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cores < 1 ? 1 : (unsigned)cores;
+}
+
 void platform_trim_heap(void)
 {
 	malloc_zone_pressure_relief(NULL, 0);
