@@ -9,6 +9,8 @@
 #include "server/connections.h"
 #include "server/crash.h"
 #include "server/door.h"
+#include "server/outbox.h"
+#include "server/platform/poller.h"
 #include "server/sockets.h"
 #include "server/tls.h"
 #include "storage/monotonic.h"
@@ -312,6 +314,8 @@ static bool start(struct http *http, int fd)
 	};
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 
+	if (options->sends_together)
+		poller_on_turns(outbox_end_turn, outbox_turn);
 	http->connections = connections_new(&limits);
 	http->daemons[CONNECTION_ORDINARY] = start_daemon(http, options->threads);
 	http->daemons[CONNECTION_VITAL] = start_daemon(http, 1);

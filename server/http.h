@@ -121,6 +121,7 @@ struct http_options {
 	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
 	size_t memory_limit;       /* bytes held by requests under way; a body that goes beyond is HTTP_OVERLOADED; handlers check for themselves */
 	struct http_stats *stats;  /* zeroed */
+	bool sends_together;       /* small answers of a thread wait for those that are made next to them: only where no request waits for a disk or a network */
 	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
 	uint64_t slow_ns;          /* of time that passes: the next requests of a connection that had such a one go to those threads at once */
 	http_admit *admit;         /* NULL: all may come, and all are trusted */

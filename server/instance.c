@@ -21,6 +21,7 @@
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/online.h"
+#include "server/outbox.h"
 #include "server/platform/platform.h"
 #include "server/recording/recorder.h"
 #include "server/report/document.h"
@@ -97,12 +98,15 @@ static unsigned thread_count(const struct config *config)
 	return cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : cores;
 }
 
+bool instance_waits(const struct config *config)
+{
+	return backend_is_shared(config->store) || (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
+}
+
 /* Workers that wait for a disk or a database need no core. More of them means more commits per sync. */
 unsigned instance_workers(const struct config *config)
 {
-	bool waits = backend_is_shared(config->store) || (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
-
-	return waits && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
+	return instance_waits(config) && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
 }
 
 /* Each open shard is a row at whose end writers of many servers wait for each other; in one process they wait for the file in any case. */
@@ -135,10 +139,12 @@ static struct kinesis *start_kinesis(const struct config *config, struct service
 	return config_names(config->kinesis) ? kinesis_start(&options) : NULL;
 }
 
+/* Requests look at it now and then. One that does may be long: answers that are made already do not wait for it. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;
 
+	outbox_send();
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -30,6 +30,9 @@ struct routes *instance_routes(struct instance *instance);
 /* The limits and gauges of requests, which the routes use. The front end sets all that is its own before the first request. */
 struct http_options *instance_limits(struct instance *instance);
 
+/* Whether requests wait for a sync of the disk or for a database elsewhere. */
+bool instance_waits(const struct config *config);
+
 /* How many requests are worked on at a time. */
 unsigned instance_workers(const struct config *config);
 

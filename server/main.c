@@ -67,6 +67,7 @@ static void set_front(struct http_options *http, const struct config *config, st
 	http->host = config->host;
 	http->port = (unsigned short)config->port;
 	http->threads = instance_workers(config);
+	http->sends_together = !instance_waits(config);
 	http->connection_limit = connection_limit(config, tls);
 	http->idle_timeout_s = (unsigned)config->idle_timeout;
 	http->request_timeout_s = (unsigned)config->request_timeout;

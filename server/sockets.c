@@ -12,6 +12,7 @@
 #include "core/crc32.h"
 #include "core/str.h"
 #include "server/messages.h"
+#include "server/outbox.h"
 #include "server/platform/platform.h"
 
 #define SOCKETS_MAX (1 << 17) /* above what connections_make_room() asks for; none beyond is entered */
@@ -102,6 +103,7 @@ void sockets_answer(int fd, bool is_early, struct str text)
 
 void sockets_forget(int fd)
 {
+	outbox_forget(fd);
 	set_lines(fd, NULL, 0);
 	enter(fd, SOCKET_OTHER);
 }
@@ -146,7 +148,7 @@ static void refuse(int fd, const struct refusal *refusal)
 	enum socket_state state = state_of(fd);
 	char text[1024];
 
-	if (state == SOCKET_OTHER || state == SOCKET_CLOSING)
+	if (state == SOCKET_OTHER || state == SOCKET_CLOSING || !outbox_clear(fd))
 		return;
 	int n = snprintf(text, sizeof(text),
 			 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
@@ -176,14 +178,20 @@ static bool is_emptied(int fd)
 	return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
+/* The result of a send where the socket has no room. */
+static ssize_t take_none(void)
+{
+	errno = EAGAIN;
+	return -1;
+}
+
 /* The result of a send behind the last answer: the socket seems full while the client still sends, so that libmicrohttpd calls again later. */
 static ssize_t empty(int fd, size_t all)
 {
 	if (is_emptied(fd))
 		return (ssize_t)all;
 	platform_hold_back(fd);
-	errno = EAGAIN;
-	return -1;
+	return take_none();
 }
 
 /* The state of the socket; called before bytes are sent. */
@@ -201,26 +209,28 @@ static enum socket_state about_to_send(int fd, struct str bytes)
 
 /*
  * Sends what is left of a head, whose last two bytes end it, and the body; our lines go before that end. The result counts the head's and the body's bytes
- * only, for the caller, who sends the rest when there is room.
+ * only, for the caller, who sends the rest when there is room. `may_wait`: the whole may go with other answers.
  */
-static ssize_t send_with_lines(int fd, struct str text, struct str head, const struct iovec *body, int flags)
+static ssize_t send_with_lines(int fd, struct str text, struct str head, struct iovec body, int flags, bool may_wait)
 {
 	size_t before = head.n - 2;
 	struct iovec parts[] = {
-		{(void *)(uintptr_t)head.p, before}, {(void *)(uintptr_t)text.p, text.n}, {(void *)(uintptr_t)(head.p + before), 2},
-		body ? *body : (struct iovec){NULL, 0},
+		{(void *)(uintptr_t)head.p, before}, {(void *)(uintptr_t)text.p, text.n}, {(void *)(uintptr_t)(head.p + before), 2}, body,
 	};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = body ? 4 : 3};
-	ssize_t sent = platform_sendmsg(fd, &message, flags);
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = body.iov_len > 0 ? 4 : 3};
 
+	if (may_wait && outbox_put(fd, parts, 4)) {
+		set_lines(fd, NULL, 0);
+		return (ssize_t)(head.n + body.iov_len);
+	}
+	if (!outbox_clear(fd))
+		return take_none();
+	ssize_t sent = platform_sendmsg(fd, &message, flags);
 	if (sent <= (ssize_t)before)
 		return sent;
 	size_t taken = (size_t)sent - before < text.n ? (size_t)sent - before : text.n;
 	set_lines(fd, text.p + taken, text.n - taken);
-	if (taken == text.n || before > 0)
-		return sent - (ssize_t)taken;
-	errno = EAGAIN;
-	return -1;
+	return taken == text.n || before > 0 ? sent - (ssize_t)taken : take_none();
 }
 
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
@@ -230,7 +240,9 @@ ssize_t send(int fd, const void *bytes, size_t n, int flags)
 	if (about_to_send(fd, head) == SOCKET_CLOSING)
 		return empty(fd, n);
 	struct str text = get_lines(fd);
-	return text.n > 0 && n >= 2 ? send_with_lines(fd, text, head, NULL, flags) : sendto(fd, bytes, n, flags, NULL, 0);
+	if (text.n > 0 && n >= 2)
+		return send_with_lines(fd, text, head, (struct iovec){NULL, 0}, flags, false);
+	return outbox_clear(fd) ? sendto(fd, bytes, n, flags, NULL, 0) : take_none();
 }
 
 /* libmicrohttpd sends by it the head and the body of an answer together. */
@@ -239,15 +251,17 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	struct str first = message->msg_iovlen > 0 ? (struct str){message->msg_iov[0].iov_base, message->msg_iov[0].iov_len} : STR("");
 	enum socket_state state = about_to_send(fd, first);
 	size_t all = 0;
+	ssize_t sent;
 
 	for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
 		all += message->msg_iov[i].iov_len;
 	if (state == SOCKET_CLOSING)
 		return empty(fd, all);
 	struct str text = get_lines(fd);
-	ssize_t sent = text.n > 0 && first.n >= 2 && message->msg_iovlen <= 2
-			       ? send_with_lines(fd, text, first, message->msg_iovlen == 2 ? &message->msg_iov[1] : NULL, flags)
-			       : platform_sendmsg(fd, message, flags);
+	if (text.n > 0 && first.n >= 2 && message->msg_iovlen <= 2)
+		sent = send_with_lines(fd, text, first, message->msg_iovlen == 2 ? message->msg_iov[1] : (struct iovec){NULL, 0}, flags, state == SOCKET_OTHER);
+	else
+		sent = outbox_clear(fd) ? platform_sendmsg(fd, message, flags) : take_none();
 	if (state != SOCKET_EARLY)
 		return sent;
 	if (sent != (ssize_t)all || message->msg_iovlen < 2) { /* it goes on by itself */
@@ -256,6 +270,13 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	}
 	begin_closing(fd);
 	return empty(fd, all);
+}
+
+/* libmicrohttpd ends a connection by it before it says so. */
+int shutdown(int fd, int how)
+{
+	outbox_send();
+	return platform_shutdown(fd, how);
 }
 
 const struct taken_head *sockets_take_head(int fd)

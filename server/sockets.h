@@ -1,5 +1,5 @@
 /*
- * sockets - replaces four calls of the C library, to correct libmicrohttpd's answers beneath it and to read usual heads in its place.
+ * sockets - replaces calls of the C library, to correct libmicrohttpd's answers beneath it, to read usual heads in its place and to send answers together.
  *
  * libmicrohttpd 0.9.75 answers heads that its memory does not hold by pages of its own (414, 431, 500), or closes without any answer where the
  * answer's head does not fit beside the request's. Here all of these are one answer of status 400. Its pages about framing (400, 413, 505), of
@@ -9,6 +9,8 @@
  * read the answer. So behind an answer to a request that was not read whole, this module reads and discards bytes until the client closes.
  *
  * It copies and checks each header line of an answer, in four allocations. So the lines that every answer has go into its head here.
+ *
+ * Small answers of one turn of a thread are sent one right behind the other (outbox.h).
  *
  * A usual head (head.h) that comes whole, with nothing before it, becomes a short one here, and its lines are handed on by sockets_take_head().
  *

@@ -28,6 +28,7 @@ ssize_t platform_send(int fd, const void *bytes, size_t n);
 
 /* The C library's sendmsg(), which the module sockets replaces. */
 ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags);
+int platform_shutdown(int fd, int how); /* likewise */
 
 /*
  * Called when the module sockets says that a socket is full, which it is not. Where libmicrohttpd polls by level it would call again at once, so this

@@ -41,6 +41,11 @@ ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags)
 	return (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
 }
 
+int platform_shutdown(int fd, int how)
+{
+	return (int)syscall(SYS_shutdown, fd, how);
+}
+
 void platform_hold_back(int fd)
 {
 	(void)fd; /* libmicrohttpd waits by epoll for an edge */

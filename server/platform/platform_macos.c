@@ -75,18 +75,26 @@ ssize_t platform_send(int fd, const void *bytes, size_t n)
 }
 
 static ssize_t (*library_sendmsg)(int, const struct msghdr *, int);
+static int (*library_shutdown)(int, int);
 
-static void find_sendmsg(void)
+static void find_calls(void)
 {
 	*(void **)&library_sendmsg = dlsym(RTLD_NEXT, "sendmsg");
+	*(void **)&library_shutdown = dlsym(RTLD_NEXT, "shutdown");
 }
+
+static pthread_once_t calls_once = PTHREAD_ONCE_INIT;
 
 ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, find_sendmsg);
+	pthread_once(&calls_once, find_calls);
 	return library_sendmsg(fd, message, flags);
+}
+
+int platform_shutdown(int fd, int how)
+{
+	pthread_once(&calls_once, find_calls);
+	return library_shutdown(fd, how);
 }
 
 void platform_hold_back(int fd)

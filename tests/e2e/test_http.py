@@ -116,6 +116,44 @@ def cut_anywhere():
                     assert reply and reply.status == 200 and wanted in reply.body, (seed, request[:300], reply and reply.body)
 
 
+def answers_of_many_at_once():
+    """One thread serves clients whose requests are there together: some read late, some end their side or leave. All who read get their own answers, in order."""
+    single = Server("--threads", "1")
+    single.client().create_table(TableName="many", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+                                 AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
+    def key(name):
+        return b'{"TableName":"many","Key":{"a":{"S":"%s"}}}' % name
+    sizes = {b"k%d" % i: size for i, size in enumerate([1, 600, 5000, 7800, 9000, 30000])}
+    for name, size in sizes.items():
+        item = b'{"TableName":"many","Item":{"a":{"S":"%s"},"b":{"S":"%s"}}}' % (name, name * (size // 2))
+        assert raw.ask(single, raw.request("PutItem", item)).status == 200
+    dice = random.Random(5)
+    for _ in range(4):
+        clients = []
+        for i in range(24):
+            is_late = i % 4 == 0
+            names = [dice.choice(list(sizes)) for _ in range(60 if is_late else dice.choice([1, 1, 3]))]
+            clients.append((raw.connect(single, receive_buffer=4096 if is_late else None), names, i))
+        for s, names, i in clients:
+            requests = [raw.request("GetItem", key(name)) for name in names]
+            if i % 5 == 1:
+                requests[-1] = requests[-1].replace(b"Host: x", b"Host: x\r\nConnection: close")
+            s.sendall(b"".join(requests))
+            if i % 5 == 2:
+                s.shutdown(socket.SHUT_WR)
+            elif i % 5 == 3:
+                s.close()
+        for s, names, i in reversed(clients):
+            for name in names if i % 5 != 3 else []:
+                reply = raw.read_reply(s)
+                assert reply and reply.status == 200, (i, reply and reply.body)
+                assert json.loads(reply.body)["Item"] == {"a": {"S": name.decode()}, "b": {"S": name.decode() * (sizes[name] // 2)}}, i
+            if i % 5 == 1:
+                assert raw.read_reply(s) is None
+            s.close()
+    single.stop()
+
+
 def hosts_of_short_heads():
     """What the front end writes for libmicrohttpd is refused where a client sends it in a form that is not usual."""
     assert ending(b"POST / HTTP/1.1\r\nHost: a.invalid\r\nOrigin: x\r\nContent-Length: 2\r\n\r\n{}") == [400]
@@ -363,6 +401,6 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
                                          answers_in_other_codings, targets, cross_origin, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])

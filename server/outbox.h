@@ -1,0 +1,41 @@
+/*
+ * outbox - answers of one thread that are sent one right behind the other.
+ *
+ * A thread of libmicrohttpd that wakes for several sockets serves them in turn. To send each answer at once goes back and forth between this program's code
+ * and the kernel's, which takes more instructions than a core's cache holds, so that each request fetches all of both again. So answers of up to
+ * OUTBOX_ANSWER bytes wait while others of the same turn are made, and are sent together: when the thread is about to wait for events, when OUTBOX_ANSWERS
+ * or OUTBOX_BYTES are there, and once a request has worked for a while (outbox_send() is called by its clock of CPU time). A turn with one event sends at once.
+ *
+ * All of it belongs to the calling thread. The descriptors must be those of sockets that only this thread closes, and whose poller, of this thread, reports
+ * when they take bytes again.
+ */
+#ifndef DYNALITH_SERVER_OUTBOX_H
+#define DYNALITH_SERVER_OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#define OUTBOX_ANSWERS 16
+#define OUTBOX_ANSWER 8192        /* bytes */
+#define OUTBOX_BYTES (32 * 1024)
+
+/* A turn begins, with so many events. */
+void outbox_turn(int events);
+
+/* Keeps a copy of the parts, to be sent as one. False: this turn keeps none, or not as many bytes, or the socket is full; send it by yourself. */
+bool outbox_put(int fd, const struct iovec *parts, size_t count);
+
+/* Sends what there is. What a socket does not take stays until it has room, or is closed. */
+void outbox_send(void);
+
+/* The thread is about to wait for events: sends what there is, and what sockets did not take before. */
+void outbox_end_turn(void);
+
+/* Called before anything else is sent by the socket: sends what there is. False where the socket has no room for all: it takes nothing else now. */
+bool outbox_clear(int fd);
+
+/* The socket is about to be closed: what it takes goes, the rest is dropped. */
+void outbox_forget(int fd);
+
+#endif

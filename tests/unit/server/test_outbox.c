@@ -1,0 +1,247 @@
+/* Answers that wait for each other: which are kept, when they go, and that a socket without room gets all of its bytes in their order, once. */
+#include "server/outbox.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/sockets.h"
+#include "tests/unit/test.h"
+
+struct pair {
+	int server, client;
+};
+
+static struct pair connect_pair(void)
+{
+	int fds[2];
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	return (struct pair){fds[0], fds[1]};
+}
+
+static void close_pair(struct pair pair)
+{
+	outbox_forget(pair.server);
+	close(pair.server);
+	close(pair.client);
+}
+
+static bool put(int fd, const char *a, const char *b)
+{
+	struct iovec parts[] = {{(void *)(uintptr_t)a, strlen(a)}, {(void *)(uintptr_t)b, strlen(b)}};
+
+	return outbox_put(fd, parts, 2);
+}
+
+/* What the client has got, and nothing else. */
+static void receives(struct pair pair, const char *wanted)
+{
+	char got[1024];
+	ssize_t n = recv(pair.client, got, sizeof(got), MSG_DONTWAIT);
+
+	CHECK_STR(((struct str){got, n > 0 ? (size_t)n : 0}), wanted);
+}
+
+TEST(answers_of_a_turn_go_at_its_end)
+{
+	struct pair one = connect_pair(), other = connect_pair();
+
+	CHECK(!put(one.server, "no", " turn"));
+	outbox_turn(1);
+	CHECK(!put(one.server, "one", " event"));
+	outbox_turn(2);
+	CHECK(put(one.server, "first ", "answer,"));
+	CHECK(put(other.server, "", "another"));
+	CHECK(put(one.server, " second", ""));
+	receives(one, "");
+	receives(other, "");
+	outbox_end_turn();
+	receives(one, "first answer, second");
+	receives(other, "another");
+	outbox_turn(-1);
+	CHECK(!put(one.server, "interrupted", ""));
+	outbox_end_turn();
+	receives(one, "");
+	close_pair(one);
+	close_pair(other);
+}
+
+TEST(what_else_is_sent_goes_behind)
+{
+	struct pair pair = connect_pair();
+
+	outbox_turn(3);
+	CHECK(put(pair.server, "first", ""));
+	CHECK(outbox_clear(pair.server));
+	receives(pair, "first");
+	CHECK(put(pair.server, "second", ""));
+	outbox_send();
+	receives(pair, "second");
+	CHECK(put(pair.server, "last", ""));
+	CHECK_INT(shutdown(pair.server, SHUT_WR), 0);
+	receives(pair, "last");
+	close_pair(pair);
+	pair = connect_pair();
+	CHECK(put(pair.server, "closing", ""));
+	outbox_forget(pair.server);
+	receives(pair, "closing");
+	close_pair(pair);
+}
+
+TEST(an_outbox_has_room_for_so_many)
+{
+	static char text[OUTBOX_ANSWER + 1], got[OUTBOX_BYTES];
+	struct pair pair = connect_pair();
+	struct iovec part = {text, OUTBOX_ANSWER + 1};
+
+	outbox_turn(100);
+	CHECK(!outbox_put(pair.server, &part, 1));
+	for (int i = 0; i < OUTBOX_ANSWERS; i++)
+		CHECK(put(pair.server, "x", ""));
+	receives(pair, "");
+	CHECK(put(pair.server, "y", ""));
+	receives(pair, "xxxxxxxxxxxxxxxx");
+	outbox_send();
+	receives(pair, "y");
+	part.iov_len = OUTBOX_ANSWER;
+	for (int i = 0; i < OUTBOX_BYTES / OUTBOX_ANSWER; i++)
+		CHECK(outbox_put(pair.server, &part, 1));
+	CHECK_INT(recv(pair.client, got, sizeof(got), MSG_DONTWAIT), -1);
+	CHECK(put(pair.server, "z", ""));
+	CHECK_INT(recv(pair.client, got, sizeof(got), MSG_DONTWAIT), OUTBOX_BYTES);
+	outbox_end_turn();
+	receives(pair, "z");
+	close_pair(pair);
+}
+
+static uint64_t seed = 11;
+
+static size_t dice(size_t sides)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (size_t)(seed >> 33) % sides;
+}
+
+#define CLIENTS 3
+#define STREAM (1 << 20)
+
+/* Sockets with little room, clients that read now and then: each gets what was put or sent, in that order. */
+TEST(a_slow_client_gets_all)
+{
+	static char wanted[STREAM], got[STREAM];
+	struct pair pairs[CLIENTS];
+	size_t sent[CLIENTS] = {0}, received[CLIENTS] = {0}, full = 0;
+	int room = 4096;
+
+	for (size_t i = 0; i < STREAM; i++)
+		wanted[i] = (char)(i * 2654435761u >> 13);
+	for (size_t i = 0; i < CLIENTS; i++) {
+		pairs[i] = connect_pair();
+		CHECK_INT(setsockopt(pairs[i].server, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+	}
+	for (int step = 0; step < 6000; step++) {
+		size_t i = dice(CLIENTS), n = 1 + dice(dice(8) == 0 ? OUTBOX_ANSWER + 500 : 700), cut = dice(n);
+		char *p = wanted + sent[i];
+		struct iovec parts[] = {{p, cut}, {p + cut, n - cut}};
+
+		if (step % 7 == 0) {
+			outbox_end_turn();
+			outbox_turn((int)dice(4));
+		}
+		if (sent[i] + n <= STREAM && outbox_put(pairs[i].server, parts, 2)) {
+			sent[i] += n;
+		} else if (sent[i] + n <= STREAM) {
+			bool is_clear = outbox_clear(pairs[i].server);
+			ssize_t some = is_clear ? send(pairs[i].server, p, n, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+
+			sent[i] += some > 0 ? (size_t)some : 0;
+			full += !is_clear;
+		}
+		i = dice(CLIENTS);
+		ssize_t came = dice(3) == 0 ? recv(pairs[i].client, got, 1 + dice(6000), MSG_DONTWAIT) : 0;
+		if (came > 0)
+			CHECK(memcmp(got, wanted + received[i], (size_t)came) == 0);
+		received[i] += came > 0 ? (size_t)came : 0;
+	}
+	CHECK(full > 10);
+	for (size_t i = 0; i < CLIENTS; i++) {
+		ssize_t came;
+
+		do {
+			outbox_end_turn();
+			came = recv(pairs[i].client, got, STREAM, MSG_DONTWAIT);
+			if (came > 0)
+				CHECK(memcmp(got, wanted + received[i], (size_t)came) == 0);
+			received[i] += came > 0 ? (size_t)came : 0;
+		} while (came > 0);
+		CHECK_INT(received[i], sent[i]);
+		close_pair(pairs[i]);
+	}
+}
+
+/* A descriptor is given to the next connection: it must not get what was left of the one before. */
+TEST(what_a_closed_socket_did_not_take_is_dropped)
+{
+	static char text[OUTBOX_ANSWER], got[1 << 20];
+	struct pair pair = connect_pair();
+	int room = 4096, fd = pair.server;
+	struct iovec part = {text, sizeof(text)};
+
+	CHECK_INT(setsockopt(pair.server, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+	outbox_turn(2);
+	while (outbox_put(pair.server, &part, 1))
+		outbox_send();
+	CHECK(!outbox_clear(pair.server));
+	close_pair(pair);
+	pair = connect_pair();
+	CHECK_INT(pair.server, fd);
+	outbox_end_turn();
+	CHECK_INT(recv(pair.client, got, sizeof(got), MSG_DONTWAIT), -1);
+	CHECK(outbox_clear(pair.server));
+	outbox_turn(2);
+	CHECK(put(pair.server, "new", ""));
+	outbox_end_turn();
+	receives(pair, "new");
+	close_pair(pair);
+}
+
+TEST(a_client_that_is_gone_costs_nothing)
+{
+	struct pair pair = connect_pair();
+
+	close(pair.client);
+	outbox_turn(2);
+	CHECK(put(pair.server, "nobody reads", ""));
+	outbox_end_turn();
+	CHECK(outbox_clear(pair.server));
+	CHECK(put(pair.server, "nobody reads", ""));
+	outbox_forget(pair.server);
+	close(pair.server);
+}
+
+static void *answer_and_end(void *context)
+{
+	const struct pair *pair = context;
+
+	outbox_turn(2);
+	CHECK(put(pair->server, "the last of ", "the thread"));
+	return NULL;
+}
+
+TEST(a_thread_that_ends_sends)
+{
+	struct pair pair = connect_pair();
+	pthread_t thread;
+
+	CHECK_INT(pthread_create(&thread, NULL, answer_and_end, &pair), 0);
+	pthread_join(thread, NULL);
+	receives(pair, "the last of the thread");
+	close_pair(pair);
+}
+
+TEST_MAIN(TEST_CASE(answers_of_a_turn_go_at_its_end), TEST_CASE(what_else_is_sent_goes_behind), TEST_CASE(an_outbox_has_room_for_so_many),
+	  TEST_CASE(a_slow_client_gets_all), TEST_CASE(what_a_closed_socket_did_not_take_is_dropped), TEST_CASE(a_client_that_is_gone_costs_nothing),
+	  TEST_CASE(a_thread_that_ends_sends))
