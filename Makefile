@@ -220,7 +220,7 @@ $$(unit.$(1)): $(BUILD)/tests/unit/$(1)/%: $(BUILD)/tests/unit/$(1)/%.o $(foreac
 	@$$(call tell,LINK,$$@)
 	$$(Q)$$(CC) $$(LDFLAGS) $$^ $$(LDLIBS) -o $$@
 .PHONY: unit-$(1)
-unit-$(1): $$(unit.$(1))
+unit-$(1): $$(filter-out $$(unit.without),$$(unit.$(1)))
 	@failed=0; for t in $$^; do $(UNDER) $$$$t || failed=1; done; exit $$$$failed
 endef
 $(foreach r,core storage protocol server,$(eval $(call unit_room,$(r))))
@@ -244,7 +244,14 @@ endif
 $(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
 $(BUILD)/tests/unit/protocol/test_memory: LDFLAGS += $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
 $(BUILD)/tests/unit/storage/test_memory_pages: LDFLAGS += $(foreach f,malloc calloc,-Wl,--wrap=$(f))
-# UNDER="..." is put before each test's command line.
+# Programs that take seconds under ThreadSanitizer and start no thread, so that it has nothing to see there: tests/unit/single.c ends them if they do.
+unit.single := $(patsubst %,$(BUILD)/tests/unit/%,storage/test_backup storage/test_transfer storage/test_index_model storage/test_stream storage/test_limits \
+	storage/test_faults storage/test_lag storage/test_count storage/test_write protocol/test_budget protocol/test_faults protocol/test_json_out protocol/test_time)
+ifneq ($(shell uname),Darwin)
+$(unit.single): $(BUILD)/tests/unit/single.o
+$(unit.single): LDFLAGS += -Wl,--wrap=pthread_create
+endif
+# UNDER="..." is put before each test's command line; of unit.without, nothing is run.
 unit: unit-core unit-storage unit-protocol unit-server
 
 # Fuzz targets: with clang and libFuzzer by `make fuzz`; elsewhere a driver replays their corpus (tests/fuzz/corpus/TARGET/).
@@ -346,6 +353,17 @@ test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
 		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "tests/fuzz/make-seeds $(BUILD)/fuzz" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run" \
 		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so")
+# The same work a thousand times, each with another allocation that fails, is for the other sanitizers.
+threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory
+threads.programs := $(filter-out $(threads.without),$(unit.core) $(unit.storage) $(unit.protocol) $(unit.server)) $(BUILD)/tests/fuzz/replay_http
+test-threads: ## under ThreadSanitizer, what of test-native has threads; make check runs all of it
+	@$(MAKE) FLAVOUR=tsan threads-built
+	@$(MAKE) FLAVOUR=tsan threads-run
+.PHONY: threads-built threads-run
+threads-built: $(BUILD)/dynalith $(threads.programs)
+threads-run:
+	@FLAVOUR=$(FLAVOUR) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r) unit.without='$(threads.without)'") "$(MAKE) -s fuzz-replay fuzz.targets=http" \
+		"DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
 # All that test-native runs.
 programs: $(BUILD)/dynalith $(if $(library.is_tested),$(BUILD)/libdynalith.so) $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate $(scale.program)) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
