@@ -137,6 +137,7 @@ def the_database_refuses():
                 sk = f"{place}-{code}-{i}"
                 before = site.proxy.counts().get("error", 0)
                 site.proxy.tell(f"error {code}" + (" statement" if place == "statement" else ""))
+                site.proxy.counts()  # it knows by now
                 answer = site.put(sk)
                 assert site.has(sk) == (answer[0] == 200), (place, code, answer)
                 if site.proxy.counts().get("error", 0) > before and answer == wanted:
