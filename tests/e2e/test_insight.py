@@ -590,7 +590,7 @@ def forms():
     assert "".join(picture.itertext()).count("CUSTOMER#") > 3 and re.findall(r'https?://\S+?"', out) == ['http://www.w3.org/2000/svg"']
     status, out, _ = report(server.url)
     assert all(len(line) <= 80 for line in out.splitlines()), max(out.splitlines(), key=len)
-    assert re.search(r"\d  \|[ \u2581-\u2588]+\u2588[ \u2581-\u2588]*\|  CUSTOMER#\(", out), out[-3000:]
+    assert re.search(r"\d  \|[ \u2581-\u2588]*\u2588[ \u2581-\u2588]*\|  CUSTOMER#\(", out), out[-3000:]
     prices = pathlib.Path(server.folder, "prices.json")
     prices.write_text(json.dumps({"read_request_units_million": 0, "write_request_units_million": 1e6, "read_capacity_unit_hour": 0, "write_capacity_unit_hour": 0,
                                   "currency": "EUR", "source": "a test"}))
