@@ -17,6 +17,7 @@
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
 
+#define SMALL_WRITE 16384 /* bytes of body */
 #define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
 /* The services of ops.def, in the order of its rows. */
@@ -31,6 +32,7 @@ static const struct str service_prefixes[SERVICE_COUNT] = {
 enum op_work {
 	WORK_READ,
 	WORK_WRITE,
+	WORK_ITEMS,  /* writes the items of the request and nothing else, and waits for no other request */
 	WORK_SCHEMA, /* fills indexes and drops keyspaces */
 	WORK_SEARCH, /* compares vectors */
 	WORK_COUNT,
@@ -40,7 +42,7 @@ static const struct {
 	bool is_writing;   /* it takes the writers' turn */
 	bool is_uncounted; /* its work counts no steps, so that a slice cannot end it */
 } works[WORK_COUNT] = {
-	[WORK_READ] = {false, false}, [WORK_WRITE] = {true, false}, [WORK_SCHEMA] = {true, true}, [WORK_SEARCH] = {false, true},
+	[WORK_READ] = {false, false}, [WORK_WRITE] = {true, false}, [WORK_ITEMS] = {true, false}, [WORK_SCHEMA] = {true, true}, [WORK_SEARCH] = {false, true},
 };
 
 struct op {
@@ -183,6 +185,8 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 	const struct op_request *request = passage->request;
 	atomic_uint *long_writes = &passage->call.service->long_writes;
 
+	if (request->begins)
+		request->begins(passage->op->work == WORK_ITEMS && request->body.n <= SMALL_WRITE ? request->body.n : 0);
 	passage->is_counted = request->is_long && !request->is_counted && is_writing(passage->op);
 	if (passage->is_counted)
 		atomic_fetch_add(long_writes, 1);

@@ -13,6 +13,7 @@
 #include "server/platform/poller.h"
 #include "server/sockets.h"
 #include "server/tls.h"
+#include "server/write_turn.h"
 #include "storage/monotonic.h"
 
 #define THREAD_STACK (2 * 1024 * 1024)
@@ -305,6 +306,18 @@ static bool start_tls(struct http *http, int fd)
 	return false;
 }
 
+static void end_turn(void)
+{
+	write_turn_end();
+	outbox_end_turn();
+}
+
+static void begin_turn(int events)
+{
+	outbox_turn(events);
+	write_turn_begin(events);
+}
+
 static bool start(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
@@ -315,7 +328,7 @@ static bool start(struct http *http, int fd)
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 
 	if (options->sends_together)
-		poller_on_turns(outbox_end_turn, outbox_turn);
+		poller_on_turns(end_turn, begin_turn);
 	http->connections = connections_new(&limits);
 	http->daemons[CONNECTION_ORDINARY] = start_daemon(http, options->threads);
 	http->daemons[CONNECTION_VITAL] = start_daemon(http, 1);

@@ -8,6 +8,7 @@
 #include "server/origin.h"
 #include "server/rotate.h"
 #include "server/version.h"
+#include "server/write_turn.h"
 #include "storage/monotonic.h"
 
 #define PATH_CHECK "/_dynalith/check"
@@ -249,6 +250,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
+		.begins = write_turn_next,
 		.explain = request->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
@@ -725,6 +727,11 @@ static bool is_for_operators(const struct http_request *request, const struct pa
 	return request->problem == HTTP_OVERLOADED && page && page->is_vital;
 }
 
+static bool is_call(const struct http_request *request)
+{
+	return str_eq(request->method, STR("POST")) && !is_ours(request);
+}
+
 static bool handle(struct routes *routes, const struct http_request *request, struct http_response *response)
 {
 	bool is_get = is_look(request);
@@ -742,7 +749,7 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 		refuse_as(routes, request, response, &err);
 	} else if (is_too_long(request, page, endpoint)) {
 		return false;
-	} else if (str_eq(request->method, STR("POST")) && !is_ours(request)) {
+	} else if (is_call(request)) {
 		return call_api(routes, request, response);
 	} else if (is_get && console_is_sought(&routes->console, request)) {
 		console_answer(&routes->console, request, response);
@@ -770,6 +777,9 @@ bool routes_is_held(const void *hold)
 bool routes_handle(void *context, const struct http_request *request, struct http_response *response)
 {
 	struct routes *routes = context;
+
+	if (!is_call(request)) /* it may wait for the work of others, such as the upkeep's */
+		write_turn_next(0);
 	bool is_done = handle(routes, request, response);
 
 	if (request->is_long_write)

@@ -154,6 +154,49 @@ def answers_of_many_at_once():
     single.stop()
 
 
+def writes_of_many_at_once():
+    """Threads that take turns to write, beside requests that wait for other work of the server: all are answered, and each write is done once."""
+    busy = Server("--threads", "3")
+    busy.client().create_table(TableName="many", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+                               AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
+    dice, added, put, tables = random.Random(7), 0, 0, 0
+    clock = b'{"advance": 1}'
+    clock = raw.head("ListTables", b"Content-Length: %d" % len(clock), path=b"/_dynalith/clock") + b"\r\n" + clock
+    for _ in range(6):
+        clients = []
+        for _ in range(30):
+            requests = []
+            for _ in range(dice.choice([1, 1, 4, 20])):
+                kind = dice.choice("AAAPPPGTC")
+                if kind == "A":
+                    added += 1
+                    requests.append(raw.request("UpdateItem", b'{"TableName":"many","Key":{"a":{"S":"sum"}},"UpdateExpression":"ADD n :one",'
+                                                              b'"ExpressionAttributeValues":{":one":{"N":"1"}}}'))
+                elif kind == "P":
+                    put += 1
+                    requests.append(raw.request("PutItem", b'{"TableName":"many","Item":{"a":{"S":"put %d"}},"ConditionExpression":"attribute_not_exists(a)"}' % put))
+                elif kind == "G":
+                    requests.append(raw.request("GetItem", b'{"TableName":"many","Key":{"a":{"S":"sum"}}}'))
+                elif kind == "T":
+                    tables += 1
+                    requests.append(raw.request("CreateTable", b'{"TableName":"made%d","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],'
+                                                               b'"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}]}' % tables))
+                else:
+                    requests.append(clock)
+            clients.append((raw.connect(busy), requests))
+        for s, requests in clients:
+            s.sendall(b"".join(requests))
+        for s, requests in clients:
+            for request in requests:
+                reply = raw.read_reply(s)
+                assert reply and reply.status == 200, (request, reply and reply.body)
+            s.close()
+    assert added and put and tables
+    assert busy.client().get_item(TableName="many", Key={"a": {"S": "sum"}}, ConsistentRead=True)["Item"]["n"] == {"N": str(added)}
+    assert busy.client().scan(TableName="many", Select="COUNT", ConsistentRead=True)["Count"] == put + 1
+    busy.stop()
+
+
 def hosts_of_short_heads():
     """What the front end writes for libmicrohttpd is refused where a client sends it in a form that is not usual."""
     assert ending(b"POST / HTTP/1.1\r\nHost: a.invalid\r\nOrigin: x\r\nContent-Length: 2\r\n\r\n{}") == [400]
@@ -401,6 +444,6 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, writes_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
                                          answers_in_other_codings, targets, cross_origin, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])

@@ -1,0 +1,97 @@
+#include "server/write_turn.h"
+
+#include <pthread.h>
+
+static struct {
+	pthread_mutex_t mutex; /* of what follows */
+	pthread_cond_t cond;
+	bool is_taken;
+	bool is_reserved;      /* for a thread that waits already */
+	unsigned waiting;      /* threads */
+} turn = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+
+static pthread_key_t ends;
+
+static _Thread_local struct {
+	bool is_open;      /* the turn of events has several */
+	bool is_known;     /* this thread's end lets go */
+	bool has_turn;
+	size_t bytes;      /* written since */
+} own;
+
+static void take(void)
+{
+	bool has_waited = false;
+
+	pthread_mutex_lock(&turn.mutex);
+	while (turn.is_taken || (turn.is_reserved && !has_waited)) {
+		turn.waiting++;
+		pthread_cond_wait(&turn.cond, &turn.mutex);
+		turn.waiting--;
+		has_waited = true;
+	}
+	turn.is_taken = true;
+	turn.is_reserved = false;
+	pthread_mutex_unlock(&turn.mutex);
+	own.has_turn = true;
+	own.bytes = 0;
+}
+
+/* A thread that asks for it again at once would be the first, while those that wait are only woken: so it can be kept for these. */
+static void let_go(bool is_for_others)
+{
+	if (!own.has_turn)
+		return;
+	own.has_turn = false;
+	pthread_mutex_lock(&turn.mutex);
+	bool is_awaited = turn.waiting > 0;
+	turn.is_taken = false;
+	turn.is_reserved = is_for_others && is_awaited;
+	pthread_mutex_unlock(&turn.mutex);
+	if (is_awaited)
+		pthread_cond_signal(&turn.cond);
+}
+
+/* libmicrohttpd's threads end without a last wait for events. */
+static void end_thread(void *unused)
+{
+	(void)unused;
+	write_turn_end();
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&ends, end_thread);
+}
+
+static void know_thread(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_key);
+	own.is_known = pthread_setspecific(ends, &own) == 0;
+}
+
+void write_turn_begin(int events)
+{
+	own.is_open = events > 1;
+}
+
+void write_turn_end(void)
+{
+	let_go(true);
+	own.is_open = false;
+}
+
+void write_turn_next(size_t bytes)
+{
+	if (bytes == 0 || own.bytes >= WRITE_TURN_BYTES)
+		let_go(bytes > 0);
+	if (bytes == 0 || !own.is_open)
+		return;
+	if (!own.is_known)
+		know_thread();
+	if (!own.has_turn && own.is_known)
+		take();
+	own.bytes += bytes;
+}

@@ -1,0 +1,28 @@
+/*
+ * write_turn - lets one worker at a time handle small writes, all those of its turn of events.
+ *
+ * The store lets one writer in at a time. Workers that all have writes to handle would meet at each of them: one sleeps and is woken again, which takes
+ * longer than the write, and then the other one. So the first small write of a turn takes a lock, and the thread keeps it until the turn ends (it is about to
+ * wait for events), until a request of another kind comes, or for WRITE_TURN_BYTES of requests. A thread that waits then is the next. Parsing of these requests
+ * is under the lock too; sending of their answers is not.
+ *
+ * A turn with a single event takes no lock, nor does a thread that has no turns: these writes meet others at the store alone.
+ *
+ * Nothing else is locked when a thread waits here, and no request that runs under the lock waits for another request.
+ */
+#ifndef DYNALITH_SERVER_WRITE_TURN_H
+#define DYNALITH_SERVER_WRITE_TURN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define WRITE_TURN_BYTES 8192
+
+/* The calling thread's turn begins, with so many events; and ends. */
+void write_turn_begin(int events);
+void write_turn_end(void);
+
+/* The thread is about to handle a small write of so many bytes: waits while another thread has the lock. 0: a request of another kind. */
+void write_turn_next(size_t bytes);
+
+#endif
