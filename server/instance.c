@@ -16,6 +16,7 @@
 #include "server/aside.h"
 #include "server/backend.h"
 #include "server/clock.h"
+#include "server/cpu_clock.h"
 #include "server/console/events.h"
 #include "server/kinesis/kinesis.h"
 #include "server/log.h"
@@ -32,6 +33,7 @@
 #include "server/trigger.h"
 #include "server/upkeep.h"
 #include "storage/backup/restore.h"
+#include "storage/monotonic.h"
 #include "storage/state/lag_settings.h"
 #include "storage/store/timed/timed_store.h"
 #include "storage/store/transfer.h"
@@ -139,14 +141,13 @@ static struct kinesis *start_kinesis(const struct config *config, struct service
 	return config_names(config->kinesis) ? kinesis_start(&options) : NULL;
 }
 
-/* Requests look at it now and then. One that does may be long: answers that are made already do not wait for it. */
+/* Requests that have worked for a while look at it now and then. */
 static uint64_t cpu_ns(void)
 {
-	struct timespec now;
+	uint64_t now = monotonic_ns();
 
-	outbox_send();
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	outbox_works(now);
+	return cpu_clock_ns(now);
 }
 
 static bool is_timed(const struct config *config)

@@ -20,6 +20,7 @@ struct outbox {
 	bool is_open;
 	size_t count;
 	size_t used; /* bytes of `text` */
+	uint64_t since_ns; /* when a request that works was told of these answers; 0: none was */
 	struct {
 		int fd;
 		size_t n;
@@ -62,6 +63,7 @@ void outbox_turn(int events)
 		own = arena_checked(malloc(sizeof(*own)));
 		own->count = 0;
 		own->used = 0;
+		own->since_ns = 0;
 		own->rests = NULL;
 		pthread_setspecific(ends, own);
 	}
@@ -159,8 +161,20 @@ void outbox_send(void)
 			keep_rest(fd, p + sent, n - sent);
 		p += n;
 	}
-	if (own)
+	if (own) {
 		own->count = own->used = 0;
+		own->since_ns = 0;
+	}
+}
+
+void outbox_works(uint64_t now_ns)
+{
+	if (!own || own->count == 0)
+		return;
+	if (own->since_ns == 0)
+		own->since_ns = now_ns;
+	else if (now_ns - own->since_ns >= OUTBOX_PATIENCE_NS)
+		outbox_send();
 }
 
 void outbox_end_turn(void)

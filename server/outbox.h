@@ -4,7 +4,7 @@
  * A thread of libmicrohttpd that wakes for several sockets serves them in turn. To send each answer at once goes back and forth between this program's code
  * and the kernel's, which takes more instructions than a core's cache holds, so that each request fetches all of both again. So answers of up to
  * OUTBOX_ANSWER bytes wait while others of the same turn are made, and are sent together: when the thread is about to wait for events, when OUTBOX_ANSWERS
- * or OUTBOX_BYTES are there, and once a request has worked for a while (outbox_send() is called by its clock of CPU time). A turn with one event sends at once.
+ * or OUTBOX_BYTES are there, and once requests have worked for OUTBOX_PATIENCE_NS since (outbox_works()). A turn with one event sends at once.
  *
  * All of it belongs to the calling thread. The descriptors must be those of sockets that only this thread closes, and whose poller, of this thread, reports
  * when they take bytes again.
@@ -14,11 +14,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
 #define OUTBOX_ANSWERS 16
 #define OUTBOX_ANSWER 8192        /* bytes */
 #define OUTBOX_BYTES (32 * 1024)
+#define OUTBOX_PATIENCE_NS 100000
 
 /* A turn begins, with so many events. */
 void outbox_turn(int events);
@@ -28,6 +30,9 @@ bool outbox_put(int fd, const struct iovec *parts, size_t count);
 
 /* Sends what there is. What a socket does not take stays until it has room, or is closed. */
 void outbox_send(void);
+
+/* A request that has worked for a while calls it now and then, by monotonic_ns(): it may be long, and answers that are made do not wait for its end. */
+void outbox_works(uint64_t now_ns);
 
 /* The thread is about to wait for events: sends what there is, and what sockets did not take before. */
 void outbox_end_turn(void);

@@ -91,6 +91,27 @@ TEST(what_else_is_sent_goes_behind)
 	close_pair(pair);
 }
 
+TEST(a_request_that_works_for_long_sends_the_answers_before_it)
+{
+	struct pair pair = connect_pair();
+	const uint64_t began = 5000000;
+
+	outbox_turn(2);
+	outbox_works(began);
+	CHECK(put(pair.server, "first", ""));
+	outbox_works(began);
+	outbox_works(began + OUTBOX_PATIENCE_NS - 1);
+	receives(pair, "");
+	outbox_works(began + OUTBOX_PATIENCE_NS);
+	receives(pair, "first");
+	CHECK(put(pair.server, "second", ""));
+	outbox_works(began + 2 * OUTBOX_PATIENCE_NS);
+	receives(pair, "");
+	outbox_end_turn();
+	receives(pair, "second");
+	close_pair(pair);
+}
+
 TEST(an_outbox_has_room_for_so_many)
 {
 	static char text[OUTBOX_ANSWER + 1], got[OUTBOX_BYTES];
@@ -242,6 +263,7 @@ TEST(a_thread_that_ends_sends)
 	close_pair(pair);
 }
 
-TEST_MAIN(TEST_CASE(answers_of_a_turn_go_at_its_end), TEST_CASE(what_else_is_sent_goes_behind), TEST_CASE(an_outbox_has_room_for_so_many),
+TEST_MAIN(TEST_CASE(answers_of_a_turn_go_at_its_end), TEST_CASE(what_else_is_sent_goes_behind),
+	  TEST_CASE(a_request_that_works_for_long_sends_the_answers_before_it), TEST_CASE(an_outbox_has_room_for_so_many),
 	  TEST_CASE(a_slow_client_gets_all), TEST_CASE(what_a_closed_socket_did_not_take_is_dropped), TEST_CASE(a_client_that_is_gone_costs_nothing),
 	  TEST_CASE(a_thread_that_ends_sends))
