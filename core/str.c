@@ -6,7 +6,7 @@
 
 #include "core/arena.h"
 
-int str_cmp(struct str a, struct str b)
+int str_cmp_whole(struct str a, struct str b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;
 	int order = n ? memcmp(a.p, b.p, n) : 0;

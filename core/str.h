@@ -52,7 +52,14 @@ static inline bool str_has_zero(struct str s)
 }
 
 /* Byte order, a shorter prefix first: negative, 0 or positive. */
-int str_cmp(struct str a, struct str b);
+int str_cmp_whole(struct str a, struct str b);
+/* Most names differ in their first byte already. */
+static inline int str_cmp(struct str a, struct str b)
+{
+	if (a.n > 0 && b.n > 0 && a.p[0] != b.p[0])
+		return (unsigned char)a.p[0] < (unsigned char)b.p[0] ? -1 : 1;
+	return str_cmp_whole(a, b);
+}
 
 /*
  * Where the key stands among `n` rows of `size` bytes that begin with their struct str and lie in the order of those, or where it would stand.

@@ -174,8 +174,11 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 		code = check_indexes(table, item, words, err);
 	if (code != OK)
 		return code;
-	struct buf buf = encode(arena, table, keys, values);
-	*row_key = buf_str(&buf);
+	if (row_key) {
+		struct buf buf = encode(arena, table, keys, values);
+
+		*row_key = buf_str(&buf);
+	}
 	return OK;
 }
 

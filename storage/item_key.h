@@ -27,6 +27,7 @@ struct item_words {
 	enum item_use use;
 	bool is_global_first; /* of two indexes that refuse an attribute the global one is named, in batches and transactions */
 };
+/* `row_key` may be NULL: then the item is only checked. */
 enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, struct item_words words,
 			   struct str *row_key, struct err *err) WARN_UNUSED;
 

@@ -136,7 +136,6 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	const struct value *old = value_is_set(&write->old_item) ? &write->old_item : NULL;
 	const struct value *base = old ? old : write->key;
 	struct item_words words = {ITEM_UPDATE, write->is_global_first};
-	struct str row_key;
 	enum code code = OK;
 
 	if (!old && write->update && update_only_takes(write->update))
@@ -145,7 +144,7 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	if (write->update)
 		code = expr_update(write->update, step->arena, base, &write->new_item, err);
 	if (code == OK && write->update)
-		code = item_key_of_item(step->arena, write->table, &write->new_item, words, &row_key, err);
+		code = item_key_of_item(step->arena, write->table, &write->new_item, words, NULL, err);
 	if (code == OK && write->update)
 		code = vector_row_check(write->table, &write->new_item, old, true, err);
 	if (code != OK)
