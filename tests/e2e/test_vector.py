@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Vector indexes and SearchVectors through boto3, compared with plain arithmetic; while writing, over a crash, and under any host name."""
+import itertools
 import json
 import math
 import random
 import struct
 import threading
+import time
 import urllib.request
 from decimal import Decimal
 
@@ -147,8 +149,8 @@ def filled_in_the_background():
     search = dict(TableName="filled", IndexName="index", SearchVector=numbers([1.0, 0.0]), TopK=3)
     message = raises("ValidationException", client.search_vectors, **search)
     assert message == "Cannot search backfilling vector index: index", message
-    states, is_refused = [], False
-    for i in range(2000):
+    states, is_refused, end = [], False, time.monotonic() + 120
+    for i in itertools.takewhile(lambda _: time.monotonic() < end, itertools.count()):
         table = client.describe_table(TableName="filled")["Table"]
         index = table["VectorIndexes"][0]
         state = (table["TableStatus"], index["IndexStatus"], index.get("Backfilling"))
