@@ -1,6 +1,7 @@
 #include "server/write_turn.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 static struct {
 	pthread_mutex_t mutex; /* of what follows */

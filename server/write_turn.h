@@ -13,10 +13,9 @@
 #ifndef DYNALITH_SERVER_WRITE_TURN_H
 #define DYNALITH_SERVER_WRITE_TURN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-#define WRITE_TURN_BYTES 8192
+#define WRITE_TURN_BYTES 8192 /* of bodies of requests; beyond them others get the lock */
 
 /* The calling thread's turn begins, with so many events; and ends. */
 void write_turn_begin(int events);
