@@ -11,6 +11,9 @@ static struct {
 	unsigned waiting;      /* threads */
 } turn = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
+#define RUN_LEAST 3
+#define RUN_UNIT 64 /* own.usual counts in such parts */
+
 static pthread_key_t ends;
 
 static _Thread_local struct {
@@ -18,7 +21,9 @@ static _Thread_local struct {
 	bool is_known;     /* this thread's end lets go */
 	bool has_turn;
 	size_t bytes;      /* written since */
-} own;
+	unsigned run;      /* small writes since the turn began or a request of another kind came */
+	unsigned usual;    /* the mean length of the last runs */
+} own = {.usual = 4 * RUN_LEAST * RUN_UNIT};
 
 static void take(void)
 {
@@ -73,6 +78,13 @@ static void know_thread(void)
 	own.is_known = pthread_setspecific(ends, &own) == 0;
 }
 
+static void end_run(void)
+{
+	if (own.run > 0)
+		own.usual += own.run * (RUN_UNIT / 8) - own.usual / 8;
+	own.run = 0;
+}
+
 void write_turn_begin(int events)
 {
 	own.is_open = events > 1;
@@ -81,6 +93,7 @@ void write_turn_begin(int events)
 void write_turn_end(void)
 {
 	let_go(true);
+	end_run();
 	own.is_open = false;
 }
 
@@ -88,7 +101,12 @@ void write_turn_next(size_t bytes)
 {
 	if (bytes == 0 || own.bytes >= WRITE_TURN_BYTES)
 		let_go(bytes > 0);
+	if (bytes == 0)
+		end_run();
 	if (bytes == 0 || !own.is_open)
+		return;
+	own.run++;
+	if (own.usual < RUN_LEAST * RUN_UNIT)
 		return;
 	if (!own.is_known)
 		know_thread();

@@ -6,7 +6,8 @@
  * wait for events), until a request of another kind comes, or for WRITE_TURN_BYTES of requests. A thread that waits then is the next. Parsing of these requests
  * is under the lock too; sending of their answers is not.
  *
- * A turn with a single event takes no lock, nor does a thread that has no turns: these writes meet others at the store alone.
+ * A turn with a single event takes no lock, nor does a thread that has no turns: these writes meet others at the store alone. Nor does a thread whose writes
+ * mostly come between requests of other kinds, fewer than three in a row: its reads would wait for the other thread's writes.
  *
  * Nothing else is locked when a thread waits here, and no request that runs under the lock waits for another request.
  */

@@ -103,7 +103,7 @@ static void *take_turns(void *context)
 
 	for (int i = 0; i < TURNS; i++) {
 		write_turn_begin(2 + i % 3);
-		for (int k = 0; k < 1 + (i + *number) % 5; k++) {
+		for (int k = 0; k < 4 + (i + *number) % 5; k++) {
 			write_turn_next(1);
 			CHECK_INT(writing++, 0);
 			if (i % 64 == 0)
@@ -129,5 +129,74 @@ TEST(one_thread_at_a_time_writes)
 		pthread_join(threads[i], NULL);
 }
 
+static void alternate(int turns)
+{
+	for (int i = 0; i < turns; i++) {
+		write_turn_begin(8);
+		for (int k = 0; k < 4; k++) {
+			write_turn_next(1);
+			write_turn_next(0);
+		}
+		write_turn_end();
+	}
+}
+
+/* It would wait for the other thread, and that one for this one's end. */
+static void *write_among_reads(void *unused)
+{
+	(void)unused;
+	alternate(20);
+	write_turn_begin(8);
+	write_turn_next(1);
+	run_other(2);
+	write_turn_end();
+	return NULL;
+}
+
+static atomic_bool is_out;
+
+static void *write_in_rows_again(void *unused)
+{
+	(void)unused;
+	alternate(20);
+	for (int i = 0; i < 40; i++) {
+		write_turn_begin(8);
+		for (int k = 0; k < 8; k++)
+			write_turn_next(1);
+		write_turn_end();
+	}
+	write_turn_begin(8);
+	write_turn_next(1);
+	atomic_store(&is_in, true);
+	for (int i = 0; i < 100; i++)
+		sched_yield();
+	atomic_store(&is_out, true);
+	write_turn_end();
+	return NULL;
+}
+
+/* Threads of their own: what is usual is known per thread. */
+TEST(writes_among_reads_take_no_lock)
+{
+	pthread_t thread;
+
+	CHECK_INT(pthread_create(&thread, NULL, write_among_reads, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+TEST(writes_in_a_row_take_it_again)
+{
+	pthread_t thread;
+
+	atomic_store(&is_in, false);
+	CHECK_INT(pthread_create(&thread, NULL, write_in_rows_again, NULL), 0);
+	while (!atomic_load(&is_in))
+		sched_yield();
+	run_other(2);
+	CHECK(atomic_load(&is_out));
+	pthread_join(thread, NULL);
+}
+
 TEST_MAIN(TEST_CASE(the_lock_is_let_go), TEST_CASE(a_thread_that_ends_lets_it_go), TEST_CASE(a_thread_that_waits_is_the_next),
-	  TEST_CASE(one_thread_at_a_time_writes))
+	  TEST_CASE(one_thread_at_a_time_writes),
+	  TEST_CASE(writes_among_reads_take_no_lock), TEST_CASE(writes_in_a_row_take_it_again))
