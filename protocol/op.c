@@ -186,7 +186,7 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 	atomic_uint *long_writes = &passage->call.service->long_writes;
 
 	if (request->begins)
-		request->begins(passage->op->work == WORK_ITEMS && request->body.n <= SMALL_WRITE ? request->body.n : 0);
+		request->begins(request->auth_context, passage->op->work == WORK_ITEMS && request->body.n <= SMALL_WRITE ? request->body.n : 0);
 	passage->is_counted = request->is_long && !request->is_counted && is_writing(passage->op);
 	if (passage->is_counted)
 		atomic_fetch_add(long_writes, 1);

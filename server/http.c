@@ -21,6 +21,7 @@
 #define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
 #define LONG_CODED_BODY (4 * 1024)    /* the same for a compressed body, which may become a thousand times as large */
 #define LONG_COMPRESSION (256 * 1024)
+#define HEAD_MOST 2048 /* bytes that the head of an answer usually has at most */
 #define HELD_MS 5 /* between two looks at a request that is held */
 
 /* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
@@ -37,6 +38,30 @@ static void handle(struct exchange *exchange)
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);
+}
+
+/* Whether the answer is sent with those of the turn. */
+static bool is_kept(const struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+
+	return exchange->out.is_handled && !reply->stream && reply->fault.delay_ms == 0 && reply->fault.piece_bytes == 0 &&
+	       outbox_takes(connection_fd(exchange->connection), reply->body.n + HEAD_MOST);
+}
+
+/* The same. Where writes are pending that it joined or saw, the answer waits for their commit. One that cannot wait is made once more if they are lost. */
+static void handle_in_turn(struct exchange *exchange)
+{
+	handle(exchange);
+	uint64_t number = write_turn_seen();
+	if (number == 0 || !exchange->out.is_handled)
+		return;
+	if (is_kept(exchange)) {
+		exchange->out.number = number;
+	} else if (!write_turn_commit(number)) { /* now it has no part in a group */
+		http_exchange_start_over(exchange);
+		handle(exchange);
+	}
 }
 
 static void run_aside(struct aside_job *job, bool is_late);
@@ -127,7 +152,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 		exchange->haste = HTTP_FOR_VITAL;
 	else if (is_expected_long(exchange))
 		return step_aside(exchange);
-	handle(exchange);
+	handle_in_turn(exchange);
 	if (!exchange->out.is_handled)
 		http_exchange_start_over(exchange);
 	if (exchange->hold) {
@@ -327,8 +352,10 @@ static bool start(struct http *http, int fd)
 	};
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 
-	if (options->sends_together)
+	if (options->sends_together) {
+		outbox_commit_by(write_turn_commit);
 		poller_on_turns(end_turn, begin_turn);
+	}
 	http->connections = connections_new(&limits);
 	http->daemons[CONNECTION_ORDINARY] = start_daemon(http, options->threads);
 	http->daemons[CONNECTION_VITAL] = start_daemon(http, 1);

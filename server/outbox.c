@@ -2,11 +2,19 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/arena.h"
+#include "core/crc32.h"
+#include "core/str.h"
 #include "server/platform/platform.h"
+
+/* Of writes that were lost, as the disk was full or failed: the client may try again, and gets the error that it has then. */
+#define LOSS "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}"
+#define LOSS_ANSWER 512 /* bytes */
 
 /* What a socket did not take. */
 struct rest {
@@ -24,12 +32,15 @@ struct outbox {
 	struct {
 		int fd;
 		size_t n;
+		uint64_t number;
 	} answers[OUTBOX_ANSWERS];
+	size_t pending; /* answers with a number */
 	struct rest *rests;
 	char text[OUTBOX_BYTES];
 };
 
 static _Thread_local struct outbox *own;
+static bool (*commit)(uint64_t number);
 static pthread_key_t ends;
 
 /* The thread ends, and its sockets are open still. */
@@ -54,6 +65,11 @@ static void make_key(void)
 	pthread_key_create(&ends, end);
 }
 
+void outbox_commit_by(bool (*commit_number)(uint64_t number))
+{
+	commit = commit_number;
+}
+
 void outbox_turn(int events)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -63,6 +79,7 @@ void outbox_turn(int events)
 		own = arena_checked(malloc(sizeof(*own)));
 		own->count = 0;
 		own->used = 0;
+		own->pending = 0;
 		own->since_ns = 0;
 		own->rests = NULL;
 		pthread_setspecific(ends, own);
@@ -125,20 +142,72 @@ static bool is_owed(int fd)
 	return own->rests && *find_rest(fd);
 }
 
-bool outbox_put(int fd, const struct iovec *parts, size_t count)
+bool outbox_takes(int fd, size_t n)
+{
+	return own && own->is_open && n <= OUTBOX_ANSWER && !is_owed(fd);
+}
+
+/* The header line with the request's id, without its end; absent where the bytes have none. */
+static struct str id_in(struct str bytes)
+{
+	static const struct str name = STR_INIT("x-amzn-RequestId: ");
+	const char *at = bytes.n ? memmem(bytes.p, bytes.n, name.p, name.n) : NULL, *end = at ? memchr(at, '\r', (size_t)(bytes.p + bytes.n - at)) : NULL;
+
+	return end ? (struct str){at, (size_t)(end - at)} : STR_ABSENT;
+}
+
+/* What takes the place of an answer that is lost, with the same id. */
+static struct str loss_of(struct str id, char text[LOSS_ANSWER])
+{
+	struct str line = str_is_set(id) ? id : STR("Server: Dynalith");
+
+	int n = snprintf(text, LOSS_ANSWER,
+			 "HTTP/1.1 500 Internal Server Error\r\n" STR_FMT "\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
+			 "x-amz-crc32: %u\r\n\r\n%s",
+			 STR_ARG(line), sizeof(LOSS) - 1, crc32_of(LOSS, sizeof(LOSS) - 1), LOSS);
+	return (struct str){text, (size_t)n};
+}
+
+/* Behind what the socket did not take before. */
+static void send_answer(int fd, struct str answer)
+{
+	size_t sent = is_owed(fd) ? 0 : send_some(fd, answer.p, answer.n);
+
+	if (sent < answer.n)
+		keep_rest(fd, answer.p + sent, answer.n - sent);
+}
+
+/* Of an answer that is not kept. */
+static void send_loss(int fd, const struct iovec *parts, size_t count)
+{
+	struct str id = STR_ABSENT;
+	char text[LOSS_ANSWER];
+
+	for (size_t i = 0; i < count && !str_is_set(id); i++)
+		id = id_in((struct str){parts[i].iov_base, parts[i].iov_len});
+	outbox_send();
+	send_answer(fd, loss_of(id, text));
+}
+
+bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t number)
 {
 	size_t n = 0;
 
-	if (!own || !own->is_open || is_owed(fd))
-		return false;
 	for (size_t i = 0; i < count; i++)
 		n += parts[i].iov_len;
-	if (n > OUTBOX_ANSWER)
+	bool is_kept = outbox_takes(fd, n);
+	if (!is_kept && number > 0 && own && !commit(number)) {
+		send_loss(fd, parts, count);
+		return true;
+	}
+	if (!is_kept)
 		return false;
 	if (own->count == OUTBOX_ANSWERS || n > sizeof(own->text) - own->used)
 		outbox_send();
 	if (is_owed(fd))
 		return false;
+	own->answers[own->count].number = number;
+	own->pending += number > 0;
 	own->answers[own->count].fd = fd;
 	own->answers[own->count++].n = n;
 	for (size_t i = 0; i < count; i++) {
@@ -152,24 +221,25 @@ bool outbox_put(int fd, const struct iovec *parts, size_t count)
 void outbox_send(void)
 {
 	const char *p = own ? own->text : NULL;
+	char loss[LOSS_ANSWER];
 
 	for (size_t i = 0; own && i < own->count; i++) {
-		int fd = own->answers[i].fd;
-		size_t n = own->answers[i].n, sent = is_owed(fd) ? 0 : send_some(fd, p, n);
+		struct str answer = {p, own->answers[i].n};
 
-		if (sent < n)
-			keep_rest(fd, p + sent, n - sent);
-		p += n;
+		p += answer.n;
+		if (own->answers[i].number > 0 && !commit(own->answers[i].number))
+			answer = loss_of(id_in(answer), loss);
+		send_answer(own->answers[i].fd, answer);
 	}
 	if (own) {
-		own->count = own->used = 0;
+		own->count = own->used = own->pending = 0;
 		own->since_ns = 0;
 	}
 }
 
 void outbox_works(uint64_t now_ns)
 {
-	if (!own || own->count == 0)
+	if (!own || own->count == 0 || own->pending > 0)
 		return;
 	if (own->since_ns == 0)
 		own->since_ns = now_ns;
@@ -186,15 +256,19 @@ void outbox_end_turn(void)
 	}
 }
 
-bool outbox_clear(int fd)
+bool outbox_clear(int fd, uint64_t number)
 {
 	outbox_send();
+	if (number > 0 && !commit(number)) {
+		platform_shutdown(fd, SHUT_RDWR);
+		return false;
+	}
 	return !own || !is_owed(fd) || send_rest(find_rest(fd));
 }
 
 void outbox_forget(int fd)
 {
-	if (outbox_clear(fd))
+	if (outbox_clear(fd, 0))
 		return;
 	struct rest **at = find_rest(fd), *rest = *at;
 	*at = rest->next;

@@ -6,6 +6,9 @@
  * OUTBOX_ANSWER bytes wait while others of the same turn are made, and are sent together: when the thread is about to wait for events, when OUTBOX_ANSWERS
  * or OUTBOX_BYTES are there, and once requests have worked for OUTBOX_PATIENCE_NS since (outbox_works()). A turn with one event sends at once.
  *
+ * An answer may be of writes that are pending (write_turn.h), by their number. They are committed before it is sent; where they are lost, an error takes its
+ * place.
+ *
  * All of it belongs to the calling thread. The descriptors must be those of sockets that only this thread closes, and whose poller, of this thread, reports
  * when they take bytes again.
  */
@@ -22,23 +25,38 @@
 #define OUTBOX_BYTES (32 * 1024)
 #define OUTBOX_PATIENCE_NS 100000
 
+/* Called before an answer is sent that has such a number, above 0: false where its writes are lost. Set before there are turns. */
+void outbox_commit_by(bool (*commit)(uint64_t number));
+
 /* A turn begins, with so many events. */
 void outbox_turn(int events);
 
-/* Keeps a copy of the parts, to be sent as one. False: this turn keeps none, or not as many bytes, or the socket is full; send it by yourself. */
-bool outbox_put(int fd, const struct iovec *parts, size_t count);
+/* Whether an answer of so many bytes would be kept now. */
+bool outbox_takes(int fd, size_t n);
+
+/*
+ * Keeps a copy of the parts, to be sent as one; `number` is as above, or 0; where it is lost, the error may be sent at once. False: this turn keeps none,
+ * or not as many bytes, or the socket is full; send it by yourself.
+ */
+bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t number);
 
 /* Sends what there is. What a socket does not take stays until it has room, or is closed. */
 void outbox_send(void);
 
-/* A request that has worked for a while calls it now and then, by monotonic_ns(): it may be long, and answers that are made do not wait for its end. */
+/*
+ * A request that has worked for a while calls it now and then, by monotonic_ns(): it may be long, and answers that are made do not wait for its end. Those
+ * with a number do.
+ */
 void outbox_works(uint64_t now_ns);
 
 /* The thread is about to wait for events: sends what there is, and what sockets did not take before. */
 void outbox_end_turn(void);
 
-/* Called before anything else is sent by the socket: sends what there is. False where the socket has no room for all: it takes nothing else now. */
-bool outbox_clear(int fd);
+/*
+ * Called before anything else is sent by the socket, of the number or 0: sends what there is. False where the socket has no room for all: it takes nothing
+ * else now. Or where what is to be sent is of writes that are lost: then the connection is closed.
+ */
+bool outbox_clear(int fd, uint64_t number);
 
 /* The socket is about to be closed: what it takes goes, the rest is dropped. */
 void outbox_forget(int fd);

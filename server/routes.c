@@ -222,6 +222,11 @@ static struct str says_who(void *context)
 	return agent;
 }
 
+static void begin_write(void *context, size_t bytes)
+{
+	write_turn_next(bytes, catalog_store(((const struct caller *)context)->routes->service->catalog));
+}
+
 static void show_watchers(struct routes *routes, struct caller *caller, const struct op_response *answer, uint64_t took_ns)
 {
 	const struct http_request *request = caller->request;
@@ -250,7 +255,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
-		.begins = write_turn_next,
+		.begins = begin_write,
 		.explain = request->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
@@ -779,7 +784,7 @@ bool routes_handle(void *context, const struct http_request *request, struct htt
 	struct routes *routes = context;
 
 	if (!is_call(request)) /* it may wait for the work of others, such as the upkeep's */
-		write_turn_next(0);
+		write_turn_next(0, NULL);
 	bool is_done = handle(routes, request, response);
 
 	if (request->is_long_write)

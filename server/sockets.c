@@ -36,6 +36,9 @@ static struct {
 	atomic_size_t left; /* bytes at p that are not sent */
 } lines[SOCKETS_MAX];
 
+/* Of a queued answer: the pending writes that it is of, as write_turn_seen() numbers them; 0: of none. */
+static _Atomic uint64_t numbers[SOCKETS_MAX];
+
 /*
  * Bytes of the request under way that are yet to come; 0 where the next ones begin a request. Below 0: so many have come of a request whose head
  * libmicrohttpd has not read yet. UNKNOWN: where requests begin is not known any more.
@@ -70,6 +73,21 @@ static struct str get_lines(int fd)
 	return (struct str){atomic_load_explicit(&lines[fd].p, memory_order_relaxed), atomic_load_explicit(&lines[fd].left, memory_order_relaxed)};
 }
 
+static void set_number(int fd, uint64_t number)
+{
+	if (is_within(fd))
+		atomic_store_explicit(&numbers[fd], number, memory_order_relaxed);
+}
+
+/* Sends the answers that wait, as outbox_clear(). What this answer is of is committed then, or the connection is closed. */
+static bool make_way(int fd)
+{
+	uint64_t number = is_within(fd) ? atomic_load_explicit(&numbers[fd], memory_order_relaxed) : 0;
+
+	set_number(fd, 0);
+	return outbox_clear(fd, number);
+}
+
 static enum socket_state state_of(int fd)
 {
 	return is_within(fd) ? (enum socket_state)atomic_load_explicit(&states[fd], memory_order_relaxed) : SOCKET_OTHER;
@@ -95,8 +113,9 @@ void sockets_await(int fd)
 		enter(fd, SOCKET_AWAITED);
 }
 
-void sockets_answer(int fd, bool is_early, struct str text)
+void sockets_answer(int fd, bool is_early, uint64_t number, struct str text)
 {
+	set_number(fd, number);
 	set_lines(fd, text.p, text.n);
 	enter(fd, is_early ? SOCKET_EARLY : SOCKET_QUEUED);
 }
@@ -104,6 +123,7 @@ void sockets_answer(int fd, bool is_early, struct str text)
 void sockets_forget(int fd)
 {
 	outbox_forget(fd);
+	set_number(fd, 0);
 	set_lines(fd, NULL, 0);
 	enter(fd, SOCKET_OTHER);
 }
@@ -148,7 +168,7 @@ static void refuse(int fd, const struct refusal *refusal)
 	enum socket_state state = state_of(fd);
 	char text[1024];
 
-	if (state == SOCKET_OTHER || state == SOCKET_CLOSING || !outbox_clear(fd))
+	if (state == SOCKET_OTHER || state == SOCKET_CLOSING || !outbox_clear(fd, 0))
 		return;
 	int n = snprintf(text, sizeof(text),
 			 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
@@ -219,11 +239,12 @@ static ssize_t send_with_lines(int fd, struct str text, struct str head, struct 
 	};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = body.iov_len > 0 ? 4 : 3};
 
-	if (may_wait && outbox_put(fd, parts, 4)) {
+	if (may_wait && outbox_put(fd, parts, 4, is_within(fd) ? atomic_load_explicit(&numbers[fd], memory_order_relaxed) : 0)) {
+		set_number(fd, 0);
 		set_lines(fd, NULL, 0);
 		return (ssize_t)(head.n + body.iov_len);
 	}
-	if (!outbox_clear(fd))
+	if (!make_way(fd))
 		return take_none();
 	ssize_t sent = platform_sendmsg(fd, &message, flags);
 	if (sent <= (ssize_t)before)
@@ -242,7 +263,7 @@ ssize_t send(int fd, const void *bytes, size_t n, int flags)
 	struct str text = get_lines(fd);
 	if (text.n > 0 && n >= 2)
 		return send_with_lines(fd, text, head, (struct iovec){NULL, 0}, flags, false);
-	return outbox_clear(fd) ? sendto(fd, bytes, n, flags, NULL, 0) : take_none();
+	return make_way(fd) ? sendto(fd, bytes, n, flags, NULL, 0) : take_none();
 }
 
 /* libmicrohttpd sends by it the head and the body of an answer together. */
@@ -261,7 +282,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	if (text.n > 0 && first.n >= 2 && message->msg_iovlen <= 2)
 		sent = send_with_lines(fd, text, first, message->msg_iovlen == 2 ? message->msg_iov[1] : (struct iovec){NULL, 0}, flags, state == SOCKET_OTHER);
 	else
-		sent = outbox_clear(fd) ? platform_sendmsg(fd, message, flags) : take_none();
+		sent = make_way(fd) ? platform_sendmsg(fd, message, flags) : take_none();
 	if (state != SOCKET_EARLY)
 		return sent;
 	if (sent != (ssize_t)all || message->msg_iovlen < 2) { /* it goes on by itself */

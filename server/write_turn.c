@@ -20,12 +20,38 @@ static _Thread_local struct {
 	bool is_open;      /* the turn of events has several */
 	bool is_known;     /* this thread's end lets go */
 	bool has_turn;
+	bool has_group;
+	struct store *store; /* in which it had a group last; or NULL */
 	size_t bytes;      /* written since */
 	unsigned run;      /* small writes since the turn began or a request of another kind came */
 	unsigned usual;    /* the mean length of the last runs */
 } own = {.usual = 4 * RUN_LEAST * RUN_UNIT};
 
-static void take(void)
+uint64_t write_turn_seen(void)
+{
+	return own.store ? store_group_seen(own.store) : 0;
+}
+
+/* Nobody reads the error: each request that it is about gets one of its own. */
+static void end_group(enum code (*end)(struct store *store, struct err *err))
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+
+	(void)!end(own.store, &err);
+	arena_free(arena);
+}
+
+bool write_turn_commit(uint64_t number)
+{
+	if (number == 0)
+		return true;
+	if (store_group_pending(own.store) == number)
+		end_group(store_group_commit);
+	return !store_group_is_lost(own.store, number);
+}
+
+static void take(struct store *store)
 {
 	bool has_waited = false;
 
@@ -41,6 +67,9 @@ static void take(void)
 	pthread_mutex_unlock(&turn.mutex);
 	own.has_turn = true;
 	own.bytes = 0;
+	own.has_group = store && store_group_open(store);
+	if (own.has_group)
+		own.store = store;
 }
 
 /* A thread that asks for it again at once would be the first, while those that wait are only woken: so it can be kept for these. */
@@ -48,6 +77,9 @@ static void let_go(bool is_for_others)
 {
 	if (!own.has_turn)
 		return;
+	if (own.has_group)
+		end_group(store_group_close);
+	own.has_group = false;
 	own.has_turn = false;
 	pthread_mutex_lock(&turn.mutex);
 	bool is_awaited = turn.waiting > 0;
@@ -97,7 +129,7 @@ void write_turn_end(void)
 	own.is_open = false;
 }
 
-void write_turn_next(size_t bytes)
+void write_turn_next(size_t bytes, struct store *store)
 {
 	if (bytes == 0 || own.bytes >= WRITE_TURN_BYTES)
 		let_go(bytes > 0);
@@ -111,6 +143,6 @@ void write_turn_next(size_t bytes)
 	if (!own.is_known)
 		know_thread();
 	if (!own.has_turn && own.is_known)
-		take();
+		take(store);
 	own.bytes += bytes;
 }

@@ -6,6 +6,8 @@
  * wait for events), until a request of another kind comes, or for WRITE_TURN_BYTES of requests. A thread that waits then is the next. Parsing of these requests
  * is under the lock too; sending of their answers is not.
  *
+ * While a thread has the lock, its writes are committed together where the store can (store_group_open()).
+ *
  * A turn with a single event takes no lock, nor does a thread that has no turns: these writes meet others at the store alone. Nor does a thread whose writes
  * mostly come between requests of other kinds, fewer than three in a row: its reads would wait for the other thread's writes.
  *
@@ -14,7 +16,10 @@
 #ifndef DYNALITH_SERVER_WRITE_TURN_H
 #define DYNALITH_SERVER_WRITE_TURN_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "storage/store/store.h"
 
 #define WRITE_TURN_BYTES 8192 /* of bodies of requests; beyond them others get the lock */
 
@@ -22,7 +27,17 @@
 void write_turn_begin(int events);
 void write_turn_end(void);
 
-/* The thread is about to handle a small write of so many bytes: waits while another thread has the lock. 0: a request of another kind. */
-void write_turn_next(size_t bytes);
+/*
+ * The thread is about to handle a small write of so many bytes to the store: waits while another thread has the lock. 0: a request of another kind. `store`
+ * may be NULL: its transactions are in no group.
+ */
+void write_turn_next(size_t bytes, struct store *store);
+
+/*
+ * The number of the pending writes that the thread's last request joined or saw, since the last call; 0: none. Its answer must not leave before
+ * write_turn_commit() has said true of the number: false where they were lost.
+ */
+uint64_t write_turn_seen(void);
+bool write_turn_commit(uint64_t number);
 
 #endif

@@ -6,12 +6,15 @@ and the queue of expiring items must agree with the items.
 
 CRASH_KILLS=N kills N times (default 10), CRASH_SEED=N chooses the moments; a third of the kills with each --durability.
 """
+import json
 import os
 import random
+import re
 import subprocess
 import threading
 import time
 
+import raw
 from harness import BINARY, Server, copy_of_file, key, of_files, run, until
 from wire import Client, Gone, n, s
 
@@ -478,4 +481,74 @@ def work_in_pieces_goes_on():
     print(f"e2e crash: work in pieces was under way at {pieces} of 6 kills")
 
 
-run("crash", [killed_with_durability_normal, killed_with_durability_full, killed_with_durability_off, work_in_pieces_goes_on])
+def commits_of(server):
+    """Of the store: those of several requests can be one."""
+    metrics = raw.ask(server, raw.GET_METRICS).body.decode()
+    return int(re.search(r'dynalith_store_write_seconds_count\{step="commit"\} (\d+)', metrics)[1])
+
+
+def create_groups(client):
+    client("CreateTable", TableName="groups", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK"),
+           AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "g")],
+           GlobalSecondaryIndexes=[{"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}}])
+
+
+def write_until_killed(server, written, tag):
+    """Many connections put at the same moment, each several items. Gives how many were acknowledged; the server is killed meanwhile."""
+    connections = [raw.connect(server) for _ in range(16)]
+    acknowledged = 0
+    timer = threading.Timer(random.Random(f"{SEED} {tag}").uniform(0.05, 0.4), server.kill)
+    timer.start()
+    try:
+        for round in range(100000):
+            names = [[f"{tag}-{i}-{round}-{k}" for k in range(4)] for i in range(len(connections))]
+            for connection, own in zip(connections, names):
+                connection.sendall(b"".join(raw.request("PutItem", json.dumps({"TableName": "groups", "Item": {"PK": s(name), "g": s("all")}}).encode())
+                                            for name in own))
+            for connection, own in zip(connections, names):
+                for name in own:
+                    reply = raw.read_reply(connection)
+                    if not reply or len(reply.body) < int(reply.headers["content-length"]):
+                        return acknowledged
+                    assert reply.status == 200, reply.body
+                    written.add(name)
+                    acknowledged += 1
+    except ConnectionError:
+        return acknowledged
+    finally:
+        timer.join()
+        for connection in connections:
+            connection.close()
+
+
+@of_files
+def kills_of_groups():
+    """Writes of several connections that are one transaction of the store: none is answered before its commit."""
+    server = Server("--threads", "1", disk=True)
+    create_groups(Client(server.port))
+    before = commits_of(server)
+    written = set()
+    connections = [raw.connect(server) for _ in range(16)]
+    for i, connection in enumerate(connections):
+        connection.sendall(b"".join(raw.request("PutItem", json.dumps({"TableName": "groups", "Item": {"PK": s(f"{i}-{k}"), "g": s("all")}}).encode())
+                                    for k in range(20)))
+    for i, connection in enumerate(connections):
+        for k in range(20):
+            assert raw.read_reply(connection).status == 200
+            written.add(f"{i}-{k}")
+        connection.close()
+    assert commits_of(server) - before < len(written), (commits_of(server) - before, len(written))
+    acknowledged = 0
+    for kill in range(max(2, KILLS // 3)):
+        acknowledged += write_until_killed(server, written, f"kill{kill}")
+        server.start()
+        client = Client(server.port)
+        items = {item["PK"]["S"] for item in client.all("Scan", TableName="groups")}
+        assert written <= items, sorted(written - items)[:5]
+        assert items == {item["PK"]["S"] for item in client.all("Scan", TableName="groups", IndexName="by-g")}
+        written |= items
+    assert acknowledged
+    server.stop()
+
+
+run("crash", [killed_with_durability_normal, killed_with_durability_full, killed_with_durability_off, work_in_pieces_goes_on, kills_of_groups])

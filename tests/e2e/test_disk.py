@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 
+import raw
 from harness import BINARY, Server, copy_of_file, key, of_files, raises, run
 from wire import Client, Refused, s
 
@@ -41,7 +42,7 @@ def fill(client, written, size, tag, most=3000):
 def check(client, written):
     for index in ({}, {"IndexName": "by-g"}):
         found = {i["PK"]["S"]: len(i["pad"]["S"]) for i in client.all("Scan", TableName="disk", **index)}
-        assert found == written, (index, found.keys() ^ written.keys())
+        assert found == written, (index, found.keys() - written.keys(), written.keys() - found.keys())
 
 
 def fill_from_several(server, written):
@@ -130,6 +131,47 @@ def a_limit_of_the_file_size(*flags):
     hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
     use_full_disk(server, lambda: resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard)))
+    server.stop()
+
+
+def put_many_at_once(server, names):
+    """Puts an item of each name, over 16 connections at the same moment. The names that were answered by 200; all others by 500."""
+    connections = [raw.connect(server) for _ in range(16)]
+    done = set()
+    for i, connection in enumerate(connections):
+        connection.sendall(b"".join(raw.request("PutItem", json.dumps({"TableName": "disk", "Item": item(name, 1000)}).encode()) for name in names[i::16]))
+    for i, connection in enumerate(connections):
+        for name in names[i::16]:
+            reply = raw.read_reply(connection)
+            assert reply and reply.headers["x-amzn-requestid"], name
+            if reply.status == 200:
+                done.add(name)
+            else:
+                assert reply.status == 500 and b"#InternalServerError" in reply.body, reply.body
+        connection.close()
+    return done
+
+
+@of_files
+def many_at_once_on_a_full_disk():
+    """Writes that are committed together: each is answered as it ended, and counted once."""
+    server = Server("--threads", "1", disk=True)
+    if not hasattr(resource, "prlimit"):
+        print("e2e disk: no prlimit here: skipped")
+        return
+    client = Client(server.port)
+    create(client)
+    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
+    names = [f"{i:05}" for i in range(3000)]
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
+    written = put_many_at_once(server, names)
+    assert 0 < len(written) < len(names), len(written)
+    check(client, {name: 1000 for name in written})
+    assert client("DescribeTable", TableName="disk")["Table"]["ItemCount"] == len(written)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    assert put_many_at_once(server, names) == set(names)
+    check(client, {name: 1000 for name in names})
+    assert client("DescribeTable", TableName="disk")["Table"]["ItemCount"] == len(names)
     server.stop()
 
 
@@ -294,5 +336,5 @@ def one_server_a_file():
     server.stop()
 
 
-run("disk", [a_small_file_system, a_limit_of_the_file_size, a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start,
+run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start,
              a_file_that_is_taken_away, one_server_a_file])

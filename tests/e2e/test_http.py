@@ -156,10 +156,14 @@ def answers_of_many_at_once():
 
 def writes_of_many_at_once():
     """Threads that take turns to write, beside requests that wait for other work of the server: all are answered, and each write is done once."""
-    busy = Server("--threads", "3")
+    write_many_at_once(Server("--threads", "3"))
+    write_many_at_once(Server("--threads", "2", disk=True))
+
+
+def write_many_at_once(busy):
     busy.client().create_table(TableName="many", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
                                AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
-    dice, added, put, tables = random.Random(7), 0, 0, 0
+    dice, added, put, tables, refused = random.Random(7), 0, 0, 0, 0
     clock = b'{"advance": 1}'
     clock = raw.head("ListTables", b"Content-Length: %d" % len(clock), path=b"/_dynalith/clock") + b"\r\n" + clock
     for _ in range(6):
@@ -167,7 +171,7 @@ def writes_of_many_at_once():
         for _ in range(30):
             requests = []
             for _ in range(dice.choice([1, 1, 4, 20])):
-                kind = dice.choice("AAAPPPGTC")
+                kind = dice.choice("AAAPPPGTCRX")
                 if kind == "A":
                     added += 1
                     requests.append(raw.request("UpdateItem", b'{"TableName":"many","Key":{"a":{"S":"sum"}},"UpdateExpression":"ADD n :one",'
@@ -177,6 +181,13 @@ def writes_of_many_at_once():
                     requests.append(raw.request("PutItem", b'{"TableName":"many","Item":{"a":{"S":"put %d"}},"ConditionExpression":"attribute_not_exists(a)"}' % put))
                 elif kind == "G":
                     requests.append(raw.request("GetItem", b'{"TableName":"many","Key":{"a":{"S":"sum"}}}'))
+                elif kind == "R":
+                    refused += 1
+                    requests.append(raw.request("PutItem", b'{"TableName":"many","Item":{"a":{"S":"refused"}},"ConditionExpression":"attribute_exists(a)"}'))
+                elif kind == "X":  # the first write is done, and undone
+                    refused += 1
+                    requests.append(raw.request("TransactWriteItems", b'{"TransactItems":[{"Put":{"TableName":"many","Item":{"a":{"S":"undone"}}}},{"Put":{'
+                                                                      b'"TableName":"many","Item":{"a":{"S":"no"}},"ConditionExpression":"attribute_exists(a)"}}]}'))
                 elif kind == "T":
                     tables += 1
                     requests.append(raw.request("CreateTable", b'{"TableName":"made%d","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],'
@@ -189,9 +200,9 @@ def writes_of_many_at_once():
         for s, requests in clients:
             for request in requests:
                 reply = raw.read_reply(s)
-                assert reply and reply.status == 200, (request, reply and reply.body)
+                assert reply and reply.status == (400 if b"attribute_exists" in request else 200), (request, reply and reply.body)
             s.close()
-    assert added and put and tables
+    assert added and put and tables and refused
     assert busy.client().get_item(TableName="many", Key={"a": {"S": "sum"}}, ConsistentRead=True)["Item"]["n"] == {"N": str(added)}
     assert busy.client().scan(TableName="many", Select="COUNT", ConsistentRead=True)["Count"] == put + 1
     busy.stop()

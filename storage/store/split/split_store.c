@@ -379,7 +379,7 @@ struct store *split_store_new(struct store *inner)
 	if (!limits->value)
 		return inner;
 	struct split_store *store = arena_checked(calloc(1, sizeof(*store)));
-	*store = (struct split_store){{&ops}, inner, *limits, limits->value};
+	*store = (struct split_store){{.ops = &ops}, inner, *limits, limits->value};
 	store->limits.value = 0;
 	return &store->base;
 }

@@ -39,6 +39,9 @@ static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
 	[CONTROL_COMMIT] = "COMMIT",
 	[CONTROL_ROLLBACK] = "ROLLBACK",
+	[CONTROL_SAVE] = "SAVEPOINT member",
+	[CONTROL_RELEASE] = "RELEASE member",
+	[CONTROL_ROLLBACK_SAVED] = "ROLLBACK TO member",
 };
 
 static unsigned damaged_page(sqlite3 *db)

@@ -29,11 +29,13 @@ static void close_pair(struct pair pair)
 	close(pair.client);
 }
 
+static uint64_t number; /* of the answers that are put */
+
 static bool put(int fd, const char *a, const char *b)
 {
 	struct iovec parts[] = {{(void *)(uintptr_t)a, strlen(a)}, {(void *)(uintptr_t)b, strlen(b)}};
 
-	return outbox_put(fd, parts, 2);
+	return outbox_put(fd, parts, 2, number);
 }
 
 /* What the client has got, and nothing else. */
@@ -75,7 +77,7 @@ TEST(what_else_is_sent_goes_behind)
 
 	outbox_turn(3);
 	CHECK(put(pair.server, "first", ""));
-	CHECK(outbox_clear(pair.server));
+	CHECK(outbox_clear(pair.server, number));
 	receives(pair, "first");
 	CHECK(put(pair.server, "second", ""));
 	outbox_send();
@@ -119,7 +121,7 @@ TEST(an_outbox_has_room_for_so_many)
 	struct iovec part = {text, OUTBOX_ANSWER + 1};
 
 	outbox_turn(100);
-	CHECK(!outbox_put(pair.server, &part, 1));
+	CHECK(!outbox_put(pair.server, &part, 1, 0));
 	for (int i = 0; i < OUTBOX_ANSWERS; i++)
 		CHECK(put(pair.server, "x", ""));
 	receives(pair, "");
@@ -129,7 +131,7 @@ TEST(an_outbox_has_room_for_so_many)
 	receives(pair, "y");
 	part.iov_len = OUTBOX_ANSWER;
 	for (int i = 0; i < OUTBOX_BYTES / OUTBOX_ANSWER; i++)
-		CHECK(outbox_put(pair.server, &part, 1));
+		CHECK(outbox_put(pair.server, &part, 1, 0));
 	CHECK_INT(recv(pair.client, got, sizeof(got), MSG_DONTWAIT), -1);
 	CHECK(put(pair.server, "z", ""));
 	CHECK_INT(recv(pair.client, got, sizeof(got), MSG_DONTWAIT), OUTBOX_BYTES);
@@ -172,10 +174,10 @@ TEST(a_slow_client_gets_all)
 			outbox_end_turn();
 			outbox_turn((int)dice(4));
 		}
-		if (sent[i] + n <= STREAM && outbox_put(pairs[i].server, parts, 2)) {
+		if (sent[i] + n <= STREAM && outbox_put(pairs[i].server, parts, 2, 0)) {
 			sent[i] += n;
 		} else if (sent[i] + n <= STREAM) {
-			bool is_clear = outbox_clear(pairs[i].server);
+			bool is_clear = outbox_clear(pairs[i].server, 0);
 			ssize_t some = is_clear ? send(pairs[i].server, p, n, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
 
 			sent[i] += some > 0 ? (size_t)some : 0;
@@ -213,15 +215,15 @@ TEST(what_a_closed_socket_did_not_take_is_dropped)
 
 	CHECK_INT(setsockopt(pair.server, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
 	outbox_turn(2);
-	while (outbox_put(pair.server, &part, 1))
+	while (outbox_put(pair.server, &part, 1, 0))
 		outbox_send();
-	CHECK(!outbox_clear(pair.server));
+	CHECK(!outbox_clear(pair.server, number));
 	close_pair(pair);
 	pair = connect_pair();
 	CHECK_INT(pair.server, fd);
 	outbox_end_turn();
 	CHECK_INT(recv(pair.client, got, sizeof(got), MSG_DONTWAIT), -1);
-	CHECK(outbox_clear(pair.server));
+	CHECK(outbox_clear(pair.server, number));
 	outbox_turn(2);
 	CHECK(put(pair.server, "new", ""));
 	outbox_end_turn();
@@ -237,7 +239,7 @@ TEST(a_client_that_is_gone_costs_nothing)
 	outbox_turn(2);
 	CHECK(put(pair.server, "nobody reads", ""));
 	outbox_end_turn();
-	CHECK(outbox_clear(pair.server));
+	CHECK(outbox_clear(pair.server, number));
 	CHECK(put(pair.server, "nobody reads", ""));
 	outbox_forget(pair.server);
 	close(pair.server);
@@ -263,7 +265,127 @@ TEST(a_thread_that_ends_sends)
 	close_pair(pair);
 }
 
+static uint64_t pending;
+static int commits;
+static bool commit_fails;
+
+/* Everything but number 7 is committed; what is lost then stays lost. */
+static bool commit_all(uint64_t of)
+{
+	commits += of == pending;
+	if (of == pending)
+		pending = 0;
+	return of == 7 || !commit_fails;
+}
+
+static void begin_commits(bool fails)
+{
+	outbox_commit_by(commit_all);
+	commit_fails = fails;
+	commits = 0;
+	outbox_turn(4);
+}
+
+TEST(pending_answers_are_committed_before_they_go)
+{
+	struct pair pair = connect_pair();
+
+	begin_commits(false);
+	CHECK(put(pair.server, "true,", ""));
+	outbox_send();
+	CHECK_INT(commits, 0);
+	number = pending = 1;
+	CHECK(put(pair.server, "a,", ""));
+	CHECK(put(pair.server, "b,", ""));
+	outbox_works(1);
+	outbox_works(1 + 2 * OUTBOX_PATIENCE_NS);
+	receives(pair, "true,");
+	CHECK_INT(commits, 0);
+	outbox_send();
+	CHECK_INT(commits, 1);
+	receives(pair, "a,b,");
+	number = pending = 2;
+	CHECK(outbox_clear(pair.server, number)); /* for an answer that is not kept */
+	CHECK_INT(commits, 2);
+	outbox_end_turn();
+	CHECK_INT(commits, 2);
+	number = 0;
+	close_pair(pair);
+}
+
+#define LOST_BODY "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}"
+#define LOST_HEAD "Content-Type: application/x-amz-json-1.0\r\nContent-Length: 99\r\nx-amz-crc32: 2971048199\r\n\r\n"
+
+TEST(answers_that_are_lost_become_errors)
+{
+	struct pair one = connect_pair(), other = connect_pair(), third = connect_pair();
+
+	begin_commits(true);
+	CHECK(put(one.server, "true,", ""));
+	number = pending = 1;
+	CHECK(put(one.server, "HTTP/1.1 200 OK\r\nx-amzn-RequestId: ID\r\nContent-Length: 2\r\n\r\n{}", ""));
+	CHECK(put(other.server, "without id", ""));
+	number = 7;
+	CHECK(put(third.server, "true too", ""));
+	outbox_end_turn();
+	CHECK_INT(commits, 1);
+	receives(one, "true,HTTP/1.1 500 Internal Server Error\r\nx-amzn-RequestId: ID\r\n" LOST_HEAD LOST_BODY);
+	receives(other, "HTTP/1.1 500 Internal Server Error\r\nServer: Dynalith\r\n" LOST_HEAD LOST_BODY);
+	receives(third, "true too");
+	number = 0;
+	close_pair(one);
+	close_pair(other);
+	close_pair(third);
+}
+
+/* The others go to make room for it, and what it is of is committed with theirs. */
+TEST(an_answer_that_finds_no_room_is_lost_with_the_others)
+{
+	struct pair pair = connect_pair(), other = connect_pair();
+
+	begin_commits(true);
+	number = pending = 1;
+	for (int i = 0; i < OUTBOX_ANSWERS; i++)
+		CHECK(put(pair.server, "", ""));
+	CHECK(put(other.server, "a lie", ""));
+	CHECK_INT(commits, 1);
+	outbox_end_turn();
+	receives(other, "HTTP/1.1 500 Internal Server Error\r\nServer: Dynalith\r\n" LOST_HEAD LOST_BODY);
+	number = 0;
+	close_pair(pair);
+	close_pair(other);
+}
+
+TEST(a_lost_answer_that_is_not_kept_becomes_an_error_too)
+{
+	struct pair pair = connect_pair();
+
+	begin_commits(true);
+	outbox_turn(1);
+	number = pending = 1;
+	CHECK(put(pair.server, "HTTP/1.1 200 OK\r\n", "x-amzn-RequestId: ID\r\n\r\n{}"));
+	receives(pair, "HTTP/1.1 500 Internal Server Error\r\nx-amzn-RequestId: ID\r\n" LOST_HEAD LOST_BODY);
+	number = 7;
+	CHECK(!put(pair.server, "true", ""));
+	number = 0;
+	close_pair(pair);
+}
+
+TEST(a_connection_is_closed_where_an_answer_is_lost_that_was_not_kept)
+{
+	struct pair pair = connect_pair();
+	char byte;
+
+	begin_commits(true);
+	CHECK(!outbox_clear(pair.server, 1));
+	CHECK_INT(recv(pair.client, &byte, 1, MSG_DONTWAIT), 0);
+	close_pair(pair);
+}
+
 TEST_MAIN(TEST_CASE(answers_of_a_turn_go_at_its_end), TEST_CASE(what_else_is_sent_goes_behind),
 	  TEST_CASE(a_request_that_works_for_long_sends_the_answers_before_it), TEST_CASE(an_outbox_has_room_for_so_many),
 	  TEST_CASE(a_slow_client_gets_all), TEST_CASE(what_a_closed_socket_did_not_take_is_dropped), TEST_CASE(a_client_that_is_gone_costs_nothing),
-	  TEST_CASE(a_thread_that_ends_sends))
+	  TEST_CASE(a_thread_that_ends_sends),
+	  TEST_CASE(pending_answers_are_committed_before_they_go), TEST_CASE(answers_that_are_lost_become_errors),
+	  TEST_CASE(an_answer_that_finds_no_room_is_lost_with_the_others),
+	  TEST_CASE(a_lost_answer_that_is_not_kept_becomes_an_error_too), TEST_CASE(a_connection_is_closed_where_an_answer_is_lost_that_was_not_kept))

@@ -57,7 +57,7 @@ static void answer(int fd, int client, struct str head, struct str lines, struct
 	memcpy(wanted + head.n - 2 + lines.n, "\r\n", 2);
 	memcpy(wanted + head.n + lines.n, body.p, body.n);
 	sockets_await(fd);
-	sockets_answer(fd, false, lines);
+	sockets_answer(fd, false, 0, lines);
 	while (sent < head.n + body.n) {
 		size_t of_head = sent < head.n ? sent : head.n, of_body = sent - of_head;
 		ssize_t n = send_some(fd, (struct str){head.p + of_head, head.n - of_head}, (struct str){body.p + of_body, body.n - of_body}, dice(3) > 0);
@@ -143,7 +143,7 @@ static void answers(struct pair pair)
 {
 	char got[64];
 
-	sockets_answer(pair.server, false, STR(""));
+	sockets_answer(pair.server, false, 0, STR(""));
 	CHECK_INT(send(pair.server, "x", 1, MSG_NOSIGNAL), 1);
 	CHECK_INT(recv(pair.client, got, sizeof(got), 0), 1);
 	sockets_await(pair.server);
@@ -208,7 +208,7 @@ TEST(requests_that_come_before_the_answer_stay_as_they_are)
 	struct pair pair = connect_pair();
 
 	sends(pair, USUAL "body", 1024, SHORT "body", true);
-	sockets_answer(pair.server, false, STR(""));
+	sockets_answer(pair.server, false, 0, STR(""));
 	sends(pair, USUAL "body", 1024, USUAL "body", false);
 	close_pair(pair);
 }

@@ -13,7 +13,7 @@ static void *write_once(void *context)
 	const int *events = context;
 
 	write_turn_begin(*events);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	write_turn_end();
 	return NULL;
 }
@@ -31,17 +31,17 @@ TEST(the_lock_is_let_go)
 {
 	run_other(2);
 	write_turn_begin(2);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	run_other(1);
-	write_turn_next(0);
+	write_turn_next(0, NULL);
 	run_other(2);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	write_turn_end();
 	run_other(2);
-	write_turn_next(1); /* between two turns */
+	write_turn_next(1, NULL); /* between two turns */
 	run_other(2);
 	write_turn_begin(1);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	run_other(2);
 	write_turn_end();
 }
@@ -50,7 +50,7 @@ static void *write_and_end(void *unused)
 {
 	(void)unused;
 	write_turn_begin(2);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	return NULL;
 }
 
@@ -69,7 +69,7 @@ static void *wait_for_turn(void *unused)
 {
 	(void)unused;
 	write_turn_begin(2);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	atomic_store(&is_in, true);
 	write_turn_end();
 	return NULL;
@@ -80,14 +80,14 @@ TEST(a_thread_that_waits_is_the_next)
 	pthread_t other;
 
 	write_turn_begin(100);
-	write_turn_next(WRITE_TURN_BYTES - 1);
+	write_turn_next(WRITE_TURN_BYTES - 1, NULL);
 	CHECK_INT(pthread_create(&other, NULL, wait_for_turn, NULL), 0);
 	for (int i = 0; i < 100; i++)
 		sched_yield();
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	CHECK(!atomic_load(&is_in));
 	while (!atomic_load(&is_in)) /* once it waits, it is the next */
-		write_turn_next(WRITE_TURN_BYTES);
+		write_turn_next(WRITE_TURN_BYTES, NULL);
 	write_turn_end();
 	pthread_join(other, NULL);
 }
@@ -104,13 +104,13 @@ static void *take_turns(void *context)
 	for (int i = 0; i < TURNS; i++) {
 		write_turn_begin(2 + i % 3);
 		for (int k = 0; k < 4 + (i + *number) % 5; k++) {
-			write_turn_next(1);
+			write_turn_next(1, NULL);
 			CHECK_INT(writing++, 0);
 			if (i % 64 == 0)
 				sched_yield();
 			writing--;
 		}
-		write_turn_next(i % 2 == 0 ? WRITE_TURN_BYTES : 0);
+		write_turn_next(i % 2 == 0 ? WRITE_TURN_BYTES : 0, NULL);
 		write_turn_end();
 	}
 	return NULL;
@@ -134,8 +134,8 @@ static void alternate(int turns)
 	for (int i = 0; i < turns; i++) {
 		write_turn_begin(8);
 		for (int k = 0; k < 4; k++) {
-			write_turn_next(1);
-			write_turn_next(0);
+			write_turn_next(1, NULL);
+			write_turn_next(0, NULL);
 		}
 		write_turn_end();
 	}
@@ -147,7 +147,7 @@ static void *write_among_reads(void *unused)
 	(void)unused;
 	alternate(20);
 	write_turn_begin(8);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	run_other(2);
 	write_turn_end();
 	return NULL;
@@ -162,11 +162,11 @@ static void *write_in_rows_again(void *unused)
 	for (int i = 0; i < 40; i++) {
 		write_turn_begin(8);
 		for (int k = 0; k < 8; k++)
-			write_turn_next(1);
+			write_turn_next(1, NULL);
 		write_turn_end();
 	}
 	write_turn_begin(8);
-	write_turn_next(1);
+	write_turn_next(1, NULL);
 	atomic_store(&is_in, true);
 	for (int i = 0; i < 100; i++)
 		sched_yield();

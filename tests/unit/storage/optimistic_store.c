@@ -625,7 +625,7 @@ struct store *optimistic_open(struct optimistic_db *db)
 {
 	struct process *process = arena_checked(calloc(1, sizeof(*process)));
 
-	*process = (struct process){{&process_ops}, db};
+	*process = (struct process){{.ops = &process_ops}, db};
 	pthread_mutex_lock(&db->lock);
 	db->refs++;
 	pthread_mutex_unlock(&db->lock);
