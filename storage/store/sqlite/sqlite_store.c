@@ -37,6 +37,7 @@ static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 16); /* per connection, all of it touched at once: statements are kept, so few are in use */
 	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0); /* pages of a cache one by one: a reader has few */
 }
 
