@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define OUTBOX_ANSWERS 16
+#define OUTBOX_ANSWERS 64
 #define OUTBOX_ANSWER 8192        /* bytes */
 #define OUTBOX_BYTES (32 * 1024)
 #define OUTBOX_PATIENCE_NS 100000

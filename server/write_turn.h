@@ -21,7 +21,7 @@
 
 #include "storage/store/store.h"
 
-#define WRITE_TURN_BYTES 8192 /* of bodies of requests; beyond them others get the lock */
+#define WRITE_TURN_BYTES 32768 /* of bodies of requests; beyond them others get the lock */
 
 /* The calling thread's turn begins, with so many events; and ends. */
 void write_turn_begin(int events);
