@@ -49,18 +49,21 @@ static bool is_kept(const struct exchange *exchange)
 	       outbox_takes(connection_fd(exchange->connection), reply->body.n + HEAD_MOST);
 }
 
-/* The same. Where writes are pending that it joined or saw, the answer waits for their commit. One that cannot wait is made once more if they are lost. */
-static void handle_in_turn(struct exchange *exchange)
+/*
+ * The same. Where writes are pending that it joined or saw, they are committed before the answer goes: with those of the turn, if it may wait and is sent with
+ * them, or at once. Then it is made once more where they are lost.
+ */
+static void handle_surely(struct exchange *exchange, bool may_wait)
 {
 	handle(exchange);
 	uint64_t number = write_turn_seen();
 	if (number == 0 || !exchange->out.is_handled)
 		return;
-	if (is_kept(exchange)) {
+	if (may_wait && is_kept(exchange)) {
 		exchange->out.number = number;
-	} else if (!write_turn_commit(number)) { /* now it has no part in a group */
+	} else if (!write_turn_commit(number)) {
 		http_exchange_start_over(exchange);
-		handle(exchange);
+		handle(exchange); /* now it has no part in a group */
 	}
 }
 
@@ -96,7 +99,7 @@ static void run_aside(struct aside_job *job, bool is_late)
 	if (is_late)
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
 	if (is_late || !exchange->out.is_handled)
-		handle(exchange);
+		handle_surely(exchange, false);
 	if (exchange->hold) {
 		http_exchange_start_over(exchange);
 		wait_held(exchange);
@@ -152,7 +155,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 		exchange->haste = HTTP_FOR_VITAL;
 	else if (is_expected_long(exchange))
 		return step_aside(exchange);
-	handle_in_turn(exchange);
+	handle_surely(exchange, true);
 	if (!exchange->out.is_handled)
 		http_exchange_start_over(exchange);
 	if (exchange->hold) {

@@ -136,27 +136,36 @@ def reads_do_not_wait_for_writers_that_wait():
     end(server, busy, 400)
 
 
+def a_long_condition_sees(disk):
+    """False where it was over before others had written: then nothing is proved."""
+    server = server_with_a_long_list("--threads", "1", disk=disk)
+    key, names = {"PK": {"S": "p"}, "SK": {"S": "long0"}}, {"#n": "n"}
+    condition = f"attribute_not_exists(#n) AND NOT ({LONG})"
+    busy = begin(server, short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=condition,
+                               ExpressionAttributeNames=names, ExpressionAttributeValues=NONE), 1, 1)
+    until(lambda: raw.figures(server)["dynalith_requests_aside_total"] > LISTS, "the write is not long", 20)
+    assert raw.ask(server, short("UpdateItem", Key=key, UpdateExpression="SET #n = :n", ExpressionAttributeNames=names,
+                                 ExpressionAttributeValues={":n": {"N": "1"}})).status == 200
+    assert raw.ask(server, short(Key=SHORT)).status == 200
+    if not none_is_ready(busy):
+        busy[0].close()
+        server.stop()
+        return False
+    assert b"ConditionalCheckFailed" in raw.read_reply(busy[0]).body
+    reply = raw.ask(server, short(Key=key, ProjectionExpression="won, #n", ExpressionAttributeNames=names))
+    assert json.loads(reply.body)["Item"] == {"n": {"N": "1"}}, reply.body
+    busy[0].sendall(short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=f"NOT ({LONG})", ExpressionAttributeValues=NONE))
+    assert raw.read_reply(busy[0]).status == 200
+    reply = raw.ask(server, short(Key=key, ProjectionExpression="won, #n", ExpressionAttributeNames=names))
+    assert json.loads(reply.body)["Item"] == {"n": {"N": "1"}, "won": NONE[":v"]}, reply.body
+    end(server, [])
+    return True
+
+
 def a_long_condition_sees_what_was_written_meanwhile():
     """Expressions are evaluated before the writers' turn: others write meanwhile, in memory too, and what they write counts."""
     for disk in (False, True):
-        server = server_with_a_long_list("--threads", "1", disk=disk)
-        key, names = {"PK": {"S": "p"}, "SK": {"S": "long0"}}, {"#n": "n"}
-        condition = f"attribute_not_exists(#n) AND NOT ({LONG})"
-        busy = begin(server, short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=condition,
-                                   ExpressionAttributeNames=names, ExpressionAttributeValues=NONE), 1, 1)
-        until(lambda: raw.figures(server)["dynalith_requests_aside_total"] > LISTS, "the write is not long", 20)
-        assert raw.ask(server, short("UpdateItem", Key=key, UpdateExpression="SET #n = :n", ExpressionAttributeNames=names,
-                                     ExpressionAttributeValues={":n": {"N": "1"}})).status == 200
-        assert raw.ask(server, short(Key=SHORT)).status == 200
-        assert none_is_ready(busy), "the write was not long enough to prove anything"
-        assert b"ConditionalCheckFailed" in raw.read_reply(busy[0]).body
-        reply = raw.ask(server, short(Key=key, ProjectionExpression="won, #n", ExpressionAttributeNames=names))
-        assert json.loads(reply.body)["Item"] == {"n": {"N": "1"}}, reply.body
-        busy[0].sendall(short("UpdateItem", Key=key, UpdateExpression="SET won = :v", ConditionExpression=f"NOT ({LONG})", ExpressionAttributeValues=NONE))
-        assert raw.read_reply(busy[0]).status == 200
-        reply = raw.ask(server, short(Key=key, ProjectionExpression="won, #n", ExpressionAttributeNames=names))
-        assert json.loads(reply.body)["Item"] == {"n": {"N": "1"}, "won": NONE[":v"]}, reply.body
-        end(server, [])
+        assert any(a_long_condition_sees(disk) for _ in range(5)), "the write was never long enough to prove anything"
 
 
 shorten_what_is_long()

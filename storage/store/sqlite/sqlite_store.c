@@ -172,18 +172,24 @@ static void end_pinned(struct sqlite_store *store, const struct store_txn *txn, 
 	store->has_versions = store->has_versions || is_committed;
 }
 
-/* Undoes what the writing transaction did: all of SQLite's, or its own part. False where the connection stays the group's. */
+/* Undoes a member's own part. False where SQLite has undone all by itself, or cannot. */
+static bool undo_member(struct connection *connection)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	bool is_undone = !sqlite3_get_autocommit(connection->db) && connection_control(connection, CONTROL_ROLLBACK_SAVED, &err) == OK &&
+			 connection_control(connection, CONTROL_RELEASE, &err) == OK;
+
+	arena_free(arena);
+	return is_undone;
+}
+
+/* Undoes what the writing transaction did. False where the connection stays the group's. */
 static bool undo(struct connection *connection)
 {
 	struct commit_group *group = &connection->store->group;
-	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	bool is_kept = false;
 
-	if (commit_group_end_member(group) && !sqlite3_get_autocommit(connection->db)) /* else SQLite has undone all of it by itself */
-		is_kept = connection_control(connection, CONTROL_ROLLBACK_SAVED, &err) == OK && connection_control(connection, CONTROL_RELEASE, &err) == OK;
-	arena_free(arena);
-	if (is_kept)
+	if (commit_group_end_member(group) && undo_member(connection))
 		return false;
 	connection_rollback(connection);
 	commit_group_lose(group);
