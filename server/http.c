@@ -40,28 +40,28 @@ static void handle(struct exchange *exchange)
 	crash_request(NULL);
 }
 
-/* Whether the answer is sent with those of the turn. */
+/* Whether the answer, which is made, is sent with those of the turn. */
 static bool is_kept(const struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 
-	return exchange->out.is_handled && !reply->stream && reply->fault.delay_ms == 0 && reply->fault.piece_bytes == 0 &&
+	return !reply->stream && reply->fault.delay_ms == 0 && reply->fault.piece_bytes == 0 &&
 	       outbox_takes(connection_fd(exchange->connection), reply->body.n + HEAD_MOST);
 }
 
 /*
- * The same. Where writes are pending that it joined or saw, they are committed before the answer goes: with those of the turn, if it may wait and is sent with
- * them, or at once. Then it is made once more where they are lost.
+ * handle(), and the commit of the group of writes that the answer depends on. The group is committed with the turn's answers where this one may wait for them
+ * and is sent with them, else at once. Where it is lost then, the answer is made once more.
  */
 static void handle_surely(struct exchange *exchange, bool may_wait)
 {
 	handle(exchange);
-	uint64_t number = write_turn_seen();
-	if (number == 0 || !exchange->out.is_handled)
+	uint64_t group = write_turn_seen();
+	if (group == 0 || !exchange->out.is_handled)
 		return;
 	if (may_wait && is_kept(exchange)) {
-		exchange->out.number = number;
-	} else if (!write_turn_commit(number)) {
+		exchange->out.group = group;
+	} else if (!write_turn_commit(group)) {
 		http_exchange_start_over(exchange);
 		handle(exchange); /* now it has no part in a group */
 	}

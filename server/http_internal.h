@@ -52,7 +52,7 @@ struct outgoing {
 	struct http_response reply;
 	const char *coding; /* or NULL */
 	bool is_handled, is_answered;
-	uint64_t number;    /* of the pending writes that it is of; 0: of none */
+	uint64_t group;    /* of writes, that it depends on (write_turn.h); 0: none */
 	bool is_piece_due; /* of a body that is sent in pieces */
 };
 

@@ -93,7 +93,7 @@ bool http_reply_send(struct exchange *exchange)
 		MHD_add_response_header(response, reply->headers[i].name, str_copy(exchange->arena, reply->headers[i].value).p);
 	if (is_last(exchange))
 		MHD_add_response_header(response, "Connection", "close");
-	sockets_answer(connection_fd(exchange->connection), exchange->is_early, exchange->out.number, common_lines(exchange));
+	sockets_answer(connection_fd(exchange->connection), exchange->is_early, exchange->out.group, common_lines(exchange));
 	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->out.is_answered = true;

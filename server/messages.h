@@ -135,6 +135,7 @@
 #define HEAD_REFUSAL                                                                                                  \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \
 	"the server takes: 16 KB with all header lines\"}"
+#define LOSS_REFUSAL "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}"
 
 /* Of the health page: the reason as metrics have it, and its text. */
 #define FORM_HEALTH_STORE "{\"status\":\"unavailable\",\"reason\":\"%s\",\"message\":\"The database cannot be reached: %s\"}"

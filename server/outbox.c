@@ -2,19 +2,15 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "core/arena.h"
-#include "core/crc32.h"
 #include "core/str.h"
+#include "server/messages.h"
 #include "server/platform/platform.h"
-
-/* Of writes that were lost, as the disk was full or failed: the client may try again, and gets the error that it has then. */
-#define LOSS "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}"
-#define LOSS_ANSWER 512 /* bytes */
+#include "server/refusal.h"
 
 /* What a socket did not take. */
 struct rest {
@@ -32,15 +28,15 @@ struct outbox {
 	struct {
 		int fd;
 		size_t n;
-		uint64_t number;
+		uint64_t group;
 	} answers[OUTBOX_ANSWERS];
-	size_t pending; /* answers with a number */
+	size_t pending; /* answers with a group */
 	struct rest *rests;
 	char text[OUTBOX_BYTES];
 };
 
 static _Thread_local struct outbox *own;
-static bool (*commit)(uint64_t number);
+static bool (*commit)(uint64_t group);
 static pthread_key_t ends;
 
 /* The thread ends, and its sockets are open still. */
@@ -65,9 +61,9 @@ static void make_key(void)
 	pthread_key_create(&ends, end);
 }
 
-void outbox_commit_by(bool (*commit_number)(uint64_t number))
+void outbox_commit_by(bool (*commit_group)(uint64_t group))
 {
-	commit = commit_number;
+	commit = commit_group;
 }
 
 void outbox_turn(int events)
@@ -156,16 +152,10 @@ static struct str id_in(struct str bytes)
 	return end ? (struct str){at, (size_t)(end - at)} : STR_ABSENT;
 }
 
-/* What takes the place of an answer that is lost, with the same id. */
-static struct str loss_of(struct str id, char text[LOSS_ANSWER])
+/* What takes the place of an answer whose writes were lost, as the disk was full: the client may try again, and gets the error that it has then. */
+static struct str loss_of(struct str id, char text[REFUSAL_MOST])
 {
-	struct str line = str_is_set(id) ? id : STR("Server: Dynalith");
-
-	int n = snprintf(text, LOSS_ANSWER,
-			 "HTTP/1.1 500 Internal Server Error\r\n" STR_FMT "\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
-			 "x-amz-crc32: %u\r\n\r\n%s",
-			 STR_ARG(line), sizeof(LOSS) - 1, crc32_of(LOSS, sizeof(LOSS) - 1), LOSS);
-	return (struct str){text, (size_t)n};
+	return refusal_write(text, "500 Internal Server Error", str_is_set(id) ? id : STR("Server: Dynalith"), STR(LOSS_REFUSAL));
 }
 
 /* Behind what the socket did not take before. */
@@ -181,7 +171,7 @@ static void send_answer(int fd, struct str answer)
 static void send_loss(int fd, const struct iovec *parts, size_t count)
 {
 	struct str id = STR_ABSENT;
-	char text[LOSS_ANSWER];
+	char text[REFUSAL_MOST];
 
 	for (size_t i = 0; i < count && !str_is_set(id); i++)
 		id = id_in((struct str){parts[i].iov_base, parts[i].iov_len});
@@ -189,25 +179,24 @@ static void send_loss(int fd, const struct iovec *parts, size_t count)
 	send_answer(fd, loss_of(id, text));
 }
 
-bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t number)
+bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t group)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		n += parts[i].iov_len;
-	bool is_kept = outbox_takes(fd, n);
-	if (!is_kept && number > 0 && own && !commit(number)) {
+	if (!outbox_takes(fd, n)) {
+		if (group == 0 || !own || commit(group))
+			return false;
 		send_loss(fd, parts, count);
 		return true;
 	}
-	if (!is_kept)
-		return false;
 	if (own->count == OUTBOX_ANSWERS || n > sizeof(own->text) - own->used)
 		outbox_send();
 	if (is_owed(fd))
 		return false;
-	own->answers[own->count].number = number;
-	own->pending += number > 0;
+	own->answers[own->count].group = group;
+	own->pending += group > 0;
 	own->answers[own->count].fd = fd;
 	own->answers[own->count++].n = n;
 	for (size_t i = 0; i < count; i++) {
@@ -221,13 +210,13 @@ bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t number
 void outbox_send(void)
 {
 	const char *p = own ? own->text : NULL;
-	char loss[LOSS_ANSWER];
+	char loss[REFUSAL_MOST];
 
 	for (size_t i = 0; own && i < own->count; i++) {
 		struct str answer = {p, own->answers[i].n};
 
 		p += answer.n;
-		if (own->answers[i].number > 0 && !commit(own->answers[i].number))
+		if (own->answers[i].group > 0 && !commit(own->answers[i].group))
 			answer = loss_of(id_in(answer), loss);
 		send_answer(own->answers[i].fd, answer);
 	}
@@ -256,10 +245,10 @@ void outbox_end_turn(void)
 	}
 }
 
-bool outbox_clear(int fd, uint64_t number)
+bool outbox_clear(int fd, uint64_t group)
 {
 	outbox_send();
-	if (number > 0 && !commit(number)) {
+	if (group > 0 && !commit(group)) {
 		platform_shutdown(fd, SHUT_RDWR);
 		return false;
 	}

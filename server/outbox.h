@@ -6,8 +6,8 @@
  * OUTBOX_ANSWER bytes wait while others of the same turn are made, and are sent together: when the thread is about to wait for events, when OUTBOX_ANSWERS
  * or OUTBOX_BYTES are there, and once requests have worked for OUTBOX_PATIENCE_NS since (outbox_works()). A turn with one event sends at once.
  *
- * An answer may be of writes that are pending (write_turn.h), by their number. They are committed before it is sent; where they are lost, an error takes its
- * place.
+ * An answer may depend on a group of writes that are not committed yet (write_turn.h). They are committed before it is sent. Where they are lost, an error
+ * takes its place.
  *
  * All of it belongs to the calling thread. The descriptors must be those of sockets that only this thread closes, and whose poller, of this thread, reports
  * when they take bytes again.
@@ -25,8 +25,8 @@
 #define OUTBOX_BYTES (32 * 1024)
 #define OUTBOX_PATIENCE_NS 100000
 
-/* Called before an answer is sent that has such a number, above 0: false where its writes are lost. Set before there are turns. */
-void outbox_commit_by(bool (*commit)(uint64_t number));
+/* Sets what commits a group, given by its number above 0, and gives false where its writes are lost. Called before there are turns. */
+void outbox_commit_by(bool (*commit)(uint64_t group));
 
 /* A turn begins, with so many events. */
 void outbox_turn(int events);
@@ -35,17 +35,17 @@ void outbox_turn(int events);
 bool outbox_takes(int fd, size_t n);
 
 /*
- * Keeps a copy of the parts, to be sent as one; `number` is as above, or 0; where it is lost, the error may be sent at once. False: this turn keeps none,
- * or not as many bytes, or the socket is full; send it by yourself.
+ * Keeps a copy of the parts, to be sent as one. `group` is what the answer depends on, 0: nothing. False: this turn keeps none, or not as many bytes, or the
+ * socket is full; send it by yourself. Where the group is lost then, the error is sent at once, and the result is true.
  */
-bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t number);
+bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t group);
 
 /* Sends what there is. What a socket does not take stays until it has room, or is closed. */
 void outbox_send(void);
 
 /*
  * A request that has worked for a while calls it now and then, by monotonic_ns(): it may be long, and answers that are made do not wait for its end. Those
- * with a number do.
+ * that depend on a group do.
  */
 void outbox_works(uint64_t now_ns);
 
@@ -53,10 +53,10 @@ void outbox_works(uint64_t now_ns);
 void outbox_end_turn(void);
 
 /*
- * Called before anything else is sent by the socket, of the number or 0: sends what there is. False where the socket has no room for all: it takes nothing
- * else now. Or where what is to be sent is of writes that are lost: then the connection is closed.
+ * Called before anything else is sent by the socket: sends what there is. `group` is what the other bytes depend on, 0: nothing. False where the socket has no
+ * room for all: it takes nothing else now. False too where the group is lost: then the connection is closed.
  */
-bool outbox_clear(int fd, uint64_t number);
+bool outbox_clear(int fd, uint64_t group);
 
 /* The socket is about to be closed: what it takes goes, the rest is dropped. */
 void outbox_forget(int fd);

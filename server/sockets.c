@@ -3,17 +3,16 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/crc32.h"
 #include "core/str.h"
 #include "server/messages.h"
 #include "server/outbox.h"
 #include "server/platform/platform.h"
+#include "server/refusal.h"
 
 #define SOCKETS_MAX (1 << 17) /* above what connections_make_room() asks for; none beyond is entered */
 #define STATUS_AT 9           /* in "HTTP/1.1 431" */
@@ -36,8 +35,8 @@ static struct {
 	atomic_size_t left; /* bytes at p that are not sent */
 } lines[SOCKETS_MAX];
 
-/* Of a queued answer: the pending writes that it is of, as write_turn_seen() numbers them; 0: of none. */
-static _Atomic uint64_t numbers[SOCKETS_MAX];
+/* Of a queued answer: the group of writes that it depends on, as write_turn_seen() gives it; 0: none. */
+static _Atomic uint64_t groups[SOCKETS_MAX];
 
 /*
  * Bytes of the request under way that are yet to come; 0 where the next ones begin a request. Below 0: so many have come of a request whose head
@@ -73,19 +72,24 @@ static struct str get_lines(int fd)
 	return (struct str){atomic_load_explicit(&lines[fd].p, memory_order_relaxed), atomic_load_explicit(&lines[fd].left, memory_order_relaxed)};
 }
 
-static void set_number(int fd, uint64_t number)
+static void set_group(int fd, uint64_t group)
 {
 	if (is_within(fd))
-		atomic_store_explicit(&numbers[fd], number, memory_order_relaxed);
+		atomic_store_explicit(&groups[fd], group, memory_order_relaxed);
 }
 
-/* Sends the answers that wait, as outbox_clear(). What this answer is of is committed then, or the connection is closed. */
+static uint64_t get_group(int fd)
+{
+	return is_within(fd) ? atomic_load_explicit(&groups[fd], memory_order_relaxed) : 0;
+}
+
+/* Sends the answers that wait, and commits what this one depends on: outbox_clear(). */
 static bool make_way(int fd)
 {
-	uint64_t number = is_within(fd) ? atomic_load_explicit(&numbers[fd], memory_order_relaxed) : 0;
+	uint64_t group = get_group(fd);
 
-	set_number(fd, 0);
-	return outbox_clear(fd, number);
+	set_group(fd, 0);
+	return outbox_clear(fd, group);
 }
 
 static enum socket_state state_of(int fd)
@@ -113,9 +117,9 @@ void sockets_await(int fd)
 		enter(fd, SOCKET_AWAITED);
 }
 
-void sockets_answer(int fd, bool is_early, uint64_t number, struct str text)
+void sockets_answer(int fd, bool is_early, uint64_t group, struct str text)
 {
-	set_number(fd, number);
+	set_group(fd, group);
 	set_lines(fd, text.p, text.n);
 	enter(fd, is_early ? SOCKET_EARLY : SOCKET_QUEUED);
 }
@@ -123,7 +127,7 @@ void sockets_answer(int fd, bool is_early, uint64_t number, struct str text)
 void sockets_forget(int fd)
 {
 	outbox_forget(fd);
-	set_number(fd, 0);
+	set_group(fd, 0);
 	set_lines(fd, NULL, 0);
 	enter(fd, SOCKET_OTHER);
 }
@@ -166,15 +170,12 @@ static const struct refusal *find_refusal(struct str bytes)
 static void refuse(int fd, const struct refusal *refusal)
 {
 	enum socket_state state = state_of(fd);
-	char text[1024];
+	char text[REFUSAL_MOST];
 
 	if (state == SOCKET_OTHER || state == SOCKET_CLOSING || !outbox_clear(fd, 0))
 		return;
-	int n = snprintf(text, sizeof(text),
-			 "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
-			 "x-amz-crc32: %u\r\n\r\n" STR_FMT,
-			 refusal->line, refusal->body.n, crc32_of(refusal->body.p, refusal->body.n), STR_ARG(refusal->body));
-	(void)!platform_send(fd, text, (size_t)n);
+	struct str answer = refusal_write(text, refusal->line, STR("Connection: close"), refusal->body);
+	(void)!platform_send(fd, answer.p, answer.n);
 	begin_closing(fd);
 }
 
@@ -239,8 +240,8 @@ static ssize_t send_with_lines(int fd, struct str text, struct str head, struct 
 	};
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = body.iov_len > 0 ? 4 : 3};
 
-	if (may_wait && outbox_put(fd, parts, 4, is_within(fd) ? atomic_load_explicit(&numbers[fd], memory_order_relaxed) : 0)) {
-		set_number(fd, 0);
+	if (may_wait && outbox_put(fd, parts, 4, get_group(fd))) {
+		set_group(fd, 0);
 		set_lines(fd, NULL, 0);
 		return (ssize_t)(head.n + body.iov_len);
 	}

@@ -44,11 +44,11 @@ void sockets_expect(int fd, uint64_t n);
 void sockets_await(int fd);
 
 /*
- * Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. `number`: as outbox_put() has it.
+ * Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. `group`: as outbox_put() has it.
  * `lines` are header lines, each with its end, that go into the answer's head; they must stay until the answer is sent. libmicrohttpd would copy and
  * check each.
  */
-void sockets_answer(int fd, bool is_early, uint64_t number, struct str lines);
+void sockets_answer(int fd, bool is_early, uint64_t group, struct str lines);
 
 /* libmicrohttpd gave the request up: refuses it, unless some of an answer was sent. */
 void sockets_refuse(int fd);

@@ -6,14 +6,13 @@
 #include <openssl/err.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/crc32.h"
 #include "server/messages.h"
 #include "server/platform/platform.h"
 #include "server/platform/poller.h"
+#include "server/refusal.h"
 #include "server/tls_context.h"
 #include "storage/monotonic.h"
 
@@ -301,14 +300,10 @@ static void carry_out(struct bridge *bridge)
 /* A client that speaks something else, most often plain HTTP. */
 static void refuse(struct bridge *bridge)
 {
-	static const struct str body = STR_INIT(TLS_REFUSAL);
-	char text[512];
-	int n = snprintf(text, sizeof(text),
-			 "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %zu\r\n"
-			 "x-amz-crc32: %u\r\n\r\n" STR_FMT,
-			 body.n, crc32_of(body.p, body.n), STR_ARG(body));
+	char text[REFUSAL_MOST];
+	struct str answer = refusal_write(text, "400 Bad Request", STR("Connection: close"), STR(TLS_REFUSAL));
 
-	platform_send(bridge->net.fd, text, (size_t)n);
+	platform_send(bridge->net.fd, answer.p, answer.n);
 	shutdown(bridge->net.fd, SHUT_WR);
 	bridge->phase = BRIDGE_REFUSED;
 	bridge->until_ms = after_s(LINGER_S);

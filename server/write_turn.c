@@ -42,13 +42,13 @@ static void end_group(enum code (*end)(struct store *store, struct err *err))
 	arena_free(arena);
 }
 
-bool write_turn_commit(uint64_t number)
+bool write_turn_commit(uint64_t group)
 {
-	if (number == 0)
+	if (group == 0)
 		return true;
-	if (store_group_pending(own.store) == number)
+	if (store_group_pending(own.store) == group)
 		end_group(store_group_commit);
-	return !store_group_is_lost(own.store, number);
+	return !store_group_is_lost(own.store, group);
 }
 
 static void take(struct store *store)

@@ -34,10 +34,10 @@ void write_turn_end(void);
 void write_turn_next(size_t bytes, struct store *store);
 
 /*
- * The number of the pending writes that the thread's last request joined or saw, since the last call; 0: none. Its answer must not leave before
- * write_turn_commit() has said true of the number: false where they were lost.
+ * The group of writes that the thread's requests joined, or saw something of, since the last call; 0: none. An answer that depends on it must not be sent
+ * before write_turn_commit() gives true, after the commit. False: its writes are lost.
  */
 uint64_t write_turn_seen(void);
-bool write_turn_commit(uint64_t number);
+bool write_turn_commit(uint64_t group);
 
 #endif

@@ -275,7 +275,7 @@ void store_abort(struct store_txn *txn);
  * All that is pending is committed by store_group_commit() and _close(), by a plain store_commit() of the thread, and before the thread reads. It is
  * committed whole or not at all. An abort undoes its own transaction only, unless the store had to undo all. Then the group is lost, as by a commit that fails.
  *
- * False where the store has no groups or wants none now: in memory, under a limit, and for a while after one was lost. Then nothing is open.
+ * store_group_open() gives false, and opens nothing, where the store has no groups or refuses one now: in memory, under a limit, and for a while after a loss.
  */
 bool store_group_open(struct store *store);
 /* An error: what was pending is lost. The group stays open. */
@@ -283,11 +283,11 @@ enum code store_group_commit(struct store *store, struct err *err) WARN_UNUSED;
 /* The same, and the end of the group. */
 enum code store_group_close(struct store *store, struct err *err) WARN_UNUSED;
 
-/* Each time that something is pending has a number, above 0, for the calling thread: of what is pending now; 0: nothing is. */
+/* The number of the calling thread's group that is pending now, above 0 and never used twice in the thread; 0: nothing is pending. */
 uint64_t store_group_pending(struct store *store);
-/* The latest one that a transaction of the thread joined, or saw something of, since the last call; 0: none. */
+/* The number of the latest group that a transaction of the thread joined, or saw something of, since the last call; 0: none. */
 uint64_t store_group_seen(struct store *store);
-/* Whether what had the number was lost; false also while it is pending. After many losses it may say so of older numbers. */
+/* Whether the group with the number was lost. After many losses also true of older groups that were not. */
 bool store_group_is_lost(struct store *store, uint64_t number);
 
 /* Whether the transaction may end by store_join(): it is not armed with a journal, and its thread has a group. */

@@ -349,7 +349,7 @@ static void leave_sizes(struct run *run, enum code code)
 		catalog_size_leave(run->writes[i].table, &run->scopes[i], run->sizes[i], code);
 }
 
-/* Changes of numbers whose commit comes when the request is gone. */
+/* Changes of numbers of items, kept until the commit of a group: the request's memory is gone by then. */
 struct late_sizes {
 	size_t n;
 	struct late_size {
@@ -373,14 +373,13 @@ static void leave_late(void *context, enum code code)
 /* NULL: no numbers change. */
 static struct late_sizes *keep_sizes(const struct run *run)
 {
-	struct late_sizes *late = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < run->total; i++)
 		n += run->scopes[i].has_joined;
 	if (n == 0)
 		return NULL;
-	late = arena_checked(malloc(sizeof(*late) + n * sizeof(*late->v)));
+	struct late_sizes *late = arena_checked(malloc(sizeof(*late) + n * sizeof(*late->v)));
 	late->n = 0;
 	for (size_t i = 0; i < run->total; i++) {
 		if (!run->scopes[i].has_joined)

@@ -493,6 +493,10 @@ def create_groups(client):
            GlobalSecondaryIndexes=[{"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"}}])
 
 
+def puts(names):
+    return b"".join(raw.request("PutItem", json.dumps({"TableName": "groups", "Item": {"PK": s(name), "g": s("all")}}).encode()) for name in names)
+
+
 def write_until_killed(server, written, tag):
     """Many connections put at the same moment, each several items. Gives how many were acknowledged; the server is killed meanwhile."""
     connections = [raw.connect(server) for _ in range(16)]
@@ -503,8 +507,7 @@ def write_until_killed(server, written, tag):
         for round in range(100000):
             names = [[f"{tag}-{i}-{round}-{k}" for k in range(4)] for i in range(len(connections))]
             for connection, own in zip(connections, names):
-                connection.sendall(b"".join(raw.request("PutItem", json.dumps({"TableName": "groups", "Item": {"PK": s(name), "g": s("all")}}).encode())
-                                            for name in own))
+                connection.sendall(puts(own))
             for connection, own in zip(connections, names):
                 for name in own:
                     reply = raw.read_reply(connection)
@@ -530,8 +533,7 @@ def kills_of_groups():
     written = set()
     connections = [raw.connect(server) for _ in range(16)]
     for i, connection in enumerate(connections):
-        connection.sendall(b"".join(raw.request("PutItem", json.dumps({"TableName": "groups", "Item": {"PK": s(f"{i}-{k}"), "g": s("all")}}).encode())
-                                    for k in range(20)))
+        connection.sendall(puts(f"{i}-{k}" for k in range(20)))
     for i, connection in enumerate(connections):
         for k in range(20):
             assert raw.read_reply(connection).status == 200

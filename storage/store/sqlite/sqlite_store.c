@@ -37,7 +37,7 @@ static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 16); /* per connection, all of it touched at once: statements are kept, so few are in use */
+	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 16); /* bytes, pieces: opening a connection touches all; few are in use, since statements are kept */
 	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0); /* pages of a cache one by one: a reader has few */
 }
 
@@ -134,13 +134,14 @@ static enum code begin_member(struct sqlite_store *store, struct store_txn **txn
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	bool is_pending = commit_group_pending(&store->group) > 0;
-	struct err own = err_in(err->arena);
 
-	if (is_pending && mode == STORE_WRITE)
-		return begin_member(store, txn, err);
-	if (is_pending)
-		(void)!commit_pending(store, &own); /* the read is none of its business: store_group_is_lost() tells */
+	if (commit_group_pending(&store->group)) {
+		struct err own = err_in(err->arena);
+
+		if (mode == STORE_WRITE)
+			return begin_member(store, txn, err);
+		(void)!commit_pending(store, &own); /* the read goes on in any case; store_group_is_lost() reports a failure */
+	}
 	struct connection *connection = mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
 	enum code code = OK;
 
@@ -254,12 +255,10 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	return wal_sync(&store->wal, commit, err);
 }
 
-/* Whether the transaction waits for others. Not in memory, where SQLite cannot undo a part; nor under a limit, of which each has an answer of its own. */
+/* Whether the transaction may be pending: readers must learn at once of keyspaces that moved, and of pinned rows. */
 static bool may_join(const struct connection *connection)
 {
-	const struct sqlite_store *store = connection->store;
-
-	return !store->is_memory && store->quota.limit == 0 && !connection->has_moved && !pinned_has_changes(&store->pinned);
+	return !connection->has_moved && !pinned_has_changes(&connection->store->pinned);
 }
 
 static enum code sqlite_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err)
@@ -285,6 +284,7 @@ static enum code sqlite_join(struct store_txn *txn, store_outcome *outcome, void
 	return code;
 }
 
+/* Not in memory, where SQLite cannot undo a part of a transaction. Nor under a limit: there a full store is usual, and each request gets its own error. */
 static bool sqlite_group_open(struct store *base)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
