@@ -15,6 +15,7 @@
 #define WAIT_MS 60000
 #define TRIES 50             /* of a server that is overloaded */
 #define PAUSE_NS 100000000
+#define REPLY_MAX ((size_t)4 * 1024 * 1024) /* a block of a dump, in base64: behind up to 512 KB comes a record of two images of 400 KB */
 
 struct remote {
 	struct client_target target;
@@ -86,7 +87,8 @@ static enum code ask(struct remote *remote, const char *method, struct str path,
 
 	target.path = query.n ? str_printf(remote->arena, STR_FMT "?" STR_FMT, STR_ARG(path), STR_ARG(query)) : path;
 	for (unsigned i = 0; i < TRIES && is_answered && reply.status == 503; i++) {
-		const struct client_request request = {.method = method, .head = head_of(remote, method, path, query, body), .body = body, .wait_ms = WAIT_MS};
+		const struct client_request request = {.method = method, .head = head_of(remote, method, path, query, body), .body = body, .wait_ms = WAIT_MS,
+						       .reply_max = REPLY_MAX};
 
 		if (i > 0)
 			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);

@@ -118,7 +118,8 @@ static enum code add_rows(struct reading *reading, struct keyspace keyspace, str
 	struct arena *arena = reading->space.arena;
 	struct store_range range = {reading->at.key, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
-	enum code code = store_page(reading->space.txn, keyspace, &range, (struct store_bounds){0, BLOCK_BYTES}, arena, &page, err);
+	size_t left = BLOCK_BYTES - buf_str(&reading->block).n; /* it is not full */
+	enum code code = store_page(reading->space.txn, keyspace, &range, (struct store_bounds){0, left}, arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++)
 		add_frame(reading, key_of(arena, KIND_ROW, reading->at.table, keyspace.part, page.v[i].key), page.v[i].value);

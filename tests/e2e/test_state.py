@@ -467,6 +467,8 @@ def dumps_and_loads():
     client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
     for n in range(400):
         put(client, f"item-{n:03}", text={"S": "x" * 3000}, ttl={"N": "4000000000"})
+    for letter in "ab":  # a record of 780 KB
+        put(client, "large", text={"S": letter * 390_000}, ttl={"N": "4000000000"})
     create_app(client, "second")
     file = f"{first.folder}/seeded.dump"
     dynalith("dump", first.url, file)
@@ -485,7 +487,7 @@ def dumps_and_loads():
     for _ in range(2):
         dynalith("load", second.url, file, "--account", "222222222222", "--region", "us-east-1")
         assert other.list_tables()["TableNames"] == ["app", "second"]
-        until(lambda: other.describe_table(TableName="app")["Table"]["ItemCount"] == 400, "the items of a large table are counted by and by")
+        until(lambda: other.describe_table(TableName="app")["Table"]["ItemCount"] == 401, "the items of a large table are counted by and by")
         assert everywhere(other) == everywhere(client) and records(second, other, key="222222222222") == records(first, client)
         assert ":222222222222:" in other.describe_table(TableName="app")["Table"]["TableArn"]
         put(other, "after")
