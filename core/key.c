@@ -103,6 +103,20 @@ struct value key_read(struct arena *arena, enum type type, struct str *rest)
 	return value_of_str(type, buf_str(&buf));
 }
 
+void key_skip(enum type type, struct str *rest)
+{
+	const char *p = rest->p, *end = rest->p + rest->n;
+
+	if (type == TYPE_N) {
+		p += number_length(p, rest->n);
+	} else {
+		while (p < end && (p = memchr(p, 0, (size_t)(end - p))) && p + 1 < end && p[1] != 1)
+			p += 2; /* 00 FF */
+		p = p && p + 1 < end ? p + 2 : end;
+	}
+	*rest = (struct str){p, (size_t)(end - p)};
+}
+
 void key_add_tie(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n)
 {
 	if (hash == KEY_HASH_MD5)

@@ -50,6 +50,9 @@ void key_add_partition(struct buf *out, enum key_hash hash, const struct value *
 /* The element of that type with which the text begins, as key_add wrote it; *rest is what follows. Numbers are slices of the text. */
 struct value key_read(struct arena *arena, enum type type, struct str *rest);
 
+/* Cuts that element off, unread. */
+void key_skip(enum type type, struct str *rest);
+
 /* Appends what orders rows of a global index that are equal in its keys: the hash of the table's key elements, if there is one. */
 void key_add_tie(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n);
 

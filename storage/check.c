@@ -97,8 +97,10 @@ bool check_image(struct arena *arena, struct str image, struct value *item)
 }
 
 /* The table's key of an index row's item; absent where the row is malformed. */
-static struct str item_of_row(struct check *check, const struct index *index, struct str value)
+static struct str item_of_row(struct check *check, const struct index *index, struct str key, struct str value)
 {
+	if (index->is_by_reference)
+		return str_eq(value, STORE_REFERENCE) ? item_key_behind(check->arena, check->table, index, key) : STR_ABSENT;
 	struct str image = index->vector ? vector_row_image(index, value) : value;
 	struct value projected;
 
@@ -123,7 +125,8 @@ static void check_index(struct check *check, size_t i, struct str key, const str
 		tell_unreadable(check, index, &err);
 	} else if (!str_is_set(found) && !index->is_backfilling) {
 		tell(check, index, key, CHECK_INDEX_MISSING);
-	} else if (str_is_set(found) && !str_eq(found, row.value) && str_is_set(item_of_row(check, index, found))) { /* else the check of rows reports it */
+	} else if (str_is_set(found) && !str_eq(found, index_row_stored(index, &row)) && str_is_set(item_of_row(check, index, row.key, found))) {
+		/* else the check of rows reports it */
 		tell(check, index, key, CHECK_INDEX_DIFFERENT);
 	}
 }
@@ -186,7 +189,7 @@ static void visit_index_row(struct check *check, struct str key, struct str valu
 
 	arena_reset(check->arena);
 	check->report->index_rows++;
-	struct str own = item_of_row(check, index, value);
+	struct str own = item_of_row(check, index, key, value);
 	if (!str_is_set(own)) {
 		tell(check, index, key, CHECK_INDEX_MALFORMED);
 		return;

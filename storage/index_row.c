@@ -28,3 +28,34 @@ struct index_row index_row_after(struct arena *arena, const struct table *table,
 		return index_row_of(arena, table, index, item, image);
 	return ordinary(arena, index, before->key, item, image);
 }
+
+enum code index_row_put(struct store_txn *txn, const struct table *table, const struct index *index, struct str item_key, const struct index_row *row,
+			struct err *err)
+{
+	struct store_key item = {table_items(table), item_key};
+
+	return index->is_by_reference ? store_refer(txn, index_keyspace(table, index), row->key, &item, err)
+				      : store_put(txn, index_keyspace(table, index), row->key, row->value, err);
+}
+
+static bool is_of(const void *context, struct str key, struct str item_key)
+{
+	const struct index_row_reference *reference = context;
+
+	return item_key_is_behind(reference->table, reference->index, key, item_key);
+}
+
+static struct str key_of(const void *context, struct arena *arena, struct str key)
+{
+	const struct index_row_reference *reference = context;
+
+	return item_key_behind(arena, reference->table, reference->index, key);
+}
+
+const struct store_reference *index_row_reference(const struct table *table, const struct index *index, struct index_row_reference *room)
+{
+	if (!index || !index->is_by_reference)
+		return NULL;
+	*room = (struct index_row_reference){{table_items(table), is_of, key_of, room}, table, index};
+	return &room->base;
+}

@@ -49,6 +49,11 @@ struct str item_key_of_row(struct arena *arena, const struct table *table, const
 /* The map of key attributes from which item_key_of_row() made a row key: the way back. */
 struct value item_key_attributes_of_row(struct arena *arena, const struct table *table, const struct index *index, struct str row_key);
 
+/* The row key of the item that an index row stands for, by the index row's own key. */
+struct str item_key_behind(struct arena *arena, const struct table *table, const struct index *index, struct str row_key);
+/* Whether `item_key` is that. */
+bool item_key_is_behind(const struct table *table, const struct index *index, struct str row_key, struct str item_key);
+
 /* A map of the key attributes of the table, and of the index where one is given, taken from an item's image: LastEvaluatedKey. */
 struct value item_key_attributes(struct arena *arena, const struct table *table, const struct index *index, struct str image);
 

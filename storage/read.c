@@ -2,6 +2,7 @@
 
 #include "core/image.h"
 #include "core/key.h"
+#include "storage/index_row.h"
 #include "storage/item_key.h"
 #include "storage/lag/history.h"
 #include "storage/messages.h"
@@ -221,16 +222,22 @@ static enum code read_rows(struct visit *visit, struct store_range range, struct
 {
 	struct read_page *page = visit->page;
 	struct keyspace keyspace = page->index ? index_keyspace(page->table, page->index) : table_items(page->table);
+	struct index_row_reference room;
+	const struct store_reference *reference = index_row_reference(page->table, page->index, &room);
 	struct store_page rows = {.is_more = true};
 	enum code code = OK;
 
 	while (code == OK && rows.is_more && !visit->is_full) {
 		struct arena *arena = visit->scratch ? visit->scratch : visit->arena;
 
-		code = visit->past ? history_page(visit->txn, visit->past, keyspace, &range, bounds_of(visit), arena, &rows, err)
-				   : store_page(visit->txn, keyspace, &range, bounds_of(visit), arena, &rows, err);
+		code = visit->past ? history_page(visit->txn, visit->past, keyspace, reference, &range, bounds_of(visit), arena, &rows, err)
+				   : store_page_of(visit->txn, keyspace, reference, &range, bounds_of(visit), arena, &rows, err);
 		if (code != OK || rows.n == 0)
 			return code;
+		for (size_t i = 0; i < rows.n; i++) {
+			if (!str_is_set(rows.v[i].value)) /* it stands for an item that is not there */
+				return err_set(err, MSG_ROW_MALFORMED);
+		}
 		struct batch *batch = ARENA_NEW(arena, struct batch);
 		*batch = (struct batch){.rows = rows.v, .n = rows.n};
 		count_rows(visit, batch);

@@ -46,16 +46,22 @@ static void commit(struct repair *repair)
 	repair->code = store_commit(txn, repair->err);
 }
 
-void repair_put(struct repair *repair, struct keyspace keyspace, struct str key, struct str value)
+/* Commits once much is pending. */
+static void note_put(struct repair *repair, size_t bytes)
 {
-	if (repair->code == OK)
-		repair->code = store_put(repair->txn, keyspace, key, value, repair->err);
-	repair->pending += key.n + value.n;
+	repair->pending += bytes;
 	if (repair->code == OK && repair->pending > COMMIT_BYTES) {
 		commit(repair);
 		if (repair->code == OK)
 			begin(repair);
 	}
+}
+
+void repair_put(struct repair *repair, struct keyspace keyspace, struct str key, struct str value)
+{
+	if (repair->code == OK)
+		repair->code = store_put(repair->txn, keyspace, key, value, repair->err);
+	note_put(repair, key.n + value.n);
 }
 
 void repair_set_aside(struct repair *repair, const struct salvage_row *row, const char *reason)
@@ -215,6 +221,13 @@ static void take_counters(struct repair *repair, const struct tables *tables, st
 	}
 }
 
+static void put_index_row(struct repair *repair, const struct index *index, struct str item_key, const struct index_row *row)
+{
+	if (repair->code == OK)
+		repair->code = index_row_put(repair->txn, repair->table, index, item_key, row, repair->err);
+	note_put(repair, row->key.n + index_row_stored(index, row).n);
+}
+
 /* What follows from an item. */
 static void put_derived(struct repair *repair, struct str key, const struct value *item, struct str image)
 {
@@ -228,7 +241,7 @@ static void put_derived(struct repair *repair, struct str key, const struct valu
 		if (index_is_kept(index))
 			row = index_row_of(repair->row, table, index, item, image);
 		if (str_is_set(row.key))
-			repair_put(repair, index_keyspace(table, index), row.key, row.value);
+			put_index_row(repair, index, key, &row);
 	}
 	if (str_is_set(due) && !expiry_is_too_old(due, repair->now_ms))
 		repair_put(repair, table_expiry(table), due, STR("-"));

@@ -84,6 +84,13 @@ static enum code forget_rows(struct store_txn *txn, const struct table *table, s
 	return code == OK ? size_rows_drop(txn, table->identity.number, err) : code;
 }
 
+/* The index's keyspace. The kind of its rows is decided here, before the first one, and never changes. */
+static enum code create_index(const struct catalog *catalog, struct store_txn *txn, const struct table *table, struct index *index, struct err *err)
+{
+	index->is_by_reference = index->projection == PROJECT_ALL && !index->vector && store_refers(catalog->store);
+	return store_create(txn, index_keyspace(table, index), err);
+}
+
 static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct str key, struct table *table,
 				 struct err *err)
 {
@@ -100,7 +107,7 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	if (code == OK)
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
-		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
+		code = create_index(catalog, txn, table, table_index_at(table, i), err);
 	if (code == OK && table_is_global(table))
 		code = store_create(txn, table_replication(table), err);
 	if (code == OK && table->ttl.is_enabled)
@@ -179,8 +186,8 @@ enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct tabl
 }
 
 /* Creates and drops index keyspaces so that the store has what `next` says. */
-static enum code change_indexes(struct store_txn *txn, struct arena *arena, const struct table *current, struct table *next,
-				struct err *err)
+static enum code change_indexes(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, const struct table *current,
+				struct table *next, struct err *err)
 {
 	enum code code = OK;
 
@@ -199,7 +206,7 @@ static enum code change_indexes(struct store_txn *txn, struct arena *arena, cons
 			continue;
 		index->status = STATUS_CREATING;
 		index->is_backfilling = true;
-		code = store_create(txn, index_keyspace(next, index), err);
+		code = create_index(catalog, txn, next, index, err);
 	}
 	return code;
 }
@@ -258,7 +265,7 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	enum code code = currency_check_version(txn, current, &count, err);
 
 	if (code == OK)
-		code = change_indexes(txn, err->arena, current, next, err);
+		code = change_indexes(catalog, txn, err->arena, current, next, err);
 	if (code == OK)
 		code = change_expiry(catalog, txn, err->arena, current, next, err);
 	if (code == OK)

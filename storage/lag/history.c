@@ -269,14 +269,14 @@ static struct store_range rest_of(struct arena *arena, const struct store_range 
 	return rest;
 }
 
-enum code history_page(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, const struct store_range *range,
-		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+enum code history_page(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, const struct store_reference *reference,
+		       const struct store_range *range, struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct store_range rest = *range;
 
 	for (;;) {
 		struct store_page present;
-		enum code code = store_page(txn, keyspace, &rest, bounds, arena, &present, err);
+		enum code code = store_page_of(txn, keyspace, reference, &rest, bounds, arena, &present, err);
 
 		if (code != OK)
 			return code;

@@ -43,9 +43,12 @@ struct history_view history_view_of(const struct lag *lag, bool is_global, int64
 enum code history_get(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, struct str key, struct arena *arena,
 		      struct str *value, struct err *err) WARN_UNUSED;
 
-/* store_page() as it was. The page may have more rows than the bounds say, and is empty only at the end of the range. */
-enum code history_page(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, const struct store_range *range,
-		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
+/*
+ * store_page_of() as it was: notes of rows that stand for others have values. The page may have more rows than the bounds say, and is empty only at the end
+ * of the range.
+ */
+enum code history_page(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, const struct store_reference *reference,
+		       const struct store_range *range, struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
 
 /* The table has no past from now on. */
 enum code history_forget(struct store_txn *txn, uint64_t table, struct err *err) WARN_UNUSED;

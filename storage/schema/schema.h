@@ -107,6 +107,7 @@ struct index {
 	uint32_t number;            /* its keyspace is PART_INDEX + number; never used twice in a table */
 	struct key_schema keys;
 	enum projection_type projection;
+	bool is_by_reference;       /* its rows stand for the items, and have no copies of them: storage/index_row.h */
 	size_t included_count;
 	struct str *included;       /* PROJECT_INCLUDE: NonKeyAttributes as given */
 	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and index among them, sorted */

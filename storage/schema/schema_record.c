@@ -9,6 +9,7 @@
 #define RECORD_VERSION_HASH 3    /* with the member hash: a server that knows one hash only would look for its rows elsewhere */
 #define RECORD_VERSION_GROUP 4   /* a replica of a global table: a server that would not replicate must not write to it */
 #define RECORD_VERSION_SHARDS 5  /* a stream with several open shards: a server that appends to one would mix up their order */
+#define RECORD_VERSION_REFERENCES 6 /* an index by reference: a server that reads copies only would find none */
 #define EXTRA_MAX 14             /* members besides the fields */
 
 #define TEXT(type, member) RECORD_FIELD(type, member, #member, FIELD_STR)
@@ -60,7 +61,7 @@ static const struct field table_fields[] = {
 };
 static const struct field index_fields[] = {
 	TEXT(index, name), FLAG(index, is_local), NUMBER(index, number), NUMBER(index, projection), NUMBER(index, status), FLAG(index, is_backfilling),
-	NUMBER(index, settles_ms), RECORD_ARRAY(index, included, included_count, "included", FIELD_STRINGS, NULL),
+	FLAG(index, is_by_reference), NUMBER(index, settles_ms), RECORD_ARRAY(index, included, included_count, "included", FIELD_STRINGS, NULL),
 };
 static const struct field stream_fields[] = {
 	TEXT(stream, label), NUMBER(stream, number), NUMBER(stream, view), NUMBER(stream, created_ms), NUMBER(stream, disabled_ms),
@@ -150,6 +151,10 @@ static struct value stream_list(struct arena *arena, const struct table *table, 
 
 static int64_t record_version(const struct table *table)
 {
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (table->indexes.v[i].is_by_reference)
+			return RECORD_VERSION_REFERENCES;
+	}
 	for (size_t i = 0; i < table->streams.n; i++) {
 		if (table->streams.v[i].shards > 1)
 			return RECORD_VERSION_SHARDS;
@@ -321,7 +326,7 @@ enum code table_decode(struct str record, const struct settings_records *records
 	struct value map;
 	bool ok = image_decode(scratch, record, &map);
 
-	if (ok && record_read_int(&map, "version", &ok) > RECORD_VERSION_SHARDS)
+	if (ok && record_read_int(&map, "version", &ok) > RECORD_VERSION_REFERENCES)
 		ok = false;
 	if (ok) {
 		ok = record_read(table->arena, &table_record, &map, table) &&

@@ -278,12 +278,30 @@ static const struct store_ops armed_ops = {
 	.add = armed_add, .copy = armed_copy, .keyspaces = armed_keyspaces,
 };
 
+static enum code armed_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+{
+	return txn->references_below->page_of(txn, keyspace, reference, range, bounds, arena, page, err);
+}
+
+static enum code armed_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+{
+	struct pause pause = begin_pause(txn);
+	enum code code = note_row(txn, keyspace, key, err);
+
+	return end_pause(pause, code != OK ? code : txn->references_below->refer(txn, keyspace, key, to, err));
+}
+
+static const struct store_reference_ops armed_references = {armed_page_of, armed_refer};
+
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)
 {
 	if (txn->mode != STORE_WRITE || txn->ops == &armed_ops)
 		return;
 	txn->below = txn->ops;
 	txn->ops = &armed_ops;
+	txn->references_below = txn->references;
+	txn->references = txn->references ? &armed_references : NULL;
 	txn->stack = stack;
 	txn->journal = journal;
 }
@@ -293,6 +311,7 @@ void journal_disarm(struct store_txn *txn)
 	if (txn->ops != &armed_ops)
 		return;
 	txn->ops = txn->below;
+	txn->references = txn->references_below;
 	txn->stack = txn->journal = 0;
 }
 

@@ -144,6 +144,60 @@ enum code store_page(struct store_txn *txn, struct keyspace keyspace, const stru
 	return txn->ops->page(txn, keyspace, range, bounds, arena, page, err);
 }
 
+#define REFERENCES_AT_ONCE 64 /* rows whose values are fetched together */
+
+/* Cuts the page behind the row that reaches `bytes`. */
+static void cut_page(struct store_page *page, size_t bytes)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < page->n && bytes > 0; i++) {
+		sum += page->v[i].key.n + page->v[i].value.n;
+		if (sum >= bytes && i + 1 < page->n) {
+			page->n = i + 1;
+			page->is_more = true;
+		}
+	}
+}
+
+enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			     struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+{
+	size_t rows = bounds.rows && bounds.rows < REFERENCES_AT_ONCE ? bounds.rows : REFERENCES_AT_ONCE;
+	enum code code = store_page(txn, keyspace, range, (struct store_bounds){rows, 0}, arena, page, err);
+	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, page->n);
+	struct str *values = ARENA_ARRAY(arena, struct str, page->n);
+
+	for (size_t i = 0; i < page->n; i++)
+		keys[i] = (struct store_key){reference->to, reference->key_of(reference->context, arena, page->v[i].key)};
+	if (code == OK)
+		code = store_get_many(txn, keys, page->n, arena, values, err);
+	for (size_t i = 0; i < page->n && code == OK; i++)
+		page->v[i].value = values[i];
+	if (code == OK)
+		cut_page(page, bounds.bytes);
+	return code;
+}
+
+enum code store_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+{
+	if (!reference)
+		return store_page(txn, keyspace, range, bounds, arena, page, err);
+	return txn->references ? txn->references->page_of(txn, keyspace, reference, range, bounds, arena, page, err)
+			       : store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page, err);
+}
+
+enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+{
+	return txn->references ? txn->references->refer(txn, keyspace, key, to, err) : store_put(txn, keyspace, key, STORE_REFERENCE, err);
+}
+
+bool store_refers(const struct store *store)
+{
+	return store->references != NULL;
+}
+
 void store_range_after(struct store_range *range, const struct store_page *page, struct arena *arena)
 {
 	struct str last = str_copy(arena, page->v[page->n - 1].key);

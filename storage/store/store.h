@@ -146,6 +146,21 @@ struct store_limits {
 /* Called with one line for the operator, without its end. */
 typedef void store_tell(void *context, struct str line);
 
+/*
+ * What the rows of a keyspace stand for: each for a row of another keyspace, whose key follows from its own. So a value that is looked for under several
+ * keys is there once.
+ */
+struct store_reference {
+	struct keyspace to;
+	/* Whether `to_key` is what the row of `key` stands for; and that key, made in the arena. */
+	bool (*is_of)(const void *context, struct str key, struct str to_key);
+	struct str (*key_of)(const void *context, struct arena *arena, struct str key);
+	const void *context;
+};
+
+/* The value that a row has which stands for another. */
+#define STORE_REFERENCE STR("\2")
+
 struct store_keyspaces {
 	size_t n;
 	const struct keyspace *v;
@@ -219,6 +234,13 @@ struct store_ops {
 	enum code (*tidy)(struct store *store, bool *is_more, struct err *err); /* or NULL: there is nothing to do */
 };
 
+/* The calls of store_page_of() and store_refer(). */
+struct store_reference_ops {
+	enum code (*page_of)(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			     struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err);
+	enum code (*refer)(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err);
+};
+
 /* The calls of store_group_open() and its like. */
 struct store_group_ops {
 	bool (*open)(struct store *store);
@@ -236,12 +258,14 @@ typedef void store_outcome(void *context, enum code code);
 struct store {
 	const struct store_ops *ops;
 	const struct store_group_ops *group; /* or NULL: there are no groups */
+	const struct store_reference_ops *references; /* or NULL: it keeps copies, since it would have to look for each row by its key */
 };
 
 struct store_txn {
 	const struct store_ops *ops;
 	enum store_mode mode;
 	bool is_behind; /* a copy of the store answers */
+	const struct store_reference_ops *references; /* the store's */
 	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err); /* or NULL: nothing is gained by it */
 	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err); /* the same */
 	enum code (*verify)(struct store_txn *txn, struct err *err); /* or NULL: what it reads is of one moment in any case */
@@ -249,6 +273,7 @@ struct store_txn {
 	enum code (*join)(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err); /* or NULL: no group is open */
 	/* of a transaction that is armed with a journal: journal.h */
 	const struct store_ops *below;
+	const struct store_reference_ops *references_below;
 	uint64_t stack, journal;
 };
 
@@ -347,6 +372,18 @@ static inline bool store_foresees(const struct store_txn *txn)
  */
 enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 		     struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
+/*
+ * The same of rows that stand for others, with the values of those: absent where there is none. The bounds count these values. `reference` NULL: store_page().
+ */
+enum code store_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
+/* The same by store_page() and store_get_many(): for a backend that cannot do better. */
+enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			     struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
+/* Puts a row that stands for another, which should be there: the store may note where. It has the value STORE_REFERENCE. */
+enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err) WARN_UNUSED;
+/* Whether rows that stand for others take the store no more work to read than copies. */
+bool store_refers(const struct store *store);
 /* Cuts the range to what follows a page that has rows; the new bound lies in `arena`, which need not be the page's. */
 void store_range_after(struct store_range *range, const struct store_page *page, struct arena *arena);
 

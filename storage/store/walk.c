@@ -19,7 +19,8 @@ static void read_page(struct walk *walk)
 	if (walk->page.n > 0)
 		store_range_after(&walk->range, &walk->page, next);
 	arena_reset(before);
-	walk->code = store_page(walk->txn, walk->keyspace, &walk->range, (struct store_bounds){walk->rows, PAGE_BYTES}, next, &walk->page, walk->err);
+	walk->code = store_page_of(walk->txn, walk->keyspace, walk->reference, &walk->range, (struct store_bounds){walk->rows, PAGE_BYTES}, next, &walk->page,
+				   walk->err);
 	walk->rows = walk->rows < ROWS_MOST ? walk->rows * 2 : ROWS_MOST;
 	walk->turn = !walk->turn;
 	walk->at = 0;

@@ -17,6 +17,7 @@
 struct walk {
 	struct store_txn *txn;
 	struct keyspace keyspace;
+	const struct store_reference *reference; /* NULL; may be set before the first row is asked for */
 	struct store_range range;  /* what is left of it */
 	struct arena *pages[2];    /* by turns: the bound of the next page is a key of this one */
 	unsigned turn;

@@ -35,12 +35,13 @@ struct job {
 	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX]; /* as for catalog_size_join(); those of the index alone are used */
 };
 
-static enum code read_piece(struct job *job, struct keyspace keyspace, const struct store_range *range, struct err *err)
+static enum code read_piece(struct job *job, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			    struct err *err)
 {
 	/* each byte is read and written, and the row that may be there is read */
 	size_t bytes = store_units(catalog_store(job->catalog), BACKFILL_STEP_BYTES, 4);
 
-	return store_page(job->txn, keyspace, range, (struct store_bounds){job->limit, bytes}, job->arena, &job->piece, err);
+	return store_page_of(job->txn, keyspace, reference, range, (struct store_bounds){job->limit, bytes}, job->arena, &job->piece, err);
 }
 
 /* The row that an item implies, and the item's key. */
@@ -76,7 +77,7 @@ static enum code put_row(struct job *job, const struct implied *implied, struct 
 	enum code code = catalog_size_count(job->txn, job->table, &job->scope, implied->item_key, sizes, err);
 	if (code != OK)
 		return code;
-	return store_put(job->txn, index_keyspace(job->table, job->index), row->key, row->value, err); /* no new version of a vector index: nobody searches it yet */
+	return index_row_put(job->txn, job->table, job->index, implied->item_key, row, err); /* no new version of a vector index: nobody searches it yet */
 }
 
 /* Puts the rows that are not there: a write since the index exists may have put them. */
@@ -105,7 +106,7 @@ static enum code fill(struct job *job, struct err *err)
 	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &range.low, err);
 
 	if (code == OK)
-		code = read_piece(job, table_items(job->table), &range, err);
+		code = read_piece(job, table_items(job->table), NULL, &range, err);
 	if (code != OK)
 		return code;
 	rows = ARENA_ARRAY(job->arena, struct implied, job->piece.n);
@@ -129,22 +130,29 @@ static enum code fill_expiry(struct job *job, struct err *err)
 	return code == OK && job->piece.is_more ? store_put(job->txn, progress_keyspace, progress, from, err) : code;
 }
 
+/* By DynamoDB's rules. Writes keep no index that is being deleted: what one by reference stands for may have another size by now, or be gone. */
+static size_t size_of_row(const struct job *job, const struct store_row *row)
+{
+	return job->index->vector ? vector_row_size(job->index, row->value) : image_item_size(row->value);
+}
+
 /* Deletes a piece of a large index's rows; what is not large goes with its keyspace. */
 static enum code empty(struct job *job, struct err *err)
 {
 	struct store_range all = job->index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
 	struct size_change *size = &job->sizes[1 + job->at];
+	struct index_row_reference reference;
 	uint64_t items;
 	enum code code = catalog_size_index(job->txn, job->table, job->index, &job->scope, &items, err);
 
 	if (code != OK || items <= catalog_drop_max(job->catalog))
 		return code;
-	code = read_piece(job, index_keyspace(job->table, job->index), &all, err);
+	code = read_piece(job, index_keyspace(job->table, job->index), index_row_reference(job->table, job->index, &reference), &all, err);
 	for (size_t i = 0; i < job->piece.n && code == OK; i++) {
 		const struct store_row *row = &job->piece.v[i];
 
 		size->items--;
-		size->bytes -= (long long)(job->index->vector ? vector_row_size(job->index, row->value) : image_item_size(row->value));
+		size->bytes -= (long long)size_of_row(job, row);
 		code = store_del(job->txn, index_keyspace(job->table, job->index), row->key, err);
 	}
 	return code;

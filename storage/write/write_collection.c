@@ -1,5 +1,6 @@
 #include "core/image.h"
 #include "core/key.h"
+#include "storage/index_row.h"
 #include "storage/store/walk.h"
 #include "storage/write/write_internal.h"
 
@@ -7,13 +8,15 @@
 #define UNCOUNTED_MAX (100ll * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
 #define COLLECTION_STEP (1ll << 30)
 
-/* Adds the bytes of a range's rows, until there are more than enough. */
-static enum code add_bytes(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, uint64_t enough, uint64_t *bytes,
-			   struct err *err)
+/* Adds the bytes of a range's rows, of the table or an index, until there are more than enough. */
+static enum code add_bytes(struct store_txn *txn, const struct table *table, const struct index *index, const struct store_range *range, uint64_t enough,
+			   uint64_t *bytes, struct err *err)
 {
-	struct walk walk = walk_begin(txn, keyspace, range, err);
+	struct walk walk = walk_begin(txn, index ? index_keyspace(table, index) : table_items(table), range, err);
+	struct index_row_reference reference;
 	struct store_row row;
 
+	walk.reference = index_row_reference(table, index, &reference);
 	while (*bytes <= enough && walk_next(&walk, &row))
 		*bytes += image_item_size(row.value);
 	return walk_end(&walk);
@@ -31,10 +34,10 @@ static enum code collection_bytes(struct store_txn *txn, struct arena *arena, co
 	key_add(&partition, key);
 	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
 	*bytes = 0;
-	enum code code = add_bytes(txn, table_items(table), &range, enough, bytes, err);
+	enum code code = add_bytes(txn, table, NULL, &range, enough, bytes, err);
 	for (size_t i = 0; i < table->indexes.n && code == OK && *bytes <= enough; i++) {
 		if (table->indexes.v[i].is_local)
-			code = add_bytes(txn, index_keyspace(table, &table->indexes.v[i]), &range, enough, bytes, err);
+			code = add_bytes(txn, table, &table->indexes.v[i], &range, enough, bytes, err);
 	}
 	return code;
 }

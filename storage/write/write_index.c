@@ -26,6 +26,7 @@ static enum code put_row(struct write_step *step, const struct index *index, con
 {
 	struct keyspace keyspace = index_keyspace(step->write->table, index);
 	bool is_global = !index->is_local;
+	bool is_kept = same_key && str_is_set(before->key);
 	enum code code = OK;
 
 	if (str_is_set(before->key) && !same_key) {
@@ -34,9 +35,9 @@ static enum code put_row(struct write_step *step, const struct index *index, con
 			code = store_del(step->txn, keyspace, before->key, err);
 	}
 	if (code == OK && str_is_set(after->key))
-		code = write_note(step, keyspace, is_global, after->key, same_key && str_is_set(before->key) ? before->value : STR_ABSENT, err);
-	if (code == OK && str_is_set(after->key))
-		code = store_put(step->txn, keyspace, after->key, after->value, err);
+		code = write_note(step, keyspace, is_global, after->key, is_kept ? before->value : STR_ABSENT, err);
+	if (code == OK && str_is_set(after->key) && !(is_kept && index->is_by_reference))
+		code = index_row_put(step->txn, step->write->table, index, step->write->row_key, after, err);
 	return code;
 }
 

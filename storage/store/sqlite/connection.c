@@ -7,6 +7,9 @@
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/store_messages.h"
 
+/* A row is looked for under the number of the one that stands for it: both keys say whether it is the right one. */
+#define SELECT_OF "SELECT r.k, i.k, i.v FROM \"%s\" AS r LEFT JOIN \"%s\" AS i ON i.rowid = r.rowid WHERE "
+
 /* Of a SQL table whose rows are all the keyspace's, and of one that many share. */
 static const char *const statement_sql[2][STATEMENT_COUNT] = {{
 	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE k = ?1",
@@ -19,6 +22,12 @@ static const char *const statement_sql[2][STATEMENT_COUNT] = {{
 	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k",
 	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",
 	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC",
+	[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
+	[STATEMENT_PUT_AT] = "INSERT INTO \"%s\" (rowid, k, v) VALUES (?3, ?1, ?2) ON CONFLICT DO NOTHING",
+	[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
+	[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
+	[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
+	[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
 }, {
 	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = excluded.v",
@@ -32,7 +41,7 @@ static const char *const statement_sql[2][STATEMENT_COUNT] = {{
 	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
 }};
 
-#define STATEMENT_NUMBER 3 /* the parameter that picks the keyspace's rows among those of others: bound once */
+#define PARAMETER_NUMBER 3 /* the parameter that picks the keyspace's rows among those of others: bound once */
 
 static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_READ] = "BEGIN",
@@ -294,13 +303,13 @@ static enum code locate(struct connection *connection, struct slot *slot, struct
 
 static enum code prepare(struct connection *connection, struct slot *slot, enum statement kind, struct err *err)
 {
-	char sql[256];
+	char sql[320];
 
-	sqlite3_snprintf(sizeof(sql), sql, statement_sql[slot->place.number != 0][kind], slot->place.name);
+	sqlite3_snprintf(sizeof(sql), sql, statement_sql[slot->place.number != 0][kind], slot->place.name, slot->to.name);
 	if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	if (slot->place.number != 0)
-		sqlite3_bind_int64(slot->statements[kind], STATEMENT_NUMBER, (sqlite3_int64)slot->place.number);
+		sqlite3_bind_int64(slot->statements[kind], PARAMETER_NUMBER, (sqlite3_int64)slot->place.number);
 	return OK;
 }
 
@@ -318,4 +327,33 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 		code = prepare(connection, slot, kind, err);
 	*out = slot->statements[kind];
 	return code;
+}
+
+/* Prepares the slot's joins for where the other keyspace lies. */
+static void join_with(struct slot *slot, const struct place *to)
+{
+	if (place_is_same(&slot->to, to))
+		return;
+	for (int i = STATEMENT_OF; i <= STATEMENT_OF_REVERSE_OPEN; i++) {
+		sqlite3_finalize(slot->statements[i]);
+		slot->statements[i] = NULL;
+	}
+	slot->to = *to;
+}
+
+enum code connection_statement_of(struct connection *connection, struct keyspace keyspace, struct keyspace to, enum statement kind, struct slot **slot,
+				  sqlite3_stmt **statement, struct err *err)
+{
+	sqlite3_stmt *any;
+	enum code code = connection_statement(connection, to, STATEMENT_GET, slot, &any, err);
+
+	*statement = NULL;
+	if (code != OK)
+		return code;
+	struct place place = (*slot)->place;
+	code = connection_statement(connection, keyspace, STATEMENT_GET, slot, &any, err);
+	if (code != OK || place.number != 0 || (*slot)->place.number != 0)
+		return code;
+	join_with(*slot, &place);
+	return connection_statement(connection, keyspace, kind, slot, statement, err);
 }

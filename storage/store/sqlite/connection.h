@@ -15,6 +15,10 @@
 enum statement {
 	STATEMENT_GET, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
 	STATEMENT_FORWARD, STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE, STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
+	/* of rows of a SQL table of one keyspace each */
+	STATEMENT_NUMBER, /* the number of a row */
+	STATEMENT_PUT_AT, /* a row that is not there, under a number that is not taken; else nothing */
+	STATEMENT_OF, STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE, STATEMENT_OF_REVERSE_OPEN, /* as FORWARD and so on: keys, and rows of `to` with their numbers */
 	STATEMENT_COUNT
 };
 
@@ -33,11 +37,18 @@ struct slot {
 	uint64_t used_at;
 	uint64_t located;    /* 1 more than the connection had forgotten when the place was looked up */
 	struct place place;
+	struct place to;     /* of the keyspace that the rows stand for, where STATEMENT_OF and so on are prepared */
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 
 #define SLOT_SETS 64
 #define SLOTS_PER_SET 8
+
+/* The item that was put last. */
+struct latest_put {
+	uint64_t hash;  /* of its key */
+	int64_t number; /* of its row; 0: not known */
+};
 
 struct connection {
 	struct store_txn txn; /* first: the transaction that is under way */
@@ -51,6 +62,7 @@ struct connection {
 	bool is_in_transaction;
 	uint64_t moment;     /* before the snapshot began: pinned.h */
 	bool has_moved;      /* of the writer: the transaction created or dropped keyspaces */
+	struct latest_put latest_put; /* of the writer's transaction */
 	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
 	uint64_t drops_seen; /* of a reader: how many of them had ended when its transaction began */
@@ -81,6 +93,13 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 /* The statement, reset and without bindings. ERR_RESOURCE_NOT_FOUND where the keyspace does not exist. */
 enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot,
 			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
+
+/*
+ * One of STATEMENT_OF and so on. *statement is NULL where one of the two keyspaces shares its SQL table with others: then the numbers of rows say
+ * nothing.
+ */
+enum code connection_statement_of(struct connection *connection, struct keyspace keyspace, struct keyspace to, enum statement kind, struct slot **slot,
+				  sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
 
 /* All places are looked up again before their next use. */
 void connection_forget(struct connection *connection);

@@ -140,6 +140,22 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	return code;
 }
 
+static uint64_t hash_of(struct keyspace keyspace, struct str key)
+{
+	return str_hash(key, keyspace.table);
+}
+
+/* A put of an item: remembers its row's number, by which store_refer() saves a look. */
+static enum code put_item(struct connection *connection, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+{
+	sqlite3_set_last_insert_rowid(connection->db, 0);
+	enum code code = change(&connection->txn, keyspace, STATEMENT_PUT, key, value, err);
+
+	connection->latest_put.hash = hash_of(keyspace, key);
+	connection->latest_put.number = code == OK ? sqlite3_last_insert_rowid(connection->db) : 0;
+	return code;
+}
+
 /*
  * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty value goes first, so that one that
  * is not longer needs no more room than it had.
@@ -157,7 +173,81 @@ enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str k
 				return code;
 		}
 	}
+	if (keyspace.table != 0 && keyspace.part == PART_ITEMS)
+		return put_item((struct connection *)txn, keyspace, key, value, err);
 	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
+}
+
+/* The number of a row; 0 where there is none, or where its SQL table has rows of others too. */
+static enum code number_of(struct connection *connection, const struct store_key *row, int64_t *number, struct err *err)
+{
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = connection_statement(connection, row->keyspace, STATEMENT_GET, &slot, &statement, err);
+
+	*number = 0;
+	if (code != OK || slot->place.number != 0)
+		return code;
+	if (connection->latest_put.number != 0 && connection->latest_put.hash == hash_of(row->keyspace, row->key)) {
+		*number = connection->latest_put.number;
+		return OK;
+	}
+	code = connection_statement(connection, row->keyspace, STATEMENT_NUMBER, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, row->key);
+	int result = sqlite3_step(statement);
+	if (result == SQLITE_ROW)
+		*number = sqlite3_column_int64(statement, 0);
+	else if (result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+/* Puts a row that is not there, under a number that is free; else *is_put is false. */
+static enum code put_at(struct connection *connection, struct keyspace keyspace, struct str key, int64_t number, bool *is_put, struct err *err)
+{
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+
+	*is_put = false;
+	if (code != OK || slot->place.number != 0)
+		return code;
+	code = connection_statement(connection, keyspace, STATEMENT_PUT_AT, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, key);
+	bind(statement, 2, STORE_REFERENCE);
+	sqlite3_bind_int64(statement, 3, number);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		code = connection_error(connection, err);
+	else
+		*is_put = sqlite3_changes(connection->db) > 0;
+	sqlite3_reset(statement);
+	return code;
+}
+
+/*
+ * The row gets the number of the one that it stands for, where that can be. Nothing relies on it: who reads compares the keys. Numbers stay when a SQL
+ * table with an index is copied as a whole.
+ */
+enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct quota *quota = &connection->store->quota;
+	int64_t number = 0;
+	bool is_put = false;
+	enum code code = rows_check_writing(connection, err);
+
+	if (quota->limit)
+		quota->is_growing = quota->is_growing || is_growing(keyspace);
+	if (code == OK)
+		code = number_of(connection, to, &number, err);
+	if (code == OK && number != 0)
+		code = put_at(connection, keyspace, key, number, &is_put, err);
+	return code != OK || is_put ? code : rows_put(txn, keyspace, key, STORE_REFERENCE, err);
 }
 
 enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)
@@ -165,18 +255,27 @@ enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str k
 	return change(txn, keyspace, STATEMENT_DEL, key, STR_ABSENT, err);
 }
 
-/* The statement of a range at its first row; *result is what SQLite says of it. */
-static enum code first_of_range(struct connection *connection, struct keyspace keyspace, const struct store_range *range, struct slot **slot,
-				sqlite3_stmt **statement, int *result, struct err *err)
+/* The statement that reads a range, open at its end or not, forwards or back; where the rows stand for others, joined with those. */
+static const enum statement range_statements[2][2][2] = {
+	{{STATEMENT_FORWARD, STATEMENT_REVERSE}, {STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE_OPEN}},
+	{{STATEMENT_OF, STATEMENT_OF_REVERSE}, {STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE_OPEN}},
+};
+
+/*
+ * The statement at the first row of a range; *result is what SQLite says of it. `to`: what the rows stand for, or NULL; then *statement is NULL where
+ * they cannot be joined.
+ */
+static enum code first_of_range(struct connection *connection, struct keyspace keyspace, const struct keyspace *to, const struct store_range *range,
+				struct slot **slot, sqlite3_stmt **statement, int *result, struct err *err)
 {
 	bool is_open = !str_is_set(range->high);
-	enum statement kind = range->is_reverse ? (is_open ? STATEMENT_REVERSE_OPEN : STATEMENT_REVERSE)
-						: (is_open ? STATEMENT_FORWARD_OPEN : STATEMENT_FORWARD);
+	enum statement kind = range_statements[to != NULL][is_open][range->is_reverse];
 
 	do {
-		enum code code = connection_statement(connection, keyspace, kind, slot, statement, err);
+		enum code code = to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
+				    : connection_statement(connection, keyspace, kind, slot, statement, err);
 
-		if (code != OK)
+		if (code != OK || !*statement)
 			return code;
 		bind(*statement, 1, range->low);
 		if (!is_open)
@@ -186,16 +285,28 @@ static enum code first_of_range(struct connection *connection, struct keyspace k
 	return OK;
 }
 
-/* A copy of the row at which the statement stands. */
-static struct store_row copy_row(sqlite3_stmt *statement, struct arena *arena)
+/* A copy of the row at which the statement stands, whose value is in that column. */
+static struct store_row copy_row(sqlite3_stmt *statement, int value_at, struct arena *arena)
 {
-	struct str key = column(statement, 0), value = column(statement, 1);
+	struct str key = column(statement, 0), value = column(statement, value_at);
 	char *bytes = arena_bytes(arena, key.n + value.n + 1);
 
 	memcpy(bytes, key.p, key.n);
 	memcpy(bytes + key.n, value.p, value.n);
 	bytes[key.n + value.n] = '\0';
 	return (struct store_row){{bytes, key.n}, {bytes + key.n, value.n}};
+}
+
+/* Takes the row into the page. False where the page is full, or the arena over. */
+static bool add_row(struct store_page *page, struct store_row row, struct store_bounds bounds, size_t *bytes, struct arena *arena, enum code *code,
+		    struct err *err)
+{
+	page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
+	page->v[page->n++] = row;
+	*bytes += row.key.n + row.value.n;
+	page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && *bytes >= bounds.bytes);
+	*code = err_if_over(arena, err);
+	return !page->is_more && *code == OK;
 }
 
 enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
@@ -210,21 +321,59 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 
 	*page = (struct store_page){0};
 	if (code == OK)
-		code = first_of_range(connection, keyspace, range, &slot, &statement, &result, err);
+		code = first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result, err);
 	if (code != OK)
 		return code;
 	while (result == SQLITE_ROW) {
-		struct store_row row = copy_row(statement, arena);
-
-		page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
-		page->v[page->n++] = row;
-		bytes += row.key.n + row.value.n;
-		page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
-		code = err_if_over(arena, err);
-		if (page->is_more || code != OK)
+		if (!add_row(page, copy_row(statement, 1, arena), bounds, &bytes, arena, &code, err))
 			break;
 		result = sqlite3_step(statement);
 	}
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
+/* The row at which the join stands: what the numbers found, or else what its key says. */
+static enum code copy_joined(struct connection *connection, sqlite3_stmt *statement, const struct store_reference *reference, struct arena *arena,
+			     struct store_row *row, struct err *err)
+{
+	if (reference->is_of(reference->context, column(statement, 0), column(statement, 1))) {
+		*row = copy_row(statement, 2, arena);
+		return OK;
+	}
+	row->key = str_copy(arena, column(statement, 0));
+	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
+}
+
+enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	struct slot *slot;
+	sqlite3_stmt *statement = NULL;
+	size_t bytes = 0;
+	int result = SQLITE_DONE;
+	enum code code = check_reading(connection, err);
+
+	*page = (struct store_page){0};
+	if (code == OK)
+		code = first_of_range(connection, keyspace, &reference->to, range, &slot, &statement, &result, err);
+	if (code == OK && !statement)
+		return store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page, err);
+	if (code != OK)
+		return code;
+	slot->busy++;
+	while (result == SQLITE_ROW) {
+		struct store_row row;
+
+		code = copy_joined(connection, statement, reference, arena, &row, err);
+		if (code != OK || !add_row(page, row, bounds, &bytes, arena, &code, err))
+			break;
+		result = sqlite3_step(statement);
+	}
+	slot->busy--;
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
 		code = connection_error(connection, err);
 	sqlite3_reset(statement);

@@ -112,7 +112,7 @@ static struct store_txn txn_of(const struct sqlite_store *store, enum store_mode
 {
 	bool joins = mode == STORE_WRITE && commit_group_takes(&store->group);
 
-	return (struct store_txn){.ops = store->base.ops, .mode = mode, .join = joins ? sqlite_join : NULL};
+	return (struct store_txn){.ops = store->base.ops, .references = store->base.references, .mode = mode, .join = joins ? sqlite_join : NULL};
 }
 
 /* The writer's connection is this thread's already, with the transaction of the group. */
@@ -124,6 +124,7 @@ static enum code begin_member(struct sqlite_store *store, struct store_txn **txn
 	if (code != OK)
 		return code;
 	connection->txn = txn_of(store, STORE_WRITE);
+	connection->latest_put.number = 0;
 	connection->moment = pinned_moment(&store->pinned);
 	commit_group_begin_member(&store->group);
 	*txn = &connection->txn;
@@ -152,6 +153,7 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
+		connection->latest_put.number = 0;
 		connection->moment = pinned_moment(&store->pinned);
 	}
 	if (code == OK && connection->is_in_transaction)
@@ -502,6 +504,8 @@ static const struct store_ops sqlite_ops = {
 	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces,
 };
 
+static const struct store_reference_ops reference_ops = {rows_page_of, rows_refer};
+
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
 static enum code create_store(struct sqlite_store *store, struct err *err)
 {
@@ -762,6 +766,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	pthread_once(&configured, sqlite_configure);
 	store->base.ops = &sqlite_ops;
 	store->base.group = &group_ops;
+	store->base.references = &reference_ops;
 	store->is_memory = options->path == NULL;
 	store->lock_fd = -1;
 	store->writer.store = store;

@@ -125,5 +125,6 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 	store->ops.tidy = timed_tidy;
 	store->base.ops = &store->ops;
 	store->base.group = inner->group ? &group_ops : NULL;
+	store->base.references = inner->references;
 	return &store->base;
 }

@@ -144,7 +144,7 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	}
 	*txn = (struct trace_txn){
-		.base = {.ops = base->ops, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL,
+		.base = {.ops = base->ops, .references = base->references, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL,
 			 .append = inner->append ? trace_append : NULL, .intend = inner->intend ? trace_intend : NULL,
 			 .verify = inner->verify ? trace_verify : NULL}, .store = store, .inner = inner,
 	};
@@ -250,22 +250,52 @@ static enum code trace_get_many(struct store_txn *base, const struct store_key *
 	return done(txn->store, TRACE_GET_MANY, code != OK ? code : store_get_many(txn->inner, keys, n, arena, values, err));
 }
 
+static void note_rows(struct trace_store *store, struct keyspace keyspace, const struct store_page *page)
+{
+	struct err ignored = {.arena = NULL};
+
+	for (size_t i = 0; i < page->n; i++) {
+		enum code never = trace(store, TRACE_ROW, &keyspace, &ignored); /* never fails */
+
+		(void)never;
+	}
+}
+
 static enum code trace_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 			    struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
-	struct err ignored = {.arena = NULL};
 	enum code code = trace(txn->store, TRACE_PAGE, &keyspace, err);
 
 	*page = (struct store_page){0};
 	if (code == OK)
 		code = store_page(txn->inner, keyspace, range, bounds, arena, page, err);
-	for (size_t i = 0; i < page->n; i++) {
-		enum code never = trace(txn->store, TRACE_ROW, &keyspace, &ignored); /* never fails */
-
-		(void)never;
-	}
+	note_rows(txn->store, keyspace, page);
 	return done(txn->store, TRACE_PAGE, code);
+}
+
+/* Counted as a page, with its rows. */
+static enum code trace_page_of(struct store_txn *base, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
+			       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_PAGE, &keyspace, err);
+
+	*page = (struct store_page){0};
+	if (code == OK)
+		code = store_page_of(txn->inner, keyspace, reference, range, bounds, arena, page, err);
+	note_rows(txn->store, keyspace, page);
+	return done(txn->store, TRACE_PAGE, code);
+}
+
+/* Counted as a put. */
+static enum code trace_refer(struct store_txn *base, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_PUT, &keyspace, err);
+
+	note_write(txn);
+	return done(txn->store, TRACE_PUT, code != OK ? code : store_refer(txn->inner, keyspace, key, to, err));
 }
 
 /* For tools: it is no call that could fail beneath a request. */
@@ -310,12 +340,19 @@ struct store *trace_store_new(struct store *inner)
 		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
 		.keyspaces = trace_keyspaces,
 	};
+	static const struct store_reference_ops references = {trace_page_of, trace_refer};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
 	store->base.ops = &ops;
+	store->base.references = store_refers(inner) ? &references : NULL;
 	store->inner = inner;
 	pthread_mutex_init(&store->mutex, NULL);
 	return &store->base;
+}
+
+void trace_store_copy(struct store *base)
+{
+	base->references = NULL;
 }
 
 uint64_t trace_store_count(const struct store *base, enum trace_call call)

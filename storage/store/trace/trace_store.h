@@ -44,6 +44,9 @@ void trace_store_fail_late(struct store *store, uint64_t n, enum code code);
 typedef void trace_hook(void *context);
 void trace_store_after(struct store *store, enum trace_call call, trace_hook *hook, void *context);
 
+/* From now on the store keeps copies, as one that cannot refer (store_refers). */
+void trace_store_copy(struct store *store);
+
 /* One line per call to `file`; NULL turns it off. */
 void trace_store_log(struct store *store, FILE *file);
 

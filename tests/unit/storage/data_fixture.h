@@ -16,7 +16,7 @@
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/trace/trace_store.h"
 #include "storage/write/write.h"
-#include "tests/unit/scan.h"
+#include "tests/unit/storage/scan_index.h"
 #include "tests/unit/test.h"
 #include "tests/unit/times_fixture.h"
 
@@ -185,6 +185,17 @@ static inline struct data data_new(void)
 	return data;
 }
 
+/* The same in a store whose indexes have copies of the items only. */
+static inline struct data data_new_copying(void)
+{
+	struct data data = data_open(NULL);
+
+	trace_store_copy(data.store);
+	CHECK(catalog_create(data.catalog, DATA_NS, data_table("data"), 1000, &data.table, &data.err) == OK);
+	CHECK(!data.table->indexes.v[ALL].is_by_reference);
+	return data;
+}
+
 static inline void data_free(struct data *data)
 {
 	table_unref(data->table);
@@ -266,8 +277,8 @@ static inline struct data_rows data_rows(struct data *data, const struct index *
 	struct store_txn *txn;
 
 	CHECK(store_begin(data->store, STORE_READ, &txn, &data->err) == OK);
-	CHECK(scan_rows(txn, index ? index_keyspace(data->table, index) : table_items(data->table), &range, data_add_row, &rows, &data->err) ==
-	      OK);
+	CHECK((index ? scan_index(txn, data->table, index, data_add_row, &rows, &data->err)
+		     : scan_rows(txn, table_items(data->table), &range, data_add_row, &rows, &data->err)) == OK);
 	CHECK(store_commit(txn, &data->err) == OK);
 	return rows;
 }

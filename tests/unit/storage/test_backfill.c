@@ -108,6 +108,17 @@ static struct rows rows_in(struct data *d, struct keyspace keyspace, const struc
 	return rows;
 }
 
+static struct rows index_rows(struct data *d, const struct index *index)
+{
+	struct rows rows = {d, NULL, 0, ARENA_ARRAY(d->arena, struct str, 2 * MANY), ARENA_ARRAY(d->arena, struct str, 2 * MANY)};
+	struct store_txn *txn;
+
+	CHECK(store_begin(d->store, STORE_READ, &txn, &d->err) == OK);
+	CHECK(scan_index(txn, d->table, index, add_row, &rows, &d->err) == OK);
+	CHECK(store_commit(txn, &d->err) == OK);
+	return rows;
+}
+
 /* Those of the counters that are no numbers of items and bytes. */
 static size_t rows_but_sizes(struct data *d)
 {
@@ -123,7 +134,7 @@ static size_t rows_but_sizes(struct data *d)
 static void check_index(struct data *d, size_t expected)
 {
 	const struct index *index = &d->table->indexes.v[LATER];
-	struct rows wanted = rows_in(d, table_items(d->table), index), found = rows_in(d, index_keyspace(d->table, index), NULL);
+	struct rows wanted = rows_in(d, table_items(d->table), index), found = index_rows(d, index);
 	uint64_t items, bytes, sum = 0;
 	size_t met = 0;
 
@@ -327,10 +338,10 @@ static void delete_index(struct data *d)
 	data_take_current(d);
 }
 
-/* What the rows of a keyspace lack to `bytes`. */
-static uint64_t bytes_of_rows(struct data *d, struct keyspace keyspace, uint64_t bytes)
+/* What the rows of an index lack to `bytes`. */
+static uint64_t bytes_of_rows(struct data *d, const struct index *index, uint64_t bytes)
 {
-	struct rows rows = rows_in(d, keyspace, NULL);
+	struct rows rows = index_rows(d, index);
 
 	for (size_t i = 0; i < rows.n; i++)
 		bytes -= image_item_size(rows.images[i]);
@@ -368,7 +379,7 @@ static void check_emptying(bool is_restarted)
 	CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, keyspace), BACKFILL_STEP_ROWS);
 	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items_left, &bytes_left, &d.err), OK);
 	CHECK_INT(items - items_left, BACKFILL_STEP_ROWS);
-	CHECK(bytes - bytes_left == bytes_of_rows(&d, keyspace, bytes));
+	CHECK(bytes - bytes_left == bytes_of_rows(&d, &d.table->indexes.v[LATER], bytes));
 	/* it is not kept any more, nor does it refuse what is no key for it */
 	trace_store_reset(d.store);
 	put(&d, 1, "N5");

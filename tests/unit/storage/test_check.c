@@ -108,11 +108,13 @@ static void try_row(struct data *d, struct keyspace keyspace, const char *withou
 	check_sound(d);
 }
 
-static struct data data_full(void)
+static struct data data_full_of(bool copies)
 {
 	struct data d = data_open(NULL);
 	struct table *table = data_table("data");
 
+	if (copies)
+		trace_store_copy(d.store);
 	table->streams.view = STREAM_NEW_AND_OLD_IMAGES;
 	table->streams.n = 1;
 	table->streams.v = ARENA_ARRAY(table->arena, struct stream, 1);
@@ -132,6 +134,11 @@ static struct data data_full(void)
 	}
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Splain", "sk", "N1", NULL)), OK);
 	return d;
+}
+
+static struct data data_full(void)
+{
+	return data_full_of(false);
 }
 
 TEST(what_was_written_is_sound)
@@ -161,27 +168,39 @@ static struct str changed_image(struct data *d, struct str image)
 	return data_image(d, &item);
 }
 
+/* `d` is data_full(). */
+static void check_index_rows(struct data *d, const struct index *index)
+{
+	struct keyspace keyspace = index_keyspace(d->table, index);
+	const struct value *own = data_item(d, "pk", "Sp0", "sk", "N1", "l", "N1", "g", "Sg", "h", "Sp0", "a", "Sy", "z", "Sz", NULL);
+
+	try_row(d, keyspace, "the item has no row in the index", STR("junk"), "the row of the index is malformed");
+	struct str key = first_key(d, keyspace), before = change(d, keyspace, key, STR_ABSENT);
+	change(d, keyspace, key, index->is_by_reference ? data_image(d, own) : changed_image(d, before));
+	check_finds(d, index->is_by_reference ? "the row of the index is malformed" : "the row of the index differs from the item");
+	change(d, keyspace, key, before);
+	/* rows of items that are not there */
+	key = STR("a key of nothing");
+	change(d, keyspace, key, index->is_by_reference ? STORE_REFERENCE : data_image(d, own));
+	check_finds(d, "no item implies the row of the index");
+	change(d, keyspace, key, STR_ABSENT);
+	change(d, keyspace, STR("k"), index->is_by_reference ? STORE_REFERENCE : data_image(d, own));
+	check_finds(d, "no item implies the row of the index");
+	change(d, keyspace, STR("k"), STR_ABSENT);
+	check_sound(d);
+}
+
 TEST(rows_of_indexes_are_compared_with_items)
 {
-	struct data d = data_full();
+	for (int copies = 0; copies < 2; copies++) {
+		struct data d = data_full_of(copies);
 
-	for (size_t i = 0; i < d.table->indexes.n; i++) {
-		struct keyspace keyspace = index_keyspace(d.table, &d.table->indexes.v[i]);
-		const struct value *own = data_item(&d, "pk", "Sp0", "sk", "N1", "l", "N1", "g", "Sg", "h", "Sp0", "a", "Sy", "z", "Sz", NULL);
-
-		try_row(&d, keyspace, "the item has no row in the index", STR("junk"), "the row of the index is malformed");
-		struct str key = first_key(&d, keyspace), before = change(&d, keyspace, key, STR_ABSENT);
-		change(&d, keyspace, key, changed_image(&d, before));
-		check_finds(&d, "the row of the index differs from the item");
-		change(&d, keyspace, key, before);
-		/* a row of an item that is not there */
-		key = STR("a key of nothing");
-		change(&d, keyspace, key, data_image(&d, own));
-		check_finds(&d, "no item implies the row of the index");
-		change(&d, keyspace, key, STR_ABSENT);
-		check_sound(&d);
+		for (size_t i = 0; i < d.table->indexes.n; i++) {
+			CHECK_INT(d.table->indexes.v[i].is_by_reference, i == ALL && !copies);
+			check_index_rows(&d, &d.table->indexes.v[i]);
+		}
+		data_free(&d);
 	}
-	data_free(&d);
 }
 
 TEST(items_are_what_they_were_written_as)

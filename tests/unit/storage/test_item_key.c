@@ -217,8 +217,47 @@ TEST(a_row_key_can_be_read_back)
 	data_free(&d);
 }
 
+/* Of both ways to hash keys, and of strings with bytes that delimit elements. */
+TEST(an_index_row_tells_its_item)
+{
+	static const struct {
+		const char *pk, *g;
+		size_t pk_n, g_n;
+	} texts[] = {{"a", "x", 1, 1}, {"a\0\1b", "\0\1", 4, 2}, {"\0", "\0\xFF", 1, 2}, {"\1", "\0\0\1", 1, 3}, {"b\0\xFF\0", "\xFF\1", 4, 2}};
+	struct data d = data_new();
+	struct str keys[sizeof(texts) / sizeof(texts[0])];
+
+	for (int hash = KEY_HASH_FNV; hash <= KEY_HASH_MD5; hash++) {
+		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
+			const struct value *item = data_item(&d, "pk", "Sa", "sk", "N-1.5e20", "l", "N7", "g", "Sx", "h", "Sy", NULL);
+			struct member *members = (struct member *)(uintptr_t)item->members;
+
+			d.table->hash = (enum key_hash)hash;
+			for (uint32_t i = 0; i < item->n; i++) {
+				if (str_eq(members[i].name, STR("pk")))
+					members[i].value = value_of_str(TYPE_S, (struct str){texts[t].pk, texts[t].pk_n});
+				if (str_eq(members[i].name, STR("g")))
+					members[i].value = value_of_str(TYPE_S, (struct str){texts[t].g, texts[t].g_n});
+			}
+			keys[t] = item_key_of_row(d.arena, d.table, NULL, item);
+			for (size_t i = 0; i < d.table->indexes.n; i++) {
+				const struct index *index = &d.table->indexes.v[i];
+				struct str row_key = item_key_of_row(d.arena, d.table, index, item);
+
+				CHECK(str_eq(item_key_behind(d.arena, d.table, index, row_key), keys[t]));
+				for (size_t k = 0; k <= t; k++)
+					CHECK_INT(item_key_is_behind(d.table, index, row_key, keys[k]), k == t);
+				CHECK(!item_key_is_behind(d.table, index, row_key, STR("")));
+				for (size_t n = 0; n < row_key.n; n++) /* a damaged one is of no item that is there */
+					CHECK(!item_key_is_behind(d.table, index, (struct str){row_key.p, n}, keys[t]));
+			}
+		}
+	}
+	data_free(&d);
+}
+
 TEST_MAIN(TEST_CASE(a_key_has_exactly_the_attributes_of_the_schema), TEST_CASE(a_batch_does_not_tell_which_key_is_wrong), TEST_CASE(key_values_are_neither_empty_nor_too_large),
 	  TEST_CASE(key_attributes_are_checked_one_after_the_other), TEST_CASE(an_item_has_the_keys_of_its_table),
 	  TEST_CASE(index_keys_that_are_there_must_be_fit), TEST_CASE(a_row_key_is_the_hash_and_the_elements),
 	  TEST_CASE(rows_of_a_partition_are_in_the_order_of_the_sort_key), TEST_CASE(an_index_holds_the_items_that_have_its_keys),
-	  TEST_CASE(an_index_row_has_what_is_projected), TEST_CASE(the_key_attributes_of_a_row_name_each_once), TEST_CASE(a_row_key_can_be_read_back))
+	  TEST_CASE(an_index_row_has_what_is_projected), TEST_CASE(the_key_attributes_of_a_row_name_each_once), TEST_CASE(a_row_key_can_be_read_back), TEST_CASE(an_index_row_tells_its_item))

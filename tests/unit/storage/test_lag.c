@@ -123,7 +123,7 @@ static bool is_state(struct world *w, struct store_txn *txn, const struct histor
 	int key = is_reverse ? KEYS - 1 : 0;
 
 	while (page.is_more && is_same) {
-		CHECK_INT(history_page(txn, view, items, &range, bounds, scratch, &page, &w->err), OK);
+		CHECK_INT(history_page(txn, view, items, NULL, &range, bounds, scratch, &page, &w->err), OK);
 		for (size_t i = 0; i < page.n && is_same; i++) {
 			for (; key >= 0 && key < KEYS; key += is_reverse ? -1 : 1) {
 				struct str row = key_of(scratch, key);

@@ -11,7 +11,7 @@
 #include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/trace/trace_store.h"
 #include "storage/write/write.h"
-#include "tests/unit/scan.h"
+#include "tests/unit/storage/scan_index.h"
 #include "tests/unit/test.h"
 
 #define PARTITIONS 8
@@ -241,7 +241,8 @@ static void check_rows(struct catalog *catalog, struct table *table, const struc
 		expected.images[expected.n++] = buf_str(&image);
 	}
 	CHECK(store_begin(catalog_store(catalog), STORE_READ, &txn, &err) == OK);
-	CHECK(scan_rows(txn, index ? index_keyspace(table, index) : table_items(table), &all, compare_row, &expected, &err) == OK);
+	CHECK((index ? scan_index(txn, table, index, compare_row, &expected, &err)
+		     : scan_rows(txn, table_items(table), &all, compare_row, &expected, &err)) == OK);
 	CHECK(store_commit(txn, &err) == OK);
 	CHECK_INT(expected.met, expected.n);
 }

@@ -5,25 +5,9 @@
 
 #include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/places.h"
-#include "tests/unit/storage/store_fixture.h"
+#include "tests/unit/storage/ask.h"
 
 #define ITEMS(n) KEYSPACE(n, PART_ITEMS)
-
-/* A number that SQL gives of the closed store's file. */
-static long long ask(struct fixture *fixture, const char *sql)
-{
-	sqlite3 *db;
-	sqlite3_stmt *statement;
-	long long number = -1;
-
-	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-	if (sqlite3_step(statement) == SQLITE_ROW)
-		number = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	CHECK_INT(sqlite3_close(db), SQLITE_OK);
-	return number;
-}
 
 /* Changes the closed store's file; pages get their checksums. */
 static void change(struct fixture *fixture, const char *sql)

@@ -264,6 +264,82 @@ TEST(a_local_index_fetches_what_it_lacks)
 	data_free(&d);
 }
 
+static struct read_page query_all(struct data *d, struct key_condition *keys, struct seen *seen)
+{
+	const struct node *node = data_condition(d, EXPR_KEY_CONDITION, "g = :p", ":p", "Sa", NULL);
+	const struct index *index = &d->table->indexes.v[ALL];
+
+	CHECK_INT(key_condition_resolve(d->arena, d->table, index, node, keys, &d->err), OK);
+	*seen = (struct seen){.d = d};
+	return (struct read_page){.table = d->table, .index = index, .keys = keys, .select = READ_PROJECTED_ATTRIBUTES};
+}
+
+/* 300 items of 5,000 bytes in the order of their sort keys, all in the index. */
+static void check_all_pages(struct data *d)
+{
+	struct key_condition keys;
+	struct seen seen;
+	struct read_page page = query_all(d, &keys, &seen);
+
+	page.limit = 3;
+	CHECK_INT(see_page(d, &page, &seen), OK);
+	CHECK_STR(str_of(seen.text), "1 2 3 ");
+	CHECK_INT(page.found.bytes, seen.bytes);
+	CHECK(value_equal(&page.found.last_key, data_item(d, "pk", "Sa", "sk", "N3", "g", "Sa", "h", "S003", NULL)));
+	page = query_all(d, &keys, &seen);
+	page.limit = 4;
+	page.is_reverse = true;
+	page.filter = data_condition(d, EXPR_FILTER, "v = :v", ":v", "N1", NULL);
+	CHECK_INT(see_page(d, &page, &seen), OK);
+	CHECK_STR(str_of(seen.text), "299 297 ");
+	CHECK_INT(page.found.scanned, 4);
+	page = query_all(d, &keys, &seen);
+	page.select = READ_COUNT;
+	CHECK_INT(see_page(d, &page, &seen), OK);
+	CHECK(page.found.count > 200 && page.found.count < 210); /* 1 MB of items, not of rows */
+	CHECK(page.found.bytes >= PAGE_SIZE_MAX && value_is_set(&page.found.last_key));
+	CHECK(page.found.cost.index[ALL].read == capacity_read(page.found.bytes, READ_EVENTUAL));
+	page = query_all(d, &keys, &seen);
+	CHECK_INT(read_page(d->catalog, d->arena, &page, &d->err), OK);
+	CHECK(page.found.count > 200 && page.found.count < 210);
+}
+
+TEST(an_index_by_reference_shows_the_items)
+{
+	struct data d = data_new();
+
+	for (int i = 1; i <= 300; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "g", "Sa", "h", str_printf(d.arena, "S%03d", i).p,
+						 "v", str_printf(d.arena, "N%d", i % 2).p, "big", data_long(&d, 'S', 5000), NULL)), OK);
+	CHECK(d.table->indexes.v[ALL].is_by_reference);
+	check_all_pages(&d);
+	trace_store_copy(d.store); /* it is the same where the store has to look for each item by its key */
+	check_all_pages(&d);
+	data_free(&d);
+}
+
+TEST(a_row_that_stands_for_no_item_is_an_error)
+{
+	struct data d = data_new();
+	struct key_condition keys;
+	struct seen seen;
+	struct store_txn *txn;
+
+	for (int i = 1; i <= 3; i++)
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "g", "Sa", "h", "Sb", NULL)), OK);
+	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
+	CHECK_INT(store_del(txn, table_items(d.table), row_key(&d, "Sa", "N2"), &d.err), OK);
+	CHECK_INT(store_commit(txn, &d.err), OK);
+	for (int copies = 0; copies < 2; copies++) {
+		struct read_page page = query_all(&d, &keys, &seen);
+
+		CHECK_INT(see_page(&d, &page, &seen), ERR_INTERNAL);
+		CHECK_STR(d.err.message, "a row of the store is malformed");
+		trace_store_copy(d.store);
+	}
+	data_free(&d);
+}
+
 TEST(segments_divide_the_table)
 {
 	struct data d = data_new();
@@ -414,7 +490,8 @@ TEST(a_failing_store_is_told)
 
 TEST_MAIN(TEST_CASE(an_item_is_read_by_its_key), TEST_CASE(a_query_goes_both_ways), TEST_CASE(a_limit_counts_before_the_filter),
 	  TEST_CASE(a_limit_that_is_just_reached_has_a_last_key), TEST_CASE(a_page_ends_with_the_item_that_fills_1_MB),
-	  TEST_CASE(a_local_index_fetches_what_it_lacks), TEST_CASE(segments_divide_the_table), TEST_CASE(a_start_key_belongs_to_the_page),
+	  TEST_CASE(a_local_index_fetches_what_it_lacks), TEST_CASE(an_index_by_reference_shows_the_items), TEST_CASE(a_row_that_stands_for_no_item_is_an_error),
+	  TEST_CASE(segments_divide_the_table), TEST_CASE(a_start_key_belongs_to_the_page),
 	  TEST_CASE(a_page_of_just_1_MB_is_full), TEST_CASE(counting_a_page_takes_no_memory_for_its_rows),
 	  TEST_CASE(a_start_key_beyond_the_range_changes_nothing),
 	  TEST_CASE(a_row_of_a_local_index_without_its_item_is_an_error), TEST_CASE(a_start_key_is_held_against_the_sort_key_s_condition),

@@ -95,6 +95,7 @@ static struct table *full_table(void)
 	}
 	table->indexes.v[SOME].status = STATUS_CREATING;
 	table->indexes.v[SOME].is_backfilling = true;
+	table->indexes.v[ALL].is_by_reference = true;
 	fill_settings(table);
 	return table;
 }
@@ -145,6 +146,7 @@ static void check_full(struct arena *arena, const struct table *table)
 	CHECK_STR(table->indexes.v[SOME].projected[0], "a");
 	CHECK_STR(table->indexes.v[SOME].projected[3], "sk");
 	CHECK(table->indexes.v[SOME].is_backfilling);
+	CHECK(table->indexes.v[ALL].is_by_reference && !table->indexes.v[SOME].is_by_reference);
 	CHECK_STR(table_arn(arena, table), "arn:aws:dynamodb:eu-west-1:123456789012:table/full");
 	check_settings(table);
 }

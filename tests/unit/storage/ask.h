@@ -1,0 +1,25 @@
+/* ask - SQL about a store's file, for tests. */
+#ifndef DYNALITH_TEST_ASK_H
+#define DYNALITH_TEST_ASK_H
+
+#include <sqlite3.h>
+
+#include "tests/unit/storage/store_fixture.h"
+
+/* A number that SQL gives of the closed store's file. */
+static inline long long ask(struct fixture *fixture, const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *statement;
+	long long number = -1;
+
+	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		number = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	CHECK_INT(sqlite3_close(db), SQLITE_OK);
+	return number;
+}
+
+#endif
