@@ -294,6 +294,9 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 		   (double)gauges->requests_shed);
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",
 		   (double)gauges->requests_aside);
+	add_figure(out, "dynalith_answers_lost_total", "counter",
+		   "Answers that became InternalServerError, since the commit of their writes failed; elsewhere they count as done.",
+		   (double)gauges->answers_lost);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
 	add_figure(out, "dynalith_store_reachable", "gauge", "Whether the store was there when it was last tried: 0 while a database is away.",
 		   !gauges->misses_store);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -38,6 +39,7 @@ struct outbox {
 static _Thread_local struct outbox *own;
 static bool (*commit)(uint64_t group);
 static pthread_key_t ends;
+static _Atomic uint64_t losses;
 
 /* The thread ends, and its sockets are open still. */
 static void end(void *box)
@@ -143,19 +145,43 @@ bool outbox_takes(int fd, size_t n)
 	return own && own->is_open && n <= OUTBOX_ANSWER && !is_owed(fd);
 }
 
-/* The header line with the request's id, without its end; absent where the bytes have none. */
-static struct str id_in(struct str bytes)
-{
-	static const struct str name = STR_INIT("x-amzn-RequestId: ");
-	const char *at = bytes.n ? memmem(bytes.p, bytes.n, name.p, name.n) : NULL, *end = at ? memchr(at, '\r', (size_t)(bytes.p + bytes.n - at)) : NULL;
+#define KEPT_MOST 512 /* bytes of the header lines below */
 
-	return end ? (struct str){at, (size_t)(end - at)} : STR_ABSENT;
+/* Whether the error has the header line too: without it a page of another origin would not see the error. */
+static bool is_kept(struct str line)
+{
+	return str_starts_with(line, STR("x-amzn-RequestId: ")) || str_starts_with(line, STR("Access-Control-"));
+}
+
+/* Adds such lines of a head, or of its beginning, that have room; each but the first has an end before it. */
+static size_t keep_lines(char kept[KEPT_MOST], size_t n, struct str head)
+{
+	const char *at = head.p, *end = head.p + head.n, *stop;
+
+	while (at < end && (stop = memmem(at, (size_t)(end - at), "\r\n", 2)) && stop > at) {
+		struct str line = {at, (size_t)(stop - at)};
+		size_t gap = n > 0 ? 2 : 0;
+
+		if (is_kept(line) && n + gap + line.n <= KEPT_MOST) {
+			memcpy(kept + n, "\r\n", gap);
+			memcpy(kept + n + gap, line.p, line.n);
+			n += gap + line.n;
+		}
+		at = stop + 2;
+	}
+	return n;
 }
 
 /* What takes the place of an answer whose writes were lost, as the disk was full: the client may try again, and gets the error that it has then. */
-static struct str loss_of(struct str id, char text[REFUSAL_MOST])
+static struct str loss_of(struct str lines, char text[REFUSAL_MOST])
 {
-	return refusal_write(text, "500 Internal Server Error", str_is_set(id) ? id : STR("Server: Dynalith"), STR(LOSS_REFUSAL));
+	atomic_fetch_add_explicit(&losses, 1, memory_order_relaxed);
+	return refusal_write(text, "500 Internal Server Error", lines.n > 0 ? lines : STR("Server: Dynalith"), STR(LOSS_REFUSAL));
+}
+
+uint64_t outbox_losses(void)
+{
+	return atomic_load(&losses);
 }
 
 /* Behind what the socket did not take before. */
@@ -170,13 +196,13 @@ static void send_answer(int fd, struct str answer)
 /* Of an answer that is not kept. */
 static void send_loss(int fd, const struct iovec *parts, size_t count)
 {
-	struct str id = STR_ABSENT;
-	char text[REFUSAL_MOST];
+	char kept[KEPT_MOST], text[REFUSAL_MOST];
+	size_t n = 0;
 
-	for (size_t i = 0; i < count && !str_is_set(id); i++)
-		id = id_in((struct str){parts[i].iov_base, parts[i].iov_len});
+	for (size_t i = 0; i < count; i++)
+		n = keep_lines(kept, n, (struct str){parts[i].iov_base, parts[i].iov_len});
 	outbox_send();
-	send_answer(fd, loss_of(id, text));
+	send_answer(fd, loss_of((struct str){kept, n}, text));
 }
 
 bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t group)
@@ -210,14 +236,14 @@ bool outbox_put(int fd, const struct iovec *parts, size_t count, uint64_t group)
 void outbox_send(void)
 {
 	const char *p = own ? own->text : NULL;
-	char loss[REFUSAL_MOST];
+	char kept[KEPT_MOST], loss[REFUSAL_MOST];
 
 	for (size_t i = 0; own && i < own->count; i++) {
 		struct str answer = {p, own->answers[i].n};
 
 		p += answer.n;
 		if (own->answers[i].group > 0 && !commit(own->answers[i].group))
-			answer = loss_of(id_in(answer), loss);
+			answer = loss_of((struct str){kept, keep_lines(kept, 0, answer)}, loss);
 		send_answer(own->answers[i].fd, answer);
 	}
 	if (own) {

@@ -7,7 +7,7 @@
  * or OUTBOX_BYTES are there, and once requests have worked for OUTBOX_PATIENCE_NS since (outbox_works()). A turn with one event sends at once.
  *
  * An answer may depend on a group of writes that are not committed yet (write_turn.h). They are committed before it is sent. Where they are lost, an error
- * takes its place.
+ * takes its place, with the request's id and what lets a page of another origin see it.
  *
  * All of it belongs to the calling thread. The descriptors must be those of sockets that only this thread closes, and whose poller, of this thread, reports
  * when they take bytes again.
@@ -27,6 +27,9 @@
 
 /* Sets what commits a group, given by its number above 0, and gives false where its writes are lost. Called before there are turns. */
 void outbox_commit_by(bool (*commit)(uint64_t group));
+
+/* Answers whose place an error took, since the start. Metrics and recordings have them as they were made: done. */
+uint64_t outbox_losses(void);
 
 /* A turn begins, with so many events. */
 void outbox_turn(int events);

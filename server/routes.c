@@ -6,6 +6,7 @@
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/origin.h"
+#include "server/outbox.h"
 #include "server/rotate.h"
 #include "server/version.h"
 #include "server/write_turn.h"
@@ -328,7 +329,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
 		.misses_store = upkeep_misses_store(routes->upkeep),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
-		.requests_aside = atomic_load(&http->stats->aside),
+		.requests_aside = atomic_load(&http->stats->aside), .answers_lost = outbox_losses(),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 		.throughput = routes->service->throughput,
 	};

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "server/log.h"
+
 static struct {
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t cond;
@@ -32,13 +34,14 @@ uint64_t write_turn_seen(void)
 	return own.store ? store_group_seen(own.store) : 0;
 }
 
-/* Nobody reads the error: each request that it is about gets one of its own. */
+/* The requests that an error is about get errors of their own: this line says why. */
 static void end_group(enum code (*end)(struct store *store, struct err *err))
 {
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 
-	(void)!end(own.store, &err);
+	if (end(own.store, &err) != OK)
+		log_line(LOG_ERROR, "writes that were to be committed together are lost: " STR_FMT, STR_ARG(err.message));
 	arena_free(arena);
 }
 

@@ -340,6 +340,39 @@ TEST(answers_that_are_lost_become_errors)
 	close_pair(third);
 }
 
+/* Each header line that a browser needs to show the error to a page of another origin, in whatever part it comes. */
+TEST(an_error_keeps_what_lets_a_page_see_it)
+{
+	struct pair pair = connect_pair();
+	uint64_t before = outbox_losses();
+
+	begin_commits(true);
+	number = pending = 1;
+	CHECK(put(pair.server, "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: http://a\r\nServer: X\r\nx-amzn-RequestId: ID\r\n"
+			       "Access-Control-Expose-Headers: Date\r\n\r\n", "x-amzn-RequestId: of the body\r\n"));
+	outbox_end_turn();
+	receives(pair, "HTTP/1.1 500 Internal Server Error\r\nAccess-Control-Allow-Origin: http://a\r\nx-amzn-RequestId: ID\r\n"
+		       "Access-Control-Expose-Headers: Date\r\n" LOST_HEAD LOST_BODY);
+	CHECK_INT(outbox_losses() - before, 1);
+	number = 0;
+	close_pair(pair);
+}
+
+TEST(a_line_too_long_for_an_error_is_left_out)
+{
+	struct pair pair = connect_pair();
+	char head[800];
+
+	begin_commits(true);
+	number = pending = 1;
+	snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: http://%0600d\r\nx-amzn-RequestId: ID\r\n\r\n", 1);
+	CHECK(put(pair.server, head, "{}"));
+	outbox_end_turn();
+	receives(pair, "HTTP/1.1 500 Internal Server Error\r\nx-amzn-RequestId: ID\r\n" LOST_HEAD LOST_BODY);
+	number = 0;
+	close_pair(pair);
+}
+
 /* The others go to make room for it, and what it is of is committed with theirs. */
 TEST(an_answer_that_finds_no_room_is_lost_with_the_others)
 {
@@ -388,6 +421,7 @@ TEST_MAIN(TEST_CASE(answers_of_a_turn_go_at_its_end), TEST_CASE(what_else_is_sen
 	  TEST_CASE(a_request_that_works_for_long_sends_the_answers_before_it), TEST_CASE(an_outbox_has_room_for_so_many),
 	  TEST_CASE(a_slow_client_gets_all), TEST_CASE(what_a_closed_socket_did_not_take_is_dropped), TEST_CASE(a_client_that_is_gone_costs_nothing),
 	  TEST_CASE(a_thread_that_ends_sends),
-	  TEST_CASE(pending_answers_are_committed_before_they_go), TEST_CASE(answers_that_are_lost_become_errors),
+	  TEST_CASE(pending_answers_are_committed_before_they_go), TEST_CASE(answers_that_are_lost_become_errors), TEST_CASE(an_error_keeps_what_lets_a_page_see_it),
+	  TEST_CASE(a_line_too_long_for_an_error_is_left_out),
 	  TEST_CASE(an_answer_that_finds_no_room_is_lost_with_the_others),
 	  TEST_CASE(a_lost_answer_that_is_not_kept_becomes_an_error_too), TEST_CASE(a_connection_is_closed_where_an_answer_is_lost_that_was_not_kept))
