@@ -26,7 +26,7 @@ SHELVES = {
     "storage/backup": ["storage/store", "storage/schema", "storage/stream", "storage/catalog", "storage/write/write", "storage/job", "storage/messages",
                        "storage/monotonic"],
     "storage/state": ["storage/store", "storage/schema", "storage/lag", "storage/stream", "storage/vector", "storage/catalog", "storage/job/job", "storage/write/write",
-                      "storage/messages"],
+                      "storage/index_row", "storage/messages"],
     "protocol/wire": [],
     "protocol/transfer": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/tables", "protocol/timing/timing"],
     "protocol/tables": ["protocol/wire", "protocol/iam/policy", "protocol/iam/pattern", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],

@@ -10,6 +10,7 @@
 #include "server/messages.h"
 #include "server/remote.h"
 #include "storage/catalog/retired.h"
+#include "storage/index_row.h"
 #include "storage/monotonic.h"
 #include "storage/store/sqlite/copy_target.h"
 #include "storage/store/transfer.h"
@@ -35,6 +36,7 @@ struct words {
 struct named {
 	uint64_t number;
 	struct str name; /* account/region/name */
+	struct table *table; /* where it has an index by reference; or NULL */
 };
 
 /* What a run has seen so far. */
@@ -43,6 +45,7 @@ struct progress {
 	const struct words *words;
 	size_t name_count;
 	struct named *names;                /* by number */
+	struct index_row_reference reference; /* of the last keyspace that was asked about */
 	struct transfer_keyspace table;     /* sums over the keyspaces of the table under way that are done */
 	uint64_t items;                     /* of it */
 	uint64_t all_rows, all_bytes, all_items, tables, written, deleted;
@@ -95,6 +98,22 @@ static int compare_names(const void *a, const void *b)
 	return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
 }
 
+/* The table of a record where that matters: what it has beside its own fields is not looked at. */
+static struct table *table_of(struct str record, struct err *err)
+{
+	struct table *table;
+	bool is_by_reference = false;
+
+	if (table_decode(record, NULL, &table, err) != OK)
+		return NULL;
+	for (size_t i = 0; i < table->indexes.n; i++)
+		is_by_reference = is_by_reference || table->indexes.v[i].is_by_reference;
+	if (is_by_reference)
+		return table;
+	table_unref(table);
+	return NULL;
+}
+
 /* The names of the source's tables. What has none is kept of tables that are gone, or belongs to snapshots, checkpoints and the like. */
 static enum code read_names(struct progress *progress, struct store *store, struct err *err)
 {
@@ -116,6 +135,7 @@ static enum code read_names(struct progress *progress, struct store *store, stru
 		for (size_t i = 0; i < row.key.n; i++)
 			bytes[i] = row.key.p[i] ? row.key.p[i] : '/';
 		named.name = (struct str){bytes, row.key.n};
+		named.table = table_of(row.value, err);
 		progress->names = arena_room(progress->arena, progress->names, progress->name_count, sizeof(named));
 		progress->names[progress->name_count++] = named;
 	}
@@ -124,6 +144,26 @@ static enum code read_names(struct progress *progress, struct store *store, stru
 	if (progress->name_count > 0)
 		qsort(progress->names, progress->name_count, sizeof(*progress->names), compare_names);
 	return code;
+}
+
+static void forget_names(struct progress *progress)
+{
+	for (size_t i = 0; i < progress->name_count; i++)
+		table_unref(progress->names[i].table);
+}
+
+static bool refers(void *context, struct keyspace keyspace, struct store_reference *reference)
+{
+	struct progress *progress = context;
+	const struct named wanted = {.number = keyspace.table};
+	const struct named *found =
+		progress->name_count ? bsearch(&wanted, progress->names, progress->name_count, sizeof(wanted), compare_names) : NULL;
+	const struct index *index = found && found->table && keyspace.part >= PART_INDEX ? table_index_numbered(found->table, keyspace.part - PART_INDEX) : NULL;
+
+	if (!index_row_reference(found ? found->table : NULL, index, &progress->reference))
+		return false;
+	*reference = progress->reference.base;
+	return true;
 }
 
 static struct str name_of(const struct progress *progress, uint64_t number, char *bytes, size_t size)
@@ -255,7 +295,7 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 	struct err err = err_in(arena);
 	struct str shown_from = backend_shown(arena, words->from), shown_to = backend_shown(arena, words->to);
 	struct progress progress = {.arena = arena, .words = words, .started_ns = monotonic_ns(), .is_watched = isatty(STDERR_FILENO)};
-	const struct transfer run = {from, to, words->is_comparison, is_left_out, on_keyspace, &progress};
+	const struct transfer run = {from, to, words->is_comparison, is_left_out, on_keyspace, refers, &progress};
 	enum code code = check_target(words, to, shown_to, &err);
 
 	progress.said_ns = progress.started_ns;
@@ -264,6 +304,7 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 	code = read_names(&progress, from, &err);
 	if (code == OK)
 		code = transfer_run(&run, &err);
+	forget_names(&progress);
 	return code == OK ? sum_up(&progress, shown_from, shown_to) : fail(FAILED, err.message);
 }
 

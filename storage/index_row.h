@@ -22,6 +22,9 @@ struct index_row index_row_of(struct arena *arena, const struct table *table, co
 struct index_row index_row_after(struct arena *arena, const struct table *table, const struct index *index, const struct index_row *before,
 				 const struct value *old_item, const struct value *item, struct str image);
 
+/* The index's keyspace, without rows. */
+enum code index_row_create(struct store_txn *txn, const struct table *table, const struct index *index, struct err *err) WARN_UNUSED;
+
 /* Puts the row of an item, whose own row is put before. */
 enum code index_row_put(struct store_txn *txn, const struct table *table, const struct index *index, struct str item_key, const struct index_row *row,
 			struct err *err) WARN_UNUSED;

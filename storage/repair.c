@@ -151,8 +151,8 @@ static void create_keyspaces(struct repair *repair, const struct table *table, b
 
 	if (is_live)
 		create(repair, table_items(table));
-	for (size_t i = 0; i < table_index_total(table) && is_live; i++)
-		create(repair, index_keyspace(table, table_index_at(table, i)));
+	for (size_t i = 0; i < table_index_total(table) && is_live && repair->code == OK; i++)
+		repair->code = index_row_create(repair->txn, table, table_index_at(table, i), repair->err);
 	if (is_live && table->ttl.is_enabled)
 		create(repair, table_expiry(table));
 	if (is_live && table_is_global(table))

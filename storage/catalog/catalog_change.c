@@ -4,6 +4,7 @@
 #include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/expiry.h"
+#include "storage/index_row.h"
 #include "storage/schema/currency.h"
 #include "storage/store/journal.h"
 #include "storage/store/retry.h"
@@ -88,7 +89,7 @@ static enum code forget_rows(struct store_txn *txn, const struct table *table, s
 static enum code create_index(const struct catalog *catalog, struct store_txn *txn, const struct table *table, struct index *index, struct err *err)
 {
 	index->is_by_reference = index->projection == PROJECT_ALL && !index->vector && store_refers(catalog->store);
-	return store_create(txn, index_keyspace(table, index), err);
+	return index_row_create(txn, table, index, err);
 }
 
 static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct str key, struct table *table,

@@ -1,6 +1,7 @@
 #include "storage/state/snapshot_internal.h"
 
 #include "core/key.h"
+#include "storage/index_row.h"
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"
 #include "storage/stream/stream_shard.h"
@@ -90,9 +91,11 @@ static enum code copy_rows(struct store_txn *txn, struct keyspace from, struct k
 
 static enum code copy_index(const struct space *space, const struct table *from, const struct table *to, const struct index *index, struct err *err)
 {
-	enum code code = copy_rows(space->txn, index_keyspace(from, index), index_keyspace(to, index), err);
+	enum code code = index_row_create(space->txn, to, index, err);
 	struct str progress = STR_ABSENT;
 
+	if (code == OK)
+		code = store_copy(space->txn, index_keyspace(from, index), index_keyspace(to, index), err);
 	if (code == OK && index->is_backfilling)
 		code = store_get(space->txn, counters_keyspace, catalog_progress_key(space->arena, from, index), space->arena, &progress, err);
 	return code == OK && str_is_set(progress)

@@ -1,6 +1,7 @@
 #include "storage/state/snapshot_file.h"
 
 #include "core/base64.h"
+#include "storage/index_row.h"
 #include "storage/schema/currency.h"
 #include "storage/state/snapshot_internal.h"
 #include "storage/state/state_messages.h"
@@ -304,14 +305,22 @@ static enum code take_format(struct space *space, struct writing *writing, struc
 	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"), (struct str){value.p + 4, value.n - 4}, err) : code;
 }
 
+/* The index whose rows the keyspace has; NULL: none's. */
+static const struct index *index_of(const struct table *table, struct keyspace keyspace)
+{
+	return keyspace.part >= PART_INDEX ? table_index_numbered(table, keyspace.part - PART_INDEX) : NULL;
+}
+
 static enum code create_parts(struct space *space, const struct table *table, struct err *err)
 {
 	struct keyspace keyspace;
 	enum code code = OK;
 
 	for (size_t i = 0; code == OK && part_of(table, i, &keyspace); i++) {
+		const struct index *index = index_of(table, keyspace);
+
 		if (has_part(table, keyspace))
-			code = store_create(space->txn, keyspace, err);
+			code = index ? index_row_create(space->txn, table, index, err) : store_create(space->txn, keyspace, err);
 	}
 	return code;
 }
@@ -374,7 +383,14 @@ static enum code take_row(struct space *space, struct writing *writing, struct s
 	struct keyspace keyspace = {writing->table->identity.number, part};
 	if (!has_part(writing->table, keyspace))
 		return malformed(err);
-	return store_put(space->txn, keyspace, (struct str){key.p + 9, key.n - 9}, value, err);
+	struct index_row_reference room;
+	struct str own = {key.p + 9, key.n - 9};
+	const struct store_reference *reference = index_row_reference(writing->table, index_of(writing->table, keyspace), &room);
+
+	if (!reference || !str_eq(value, STORE_REFERENCE))
+		return store_put(space->txn, keyspace, own, value, err);
+	const struct store_key item = {reference->to, reference->key_of(reference->context, space->arena, own)};
+	return store_refer(space->txn, keyspace, own, &item, err);
 }
 
 static enum code take_end(struct space *space, struct writing *writing, struct str value, struct err *err)

@@ -3,6 +3,7 @@
 #include "core/key.h"
 #include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
+#include "storage/index_row.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
 #include "storage/store/walk.h"
@@ -180,7 +181,7 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 	if (code == OK)
 		code = store_create(txn, table_items(table), err);
 	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
-		code = store_create(txn, index_keyspace(table, table_index_at(table, i)), err);
+		code = index_row_create(txn, table, table_index_at(table, i), err);
 	if (code == OK && table->ttl.is_enabled)
 		code = store_create(txn, table_expiry(table), err);
 	if (code == OK && table_is_global(table))

@@ -157,18 +157,24 @@ static void armed_abort(struct store_txn *txn)
 	store_abort(txn);
 }
 
-static enum code armed_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+/* Behind the creation itself. */
+static enum code note_creation(struct store_txn *txn, struct keyspace keyspace, enum code code, struct err *err)
 {
-	struct pause pause = begin_pause(txn);
 	bool is_gone;
-	enum code code = store_create(txn, keyspace, err);
 
 	if (code == OK)
 		code = has(txn, txn->journal, KIND_GONE, keyspace, STR(""), &is_gone, err);
 	if (code == OK)
 		code = is_gone ? forget(txn, txn->journal, KIND_GONE, keyspace, err)
 			       : note(txn, txn->journal, KIND_CREATED, keyspace, STR(""), STR(""), err);
-	return end_pause(pause, code);
+	return code;
+}
+
+static enum code armed_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct pause pause = begin_pause(txn);
+
+	return end_pause(pause, note_creation(txn, keyspace, store_create(txn, keyspace, err), err));
 }
 
 /* Numbers are never used twice, so what is hidden is in nobody's way: but for the queue of time to live and what replication keeps, which come and go. */
@@ -278,6 +284,13 @@ static const struct store_ops armed_ops = {
 	.add = armed_add, .copy = armed_copy, .keyspaces = armed_keyspaces,
 };
 
+static enum code armed_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct pause pause = begin_pause(txn);
+
+	return end_pause(pause, note_creation(txn, keyspace, txn->references_below->create(txn, keyspace, err), err));
+}
+
 static enum code armed_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
 			       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
 {
@@ -292,7 +305,7 @@ static enum code armed_refer(struct store_txn *txn, struct keyspace keyspace, st
 	return end_pause(pause, code != OK ? code : txn->references_below->refer(txn, keyspace, key, to, err));
 }
 
-static const struct store_reference_ops armed_references = {armed_page_of, armed_refer};
+static const struct store_reference_ops armed_references = {armed_create_references, armed_page_of, armed_refer};
 
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)
 {

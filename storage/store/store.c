@@ -92,6 +92,11 @@ enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct e
 	return txn->ops->create(txn, keyspace, err);
 }
 
+enum code store_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	return txn->references ? txn->references->create(txn, keyspace, err) : store_create(txn, keyspace, err);
+}
+
 enum code store_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	return txn->ops->drop(txn, keyspace, err);

@@ -128,6 +128,13 @@ static bool is_listed(const struct store_keyspaces *keyspaces, struct keyspace k
 	return keyspaces->n > 0 && bsearch(&keyspace, keyspaces->v, keyspaces->n, sizeof(keyspace), compare_keyspaces) != NULL;
 }
 
+static bool refers(const struct run *run, struct keyspace keyspace, struct store_reference *reference)
+{
+	const struct transfer *transfer = run->transfer;
+
+	return transfer->refers && transfer->refers(transfer->context, keyspace, reference);
+}
+
 static enum code create_or_drop(const struct run *run, struct keyspace keyspace, bool is_drop, struct err *err)
 {
 	struct store_txn *txn;
@@ -135,7 +142,13 @@ static enum code create_or_drop(const struct run *run, struct keyspace keyspace,
 
 	if (code != OK)
 		return code;
-	code = is_drop ? store_drop(txn, keyspace, err) : store_create(txn, keyspace, err);
+	struct store_reference reference;
+	if (is_drop)
+		code = store_drop(txn, keyspace, err);
+	else if (refers(run, keyspace, &reference))
+		code = store_create_references(txn, keyspace, err);
+	else
+		code = store_create(txn, keyspace, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
@@ -186,9 +199,20 @@ static enum code compare(const struct run *run, const struct store_range *range,
 	return code;
 }
 
+/* `reference`: what the rows of the keyspace stand for, or NULL. */
+static enum code put(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_row *row, struct arena *arena,
+		     struct err *err)
+{
+	if (!reference || !str_eq(row->value, STORE_REFERENCE))
+		return store_put(txn, keyspace, row->key, row->value, err);
+	const struct store_key to = {reference->to, reference->key_of(reference->context, arena, row->key)};
+	return store_refer(txn, keyspace, row->key, &to, err);
+}
+
 static enum code apply(const struct run *run, const struct changes *changes, struct err *err)
 {
 	struct keyspace keyspace = run->now.keyspace;
+	struct store_reference reference;
 	struct store_txn *txn;
 	enum code code = store_begin(run->transfer->to, STORE_WRITE, &txn, err);
 
@@ -197,7 +221,7 @@ static enum code apply(const struct run *run, const struct changes *changes, str
 	for (size_t i = 0; i < changes->del_count && code == OK; i++)
 		code = store_del(txn, keyspace, changes->dels[i], err);
 	for (size_t i = 0; i < changes->put_count && code == OK; i++)
-		code = store_put(txn, keyspace, changes->puts[i].key, changes->puts[i].value, err);
+		code = put(txn, keyspace, refers(run, keyspace, &reference) ? &reference : NULL, &changes->puts[i], changes->arena, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);

@@ -30,6 +30,8 @@ struct transfer {
 	bool (*is_left_out)(struct keyspace keyspace, struct str key);
 	/* After each range and at the end of each keyspace: those of tables by number and part, then the system's. */
 	void (*tell)(void *context, const struct transfer_keyspace *keyspace);
+	/* What the rows of a keyspace stand for, in *reference until the next call; false: for nothing. Items come before what stands for them. */
+	bool (*refers)(void *context, struct keyspace keyspace, struct store_reference *reference);
 	void *context;
 };
 

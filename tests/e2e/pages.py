@@ -35,6 +35,14 @@ def stream(table):
     return f"shared_rows WHERE printf('%016X', n) = (SELECT hex(substr(v, 1, 8)) FROM system_places WHERE hex(k) = '6B{table:016X}00000001')"
 
 
+def index(path, table, number):
+    """The SQL table of an index, which has keys only where the index projects all attributes."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
+        name, = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN (?, ?)",
+                           (f"index_{table}_{number}", f"keys_index_{table}_{number}")).fetchone()
+    return name
+
+
 def varint(page, at):
     value = 0
     for i in range(9):
@@ -67,7 +75,8 @@ def rows_of(path):
     page = lambda number: data[(number - 1) * PAGE:number * PAGE]
     found, kinds = collections.defaultdict(dict), {}
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
-        names = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        # rows of SQL tables of keys follow from items: nothing is lost with them
+        names = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'keys%'")}
         leaves = {}
         for name, number, where, kind in db.execute("SELECT name, pageno, path, pagetype FROM dbstat"):
             kinds[number] = (name, kind)

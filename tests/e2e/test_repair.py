@@ -198,7 +198,8 @@ def repair(path, where):
 def repair_and_compare(path, damaged, where):
     status, lines, problem = dynalith("check", path)
     assert status == 1 and len(lines) > 1, (where, status, lines, problem)
-    is_open = not any("cannot open" in line or "left alone" in line or "page 1 fails" in line for line in lines)
+    # the store reads some pages when it opens: then the check says no more than that
+    is_open = not any("cannot open" in line or "left alone" in line or "page 1 fails" in line or line.startswith("the data file is damaged") for line in lines)
     for number in damaged:
         assert not is_open or any(f"page {number} fails" in line for line in lines), (where, number, lines)
     status, lines, aside = repair(path, where)
@@ -275,8 +276,12 @@ def the_first_page():
 def rows_that_do_not_agree():
     """Rows of indexes, of the queue and of shards follow from others; of a table without its record nothing does."""
     path = original().copy()
-    pages.change(path, "DELETE FROM index_1_0 WHERE rowid % 3 = 0", "UPDATE index_1_1 SET v = x'00' WHERE rowid % 5 = 0",
-                 "INSERT INTO index_1_2 VALUES (x'1234', x'00')", "DELETE FROM expiry_1", "DELETE FROM index_2_0", "DELETE FROM index_1_4 WHERE rowid % 2")
+    first, second, third, fifth = (pages.index(path, 1, number) for number in (0, 1, 2, 4))
+    assert {name[:4] for name in (first, second, third, fifth)} == {"keys", "inde"}, (first, second, third, fifth)  # both kinds
+    some = "WHERE k IN (SELECT k FROM {0} ORDER BY substr(k, 4) LIMIT 100)"
+    pages.change(path, f"DELETE FROM {first} {some.format(first)}", f"UPDATE {second} SET v = x'00' {some.format(second)}",
+                 f"INSERT INTO {third} VALUES (x'1234', x'00')", "DELETE FROM expiry_1", f"DELETE FROM {pages.index(path, 2, 0)}",
+                 f"DELETE FROM {fifth} {some.format(fifth)}")
     status, lost, asides = repair_and_compare(path, set(), "rows")
     assert (status, lost, asides) == (0, 0, 0), (status, lost, asides)
     path = original().copy()

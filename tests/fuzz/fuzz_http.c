@@ -134,12 +134,18 @@ static void say(int fd, struct str bytes)
 	}
 }
 
+/* The counts end one after the other. */
+static bool is_over(void)
+{
+	return atomic_load(&stats.connections.open) == 0 && atomic_load(&stats.requests) == 0 && atomic_load(&stats.memory.held) == 0;
+}
+
 /* The next client is served, and nothing is left of those before. */
 static void is_well(struct arena *arena)
 {
-	for (int i = 0; i < PATIENCE_MS && atomic_load(&stats.connections.open) > 0; i++)
+	for (int i = 0; i < PATIENCE_MS && !is_over(); i++)
 		poll(NULL, 0, 1);
-	MUST(atomic_load(&stats.connections.open) == 0 && atomic_load(&stats.requests) == 0 && atomic_load(&stats.memory.held) == 0);
+	MUST(is_over());
 	int fd = dial();
 
 	say(fd, STR("GET /_dynalith/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));

@@ -7,28 +7,26 @@
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/store_messages.h"
 
-/* A row is looked for under the number of the one that stands for it: both keys say whether it is the right one. */
-#define SELECT_OF "SELECT r.k, i.k, i.v FROM \"%s\" AS r LEFT JOIN \"%s\" AS i ON i.rowid = r.rowid WHERE "
+/* Nothing relies on the numbers: who reads compares both keys. */
+#define SELECT_OF "SELECT r.k, i.k, i.v FROM \"%s\" AS r LEFT JOIN \"%s\" AS i ON i.rowid = r.v WHERE "
 
-/* Of a SQL table whose rows are all the keyspace's, and of one that many share. */
-static const char *const statement_sql[2][STATEMENT_COUNT] = {{
-	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE k = ?1",
-	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = number_sum(v, excluded.v)",
-	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1",
-	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE k >= ?1 AND k < ?2",
-	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE k >= ?1",
-	[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k",
-	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k",
-	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",
-	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC",
+/* Of a SQL table whose rows are all the keyspace's. */
+#define STATEMENTS_OF_ALL(value) \
+	[STATEMENT_GET] = "SELECT " value " FROM \"%s\" WHERE k = ?1", \
+	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v", \
+	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = number_sum(v, excluded.v)", \
+	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1", \
+	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE k >= ?1 AND k < ?2", \
+	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE k >= ?1", \
+	[STATEMENT_FORWARD] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k", \
+	[STATEMENT_FORWARD_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k", \
+	[STATEMENT_REVERSE] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC", \
+	[STATEMENT_REVERSE_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC"
+
+static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {[PLACE_TABLE_OWN] = {
+	STATEMENTS_OF_ALL("v"),
 	[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
-	[STATEMENT_PUT_AT] = "INSERT INTO \"%s\" (rowid, k, v) VALUES (?3, ?1, ?2) ON CONFLICT DO NOTHING",
-	[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
-	[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
-	[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
-	[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
-}, {
+}, [PLACE_TABLE_SHARED] = {
 	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = excluded.v",
 	[STATEMENT_ADD] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = number_sum(v, excluded.v)",
@@ -39,6 +37,12 @@ static const char *const statement_sql[2][STATEMENT_COUNT] = {{
 	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k",
 	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2 ORDER BY k DESC",
 	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
+}, [PLACE_TABLE_KEYS] = {
+	STATEMENTS_OF_ALL(PLACE_KEYS_VALUE),
+	[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
+	[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
+	[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
+	[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
 }};
 
 #define PARAMETER_NUMBER 3 /* the parameter that picks the keyspace's rows among those of others: bound once */
@@ -305,7 +309,7 @@ static enum code prepare(struct connection *connection, struct slot *slot, enum 
 {
 	char sql[320];
 
-	sqlite3_snprintf(sizeof(sql), sql, statement_sql[slot->place.number != 0][kind], slot->place.name, slot->to.name);
+	sqlite3_snprintf(sizeof(sql), sql, statement_sql[place_table(&slot->place)][kind], slot->place.name, slot->to.name);
 	if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	if (slot->place.number != 0)
@@ -352,7 +356,7 @@ enum code connection_statement_of(struct connection *connection, struct keyspace
 		return code;
 	struct place place = (*slot)->place;
 	code = connection_statement(connection, keyspace, STATEMENT_GET, slot, &any, err);
-	if (code != OK || place.number != 0 || (*slot)->place.number != 0)
+	if (code != OK || place_table(&place) != PLACE_TABLE_OWN || place_table(&(*slot)->place) != PLACE_TABLE_KEYS)
 		return code;
 	join_with(*slot, &place);
 	return connection_statement(connection, keyspace, kind, slot, statement, err);

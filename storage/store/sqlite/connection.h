@@ -15,10 +15,9 @@
 enum statement {
 	STATEMENT_GET, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
 	STATEMENT_FORWARD, STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE, STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
-	/* of rows of a SQL table of one keyspace each */
-	STATEMENT_NUMBER, /* the number of a row */
-	STATEMENT_PUT_AT, /* a row that is not there, under a number that is not taken; else nothing */
-	STATEMENT_OF, STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE, STATEMENT_OF_REVERSE_OPEN, /* as FORWARD and so on: keys, and rows of `to` with their numbers */
+	STATEMENT_NUMBER, /* of PLACE_TABLE_OWN: the number of a row */
+	/* of PLACE_TABLE_KEYS: as FORWARD and so on, the keys and the rows of the other SQL table whose numbers they have */
+	STATEMENT_OF, STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE, STATEMENT_OF_REVERSE_OPEN,
 	STATEMENT_COUNT
 };
 
@@ -95,8 +94,7 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
 
 /*
- * One of STATEMENT_OF and so on. *statement is NULL where one of the two keyspaces shares its SQL table with others: then the numbers of rows say
- * nothing.
+ * One of STATEMENT_OF and so on, joined with the SQL table of `to`. *statement is NULL where one of the two keyspaces lies in a SQL table of another kind.
  */
 enum code connection_statement_of(struct connection *connection, struct keyspace keyspace, struct keyspace to, enum statement kind, struct slot **slot,
 				  sqlite3_stmt **statement, struct err *err) WARN_UNUSED;

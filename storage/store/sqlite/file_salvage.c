@@ -37,6 +37,7 @@ struct tree {
 	bool has_keyspace;
 	bool is_unused;               /* free, or with rows to be deleted */
 	bool is_shared;
+	bool is_keys;                 /* of PLACE_TABLE_KEYS: it has an index only, whose rows follow from other tables */
 	size_t part_count;            /* of a shared one, by number */
 	struct share *parts;
 	uint32_t root, index_root;
@@ -210,8 +211,9 @@ static void add_schema_row(struct file_salvage *salvage, const struct btree_colu
 		return;
 	memcpy(found.name, name.p, name.n);
 	found.is_shared = strcmp(found.name, PLACE_SHARED) == 0;
+	found.is_keys = place_is_keys(found.name);
 	found.has_keyspace = keyspace_name_read(found.name, &found.keyspace);
-	if (!found.is_shared && !found.has_keyspace && strcmp(found.name, place_of_name(PLACE_KEYSPACE).name) != 0)
+	if (!found.is_shared && !found.is_keys && !found.has_keyspace && strcmp(found.name, place_of_name(PLACE_KEYSPACE).name) != 0)
 		return;
 	struct tree *tree = tree_named(salvage, found.name);
 	if (!tree) {
@@ -220,7 +222,7 @@ static void add_schema_row(struct file_salvage *salvage, const struct btree_colu
 		*tree = found;
 	}
 	if (str_eq(kind, STR("table")))
-		tree->root = root;
+		*(tree->is_keys ? &tree->index_root : &tree->root) = root;
 	else if (str_eq(kind, STR("index")))
 		tree->index_root = root;
 }
@@ -277,7 +279,7 @@ static void read_schema(struct file_salvage *salvage)
 	for (size_t i = 0; i < salvage->tree_count; i++) {
 		struct tree *tree = &salvage->trees[i];
 
-		explore(salvage, tree, tree->root, false, 0);
+		explore(salvage, tree, tree->is_keys ? tree->index_root : tree->root, tree->is_keys, 0);
 		explore(salvage, tree, tree->index_root, true, 0);
 	}
 }
@@ -392,7 +394,7 @@ static void each_missing(struct file_salvage *salvage, struct tree *tree, visit_
 	struct btree_cell cell;
 	enum raw_state state;
 
-	for (size_t i = 0; i < pages->n; i++) {
+	for (size_t i = 0; i < pages->n && !tree->is_keys; i++) {
 		if (!read_page(salvage, (uint32_t)pages->v[i], bytes, &state, &page))
 			continue;
 		for (unsigned k = 0; k < page.count; k++) {

@@ -58,6 +58,28 @@ struct place place_of_name(struct keyspace keyspace)
 	return place;
 }
 
+struct place place_of_keys(struct keyspace keyspace)
+{
+	struct place place = {.number = 0};
+	char name[KEYSPACE_NAME_MAX];
+
+	keyspace_name(keyspace, name); /* of 40 bytes at most */
+	snprintf(place.name, sizeof(place.name), PLACE_KEYS "%.*s", (int)(sizeof(place.name) - sizeof(PLACE_KEYS)), name);
+	return place;
+}
+
+bool place_is_keys(const char *name)
+{
+	return strncmp(name, PLACE_KEYS, strlen(PLACE_KEYS)) == 0;
+}
+
+enum place_table place_table(const struct place *place)
+{
+	if (place->number != 0)
+		return PLACE_TABLE_SHARED;
+	return place_is_keys(place->name) ? PLACE_TABLE_KEYS : PLACE_TABLE_OWN;
+}
+
 static void add_be(char *bytes, uint64_t value, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

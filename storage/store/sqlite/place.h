@@ -4,6 +4,8 @@
  * Each connection reads SQLite's whole schema again after it changed. So the schema stays small and seldom changes:
  * - Items, indexes and expiry queues have a generated SQL table each, up to PLACES_OWN_MAX (places.h) in a file. Such a table gets the name of its first
  *   keyspace, such as items_12 or index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
+ * - The rows of a keyspace that stand for others lie in a table of another kind, a b-tree of keys with the numbers of what they stand for (rows.c): in files
+ *   of format 3 and later. Its name begins with PLACE_KEYS.
  * - Streams, which stay for a day after their tables, and every keyspace beyond that number share one SQL table. There a number that is never used
  *   twice picks the rows of a keyspace among those of others.
  *
@@ -23,6 +25,7 @@
 #define KEYSPACE_NAME_MAX 64
 
 #define PLACE_SHARED "shared_rows"
+#define PLACE_KEYS "keys_"
 #define PLACE_SYSTEM_PART 15 /* of table 0, beside those of enum system_part */
 #define PLACE_KEYSPACE ((struct keyspace){0, PLACE_SYSTEM_PART})
 
@@ -33,6 +36,19 @@ struct place {
 	uint64_t number;              /* of the keyspace's rows in a shared SQL table; 0: all its rows */
 	char name[KEYSPACE_NAME_MAX]; /* of the SQL table; empty: the keyspace was dropped */
 };
+
+/* What the SQL table of a place is. */
+enum place_table { PLACE_TABLE_OWN, PLACE_TABLE_SHARED, PLACE_TABLE_KEYS, PLACE_TABLE_COUNT };
+
+/*
+ * A value of PLACE_TABLE_KEYS is the number of the row that is meant, an integer, or where that is not known bytes as in other tables. This is the
+ * value that the store gives.
+ */
+#define PLACE_KEYS_VALUE "iif(typeof(v) = 'integer', x'02', v)"
+
+enum place_table place_table(const struct place *place);
+/* Whether a SQL table of that name is a PLACE_TABLE_KEYS. */
+bool place_is_keys(const char *name);
 
 #define PLACE_ROW_MAX (1 + 8 + KEYSPACE_NAME_MAX)
 
@@ -59,6 +75,9 @@ void keyspace_name(struct keyspace keyspace, char *name);
 
 /* The keyspace of that name; false where it is none of those that others may use. */
 bool keyspace_name_read(const char *name, struct keyspace *keyspace);
+
+/* The place that a keyspace gets whose rows stand for others. */
+struct place place_of_keys(struct keyspace keyspace);
 
 /* The place that follows from the keyspace's name. */
 struct place place_of_name(struct keyspace keyspace);

@@ -5,42 +5,60 @@
 #define FEW_ROWS 64 /* of a keyspace that is dropped: deleted in the same transaction */
 #define FEW_BYTES ((uint64_t)64 << 10)
 
-/* Of a SQL table whose rows are all the keyspace's, and of one that many share. */
-static const char *const sizes_sql[] = {
-	"SELECT rowid, length(k) + length(v) FROM \"%s\" ORDER BY rowid",
-	"SELECT k, length(k) + length(v) FROM \"%s\" WHERE n = ?3 ORDER BY k",
+static const char *const sizes_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = "SELECT rowid, length(k) + length(v) FROM \"%s\" ORDER BY rowid",
+	[PLACE_TABLE_SHARED] = "SELECT k, length(k) + length(v) FROM \"%s\" WHERE n = ?3 ORDER BY k",
+	[PLACE_TABLE_KEYS] = "SELECT k, length(k) + length(v) FROM \"%s\" ORDER BY k",
 };
-static const char *const clear_sql[] = {"DELETE FROM \"%s\"", "DELETE FROM \"%s\" WHERE n = ?3"};
-static const char *const cut_sql[] = {"DELETE FROM \"%s\" WHERE rowid <= ?1", "DELETE FROM \"%s\" WHERE n = ?3 AND k <= ?1"};
+static const char *const clear_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\"", [PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3", [PLACE_TABLE_KEYS] = "DELETE FROM \"%s\"",
+};
+static const char *const cut_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\" WHERE rowid <= ?1", [PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3 AND k <= ?1",
+	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k <= ?1",
+};
 
 /* The index of an own SQL table has a name, so that it can be dropped and made again: see drop_index(). */
-enum table_kind { TABLE_OWN, TABLE_SHARED, TABLE_SYSTEM };
+enum table_kind { TABLE_OWN, TABLE_SHARED, TABLE_KEYS, TABLE_SYSTEM };
 
 static const char *const create_sql[] = {
 	[TABLE_OWN] = "CREATE TABLE \"%s\" (k BLOB NOT NULL, v BLOB NOT NULL)",
 	[TABLE_SHARED] = "CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB NOT NULL, UNIQUE (n, k))",
+	[TABLE_KEYS] = "CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
 	[TABLE_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
 };
 static const char *const create_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
 static const char *const drop_index_sql = "DROP INDEX \"%s_key\"";
 
 /*
- * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *" between two of one keyspace each is what SQLite
- * does without looking into the rows.
+ * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *" between two of the same kind is what SQLite
+ * does without looking into the rows; rows keep their numbers.
  */
-static const char *const into_sql[] = {"INSERT INTO \"%s\"", "INSERT INTO \"%s\" (n, k, v)"};
-static const char *const from_sql[][2] = {
-	{" SELECT * FROM \"%s\"", " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k"},
-	{" SELECT ?4, k, v FROM \"%s\" ORDER BY k", " SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k"},
+static const char *const into_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = "INSERT INTO \"%s\"", [PLACE_TABLE_SHARED] = "INSERT INTO \"%s\" (n, k, v)", [PLACE_TABLE_KEYS] = "INSERT INTO \"%s\"",
+};
+static const char *const from_sql[PLACE_TABLE_COUNT][PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = {
+		[PLACE_TABLE_OWN] = " SELECT * FROM \"%s\"", [PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+		[PLACE_TABLE_KEYS] = " SELECT k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
+	},
+	[PLACE_TABLE_SHARED] = {
+		[PLACE_TABLE_OWN] = " SELECT ?4, k, v FROM \"%s\" ORDER BY k", [PLACE_TABLE_SHARED] = " SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+		[PLACE_TABLE_KEYS] = " SELECT ?4, k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
+	},
+	[PLACE_TABLE_KEYS] = {
+		[PLACE_TABLE_OWN] = " SELECT k, v FROM \"%s\" ORDER BY k", [PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+		[PLACE_TABLE_KEYS] = " SELECT * FROM \"%s\"",
+	},
 };
 
-/* Of both kinds: the statement about the place. */
+/* Of all kinds: the statement about the place. */
 static enum code prepare(struct connection *connection, const char *const *sql, const struct place *place, sqlite3_stmt **statement, struct err *err)
 {
 	bool is_shared = place->number != 0;
 	char text[256];
 
-	sqlite3_snprintf(sizeof(text), text, sql[is_shared], place->name);
+	sqlite3_snprintf(sizeof(text), text, sql[place_table(place)], place->name);
 	if (sqlite3_prepare_v2(connection->db, text, -1, statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	if (is_shared)
@@ -85,9 +103,10 @@ static enum code count_indexes(struct connection *connection, const char *name, 
 static enum code mend_index(struct connection *connection, const struct place *place, struct err *err)
 {
 	int64_t n, named;
-	enum code code = place->number == 0 ? count_indexes(connection, place->name, &n, &named, err) : OK;
+	bool is_own = place_table(place) == PLACE_TABLE_OWN;
+	enum code code = is_own ? count_indexes(connection, place->name, &n, &named, err) : OK;
 
-	return code == OK && place->number == 0 && n == 0 ? create_index(connection, place->name, err) : code;
+	return code == OK && is_own && n == 0 ? create_index(connection, place->name, err) : code;
 }
 
 static enum code create_table(struct connection *connection, enum table_kind kind, const char *name, struct err *err)
@@ -180,11 +199,37 @@ static bool read_unused(void *context, struct str key, struct str value)
 	return !place_read_unused(key, context);
 }
 
-/* The first place of PLACE_FREE or PLACE_DROPPED; without a name where there is none. */
-static enum code first_unused(struct connection *connection, enum place_kind kind, struct place *place, struct err *err)
+/* The first place of PLACE_DROPPED; without a name where there is none. */
+static enum code first_dropped(struct connection *connection, struct place *place, struct err *err)
 {
 	*place = (struct place){.number = 0};
-	return each_row(connection, kind, read_unused, place, err);
+	return each_row(connection, PLACE_DROPPED, read_unused, place, err);
+}
+
+struct search {
+	enum place_table table;
+	struct place found; /* without a name: none */
+};
+
+static bool find_free(void *context, struct str key, struct str value)
+{
+	struct search *search = context;
+	struct place place;
+
+	(void)value;
+	if (place_read_unused(key, &place) && place_table(&place) == search->table)
+		search->found = place;
+	return !search->found.name[0];
+}
+
+/* The first SQL table of the kind that is free; without a name where there is none. */
+static enum code first_free(struct connection *connection, enum place_table table, struct place *place, struct err *err)
+{
+	struct search search = {.table = table};
+	enum code code = each_row(connection, PLACE_FREE, find_free, &search, err);
+
+	*place = search.found;
+	return code;
 }
 
 /* Whether a further SQL table of one keyspace would be one too many. */
@@ -242,7 +287,16 @@ static enum code prepare_file(struct connection *connection, struct err *err)
 	return has_table(connection, place_of_name(PLACE_KEYSPACE).name) ? OK : places_create_system(connection, PLACE_KEYSPACE, err);
 }
 
-enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err)
+/* A SQL table of the keyspace's own for rows that stand for others. */
+static enum code create_keys(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	const struct place place = place_of_keys(keyspace);
+	enum code code = create_table(connection, TABLE_KEYS, place.name, err);
+
+	return code == OK ? put_place(connection, keyspace, &place, err) : code;
+}
+
+static enum code create(struct connection *connection, struct keyspace keyspace, enum place_table table, struct err *err)
 {
 	struct place place, unused;
 	bool is_full;
@@ -257,14 +311,26 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 		return err_set(err, MSG_STORE_FAILED, "the keyspace exists");
 	if (keyspace.part == PART_STREAM)
 		return share(connection, keyspace, err);
-	code = first_unused(connection, PLACE_FREE, &unused, err);
+	code = first_free(connection, table, &unused, err);
 	if (code != OK || unused.name[0])
 		return code == OK ? take(connection, keyspace, &unused, err) : code;
 	code = is_at_most(connection, &is_full, err);
 	if (code != OK)
 		return code;
 	/* where it was dropped, others have the SQL table of its name */
-	return is_full || found != OK ? share(connection, keyspace, err) : create_table(connection, TABLE_OWN, place.name, err);
+	if (is_full || found != OK)
+		return share(connection, keyspace, err);
+	return table == PLACE_TABLE_KEYS ? create_keys(connection, keyspace, err) : create_table(connection, TABLE_OWN, place.name, err);
+}
+
+enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	return create(connection, keyspace, PLACE_TABLE_OWN, err);
+}
+
+enum code places_create_references(struct connection *connection, struct keyspace keyspace, struct err *err)
+{
+	return create(connection, keyspace, PLACE_TABLE_KEYS, err);
 }
 
 enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to, struct err *err)
@@ -278,8 +344,8 @@ enum code places_copy(struct connection *connection, struct keyspace from, struc
 		code = connection_place(connection, to, &target, err);
 	if (code != OK)
 		return code;
-	sqlite3_snprintf(sizeof(into), into, into_sql[target.number != 0], target.name);
-	sqlite3_snprintf(sizeof(select), select, from_sql[target.number != 0][source.number != 0], source.name);
+	sqlite3_snprintf(sizeof(into), into, into_sql[place_table(&target)], target.name);
+	sqlite3_snprintf(sizeof(select), select, from_sql[place_table(&target)][place_table(&source)], source.name);
 	struct str sql = str_printf(err->arena, "%s%s", into, select);
 	if (sqlite3_prepare_v2(connection->db, sql.p, (int)sql.n, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
@@ -311,7 +377,7 @@ static enum code measure(struct connection *connection, const struct place *plac
 	while ((result = sqlite3_step(statement)) == SQLITE_ROW && extent->rows < rows && extent->bytes < bytes) {
 		extent->rows++;
 		extent->bytes += (uint64_t)sqlite3_column_int64(statement, 1);
-		if (place->number == 0)
+		if (place_table(place) == PLACE_TABLE_OWN)
 			extent->rowid = sqlite3_column_int64(statement, 0);
 		else if (extent->rows == rows || extent->bytes >= bytes)
 			extent->key = str_copy(err->arena, (struct str){sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0)});
@@ -339,7 +405,7 @@ static enum code cut(struct connection *connection, const struct place *place, c
 
 	if (code != OK)
 		return code;
-	if (place->number == 0)
+	if (place_table(place) == PLACE_TABLE_OWN)
 		sqlite3_bind_int64(statement, 1, extent->rowid);
 	else
 		sqlite3_bind_blob64(statement, 1, extent->key.p, extent->key.n, SQLITE_STATIC);
@@ -405,7 +471,7 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 enum code places_measure(struct connection *connection, struct place *small, struct err *err)
 {
 	struct extent extent;
-	enum code code = first_unused(connection, PLACE_DROPPED, small, err);
+	enum code code = first_dropped(connection, small, err);
 
 	if (code != OK || !small->name[0] || small->number != 0) {
 		small->name[0] = '\0';
@@ -423,13 +489,13 @@ enum code places_tidy(struct connection *connection, const struct place *small, 
 	struct extent extent = {.is_all = true};
 	bool is_bare = false, is_dropped = false;
 	char key[PLACE_ROW_MAX];
-	enum code code = first_unused(connection, PLACE_DROPPED, &place, err);
+	enum code code = first_dropped(connection, &place, err);
 
 	*tidied = PLACES_NOTHING_LEFT;
 	if (code != OK || !place.name[0])
 		return code;
 	*tidied = PLACES_PIECE;
-	if (!place_is_same(&place, small) && place.number == 0)
+	if (!place_is_same(&place, small) && place_table(&place) == PLACE_TABLE_OWN)
 		code = drop_index(connection, &place, &is_bare, &is_dropped, err);
 	if (code != OK || is_dropped)
 		return code;
@@ -445,6 +511,34 @@ enum code places_tidy(struct connection *connection, const struct place *small, 
 	connection->has_moved = true;
 	code = del(connection, place_key_dropped(&place, key), err);
 	return code == OK ? set_free(connection, &place, err) : code;
+}
+
+enum code places_stat(struct connection *connection, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+{
+	static const char *const sums[PLACE_TABLE_COUNT] = {
+		[PLACE_TABLE_OWN] = "SELECT count(*), total(length(k) + length(v)) FROM \"%s\"",
+		[PLACE_TABLE_SHARED] = "SELECT count(*), total(length(k) + length(v)) FROM \"%s\" WHERE n = ?3",
+		[PLACE_TABLE_KEYS] = "SELECT count(*), total(length(k) + length(" PLACE_KEYS_VALUE ")) FROM \"%s\"",
+	};
+	struct place place;
+	char sql[256];
+	sqlite3_stmt *statement;
+	enum code code = connection_place(connection, keyspace, &place, err);
+
+	if (code != OK)
+		return code;
+	sqlite3_snprintf(sizeof(sql), sql, sums[place_table(&place)], place.name);
+	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return connection_error(connection, err);
+	if (place.number != 0)
+		sqlite3_bind_int64(statement, 3, (sqlite3_int64)place.number);
+	code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	if (code == OK) {
+		stat->rows = (uint64_t)sqlite3_column_int64(statement, 0);
+		stat->bytes = (uint64_t)sqlite3_column_double(statement, 1);
+	}
+	sqlite3_finalize(statement);
+	return code;
 }
 
 struct listing {

@@ -29,6 +29,9 @@ enum code places_create_system(struct connection *connection, struct keyspace ke
 /* ERR_INTERNAL where the keyspace exists. */
 enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 
+/* The same of a keyspace whose rows are to stand for others: store_create_references(). */
+enum code places_create_references(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+
 /* Copies the rows of a keyspace into an empty one. ERR_RESOURCE_NOT_FOUND where either does not exist. */
 enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
 
@@ -40,6 +43,9 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
  * rows, for which no writer should wait. *small has no name where it may not, or nothing is to be done.
  */
 enum code places_measure(struct connection *connection, struct place *small, struct err *err) WARN_UNUSED;
+
+/* Reads all rows. Within any transaction. */
+enum code places_stat(struct connection *connection, struct keyspace keyspace, struct store_stat *stat, struct err *err) WARN_UNUSED;
 
 enum places_tidied { PLACES_NOTHING_LEFT, PLACES_PIECE, PLACES_LAST_PIECE /* of one place; there may be others */ };
 

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/crc32.h"
 #include "storage/store/durable.h"
+#include "storage/store/sqlite/sqlite_store.h"
 #include "storage/store/store_messages.h"
 
 #define LOG_MAGIC 0x377F0682u /* its last bit: the words of checksums are big-endian */
@@ -128,7 +129,8 @@ enum code raw_file_open(int fd, const char *path, struct arena *arena, struct ra
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	/* either shows it, so that damage to one of the two does no harm */
 	(void)raw_file_read(file, 1, page);
-	file->has_checksums = page_file_has_checksums(page) || be32(page + FORMAT_AT) == FORMAT_CHECKED;
+	uint32_t format = be32(page + FORMAT_AT);
+	file->has_checksums = page_file_has_checksums(page) || (format >= FORMAT_CHECKED && format <= SQLITE_STORE_FORMAT);
 	return OK;
 }
 

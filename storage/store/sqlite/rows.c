@@ -178,7 +178,7 @@ enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str k
 	return change(txn, keyspace, STATEMENT_PUT, key, value, err);
 }
 
-/* The number of a row; 0 where there is none, or where its SQL table has rows of others too. */
+/* The number of a row; 0 where there is none, or where its SQL table is of another kind. */
 static enum code number_of(struct connection *connection, const struct store_key *row, int64_t *number, struct err *err)
 {
 	struct slot *slot;
@@ -186,7 +186,7 @@ static enum code number_of(struct connection *connection, const struct store_key
 	enum code code = connection_statement(connection, row->keyspace, STATEMENT_GET, &slot, &statement, err);
 
 	*number = 0;
-	if (code != OK || slot->place.number != 0)
+	if (code != OK || place_table(&slot->place) != PLACE_TABLE_OWN)
 		return code;
 	if (connection->latest_put.number != 0 && connection->latest_put.hash == hash_of(row->keyspace, row->key)) {
 		*number = connection->latest_put.number;
@@ -205,49 +205,31 @@ static enum code number_of(struct connection *connection, const struct store_key
 	return code;
 }
 
-/* Puts a row that is not there, under a number that is free; else *is_put is false. */
-static enum code put_at(struct connection *connection, struct keyspace keyspace, struct str key, int64_t number, bool *is_put, struct err *err)
-{
-	struct slot *slot;
-	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
-
-	*is_put = false;
-	if (code != OK || slot->place.number != 0)
-		return code;
-	code = connection_statement(connection, keyspace, STATEMENT_PUT_AT, &slot, &statement, err);
-	if (code != OK)
-		return code;
-	bind(statement, 1, key);
-	bind(statement, 2, STORE_REFERENCE);
-	sqlite3_bind_int64(statement, 3, number);
-	if (sqlite3_step(statement) != SQLITE_DONE)
-		code = connection_error(connection, err);
-	else
-		*is_put = sqlite3_changes(connection->db) > 0;
-	sqlite3_reset(statement);
-	return code;
-}
-
-/*
- * The row gets the number of the one that it stands for, where that can be. Nothing relies on it: who reads compares the keys. Numbers stay when a SQL
- * table with an index is copied as a whole.
- */
 enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct quota *quota = &connection->store->quota;
+	struct slot *slot;
+	sqlite3_stmt *statement;
 	int64_t number = 0;
-	bool is_put = false;
 	enum code code = rows_check_writing(connection, err);
 
 	if (quota->limit)
 		quota->is_growing = quota->is_growing || is_growing(keyspace);
 	if (code == OK)
 		code = number_of(connection, to, &number, err);
-	if (code == OK && number != 0)
-		code = put_at(connection, keyspace, key, number, &is_put, err);
-	return code != OK || is_put ? code : rows_put(txn, keyspace, key, STORE_REFERENCE, err);
+	if (code == OK)
+		code = connection_statement(connection, keyspace, STATEMENT_PUT, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	if (number == 0 || place_table(&slot->place) != PLACE_TABLE_KEYS)
+		return rows_put(txn, keyspace, key, STORE_REFERENCE, err);
+	bind(statement, 1, key);
+	sqlite3_bind_int64(statement, 2, number);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
 }
 
 enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)

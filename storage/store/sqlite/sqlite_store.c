@@ -335,6 +335,15 @@ static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, 
 	return code != OK ? code : places_create(connection, keyspace, err);
 }
 
+static enum code sqlite_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct connection *connection = (struct connection *)txn;
+	enum code code = rows_check_writing(connection, err);
+
+	connection->store->quota.is_growing = true;
+	return code != OK ? code : places_create_references(connection, keyspace, err);
+}
+
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
@@ -409,29 +418,7 @@ static enum code sqlite_tidy(struct store *base, bool *is_more, struct err *err)
 
 static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
-	static const char *const sums[] = {
-		"SELECT count(*), total(length(k) + length(v)) FROM \"%s\"", "SELECT count(*), total(length(k) + length(v)) FROM \"%s\" WHERE n = ?3",
-	};
-	struct place place;
-	char sql[256];
-	sqlite3_stmt *statement;
-	enum code code = connection_place(connection, keyspace, &place, err);
-
-	if (code != OK)
-		return code;
-	sqlite3_snprintf(sizeof(sql), sql, sums[place.number != 0], place.name);
-	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	if (place.number != 0)
-		sqlite3_bind_int64(statement, 3, (sqlite3_int64)place.number);
-	code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
-	if (code == OK) {
-		stat->rows = (uint64_t)sqlite3_column_int64(statement, 0);
-		stat->bytes = (uint64_t)sqlite3_column_double(statement, 1);
-	}
-	sqlite3_finalize(statement);
-	return code;
+	return places_stat((struct connection *)txn, keyspace, stat, err);
 }
 
 static void sqlite_close(struct store *base)
@@ -504,7 +491,7 @@ static const struct store_ops sqlite_ops = {
 	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces,
 };
 
-static const struct store_reference_ops reference_ops = {rows_page_of, rows_refer};
+static const struct store_reference_ops reference_ops = {sqlite_create_references, rows_page_of, rows_refer};
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
 static enum code create_store(struct sqlite_store *store, struct err *err)
@@ -597,6 +584,8 @@ static enum code open_writer(struct sqlite_store *store, const struct wal_option
 		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
 	if (code == OK && format > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format, (unsigned)SQLITE_STORE_FORMAT);
+	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
+		store->base.references = NULL;
 	if (code == OK && format == 0)
 		code = create_store(store, err);
 	if (code == OK)
@@ -766,7 +755,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	pthread_once(&configured, sqlite_configure);
 	store->base.ops = &sqlite_ops;
 	store->base.group = &group_ops;
-	store->base.references = &reference_ops;
+	store->base.references = &reference_ops; /* unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;
 	store->lock_fd = -1;
 	store->writer.store = store;

@@ -12,9 +12,10 @@
 
 /*
  * Format of the data file; a file with a newer one is refused and left alone. A file keeps the format that it was created with.
- * 1: 0.1.0. 2: pages have checksums (page_file.h).
+ * 1: 0.1.0. 2: pages have checksums (page_file.h). 3: SQL tables for rows that stand for others (place.h); earlier ones have copies instead.
  */
-#define SQLITE_STORE_FORMAT 2
+#define SQLITE_STORE_FORMAT 3
+#define SQLITE_STORE_FORMAT_REFERENCES 3
 
 #define SQLITE_STORE_READER_MS 5000
 

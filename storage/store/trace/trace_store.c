@@ -274,6 +274,15 @@ static enum code trace_page(struct store_txn *base, struct keyspace keyspace, co
 	return done(txn->store, TRACE_PAGE, code);
 }
 
+/* Counted as a creation. */
+static enum code trace_create_references(struct store_txn *base, struct keyspace keyspace, struct err *err)
+{
+	struct trace_txn *txn = (struct trace_txn *)base;
+	enum code code = trace(txn->store, TRACE_CREATE, &keyspace, err);
+
+	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create_references(txn->inner, keyspace, err));
+}
+
 /* Counted as a page, with its rows. */
 static enum code trace_page_of(struct store_txn *base, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
 			       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
@@ -340,7 +349,7 @@ struct store *trace_store_new(struct store *inner)
 		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
 		.keyspaces = trace_keyspaces,
 	};
-	static const struct store_reference_ops references = {trace_page_of, trace_refer};
+	static const struct store_reference_ops references = {trace_create_references, trace_page_of, trace_refer};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
 	store->base.ops = &ops;

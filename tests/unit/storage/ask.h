@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/store/sqlite/log_file.h"
 #include "tests/unit/storage/store_fixture.h"
 
 /* A number that SQL gives of the closed store's file. */
@@ -20,6 +21,16 @@ static inline long long ask(struct fixture *fixture, const char *sql)
 	sqlite3_finalize(statement);
 	CHECK_INT(sqlite3_close(db), SQLITE_OK);
 	return number;
+}
+
+/* Changes the closed store's file; pages get their checksums. */
+static inline void change_file(struct fixture *fixture, const char *sql)
+{
+	sqlite3 *db;
+
+	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_close(db), SQLITE_OK);
 }
 
 #endif

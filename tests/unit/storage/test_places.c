@@ -3,21 +3,10 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/places.h"
 #include "tests/unit/storage/ask.h"
 
 #define ITEMS(n) KEYSPACE(n, PART_ITEMS)
-
-/* Changes the closed store's file; pages get their checksums. */
-static void change(struct fixture *fixture, const char *sql)
-{
-	sqlite3 *db;
-
-	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
-	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	CHECK_INT(sqlite3_close(db), SQLITE_OK);
-}
 
 static long long ask_closed(struct fixture *fixture, struct store **store, const char *sql)
 {
@@ -344,7 +333,7 @@ TEST(a_file_without_places)
 	create(&fixture, store, ITEMS(1), "one");
 	create(&fixture, store, ITEMS(2), "two");
 	store_close(store);
-	change(&fixture, "DROP TABLE system_places; CREATE TABLE stream_2 (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+	change_file(&fixture, "DROP TABLE system_places; CREATE TABLE stream_2 (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
 			 "INSERT INTO stream_2 VALUES (x'6b', x'74')");
 	store = fixture_open(&fixture);
 	check_there(&fixture, store, ITEMS(1), "one");
@@ -407,7 +396,7 @@ TEST(a_name_that_is_none)
 
 	create(&fixture, store, KEYSPACE(2, PART_STREAM), "v");
 	store_close(store);
-	change(&fixture, "UPDATE system_places SET v = x'00000000000000006974656d735f312220574845524520303b202d2d' WHERE length(k) > 1");
+	change_file(&fixture, "UPDATE system_places SET v = x'00000000000000006974656d735f312220574845524520303b202d2d' WHERE length(k) > 1");
 	store = fixture_open(&fixture);
 	CHECK_INT(get_alone(&fixture, store, KEYSPACE(2, PART_STREAM), &value), ERR_INTERNAL);
 	store_close(store);

@@ -3,6 +3,7 @@
  * "g|x" stands for the item "x".
  */
 #include "storage/store/timed/timed_store.h"
+#include "storage/store/transfer.h"
 #include "tests/unit/storage/ask.h"
 #include "tests/unit/storage/optimistic_store.h"
 
@@ -67,6 +68,14 @@ static void ignore(void *context, enum timed_step step, uint64_t ns)
 	(void)context, (void)step, (void)ns;
 }
 
+static void create_references(struct fixture *fixture, struct store *store, struct keyspace keyspace)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+
+	CHECK_INT(store_create_references(txn, keyspace, &fixture->err), OK);
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+}
+
 enum backend { MEMORY, DISK, TRACED, TIMED, BY_KEYS, BACKEND_COUNT };
 
 static struct store *open_backend(enum backend backend, struct fixture *fixture)
@@ -89,9 +98,9 @@ static struct store *open_backend(enum backend backend, struct fixture *fixture)
 		store = timed_store_new(store, ignore, NULL);
 	CHECK_INT(store_refers(store), backend != BY_KEYS);
 	fixture_create(fixture, store, ITEMS);
-	fixture_create(fixture, store, INDEX);
 	fixture_create(fixture, store, SHARED_ITEMS);
-	fixture_create(fixture, store, SHARED_INDEX);
+	create_references(fixture, store, INDEX);
+	create_references(fixture, store, SHARED_INDEX);
 	return store;
 }
 
@@ -259,7 +268,7 @@ TEST(rows_have_the_numbers_of_those_they_stand_for)
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 
 	CHECK_INT(store_create(txn, ITEMS, &fixture.err), OK);
-	CHECK_INT(store_create(txn, INDEX, &fixture.err), OK);
+	CHECK_INT(store_create_references(txn, INDEX, &fixture.err), OK);
 	for (int i = 0; i < 300; i++) {
 		const char *item = str_printf(fixture.arena, "%03d", i * 7 % 300).p;
 
@@ -278,16 +287,159 @@ TEST(rows_have_the_numbers_of_those_they_stand_for)
 		refer(&fixture, txn, &to_items, INDEX, str_printf(fixture.arena, "b|%s", item).p);
 	}
 	CHECK_INT(store_create(txn, KEYSPACE(10, PART_ITEMS), &fixture.err), OK);
-	CHECK_INT(store_create(txn, KEYSPACE(10, PART_INDEX + 3), &fixture.err), OK);
+	CHECK_INT(store_create_references(txn, KEYSPACE(10, PART_INDEX + 3), &fixture.err), OK);
 	CHECK_INT(store_copy(txn, ITEMS, KEYSPACE(10, PART_ITEMS), &fixture.err), OK);
 	CHECK_INT(store_copy(txn, INDEX, KEYSPACE(10, PART_INDEX + 3), &fixture.err), OK);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	store_close(store);
-	CHECK_INT(ask(&fixture, "SELECT count(*) FROM index_7_3"), 200);
-	CHECK_INT(ask(&fixture, "SELECT count(*) FROM index_7_3 r JOIN items_7 i ON i.rowid = r.rowid AND substr(r.k, 3) = i.k"), 200);
-	CHECK_INT(ask(&fixture, "SELECT count(*) FROM index_10_3 r JOIN items_10 i ON i.rowid = r.rowid AND substr(r.k, 3) = i.k"), 200);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_7_3"), 200);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_7_3 r JOIN items_7 i ON i.rowid = r.v AND substr(r.k, 3) = i.k"), 200);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_10_3 r JOIN items_10 i ON i.rowid = r.v AND substr(r.k, 3) = i.k"), 200);
 	fixture_free(&fixture);
 }
 
+static struct store *open_again(struct fixture *fixture, struct store *store)
+{
+	store_close(store);
+	return fixture_open(fixture);
+}
+
+static void put_many(struct fixture *fixture, struct store *store, struct keyspace keyspace, int n)
+{
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+
+	for (int i = 0; i < n; i++) {
+		const char *item = str_printf(fixture->arena, "%05d", i).p;
+
+		fixture_put(fixture, txn, ITEMS, item, "v");
+		refer(fixture, txn, &to_items, keyspace, str_printf(fixture->arena, "a|%s", item).p);
+	}
+	CHECK_INT(store_commit(txn, &fixture->err), OK);
+}
+
+/* A file of format 2 keeps copies, whatever the version that opens it. */
+TEST(a_file_of_an_earlier_format_refers_to_nothing)
+{
+	struct fixture fixture = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+
+	CHECK(store_refers(store));
+	store_close(store);
+	CHECK_INT(ask(&fixture, "PRAGMA user_version"), 3);
+	change_file(&fixture, "PRAGMA user_version = 2");
+	store = fixture_open(&fixture);
+	CHECK(!store_refers(store));
+	create_references(&fixture, store, INDEX);
+	store = open_again(&fixture, store);
+	CHECK(!store_refers(store));
+	store_close(store);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM sqlite_master WHERE name = 'index_7_3'"), 1);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'keys%'"), 0);
+	fixture_free(&fixture);
+}
+
+/* Their SQL table is emptied in pieces, and kept for the next keyspace of the kind, not for others. */
+TEST(what_is_dropped_is_used_again)
+{
+	struct fixture fixture = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+	struct store_txn *txn;
+	struct store_stat stat;
+	bool is_more = true;
+	int pieces = 0;
+
+	fixture_create(&fixture, store, ITEMS);
+	create_references(&fixture, store, INDEX);
+	put_many(&fixture, store, INDEX, 3000);
+	txn = fixture_begin(&fixture, store, STORE_WRITE);
+	CHECK_INT(store_stat(txn, INDEX, &stat, &fixture.err), OK);
+	CHECK_INT(stat.rows, 3000);
+	CHECK_INT(stat.bytes, 3000 * 8);
+	CHECK_INT(store_drop(txn, INDEX, &fixture.err), OK);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	store = open_again(&fixture, store);
+	for (; is_more && pieces < 100; pieces++)
+		CHECK_INT(store_tidy(store, &is_more, &fixture.err), OK);
+	CHECK(!is_more);
+	fixture_create(&fixture, store, KEYSPACE(12, PART_ITEMS)); /* of its own */
+	create_references(&fixture, store, KEYSPACE(13, PART_INDEX));
+	txn = fixture_begin(&fixture, store, STORE_WRITE);
+	CHECK_STR(page_text(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), &all, 0, 0), "");
+	refer(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), "b|00007");
+	CHECK_STR(page_text(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), &all, 0, 0), "b|00007=v ");
+	fixture_put(&fixture, txn, KEYSPACE(12, PART_ITEMS), "k", "value");
+	CHECK_STR(fixture_get(&fixture, txn, KEYSPACE(12, PART_ITEMS), "k"), "value");
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	store_close(store);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'keys%'"), 1);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM items_12"), 1);
+	fixture_free(&fixture);
+}
+
+/* Between SQL tables of each kind. */
+TEST(copies_mean_the_same)
+{
+	static const struct keyspace kinds[] = {{20, PART_ITEMS}, {21, PART_INDEX}, {22, PART_STREAM}};
+
+	for (int c = 0; c < 18; c++) {
+		struct fixture fixture = fixture_new(c & 1);
+		struct store *store = fixture_open(&fixture);
+		struct keyspace from = kinds[c / 2 % 3], to = {30, kinds[c / 6].part};
+		struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+
+		CHECK_INT(store_create(txn, ITEMS, &fixture.err), OK);
+		CHECK_INT(from.part == PART_INDEX ? store_create_references(txn, from, &fixture.err) : store_create(txn, from, &fixture.err), OK);
+		CHECK_INT(to.part == PART_INDEX ? store_create_references(txn, to, &fixture.err) : store_create(txn, to, &fixture.err), OK);
+		fixture_put(&fixture, txn, ITEMS, "x", "1");
+		fixture_put(&fixture, txn, ITEMS, "y", "2");
+		refer(&fixture, txn, &to_items, from, "a|y");
+		refer(&fixture, txn, &to_items, from, "b|x");
+		fixture_put(&fixture, txn, from, "c", "bytes");
+		CHECK_INT(store_copy(txn, from, to, &fixture.err), OK);
+		CHECK_STR(page_text(&fixture, txn, NULL, to, &all, 0, 0), "a|y=\2 b|x=\2 c=bytes ");
+		CHECK_STR(page_text(&fixture, txn, &to_items, to, &all, 2, 0), "a|y=2 b|x=1 ...");
+		CHECK_INT(store_commit(txn, &fixture.err), OK);
+		store_close(store);
+		fixture_free(&fixture);
+	}
+}
+
+static bool refers(void *context, struct keyspace keyspace, struct store_reference *reference)
+{
+	(void)context;
+	*reference = to_items;
+	return keyspace.table == 7 && keyspace.part == PART_INDEX + 3;
+}
+
+static void tell(void *context, const struct transfer_keyspace *keyspace)
+{
+	(void)context, (void)keyspace;
+}
+
+static bool is_left_out(struct keyspace keyspace, struct str key)
+{
+	(void)keyspace, (void)key;
+	return false;
+}
+
+TEST(a_transfer_refers_anew)
+{
+	struct fixture fixture = fixture_new(true), target = fixture_new(false);
+	struct store *from = fixture_open(&fixture), *to = fixture_open(&target);
+	const struct transfer run = {from, to, false, is_left_out, tell, refers, NULL};
+
+	fixture_create(&fixture, from, ITEMS);
+	create_references(&fixture, from, INDEX);
+	put_many(&fixture, from, INDEX, 1000);
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(transfer_run(&run, &fixture.err), OK);
+	store_close(from);
+	store_close(to);
+	CHECK_INT(ask(&target, "SELECT count(*) FROM keys_index_7_3 r JOIN items_7 i ON i.rowid = r.v AND substr(r.k, 3) = i.k"), 1000);
+	fixture_free(&fixture);
+	fixture_free(&target);
+}
+
 TEST_MAIN(TEST_CASE(pages_have_the_values_of_the_rows_that_are_meant), TEST_CASE(any_order_of_writes_is_right),
-	  TEST_CASE(rows_have_the_numbers_of_those_they_stand_for))
+	  TEST_CASE(rows_have_the_numbers_of_those_they_stand_for), TEST_CASE(a_file_of_an_earlier_format_refers_to_nothing),
+	  TEST_CASE(what_is_dropped_is_used_again), TEST_CASE(copies_mean_the_same), TEST_CASE(a_transfer_refers_anew))

@@ -174,9 +174,9 @@ TEST(a_newer_format_is_refused)
 	struct fixture fixture = fixture_new(false);
 
 	store_close(fixture_open(&fixture));
-	run_outside(fixture.path, "PRAGMA user_version=3");
+	run_outside(fixture.path, "PRAGMA user_version=4");
 	check_refused(&fixture, fixture.path, "newer");
-	CHECK(contains(fixture.err.message, "data format 3"));
+	CHECK(contains(fixture.err.message, "data format 4"));
 	fixture_free(&fixture);
 }
 
@@ -191,7 +191,7 @@ TEST(a_newer_format_in_the_log_is_refused)
 	if (child == 0) {
 		static sqlite3 *db; /* never closed, and yet not lost */
 
-		_exit(sqlite3_open(fixture.path, &db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA user_version=3", NULL, NULL, NULL) != SQLITE_OK);
+		_exit(sqlite3_open(fixture.path, &db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA user_version=4", NULL, NULL, NULL) != SQLITE_OK);
 	}
 	int status = -1;
 	CHECK_INT(waitpid(child, &status, 0), child);

@@ -71,7 +71,7 @@ static void add(void *context, const struct transfer_keyspace *now)
 
 static enum code transfer(struct store *from, struct store *to, bool is_comparison, struct sums *sums, struct err *err)
 {
-	const struct transfer run = {from, to, is_comparison, is_own, add, sums};
+	const struct transfer run = {from, to, is_comparison, is_own, add, NULL, sums};
 
 	*sums = (struct sums){0};
 	return transfer_run(&run, err);
