@@ -32,8 +32,9 @@ struct index_row index_row_after(struct arena *arena, const struct table *table,
 enum code index_row_create(struct store_txn *txn, const struct table *table, const struct index *index, struct err *err)
 {
 	struct keyspace keyspace = index_keyspace(table, index);
+	bool is_small = index->is_by_reference || (!index->vector && index->projection == PROJECT_KEYS_ONLY);
 
-	return index->is_by_reference ? store_create_references(txn, keyspace, err) : store_create(txn, keyspace, err);
+	return is_small ? store_create_small(txn, keyspace, err) : store_create(txn, keyspace, err);
 }
 
 enum code index_row_put(struct store_txn *txn, const struct table *table, const struct index *index, struct str item_key, const struct index_row *row,

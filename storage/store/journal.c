@@ -284,7 +284,7 @@ static const struct store_ops armed_ops = {
 	.add = armed_add, .copy = armed_copy, .keyspaces = armed_keyspaces,
 };
 
-static enum code armed_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+static enum code armed_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct pause pause = begin_pause(txn);
 
@@ -305,7 +305,7 @@ static enum code armed_refer(struct store_txn *txn, struct keyspace keyspace, st
 	return end_pause(pause, code != OK ? code : txn->references_below->refer(txn, keyspace, key, to, err));
 }
 
-static const struct store_reference_ops armed_references = {armed_create_references, armed_page_of, armed_refer};
+static const struct store_reference_ops armed_references = {armed_create_small, armed_page_of, armed_refer};
 
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)
 {

@@ -92,7 +92,7 @@ enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct e
 	return txn->ops->create(txn, keyspace, err);
 }
 
-enum code store_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+enum code store_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	return txn->references ? txn->references->create(txn, keyspace, err) : store_create(txn, keyspace, err);
 }

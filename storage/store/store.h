@@ -234,7 +234,7 @@ struct store_ops {
 	enum code (*tidy)(struct store *store, bool *is_more, struct err *err); /* or NULL: there is nothing to do */
 };
 
-/* The calls of store_create_references(), store_page_of() and store_refer(). */
+/* The calls of store_create_small(), store_page_of() and store_refer(). */
 struct store_reference_ops {
 	enum code (*create)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
 	enum code (*page_of)(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
@@ -328,8 +328,8 @@ static inline bool store_joins(const struct store_txn *txn)
 enum code store_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err) WARN_UNUSED;
 
 enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
-/* The same of a keyspace whose rows are to stand for others: store_refer(). Any other rows may be put there too. */
-enum code store_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+/* The same of a keyspace whose rows are small, such as those that stand for others (store_refer), so that the store may keep them in another way. */
+enum code store_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 /* Takes as long for many rows as for few: what many rows occupy is given back by store_tidy(). */
 enum code store_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 /*

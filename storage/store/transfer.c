@@ -146,7 +146,7 @@ static enum code create_or_drop(const struct run *run, struct keyspace keyspace,
 	if (is_drop)
 		code = store_drop(txn, keyspace, err);
 	else if (refers(run, keyspace, &reference))
-		code = store_create_references(txn, keyspace, err);
+		code = store_create_small(txn, keyspace, err);
 	else
 		code = store_create(txn, keyspace, err);
 	if (code == OK)

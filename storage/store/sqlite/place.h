@@ -4,8 +4,8 @@
  * Each connection reads SQLite's whole schema again after it changed. So the schema stays small and seldom changes:
  * - Items, indexes and expiry queues have a generated SQL table each, up to PLACES_OWN_MAX (places.h) in a file. Such a table gets the name of its first
  *   keyspace, such as items_12 or index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
- * - The rows of a keyspace that stand for others lie in a table of another kind, a b-tree of keys with the numbers of what they stand for (rows.c): in files
- *   of format 3 and later. Its name begins with PLACE_KEYS.
+ * - Keyspaces of small rows have tables of another kind, one b-tree of keys and values, in files of format 3 and later. Their names begin with PLACE_KEYS. A
+ *   row that stands for another has that one's number there (rows.c).
  * - Streams, which stay for a day after their tables, and every keyspace beyond that number share one SQL table. There a number that is never used
  *   twice picks the rows of a keyspace among those of others.
  *
@@ -76,7 +76,7 @@ void keyspace_name(struct keyspace keyspace, char *name);
 /* The keyspace of that name; false where it is none of those that others may use. */
 bool keyspace_name_read(const char *name, struct keyspace *keyspace);
 
-/* The place that a keyspace gets whose rows stand for others. */
+/* The place that a keyspace of small rows gets. */
 struct place place_of_keys(struct keyspace keyspace);
 
 /* The place that follows from the keyspace's name. */

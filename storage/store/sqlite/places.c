@@ -287,7 +287,7 @@ static enum code prepare_file(struct connection *connection, struct err *err)
 	return has_table(connection, place_of_name(PLACE_KEYSPACE).name) ? OK : places_create_system(connection, PLACE_KEYSPACE, err);
 }
 
-/* A SQL table of the keyspace's own for rows that stand for others. */
+/* A SQL table of the keyspace's own for small rows. */
 static enum code create_keys(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
 	const struct place place = place_of_keys(keyspace);
@@ -318,7 +318,7 @@ static enum code create(struct connection *connection, struct keyspace keyspace,
 	if (code != OK)
 		return code;
 	/* where it was dropped, others have the SQL table of its name */
-	if (is_full || found != OK)
+	if (is_full || found != OK || (table == PLACE_TABLE_KEYS && has_table(connection, place_of_keys(keyspace).name)))
 		return share(connection, keyspace, err);
 	return table == PLACE_TABLE_KEYS ? create_keys(connection, keyspace, err) : create_table(connection, TABLE_OWN, place.name, err);
 }
@@ -328,7 +328,7 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 	return create(connection, keyspace, PLACE_TABLE_OWN, err);
 }
 
-enum code places_create_references(struct connection *connection, struct keyspace keyspace, struct err *err)
+enum code places_create_small(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
 	return create(connection, keyspace, PLACE_TABLE_KEYS, err);
 }

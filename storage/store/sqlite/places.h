@@ -29,8 +29,8 @@ enum code places_create_system(struct connection *connection, struct keyspace ke
 /* ERR_INTERNAL where the keyspace exists. */
 enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 
-/* The same of a keyspace whose rows are to stand for others: store_create_references(). */
-enum code places_create_references(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
+/* The same of a keyspace whose rows are small: store_create_small(). */
+enum code places_create_small(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 
 /* Copies the rows of a keyspace into an empty one. ERR_RESOURCE_NOT_FOUND where either does not exist. */
 enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;

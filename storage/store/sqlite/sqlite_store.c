@@ -335,13 +335,13 @@ static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, 
 	return code != OK ? code : places_create(connection, keyspace, err);
 }
 
-static enum code sqlite_create_references(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	enum code code = rows_check_writing(connection, err);
 
 	connection->store->quota.is_growing = true;
-	return code != OK ? code : places_create_references(connection, keyspace, err);
+	return code != OK ? code : places_create_small(connection, keyspace, err);
 }
 
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
@@ -491,7 +491,7 @@ static const struct store_ops sqlite_ops = {
 	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces,
 };
 
-static const struct store_reference_ops reference_ops = {sqlite_create_references, rows_page_of, rows_refer};
+static const struct store_reference_ops reference_ops = {sqlite_create_small, rows_page_of, rows_refer};
 
 /* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
 static enum code create_store(struct sqlite_store *store, struct err *err)

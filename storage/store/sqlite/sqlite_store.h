@@ -12,7 +12,8 @@
 
 /*
  * Format of the data file; a file with a newer one is refused and left alone. A file keeps the format that it was created with.
- * 1: 0.1.0. 2: pages have checksums (page_file.h). 3: SQL tables for rows that stand for others (place.h); earlier ones have copies instead.
+ * 1: 0.1.0. 2: pages have checksums (page_file.h). 3: SQL tables of one b-tree for small rows (place.h), and rows that stand for others; files of earlier
+ * formats have copies of these.
  */
 #define SQLITE_STORE_FORMAT 3
 #define SQLITE_STORE_FORMAT_REFERENCES 3

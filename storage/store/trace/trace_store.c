@@ -275,12 +275,12 @@ static enum code trace_page(struct store_txn *base, struct keyspace keyspace, co
 }
 
 /* Counted as a creation. */
-static enum code trace_create_references(struct store_txn *base, struct keyspace keyspace, struct err *err)
+static enum code trace_create_small(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_CREATE, &keyspace, err);
 
-	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create_references(txn->inner, keyspace, err));
+	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create_small(txn->inner, keyspace, err));
 }
 
 /* Counted as a page, with its rows. */
@@ -349,7 +349,7 @@ struct store *trace_store_new(struct store *inner)
 		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
 		.keyspaces = trace_keyspaces,
 	};
-	static const struct store_reference_ops references = {trace_create_references, trace_page_of, trace_refer};
+	static const struct store_reference_ops references = {trace_create_small, trace_page_of, trace_refer};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
 	store->base.ops = &ops;

@@ -68,11 +68,11 @@ static void ignore(void *context, enum timed_step step, uint64_t ns)
 	(void)context, (void)step, (void)ns;
 }
 
-static void create_references(struct fixture *fixture, struct store *store, struct keyspace keyspace)
+static void create_small(struct fixture *fixture, struct store *store, struct keyspace keyspace)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 
-	CHECK_INT(store_create_references(txn, keyspace, &fixture->err), OK);
+	CHECK_INT(store_create_small(txn, keyspace, &fixture->err), OK);
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
 
@@ -99,8 +99,8 @@ static struct store *open_backend(enum backend backend, struct fixture *fixture)
 	CHECK_INT(store_refers(store), backend != BY_KEYS);
 	fixture_create(fixture, store, ITEMS);
 	fixture_create(fixture, store, SHARED_ITEMS);
-	create_references(fixture, store, INDEX);
-	create_references(fixture, store, SHARED_INDEX);
+	create_small(fixture, store, INDEX);
+	create_small(fixture, store, SHARED_INDEX);
 	return store;
 }
 
@@ -268,7 +268,7 @@ TEST(rows_have_the_numbers_of_those_they_stand_for)
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 
 	CHECK_INT(store_create(txn, ITEMS, &fixture.err), OK);
-	CHECK_INT(store_create_references(txn, INDEX, &fixture.err), OK);
+	CHECK_INT(store_create_small(txn, INDEX, &fixture.err), OK);
 	for (int i = 0; i < 300; i++) {
 		const char *item = str_printf(fixture.arena, "%03d", i * 7 % 300).p;
 
@@ -287,7 +287,7 @@ TEST(rows_have_the_numbers_of_those_they_stand_for)
 		refer(&fixture, txn, &to_items, INDEX, str_printf(fixture.arena, "b|%s", item).p);
 	}
 	CHECK_INT(store_create(txn, KEYSPACE(10, PART_ITEMS), &fixture.err), OK);
-	CHECK_INT(store_create_references(txn, KEYSPACE(10, PART_INDEX + 3), &fixture.err), OK);
+	CHECK_INT(store_create_small(txn, KEYSPACE(10, PART_INDEX + 3), &fixture.err), OK);
 	CHECK_INT(store_copy(txn, ITEMS, KEYSPACE(10, PART_ITEMS), &fixture.err), OK);
 	CHECK_INT(store_copy(txn, INDEX, KEYSPACE(10, PART_INDEX + 3), &fixture.err), OK);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
@@ -329,7 +329,7 @@ TEST(a_file_of_an_earlier_format_refers_to_nothing)
 	change_file(&fixture, "PRAGMA user_version = 2");
 	store = fixture_open(&fixture);
 	CHECK(!store_refers(store));
-	create_references(&fixture, store, INDEX);
+	create_small(&fixture, store, INDEX);
 	store = open_again(&fixture, store);
 	CHECK(!store_refers(store));
 	store_close(store);
@@ -349,7 +349,7 @@ TEST(what_is_dropped_is_used_again)
 	int pieces = 0;
 
 	fixture_create(&fixture, store, ITEMS);
-	create_references(&fixture, store, INDEX);
+	create_small(&fixture, store, INDEX);
 	put_many(&fixture, store, INDEX, 3000);
 	txn = fixture_begin(&fixture, store, STORE_WRITE);
 	CHECK_INT(store_stat(txn, INDEX, &stat, &fixture.err), OK);
@@ -362,7 +362,7 @@ TEST(what_is_dropped_is_used_again)
 		CHECK_INT(store_tidy(store, &is_more, &fixture.err), OK);
 	CHECK(!is_more);
 	fixture_create(&fixture, store, KEYSPACE(12, PART_ITEMS)); /* of its own */
-	create_references(&fixture, store, KEYSPACE(13, PART_INDEX));
+	create_small(&fixture, store, KEYSPACE(13, PART_INDEX));
 	txn = fixture_begin(&fixture, store, STORE_WRITE);
 	CHECK_STR(page_text(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), &all, 0, 0), "");
 	refer(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), "b|00007");
@@ -373,6 +373,36 @@ TEST(what_is_dropped_is_used_again)
 	store_close(store);
 	CHECK_INT(ask(&fixture, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'keys%'"), 1);
 	CHECK_INT(ask(&fixture, "SELECT count(*) FROM items_12"), 1);
+	fixture_free(&fixture);
+}
+
+/* Before the rows of the first are gone. */
+TEST(a_keyspace_comes_back)
+{
+	struct fixture fixture = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+	bool is_more = true;
+
+	fixture_create(&fixture, store, ITEMS);
+	create_small(&fixture, store, INDEX);
+	put_many(&fixture, store, INDEX, 3000);
+	for (int i = 0; i < 2; i++) {
+		struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+
+		CHECK_INT(store_drop(txn, INDEX, &fixture.err), OK);
+		CHECK_INT(store_create_small(txn, INDEX, &fixture.err), OK);
+		CHECK_INT(store_create_small(txn, INDEX, &fixture.err), ERR_INTERNAL); /* it exists */
+		CHECK_STR(page_text(&fixture, txn, &to_items, INDEX, &all, 0, 0), "");
+		refer(&fixture, txn, &to_items, INDEX, "b|00007");
+		fixture_put(&fixture, txn, INDEX, "c", "a value");
+		CHECK_STR(page_text(&fixture, txn, &to_items, INDEX, &all, 1, 0), "b|00007=v ...");
+		CHECK_STR(fixture_get(&fixture, txn, INDEX, "c"), "a value");
+		CHECK_INT(store_commit(txn, &fixture.err), OK);
+	}
+	while (is_more)
+		CHECK_INT(store_tidy(store, &is_more, &fixture.err), OK);
+	CHECK_STR(fixture_get_alone(&fixture, store, INDEX, "c"), "a value");
+	store_close(store);
 	fixture_free(&fixture);
 }
 
@@ -388,8 +418,8 @@ TEST(copies_mean_the_same)
 		struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 
 		CHECK_INT(store_create(txn, ITEMS, &fixture.err), OK);
-		CHECK_INT(from.part == PART_INDEX ? store_create_references(txn, from, &fixture.err) : store_create(txn, from, &fixture.err), OK);
-		CHECK_INT(to.part == PART_INDEX ? store_create_references(txn, to, &fixture.err) : store_create(txn, to, &fixture.err), OK);
+		CHECK_INT(from.part == PART_INDEX ? store_create_small(txn, from, &fixture.err) : store_create(txn, from, &fixture.err), OK);
+		CHECK_INT(to.part == PART_INDEX ? store_create_small(txn, to, &fixture.err) : store_create(txn, to, &fixture.err), OK);
 		fixture_put(&fixture, txn, ITEMS, "x", "1");
 		fixture_put(&fixture, txn, ITEMS, "y", "2");
 		refer(&fixture, txn, &to_items, from, "a|y");
@@ -429,7 +459,7 @@ TEST(a_transfer_refers_anew)
 	const struct transfer run = {from, to, false, is_left_out, tell, refers, NULL};
 
 	fixture_create(&fixture, from, ITEMS);
-	create_references(&fixture, from, INDEX);
+	create_small(&fixture, from, INDEX);
 	put_many(&fixture, from, INDEX, 1000);
 	for (int i = 0; i < 2; i++)
 		CHECK_INT(transfer_run(&run, &fixture.err), OK);
@@ -442,4 +472,4 @@ TEST(a_transfer_refers_anew)
 
 TEST_MAIN(TEST_CASE(pages_have_the_values_of_the_rows_that_are_meant), TEST_CASE(any_order_of_writes_is_right),
 	  TEST_CASE(rows_have_the_numbers_of_those_they_stand_for), TEST_CASE(a_file_of_an_earlier_format_refers_to_nothing),
-	  TEST_CASE(what_is_dropped_is_used_again), TEST_CASE(copies_mean_the_same), TEST_CASE(a_transfer_refers_anew))
+	  TEST_CASE(what_is_dropped_is_used_again), TEST_CASE(a_keyspace_comes_back), TEST_CASE(copies_mean_the_same), TEST_CASE(a_transfer_refers_anew))
