@@ -152,12 +152,17 @@ static void forget_names(struct progress *progress)
 		table_unref(progress->names[i].table);
 }
 
+static const struct named *find_named(const struct progress *progress, uint64_t number)
+{
+	const struct named wanted = {.number = number};
+
+	return progress->name_count > 0 ? bsearch(&wanted, progress->names, progress->name_count, sizeof(wanted), compare_names) : NULL;
+}
+
 static bool refers(void *context, struct keyspace keyspace, struct store_reference *reference)
 {
 	struct progress *progress = context;
-	const struct named wanted = {.number = keyspace.table};
-	const struct named *found =
-		progress->name_count ? bsearch(&wanted, progress->names, progress->name_count, sizeof(wanted), compare_names) : NULL;
+	const struct named *found = find_named(progress, keyspace.table);
 	const struct index *index = found && found->table && keyspace.part >= PART_INDEX ? table_index_numbered(found->table, keyspace.part - PART_INDEX) : NULL;
 
 	if (!index_row_reference(found ? found->table : NULL, index, &progress->reference))
@@ -168,9 +173,7 @@ static bool refers(void *context, struct keyspace keyspace, struct store_referen
 
 static struct str name_of(const struct progress *progress, uint64_t number, char *bytes, size_t size)
 {
-	const struct named wanted = {.number = number};
-	const struct named *found =
-		progress->name_count > 0 ? bsearch(&wanted, progress->names, progress->name_count, sizeof(wanted), compare_names) : NULL;
+	const struct named *found = find_named(progress, number);
 
 	if (found)
 		return found->name;

@@ -384,13 +384,10 @@ static enum code take_row(struct space *space, struct writing *writing, struct s
 	if (!has_part(writing->table, keyspace))
 		return malformed(err);
 	struct index_row_reference room;
-	struct str own = {key.p + 9, key.n - 9};
 	const struct store_reference *reference = index_row_reference(writing->table, index_of(writing->table, keyspace), &room);
+	const struct store_row row = {{key.p + 9, key.n - 9}, value};
 
-	if (!reference || !str_eq(value, STORE_REFERENCE))
-		return store_put(space->txn, keyspace, own, value, err);
-	const struct store_key item = {reference->to, reference->key_of(reference->context, space->arena, own)};
-	return store_refer(space->txn, keyspace, own, &item, err);
+	return store_put_of(space->txn, keyspace, reference, &row, space->arena, err);
 }
 
 static enum code take_end(struct space *space, struct writing *writing, struct str value, struct err *err)

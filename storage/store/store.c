@@ -198,6 +198,15 @@ enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct st
 	return txn->references ? txn->references->refer(txn, keyspace, key, to, err) : store_put(txn, keyspace, key, STORE_REFERENCE, err);
 }
 
+enum code store_put_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_row *row,
+		       struct arena *arena, struct err *err)
+{
+	if (!reference || !str_eq(row->value, STORE_REFERENCE))
+		return store_put(txn, keyspace, row->key, row->value, err);
+	const struct store_key to = {reference->to, reference->key_of(reference->context, arena, row->key)};
+	return store_refer(txn, keyspace, row->key, &to, err);
+}
+
 bool store_refers(const struct store *store)
 {
 	return store->references != NULL;

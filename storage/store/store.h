@@ -385,6 +385,12 @@ enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace, co
 			     struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err) WARN_UNUSED;
 /* Puts a row that stands for another, which should be there: the store may note where. It has the value STORE_REFERENCE. */
 enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err) WARN_UNUSED;
+/*
+ * Puts a row as store_page() gave it in another keyspace or store: one that stands for another does so here. `reference` NULL: store_put(). The arena is
+ * for the key of what it stands for.
+ */
+enum code store_put_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_row *row,
+		       struct arena *arena, struct err *err) WARN_UNUSED;
 /* Whether rows that stand for others take the store no more work to read than copies. */
 bool store_refers(const struct store *store);
 /* Cuts the range to what follows a page that has rows; the new bound lies in `arena`, which need not be the page's. */

@@ -199,16 +199,6 @@ static enum code compare(const struct run *run, const struct store_range *range,
 	return code;
 }
 
-/* `reference`: what the rows of the keyspace stand for, or NULL. */
-static enum code put(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_row *row, struct arena *arena,
-		     struct err *err)
-{
-	if (!reference || !str_eq(row->value, STORE_REFERENCE))
-		return store_put(txn, keyspace, row->key, row->value, err);
-	const struct store_key to = {reference->to, reference->key_of(reference->context, arena, row->key)};
-	return store_refer(txn, keyspace, row->key, &to, err);
-}
-
 static enum code apply(const struct run *run, const struct changes *changes, struct err *err)
 {
 	struct keyspace keyspace = run->now.keyspace;
@@ -221,7 +211,7 @@ static enum code apply(const struct run *run, const struct changes *changes, str
 	for (size_t i = 0; i < changes->del_count && code == OK; i++)
 		code = store_del(txn, keyspace, changes->dels[i], err);
 	for (size_t i = 0; i < changes->put_count && code == OK; i++)
-		code = put(txn, keyspace, refers(run, keyspace, &reference) ? &reference : NULL, &changes->puts[i], changes->arena, err);
+		code = store_put_of(txn, keyspace, refers(run, keyspace, &reference) ? &reference : NULL, &changes->puts[i], changes->arena, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);

@@ -99,7 +99,7 @@ static void raise_value(int64_t *value, struct str body)
 	*value = at ? strtoll(at + 16, NULL, 10) : 0;
 }
 
-/* As tests/bench/load.c: about 600 bytes. */
+/* As tests/bench/load.c. */
 static const char *item(struct arena *arena, unsigned n)
 {
 	unsigned collection = n / PER_COLLECTION, order = n % PER_COLLECTION;

@@ -521,17 +521,13 @@ enum code places_stat(struct connection *connection, struct keyspace keyspace, s
 		[PLACE_TABLE_KEYS] = "SELECT count(*), total(length(k) + length(" PLACE_KEYS_VALUE ")) FROM \"%s\"",
 	};
 	struct place place;
-	char sql[256];
 	sqlite3_stmt *statement;
 	enum code code = connection_place(connection, keyspace, &place, err);
 
+	if (code == OK)
+		code = prepare(connection, sums, &place, &statement, err);
 	if (code != OK)
 		return code;
-	sqlite3_snprintf(sizeof(sql), sql, sums[place_table(&place)], place.name);
-	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return connection_error(connection, err);
-	if (place.number != 0)
-		sqlite3_bind_int64(statement, 3, (sqlite3_int64)place.number);
 	code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
 	if (code == OK) {
 		stat->rows = (uint64_t)sqlite3_column_int64(statement, 0);

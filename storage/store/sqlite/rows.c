@@ -116,6 +116,15 @@ static bool is_growing(struct keyspace keyspace)
 	return keyspace.table != 0 && (keyspace.part == PART_ITEMS || keyspace.part >= PART_INDEX);
 }
 
+/* Runs a statement without results to its end. */
+static enum code finish(struct connection *connection, sqlite3_stmt *statement, struct err *err)
+{
+	enum code code = sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
+
+	sqlite3_reset(statement);
+	return code;
+}
+
 /* Runs put, add or del to its end. */
 static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
 			struct err *err)
@@ -134,10 +143,7 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	bind(statement, 1, key);
 	if (kind != STATEMENT_DEL)
 		bind(statement, 2, value);
-	if (sqlite3_step(statement) != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
+	return finish(connection, statement, err);
 }
 
 static uint64_t hash_of(struct keyspace keyspace, struct str key)
@@ -226,10 +232,7 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 		return rows_put(txn, keyspace, key, STORE_REFERENCE, err);
 	bind(statement, 1, key);
 	sqlite3_bind_int64(statement, 2, number);
-	if (sqlite3_step(statement) != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
+	return finish(connection, statement, err);
 }
 
 enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)
@@ -410,10 +413,7 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const 
 	bind(statement, 1, range->low);
 	if (!is_open)
 		bind(statement, 2, range->high);
-	if (sqlite3_step(statement) != SQLITE_DONE)
-		code = connection_error(connection, err);
-	sqlite3_reset(statement);
-	return code;
+	return finish(connection, statement, err);
 }
 
 /* The rows of SYSTEM_VERSIONS are remembered with their values. */
