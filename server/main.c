@@ -19,6 +19,7 @@
 #include "server/mcp/mcp.h"
 #include "server/maintain.h"
 #include "server/parent.h"
+#include "server/platform/platform.h"
 #include "server/recording/replay.h"
 #include "server/report/report.h"
 #include "server/seed/apply.h"
@@ -177,6 +178,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 	struct err err = err_in(arena);
 	int status = EXIT_FAILURE;
 
+	platform_keep_heap();
 	if (instance_open(arena, config, &parts.instance, &err) == OK) {
 		set_front(instance_limits(parts.instance), config, tls);
 		status = listen_and_wait(&parts, instance_limits(parts.instance));

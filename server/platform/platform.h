@@ -49,6 +49,12 @@ int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struc
 /* Replaces the process by another of its own program file; returns where it cannot. For a child between fork() and exec. */
 void platform_run_again(char *const *arguments);
 
+/*
+ * The C library keeps up to 8 MB of free memory at the end of each heap, until platform_trim_heap(). It would give most of what a large answer took
+ * back at once, so that the next one takes a page fault per 4 KB. For a program of its own, since it changes the whole process; only with glibc.
+ */
+void platform_keep_heap(void);
+
 /* Gives free pages of the heap back to the system, where the C library has a call for that. */
 void platform_trim_heap(void);
 

@@ -144,6 +144,10 @@ unsigned platform_cores(void)
 	return cores < 1 ? 1 : (unsigned)cores;
 }
 
+void platform_keep_heap(void)
+{
+}
+
 void platform_trim_heap(void)
 {
 	malloc_zone_pressure_relief(NULL, 0);
