@@ -54,6 +54,11 @@ bool write_turn_commit(uint64_t group)
 	return !store_group_is_lost(own.store, group);
 }
 
+bool write_turn_settle(void)
+{
+	return write_turn_commit(write_turn_seen());
+}
+
 static void take(struct store *store)
 {
 	bool has_waited = false;

@@ -179,6 +179,31 @@ def many_at_once_on_a_full_disk():
 
 
 @of_files
+def what_a_recording_shows_has_happened():
+    """Writes that are lost with the commit of their group are not recorded as done."""
+    server = Server("--threads", "1", disk=True)
+    recording = f"{server.folder}/recording"
+    server.argv += ["--record", recording, "--record-values", "masked"]  # masked, its lines stay below the limit
+    server.kill()
+    server.start()
+    if not hasattr(resource, "prlimit"):
+        print("e2e disk: no prlimit here: skipped")
+        return
+    client = Client(server.port)
+    create(client)
+    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1_500_000, hard))
+    names = [f"{i:05}" for i in range(2000)]
+    written = put_many_at_once(server, names)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    check(client, {name: 1000 for name in written})
+    with open(recording) as lines:
+        puts = [line["status"] for line in map(json.loads, lines) if line.get("operation") == "PutItem"]
+    server.stop()
+    assert len(puts) == len(names) and 0 < puts.count(200) == len(written) < len(names), (len(puts), puts.count(200), len(written))
+
+
+@of_files
 def a_full_disk_under_a_limit_of_the_data():
     """A disk that is full before the data is at its limit is told as such."""
     a_limit_of_the_file_size("--data-limit-mb", "64")
@@ -339,5 +364,5 @@ def one_server_a_file():
     server.stop()
 
 
-run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start,
+run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened, a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start,
              a_file_that_is_taken_away, one_server_a_file])
