@@ -282,6 +282,8 @@ static int shared_fetch(sqlite3_file *base, sqlite3_int64 at, int n, void **out)
 	bool is_there = (uint64_t)at + (unsigned)n <= memory_pages_size(file->database->pages, &file->reader);
 	const unsigned char *page = is_there && n == STORE_PAGE ? memory_pages_find(file->database->pages, &file->reader, (uint64_t)at / STORE_PAGE) : NULL;
 
+	if (page)
+		page_prefetch(page);
 	*out = (void *)(uintptr_t)page;
 	return SQLITE_OK;
 }

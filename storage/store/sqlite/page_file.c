@@ -157,6 +157,7 @@ static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 
 	if (result != SQLITE_OK || !*out || !page_file->is_checked || !is_whole_page(n, at))
 		return result;
+	page_prefetch(*out);
 	result = check(page_file, *out, at);
 	if (result != SQLITE_OK) {
 		under->pMethods->xUnfetch(under, at, *out);

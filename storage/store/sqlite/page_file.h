@@ -17,6 +17,19 @@
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
+#define PAGE_LINE 64       /* bytes that a processor takes from memory at once */
+
+/*
+ * Asks the processor for all of a page before SQLite reads in it. SQLite looks at one key after the other and then at the row, so that it would wait for
+ * each line of memory that is in no cache; these come together. Where the page is not in memory, or the processor knows no such request, nothing happens.
+ */
+static inline void page_prefetch(const void *page)
+{
+	const char *line = page;
+
+	for (int at = 0; at < STORE_PAGE; at += PAGE_LINE)
+		__builtin_prefetch(line + at);
+}
 
 /* Whether the head of a SQLite file, of at least 21 bytes, leaves room for a checksum at the end of each page. */
 bool page_file_has_checksums(const unsigned char *head);
