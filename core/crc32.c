@@ -40,7 +40,8 @@ static uint32_t by_tables(uint32_t c, const unsigned char *p, size_t n)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define FOLD_MIN 64 /* bytes */
+#define FOLD_MIN 64       /* bytes */
+#define FOLD_WIDE_MIN 512 /* below, the narrow way takes no longer */
 
 /*
  * One step of folding: what is 128 bits behind `x` absorbs it. The constants are powers of x modulo the polynomial, bits
@@ -67,6 +68,44 @@ __attribute__((target("pclmul,sse4.1"))) static inline uint32_t reduce(__m128i x
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(t, polynomial, 0x00)), 1);
 }
 
+/* The same for four lanes at once. */
+__attribute__((target("avx512f,vpclmulqdq"))) static inline __m512i fold_four(__m512i x, __m512i by, __m512i next)
+{
+	__m512i low = _mm512_clmulepi64_epi128(x, by, 0x00), high = _mm512_clmulepi64_epi128(x, by, 0x11);
+
+	return _mm512_ternarylogic_epi64(low, high, next, 0x96); /* x ^ y ^ z */
+}
+
+__attribute__((target("avx512f"))) static inline __m512i four_of(uint64_t high, uint64_t low)
+{
+	return _mm512_set_epi64((long long)high, (long long)low, (long long)high, (long long)low, (long long)high, (long long)low, (long long)high, (long long)low);
+}
+
+/* Sixteen lanes a step. What the four last ones have absorbed goes to `lanes`. Returns the bytes that it took; `n` is FOLD_WIDE_MIN at least. */
+__attribute__((target("avx512f,vpclmulqdq"))) static size_t by_wide_folding(__m128i lanes[4], uint32_t c, const unsigned char *p, size_t n)
+{
+	const __m512i by_2048 = four_of(0x1322D1430, 0x11542778A), by_512 = four_of(0x1C6E41596, 0x154442BD4);
+	const unsigned char *at = p;
+	__m512i fours[4];
+
+	for (int i = 0; i < 4; i++, at += 64)
+		fours[i] = _mm512_loadu_si512(at);
+	fours[0] = _mm512_xor_si512(fours[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)c)));
+	for (; n - (size_t)(at - p) >= 256; at += 256) {
+		for (int i = 0; i < 4; i++)
+			fours[i] = fold_four(fours[i], by_2048, _mm512_loadu_si512(at + (size_t)i * 64));
+	}
+	for (int i = 1; i < 4; i++)
+		fours[i] = fold_four(fours[i - 1], by_512, fours[i]);
+	_mm512_storeu_si512(lanes, fours[3]);
+	return (size_t)(at - p);
+}
+
+static bool can_fold_wide(size_t n)
+{
+	return n >= FOLD_WIDE_MIN && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f");
+}
+
 /* Four lanes of 128 bits a step. `n` is a multiple of 16, FOLD_MIN at least. */
 __attribute__((target("pclmul,sse4.1"))) static uint32_t by_folding(uint32_t c, const unsigned char *p, size_t n)
 {
@@ -74,9 +113,13 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_folding(uint32_t c, 
 	const __m128i *block = (const __m128i *)(const void *)p, *end = block + n / 16;
 	__m128i lanes[4];
 
-	for (int i = 0; i < 4; i++)
-		lanes[i] = _mm_loadu_si128(block++);
-	lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128((int)c));
+	if (can_fold_wide(n)) {
+		block += by_wide_folding(lanes, c, p, n) / sizeof(*block);
+	} else {
+		for (int i = 0; i < 4; i++)
+			lanes[i] = _mm_loadu_si128(block++);
+		lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128((int)c));
+	}
 	for (; end - block >= 4; block += 4) {
 		for (int i = 0; i < 4; i++)
 			lanes[i] = fold(lanes[i], by_512, _mm_loadu_si128(block + i));

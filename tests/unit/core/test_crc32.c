@@ -24,7 +24,7 @@ TEST(known_values)
 
 TEST(every_length_and_offset)
 {
-	unsigned char bytes[700];
+	unsigned char bytes[1700];
 	uint32_t state = 1;
 
 	for (size_t i = 0; i < sizeof(bytes); i++) {
