@@ -41,7 +41,8 @@ static uint32_t by_tables(uint32_t c, const unsigned char *p, size_t n)
 #include <immintrin.h>
 
 #define FOLD_MIN 64       /* bytes */
-#define FOLD_WIDE_MIN 512 /* below, the narrow way takes no longer */
+#define FOLD_WIDE_MIN 512 /* bytes; for fewer, four lanes take no longer */
+#define BY_512 0x1C6E41596, 0x154442BD4 /* the constants of a step over 512 bits */
 
 /*
  * One step of folding: what is 128 bits behind `x` absorbs it. The constants are powers of x modulo the polynomial, bits
@@ -68,7 +69,7 @@ __attribute__((target("pclmul,sse4.1"))) static inline uint32_t reduce(__m128i x
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(t, polynomial, 0x00)), 1);
 }
 
-/* The same for four lanes at once. */
+/* fold() for four lanes at once. */
 __attribute__((target("avx512f,vpclmulqdq"))) static inline __m512i fold_four(__m512i x, __m512i by, __m512i next)
 {
 	__m512i low = _mm512_clmulepi64_epi128(x, by, 0x00), high = _mm512_clmulepi64_epi128(x, by, 0x11);
@@ -76,15 +77,10 @@ __attribute__((target("avx512f,vpclmulqdq"))) static inline __m512i fold_four(__
 	return _mm512_ternarylogic_epi64(low, high, next, 0x96); /* x ^ y ^ z */
 }
 
-__attribute__((target("avx512f"))) static inline __m512i four_of(uint64_t high, uint64_t low)
-{
-	return _mm512_set_epi64((long long)high, (long long)low, (long long)high, (long long)low, (long long)high, (long long)low, (long long)high, (long long)low);
-}
-
-/* Sixteen lanes a step. What the four last ones have absorbed goes to `lanes`. Returns the bytes that it took; `n` is FOLD_WIDE_MIN at least. */
+/* Folds sixteen lanes a step and writes the last four, which absorbed the others, to `lanes`. `n` is FOLD_WIDE_MIN at least. Returns the bytes folded. */
 __attribute__((target("avx512f,vpclmulqdq"))) static size_t by_wide_folding(__m128i lanes[4], uint32_t c, const unsigned char *p, size_t n)
 {
-	const __m512i by_2048 = four_of(0x1322D1430, 0x11542778A), by_512 = four_of(0x1C6E41596, 0x154442BD4);
+	const __m512i by_2048 = _mm512_broadcast_i32x4(_mm_set_epi64x(0x1322D1430, 0x11542778A)), by_512 = _mm512_broadcast_i32x4(_mm_set_epi64x(BY_512));
 	const unsigned char *at = p;
 	__m512i fours[4];
 
@@ -109,7 +105,7 @@ static bool can_fold_wide(size_t n)
 /* Four lanes of 128 bits a step. `n` is a multiple of 16, FOLD_MIN at least. */
 __attribute__((target("pclmul,sse4.1"))) static uint32_t by_folding(uint32_t c, const unsigned char *p, size_t n)
 {
-	const __m128i by_512 = _mm_set_epi64x(0x1C6E41596, 0x154442BD4), by_128 = _mm_set_epi64x(0x0CCAA009E, 0x1751997D0);
+	const __m128i by_512 = _mm_set_epi64x(BY_512), by_128 = _mm_set_epi64x(0x0CCAA009E, 0x1751997D0);
 	const __m128i *block = (const __m128i *)(const void *)p, *end = block + n / 16;
 	__m128i lanes[4];
 

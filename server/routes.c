@@ -270,7 +270,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	response->is_long_write = answer.is_long_write;
 	response->is_behind = answer.is_behind;
 	response->hold = answer.hold;
-	if (!is_done || (is_watched && !write_turn_settle())) /* what watchers are shown has happened */
+	if (!is_done || (is_watched && !write_turn_commit_seen())) /* watchers see committed writes only */
 		return false;
 	account(routes, request, &answer, response->took_ns);
 	if (is_watched)

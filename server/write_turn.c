@@ -54,7 +54,7 @@ bool write_turn_commit(uint64_t group)
 	return !store_group_is_lost(own.store, group);
 }
 
-bool write_turn_settle(void)
+bool write_turn_commit_seen(void)
 {
 	return write_turn_commit(write_turn_seen());
 }

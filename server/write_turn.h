@@ -40,7 +40,7 @@ void write_turn_next(size_t bytes, struct store *store);
 uint64_t write_turn_seen(void);
 bool write_turn_commit(uint64_t group);
 
-/* Both at once, for a request whose outcome must be known now. False: its writes are lost, and it has to run again. */
-bool write_turn_settle(void);
+/* Commits the group that write_turn_seen() gives, if any, without waiting for the turn's end. False: its writes are lost, and the request must run again. */
+bool write_turn_commit_seen(void);
 
 #endif

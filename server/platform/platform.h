@@ -50,8 +50,8 @@ int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struc
 void platform_run_again(char *const *arguments);
 
 /*
- * The C library keeps up to 8 MB of free memory at the end of each heap, until platform_trim_heap(). It would give most of what a large answer took
- * back at once, so that the next one takes a page fault per 4 KB. For a program of its own, since it changes the whole process; only with glibc.
+ * Makes glibc keep up to 8 MB of free memory at the end of each heap until platform_trim_heap(); no effect elsewhere. By default glibc returns most of
+ * the memory of a large answer to the system at once, and the next answer takes a page fault per 4 KB. Changes the whole process: not for the library.
  */
 void platform_keep_heap(void);
 

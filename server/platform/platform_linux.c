@@ -98,7 +98,7 @@ void platform_keep_heap(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
-	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT); /* setting one of the two ends glibc's own choice of both */
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT); /* glibc stops adapting both once either is set */
 #endif
 }
 

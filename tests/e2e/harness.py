@@ -191,6 +191,11 @@ def of_files(test):
     return test
 
 
+def stat_of(pid):
+    """The fields of /proc/PID/stat behind the program's name, from the state on."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
 def leave(status):
     """Ends the process, also where a test that failed left a thread at work, for which Python would wait without end."""
     sys.stdout.flush()

@@ -1,4 +1,5 @@
 """A disk that is full, or data at its limit, as clients see it: no wrong answer, and all goes on when there is room again."""
+import functools
 import os
 import resource
 import shutil
@@ -101,6 +102,17 @@ def use_full_disk(server, make_room):
     check(Client(server.port), written)
 
 
+def by_prlimit(test):
+    """Of tests that limit a running server: skipped where the system has no call for that."""
+    @functools.wraps(test)
+    def run_or_skip(*arguments):
+        if hasattr(resource, "prlimit"):
+            test(*arguments)
+        else:
+            print("e2e disk: no prlimit here: skipped")
+    return run_or_skip
+
+
 @of_files
 def a_small_file_system():
     """A tmpfs, where this process may mount one."""
@@ -122,16 +134,19 @@ def a_small_file_system():
 
 
 @of_files
+@by_prlimit
 def a_limit_of_the_file_size(*flags):
     """RLIMIT_FSIZE: writes beyond it fail with EFBIG, and would by default end the process with a signal."""
     server = Server(*flags, disk=True)
-    if not hasattr(resource, "prlimit"):
-        print("e2e disk: no prlimit here: skipped")
-        return
-    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
-    use_full_disk(server, lambda: resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard)))
+    limit_files(server, 2_000_000)
+    use_full_disk(server, lambda: limit_files(server))
     server.stop()
+
+
+def limit_files(server, size=None):
+    """RLIMIT_FSIZE of a running server, in bytes; without a size the limit ends."""
+    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
 
 
 def put_many_at_once(server, names):
@@ -154,24 +169,21 @@ def put_many_at_once(server, names):
 
 
 @of_files
+@by_prlimit
 def many_at_once_on_a_full_disk():
     """Writes that are committed together: each is answered as it ended, and counted once."""
     server = Server("--threads", "1", disk=True)
-    if not hasattr(resource, "prlimit"):
-        print("e2e disk: no prlimit here: skipped")
-        return
     client = Client(server.port)
     create(client)
-    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
     names = [f"{i:05}" for i in range(3000)]
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (2_000_000, hard))
+    limit_files(server, 2_000_000)
     written = put_many_at_once(server, names)
     assert 0 < len(written) < len(names), len(written)
     # others failed by themselves, before the commit of their group: how many is a matter of time
     assert raw.figures(server)["dynalith_answers_lost_total"] <= len(names) - len(written)
     check(client, {name: 1000 for name in written})
     assert client("DescribeTable", TableName="disk")["Table"]["ItemCount"] == len(written)
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    limit_files(server)
     assert put_many_at_once(server, names) == set(names)
     check(client, {name: 1000 for name in names})
     assert client("DescribeTable", TableName="disk")["Table"]["ItemCount"] == len(names)
@@ -179,6 +191,7 @@ def many_at_once_on_a_full_disk():
 
 
 @of_files
+@by_prlimit
 def what_a_recording_shows_has_happened():
     """Writes that are lost with the commit of their group are not recorded as done."""
     server = Server("--threads", "1", disk=True)
@@ -186,16 +199,12 @@ def what_a_recording_shows_has_happened():
     server.argv += ["--record", recording, "--record-values", "masked"]  # masked, its lines stay below the limit
     server.kill()
     server.start()
-    if not hasattr(resource, "prlimit"):
-        print("e2e disk: no prlimit here: skipped")
-        return
     client = Client(server.port)
     create(client)
-    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1_500_000, hard))
+    limit_files(server, 1_500_000)
     names = [f"{i:05}" for i in range(2000)]
     written = put_many_at_once(server, names)
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    limit_files(server)
     check(client, {name: 1000 for name in written})
     with open(recording) as lines:
         puts = [line["status"] for line in map(json.loads, lines) if line.get("operation") == "PutItem"]
@@ -364,5 +373,5 @@ def one_server_a_file():
     server.stop()
 
 
-run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened, a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start,
-             a_file_that_is_taken_away, one_server_a_file])
+run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened,
+             a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start, a_file_that_is_taken_away, one_server_a_file])

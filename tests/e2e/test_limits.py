@@ -12,7 +12,7 @@ import boto3
 from botocore.config import Config
 
 import raw
-from harness import Server, create_app, run, until
+from harness import Server, create_app, run, stat_of, until
 
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
@@ -221,26 +221,25 @@ def large_requests_share_the_memory():
     server.stop()
 
 
+def put_all(client, items):
+    for i in range(0, len(items), 25):
+        client.batch_write_item(RequestItems={"app": [{"PutRequest": {"Item": item}} for item in items[i:i + 25]]})
+
+
 def large_answers_find_memory_that_is_there():
-    """The C library would give it back to the system behind each answer, and the next one would take hundreds of page faults."""
+    """glibc would return it to the system after each answer, and each Scan would take hundreds of page faults."""
     server = Server("--threads", "1", "--request-slice-ms", "0")
     client = server.client()
     create_app(client)
-    for p in "abcd":
-        puts = [{"PutRequest": {"Item": {"PK": {"S": p}, "SK": {"S": str(i)}, "text": {"S": "x" * 500}}}} for i in range(500)]
-        for i in range(0, len(puts), 25):
-            client.batch_write_item(RequestItems={"app": puts[i:i + 25]})
-
-    def faults():
-        with open(f"/proc/{server.process.pid}/stat") as stat:
-            return int(stat.read().rsplit(")", 1)[1].split()[7])
+    put_all(client, [{"PK": {"S": "p"}, "SK": {"S": str(i)}, "text": {"S": "x" * 500}} for i in range(2000)])
+    faults = lambda: int(stat_of(server.process.pid)[7])
     scan = lambda: client.scan(TableName="app")
     for _ in range(10):
         assert scan()["Count"] > 1500
     before, n = faults(), 20
     for _ in range(n):
         scan()
-    if raw.figures(server)["process_virtual_memory_bytes"] < 1e12:  # the memory of sanitizers is another one's
+    if raw.figures(server)["process_virtual_memory_bytes"] < 1e12:  # a sanitizer brings its own malloc
         assert faults() - before < 50 * n, faults() - before
     client.close()
     server.stop()
@@ -466,9 +465,7 @@ def cpu_time():
         server = Server("--request-cpu-ms", str(limit))
         client = server.client()
         create_app(client)
-        puts = [{"PutRequest": {"Item": {"PK": {"S": str(i)}, "SK": {"S": "1"}, "n": {"N": "1"}}}} for i in range(rows)]
-        for i in range(0, rows, 25):
-            client.batch_write_item(RequestItems={"app": puts[i:i + 25]})
+        put_all(client, [{"PK": {"S": str(i)}, "SK": {"S": "1"}, "n": {"N": "1"}} for i in range(rows)])
         reply = raw.ask(server, raw.request("Scan", body=scan))
         assert reply.status == (503 if limit else 200), reply.body
         assert not limit or json.loads(reply.body)["__type"].endswith("#ServiceUnavailable"), reply.body
@@ -490,6 +487,7 @@ def few_files():
 
 
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,
-               what_is_made_of_a_body_counts, large_requests_share_the_memory, large_answers_find_memory_that_is_there, an_answer_alone_is_held_until_it_is_sent, who_has_the_answer_finds_room,
+               what_is_made_of_a_body_counts, large_requests_share_the_memory, large_answers_find_memory_that_is_there,
+               an_answer_alone_is_held_until_it_is_sent, who_has_the_answer_finds_room,
                slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout,
                busy_for_longer_than_the_request_timeout, as_many_at_once_as_libmicrohttpd_takes, body_limit, many_of_everything, cpu_time, few_files])

@@ -7,7 +7,7 @@ import tempfile
 import urllib.request
 import zipfile
 
-from harness import BINARY, ROOT, run, until
+from harness import BINARY, ROOT, run, stat_of, until
 
 ARGUMENTS = [BINARY, "--in-memory", "--port", "0", "--exit-with-parent", "--log-level", "warn"]
 
@@ -53,8 +53,7 @@ def without_it_standard_input_means_nothing():
 
 
 def is_alive(pid):
-    stat = pathlib.Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return pathlib.Path(f"/proc/{pid}").exists() and stat_of(pid)[0] != "Z"
 
 
 PROGRAM = '''import sys, time

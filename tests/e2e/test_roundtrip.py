@@ -14,7 +14,7 @@ ITEMS = int(ASKED or 20000)
 FILES = 8
 SECONDS = 1800  # of one import or export, at most
 
-from harness import Server, run  # noqa: E402
+from harness import Server, run, stat_of  # noqa: E402
 from test_transfer import PK, counts, ended_export, ended_import  # noqa: E402
 
 
@@ -78,7 +78,7 @@ class Watch:
 
     @staticmethod
     def cpu_seconds(server):
-        fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        fields = stat_of(server.process.pid)
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def tell(self, what):

@@ -17,14 +17,12 @@
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
-#define PAGE_LINE 64       /* bytes that a processor takes from memory at once */
-
-#define PAGE_LEAF_LEAST 10 /* the first byte of a leaf of a b-tree is 10 or 13, of another page of one 2 or 5 */
+#define PAGE_LINE 64       /* bytes of a line of the processor's cache */
+#define PAGE_LEAF_LEAST 10 /* first byte of a leaf of a b-tree: 10 or 13; of its inner pages: 2 or 5 */
 
 /*
- * Asks the processor for all of a leaf before SQLite reads in it. SQLite looks at one key after the other and then at the row, so that it would wait for
- * each line of memory that is in no cache; these come together. Pages above leaves are few and mostly in a cache. Where the page is not in memory, or the
- * processor knows no such request, nothing happens. SQLite: File Format, "B-tree Pages".
+ * Prefetches a whole leaf into the processor's cache, so that its lines arrive together. SQLite's binary search and the copy of the row would otherwise wait
+ * for one line after another. Inner pages are few and mostly cached already. Has no effect beyond speed. Source: SQLite, File Format, "B-tree Pages".
  */
 static inline void page_prefetch(const unsigned char *page)
 {
