@@ -1,6 +1,10 @@
 #include "server/failure.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "protocol/wire/json_out.h"
 #include "storage/catalog/catalog.h"
@@ -72,6 +76,20 @@ struct str failure_text(struct arena *arena, const struct failure *failure)
 	json_out_field_string(&out, "payload", failure->payload);
 	json_out_close(&out, '}');
 	return json_out_str(&out);
+}
+
+const char *failure_append(struct arena *arena, const char *path, struct str text)
+{
+	struct str line = str_printf(arena, STR_FMT "\n", STR_ARG(text));
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return strerror(errno);
+	ssize_t n = write(fd, line.p, line.n);
+	const char *problem = n < 0 ? strerror(errno) : (size_t)n < line.n ? "only a part of the line was written" : NULL;
+	if (close(fd) != 0 && !problem)
+		problem = strerror(errno);
+	return problem;
 }
 
 struct str failure_function(struct str path)

@@ -29,6 +29,12 @@ struct failure {
 /* The text, without a line's end. */
 struct str failure_text(struct arena *arena, const struct failure *failure);
 
+/*
+ * Appends the text and a line's end to the file, made where it is missing, in one write: the lines of several triggers and processes do not mix. NULL, or
+ * why the line is not there as a whole.
+ */
+const char *failure_append(struct arena *arena, const char *path, struct str text);
+
 /* The function's name in an invocation's path, /2015-03-31/functions/NAME/invocations; "function" in any other. */
 struct str failure_function(struct str path);
 

@@ -217,10 +217,9 @@ static void leave_behind(struct trigger *trigger, const struct feed_record *reco
 {
 	const char *path = trigger->all->options.failures;
 	const struct feed *feed = &trigger->feed;
-	FILE *file = strcmp(path, "log") != 0 ? fopen(path, "a") : NULL;
 	struct ns ns = {feed->table->identity.account, feed->table->identity.region};
 
-	if (file) {
+	if (strcmp(path, "log") != 0) {
 		const struct failure failure = {
 			.account = ns.account, .region = ns.region, .function = failure_function(trigger->target.path), .invocations = posts,
 			.status = last->is_answered ? last->reply.status : 0, .is_function_error = last->is_function_error,
@@ -230,8 +229,9 @@ static void leave_behind(struct trigger *trigger, const struct feed_record *reco
 			.payload = event_of(trigger, record, 1),
 		};
 
-		fprintf(file, STR_FMT "\n", STR_ARG(failure_text(trigger->arena, &failure)));
-		fclose(file);
+		const char *problem = failure_append(trigger->arena, path, failure_text(trigger->arena, &failure));
+		if (problem)
+			log_line(LOG_ERROR, "trigger " STR_FMT ": the record left behind cannot be added to %s: %s", STR_ARG(feed->name), path, problem);
 	}
 	log_line(LOG_WARN, "trigger " STR_FMT ": record " STR_FMT " is left behind: %s", STR_ARG(feed->name), STR_ARG(record->sequence), last->problem);
 }

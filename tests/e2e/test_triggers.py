@@ -173,8 +173,9 @@ def failures_are_tried_again_and_cut_down():
 
 
 def failures(server):
+    """Of the lines that are complete: of one that is being written, the kernel shows some pages before others."""
     path = pathlib.Path(server.folder, "failures.jsonl")
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
 
 
 def what_is_left_behind_is_told_as_to_a_destination():
@@ -212,6 +213,16 @@ def what_is_left_behind_is_told_as_to_a_destination():
             "startSequenceNumber": sequence, "endSequenceNumber": sequence, "approximateArrivalOfFirstRecord": made, "approximateArrivalOfLastRecord": made,
             "batchSize": 1, "streamArn": record["eventSourceARN"]}, info
     server.stop()
+
+
+def a_file_that_cannot_take_what_is_left_behind_is_told():
+    function = Function(lambda records: (500, {}, "no"))
+    for path, problem in [("/dev/full", "No space left on device"), ("missing/failures.jsonl", "No such file or directory")]:
+        server = Server("--trigger", f"app={function.url}/", "--trigger-retries", "0", "--trigger-failures", path)
+        put(table(server), 1)
+        told = [server.process.stderr.readline().decode() for _ in range(2)]
+        assert f"the record left behind cannot be added to {path}: {problem}" in told[0] and "is left behind: it answered with an error" in told[1], told
+        server.stop()
 
 
 def a_name_of_none_fails_the_batch():
@@ -452,6 +463,7 @@ def a_stream_that_vanishes():
 
 if __name__ == "__main__":
     run("triggers", [in_order_and_in_batches, all_shards_of_a_stream, deliveries_by_fault_rules, failures_are_tried_again_and_cut_down, what_is_left_behind_is_told_as_to_a_destination,
+                     a_file_that_cannot_take_what_is_left_behind_is_told,
                      a_name_of_none_fails_the_batch, filters_drop_records, a_filter_for_expired_items, filters_are_read_from_a_file_and_checked_at_the_start, a_function_tells_which_records_failed,
                      a_name_that_only_begins_like_a_record_is_none,
                      a_position_lasts, where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, a_region_is_told_whole,
