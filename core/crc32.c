@@ -40,6 +40,8 @@ static uint32_t by_tables(uint32_t c, const unsigned char *p, size_t n)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "core/cpu.h"
+
 #define FOLD_MIN 64       /* bytes */
 #define FOLD_WIDE_MIN 512 /* bytes; for fewer, four lanes take no longer */
 #define BY_512 0x1C6E41596, 0x154442BD4 /* the constants of a step over 512 bits */
@@ -99,7 +101,7 @@ __attribute__((target("avx512f,vpclmulqdq"))) static size_t by_wide_folding(__m1
 
 static bool can_fold_wide(size_t n)
 {
-	return n >= FOLD_WIDE_MIN && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f");
+	return n >= FOLD_WIDE_MIN && CPU_HAS(VPCLMULQDQ, "vpclmulqdq") && CPU_HAS(AVX512F, "avx512f");
 }
 
 /* Four lanes of 128 bits a step. `n` is a multiple of 16, FOLD_MIN at least. */
@@ -129,7 +131,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_folding(uint32_t c, 
 
 static bool can_fold(size_t n)
 {
-	return n >= FOLD_MIN && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+	return n >= FOLD_MIN && CPU_HAS(PCLMULQDQ, "pclmul") && CPU_HAS(SSE4_1, "sse4.1");
 }
 #else
 #define by_folding by_tables

@@ -73,6 +73,8 @@ static double distance_portable(const float *a, const double *b, size_t n)
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
+#include "core/cpu.h"
+
 /* The same sums in the same order with 256-bit registers. A fused multiply-add of exact products rounds as the sum alone does. */
 __attribute__((target("avx,fma"))) static double dot_avx(const float *a, const double *b, size_t n)
 {
@@ -120,7 +122,7 @@ __attribute__((target("avx,fma"))) static double distance_avx(const float *a, co
 
 static bool has_avx(void)
 {
-	return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx");
+	return CPU_HAS(FMA, "fma") && CPU_HAS(AVX, "avx");
 }
 #else
 #define dot_avx dot_portable
