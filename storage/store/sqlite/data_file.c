@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/store/sqlite/new_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
@@ -33,6 +34,16 @@ bool data_file_is_cut_short(const char *absolute)
 	return is_read && memcmp(header, magic, sizeof(magic)) == 0 && be32(header + JOURNAL_PAGES_AT) == 0;
 }
 
+/* Whether nothing was committed to it yet. */
+static bool has_no_log(const char *absolute)
+{
+	char name[PATH_MAX + 16];
+	struct stat status;
+
+	snprintf(name, sizeof(name), "%s-wal", absolute);
+	return stat(name, &status) == 0 ? status.st_size == 0 : errno == ENOENT;
+}
+
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd, struct err *err)
 {
 	unsigned char header[HEADER_SIZE];
@@ -48,9 +59,11 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (status.st_size == 0 || data_file_is_cut_short(absolute))
 		return OK;
+	if (new_file_is_piece(*fd, (size_t)status.st_size, format) && has_no_log(absolute))
+		return ftruncate(*fd, 0) == 0 ? OK : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (pread(*fd, header, sizeof(header), 0) != HEADER_SIZE)
 		return err_set(err, MSG_STORE_FOREIGN, path);
-	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != DATA_FILE_APPLICATION)
+	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != NEW_FILE_APPLICATION)
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (be32(header + 60) > format)
 		return err_set(err, MSG_STORE_NEWER, path, be32(header + 60), format);

@@ -8,17 +8,16 @@
 
 #include "core/err.h"
 
-#define DATA_FILE_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
-
 /*
  * Locks the file against other processes and reads its format from the header, before SQLite sees it: a file that is not ours
- * or newer than `format` stays as it is. `absolute` has room for PATH_MAX: SQLite gives names such as ":memory:" a meaning of their own.
+ * or newer than `format` stays as it is; one that holds nothing but pieces of a new file (new_file.h) is emptied. `absolute` has
+ * room for PATH_MAX: SQLite gives names such as ":memory:" a meaning of their own.
  */
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd, struct err *err) WARN_UNUSED;
 
 /*
- * A creation that was cut short, by a kill or a power cut, has anything in the file and beside it a journal that says that the file was
- * empty; SQLite makes it that again.
+ * A creation by an earlier version that was cut short, by a kill or a power cut, has anything in the file and beside it a journal
+ * that says that the file was empty; SQLite makes it that again.
  */
 bool data_file_is_cut_short(const char *absolute);
 

@@ -111,7 +111,7 @@ static enum code mend_index(struct connection *connection, const struct place *p
 
 static enum code create_table(struct connection *connection, enum table_kind kind, const char *name, struct err *err)
 {
-	char sql[256];
+	char sql[PLACES_SQL_MAX];
 
 	sqlite3_snprintf(sizeof(sql), sql, create_sql[kind], name);
 	enum code code = connection_run(connection, sql, err);
@@ -121,6 +121,11 @@ static enum code create_table(struct connection *connection, enum table_kind kin
 static bool has_table(struct connection *connection, const char *name)
 {
 	return sqlite3_table_column_metadata(connection->db, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+void places_system_sql(const char *name, char *sql)
+{
+	sqlite3_snprintf(PLACES_SQL_MAX, sql, create_sql[TABLE_SYSTEM], name);
 }
 
 enum code places_create_system(struct connection *connection, struct keyspace keyspace, struct err *err)

@@ -14,6 +14,7 @@
 #include "storage/store/sqlite/data_file.h"
 #include "storage/store/sqlite/live_copy_internal.h"
 #include "storage/store/sqlite/memory_file.h"
+#include "storage/store/sqlite/new_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/places.h"
 #include "storage/store/sqlite/rows.h"
@@ -29,8 +30,8 @@
  * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which puts each page of a dropped table into the
  * log. Syncs are as durable_sync()'s.
  */
-#define SETUP_WRITER "PRAGMA page_size=%d; PRAGMA cache_size=-%zu; PRAGMA journal_size_limit=%zu; PRAGMA synchronous=OFF; PRAGMA fullfsync=ON; " \
-	"PRAGMA secure_delete=OFF; "
+#define SETUP_WRITER "PRAGMA cache_size=-%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
+#define SETUP_LOG "PRAGMA journal_size_limit=%zu; PRAGMA fullfsync=ON; "
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 
@@ -493,21 +494,6 @@ static const struct store_ops sqlite_ops = {
 
 static const struct store_reference_ops reference_ops = {sqlite_create_small, rows_page_of, rows_refer};
 
-/* The mark, the format and the system keyspaces in one transaction: the process may end at any moment of it. */
-static enum code create_store(struct sqlite_store *store, struct err *err)
-{
-	char mark[128];
-
-	snprintf(mark, sizeof(mark), "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d", DATA_FILE_APPLICATION,
-		 SQLITE_STORE_FORMAT);
-	enum code code = connection_run(&store->writer, mark, err);
-	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
-		code = places_create_system(&store->writer, (struct keyspace){0, part}, err);
-	if (code == OK)
-		code = places_create_system(&store->writer, PLACE_KEYSPACE, err);
-	return code == OK ? connection_run(&store->writer, "COMMIT", err) : code;
-}
-
 static enum code note_size(struct sqlite_store *store, struct err *err)
 {
 	int64_t pages = 0;
@@ -515,19 +501,6 @@ static enum code note_size(struct sqlite_store *store, struct err *err)
 
 	store->quota.data = (uint64_t)pages * STORE_PAGE;
 	return code;
-}
-
-/*
- * New files get room for checksums at the end of each page. For a file that exists its own head decides. In
- * memory nothing fills it, but a copy of the store is a data file.
- */
-static enum code reserve_checksums(struct connection *connection, struct err *err)
-{
-	int reserved = PAGE_CHECK_BYTES;
-
-	if (sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK)
-		return connection_error(connection, err);
-	return OK;
 }
 
 /* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie; the writer has copies until it commits. */
@@ -540,13 +513,11 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
 	/* the store's address makes the name unique in this process */
 	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
-	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=OFF", STORE_PAGE, options->cache_bytes / 1024, (size_t)0);
+	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=OFF", options->cache_bytes / 1024);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
-	if (code == OK)
-		code = reserve_checksums(&store->writer, err);
 	store->writer.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
 	if (code == OK)
-		code = create_store(store, err);
+		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, false, err);
 	if (code == OK)
 		code = note_size(store, err);
 	if (code == OK && store->quota.limit)
@@ -561,8 +532,8 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
- * data_file can read it. What SQLite says of the format counts, not the header: it has undone a creation that was
- * cut short. Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
+ * data_file can read it. What SQLite says of the format counts, not the header: where earlier versions were cut short it has undone a creation.
+ * Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
  */
 static enum code open_writer(struct sqlite_store *store, const struct wal_options *log, struct err *err)
 {
@@ -576,8 +547,6 @@ static enum code open_writer(struct sqlite_store *store, const struct wal_option
 	int64_t format = 0, is_wal = 0;
 	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
 
-	if (code == OK)
-		code = reserve_checksums(&store->writer, err);
 	if (code == OK && log->durability != DURABILITY_OFF)
 		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
@@ -587,7 +556,7 @@ static enum code open_writer(struct sqlite_store *store, const struct wal_option
 	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.references = NULL;
 	if (code == OK && format == 0)
-		code = create_store(store, err);
+		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, true, log->durability != DURABILITY_OFF, err);
 	if (code == OK)
 		code = connection_run(&store->writer, "PRAGMA journal_mode=WAL", err);
 	if (code == OK)
@@ -630,7 +599,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	if (code != OK)
 		return code;
 	log.log_bytes_most = store->quota.limit ? log.log_bytes : log.log_bytes * READERS_GROWTH;
-	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA mmap_size=%d", STORE_PAGE, options->cache_bytes / 1024, log.log_bytes, MMAP_SIZE);
+	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG "PRAGMA mmap_size=%d", options->cache_bytes / 1024, log.log_bytes, MMAP_SIZE);
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");

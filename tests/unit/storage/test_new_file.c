@@ -1,0 +1,163 @@
+#include "storage/store/sqlite/new_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "storage/store/sqlite/log_file.h"
+#include "storage/store/sqlite/page_file.h"
+#include "storage/store/sqlite/places.h"
+#include "tests/unit/storage/store_fixture.h"
+
+#define SIZE ((size_t)NEW_FILE_PAGES * STORE_PAGE)
+
+static void write_file(const char *path, const char *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK_INT(write(fd, bytes, n), n);
+	close(fd);
+}
+
+/* A file as it is created, in the fixture's arena. */
+static char *whole(struct fixture *fixture)
+{
+	char *bytes = arena_bytes(fixture->arena, SIZE);
+
+	for (uint32_t number = 1; number <= NEW_FILE_PAGES; number++) {
+		unsigned char *page = (unsigned char *)bytes + (size_t)(number - 1) * STORE_PAGE;
+
+		new_file_page(number, SQLITE_STORE_FORMAT, true, page);
+		page_file_seal(page, number);
+	}
+	return bytes;
+}
+
+static int add_text(void *context, int n, char **values, char **names)
+{
+	struct buf *buf = context;
+
+	(void)names;
+	for (int i = 0; i < n; i++)
+		buf_printf(buf, "%s|", values[i] ? values[i] : "NULL");
+	buf_printf(buf, "\n");
+	return 0;
+}
+
+static struct str ask(sqlite3 *db, struct arena *arena, const char *sql)
+{
+	struct buf buf = buf_in(arena);
+
+	CHECK_INT(sqlite3_exec(db, sql, add_text, &buf, NULL), SQLITE_OK);
+	return buf_str(&buf);
+}
+
+/* What SQLite itself makes of the same statements. */
+static sqlite3 *open_model(void)
+{
+	sqlite3 *db;
+
+	CHECK_INT(sqlite3_open(":memory:", &db), SQLITE_OK);
+	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
+		char name[KEYSPACE_NAME_MAX], sql[PLACES_SQL_MAX];
+
+		keyspace_name(i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE, name);
+		places_system_sql(name, sql);
+		CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	}
+	return db;
+}
+
+TEST(sqlite_reads_what_it_would_have_written)
+{
+	static const char schema[] = "SELECT rowid, * FROM sqlite_master ORDER BY rowid";
+	struct fixture fixture = fixture_new(false);
+	sqlite3 *db, *model = open_model();
+
+	write_file(fixture.path, whole(&fixture), SIZE);
+	CHECK_INT(sqlite3_open_v2(fixture.path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	struct str found = ask(db, fixture.arena, schema);
+	CHECK(found.n > 500);
+	CHECK(str_eq(found, ask(model, fixture.arena, schema)));
+	CHECK_STR(ask(db, fixture.arena, "PRAGMA integrity_check"), "ok|\n");
+	CHECK_STR(ask(db, fixture.arena, "PRAGMA application_id; PRAGMA user_version; PRAGMA journal_mode; PRAGMA page_size; PRAGMA encoding; PRAGMA auto_vacuum; "
+					 "PRAGMA freelist_count"), "1146703436|\n3|\nwal|\n4096|\nUTF-8|\n0|\n0|\n");
+	CHECK_STR(ask(db, fixture.arena, "INSERT INTO system_tables VALUES (x'01', x'02'), (x'00', x'03'); CREATE TABLE more (a UNIQUE); INSERT INTO more VALUES (7);"
+					 "SELECT hex(v) FROM system_tables ORDER BY k; SELECT a FROM more; PRAGMA integrity_check"), "03|\n02|\n7|\nok|\n");
+	sqlite3_close(db);
+	sqlite3_close(model);
+	fixture_free(&fixture);
+}
+
+static void check_opens(struct fixture *fixture, const char *bytes, size_t n)
+{
+	write_file(fixture->path, bytes, n);
+	struct store *store = fixture_open(fixture);
+	CHECK(!str_is_set(fixture_get_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
+	CHECK_INT(fixture_put_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")), OK);
+	store_close(store);
+	store = fixture_open(fixture);
+	CHECK_STR(fixture_get_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k"), "v");
+	store_close(store);
+	fixture_unlink(fixture);
+}
+
+static void check_stays(struct fixture *fixture, const char *bytes, size_t n)
+{
+	struct store *store = NULL;
+	struct stat status;
+
+	write_file(fixture->path, bytes, n);
+	CHECK(sqlite_store_open(&fixture->options, &store, &fixture->err) != OK);
+	CHECK_INT(stat(fixture->path, &status), 0);
+	CHECK_INT(status.st_size, n);
+	fixture_unlink(fixture);
+}
+
+/* The states that a kill or a power cut leaves: any of its writes, and of a write any bytes. */
+TEST(pieces_are_begun_anew)
+{
+	struct fixture fixture = fixture_new(false);
+	char *bytes = whole(&fixture), *cut = arena_bytes(fixture.arena, SIZE);
+
+	fixture.options.path = fixture.path;
+	check_opens(&fixture, bytes, SIZE);
+	check_opens(&fixture, bytes, 1);
+	check_opens(&fixture, bytes, 100);
+	check_opens(&fixture, bytes, SIZE - STORE_PAGE);
+	check_opens(&fixture, bytes, SIZE - 1);
+	for (size_t page = 0; page < NEW_FILE_PAGES; page++) {
+		memcpy(cut, bytes, SIZE);
+		memset(cut + page * STORE_PAGE, 0, STORE_PAGE);
+		check_opens(&fixture, cut, SIZE);
+		memcpy(cut + page * STORE_PAGE, bytes + page * STORE_PAGE, 700);
+		check_opens(&fixture, cut, SIZE);
+	}
+	memset(cut, 0, SIZE);
+	check_opens(&fixture, cut, SIZE);
+	fixture_free(&fixture);
+}
+
+TEST(what_may_be_data_stays)
+{
+	struct fixture fixture = fixture_new(false);
+	char *bytes = whole(&fixture), *cut = memset(arena_bytes(fixture.arena, SIZE + 1), 0, SIZE + 1), log[80];
+
+	fixture.options.path = fixture.path;
+	snprintf(log, sizeof(log), "%s-wal", fixture.path);
+	check_stays(&fixture, cut, SIZE + 1); /* larger than a new file */
+	cut[SIZE - 1] = 1;
+	check_stays(&fixture, cut, SIZE);
+	memcpy(cut, bytes, SIZE);
+	memset(cut, 0, STORE_PAGE);
+	write_file(log, "x", 1); /* something was committed */
+	check_stays(&fixture, cut, SIZE);
+	memcpy(cut, bytes, SIZE);
+	cut[200] = (char)(cut[200] + 1);
+	check_stays(&fixture, cut, SIZE);
+	fixture_free(&fixture);
+}
+
+TEST_MAIN(TEST_CASE(sqlite_reads_what_it_would_have_written), TEST_CASE(pieces_are_begun_anew), TEST_CASE(what_may_be_data_stays))
