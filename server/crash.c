@@ -121,14 +121,19 @@ static void give_stack(void)
 void crash_install(void)
 {
 	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
-	struct frames frames = {0};
 
 	pthread_key_create(&stacks, free_stack);
-	_Unwind_Backtrace(add_frame, &frames); /* makes the unwinder load and allocate now */
 	for (size_t i = 0; i < SIGNALS; i++)
 		sigaction(signals[i].number, &action, &before[i]);
 	is_installed = true;
 	crash_request(NULL);
+}
+
+void crash_prepare(void)
+{
+	struct frames frames = {0};
+
+	_Unwind_Backtrace(add_frame, &frames);
 }
 
 void crash_request(const char *id)

@@ -11,6 +11,9 @@
 /* Installs the handlers, for the whole process; call it once, early. */
 void crash_install(void);
 
+/* Makes the unwinder load and allocate what it will need, so that a handler need not; 45 us, for which no client has to wait. */
+void crash_prepare(void);
+
 /*
  * The request that this thread works on from now on; NULL: none. The text must stay until the next call. A thread's first call gives it
  * the handler's stack, without which an overflow of its own stack ends the process silently.

@@ -58,6 +58,7 @@ struct instance {
 	struct job_run *jobs;
 	struct upkeep *upkeep;
 	struct transfers *transfers;
+	bool has_background; /* its threads run */
 	struct triggers *triggers;
 	struct kinesis *kinesis;
 	struct recorder *recorder;
@@ -155,16 +156,25 @@ static bool is_timed(const struct config *config)
 	return strcmp(config->timing, "aws") == 0;
 }
 
-/* --init. */
+enum code instance_start(struct instance *instance, struct err *err)
+{
+	bool is_done = instance->has_background || (upkeep_start(instance->upkeep) && transfers_start(instance->transfers));
+
+	instance->has_background = true;
+	return is_done ? OK : err_set(err, MSG_NO_THREAD);
+}
+
+/* --init, which may wait for the background. */
 static enum code fill(struct instance *instance, struct err *err)
 {
 	const struct config *config = instance->config;
+	enum code code = config_names(config->init) ? instance_start(instance, err) : OK;
 
-	if (config_names(config->init) && apply_init(&instance->service, config->init, err) != OK)
+	if (code == OK && config_names(config->init) && apply_init(&instance->service, config->init, err) != OK)
 		return err_set(err, MSG_OPTION_FAILED, "--init", STR_ARG(err->message));
 	if (strcmp(config->throughput, "enforce") == 0) /* what is loaded before costs nothing */
 		throughput_enforce(instance->service.throughput);
-	return OK;
+	return code;
 }
 
 static struct insight *insight_of(const struct config *config)
@@ -289,7 +299,7 @@ static enum code open_catalog(struct instance *instance, struct err *err)
 	return code;
 }
 
-static struct transfers *start_transfers(const struct instance *instance)
+static struct transfers *make_transfers(const struct instance *instance)
 {
 	const struct config *config = instance->config;
 	const struct transfers_options options = {
@@ -298,11 +308,11 @@ static struct transfers *start_transfers(const struct instance *instance)
 		       .authorities = config_names(config->tls_ca) ? config->tls_ca : NULL},
 	};
 
-	return transfers_start(&options);
+	return transfers_new(&options);
 }
 
-/* What the background works on, and its threads. */
-static enum code start_upkeep(struct instance *instance, struct err *err)
+/* What the background works on; instance_start() starts its threads. */
+static enum code make_upkeep(struct instance *instance, struct err *err)
 {
 	const struct config *config = instance->config;
 	struct catalog *catalog = instance->service.catalog;
@@ -311,11 +321,11 @@ static enum code start_upkeep(struct instance *instance, struct err *err)
 	instance->jobs = job_run_new(catalog, instance->leases);
 	job_run_register(instance->jobs, &backup_kind);
 	job_run_register(instance->jobs, &restore_kind);
-	instance->upkeep = upkeep_start(&(struct upkeep_options){
+	instance->upkeep = upkeep_new(&(struct upkeep_options){
 		.catalog = catalog, .clock = instance->clock, .leases = instance->leases, .jobs = instance->jobs, .ttl_delay_ms = (int64_t)config->ttl_delay * 1000,
 		.period_ms = config->ttl_period, .tick = online_tick, .tick_context = instance->online,
 	});
-	instance->transfers = instance->upkeep ? start_transfers(instance) : NULL;
+	instance->transfers = instance->upkeep ? make_transfers(instance) : NULL;
 	return instance->transfers ? OK : err_set(err, MSG_NO_THREAD);
 }
 
@@ -378,7 +388,7 @@ static enum code begin(struct instance *instance, struct err *err)
 	if (code == OK)
 		code = open_catalog(instance, err);
 	if (code == OK)
-		code = start_upkeep(instance, err);
+		code = make_upkeep(instance, err);
 	if (code != OK)
 		return code;
 	make_service(instance);

@@ -16,10 +16,13 @@
 struct instance;
 
 /*
- * Opens the store that the options name, fills it as --init says and starts the threads for the background. The arena and the options must outlive the
- * instance. On failure nothing is left of it, and the error's message names the option or the file.
+ * Opens the store that the options name and fills it as --init says. The arena and the options must outlive the instance. On failure nothing is left of
+ * it, and the error's message names the option or the file.
  */
 enum code instance_open(struct arena *arena, const struct config *config, struct instance **out, struct err *err) WARN_UNUSED;
+
+/* Starts the threads for the background, where they do not run yet. Requests may be under way: none waits for these threads to come up. */
+enum code instance_start(struct instance *instance, struct err *err) WARN_UNUSED;
 
 /* Stops the threads, writes the reports that the options ask for, closes the store. No request may be under way. NULL is fine. */
 void instance_close(struct instance *instance);

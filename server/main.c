@@ -18,6 +18,7 @@
 #include "server/log.h"
 #include "server/mcp/mcp.h"
 #include "server/maintain.h"
+#include "server/messages.h"
 #include "server/parent.h"
 #include "server/platform/platform.h"
 #include "server/recording/replay.h"
@@ -124,24 +125,29 @@ static void reload(const struct parts *parts)
 	arena_free(arena);
 }
 
-/* Serves until SIGTERM or SIGINT; both are blocked already. */
-static int listen_and_wait(const struct parts *parts, const struct http_options *options)
+/* Serves until SIGTERM or SIGINT; both are blocked already. What the first client need not wait for comes after it can connect. */
+static enum code listen_and_wait(const struct parts *parts, const struct http_options *options, struct err *err)
 {
 	const struct config *config = parts->config;
 	const char *problem = "";
 	int received = 0;
 	struct http *http = http_start(options, &problem);
 
-	if (!http) {
-		fprintf(stderr, "dynalith: cannot listen on %s:%ld: %s\n", config->host, config->port, problem);
-		return EXIT_FAILURE;
-	}
+	if (!http)
+		return err_set(err, MSG_NO_LISTENING, config->host, config->port, problem);
 	if (config->is_dropin) {
 		dropin_banner(stdout, &(struct dropin_banner){
 			.port = http_port(http), .db_path = backend_file(config->store), .shared_db = config->shared_db,
 			.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
 		});
 	}
+	enum code code = instance_start(parts->instance, err);
+	if (code != OK) {
+		http_stop(http, 0);
+		return code;
+	}
+	crash_prepare();
+	platform_keep_heap(); /* not before: the large tables above are fresh pages of the system, which calloc() need not clear */
 	struct str url = url_of(parts, http_port(http));
 	say_ready(parts, url);
 	if (config->exit_with_parent && !parent_watch(url))
@@ -150,7 +156,7 @@ static int listen_and_wait(const struct parts *parts, const struct http_options 
 		reload(parts);
 	log_line(LOG_INFO, "ends on signal %d", received);
 	http_stop(http, DRAIN_MS);
-	return EXIT_SUCCESS;
+	return OK;
 }
 
 /* The certificate, before the data is opened. SIGHUP is waited for with TLS only; else it ends the process as ever. */
@@ -176,18 +182,17 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 		return EXIT_FAILURE;
 	struct parts parts = {.arena = arena, .config = config, .signals = signals, .tls = tls};
 	struct err err = err_in(arena);
-	int status = EXIT_FAILURE;
+	enum code code = instance_open(arena, config, &parts.instance, &err);
 
-	platform_keep_heap();
-	if (instance_open(arena, config, &parts.instance, &err) == OK) {
+	if (code == OK) {
 		set_front(instance_limits(parts.instance), config, tls);
-		status = listen_and_wait(&parts, instance_limits(parts.instance));
+		code = listen_and_wait(&parts, instance_limits(parts.instance), &err);
 		instance_close(parts.instance);
-	} else {
-		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 	}
+	if (code != OK)
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 	tls_dispose(tls);
-	return status;
+	return code == OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* Uses TLS where these options make a server speak it, or where they name authorities. */

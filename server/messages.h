@@ -79,6 +79,7 @@
 #define MSG_COPY_FULL ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes what the source lacks"
 #define MSG_OPTION_FAILED ERR_INTERNAL, "%s: " STR_FMT
 #define MSG_NO_THREAD ERR_INTERNAL, "%s", "cannot start a thread"
+#define MSG_NO_LISTENING ERR_INTERNAL, "cannot listen on %s:%ld: %s"
 #define MSG_COPY_UNFINISHED ERR_INTERNAL, STR_FMT " is a copy that was not finished; run dynalith copy again"
 #define MSG_REPLICATION_LAG ERR_VALIDATION, "\"lag_ms\" must be a number of milliseconds from 0 to %d"
 #define MSG_REPLICATION_PAIR ERR_VALIDATION, "%s", "\"partitions\" must be an array of pairs of two different regions, such as [[\"us-east-1\", \"eu-west-1\"]]"

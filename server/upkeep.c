@@ -348,9 +348,11 @@ static void *work(void *context)
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
 	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
-	int64_t replicas_due = 0, sizes_due = monotonic_ms() + SIZES_MS, index_due = 0, expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
+	int64_t replicas_due = monotonic_ms() + JOB_FIRST_MS, sizes_due = monotonic_ms() + SIZES_MS, index_due = replicas_due;
+	int64_t expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
+	atomic_store(&upkeep->store_due, monotonic_ms() + STORE_MS);
 	/* what an earlier process left undone comes first; the thread is woken for a new index */
 	while (sleep_until(upkeep, first_of(replicas_due, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due))))) {
 		look_at_store(upkeep);
@@ -377,7 +379,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-struct upkeep *upkeep_start(const struct upkeep_options *options)
+struct upkeep *upkeep_new(const struct upkeep_options *options)
 {
 	struct upkeep *upkeep = calloc(1, sizeof(*upkeep));
 
@@ -387,12 +389,13 @@ struct upkeep *upkeep_start(const struct upkeep_options *options)
 	pthread_mutex_init(&upkeep->round, NULL);
 	pthread_mutex_init(&upkeep->mutex, NULL);
 	platform_condition(&upkeep->wake);
-	upkeep->has_thread = log_thread(&upkeep->thread, work, upkeep) == 0;
-	if (!upkeep->has_thread) {
-		upkeep_stop(upkeep);
-		return NULL;
-	}
 	return upkeep;
+}
+
+bool upkeep_start(struct upkeep *upkeep)
+{
+	upkeep->has_thread = log_thread(&upkeep->thread, work, upkeep) == 0;
+	return upkeep->has_thread;
 }
 
 void upkeep_wake(void *context)

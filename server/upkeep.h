@@ -23,8 +23,11 @@ struct upkeep_options {
 
 struct upkeep;
 
-/* NULL where no thread can be had. */
-struct upkeep *upkeep_start(const struct upkeep_options *options);
+/* Without its thread: only upkeep_run() and upkeep_replicate() work then. NULL without memory. */
+struct upkeep *upkeep_new(const struct upkeep_options *options);
+
+/* Starts the thread, once; false where none can be had. */
+bool upkeep_start(struct upkeep *upkeep);
 
 /* Ends the thread; a round under way stops at its next step. */
 void upkeep_stop(struct upkeep *upkeep);

@@ -96,6 +96,11 @@ static enum code open_quietly(struct dynalith *instance, struct err *err)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	enum code code = instance_open(instance->arena, &instance->config, &instance->instance, err);
+	if (code == OK) {
+		code = instance_start(instance->instance, err);
+		if (code != OK)
+			instance_close(instance->instance);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code;
 }

@@ -48,7 +48,7 @@ static void *work(void *context)
 	struct transfers *transfers = context;
 	const struct times times = {clock_tell, transfers->options.clock, transfers->options.leases};
 	struct arena *arena = arena_new(64 * 1024);
-	int64_t wait_ms = 0;
+	int64_t wait_ms = JOB_FIRST_MS;
 
 	crash_request(NULL);
 	while (sleep_for(transfers, wait_ms)) {
@@ -67,7 +67,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-struct transfers *transfers_start(const struct transfers_options *options)
+struct transfers *transfers_new(const struct transfers_options *options)
 {
 	struct transfers *transfers = arena_checked(calloc(1, sizeof(*transfers)));
 
@@ -80,11 +80,13 @@ struct transfers *transfers_start(const struct transfers_options *options)
 	importing_register(transfers->jobs, transfers->importing);
 	pthread_mutex_init(&transfers->mutex, NULL);
 	platform_condition(&transfers->wake);
+	return transfers;
+}
+
+bool transfers_start(struct transfers *transfers)
+{
 	transfers->has_thread = log_thread(&transfers->thread, work, transfers) == 0;
-	if (transfers->has_thread)
-		return transfers;
-	transfers_stop(transfers);
-	return NULL;
+	return transfers->has_thread;
 }
 
 void transfers_wake(void *context)

@@ -20,8 +20,10 @@ struct transfers_options {
 
 struct transfers;
 
-/* NULL where no thread can be had. */
-struct transfers *transfers_start(const struct transfers_options *options);
+struct transfers *transfers_new(const struct transfers_options *options);
+
+/* Starts the thread, once; false where none can be had. */
+bool transfers_start(struct transfers *transfers);
 void transfers_stop(struct transfers *transfers);
 
 /* There may be a new job. `context` is a struct transfers, or NULL. */

@@ -83,8 +83,10 @@ static void open_server(struct server *server)
 	if (catalog_open(server->store, &catalog, &server->service.catalog, &err) != OK)
 		abort();
 	server->leases = lease_open(&(struct lease_options){.store = server->store});
-	server->upkeep = upkeep_start(&(struct upkeep_options){
+	server->upkeep = upkeep_new(&(struct upkeep_options){
 		.catalog = server->service.catalog, .clock = server->clocks, .leases = server->leases, .period_ms = 1000});
+	if (!server->upkeep || !upkeep_start(server->upkeep))
+		abort();
 	server->service.upkeep.wake = upkeep_wake;
 	server->service.upkeep.context = server->upkeep;
 	arena_free(arena);

@@ -214,7 +214,9 @@ static bool open_server(struct machine *machine)
 		return false;
 	}
 	struct upkeep_options upkeep = {.catalog = machine->service.catalog, .clock = machine->clock, .period_ms = 1000};
-	machine->upkeep = upkeep_start(&upkeep);
+	machine->upkeep = upkeep_new(&upkeep);
+	if (!machine->upkeep || !upkeep_start(machine->upkeep))
+		machine_fail(machine, NULL, "there is no thread for upkeep");
 	machine->service.upkeep.wake = upkeep_wake;
 	machine->service.upkeep.context = machine->upkeep;
 	return true;
