@@ -2,7 +2,7 @@
  * load - a load generator for servers that speak the DynamoDB API on loopback.
  *
  *     load --port 8000 --workload GetItem --connections 16 --requests 50000 [--pid SERVER] [--first N] [--collections N]
- *          [--seconds N] [--idle N] [--rate N] [--plain 1]
+ *          [--seconds N] [--idle N] [--rate N] [--plain BYTES]
  *
  * One thread, epoll, one request under way per connection, keep-alive. Request i of a workload is a function of i, so every server
  * gets the same requests. Prints one JSON line: requests/s, p50 and p99 in microseconds, CPU of the server's process per
@@ -15,8 +15,9 @@
  * --seconds ends the run after so long, even where requests are left. --idle opens so many connections more, which ask once before the
  * run and once after it, and are silent during it; what the last of them waited after the run is idle_max_us.
  *
- * The data: collections of 20 items of about 535 bytes by DynamoDB's rules, in 14 attributes or with --plain 1 in 5 of which one is long, in table "bench" (PK, SK, and GSI1 with all attributes on GSI1PK, GSI1SK). CreateTableTwo makes
- * the table with a second such index, GSI2, on the table's sort key.
+ * The data: collections of 20 items in table "bench" (PK, SK, and GSI1 with all attributes on GSI1PK, GSI1SK). CreateTableTwo makes the table with a second
+ * such index, GSI2, on the table's sort key. Items have 14 attributes and about 535 bytes by DynamoDB's rules; with --plain BYTES they have 5 attributes, one
+ * of them of so many bytes: 500 make 595 in all.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,6 +38,7 @@
 #define PER_COLLECTION 20
 #define BODY_MAX (64 * 1024)
 #define CONNECTIONS_MAX 4096
+#define PLAIN_MAX 2000 /* bytes: 25 items fit into a body */
 
 /* New items of the writing workloads go to regions of their own, far behind those of the set-up. */
 #define REGION_PUT 100000000L
@@ -84,23 +86,22 @@ static void add_key(struct text *t, long collection, long order)
 	add(t, "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"}}", collection, order);
 }
 
-static bool is_plain;
+static long plain_bytes; /* 0: items have 14 attributes */
 
-/* About 535 bytes by DynamoDB's rules. */
 static void add_plain_item(struct text *t, long collection, long order)
 {
 	add(t,
 	    "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"},\"GSI1PK\":{\"S\":\"STATUS#%08ld\"},"
-	    "\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%010ld\"},\"data\":{\"S\":\"%0500ld\"}}",
-	    collection, order, collection, 1 + order % 28, collection * PER_COLLECTION + order, collection);
+	    "\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%010ld\"},\"data\":{\"S\":\"%0*ld\"}}",
+	    collection, order, collection, 1 + order % 28, collection * PER_COLLECTION + order, (int)plain_bytes, collection);
 }
 
-/* The same, with 14 attributes. */
+/* About 535 bytes by DynamoDB's rules, with 14 attributes. */
 static void add_item(struct text *t, long collection, long order)
 {
 	long id = collection * PER_COLLECTION + order;
 
-	if (is_plain) {
+	if (plain_bytes > 0) {
 		add_plain_item(t, collection, order);
 		return;
 	}
@@ -630,11 +631,11 @@ int main(int argc, char **argv)
 			run.workload = &workloads[i];
 	}
 	if (!run.workload || o.connections < 1 || o.connections > CONNECTIONS_MAX || o.requests < 1 || o.collections < 1 || o.idle < 0 ||
-	    o.idle > CONNECTIONS_MAX || o.seconds < 0 || o.rate < 0) {
+	    o.idle > CONNECTIONS_MAX || o.seconds < 0 || o.rate < 0 || o.plain < 0 || o.plain > PLAIN_MAX) {
 		fprintf(stderr, "load: unknown workload or a number out of range\n");
 		return 2;
 	}
-	is_plain = o.plain != 0;
+	plain_bytes = o.plain;
 	run.latency_us = calloc((size_t)(o.requests > o.idle ? o.requests : o.idle), sizeof(uint32_t));
 	run.scratch = malloc(BODY_MAX);
 	run_all(&run);
