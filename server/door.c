@@ -225,9 +225,11 @@ static void *keep(void *context)
 
 static void door_free(struct door *door)
 {
-	for (int fd = 0; fd < CONNECTIONS_FILES_MAX; fd++) {
-		if (is_here(door, fd))
-			turn_away(door, fd);
+	for (int byte = 0; byte < CONNECTIONS_FILES_MAX / 8; byte++) {
+		for (int fd = byte * 8; door->is_waiting[byte] && fd < byte * 8 + 8; fd++) {
+			if (is_here(door, fd))
+				turn_away(door, fd);
+		}
 	}
 	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0], door->stop_fds[1]};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {

@@ -15,9 +15,13 @@ static void free_rows(struct pinned_row *rows, size_t n)
 		free((void *)(uintptr_t)rows[i].key.p);
 }
 
+/* Sets that never had a row are memory that the system never gave: it stays so. */
 void pinned_destroy(struct pinned *pinned)
 {
-	free_rows(pinned->rows, (size_t)PINNED_SETS * PINNED_PER_SET);
+	for (size_t set = 0; set < PINNED_SETS; set++) {
+		if (pinned->hands[set])
+			free_rows(&pinned->rows[set * PINNED_PER_SET], PINNED_PER_SET);
+	}
 	free_rows(pinned->changes, pinned->change_count);
 	free(pinned->rows);
 	free(pinned->hands);
@@ -65,8 +69,10 @@ static void put(struct pinned *pinned, struct str key, struct str value)
 
 	if (!row && key.n + value.n > PINNED_ROW_MAX)
 		return;
-	if (!row)
-		row = &pinned->rows[set * PINNED_PER_SET + pinned->hands[set]++ % PINNED_PER_SET];
+	if (!row) {
+		row = &pinned->rows[set * PINNED_PER_SET + pinned->hands[set] % PINNED_PER_SET];
+		pinned->hands[set] = (unsigned char)((pinned->hands[set] + 1) % PINNED_PER_SET + PINNED_PER_SET);
+	}
 	free_rows(row, 1);
 	*row = key.n + value.n > PINNED_ROW_MAX ? (struct pinned_row){.key = STR_ABSENT} : row_of(key, value);
 }
