@@ -1,5 +1,6 @@
 /*
- * layout - what a layout of rows costs in SQLite: CPU and instructions of a get, a range of 20 rows, an insert and an update, and bytes of file per row.
+ * layout - what a layout of rows costs in SQLite: CPU and instructions of a get, a range of 20 rows, an insert and an update, the time that 99 of 100
+ * inserts and updates take at most, and bytes of file per row.
  *
  *     layout FILE ROWS BYTES PAGE OPERATIONS [ordered]
  *
@@ -62,7 +63,7 @@ struct run {
 
 /* Of one kind of operation. */
 struct cost {
-	double us, instructions;
+	double us, instructions, p99_us; /* CPU; the last of time that passes */
 };
 
 static void fail(struct run *run, const char *what)
@@ -173,6 +174,21 @@ static double cpu_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
+static double wall_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void operate(struct run *run, enum statement kind, uint64_t i)
 {
 	uint64_t number = mix(++run->random) % run->rows;
@@ -220,13 +236,24 @@ static double instructions(const struct run *run)
 /* Of each of so many operations. */
 static struct cost measure(struct run *run, enum statement kind, uint64_t operations)
 {
-	double begin = cpu_us(), counted = instructions(run);
+	double *took = calloc(operations + 1, sizeof(*took));
 
-	for (uint64_t i = 0; i < operations; i++)
+	if (!took)
+		fail(run, "memory");
+	double begin = cpu_us(), counted = instructions(run), before = wall_us();
+	for (uint64_t i = 0; i < operations; i++) {
 		operate(run, kind, i);
+		double now = wall_us();
+		took[i] = now - before;
+		before = now;
+	}
 	if (kind == PUT || kind == UPDATE)
 		sql(run, "PRAGMA wal_checkpoint(TRUNCATE)");
-	return (struct cost){(cpu_us() - begin) / (double)operations, (instructions(run) - counted) / (double)operations};
+	struct cost cost = {(cpu_us() - begin) / (double)operations, (instructions(run) - counted) / (double)operations, 0};
+	qsort(took, operations, sizeof(*took), compare);
+	cost.p99_us = took[operations * 99 / 100];
+	free(took);
+	return cost;
 }
 
 static void run_layout(const struct run *model, const struct layout *layout, uint64_t operations)
@@ -242,9 +269,9 @@ static void run_layout(const struct run *model, const struct layout *layout, uin
 	measure(&run, GET, operations / 10); /* warms up */
 	struct cost get = measure(&run, GET, operations), range = measure(&run, RANGE, operations / 5);
 	struct cost update = measure(&run, UPDATE, operations), insert = measure(&run, PUT, operations);
-	printf("%-10s %9llu %6zu %6d %-8s %8.2f %8.1f %8.1f %8.1f %9.0f %8.0f %8.0f %8.0f %8.0f\n", layout->name, (unsigned long long)run.rows, run.bytes,
+	printf("%-10s %9llu %6zu %6d %-8s %8.2f %8.1f %8.1f %8.1f %9.0f %8.0f %8.0f %8.0f %8.0f %10.0f %10.0f\n", layout->name, (unsigned long long)run.rows, run.bytes,
 	       run.page, run.is_ordered ? "ordered" : "random", get.us, range.us, insert.us, update.us, (double)file.st_size / (double)run.rows,
-	       get.instructions, range.instructions, insert.instructions, update.instructions);
+	       get.instructions, range.instructions, insert.instructions, update.instructions, insert.p99_us, update.p99_us);
 	fflush(stdout);
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(run.statements[i]);
@@ -269,8 +296,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	run.counter = open_counter();
-	printf("%-10s %9s %6s %6s %-8s %8s %8s %8s %8s %9s %8s %8s %8s %8s\n", "layout", "rows", "bytes", "page", "filled", "get us", "range us", "insert us",
-	       "update us", "file/row", "get in", "range in", "insert in", "update in");
+	printf("%-10s %9s %6s %6s %-8s %8s %8s %8s %8s %9s %8s %8s %8s %8s %10s %10s\n", "layout", "rows", "bytes", "page", "filled", "get us", "range us", "insert us",
+	       "update us", "file/row", "get in", "range in", "insert in", "update in", "insert p99", "update p99");
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		run_layout(&run, &layouts[i], strtoull(argv[5], NULL, 10));
 	return 0;
