@@ -166,19 +166,11 @@ static void read_rows(struct run *run, enum statement kind, uint64_t number, int
 	sqlite3_reset(statement);
 }
 
-static double cpu_us(void)
+static double clock_us(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static double wall_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
@@ -240,16 +232,16 @@ static struct cost measure(struct run *run, enum statement kind, uint64_t operat
 
 	if (!took)
 		fail(run, "memory");
-	double begin = cpu_us(), counted = instructions(run), before = wall_us();
+	double begin = clock_us(CLOCK_PROCESS_CPUTIME_ID), counted = instructions(run), before = clock_us(CLOCK_MONOTONIC);
 	for (uint64_t i = 0; i < operations; i++) {
 		operate(run, kind, i);
-		double now = wall_us();
+		double now = clock_us(CLOCK_MONOTONIC);
 		took[i] = now - before;
 		before = now;
 	}
 	if (kind == PUT || kind == UPDATE)
 		sql(run, "PRAGMA wal_checkpoint(TRUNCATE)");
-	struct cost cost = {(cpu_us() - begin) / (double)operations, (instructions(run) - counted) / (double)operations, 0};
+	struct cost cost = {(clock_us(CLOCK_PROCESS_CPUTIME_ID) - begin) / (double)operations, (instructions(run) - counted) / (double)operations, 0};
 	qsort(took, operations, sizeof(*took), compare);
 	cost.p99_us = took[operations * 99 / 100];
 	free(took);

@@ -203,13 +203,13 @@ def sixteen_writers_lose_no_update():
 
 
 def records_of(client, table):
-    """All records of a stream, in the order of its shards."""
-    stream = client("DescribeTable", TableName=table)["Table"]["LatestStreamArn"]
+    """All records of a stream, in the order of its shards. A connection to the database that was cut a moment ago may fail a request still."""
+    stream = tolerant(client, "DescribeTable", TableName=table)[0]["Table"]["LatestStreamArn"]
     records = []
-    for shard in client.streams("DescribeStream", StreamArn=stream)["StreamDescription"]["Shards"]:
-        iterator = client.streams("GetShardIterator", StreamArn=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+    for shard in tolerant(client.streams, "DescribeStream", StreamArn=stream)[0]["StreamDescription"]["Shards"]:
+        iterator = tolerant(client.streams, "GetShardIterator", StreamArn=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")[0]["ShardIterator"]
         while iterator:
-            page = client.streams("GetRecords", ShardIterator=iterator)
+            page = tolerant(client.streams, "GetRecords", ShardIterator=iterator)[0]
             records += page["Records"]
             iterator = page.get("NextShardIterator") if page["Records"] else None
     return records
@@ -448,7 +448,7 @@ def write_while(cluster, disturb):
     disturber.join()
     for own in done:
         for name, number in own.items():
-            item = cluster.client(0)("GetItem", TableName="tab", Key=at("p", name), ConsistentRead=True).get("Item")
+            item = tolerant(cluster.client(0), "GetItem", TableName="tab", Key=at("p", name), ConsistentRead=True)[0].get("Item")
             assert item and item["n"] == n(number), (name, number, item and item["n"])
     assert all(done)
     records = records_of(cluster.client(1), "tab")
