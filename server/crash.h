@@ -11,7 +11,7 @@
 /* Installs the handlers, for the whole process; call it once, early. */
 void crash_install(void);
 
-/* Makes the unwinder load and allocate what it will need, so that a handler need not; 45 us, for which no client has to wait. */
+/* Makes the unwinder load and allocate what it needs, so that a handler does not have to. Takes 45 us: call it once clients can connect. */
 void crash_prepare(void);
 
 /*

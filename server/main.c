@@ -125,7 +125,7 @@ static void reload(const struct parts *parts)
 	arena_free(arena);
 }
 
-/* Serves until SIGTERM or SIGINT; both are blocked already. What the first client need not wait for comes after it can connect. */
+/* Serves until SIGTERM or SIGINT; both are blocked already. Listens first, then does the work that no client waits for. */
 static enum code listen_and_wait(const struct parts *parts, const struct http_options *options, struct err *err)
 {
 	const struct config *config = parts->config;
@@ -147,7 +147,7 @@ static enum code listen_and_wait(const struct parts *parts, const struct http_op
 		return code;
 	}
 	crash_prepare();
-	platform_keep_heap(); /* not before: the large tables above are fresh pages of the system, which calloc() need not clear */
+	platform_keep_heap(); /* not earlier: it would make calloc() clear the large tables above, which are fresh pages of the system now */
 	struct str url = url_of(parts, http_port(http));
 	say_ready(parts, url);
 	if (config->exit_with_parent && !parent_watch(url))

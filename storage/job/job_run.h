@@ -17,7 +17,7 @@
 #define JOB_PIECE_ROWS 1000
 #define JOB_PIECE_BYTES (5 * 1024 * 1024)
 #define JOB_PROMPT_STEPS 16 /* of job_run_now, for operations */
-#define JOB_FIRST_MS 20     /* before a background thread's first step: the first clients of a server, whose tests may be short, have the processor */
+#define JOB_FIRST_MS 20     /* delay of a background thread's first step, so that it does not compete with a new server's first requests */
 
 struct leases;
 struct job_run;

@@ -173,7 +173,7 @@ def failures_are_tried_again_and_cut_down():
 
 
 def failures(server):
-    """Of the lines that are complete: of one that is being written, the kernel shows some pages before others."""
+    """The complete lines. While the server appends one, a reader may see only its first pages."""
     path = pathlib.Path(server.folder, "failures.jsonl")
     return [json.loads(line) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
 
@@ -215,7 +215,7 @@ def what_is_left_behind_is_told_as_to_a_destination():
     server.stop()
 
 
-def a_file_that_cannot_take_what_is_left_behind_is_told():
+def a_failed_append_of_a_record_is_logged():
     function = Function(lambda records: (500, {}, "no"))
     for path, problem in [("/dev/full", "No space left on device"), ("missing/failures.jsonl", "No such file or directory")]:
         server = Server("--trigger", f"app={function.url}/", "--trigger-retries", "0", "--trigger-failures", path)
@@ -463,7 +463,7 @@ def a_stream_that_vanishes():
 
 if __name__ == "__main__":
     run("triggers", [in_order_and_in_batches, all_shards_of_a_stream, deliveries_by_fault_rules, failures_are_tried_again_and_cut_down, what_is_left_behind_is_told_as_to_a_destination,
-                     a_file_that_cannot_take_what_is_left_behind_is_told,
+                     a_failed_append_of_a_record_is_logged,
                      a_name_of_none_fails_the_batch, filters_drop_records, a_filter_for_expired_items, filters_are_read_from_a_file_and_checked_at_the_start, a_function_tells_which_records_failed,
                      a_name_that_only_begins_like_a_record_is_none,
                      a_position_lasts, where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, a_region_is_told_whole,

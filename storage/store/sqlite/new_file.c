@@ -14,7 +14,7 @@
 #define TEXT_TYPE(n) (13 + 2 * (n)) /* serial type of a text of n bytes */
 #define INTEGER_TYPE 1   /* of one byte */
 
-/* A leaf that is filled: cells go to its end, pointers to them behind its header. */
+/* A leaf page under construction: cells grow down from its end, pointers to them up from its header. */
 struct leaf {
 	unsigned char *page;
 	size_t tree, end; /* offsets: of its header, of the last cell */
@@ -127,6 +127,7 @@ void new_file_page(uint32_t number, unsigned format, bool has_log, unsigned char
 	} else {
 		leaf_begin(page, 0, number % 2 == 0 ? TABLE_LEAF : INDEX_LEAF);
 	}
+	page_file_seal(page, number);
 }
 
 static int sync_file(sqlite3_file *file, bool waits)
@@ -141,7 +142,6 @@ static int write_pages(sqlite3_file *file, unsigned format, bool has_log, bool w
 
 	for (uint32_t number = NEW_FILE_PAGES; number >= 1 && result == SQLITE_OK; number--) {
 		new_file_page(number, format, has_log, page);
-		page_file_seal(page, number);
 		if (number == 1)
 			result = sync_file(file, waits);
 		if (result == SQLITE_OK)
@@ -150,7 +150,7 @@ static int write_pages(sqlite3_file *file, unsigned format, bool has_log, bool w
 	return result == SQLITE_OK ? sync_file(file, waits) : result;
 }
 
-/* By the locks that a transaction takes. */
+/* Takes the same locks as a transaction of SQLite. */
 enum code new_file_write(struct connection *connection, unsigned format, bool has_log, bool waits, struct err *err)
 {
 	sqlite3_file *file = NULL;
@@ -191,7 +191,6 @@ bool new_file_is_piece(int fd, size_t size, unsigned format)
 		ssize_t n = pread(fd, read, STORE_PAGE, (off_t)at);
 
 		new_file_page(number, format, true, page);
-		page_file_seal(page, number);
 		is_piece = n > 0 && fits(read, (size_t)n, page);
 		is_all = is_all && n == STORE_PAGE && memcmp(read, page, STORE_PAGE) == 0;
 	}

@@ -2,8 +2,8 @@
  * new_file - the pages of a store without rows, as SQLite would make them of CREATE TABLE for the keyspaces of the system; internal to
  * storage/store/sqlite.
  *
- * SQLite takes 0.2 ms for these statements, and on disk 1.6 ms, most of it for journals. Written as pages, the first page last, the file needs none: until
- * its first page is there as a whole, nothing is in it but pieces of these pages, and whoever opens it begins anew.
+ * SQLite takes 0.2 ms for these statements, and on disk 1.6 ms, most of it for journals. Writing the pages needs no journal. The first page is written last:
+ * after a crash before that, the file holds only parts of these pages, and the next process that opens it starts the creation over.
  *
  * SQLite: File Format, "The Database Header", "B-tree Pages", "Record Format", "Storage Of The SQL Database Schema".
  */
@@ -17,16 +17,19 @@
 
 #define NEW_FILE_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
 
-/* A page, counted from 1, of STORE_PAGE bytes; without its checksum. `format` is the header's. With `has_log` the file is read with a write-ahead log. */
+/* A page, counted from 1, of STORE_PAGE bytes, with its checksum. `format` goes to the header. With `has_log` SQLite reads the file with a write-ahead log. */
 void new_file_page(uint32_t number, unsigned format, bool has_log, unsigned char *page);
 
 /*
- * Fills the connection's database, which is empty, and of which no other connection reads yet. With `waits` for the disk, twice: the first page comes after all
- * others are there.
+ * Writes all pages to the connection's database, which must be empty and not yet open in any other connection. With `waits` it syncs twice: before the first
+ * page is written, and after it.
  */
 enum code new_file_write(struct connection *connection, unsigned format, bool has_log, bool waits, struct err *err) WARN_UNUSED;
 
-/* Whether each byte of the file, of this size, is what new_file_write() puts there or 0, but not all is there: a power cut, or a kill, left it. */
+/*
+ * Whether a power cut or a kill interrupted new_file_write() on this file of `size` bytes: each byte is 0 or the one that it writes there, but not all bytes
+ * are written.
+ */
 bool new_file_is_piece(int fd, size_t size, unsigned format);
 
 #endif

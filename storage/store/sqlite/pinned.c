@@ -15,7 +15,7 @@ static void free_rows(struct pinned_row *rows, size_t n)
 		free((void *)(uintptr_t)rows[i].key.p);
 }
 
-/* Sets that never had a row are memory that the system never gave: it stays so. */
+/* Skips sets that never had a row, so that the system need not provide their pages. */
 void pinned_destroy(struct pinned *pinned)
 {
 	for (size_t set = 0; set < PINNED_SETS; set++) {

@@ -36,7 +36,7 @@ struct pinned {
 	pthread_rwlock_t lock;
 	_Atomic uint64_t commits; /* that began or ended; odd: one is under way */
 	struct pinned_row *rows;  /* PINNED_SETS * PINNED_PER_SET */
-	unsigned char *hands;     /* of each set: which place is used next, and PINNED_PER_SET once it had a row */
+	unsigned char *hands;     /* of each set: the place to use next, plus PINNED_PER_SET once the set has had a row */
 	size_t change_count, change_capacity;
 	struct pinned_row *changes; /* of the transaction under way, in their order */
 };

@@ -26,12 +26,8 @@ static char *whole(struct fixture *fixture)
 {
 	char *bytes = arena_bytes(fixture->arena, SIZE);
 
-	for (uint32_t number = 1; number <= NEW_FILE_PAGES; number++) {
-		unsigned char *page = (unsigned char *)bytes + (size_t)(number - 1) * STORE_PAGE;
-
-		new_file_page(number, SQLITE_STORE_FORMAT, true, page);
-		page_file_seal(page, number);
-	}
+	for (uint32_t number = 1; number <= NEW_FILE_PAGES; number++)
+		new_file_page(number, SQLITE_STORE_FORMAT, true, (unsigned char *)bytes + (size_t)(number - 1) * STORE_PAGE);
 	return bytes;
 }
 
@@ -117,7 +113,7 @@ static void check_stays(struct fixture *fixture, const char *bytes, size_t n)
 }
 
 /* The states that a kill or a power cut leaves: any of its writes, and of a write any bytes. */
-TEST(pieces_are_begun_anew)
+TEST(an_unfinished_creation_starts_over)
 {
 	struct fixture fixture = fixture_new(false);
 	char *bytes = whole(&fixture), *cut = arena_bytes(fixture.arena, SIZE);
@@ -160,4 +156,4 @@ TEST(what_may_be_data_stays)
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(sqlite_reads_what_it_would_have_written), TEST_CASE(pieces_are_begun_anew), TEST_CASE(what_may_be_data_stays))
+TEST_MAIN(TEST_CASE(sqlite_reads_what_it_would_have_written), TEST_CASE(an_unfinished_creation_starts_over), TEST_CASE(what_may_be_data_stays))
