@@ -189,6 +189,63 @@ static enum code put_marks(struct store_txn *txn, const struct rows *before, con
 	return code;
 }
 
+/* How far it came. */
+struct progress {
+	uint64_t version; /* an older Dynalith raises the catalog's version with each change: it wrote to the store if that is another one */
+	struct str next;  /* absent: all records have their rows */
+	bool is_begun;
+	bool is_absent;
+};
+
+static enum code read_progress(struct store_txn *txn, struct progress *progress, struct err *err)
+{
+	uint64_t version;
+	struct str row;
+	enum code code = store_get(txn, versions, COMPLETE, err->arena, &row, err);
+
+	if (code == OK)
+		code = currency_catalog(txn, &version, err);
+	if (code != OK)
+		return code;
+	bool is_there = str_is_set(row) && row.n >= NUMBER_BYTES && str_be(row.p, NUMBER_BYTES) == version;
+	*progress = (struct progress){version, STR_ABSENT, is_there, !str_is_set(row)};
+	if (is_there && row.n > NUMBER_BYTES)
+		progress->next = (struct str){row.p + NUMBER_BYTES, row.n - NUMBER_BYTES};
+	return OK;
+}
+
+static enum code is_empty(struct store_txn *txn, struct keyspace keyspace, bool *out, struct err *err)
+{
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
+	struct store_page page = {.n = 0};
+	enum code code = store_page(txn, keyspace, &all, (struct store_bounds){1, 0}, err->arena, &page, err);
+
+	*out = code == OK && page.n == 0;
+	return code;
+}
+
+static enum code write_progress(struct store_txn *txn, const struct progress *progress, struct err *err)
+{
+	struct buf row = buf_in(err->arena);
+
+	buf_add_be64(&row, progress->version);
+	if (str_is_set(progress->next))
+		buf_add_str(&row, progress->next);
+	return store_put(txn, versions, COMPLETE, buf_str(&row), err);
+}
+
+/* With the first record of a new store. */
+static enum code begin_new(struct store_txn *txn, struct err *err)
+{
+	struct progress progress = {0};
+	bool is_first = false;
+	enum code code = read_progress(txn, &progress, err);
+
+	if (code == OK && progress.is_absent)
+		code = is_empty(txn, tables, &is_first, err);
+	return code == OK && is_first ? write_progress(txn, &progress, err) : code;
+}
+
 enum code table_rows_put(struct store_txn *txn, const struct settings_records *settings, struct str space, struct str key, const struct table *next,
 			 struct err *err)
 {
@@ -208,6 +265,8 @@ enum code table_rows_put(struct store_txn *txn, const struct settings_records *s
 	code = put_marks(txn, &before, &after, err);
 	if (code == OK && !known != !next && !retired_is_key(key))
 		code = store_add(txn, counters, joined(err->arena, COUNT, space), next ? 1 : -1, err);
+	if (code == OK && next && !known)
+		code = begin_new(txn, err);
 	table_unref(known);
 	if (code != OK)
 		return code;
@@ -335,47 +394,19 @@ static enum code complete_record(struct store_txn *txn, const struct settings_re
 	return code;
 }
 
-/* How far it came. */
-struct progress {
-	uint64_t version; /* an older Dynalith raises the catalog's version with each change: it wrote to the store if that is another one */
-	struct str next;  /* absent: all records have their rows */
-	bool is_begun;
-};
-
-static enum code read_progress(struct store_txn *txn, struct progress *progress, struct err *err)
-{
-	uint64_t version;
-	struct str row;
-	enum code code = store_get(txn, versions, COMPLETE, err->arena, &row, err);
-
-	if (code == OK)
-		code = currency_catalog(txn, &version, err);
-	if (code != OK)
-		return code;
-	bool is_there = str_is_set(row) && row.n >= NUMBER_BYTES && str_be(row.p, NUMBER_BYTES) == version;
-	*progress = (struct progress){version, STR_ABSENT, is_there};
-	if (is_there && row.n > NUMBER_BYTES)
-		progress->next = (struct str){row.p + NUMBER_BYTES, row.n - NUMBER_BYTES};
-	return OK;
-}
-
+/* A new store has no records whose rows could be missing, and nothing is written to it before it has one: begin_new. */
 enum code table_rows_are_complete(struct store_txn *txn, bool *are_complete, struct err *err)
 {
 	struct progress progress = {0};
+	bool is_new = false;
 	enum code code = read_progress(txn, &progress, err);
 
-	*are_complete = code == OK && progress.is_begun && !str_is_set(progress.next);
+	if (code == OK && progress.is_absent)
+		code = is_empty(txn, tables, &is_new, err);
+	if (code == OK && is_new)
+		code = is_empty(txn, counters, &is_new, err);
+	*are_complete = code == OK && (is_new || (progress.is_begun && !str_is_set(progress.next)));
 	return code;
-}
-
-static enum code write_progress(struct store_txn *txn, const struct progress *progress, struct err *err)
-{
-	struct buf row = buf_in(err->arena);
-
-	buf_add_be64(&row, progress->version);
-	if (str_is_set(progress->next))
-		buf_add_str(&row, progress->next);
-	return store_put(txn, versions, COMPLETE, buf_str(&row), err);
 }
 
 static enum code begin(struct store_txn *txn, struct err *err)

@@ -12,7 +12,8 @@
  *     mark/w/ SPACE NAME                   an index or the queue of time to live is to be filled or emptied, or a deleted table to be buried
  *     tables/ SPACE                        how many records the namespace has; many transactions add to it
  *
- * One row of SYSTEM_VERSIONS, "table rows", says that all records have them. A file of an older Dynalith gets them when it is opened, in pieces.
+ * One row of SYSTEM_VERSIONS, "table rows", says that all records have them; it comes with the first record. A file of an older Dynalith gets them when it is
+ * opened, in pieces.
  */
 #ifndef DYNALITH_STORAGE_TABLE_ROWS_H
 #define DYNALITH_STORAGE_TABLE_ROWS_H

@@ -130,28 +130,20 @@ void new_file_page(uint32_t number, unsigned format, bool has_log, unsigned char
 	page_file_seal(page, number);
 }
 
-static int sync_file(sqlite3_file *file, bool waits)
-{
-	return waits ? file->pMethods->xSync(file, SQLITE_SYNC_FULL) : SQLITE_OK;
-}
-
-static int write_pages(sqlite3_file *file, unsigned format, bool has_log, bool waits)
+static int write_pages(sqlite3_file *file, unsigned format, bool has_log)
 {
 	unsigned char page[STORE_PAGE];
 	int result = SQLITE_OK;
 
 	for (uint32_t number = NEW_FILE_PAGES; number >= 1 && result == SQLITE_OK; number--) {
 		new_file_page(number, format, has_log, page);
-		if (number == 1)
-			result = sync_file(file, waits);
-		if (result == SQLITE_OK)
-			result = file->pMethods->xWrite(file, page, STORE_PAGE, (sqlite3_int64)(number - 1) * STORE_PAGE);
+		result = file->pMethods->xWrite(file, page, STORE_PAGE, (sqlite3_int64)(number - 1) * STORE_PAGE);
 	}
-	return result == SQLITE_OK ? sync_file(file, waits) : result;
+	return result;
 }
 
 /* Takes the same locks as a transaction of SQLite. */
-enum code new_file_write(struct connection *connection, unsigned format, bool has_log, bool waits, struct err *err)
+enum code new_file_write(struct connection *connection, unsigned format, bool has_log, struct err *err)
 {
 	sqlite3_file *file = NULL;
 	int result = sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_FILE_POINTER, &file);
@@ -161,7 +153,7 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 	if (result == SQLITE_OK)
 		result = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
 	if (result == SQLITE_OK)
-		result = write_pages(file, format, has_log, waits);
+		result = write_pages(file, format, has_log);
 	if (result == SQLITE_OK)
 		file->pMethods->xFileControl(file, SQLITE_FCNTL_COMMIT_PHASETWO, NULL);
 	if (file)

@@ -2,8 +2,9 @@
  * new_file - the pages of a store without rows, as SQLite would make them of CREATE TABLE for the keyspaces of the system; internal to
  * storage/store/sqlite.
  *
- * SQLite takes 0.2 ms for these statements, and on disk 1.6 ms, most of it for journals. Writing the pages needs no journal. The first page is written last:
- * after a crash before that, the file holds only parts of these pages, and the next process that opens it starts the creation over.
+ * SQLite takes 0.2 ms for these statements, and on disk 1.6 ms, most of it for journals. Writing the pages needs no journal: a crash leaves parts of them,
+ * and the next process that opens such a file starts the creation over. The pages are synced before the first commit (wal.h), so that a file whose log has
+ * commits is whole.
  *
  * SQLite: File Format, "The Database Header", "B-tree Pages", "Record Format", "Storage Of The SQL Database Schema".
  */
@@ -20,11 +21,8 @@
 /* A page, counted from 1, of STORE_PAGE bytes, with its checksum. `format` goes to the header. With `has_log` SQLite reads the file with a write-ahead log. */
 void new_file_page(uint32_t number, unsigned format, bool has_log, unsigned char *page);
 
-/*
- * Writes all pages to the connection's database, which must be empty and not yet open in any other connection. With `waits` it syncs twice: before the first
- * page is written, and after it.
- */
-enum code new_file_write(struct connection *connection, unsigned format, bool has_log, bool waits, struct err *err) WARN_UNUSED;
+/* Writes all pages to the connection's database, which must be empty and not yet open in any other connection. Does not sync them. */
+enum code new_file_write(struct connection *connection, unsigned format, bool has_log, struct err *err) WARN_UNUSED;
 
 /*
  * Whether a power cut or a kill interrupted new_file_write() on this file of `size` bytes: each byte is 0 or the one that it writes there, but not all bytes

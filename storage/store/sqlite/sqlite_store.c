@@ -517,7 +517,7 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	store->writer.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
 	if (code == OK)
-		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, false, err);
+		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
 	if (code == OK)
 		code = note_size(store, err);
 	if (code == OK && store->quota.limit)
@@ -533,9 +533,9 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
  * data_file can read it. What SQLite says of the format counts, not the header: where earlier versions were cut short it has undone a creation.
- * Creation and its undoing wait for the disk, or a power cut could leave a file that is neither empty nor a store.
+ * Its undoing waits for the disk, or a power cut could leave a file that is neither empty nor a store.
  */
-static enum code open_writer(struct sqlite_store *store, const struct wal_options *log, struct err *err)
+static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
 {
 	static const char *const synchronous[] = {
 		[DURABILITY_OFF] = "PRAGMA synchronous=OFF",
@@ -556,7 +556,8 @@ static enum code open_writer(struct sqlite_store *store, const struct wal_option
 	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.references = NULL;
 	if (code == OK && format == 0)
-		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, true, log->durability != DURABILITY_OFF, err);
+		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, true, err);
+	log->is_new = code == OK && format == 0;
 	if (code == OK)
 		code = connection_run(&store->writer, "PRAGMA journal_mode=WAL", err);
 	if (code == OK)

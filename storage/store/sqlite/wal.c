@@ -154,8 +154,7 @@ static int pages_behind(struct wal *wal, int pages)
 	return behind;
 }
 
-/* SQLite syncs the data once all of the log is moved, while writers wait for that: what is synced before goes quickly then. */
-static void sync_data(struct wal *wal)
+static void sync_data(struct wal *wal, int flags)
 {
 	sqlite3_file *data = NULL;
 
@@ -163,7 +162,7 @@ static void sync_data(struct wal *wal)
 		return;
 	if (sqlite3_file_control(wal->checkpointer.db, NULL, SQLITE_FCNTL_FILE_POINTER, &data) != SQLITE_OK || !data || !data->pMethods)
 		return;
-	if (data->pMethods->xSync(data, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) != SQLITE_OK)
+	if (data->pMethods->xSync(data, flags) != SQLITE_OK)
 		atomic_store(&wal->is_broken, true);
 }
 
@@ -178,7 +177,8 @@ static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t 
 
 		if (*pages < LOG_PAGES_MAX || (is_whole && pages_behind(wal, *pages) == 0))
 			return is_whole;
-		sync_data(wal);
+		/* SQLite syncs the data once all of the log is moved, while writers wait for that: what is synced before goes quickly then */
+		sync_data(wal, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 		is_alone = pages_behind(wal, *pages) < LITTLE_PAGES;
 	}
 	return checkpoint_alone(wal, pages, commits);
@@ -222,10 +222,20 @@ static bool wait_until_due(struct wal *wal)
 	return !wal->is_stopping;
 }
 
+/* Of a new data file. Writers have stood back since wal_start. */
+static void sync_new(struct wal *wal)
+{
+	sync_data(wal, SQLITE_SYNC_FULL);
+	hold_writer(wal);
+	free_writer(wal);
+}
+
 static void *run(void *context)
 {
 	struct wal *wal = context;
 
+	if (wal->is_new)
+		sync_new(wal);
 	pthread_mutex_lock(&wal->mutex);
 	while (wait_until_due(wal)) {
 		uint64_t before = atomic_load(&wal->commits);
@@ -293,6 +303,8 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	wal->durability = options->durability;
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
+	wal->is_new = options->is_new;
+	atomic_init(&wal->room.is_wanted, options->is_new);
 	make_room(&wal->room, options);
 	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE, options->setup, err);
 	if (code == OK)

@@ -17,6 +17,8 @@
  * lets the log grow, up to `log_bytes_most`; there writers wait for it, and after `reader_ms` it is interrupted. The log is thus never
  * larger than these bytes and one transaction.
  *
+ * The pages of a new data file are synced by the thread when it begins. The first writer waits for that; a start does not.
+ *
  * A checkpoint never begins on a log that is moved already, unless the writer is held: before 3.44.6, 3.50.7 and 3.51.3 SQLite could then
  * miss that a commit started the log over, and lose pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
  */
@@ -47,6 +49,7 @@ struct wal_options {
 	enum durability durability;
 	size_t log_bytes, log_bytes_most; /* usually, and beside readers */
 	unsigned reader_ms;
+	bool is_new;                 /* the data file was written just now, and not synced */
 	struct quota *quota;         /* or NULL */
 	struct wal_readers readers;
 };
@@ -56,7 +59,7 @@ struct wal_room {
 	int usual;                   /* beyond it the log is to be started over */
 	int allowed;                 /* beyond it writers wait */
 	int most;                    /* of `allowed` while readers need the log */
-	atomic_bool is_wanted;       /* the thread waits for the writer's lock */
+	atomic_bool is_wanted;       /* the thread waits for the writer's lock, or syncs a new data file */
 	uint64_t turn, turns;        /* of the writers that wait: whose it is, and how many were given; in the order in which they came */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
@@ -80,6 +83,7 @@ struct wal {
 	pthread_mutex_t mutex;         /* of all that follows */
 	struct wal_syncs syncs;
 	pthread_cond_t checkpoint_cond;
+	bool is_new;                   /* the data file is to be synced before the first commit; the thread's alone */
 	bool is_due, is_stopping;
 	bool is_moved;                 /* all of the log is in the file */
 	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
