@@ -57,7 +57,7 @@ struct connections {
 	pthread_t thread;
 	pthread_mutex_t mutex; /* of all below; a socket is open as long as its connection is in the list */
 	pthread_cond_t wake;
-	bool is_ending;
+	bool is_watched, is_ending;
 	unsigned count;
 	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
 	struct connection *first;
@@ -140,10 +140,13 @@ struct connections *connections_new(const struct connections_options *options)
 	connections->options = *options;
 	pthread_mutex_init(&connections->mutex, NULL);
 	platform_condition(&connections->wake);
-	if (pthread_create(&connections->thread, NULL, sweep, connections) == 0)
-		return connections;
-	free(connections);
-	return NULL;
+	return connections;
+}
+
+bool connections_watch(struct connections *connections)
+{
+	connections->is_watched = pthread_create(&connections->thread, NULL, sweep, connections) == 0;
+	return connections->is_watched;
 }
 
 void connections_free(struct connections *connections)
@@ -152,7 +155,8 @@ void connections_free(struct connections *connections)
 	connections->is_ending = true;
 	pthread_cond_signal(&connections->wake);
 	pthread_mutex_unlock(&connections->mutex);
-	pthread_join(connections->thread, NULL);
+	if (connections->is_watched)
+		pthread_join(connections->thread, NULL);
 	pthread_cond_destroy(&connections->wake);
 	pthread_mutex_destroy(&connections->mutex);
 	free(connections);

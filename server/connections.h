@@ -58,8 +58,11 @@ enum connection_kind { CONNECTION_ORDINARY, CONNECTION_VITAL, CONNECTION_KINDS }
 struct connections;
 struct connection;
 
-/* NULL where no thread can be had. */
+/* NULL where no memory can be had. */
 struct connections *connections_new(const struct connections_options *options);
+
+/* From now on a thread looks each second for connections that are late; once. False where no thread can be had. */
+bool connections_watch(struct connections *connections);
 
 /* No connection may be left. */
 void connections_free(struct connections *connections);

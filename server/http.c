@@ -328,10 +328,7 @@ static bool start_tls(struct http *http, int fd)
 		.deliver = take_plain, .context = http,
 	};
 
-	if (tls_start(options->tls, &tls))
-		return true;
-	door_close(http->door);
-	return false;
+	return tls_start(options->tls, &tls);
 }
 
 static void end_turn(void)
@@ -370,7 +367,13 @@ static bool start(struct http *http, int fd)
 	http->door = door_open(&door);
 	if (!http->door && options->tls)
 		close(fd);
-	return http->door && (!options->tls || start_tls(http, fd));
+	if (!http->door)
+		return false;
+	/* after the door: a client that waits for the start need not wait for this thread */
+	if (connections_watch(http->connections) && (!options->tls || start_tls(http, fd)))
+		return true;
+	door_close(http->door);
+	return false;
 }
 
 /* An eighth of the memory; but two of the largest bodies fit. */

@@ -7,6 +7,14 @@
 
 #include "tests/unit/test.h"
 
+static struct connections *watched(const struct connections_options *options)
+{
+	struct connections *all = connections_new(options);
+
+	CHECK(connections_watch(all));
+	return all;
+}
+
 /* A connection of a socket whose other end is *peer. */
 static struct connection *add(struct connections *all, int *own, int *peer)
 {
@@ -29,7 +37,7 @@ static void drop(struct connection *connection, int own, int peer)
 TEST(beyond_the_limit_is_over)
 {
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 100};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	struct connection *v[4];
 	int own[4], peer[4];
 
@@ -51,7 +59,7 @@ TEST(few_beyond_the_limit_are_admitted)
 {
 	struct connections_stats stats = {0};
 	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .stats = &stats};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	struct connection *inside, *v[CONNECTIONS_OVER];
 	int own[CONNECTIONS_OVER + 1], peer[CONNECTIONS_OVER + 1], admitted = 0;
 
@@ -96,7 +104,7 @@ static struct connection *add_from(struct connections *all, const char *address,
 /* Which of the connections are over, as digits. */
 static void check_addresses(const struct connections_options *options, const char *const *addresses, int n, const char *over)
 {
-	struct connections *all = connections_new(options);
+	struct connections *all = watched(options);
 	struct connection *v[8];
 	int own[8], peer[8];
 
@@ -132,7 +140,7 @@ TEST(an_address_has_its_share_of_requests)
 {
 	struct connections_stats stats = {0};
 	const struct connections_options options = {.limit = 100, .idle_s = 100, .request_s = 100, .remote = {0, 1}, .stats = &stats};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	int own[3], peer[3];
 	struct connection *a = add_from(all, "10.0.0.1", &own[0], &peer[0]), *b = add_from(all, "10.0.0.1", &own[1], &peer[1]);
 	struct connection *other = add_from(all, "10.0.0.2", &own[2], &peer[2]);
@@ -153,7 +161,7 @@ TEST(an_address_has_its_share_of_requests)
 TEST(a_slow_request_makes_the_next_ones_slow)
 {
 	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 10000000};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);
 
@@ -171,7 +179,7 @@ TEST(a_slow_request_makes_the_next_ones_slow)
 TEST(a_phase_ends)
 {
 	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 1};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	int own[3], peer[3];
 	struct connection *receiving = add(all, &own[0], &peer[0]), *over = add(all, &own[1], &peer[1]);
 	char byte;
@@ -194,7 +202,7 @@ TEST(a_phase_ends)
 TEST(a_request_that_waits_for_us_is_not_late)
 {
 	const struct connections_options options = {.limit = 1, .idle_s = 1, .request_s = 1};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	int own, peer;
 	struct connection *waiting = add(all, &own, &peer);
 	char byte = 'P';
@@ -219,7 +227,7 @@ static bool is_shut(int peer)
 TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 {
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	int own[2], peer[2];
 	struct connection *unread = add(all, &own[0], &peer[0]), *endless = add(all, &own[1], &peer[1]);
 
@@ -241,7 +249,7 @@ TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 TEST(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is)
 {
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
-	struct connections *all = connections_new(&options);
+	struct connections *all = watched(&options);
 	static char bytes[1 << 16];
 	int own[2], peer[2];
 	struct connection *ours = add(all, &own[0], &peer[0]), *deaf = add(all, &own[1], &peer[1]);
