@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base64.h"
+#include "core/be.h"
 #include "core/crc32.h"
 #include "server/messages.h"
 #include "storage/store/durable.h"
@@ -47,12 +48,6 @@ static enum code call(struct dumping *dumping, const char *method, struct str na
 	struct str path = str_printf(dumping->arena, "/_dynalith/snapshots/" STR_FMT "%s", STR_ARG(name), rest);
 
 	return remote_call(dumping->remote, method, path, dumping->query, body, root, err);
-}
-
-static void put_be32(char *bytes, uint32_t number)
-{
-	for (int i = 0; i < 4; i++)
-		bytes[i] = (char)(number >> (24 - 8 * i));
 }
 
 static enum code write_all(int fd, struct str bytes, struct err *err)

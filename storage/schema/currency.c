@@ -1,5 +1,6 @@
 #include "storage/schema/currency.h"
 
+#include "core/be.h"
 #include "core/buf.h"
 #include "storage/store/journal.h"
 
@@ -12,14 +13,10 @@
 
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 
-/* Keys and rows of fixed size, built where they are used: this runs in every transaction. */
-static void put_be64(char *bytes, uint64_t number)
-{
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (char)(number >> (56 - 8 * i));
-}
-
-/* Keys of a number and of a namespace, of other lengths or beginnings than those of tables. */
+/*
+ * Keys and rows of fixed size are built where they are used, since this runs in every transaction. These are keys of a number and of a namespace, of
+ * other lengths or beginnings than those of tables.
+ */
 static struct str stack_key(uint64_t stack, char *bytes)
 {
 	bytes[0] = 's';

@@ -1,19 +1,11 @@
 #include "storage/store/sqlite/btree_page.h"
 
+#include "core/be.h"
+
 #define FILE_HEAD 100
 #define LEAF_HEAD 8
 #define INNER_HEAD 12
 #define VARINT_MAX 9
-
-static unsigned be16(const unsigned char *p)
-{
-	return (unsigned)p[0] << 8 | p[1];
-}
-
-static uint32_t be32(const unsigned char *p)
-{
-	return (uint32_t)str_be((const char *)p, 4);
-}
 
 static bool is_inner(const struct btree_page *page)
 {

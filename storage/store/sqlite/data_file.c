@@ -8,17 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/be.h"
 #include "storage/store/sqlite/new_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
 #define HEADER_SIZE 100           /* of a SQLite file */
 #define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
-
-static uint32_t be32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 bool data_file_is_cut_short(const char *absolute)
 {

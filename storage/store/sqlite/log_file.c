@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/be.h"
 #include "storage/store/sqlite/page_file.h"
 
 #define FRAME_HEAD 24           /* bytes in front of a page. SQLite: File Format, "The Write-Ahead Log" */
@@ -67,17 +68,13 @@ static int log_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 /* In a frame's head, bytes 4 to 7 are not 0 where it ends a transaction. */
 static bool is_end(const void *head)
 {
-	static const unsigned char zero[4];
-
-	return memcmp((const unsigned char *)head + 4, zero, sizeof(zero)) != 0;
+	return be32((const unsigned char *)head + 4) != 0;
 }
 
 /* The pages of the database after the transaction that a head ends. */
 static uint64_t pages_after(const void *head)
 {
-	const unsigned char *p = (const unsigned char *)head + 4;
-
-	return (uint64_t)p[0] << 24 | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 8 | p[3];
+	return be32((const unsigned char *)head + 4);
 }
 
 static bool is_admitted(struct log_file *log, const void *bytes, int n, sqlite3_int64 at)

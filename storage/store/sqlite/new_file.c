@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/be.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/places.h"
 #include "storage/store/store_messages.h"
@@ -21,18 +22,6 @@ struct leaf {
 	unsigned cells;
 };
 
-static void put_be16(unsigned char *at, size_t value)
-{
-	at[0] = (unsigned char)(value >> 8);
-	at[1] = (unsigned char)value;
-}
-
-static void put_be32(unsigned char *at, uint32_t value)
-{
-	put_be16(at, value >> 16);
-	put_be16(at + 2, value & 0xFFFF);
-}
-
 /* Of less than 16,384. Returns what follows. */
 static unsigned char *put_varint(unsigned char *at, size_t value)
 {
@@ -47,7 +36,7 @@ static struct leaf leaf_begin(unsigned char *page, size_t tree, unsigned char ki
 	struct leaf leaf = {page, tree, STORE_PAGE - PAGE_CHECK_BYTES, 0};
 
 	page[tree] = kind;
-	put_be16(page + tree + 5, leaf.end);
+	put_be16(page + tree + 5, (uint16_t)leaf.end);
 	return leaf;
 }
 
@@ -79,9 +68,9 @@ static void leaf_add(struct leaf *leaf, const char *name, const char *table, uin
 	bytes += (size_t)(at - cell);
 	leaf->end -= bytes;
 	memcpy(leaf->page + leaf->end, cell, bytes);
-	put_be16(leaf->page + leaf->tree + 3, leaf->cells);
-	put_be16(leaf->page + leaf->tree + 5, leaf->end);
-	put_be16(leaf->page + leaf->tree + TREE_HEADER + (size_t)2 * (leaf->cells - 1), leaf->end);
+	put_be16(leaf->page + leaf->tree + 3, (uint16_t)leaf->cells);
+	put_be16(leaf->page + leaf->tree + 5, (uint16_t)leaf->end);
+	put_be16(leaf->page + leaf->tree + TREE_HEADER + (size_t)2 * (leaf->cells - 1), (uint16_t)leaf->end);
 }
 
 static void put_header(unsigned char *page, unsigned format, bool has_log)

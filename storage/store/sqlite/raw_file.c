@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/be.h"
 #include "core/crc32.h"
 #include "storage/store/durable.h"
 #include "storage/store/sqlite/sqlite_store.h"
@@ -22,11 +23,6 @@
 #define FORMAT_AT 60          /* in the file's head: PRAGMA user_version */
 #define FORMAT_CHECKED 2      /* the first format with checksums */
 #define CHECKED (STORE_PAGE - PAGE_CHECK_BYTES)
-
-static uint32_t be32(const unsigned char *p)
-{
-	return (uint32_t)str_be((const char *)p, 4);
-}
 
 /* The log's running checksum. */
 struct sum {

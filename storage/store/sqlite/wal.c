@@ -222,7 +222,7 @@ static bool wait_until_due(struct wal *wal)
 	return !wal->is_stopping;
 }
 
-/* Of a new data file. Writers have stood back since wal_start. */
+/* A new data file. Writers have stood back since wal_start. */
 static void sync_new(struct wal *wal)
 {
 	sync_data(wal, SQLITE_SYNC_FULL);
@@ -234,7 +234,7 @@ static void *run(void *context)
 {
 	struct wal *wal = context;
 
-	if (wal->is_new)
+	if (atomic_load(&wal->room.is_wanted))
 		sync_new(wal);
 	pthread_mutex_lock(&wal->mutex);
 	while (wait_until_due(wal)) {
@@ -303,7 +303,6 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	wal->durability = options->durability;
 	wal->due_pages = CHECKPOINT_PAGES;
 	wal->is_moved = true;
-	wal->is_new = options->is_new;
 	atomic_init(&wal->room.is_wanted, options->is_new);
 	make_room(&wal->room, options);
 	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE, options->setup, err);

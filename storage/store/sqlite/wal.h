@@ -59,7 +59,7 @@ struct wal_room {
 	int usual;                   /* beyond it the log is to be started over */
 	int allowed;                 /* beyond it writers wait */
 	int most;                    /* of `allowed` while readers need the log */
-	atomic_bool is_wanted;       /* the thread waits for the writer's lock, or syncs a new data file */
+	atomic_bool is_wanted;       /* the thread waits for the writer's lock, or is to sync a new data file */
 	uint64_t turn, turns;        /* of the writers that wait: whose it is, and how many were given; in the order in which they came */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
@@ -83,7 +83,6 @@ struct wal {
 	pthread_mutex_t mutex;         /* of all that follows */
 	struct wal_syncs syncs;
 	pthread_cond_t checkpoint_cond;
-	bool is_new;                   /* the data file is to be synced before the first commit; the thread's alone */
 	bool is_due, is_stopping;
 	bool is_moved;                 /* all of the log is in the file */
 	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
