@@ -40,6 +40,7 @@ struct connection {
 	struct address *address; /* NULL where it has no limits */
 	int fd;
 	bool is_over, is_admitted;
+	bool is_handed_over; /* it counts no more */
 	union {
 		struct sockaddr any;
 		struct sockaddr_in v4;
@@ -316,10 +317,34 @@ bool connection_admit(struct connection *connection, enum connection_kind kind)
 	return connection->is_admitted;
 }
 
+struct connection *connections_hand_over(struct connection *connection, int fd)
+{
+	struct connections *connections = connection->all;
+	struct connection *heir = arena_checked(malloc(sizeof(*heir)));
+
+	pthread_mutex_lock(&connections->mutex);
+	*heir = *connection;
+	heir->fd = fd;
+	if (heir->previous)
+		heir->previous->next = heir;
+	else
+		connections->first = heir;
+	if (heir->next)
+		heir->next->previous = heir;
+	connection->is_handed_over = true;
+	pthread_mutex_unlock(&connections->mutex);
+	atomic_store(&connections->by_file[fd], heir);
+	return heir;
+}
+
 void connections_remove(struct connection *connection)
 {
 	struct connections *connections = connection->all;
 
+	if (connection->is_handed_over) {
+		free(connection);
+		return;
+	}
 	pthread_mutex_lock(&connections->mutex);
 	leave_address(connection);
 	connections->count -= !connection->is_over;

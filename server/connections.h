@@ -71,6 +71,12 @@ void connections_free(struct connections *connections);
 struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer);
 void connections_remove(struct connection *connection);
 
+/*
+ * The connection goes on by another descriptor of its socket, and by what is returned: with its limits, its peer and its time. The old one's is closed soon;
+ * connections_remove() is left to be called for it.
+ */
+struct connection *connections_hand_over(struct connection *connection, int fd);
+
 /* The connection of an entered socket. */
 struct connection *connections_find(const struct connections *connections, int fd);
 

@@ -1,5 +1,6 @@
 #include "server/http_internal.h"
 
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -257,6 +258,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		sockets_forget(connection_fd(*state));
+		workers_forget(connection_fd(*state));
 		connections_remove(*state);
 		return;
 	}
@@ -273,36 +275,67 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 }
 
 /* libmicrohttpd closes a socket that it cannot take. */
+static void hand_to(struct MHD_Daemon *daemon, struct connection *connection)
+{
+	socklen_t n;
+	const struct sockaddr *peer = connection_peer(connection, &n);
+	int fd = connection_fd(connection);
+
+	if (MHD_add_connection(daemon, fd, peer, n) == MHD_YES)
+		return;
+	workers_forget(fd);
+	connections_remove(connection);
+}
+
 static void enter(void *context, int fd, enum connection_kind kind)
 {
 	struct http *http = context;
 	struct connection *connection = connections_find(http->connections, fd);
-	socklen_t n;
-	const struct sockaddr *peer = connection_peer(connection, &n);
 
-	if (MHD_add_connection(http->daemons[kind], fd, peer, n) != MHD_YES)
-		connections_remove(connection);
+	hand_to(kind == CONNECTION_VITAL ? http->vital : http->workers[workers_place(fd)], connection);
 }
 
-/* libmicrohttpd refuses a pool of one thread. It divides its limit of connections among the threads, and one thread may get all of them. */
-static struct MHD_Daemon *start_daemon(struct http *http, unsigned threads)
+static struct http *only; /* sockets_move_by() hands on no context */
+
+/* See sockets_move_by(). What was answered before goes first, or the other thread's answers could. */
+static bool move_connection(int fd)
 {
-	enum MHD_OPTION pool = threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
-	unsigned limit = (http->options.connection_limit + CONNECTIONS_OVER) * threads;
+	int worker = workers_next(fd), to = -1;
+
+	if (worker < 0)
+		return false;
+	if (outbox_clear(fd, 0))
+		to = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (to >= CONNECTIONS_FILES_MAX) {
+		close(to);
+		to = -1;
+	}
+	workers_put(fd, to, (unsigned)worker);
+	if (to >= 0)
+		hand_to(only->workers[worker], connections_hand_over(connections_find(only->connections, fd), to));
+	workers_moved();
+	return to >= 0;
+}
+
+/* One thread may get all connections. */
+static struct MHD_Daemon *start_daemon(struct http *http)
+{
+	unsigned limit = http->options.connection_limit + CONNECTIONS_OVER;
 
 	return MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, http,
 				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
 				MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 				MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_MEMORY,
-				MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, pool, threads, MHD_OPTION_END);
+				MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, MHD_OPTION_END);
 }
 
 static void http_free(struct http *http)
 {
-	for (int kind = 0; kind < CONNECTION_KINDS; kind++) {
-		if (http->daemons[kind])
-			MHD_stop_daemon(http->daemons[kind]);
-	}
+	workers_freeze();
+	for (unsigned i = 0; i < WORKERS_MAX && http->workers[i]; i++)
+		MHD_stop_daemon(http->workers[i]);
+	if (http->vital)
+		MHD_stop_daemon(http->vital);
 	http_exchange_free_idle(http);
 	if (http->connections)
 		connections_free(http->connections);
@@ -333,14 +366,30 @@ static bool start_tls(struct http *http, int fd)
 
 static void end_turn(void)
 {
-	write_turn_end();
+	uint64_t locked_ns = write_turn_end();
+
 	outbox_end_turn();
+	workers_end_turn(monotonic_ns(), locked_ns);
 }
 
 static void begin_turn(int events)
 {
 	outbox_turn(events);
 	write_turn_begin(events);
+	workers_begin_turn(events, monotonic_ns());
+}
+
+static bool start_workers(struct http *http)
+{
+	unsigned n = http->options.threads < WORKERS_MAX ? http->options.threads : WORKERS_MAX;
+
+	for (unsigned i = 0; i < n; i++) {
+		http->workers[i] = start_daemon(http);
+		if (!http->workers[i])
+			return false;
+	}
+	http->vital = start_daemon(http);
+	return http->vital != NULL;
 }
 
 static bool start(struct http *http, int fd)
@@ -352,14 +401,17 @@ static bool start(struct http *http, int fd)
 	};
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
 
+	bool adapts = false;
+
 	if (options->sends_together) {
 		outbox_commit_by(write_turn_commit);
-		poller_on_turns(end_turn, begin_turn);
+		adapts = poller_on_turns(end_turn, begin_turn) && options->adapts && options->slice_ns > 0; /* else a single request may take any time */
 	}
+	only = http;
+	sockets_move_by(adapts ? move_connection : NULL);
+	workers_begin(options->threads, adapts);
 	http->connections = connections_new(&limits);
-	http->daemons[CONNECTION_ORDINARY] = start_daemon(http, options->threads);
-	http->daemons[CONNECTION_VITAL] = start_daemon(http, 1);
-	if (!http->connections || !http->daemons[CONNECTION_ORDINARY] || !http->daemons[CONNECTION_VITAL]) {
+	if (!http->connections || !start_workers(http)) {
 		close(fd);
 		return false;
 	}

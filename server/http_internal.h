@@ -17,6 +17,7 @@
 #include "server/http.h"
 #include "server/request_id.h"
 #include "server/sockets.h"
+#include "server/workers.h"
 #include "storage/store/idle.h"
 
 #define HTTP_CONNECTION_MEMORY (18 * 1024) /* of libmicrohttpd, which clears it for each request: heads of request and answer must fit */
@@ -85,7 +86,8 @@ struct exchange {
 
 struct http {
 	struct http_options options;
-	struct MHD_Daemon *daemons[CONNECTION_KINDS];
+	struct MHD_Daemon *workers[WORKERS_MAX]; /* for ordinary connections; each has one thread */
+	struct MHD_Daemon *vital;
 	struct door *door;
 	struct aside *aside;
 	struct delay *delay;

@@ -69,6 +69,7 @@ static void set_front(struct http_options *http, const struct config *config, st
 	http->host = config->host;
 	http->port = (unsigned short)config->port;
 	http->threads = instance_workers(config);
+	http->adapts = config->threads == 0;
 	http->sends_together = !instance_waits(config);
 	http->connection_limit = connection_limit(config, tls);
 	http->idle_timeout_s = (unsigned)config->idle_timeout;

@@ -292,6 +292,8 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 		   (double)gauges->requests);
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
 		   (double)gauges->requests_shed);
+	add_figure(out, "dynalith_workers", "gauge", "Workers that serve connections now, of those of --threads.", (double)gauges->workers);
+	add_figure(out, "dynalith_connections_moved_total", "counter", "Connections that went on with another worker.", (double)gauges->connections_moved);
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",
 		   (double)gauges->requests_aside);
 	add_figure(out, "dynalith_answers_lost_total", "counter",

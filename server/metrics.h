@@ -19,7 +19,7 @@ struct metrics_gauges {
 	uint64_t address_connections_over, address_requests_over;
 	bool misses_store;              /* a database that cannot be reached */
 	uint64_t unproven_bytes;        /* of memory_bytes' kind, of requests whose signature is not verified yet */
-	uint64_t requests, requests_shed, requests_aside;
+	uint64_t requests, requests_shed, requests_aside, workers, connections_moved;
 	uint64_t answers_lost;
 	uint64_t memory_bytes, memory_max_bytes; /* of requests under way */
 	struct store_usage data;

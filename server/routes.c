@@ -9,6 +9,7 @@
 #include "server/outbox.h"
 #include "server/rotate.h"
 #include "server/version.h"
+#include "server/workers.h"
 #include "server/write_turn.h"
 #include "storage/monotonic.h"
 
@@ -329,7 +330,8 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
 		.misses_store = upkeep_misses_store(routes->upkeep),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
-		.requests_aside = atomic_load(&http->stats->aside), .answers_lost = outbox_losses(),
+		.requests_aside = atomic_load(&http->stats->aside), .workers = workers_serving(), .connections_moved = workers_moves(),
+		.answers_lost = outbox_losses(),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 		.throughput = routes->service->throughput,
 	};

@@ -24,7 +24,10 @@ enum socket_state {
 	SOCKET_QUEUED,
 	SOCKET_EARLY,   /* queued, and the last */
 	SOCKET_CLOSING, /* all is sent: further bytes are thrown away */
+	SOCKET_MOVED,   /* the connection goes on by another descriptor */
 };
+
+static bool (*move)(int fd);
 
 static _Atomic unsigned char states[SOCKETS_MAX];
 static _Atomic uint32_t wasted[SOCKETS_MAX]; /* bytes */
@@ -101,6 +104,11 @@ static void enter(int fd, enum socket_state state)
 {
 	if (is_within(fd))
 		atomic_store_explicit(&states[fd], (unsigned char)state, memory_order_relaxed);
+}
+
+void sockets_move_by(bool (*by)(int fd))
+{
+	move = by;
 }
 
 void sockets_begin(int fd)
@@ -258,9 +266,12 @@ static ssize_t send_with_lines(int fd, struct str text, struct str head, struct 
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
 {
 	struct str head = {bytes, n};
+	enum socket_state state = about_to_send(fd, head);
 
-	if (about_to_send(fd, head) == SOCKET_CLOSING)
+	if (state == SOCKET_CLOSING)
 		return empty(fd, n);
+	if (state == SOCKET_MOVED)
+		return (ssize_t)n;
 	struct str text = get_lines(fd);
 	if (text.n > 0 && n >= 2)
 		return send_with_lines(fd, text, head, (struct iovec){NULL, 0}, flags, false);
@@ -297,6 +308,8 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 /* libmicrohttpd ends a connection by it before it says so. */
 int shutdown(int fd, int how)
 {
+	if (state_of(fd) == SOCKET_MOVED)
+		return 0;
 	outbox_send();
 	return platform_shutdown(fd, how);
 }
@@ -336,10 +349,22 @@ static size_t shorten(int fd, char *bytes, size_t n)
 	return short_n + body;
 }
 
+/* Whether the connection, which waits for a request, has been moved. */
+static bool is_moved(int fd)
+{
+	if (!move || atomic_load_explicit(&left[fd], memory_order_relaxed) != 0 || !move(fd))
+		return false;
+	enter(fd, SOCKET_MOVED);
+	return true;
+}
+
 ssize_t recv(int fd, void *bytes, size_t n, int flags)
 {
-	ssize_t came = recvfrom(fd, bytes, n, flags, NULL, NULL);
 	enum socket_state state = state_of(fd);
+
+	if (state == SOCKET_AWAITED && !(flags & MSG_PEEK) && is_moved(fd))
+		return 0;
+	ssize_t came = recvfrom(fd, bytes, n, flags, NULL, NULL);
 
 	if (came <= 0 || flags & MSG_PEEK || !is_within(fd))
 		return came;

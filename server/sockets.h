@@ -12,6 +12,8 @@
  *
  * Small answers of one turn of a thread are sent one right behind the other (outbox.h).
  *
+ * A connection may go from one of libmicrohttpd's threads to another between two requests.
+ *
  * A usual head (head.h) that comes whole, with nothing before it, becomes a short one here, and its lines are handed on by sockets_take_head().
  *
  * Nothing is known of sockets that were not entered: calls on these are the C library's.
@@ -24,6 +26,12 @@
 
 #include "core/str.h"
 #include "server/head.h"
+
+/*
+ * Sets who is asked before a request is read, by the connection's thread, when libmicrohttpd has nothing of it: true where the connection goes on by another
+ * descriptor of its socket. To libmicrohttpd the client seems to have closed it then, and the socket itself stays as it is. Called before there are any.
+ */
+void sockets_move_by(bool (*move)(int fd));
 
 /* A connection begins. */
 void sockets_begin(int fd);

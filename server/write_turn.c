@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "server/log.h"
+#include "storage/monotonic.h"
 
 static struct {
 	pthread_mutex_t mutex; /* of what follows */
@@ -27,6 +28,8 @@ static _Thread_local struct {
 	size_t bytes;      /* written since */
 	unsigned run;      /* small writes since the turn began or a request of another kind came */
 	unsigned usual;    /* the mean length of the last runs */
+	uint64_t since_ns; /* when it asked for the lock */
+	uint64_t locked_ns; /* in this turn */
 } own = {.usual = 4 * RUN_LEAST * RUN_UNIT};
 
 uint64_t write_turn_seen(void)
@@ -63,6 +66,7 @@ static void take(struct store *store)
 {
 	bool has_waited = false;
 
+	own.since_ns = monotonic_ns();
 	pthread_mutex_lock(&turn.mutex);
 	while (turn.is_taken || (turn.is_reserved && !has_waited)) {
 		turn.waiting++;
@@ -96,13 +100,14 @@ static void let_go(bool is_for_others)
 	pthread_mutex_unlock(&turn.mutex);
 	if (is_awaited)
 		pthread_cond_signal(&turn.cond);
+	own.locked_ns += monotonic_ns() - own.since_ns;
 }
 
 /* libmicrohttpd's threads end without a last wait for events. */
 static void end_thread(void *unused)
 {
 	(void)unused;
-	write_turn_end();
+	(void)write_turn_end();
 }
 
 static void make_key(void)
@@ -130,11 +135,14 @@ void write_turn_begin(int events)
 	own.is_open = events > 1;
 }
 
-void write_turn_end(void)
+uint64_t write_turn_end(void)
 {
 	let_go(true);
 	end_run();
 	own.is_open = false;
+	uint64_t locked_ns = own.locked_ns;
+	own.locked_ns = 0;
+	return locked_ns;
 }
 
 void write_turn_next(size_t bytes, struct store *store)

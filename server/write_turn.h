@@ -23,9 +23,9 @@
 
 #define WRITE_TURN_BYTES 32768 /* of bodies of requests; beyond them others get the lock */
 
-/* The calling thread's turn begins, with so many events; and ends. */
+/* The calling thread's turn begins, with so many events; and ends. Returns the nanoseconds of it in which the thread had the lock, or waited for it. */
 void write_turn_begin(int events);
-void write_turn_end(void);
+uint64_t write_turn_end(void);
 
 /*
  * The thread is about to handle a small write of so many bytes to the store: waits while another thread has the lock. 0: a request of another kind. `store`

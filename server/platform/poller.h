@@ -34,8 +34,8 @@ int poller_wait(int poller, struct poller_event *events, int wait_ms);
 
 /*
  * On Linux: each thread of libmicrohttpd calls the one before it waits for events, and the other behind, with how many came, or -1. Set before there are
- * such threads. Never called on macOS, where libmicrohttpd does not wait by kqueue.
+ * such threads. False, and never called, on macOS, where libmicrohttpd does not wait by kqueue.
  */
-void poller_on_turns(void (*end)(void), void (*begin)(int events));
+bool poller_on_turns(void (*end)(void), void (*begin)(int events));
 
 #endif

@@ -50,10 +50,11 @@ static struct {
 	void (*begin)(int events);
 } turns;
 
-void poller_on_turns(void (*end)(void), void (*begin)(int events))
+bool poller_on_turns(void (*end)(void), void (*begin)(int events))
 {
 	turns.end = end;
 	turns.begin = begin;
+	return true;
 }
 
 /*

@@ -1,6 +1,7 @@
 """HTTP as no SDK sends it: broken framing, smuggled requests, floods, bytes that come slowly or not at all. Whoever comes next is served."""
 import gzip
 import json
+import os
 import random
 import re
 import socket
@@ -205,6 +206,67 @@ def write_many_at_once(busy):
     assert added and put and tables and refused
     assert busy.client().get_item(TableName="many", Key={"a": {"S": "sum"}}, ConsistentRead=True)["Item"]["n"] == {"N": str(added)}
     assert busy.client().scan(TableName="many", Select="COUNT", ConsistentRead=True)["Count"] == put + 1
+    busy.stop()
+
+
+def connections_that_change_their_worker():
+    """More workers serve while requests wait for each other, and fewer when they do not. A connection goes to another one between two requests, and nobody notices."""
+    busy = Server(*(["--threads", "1"] if os.cpu_count() == 1 else []))
+    busy.client().create_table(TableName="many", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+                               AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
+    names = [b"client %d" % i for i in range(24)]
+    for name in names:
+        assert raw.ask(busy, raw.request("PutItem", b'{"TableName":"many","Item":{"a":{"S":"%s"},"b":{"S":"%s"}}}' % (name, name * 500))).status == 200
+    clients = [raw.connect(busy) for _ in names]
+    get = [raw.request("GetItem", b'{"TableName":"many","Key":{"a":{"S":"%s"}}}' % name) for name in names]
+    figure = lambda name: raw.figures(busy)[name]
+    dice, workers = random.Random(3), set()
+
+    def scan_for(clauses):
+        return raw.request("Scan", json.dumps({"TableName": "many", "FilterExpression": " OR ".join(["contains(b, :none)"] * clauses),
+                                               "ExpressionAttributeValues": {":none": {"S": "clients"}}}).encode())
+
+    before = figure("process_cpu_seconds_total")
+    for _ in range(20):
+        assert raw.ask(busy, scan_for(20)).status == 200
+    spent = (figure("process_cpu_seconds_total") - before) / 20
+    scan = scan_for(max(1, min(200, int(20 * 0.0005 / spent))))  # half a millisecond
+
+    def exchange(own, pieces):
+        """Requests that come whole or in pieces, one after the other or together; each client gets its own answers."""
+        for s, requests in zip(clients, own):
+            text = b"".join(requests)
+            cut = dice.randrange(1, len(text)) if pieces and dice.random() < 0.2 else len(text)
+            s.sendall(text[:cut])
+            if cut < len(text):
+                time.sleep(0.001)
+                s.sendall(text[cut:])
+        for s, name, requests in zip(clients, names, own):
+            for request in requests:
+                reply = raw.read_reply(s)
+                assert reply and reply.status == 200, reply and reply.body
+                answer = json.loads(reply.body)
+                assert answer["Count"] == 0 if request is scan else answer["Item"]["a"] == {"S": name.decode()}
+
+    until, wanted = time.monotonic() + raw.PATIENCE, 1 if os.cpu_count() == 1 else 2
+    for _ in range(2):
+        while True:  # long turns
+            exchange([[scan if dice.random() < 0.6 else get[i]] * dice.choice([1, 1, 2]) for i in range(len(names))], True)
+            workers.add(figure("dynalith_workers"))
+            if max(workers) >= wanted or time.monotonic() > until:
+                break
+        exchange([[one] for one in get], False)
+        while figure("dynalith_workers") > 1:  # short ones
+            for s, one, name in zip(clients, get, names):
+                s.sendall(one)
+                assert json.loads(raw.read_reply(s).body)["Item"]["a"] == {"S": name.decode()}
+            assert time.monotonic() < until
+        workers.discard(2)
+        exchange([[one, one] for one in get], True)
+    assert figure("dynalith_connections_moved_total") >= (0 if wanted == 1 else len(names))
+    assert figure("dynalith_connections") == len(names) + 1
+    for s in clients:
+        s.close()
     busy.stop()
 
 
@@ -455,6 +517,6 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, writes_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, connections_that_change_their_worker, writes_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
                                          answers_in_other_codings, targets, cross_origin, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])

@@ -231,5 +231,55 @@ TEST(sockets_of_others_are_left_alone)
 	close(fds[1]);
 }
 
+static int moves_to = -1;
+
+static bool move_next(int fd)
+{
+	bool moves = moves_to >= 0;
+
+	if (moves)
+		CHECK_INT(dup2(fd, moves_to), moves_to);
+	moves_to = -1;
+	return moves;
+}
+
+/* To libmicrohttpd the client seems to have closed; it shuts the socket down and closes it, and the client notices nothing. */
+TEST(a_connection_goes_on_by_another_descriptor)
+{
+	char got[2048];
+	int fds[2], other = dup(0);
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	sockets_move_by(move_next);
+	sockets_begin(fds[0]);
+	CHECK_INT(send(fds[1], USUAL, 10, MSG_NOSIGNAL), 10);
+	CHECK_INT(recv(fds[0], got, sizeof(got), 0), 10);
+	moves_to = other;
+	CHECK_INT(send(fds[1], USUAL + 10, strlen(USUAL) - 10, MSG_NOSIGNAL), (ssize_t)strlen(USUAL) - 10);
+	CHECK_INT(recv(fds[0], got, sizeof(got), 0), (ssize_t)strlen(USUAL) - 10); /* not amid a request */
+	CHECK_INT(moves_to, other);
+	sockets_expect(fds[0], strlen(USUAL));
+	sockets_await(fds[0]);
+	CHECK_INT(send(fds[1], USUAL, strlen(USUAL), MSG_NOSIGNAL), (ssize_t)strlen(USUAL));
+	CHECK_INT(recv(fds[0], got, sizeof(got), MSG_PEEK), (ssize_t)strlen(USUAL));
+	CHECK_INT(recv(fds[0], got, sizeof(got), 0), 0);
+	CHECK_INT(shutdown(fds[0], SHUT_WR), 0);
+	CHECK_INT(send(fds[0], "x", 1, MSG_NOSIGNAL), 1);
+	sockets_forget(fds[0]);
+	close(fds[0]);
+
+	sockets_begin(other);
+	CHECK_INT(recv(other, got, sizeof(got), 0), (ssize_t)strlen(SHORT));
+	sockets_answer(other, false, 0, STR_ABSENT);
+	CHECK_INT(send(other, "yz", 2, MSG_NOSIGNAL), 2);
+	CHECK_INT(recv(fds[1], got, sizeof(got), 0), 2);
+	CHECK(memcmp(got, "yz", 2) == 0);
+	sockets_forget(other);
+	sockets_move_by(NULL);
+	close(other);
+	close(fds[1]);
+}
+
 TEST_MAIN(TEST_CASE(lines_go_into_the_head), TEST_CASE(usual_heads_become_short_ones), TEST_CASE(heads_that_libmicrohttpd_reads_stay_as_they_are),
-	  TEST_CASE(a_full_buffer_stays_full), TEST_CASE(requests_that_come_before_the_answer_stay_as_they_are), TEST_CASE(sockets_of_others_are_left_alone))
+	  TEST_CASE(a_full_buffer_stays_full), TEST_CASE(requests_that_come_before_the_answer_stay_as_they_are), TEST_CASE(sockets_of_others_are_left_alone),
+	  TEST_CASE(a_connection_goes_on_by_another_descriptor))

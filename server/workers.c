@@ -1,0 +1,259 @@
+#include "server/workers.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "server/connections.h"
+
+#define WORKER_BITS 6 /* of a place; the others are its era */
+#define WORKER_OF(place) ((place) & ((1u << WORKER_BITS) - 1))
+#define PAUSE_NS 100000
+
+_Static_assert(WORKERS_MAX <= 1 << WORKER_BITS, "a place has room for each worker");
+
+struct worker {
+	_Alignas(64) atomic_int placed; /* connections that it got in this era and has still; about, where the era began meanwhile */
+	_Atomic uint64_t judged_ns;     /* when its last window ended */
+	_Atomic uint64_t turn_ns;       /* the mean of the turns with several requests; 0: these took less than half of that window */
+};
+
+static struct {
+	unsigned most;
+	bool adapts;
+	atomic_uint serving;
+	atomic_uint era;              /* from 1 */
+	_Atomic uint64_t changed_ns;  /* when the era began */
+	_Atomic uint64_t calm_since_ns; /* 0: it is not calm */
+	_Atomic uint64_t stuck_ns;    /* when a turn was too long; 0: never */
+	atomic_bool is_frozen;
+	_Atomic uint64_t moves;
+	atomic_uint moving;           /* sockets between workers_next() and workers_moved() */
+	struct worker v[WORKERS_MAX];
+} all = {.most = 1, .serving = 1, .era = 1};
+
+/* By socket: 0 for nobody's, else the era and the worker. */
+static atomic_uint places[CONNECTIONS_FILES_MAX];
+
+/* The thread's. */
+static _Thread_local struct {
+	bool is_worker;
+	unsigned index;
+	int events;
+	unsigned turns;  /* with several requests, in this window */
+	uint64_t begin_ns;
+	uint64_t since_ns; /* the window's begin */
+	uint64_t crowded_ns; /* what these turns took */
+} own;
+
+void workers_begin(unsigned most, bool adapts)
+{
+	all.most = most < 1 ? 1 : most > WORKERS_MAX ? WORKERS_MAX : most;
+	all.adapts = adapts;
+	atomic_store(&all.serving, adapts ? 1 : all.most);
+	atomic_store(&all.calm_since_ns, 0);
+	atomic_store(&all.stuck_ns, 0);
+	atomic_store(&all.changed_ns, 0);
+	for (unsigned i = 0; i < WORKERS_MAX; i++) {
+		atomic_store(&all.v[i].placed, 0);
+		atomic_store(&all.v[i].judged_ns, 0);
+		atomic_store(&all.v[i].turn_ns, 0);
+	}
+	atomic_store(&all.is_frozen, false);
+}
+
+void workers_freeze(void)
+{
+	const struct timespec pause = {0, PAUSE_NS};
+
+	atomic_store(&all.is_frozen, true);
+	while (atomic_load(&all.moving) > 0)
+		nanosleep(&pause, NULL);
+}
+
+unsigned workers_serving(void)
+{
+	return atomic_load_explicit(&all.serving, memory_order_relaxed);
+}
+
+uint64_t workers_moves(void)
+{
+	return atomic_load_explicit(&all.moves, memory_order_relaxed);
+}
+
+static unsigned era_now(void)
+{
+	return atomic_load_explicit(&all.era, memory_order_relaxed);
+}
+
+/* Which has got fewest; `first` where it is one of several. */
+static unsigned emptiest(unsigned first)
+{
+	unsigned serving = workers_serving(), best = first < serving ? first : 0;
+
+	for (unsigned i = 0; i < serving; i++) {
+		if (atomic_load_explicit(&all.v[i].placed, memory_order_relaxed) < atomic_load_explicit(&all.v[best].placed, memory_order_relaxed))
+			best = i;
+	}
+	return best;
+}
+
+static void put(int fd, unsigned worker)
+{
+	atomic_store_explicit(&places[fd], era_now() << WORKER_BITS | worker, memory_order_relaxed);
+	atomic_fetch_add_explicit(&all.v[worker].placed, 1, memory_order_relaxed);
+}
+
+unsigned workers_place(int fd)
+{
+	unsigned worker = emptiest(0);
+
+	put(fd, worker);
+	return worker;
+}
+
+static bool is_placed(int fd, unsigned *place)
+{
+	*place = fd >= 0 && fd < CONNECTIONS_FILES_MAX ? atomic_load_explicit(&places[fd], memory_order_relaxed) : 0;
+	return *place != 0;
+}
+
+void workers_forget(int fd)
+{
+	unsigned place;
+
+	if (!is_placed(fd, &place))
+		return;
+	atomic_store_explicit(&places[fd], 0, memory_order_relaxed);
+	if (place >> WORKER_BITS == (era_now() & (UINT32_MAX >> WORKER_BITS)))
+		atomic_fetch_sub_explicit(&all.v[WORKER_OF(place)].placed, 1, memory_order_relaxed);
+}
+
+int workers_next(int fd)
+{
+	unsigned place;
+
+	if (!is_placed(fd, &place))
+		return -1;
+	own.is_worker = true;
+	own.index = WORKER_OF(place);
+	if (place >> WORKER_BITS == (era_now() & (UINT32_MAX >> WORKER_BITS)))
+		return -1;
+	atomic_fetch_add(&all.moving, 1); /* before the look at is_frozen */
+	unsigned worker = atomic_load(&all.is_frozen) ? own.index : emptiest(own.index);
+	if (worker != own.index)
+		return (int)worker;
+	put(fd, worker);
+	atomic_fetch_sub(&all.moving, 1);
+	return -1;
+}
+
+void workers_put(int from, int to, unsigned worker)
+{
+	if (to < 0) {
+		put(from, own.index);
+		return;
+	}
+	put(to, worker);
+	atomic_fetch_add_explicit(&all.moves, 1, memory_order_relaxed);
+}
+
+void workers_moved(void)
+{
+	atomic_fetch_sub(&all.moving, 1);
+}
+
+/* An era begins with so many workers, unless another thread has begun one meanwhile. */
+static void change(unsigned serving, unsigned wanted, uint64_t now_ns)
+{
+	atomic_store_explicit(&all.calm_since_ns, 0, memory_order_relaxed);
+	if (serving == wanted || !atomic_compare_exchange_strong(&all.serving, &serving, wanted))
+		return;
+	atomic_store_explicit(&all.changed_ns, now_ns, memory_order_relaxed);
+	for (unsigned i = 0; i < all.most; i++)
+		atomic_store_explicit(&all.v[i].placed, 0, memory_order_relaxed);
+	unsigned era = era_now() + 1;
+	atomic_store(&all.era, (era & (UINT32_MAX >> WORKER_BITS)) == 0 ? 1 : era);
+}
+
+/* The longest turns of those that serve. A worker that has ended no window for a while has no such turns. */
+static uint64_t longest_turn(unsigned serving, uint64_t now_ns)
+{
+	uint64_t longest = 0;
+
+	for (unsigned i = 0; i < serving; i++) {
+		uint64_t turn = atomic_load_explicit(&all.v[i].turn_ns, memory_order_relaxed);
+
+		if (turn > longest && now_ns - atomic_load_explicit(&all.v[i].judged_ns, memory_order_relaxed) < (uint64_t)5 * WORKERS_WINDOW_NS)
+			longest = turn;
+	}
+	return longest;
+}
+
+static bool was_stuck(uint64_t now_ns)
+{
+	uint64_t stuck_ns = atomic_load_explicit(&all.stuck_ns, memory_order_relaxed);
+
+	return stuck_ns > 0 && now_ns - stuck_ns < WORKERS_STUCK_FOR_NS;
+}
+
+static void judge_calm(unsigned serving, uint64_t now_ns)
+{
+	uint64_t since = atomic_load_explicit(&all.calm_since_ns, memory_order_relaxed);
+
+	if (was_stuck(now_ns))
+		return;
+	if (longest_turn(serving, now_ns) * serving / (serving - 1) >= WORKERS_CALM_NS)
+		atomic_store_explicit(&all.calm_since_ns, 0, memory_order_relaxed);
+	else if (since == 0)
+		atomic_store_explicit(&all.calm_since_ns, now_ns, memory_order_relaxed);
+	else if (now_ns - since >= WORKERS_CALM_FOR_NS)
+		change(serving, serving - 1, now_ns);
+}
+
+/* A window of the thread ends. */
+static void judge(uint64_t now_ns)
+{
+	unsigned serving = workers_serving();
+	uint64_t mean = own.turns > 0 ? own.crowded_ns / own.turns : 0;
+	bool is_crowded = own.crowded_ns * 2 >= now_ns - own.since_ns;
+
+	atomic_store_explicit(&all.v[own.index].turn_ns, is_crowded ? mean : 0, memory_order_relaxed);
+	atomic_store_explicit(&all.v[own.index].judged_ns, now_ns, memory_order_relaxed);
+	/* not what was before the era */
+	if (own.index < serving && own.since_ns >= atomic_load_explicit(&all.changed_ns, memory_order_relaxed)) {
+		if (is_crowded && mean > WORKERS_CROWDED_NS && serving < all.most)
+			change(serving, serving + 1, now_ns);
+		else if (serving > 1)
+			judge_calm(serving, now_ns);
+	}
+	own.since_ns = now_ns;
+	own.crowded_ns = 0;
+	own.turns = 0;
+}
+
+void workers_begin_turn(int events, uint64_t now_ns)
+{
+	own.events = events;
+	own.begin_ns = now_ns;
+	if (own.since_ns == 0)
+		own.since_ns = now_ns;
+}
+
+void workers_end_turn(uint64_t now_ns, uint64_t locked_ns)
+{
+	uint64_t took = now_ns - own.begin_ns;
+
+	if (!own.is_worker || !all.adapts)
+		return;
+	if (own.events > 1) {
+		own.crowded_ns += took > locked_ns ? took - locked_ns : 0;
+		own.turns++;
+	}
+	own.events = 0;
+	if (took > WORKERS_STUCK_NS) {
+		atomic_store_explicit(&all.stuck_ns, now_ns, memory_order_relaxed);
+		change(workers_serving(), all.most, now_ns);
+	}
+	if (now_ns - own.since_ns >= WORKERS_WINDOW_NS)
+		judge(now_ns);
+}

@@ -1,0 +1,125 @@
+#include "server/workers.h"
+
+#include "tests/unit/test.h"
+
+#define US 1000u
+#define MS 1000000u
+
+static uint64_t now = 1000 * MS; /* goes on through all tests, as the thread's memory of turns does */
+
+/* Turns of the worker that has the socket, for so long, one right behind the other. */
+static void work(int fd, int events, uint64_t turn_ns, uint64_t locked_ns, uint64_t for_ns)
+{
+	for (uint64_t end = now + for_ns; now < end;) {
+		workers_begin_turn(events, now);
+		(void)workers_next(fd);
+		now += turn_ns;
+		workers_end_turn(now, locked_ns);
+	}
+}
+
+/* What the caller of workers_next() does. Returns the socket by which the connection goes on. */
+static int ask(int fd, int other, unsigned *worker)
+{
+	int next = workers_next(fd);
+
+	if (next < 0)
+		return fd;
+	workers_put(fd, other, (unsigned)next);
+	workers_moved();
+	workers_forget(fd);
+	*worker = (unsigned)next;
+	return other;
+}
+
+TEST(without_turns_all_serve)
+{
+	workers_begin(3, false);
+	CHECK_INT(workers_serving(), 3);
+	for (int fd = 10; fd < 16; fd++)
+		CHECK_INT(workers_place(fd), (fd - 10) % 3);
+	CHECK_INT(workers_next(10), -1);
+	workers_forget(11);
+	CHECK_INT(workers_place(17), 1); /* it has one less */
+	work(10, 10, 5 * MS, 0, 100 * MS);
+	CHECK_INT(workers_serving(), 3);
+	CHECK_INT(workers_next(1), -1); /* nobody's */
+	for (int fd = 10; fd < 18; fd++)
+		workers_forget(fd);
+}
+
+TEST(one_serves_until_turns_are_long)
+{
+	unsigned of[8] = {0}, moved = 0;
+	int fds[8];
+
+	workers_begin(4, true);
+	CHECK_INT(workers_serving(), 1);
+	for (int i = 0; i < 8; i++) {
+		fds[i] = 20 + i;
+		CHECK_INT(workers_place(fds[i]), 0);
+	}
+	work(20, 8, WORKERS_CROWDED_NS - US, 0, 1000 * MS);
+	CHECK_INT(workers_serving(), 1);
+	work(20, 1, 5 * MS, 0, 1000 * MS); /* nobody waits for it */
+	CHECK_INT(workers_serving(), 1);
+	work(20, 8, 2 * WORKERS_CROWDED_NS, WORKERS_CROWDED_NS + US, 1000 * MS); /* another worker would wait for the lock */
+	CHECK_INT(workers_serving(), 1);
+
+	for (uint64_t end = now + 1000 * MS; now < end && workers_serving() == 1;)
+		work(20, 8, 2 * WORKERS_CROWDED_NS, 0, MS);
+	CHECK_INT(workers_serving(), 2);
+	for (int i = 0; i < 8; i++) { /* each second one that asks */
+		fds[i] = ask(fds[i], 30 + i, &of[i]);
+		moved += of[i];
+	}
+	CHECK_INT(moved, 4);
+	for (int i = 0; i < 8; i++)
+		CHECK_INT(workers_next(fds[i]), -1);
+	CHECK_INT(workers_place(40), 0);
+	CHECK_INT(workers_place(41), 1);
+
+	for (uint64_t end = now + 1000 * MS; now < end && workers_serving() == 2;) /* turns would become too long with one less */
+		work(40, 8, WORKERS_CALM_NS / 2 + US, 0, MS);
+	CHECK_INT(workers_serving(), 2);
+	for (uint64_t end = now + 1000 * MS; now < end && workers_serving() == 2;)
+		work(40, 8, WORKERS_CALM_NS / 2 - US, 0, MS);
+	CHECK_INT(workers_serving(), 1);
+	CHECK_INT(workers_next(41), 0);
+	workers_put(41, -1, 0); /* it could not be moved, and is not asked again */
+	workers_moved();
+	CHECK_INT(workers_next(41), -1);
+	for (int i = 0; i < 8; i++)
+		workers_forget(fds[i]);
+	workers_forget(40);
+	workers_forget(41);
+}
+
+TEST(after_a_turn_that_was_stuck_all_serve)
+{
+	workers_begin(4, true);
+	CHECK_INT(workers_place(50), 0);
+	work(50, 1, WORKERS_STUCK_NS + US, WORKERS_STUCK_NS, MS);
+	CHECK_INT(workers_serving(), 4);
+	work(50, 2, US, 0, WORKERS_STUCK_FOR_NS - 100 * MS);
+	CHECK_INT(workers_serving(), 4);
+	work(50, 2, US, 0, 4 * (uint64_t)WORKERS_CALM_FOR_NS + 300 * MS);
+	CHECK_INT(workers_serving(), 1);
+	workers_forget(50);
+}
+
+TEST(nothing_moves_behind_the_end)
+{
+	workers_begin(2, true);
+	CHECK_INT(workers_place(60), 0);
+	CHECK_INT(workers_place(61), 0);
+	work(60, 2, WORKERS_STUCK_NS + US, 0, MS);
+	CHECK_INT(workers_next(60), -1);
+	workers_freeze();
+	CHECK_INT(workers_next(61), -1);
+	workers_forget(60);
+	workers_forget(61);
+}
+
+TEST_MAIN(TEST_CASE(without_turns_all_serve), TEST_CASE(one_serves_until_turns_are_long), TEST_CASE(after_a_turn_that_was_stuck_all_serve),
+	  TEST_CASE(nothing_moves_behind_the_end))
