@@ -295,7 +295,7 @@ static void enter(void *context, int fd, enum connection_kind kind)
 	hand_to(kind == CONNECTION_VITAL ? http->vital : http->workers[workers_place(fd)], connection);
 }
 
-static struct http *only; /* sockets_move_by() hands on no context */
+static struct http *only; /* sockets_move_by() and workers_begin() hand on no context */
 
 /* See sockets_move_by(). What was answered before goes first, or the other thread's answers could. */
 static bool move_connection(int fd)
@@ -379,17 +379,21 @@ static void begin_turn(int events)
 	workers_begin_turn(events, monotonic_ns());
 }
 
-static bool start_workers(struct http *http)
+static bool start_worker(unsigned i)
 {
-	unsigned n = http->options.threads < WORKERS_MAX ? http->options.threads : WORKERS_MAX;
+	only->workers[i] = start_daemon(only);
+	return only->workers[i] != NULL;
+}
 
-	for (unsigned i = 0; i < n; i++) {
-		http->workers[i] = start_daemon(http);
-		if (!http->workers[i])
-			return false;
-	}
+/* The first of them, where others may come later, else all. */
+static bool start_workers(struct http *http, bool is_first)
+{
+	unsigned wanted = is_first ? 1 : http->options.threads < WORKERS_MAX ? http->options.threads : WORKERS_MAX, n = 0;
+
+	while (n < wanted && start_worker(n))
+		n++;
 	http->vital = start_daemon(http);
-	return http->vital != NULL;
+	return n == wanted && http->vital;
 }
 
 static bool start(struct http *http, int fd)
@@ -409,9 +413,9 @@ static bool start(struct http *http, int fd)
 	}
 	only = http;
 	sockets_move_by(adapts ? move_connection : NULL);
-	workers_begin(options->threads, adapts);
+	workers_begin(options->threads, adapts ? start_worker : NULL);
 	http->connections = connections_new(&limits);
-	if (!http->connections || !start_workers(http)) {
+	if (!http->connections || !start_workers(http, adapts)) {
 		close(fd);
 		return false;
 	}

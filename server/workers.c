@@ -1,5 +1,6 @@
 #include "server/workers.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -19,17 +20,19 @@ struct worker {
 
 static struct {
 	unsigned most;
-	bool adapts;
+	bool (*start)(unsigned worker); /* or NULL */
+	pthread_mutex_t mutex;          /* of what follows */
+	unsigned started;
 	atomic_uint serving;
 	atomic_uint era;              /* from 1 */
 	_Atomic uint64_t changed_ns;  /* when the era began */
 	_Atomic uint64_t calm_since_ns; /* 0: it is not calm */
 	_Atomic uint64_t stuck_ns;    /* when a turn was too long; 0: never */
-	atomic_bool is_frozen;
+	atomic_bool is_frozen;        /* written under the mutex */
 	_Atomic uint64_t moves;
 	atomic_uint moving;           /* sockets between workers_next() and workers_moved() */
 	struct worker v[WORKERS_MAX];
-} all = {.most = 1, .serving = 1, .era = 1};
+} all = {.most = 1, .mutex = PTHREAD_MUTEX_INITIALIZER, .serving = 1, .era = 1};
 
 /* By socket: 0 for nobody's, else the era and the worker. */
 static atomic_uint places[CONNECTIONS_FILES_MAX];
@@ -45,11 +48,12 @@ static _Thread_local struct {
 	uint64_t crowded_ns; /* what these turns took */
 } own;
 
-void workers_begin(unsigned most, bool adapts)
+void workers_begin(unsigned most, bool (*start)(unsigned worker))
 {
 	all.most = most < 1 ? 1 : most > WORKERS_MAX ? WORKERS_MAX : most;
-	all.adapts = adapts;
-	atomic_store(&all.serving, adapts ? 1 : all.most);
+	all.start = start;
+	all.started = start ? 1 : all.most;
+	atomic_store(&all.serving, all.started);
 	atomic_store(&all.calm_since_ns, 0);
 	atomic_store(&all.stuck_ns, 0);
 	atomic_store(&all.changed_ns, 0);
@@ -65,14 +69,16 @@ void workers_freeze(void)
 {
 	const struct timespec pause = {0, PAUSE_NS};
 
+	pthread_mutex_lock(&all.mutex);
 	atomic_store(&all.is_frozen, true);
+	pthread_mutex_unlock(&all.mutex);
 	while (atomic_load(&all.moving) > 0)
 		nanosleep(&pause, NULL);
 }
 
 unsigned workers_serving(void)
 {
-	return atomic_load_explicit(&all.serving, memory_order_relaxed);
+	return atomic_load_explicit(&all.serving, memory_order_acquire); /* they have been started */
 }
 
 uint64_t workers_moves(void)
@@ -162,17 +168,32 @@ void workers_moved(void)
 	atomic_fetch_sub(&all.moving, 1);
 }
 
-/* An era begins with so many workers, unless another thread has begun one meanwhile. */
-static void change(unsigned serving, unsigned wanted, uint64_t now_ns)
+/* The mutex is held. */
+static void begin_era(unsigned serving, uint64_t now_ns)
 {
-	atomic_store_explicit(&all.calm_since_ns, 0, memory_order_relaxed);
-	if (serving == wanted || !atomic_compare_exchange_strong(&all.serving, &serving, wanted))
-		return;
+	unsigned era = era_now() + 1;
+
+	atomic_store_explicit(&all.serving, serving, memory_order_release);
 	atomic_store_explicit(&all.changed_ns, now_ns, memory_order_relaxed);
 	for (unsigned i = 0; i < all.most; i++)
 		atomic_store_explicit(&all.v[i].placed, 0, memory_order_relaxed);
-	unsigned era = era_now() + 1;
 	atomic_store(&all.era, (era & (UINT32_MAX >> WORKER_BITS)) == 0 ? 1 : era);
+}
+
+/* An era begins with so many workers, or as many as there can be, unless another thread has begun one meanwhile. */
+static void change(unsigned serving, unsigned wanted, uint64_t now_ns)
+{
+	atomic_store_explicit(&all.calm_since_ns, 0, memory_order_relaxed);
+	if (pthread_mutex_trylock(&all.mutex) != 0)
+		return;
+	bool may_change = serving == workers_serving() && !atomic_load(&all.is_frozen);
+	while (may_change && all.started < wanted && all.start(all.started))
+		all.started++;
+	if (wanted > all.started)
+		wanted = all.started;
+	if (may_change && wanted != serving)
+		begin_era(wanted, now_ns);
+	pthread_mutex_unlock(&all.mutex);
 }
 
 /* The longest turns of those that serve. A worker that has ended no window for a while has no such turns. */
@@ -243,7 +264,7 @@ void workers_end_turn(uint64_t now_ns, uint64_t locked_ns)
 {
 	uint64_t took = now_ns - own.begin_ns;
 
-	if (!own.is_worker || !all.adapts)
+	if (!own.is_worker || !all.start)
 		return;
 	if (own.events > 1) {
 		own.crowded_ns += took > locked_ns ? took - locked_ns : 0;

@@ -28,10 +28,13 @@
 #define WORKERS_STUCK_NS 20000000u
 #define WORKERS_STUCK_FOR_NS 10000000000u
 
-/* There are `most` workers from now on, and no connections. Without `adapts` all serve; else each of their threads reports its turns. */
-void workers_begin(unsigned most, bool adapts);
+/*
+ * There are up to `most` workers from now on, and no connections. With `start` the first one serves, and reports its turns as the others do, each of which
+ * `start` begins when it is first needed: false where it cannot. It is called by a worker's thread, one call after the other. Without it all serve.
+ */
+void workers_begin(unsigned most, bool (*start)(unsigned worker));
 
-/* No connection changes its worker from now on. When it returns nobody is about to move one. */
+/* No worker begins and no connection changes its worker from now on. When it returns none is about to. */
 void workers_freeze(void);
 
 /* How many serve now; how many connections were moved since the start. */

@@ -7,6 +7,16 @@
 
 static uint64_t now = 1000 * MS; /* goes on through all tests, as the thread's memory of turns does */
 
+static unsigned started, start_most = WORKERS_MAX;
+
+static bool start(unsigned worker)
+{
+	if (worker >= start_most)
+		return false;
+	started = worker + 1;
+	return true;
+}
+
 /* Turns of the worker that has the socket, for so long, one right behind the other. */
 static void work(int fd, int events, uint64_t turn_ns, uint64_t locked_ns, uint64_t for_ns)
 {
@@ -34,7 +44,7 @@ static int ask(int fd, int other, unsigned *worker)
 
 TEST(without_turns_all_serve)
 {
-	workers_begin(3, false);
+	workers_begin(3, NULL);
 	CHECK_INT(workers_serving(), 3);
 	for (int fd = 10; fd < 16; fd++)
 		CHECK_INT(workers_place(fd), (fd - 10) % 3);
@@ -53,7 +63,7 @@ TEST(one_serves_until_turns_are_long)
 	unsigned of[8] = {0}, moved = 0;
 	int fds[8];
 
-	workers_begin(4, true);
+	workers_begin(4, start);
 	CHECK_INT(workers_serving(), 1);
 	for (int i = 0; i < 8; i++) {
 		fds[i] = 20 + i;
@@ -69,6 +79,7 @@ TEST(one_serves_until_turns_are_long)
 	for (uint64_t end = now + 1000 * MS; now < end && workers_serving() == 1;)
 		work(20, 8, 2 * WORKERS_CROWDED_NS, 0, MS);
 	CHECK_INT(workers_serving(), 2);
+	CHECK_INT(started, 2);
 	for (int i = 0; i < 8; i++) { /* each second one that asks */
 		fds[i] = ask(fds[i], 30 + i, &of[i]);
 		moved += of[i];
@@ -97,7 +108,7 @@ TEST(one_serves_until_turns_are_long)
 
 TEST(after_a_turn_that_was_stuck_all_serve)
 {
-	workers_begin(4, true);
+	workers_begin(4, start);
 	CHECK_INT(workers_place(50), 0);
 	work(50, 1, WORKERS_STUCK_NS + US, WORKERS_STUCK_NS, MS);
 	CHECK_INT(workers_serving(), 4);
@@ -108,18 +119,36 @@ TEST(after_a_turn_that_was_stuck_all_serve)
 	workers_forget(50);
 }
 
+TEST(as_many_serve_as_there_can_be)
+{
+	start_most = 3;
+	workers_begin(4, start);
+	CHECK_INT(workers_place(55), 0);
+	work(55, 1, WORKERS_STUCK_NS + US, WORKERS_STUCK_NS, MS);
+	CHECK_INT(workers_serving(), 3);
+	start_most = 1;
+	workers_begin(4, start);
+	work(55, 1, WORKERS_STUCK_NS + US, WORKERS_STUCK_NS, MS);
+	CHECK_INT(workers_serving(), 1);
+	start_most = WORKERS_MAX;
+	workers_forget(55);
+}
+
 TEST(nothing_moves_behind_the_end)
 {
-	workers_begin(2, true);
+	workers_begin(2, start);
 	CHECK_INT(workers_place(60), 0);
 	CHECK_INT(workers_place(61), 0);
 	work(60, 2, WORKERS_STUCK_NS + US, 0, MS);
 	CHECK_INT(workers_next(60), -1);
 	workers_freeze();
 	CHECK_INT(workers_next(61), -1);
+	started = 0;
+	work(60, 2, WORKERS_STUCK_NS + US, 0, MS);
+	CHECK_INT(started, 0);
 	workers_forget(60);
 	workers_forget(61);
 }
 
-TEST_MAIN(TEST_CASE(without_turns_all_serve), TEST_CASE(one_serves_until_turns_are_long), TEST_CASE(after_a_turn_that_was_stuck_all_serve),
+TEST_MAIN(TEST_CASE(without_turns_all_serve), TEST_CASE(one_serves_until_turns_are_long), TEST_CASE(after_a_turn_that_was_stuck_all_serve), TEST_CASE(as_many_serve_as_there_can_be),
 	  TEST_CASE(nothing_moves_behind_the_end))
