@@ -287,12 +287,20 @@ static void hand_to(struct MHD_Daemon *daemon, struct connection *connection)
 	connections_remove(connection);
 }
 
+/* An ordinary worker where there is none yet. */
+static struct MHD_Daemon *vital_of(struct http *http)
+{
+	struct MHD_Daemon *vital = atomic_load(&http->vital);
+
+	return vital ? vital : http->workers[0];
+}
+
 static void enter(void *context, int fd, enum connection_kind kind)
 {
 	struct http *http = context;
 	struct connection *connection = connections_find(http->connections, fd);
 
-	hand_to(kind == CONNECTION_VITAL ? http->vital : http->workers[workers_place(fd)], connection);
+	hand_to(kind == CONNECTION_VITAL ? vital_of(http) : http->workers[workers_place(fd)], connection);
 }
 
 static struct http *only; /* sockets_move_by() and workers_begin() hand on no context */
@@ -392,8 +400,15 @@ static bool start_workers(struct http *http, bool is_first)
 
 	while (n < wanted && start_worker(n))
 		n++;
-	http->vital = start_daemon(http);
-	return n == wanted && http->vital;
+	return n == wanted;
+}
+
+static bool start_vital(struct http *http)
+{
+	struct MHD_Daemon *vital = start_daemon(http);
+
+	atomic_store(&http->vital, vital);
+	return vital != NULL;
 }
 
 static bool start(struct http *http, int fd)
@@ -425,8 +440,8 @@ static bool start(struct http *http, int fd)
 		close(fd);
 	if (!http->door)
 		return false;
-	/* after the door: a client that waits for the start need not wait for this thread */
-	if (connections_watch(http->connections) && (!options->tls || start_tls(http, fd)))
+	/* a client that waits for the start need not wait for these threads */
+	if (start_vital(http) && connections_watch(http->connections) && (!options->tls || start_tls(http, fd)))
 		return true;
 	door_close(http->door);
 	return false;

@@ -87,7 +87,7 @@ struct exchange {
 struct http {
 	struct http_options options;
 	struct MHD_Daemon *workers[WORKERS_MAX]; /* for ordinary connections; each has one thread */
-	struct MHD_Daemon *vital;
+	struct MHD_Daemon *_Atomic vital; /* NULL for a moment behind the start */
 	struct door *door;
 	struct aside *aside;
 	struct delay *delay;
