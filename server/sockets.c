@@ -48,6 +48,9 @@ static _Atomic uint64_t groups[SOCKETS_MAX];
 static _Atomic int64_t left[SOCKETS_MAX];
 #define UNKNOWN INT64_MIN
 
+/* Nothing came since the last request was over. */
+static atomic_bool is_idle[SOCKETS_MAX];
+
 /* libmicrohttpd looks at what it received before it receives from another socket. */
 static _Thread_local struct {
 	int fd;
@@ -121,6 +124,8 @@ void sockets_begin(int fd)
 void sockets_await(int fd)
 {
 	set_lines(fd, NULL, 0);
+	if (is_within(fd))
+		atomic_store_explicit(&is_idle[fd], true, memory_order_relaxed);
 	if (state_of(fd) != SOCKET_CLOSING)
 		enter(fd, SOCKET_AWAITED);
 }
@@ -349,10 +354,10 @@ static size_t shorten(int fd, char *bytes, size_t n)
 	return short_n + body;
 }
 
-/* Whether the connection, which waits for a request, has been moved. */
+/* Whether the connection has been moved: where it waits for a request, and libmicrohttpd has none of its bytes. */
 static bool is_moved(int fd)
 {
-	if (!move || atomic_load_explicit(&left[fd], memory_order_relaxed) != 0 || !move(fd))
+	if (!move || !atomic_load_explicit(&is_idle[fd], memory_order_relaxed) || atomic_load_explicit(&left[fd], memory_order_relaxed) != 0 || !move(fd))
 		return false;
 	enter(fd, SOCKET_MOVED);
 	return true;
@@ -368,6 +373,7 @@ ssize_t recv(int fd, void *bytes, size_t n, int flags)
 
 	if (came <= 0 || flags & MSG_PEEK || !is_within(fd))
 		return came;
+	atomic_store_explicit(&is_idle[fd], false, memory_order_relaxed);
 	int64_t rest = state == SOCKET_OTHER ? UNKNOWN : atomic_load_explicit(&left[fd], memory_order_relaxed);
 	size_t given = (size_t)came;
 	latest.is_there = false;
