@@ -373,12 +373,16 @@ ssize_t recv(int fd, void *bytes, size_t n, int flags)
 
 	if (came <= 0 || flags & MSG_PEEK || !is_within(fd))
 		return came;
-	atomic_store_explicit(&is_idle[fd], false, memory_order_relaxed);
+	bool was_idle = atomic_load_explicit(&is_idle[fd], memory_order_relaxed);
 	int64_t rest = state == SOCKET_OTHER ? UNKNOWN : atomic_load_explicit(&left[fd], memory_order_relaxed);
 	size_t given = (size_t)came;
+	atomic_store_explicit(&is_idle[fd], false, memory_order_relaxed);
 	latest.is_there = false;
-	/* a full buffer stays full: of a socket that gave less than was asked for, libmicrohttpd awaits no more bytes until others come */
-	if (rest == 0 && state == SOCKET_AWAITED && given < n)
+	/*
+	 * Not while a request is handled aside, whose socket libmicrohttpd may read meanwhile: it looks at these bytes later than at another socket's. And a full
+	 * buffer stays full: of a socket that gave less than was asked for, libmicrohttpd awaits no more bytes until others come.
+	 */
+	if (rest == 0 && state == SOCKET_AWAITED && was_idle && given < n)
 		given = shorten(fd, bytes, given);
 	if (latest.is_there)
 		rest = (int64_t)(latest.taken.head.n + latest.taken.head.body_n);

@@ -214,6 +214,8 @@ def connections_that_change_their_worker():
     busy = Server(*(["--threads", "1"] if os.cpu_count() == 1 else []))
     busy.client().create_table(TableName="many", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
                                AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
+    busy.client().create_table(TableName="large", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+                               AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
     names = [b"client %d" % i for i in range(24)]
     for name in names:
         assert raw.ask(busy, raw.request("PutItem", b'{"TableName":"many","Item":{"a":{"S":"%s"},"b":{"S":"%s"}}}' % (name, name * 500))).status == 200
@@ -221,6 +223,7 @@ def connections_that_change_their_worker():
     get = [raw.request("GetItem", b'{"TableName":"many","Key":{"a":{"S":"%s"}}}' % name) for name in names]
     figure = lambda name: raw.figures(busy)[name]
     dice, workers = random.Random(3), set()
+    put = raw.request("PutItem", b'{"TableName":"large","Item":{"a":{"S":"a"},"b":{"S":"%s"}}}' % (b"x" * 150_000))  # handled aside
 
     def scan_for(clauses):
         return raw.request("Scan", json.dumps({"TableName": "many", "FilterExpression": " OR ".join(["contains(b, :none)"] * clauses),
@@ -236,7 +239,7 @@ def connections_that_change_their_worker():
         """Requests that come whole or in pieces, one after the other or together; each client gets its own answers."""
         for s, requests in zip(clients, own):
             text = b"".join(requests)
-            cut = dice.randrange(1, len(text)) if pieces and dice.random() < 0.2 else len(text)
+            cut = len(requests[0]) if requests[0] is put else dice.randrange(1, len(text)) if pieces and dice.random() < 0.2 else len(text)
             s.sendall(text[:cut])
             if cut < len(text):
                 time.sleep(0.001)
@@ -246,12 +249,13 @@ def connections_that_change_their_worker():
                 reply = raw.read_reply(s)
                 assert reply and reply.status == 200, reply and reply.body
                 answer = json.loads(reply.body)
-                assert answer["Count"] == 0 if request is scan else answer["Item"]["a"] == {"S": name.decode()}
+                assert answer == {} if request is put else answer["Count"] == 0 if request is scan else answer["Item"]["a"] == {"S": name.decode()}
 
     until, wanted = time.monotonic() + raw.PATIENCE, 1 if os.cpu_count() == 1 else 2
     for _ in range(2):
         while True:  # long turns
-            exchange([[scan if dice.random() < 0.6 else get[i]] * dice.choice([1, 1, 2]) for i in range(len(names))], True)
+            exchange([[put, get[i]] if dice.random() < 0.1 else [scan if dice.random() < 0.6 else get[i]] * dice.choice([1, 1, 2])
+                      for i in range(len(names))], True)
             workers.add(figure("dynalith_workers"))
             if max(workers) >= wanted or time.monotonic() > until:
                 break

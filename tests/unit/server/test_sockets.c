@@ -261,6 +261,10 @@ TEST(a_connection_goes_on_by_another_descriptor)
 	sockets_expect(fds[0], strlen(USUAL));
 	CHECK_INT(recv(fds[0], got, sizeof(got), MSG_DONTWAIT), -1); /* nor while one that came whole is handled */
 	CHECK_INT(moves_to, other);
+	CHECK_INT(send(fds[1], USUAL, strlen(USUAL), MSG_NOSIGNAL), (ssize_t)strlen(USUAL));
+	CHECK_INT(recv(fds[0], got, sizeof(got), 0), (ssize_t)strlen(USUAL)); /* looked at later, when other sockets have been read */
+	sockets_expect(fds[0], strlen(USUAL));
+	CHECK_INT(moves_to, other);
 	sockets_await(fds[0]);
 	CHECK_INT(send(fds[1], USUAL, strlen(USUAL), MSG_NOSIGNAL), (ssize_t)strlen(USUAL));
 	CHECK_INT(recv(fds[0], got, sizeof(got), MSG_PEEK), (ssize_t)strlen(USUAL));
