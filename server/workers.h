@@ -1,18 +1,18 @@
 /*
- * workers - how many of the server's workers serve connections now, and which of them serves which.
+ * workers - decides how many of the server's workers serve connections, and which worker serves which connection.
  *
- * Each worker is a thread with connections of its own. Where few workers have many connections each, a worker finds several requests at once when it wakes,
- * and handles and sends them together; and cores are left for clients on the same machine. Where many workers have few each, requests wait less for
- * others of the same worker. So one worker serves all connections at the start. Another one comes as soon as those that serve take more than
- * WORKERS_CROWDED_NS for a turn of several requests, on the mean of WORKERS_WINDOW_NS in which such turns take half of the time. One goes where, without it,
- * turns would stay below WORKERS_CALM_NS, for WORKERS_CALM_FOR_NS. What is done under the writers' lock (write_turn.h) does not count: other workers would wait
- * for it. But a turn of more than WORKERS_STUCK_NS, whatever it waited for, held up all of its worker's connections: then all workers serve, for
- * WORKERS_STUCK_FOR_NS.
+ * Each worker is a thread with connections of its own. A worker with many connections finds several requests when it wakes, handles them in one turn and
+ * sends their answers together. Fewer workers also leave cores to clients on the same machine. More workers shorten the wait of requests for each other.
  *
- * When their number changes, an era begins. A connection gets its worker of the era when its next request comes, whichever has got fewest so far. Connections
- * that ask for nothing stay where they are. The caller moves the socket.
+ * So one worker serves all connections at the start. Another worker joins when, within WORKERS_WINDOW_NS, turns of several requests take more than
+ * WORKERS_CROWDED_NS on the mean, and half of the time. A worker leaves when the turns of the others would stay below WORKERS_CALM_NS without it, for
+ * WORKERS_CALM_FOR_NS. Time under the writers' lock (write_turn.h) does not count, since another worker would wait for that lock too. But a turn of
+ * more than WORKERS_STUCK_NS has held up all connections of its worker, for whatever reason: then all workers serve for WORKERS_STUCK_FOR_NS.
  *
- * For sockets up to CONNECTIONS_FILES_MAX; others, and those that were not placed, are nobody's.
+ * An era begins when their number changes. Each connection gets its worker of that era when its next request comes: the one that has got fewest
+ * connections so far. Connections without requests stay where they are. The caller moves the socket.
+ *
+ * For sockets up to CONNECTIONS_FILES_MAX. Others, and sockets that were not placed, are not moved.
  */
 #ifndef DYNALITH_SERVER_WORKERS_H
 #define DYNALITH_SERVER_WORKERS_H
