@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/be.h"
+
 void buf_grow(struct buf *buf, size_t n)
 {
 	size_t cap = buf->cap ? buf->cap * 2 : 256;
@@ -49,15 +51,12 @@ void buf_add_varint(struct buf *buf, uint64_t value)
 
 void buf_add_be32(struct buf *buf, uint32_t value)
 {
-	char *p = buf_reserve(buf, 4);
-
-	for (int i = 0; i < 4; i++)
-		p[i] = (char)(value >> (24 - 8 * i));
+	put_be32(buf_reserve(buf, 4), value);
 	buf->n += 4;
 }
 
 void buf_add_be64(struct buf *buf, uint64_t value)
 {
-	buf_add_be32(buf, (uint32_t)(value >> 32));
-	buf_add_be32(buf, (uint32_t)value);
+	put_be64(buf_reserve(buf, 8), value);
+	buf->n += 8;
 }

@@ -1,5 +1,6 @@
 #include "core/key.h"
 
+#include "core/be.h"
 #include "core/md5.h"
 #include "core/number.h"
 
@@ -78,8 +79,7 @@ void key_add_partition(struct buf *out, enum key_hash hash, const struct value *
 	if (hash == KEY_HASH_FNV && n > 0) {
 		uint32_t h = fnv_of((struct str){out->p + at + KEY_HASH_SIZE, out->n - at - KEY_HASH_SIZE});
 
-		for (int i = 0; i < KEY_HASH_SIZE; i++)
-			out->p[at + (size_t)i] = (char)(h >> (24 - 8 * i));
+		put_be32(out->p + at, h);
 	}
 }
 

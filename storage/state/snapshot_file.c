@@ -14,19 +14,13 @@ static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 
 enum kind { KIND_FORMAT = 'v', KIND_TABLE = 't', KIND_ROW = 'r', KIND_PROGRESS = 'b', KIND_END = 'z' };
 
-static void add_be32(struct buf *buf, uint32_t number)
-{
-	for (int shift = 24; shift >= 0; shift -= 8)
-		buf_add_byte(buf, (int)(number >> shift & 0xFF));
-}
-
 static struct str key_of(struct arena *arena, enum kind kind, uint32_t table, uint32_t part, struct str rest)
 {
 	struct buf buf = buf_in(arena);
 
 	buf_add_byte(&buf, (int)kind);
-	add_be32(&buf, table);
-	add_be32(&buf, part);
+	buf_add_be32(&buf, table);
+	buf_add_be32(&buf, part);
 	buf_add_str(&buf, rest);
 	return buf_str(&buf);
 }
@@ -75,8 +69,8 @@ struct reading {
 
 static void add_frame(struct reading *reading, struct str key, struct str value)
 {
-	add_be32(&reading->block, (uint32_t)key.n);
-	add_be32(&reading->block, (uint32_t)value.n);
+	buf_add_be32(&reading->block, (uint32_t)key.n);
+	buf_add_be32(&reading->block, (uint32_t)value.n);
 	buf_add_str(&reading->block, key);
 	buf_add_str(&reading->block, value);
 	reading->at.frames++;
@@ -91,7 +85,7 @@ static void add_format(struct reading *reading, const struct snapshot *snapshot)
 {
 	struct buf value = buf_in(reading->space.arena);
 
-	add_be32(&value, SNAPSHOT_FILE_FORMAT);
+	buf_add_be32(&value, SNAPSHOT_FILE_FORMAT);
 	buf_add_be64(&value, (uint64_t)snapshot->created_ms);
 	buf_add_str(&value, snapshot->extra);
 	add_frame(reading, STR("v"), buf_str(&value));
@@ -163,8 +157,8 @@ static struct str write_cursor(struct arena *arena, const struct place *at)
 {
 	struct buf bytes = buf_in(arena), text = buf_in(arena);
 
-	add_be32(&bytes, at->table);
-	add_be32(&bytes, at->part);
+	buf_add_be32(&bytes, at->table);
+	buf_add_be32(&bytes, at->part);
 	buf_add_be64(&bytes, at->frames);
 	buf_add_byte(&bytes, str_is_set(at->key));
 	buf_add_str(&bytes, str_is_set(at->key) ? at->key : STR(""));
@@ -262,7 +256,7 @@ static enum code save_state(struct space *space, const struct writing *writing, 
 	struct buf buf = buf_in(space->arena);
 
 	buf_add_be64(&buf, writing->frames);
-	add_be32(&buf, writing->tables);
+	buf_add_be32(&buf, writing->tables);
 	return store_put(space->txn, snapshot_keyspace(writing->number), STR("n"), buf_str(&buf), err);
 }
 

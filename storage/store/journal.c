@@ -30,8 +30,7 @@ static struct str row_key(struct arena *arena, enum kind kind, struct keyspace k
 
 	buf_add_byte(&buf, (int)kind);
 	buf_add_be64(&buf, keyspace.table);
-	for (int shift = 24; shift >= 0; shift -= 8)
-		buf_add_byte(&buf, (int)(keyspace.part >> shift & 0xFF));
+	buf_add_be32(&buf, keyspace.part);
 	buf_add_str(&buf, key);
 	return buf_str(&buf);
 }

@@ -1,5 +1,7 @@
 #include "storage/store/store.h"
 
+#include "core/be.h"
+
 void store_close(struct store *store)
 {
 	if (store)
@@ -276,8 +278,7 @@ int64_t store_number(struct str value)
 
 struct str store_number_value(int64_t number, char *bytes)
 {
-	for (int i = 0; i < STORE_NUMBER_BYTES; i++)
-		bytes[i] = (char)((uint64_t)number >> (56 - 8 * i));
+	put_be64(bytes, (uint64_t)number);
 	return (struct str){bytes, STORE_NUMBER_BYTES};
 }
 
