@@ -20,7 +20,8 @@
 
 enum socket_state {
 	SOCKET_OTHER,   /* not ours, or in the midst of an answer */
-	SOCKET_AWAITED,
+	SOCKET_IDLE,    /* awaits a request, of which libmicrohttpd has no bytes */
+	SOCKET_AWAITED, /* what libmicrohttpd sends is its own */
 	SOCKET_QUEUED,
 	SOCKET_EARLY,   /* queued, and the last */
 	SOCKET_CLOSING, /* all is sent: further bytes are thrown away */
@@ -47,9 +48,6 @@ static _Atomic uint64_t groups[SOCKETS_MAX];
  */
 static _Atomic int64_t left[SOCKETS_MAX];
 #define UNKNOWN INT64_MIN
-
-/* Nothing came since the last request was over. */
-static atomic_bool is_idle[SOCKETS_MAX];
 
 /* libmicrohttpd looks at what it received before it receives from another socket. */
 static _Thread_local struct {
@@ -109,6 +107,17 @@ static void enter(int fd, enum socket_state state)
 		atomic_store_explicit(&states[fd], (unsigned char)state, memory_order_relaxed);
 }
 
+static int64_t left_of(int fd)
+{
+	return is_within(fd) ? atomic_load_explicit(&left[fd], memory_order_relaxed) : UNKNOWN;
+}
+
+/* Whether nothing more is sent by the descriptor. */
+static bool is_over(enum socket_state state)
+{
+	return state == SOCKET_CLOSING || state == SOCKET_MOVED;
+}
+
 void sockets_move_by(bool (*by)(int fd))
 {
 	move = by;
@@ -124,10 +133,8 @@ void sockets_begin(int fd)
 void sockets_await(int fd)
 {
 	set_lines(fd, NULL, 0);
-	if (is_within(fd))
-		atomic_store_explicit(&is_idle[fd], true, memory_order_relaxed);
-	if (state_of(fd) != SOCKET_CLOSING)
-		enter(fd, SOCKET_AWAITED);
+	if (!is_over(state_of(fd)))
+		enter(fd, left_of(fd) == 0 ? SOCKET_IDLE : SOCKET_AWAITED);
 }
 
 void sockets_answer(int fd, bool is_early, uint64_t group, struct str text)
@@ -185,7 +192,7 @@ static void refuse(int fd, const struct refusal *refusal)
 	enum socket_state state = state_of(fd);
 	char text[REFUSAL_MOST];
 
-	if (state == SOCKET_OTHER || state == SOCKET_CLOSING || !outbox_clear(fd, 0))
+	if (state == SOCKET_OTHER || is_over(state) || !outbox_clear(fd, 0))
 		return;
 	struct str answer = refusal_write(text, refusal->line, STR("Connection: close"), refusal->body);
 	(void)!platform_send(fd, answer.p, answer.n);
@@ -219,10 +226,10 @@ static ssize_t take_none(void)
 	return -1;
 }
 
-/* The result of a send behind the last answer: the socket seems full while the client still sends, so that libmicrohttpd calls again later. */
+/* The result of a send where is_over(): behind the last answer the socket seems full while the client still sends, so that libmicrohttpd calls again later. */
 static ssize_t empty(int fd, size_t all)
 {
-	if (is_emptied(fd))
+	if (state_of(fd) == SOCKET_MOVED || is_emptied(fd))
 		return (ssize_t)all;
 	platform_hold_back(fd);
 	return take_none();
@@ -232,11 +239,12 @@ static ssize_t empty(int fd, size_t all)
 static enum socket_state about_to_send(int fd, struct str bytes)
 {
 	enum socket_state state = state_of(fd);
-	const struct refusal *refusal = state == SOCKET_AWAITED ? find_refusal(bytes) : NULL;
+	bool is_awaited = state == SOCKET_IDLE || state == SOCKET_AWAITED;
+	const struct refusal *refusal = is_awaited ? find_refusal(bytes) : NULL;
 
 	if (refusal)
 		refuse(fd, refusal);
-	else if (state == SOCKET_QUEUED || (state == SOCKET_AWAITED && !str_starts_with(bytes, STR("HTTP/1.1 100"))))
+	else if (state == SOCKET_QUEUED || (is_awaited && !str_starts_with(bytes, STR("HTTP/1.1 100"))))
 		enter(fd, SOCKET_OTHER);
 	return state_of(fd);
 }
@@ -271,12 +279,9 @@ static ssize_t send_with_lines(int fd, struct str text, struct str head, struct 
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
 {
 	struct str head = {bytes, n};
-	enum socket_state state = about_to_send(fd, head);
 
-	if (state == SOCKET_CLOSING)
+	if (is_over(about_to_send(fd, head)))
 		return empty(fd, n);
-	if (state == SOCKET_MOVED)
-		return (ssize_t)n;
 	struct str text = get_lines(fd);
 	if (text.n > 0 && n >= 2)
 		return send_with_lines(fd, text, head, (struct iovec){NULL, 0}, flags, false);
@@ -293,7 +298,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 
 	for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
 		all += message->msg_iov[i].iov_len;
-	if (state == SOCKET_CLOSING)
+	if (is_over(state))
 		return empty(fd, all);
 	struct str text = get_lines(fd);
 	if (text.n > 0 && first.n >= 2 && message->msg_iovlen <= 2)
@@ -329,7 +334,7 @@ const struct taken_head *sockets_take_head(int fd)
 
 void sockets_expect(int fd, uint64_t n)
 {
-	int64_t rest = is_within(fd) ? atomic_load_explicit(&left[fd], memory_order_relaxed) : UNKNOWN;
+	int64_t rest = left_of(fd);
 
 	if (is_within(fd))
 		atomic_store_explicit(&left[fd], rest == UNKNOWN || rest >= 0 || n > INT32_MAX ? UNKNOWN : rest + (int64_t)n, memory_order_relaxed);
@@ -354,36 +359,29 @@ static size_t shorten(int fd, char *bytes, size_t n)
 	return short_n + body;
 }
 
-/* Whether the connection has been moved: where it waits for a request, and libmicrohttpd has none of its bytes. */
-static bool is_moved(int fd)
-{
-	if (!move || !atomic_load_explicit(&is_idle[fd], memory_order_relaxed) || atomic_load_explicit(&left[fd], memory_order_relaxed) != 0 || !move(fd))
-		return false;
-	enter(fd, SOCKET_MOVED);
-	return true;
-}
-
 ssize_t recv(int fd, void *bytes, size_t n, int flags)
 {
 	enum socket_state state = state_of(fd);
 
-	if (state == SOCKET_AWAITED && !(flags & MSG_PEEK) && is_moved(fd))
+	if (state == SOCKET_IDLE && !(flags & MSG_PEEK) && move && move(fd)) {
+		enter(fd, SOCKET_MOVED);
 		return 0;
+	}
 	ssize_t came = recvfrom(fd, bytes, n, flags, NULL, NULL);
 
 	if (came <= 0 || flags & MSG_PEEK || !is_within(fd))
 		return came;
-	bool was_idle = atomic_load_explicit(&is_idle[fd], memory_order_relaxed);
-	int64_t rest = state == SOCKET_OTHER ? UNKNOWN : atomic_load_explicit(&left[fd], memory_order_relaxed);
+	int64_t rest = state == SOCKET_OTHER ? UNKNOWN : left_of(fd);
 	size_t given = (size_t)came;
-	atomic_store_explicit(&is_idle[fd], false, memory_order_relaxed);
 	latest.is_there = false;
 	/*
-	 * Not while a request is handled aside, whose socket libmicrohttpd may read meanwhile: it looks at these bytes later than at another socket's. And a full
-	 * buffer stays full: of a socket that gave less than was asked for, libmicrohttpd awaits no more bytes until others come.
+	 * Shortens only where a request begins. While a request is handled aside, libmicrohttpd may read its socket too, but looks at these bytes after it has
+	 * read other sockets. And a full buffer stays full: where a socket gave less than libmicrohttpd asked for, it awaits no more bytes until others come.
 	 */
-	if (rest == 0 && state == SOCKET_AWAITED && was_idle && given < n)
+	if (state == SOCKET_IDLE && given < n)
 		given = shorten(fd, bytes, given);
+	if (state == SOCKET_IDLE)
+		enter(fd, SOCKET_AWAITED);
 	if (latest.is_there)
 		rest = (int64_t)(latest.taken.head.n + latest.taken.head.body_n);
 	rest = rest == UNKNOWN ? UNKNOWN : rest - came;
