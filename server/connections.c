@@ -40,7 +40,7 @@ struct connection {
 	struct address *address; /* NULL where it has no limits */
 	int fd;
 	bool is_over, is_admitted;
-	bool is_handed_over; /* it counts no more */
+	bool is_handed_over; /* another one has replaced it in all lists and counts */
 	union {
 		struct sockaddr any;
 		struct sockaddr_in v4;

@@ -61,7 +61,7 @@ struct connection;
 /* NULL where no memory can be had. */
 struct connections *connections_new(const struct connections_options *options);
 
-/* From now on a thread looks each second for connections that are late; once. False where no thread can be had. */
+/* Starts the thread that shuts late connections down, once a second. Call it once. False where no thread can be had. */
 bool connections_watch(struct connections *connections);
 
 /* No connection may be left. */
@@ -72,8 +72,8 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 void connections_remove(struct connection *connection);
 
 /*
- * The connection goes on by another descriptor of its socket, and by what is returned: with its limits, its peer and its time. The old one's is closed soon;
- * connections_remove() is left to be called for it.
+ * Replaces the connection by one with another descriptor of its socket, which keeps its peer, its place in the limits and its deadline. The old one counts no
+ * more; the caller still closes its descriptor and calls connections_remove() for it.
  */
 struct connection *connections_hand_over(struct connection *connection, int fd);
 

@@ -287,7 +287,7 @@ static void hand_to(struct MHD_Daemon *daemon, struct connection *connection)
 	connections_remove(connection);
 }
 
-/* An ordinary worker where there is none yet. */
+/* The thread for health and metrics; the first worker until that thread has started. */
 static struct MHD_Daemon *vital_of(struct http *http)
 {
 	struct MHD_Daemon *vital = atomic_load(&http->vital);
@@ -303,9 +303,9 @@ static void enter(void *context, int fd, enum connection_kind kind)
 	hand_to(kind == CONNECTION_VITAL ? vital_of(http) : http->workers[workers_place(fd)], connection);
 }
 
-static struct http *only; /* sockets_move_by() and workers_begin() hand on no context */
+static struct http *only; /* for callbacks without a context: of sockets_move_by() and workers_begin() */
 
-/* See sockets_move_by(). What was answered before goes first, or the other thread's answers could. */
+/* For sockets_move_by(). Sends earlier answers first, so that the other thread's answers cannot overtake them. */
 static bool move_connection(int fd)
 {
 	int worker = workers_next(fd), to = -1;
@@ -325,7 +325,7 @@ static bool move_connection(int fd)
 	return to >= 0;
 }
 
-/* One thread may get all connections. */
+/* With one thread, which may get all connections. */
 static struct MHD_Daemon *start_daemon(struct http *http)
 {
 	unsigned limit = http->options.connection_limit + CONNECTIONS_OVER;
@@ -393,10 +393,10 @@ static bool start_worker(unsigned i)
 	return only->workers[i] != NULL;
 }
 
-/* The first of them, where others may come later, else all. */
-static bool start_workers(struct http *http, bool is_first)
+/* All workers; with `adapts` only the first one, since workers.h starts the others. */
+static bool start_workers(struct http *http, bool adapts)
 {
-	unsigned wanted = is_first ? 1 : http->options.threads < WORKERS_MAX ? http->options.threads : WORKERS_MAX, n = 0;
+	unsigned wanted = adapts ? 1 : http->options.threads < WORKERS_MAX ? http->options.threads : WORKERS_MAX, n = 0;
 
 	while (n < wanted && start_worker(n))
 		n++;
@@ -419,7 +419,6 @@ static bool start(struct http *http, int fd)
 		.slow_ns = options->slow_ns, .remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
 	};
 	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
-
 	bool adapts = false;
 
 	if (options->sends_together) {
@@ -436,11 +435,12 @@ static bool start(struct http *http, int fd)
 	}
 	door.connections = http->connections;
 	http->door = door_open(&door);
-	if (!http->door && options->tls)
-		close(fd);
-	if (!http->door)
+	if (!http->door) {
+		if (options->tls)
+			close(fd);
 		return false;
-	/* a client that waits for the start need not wait for these threads */
+	}
+	/* these threads start now: a client that waits for the server needs none of them */
 	if (start_vital(http) && connections_watch(http->connections) && (!options->tls || start_tls(http, fd)))
 		return true;
 	door_close(http->door);

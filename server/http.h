@@ -114,7 +114,7 @@ struct http_options {
 	unsigned short port;       /* 0: any free one */
 	struct tls *tls;           /* by which clients speak, not started; NULL: none */
 	unsigned threads;          /* workers */
-	bool adapts;               /* not all of them serve always: workers.h; only with sends_together and slice_ns */
+	bool adapts;               /* their number follows the load (workers.h); needs sends_together and slice_ns */
 	unsigned connection_limit;
 	struct connections_share remote, loopback; /* see connections.h */
 	unsigned idle_timeout_s;

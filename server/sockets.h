@@ -28,8 +28,9 @@
 #include "server/head.h"
 
 /*
- * Sets who is asked before a request is read, by the connection's thread, when libmicrohttpd has nothing of it: true where the connection goes on by another
- * descriptor of its socket. To libmicrohttpd the client seems to have closed it then, and the socket itself stays as it is. Called before there are any.
+ * Sets the callback that moves connections to other threads; call it before there are any. The connection's thread calls it before it reads a request of which
+ * libmicrohttpd has no bytes. It returns true once another thread serves the connection by another descriptor of the socket. libmicrohttpd then gets an end of
+ * file from the old descriptor and closes it; the socket stays open.
  */
 void sockets_move_by(bool (*move)(int fd));
 

@@ -8,12 +8,14 @@
 
 #define WORKER_BITS 6 /* of a place; the others are its era */
 #define WORKER_OF(place) ((place) & ((1u << WORKER_BITS) - 1))
+#define ERA_OF(place) ((place) >> WORKER_BITS)
+#define ERA_MAX (UINT32_MAX >> WORKER_BITS)
 #define PAUSE_NS 100000
 
 _Static_assert(WORKERS_MAX <= 1 << WORKER_BITS, "a place has room for each worker");
 
 struct worker {
-	_Alignas(64) atomic_int placed; /* connections that it got in this era and has still; about, where the era began meanwhile */
+	_Alignas(64) atomic_int placed; /* connections that it got in this era and still has; not exact, since an era begins beside other threads */
 	_Atomic uint64_t judged_ns;     /* when its last window ended */
 	_Atomic uint64_t turn_ns;       /* the mean of the turns with several requests; 0: these took less than half of that window */
 };
@@ -24,13 +26,13 @@ static struct {
 	pthread_mutex_t mutex;          /* of what follows */
 	unsigned started;
 	atomic_uint serving;
-	atomic_uint era;              /* from 1 */
+	atomic_uint era;              /* 1 to ERA_MAX, then 1 again */
 	_Atomic uint64_t changed_ns;  /* when the era began */
 	_Atomic uint64_t calm_since_ns; /* 0: it is not calm */
 	_Atomic uint64_t stuck_ns;    /* when a turn was too long; 0: never */
 	atomic_bool is_frozen;        /* written under the mutex */
 	_Atomic uint64_t moves;
-	atomic_uint moving;           /* sockets between workers_next() and workers_moved() */
+	atomic_uint moving;           /* connections between workers_next() and workers_moved() */
 	struct worker v[WORKERS_MAX];
 } all = {.most = 1, .mutex = PTHREAD_MUTEX_INITIALIZER, .serving = 1, .era = 1};
 
@@ -130,7 +132,7 @@ void workers_forget(int fd)
 	if (!is_placed(fd, &place))
 		return;
 	atomic_store_explicit(&places[fd], 0, memory_order_relaxed);
-	if (place >> WORKER_BITS == (era_now() & (UINT32_MAX >> WORKER_BITS)))
+	if (ERA_OF(place) == era_now())
 		atomic_fetch_sub_explicit(&all.v[WORKER_OF(place)].placed, 1, memory_order_relaxed);
 }
 
@@ -142,7 +144,7 @@ int workers_next(int fd)
 		return -1;
 	own.is_worker = true;
 	own.index = WORKER_OF(place);
-	if (place >> WORKER_BITS == (era_now() & (UINT32_MAX >> WORKER_BITS)))
+	if (ERA_OF(place) == era_now())
 		return -1;
 	atomic_fetch_add(&all.moving, 1); /* before the look at is_frozen */
 	unsigned worker = atomic_load(&all.is_frozen) ? own.index : emptiest(own.index);
@@ -171,13 +173,11 @@ void workers_moved(void)
 /* The mutex is held. */
 static void begin_era(unsigned serving, uint64_t now_ns)
 {
-	unsigned era = era_now() + 1;
-
 	atomic_store_explicit(&all.serving, serving, memory_order_release);
 	atomic_store_explicit(&all.changed_ns, now_ns, memory_order_relaxed);
 	for (unsigned i = 0; i < all.most; i++)
 		atomic_store_explicit(&all.v[i].placed, 0, memory_order_relaxed);
-	atomic_store(&all.era, (era & (UINT32_MAX >> WORKER_BITS)) == 0 ? 1 : era);
+	atomic_store(&all.era, era_now() == ERA_MAX ? 1 : era_now() + 1);
 }
 
 /* An era begins with so many workers, or as many as there can be, unless another thread has begun one meanwhile. */

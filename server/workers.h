@@ -29,12 +29,12 @@
 #define WORKERS_STUCK_FOR_NS 10000000000u
 
 /*
- * There are up to `most` workers from now on, and no connections. With `start` the first one serves, and reports its turns as the others do, each of which
- * `start` begins when it is first needed: false where it cannot. It is called by a worker's thread, one call after the other. Without it all serve.
+ * Begins with up to `most` workers and no connections. Without `start` all workers serve, always. With it the first worker serves, and a worker's thread calls
+ * `start` for each other one when that is first needed, one call at a time; false where it cannot start. Each worker reports its turns then.
  */
 void workers_begin(unsigned most, bool (*start)(unsigned worker));
 
-/* No worker begins and no connection changes its worker from now on. When it returns none is about to. */
+/* Starts no worker and moves no connection from now on. Waits for moves that are under way. */
 void workers_freeze(void);
 
 /* How many serve now; how many connections were moved since the start. */
@@ -47,14 +47,15 @@ unsigned workers_place(int fd);
 void workers_forget(int fd);
 
 /*
- * Called by the worker's thread before it reads a request: the worker that is to serve the connection from now on, or -1: this one. Else the caller says with
- * workers_put() by which descriptor that worker gets it, or that it stays (-1), hands it over, and calls workers_moved().
+ * Called by the worker's thread before it reads a request. Gives the other worker that is to serve the connection from now on, or -1 where it stays. With
+ * another worker the caller calls workers_put() with the descriptor for that worker, or with -1 where the connection stays after all; hands the connection
+ * over; and calls workers_moved().
  */
 int workers_next(int fd);
 void workers_put(int from, int to, unsigned worker);
 void workers_moved(void);
 
-/* The calling thread's turn begins, with so many events; and ends, having spent `locked_ns` of it with the writers' lock, or waiting for it. */
+/* The calling thread's turn begins, with so many events. It ends; `locked_ns` of it the thread had the writers' lock, or waited for it. */
 void workers_begin_turn(int events, uint64_t now_ns);
 void workers_end_turn(uint64_t now_ns, uint64_t locked_ns);
 

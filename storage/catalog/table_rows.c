@@ -193,8 +193,8 @@ static enum code put_marks(struct store_txn *txn, const struct rows *before, con
 struct progress {
 	uint64_t version; /* an older Dynalith raises the catalog's version with each change: it wrote to the store if that is another one */
 	struct str next;  /* absent: all records have their rows */
-	bool is_begun;
-	bool is_absent;
+	bool is_begun;    /* the row is of that version */
+	bool is_absent;   /* there is no row */
 };
 
 static enum code read_progress(struct store_txn *txn, struct progress *progress, struct err *err)
@@ -234,7 +234,7 @@ static enum code write_progress(struct store_txn *txn, const struct progress *pr
 	return store_put(txn, versions, COMPLETE, buf_str(&row), err);
 }
 
-/* With the first record of a new store. */
+/* Called with a record that is not there yet: the first one of a new store brings the row. */
 static enum code begin_new(struct store_txn *txn, struct err *err)
 {
 	struct progress progress = {0};
@@ -394,7 +394,7 @@ static enum code complete_record(struct store_txn *txn, const struct settings_re
 	return code;
 }
 
-/* A new store has no records whose rows could be missing, and nothing is written to it before it has one: begin_new. */
+/* A new store lacks the row until its first record (begin_new), but has no records whose rows could be missing. */
 enum code table_rows_are_complete(struct store_txn *txn, bool *are_complete, struct err *err)
 {
 	struct progress progress = {0};

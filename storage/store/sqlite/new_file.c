@@ -119,6 +119,7 @@ void new_file_page(uint32_t number, unsigned format, bool has_log, unsigned char
 	page_file_seal(page, number);
 }
 
+/* The first page last: until it is there, older versions and other programs see no SQLite file. */
 static int write_pages(sqlite3_file *file, unsigned format, bool has_log)
 {
 	unsigned char page[STORE_PAGE];

@@ -222,7 +222,7 @@ static bool wait_until_due(struct wal *wal)
 	return !wal->is_stopping;
 }
 
-/* A new data file. Writers have stood back since wal_start. */
+/* Syncs a new data file. Writers wait for it: is_wanted is set since wal_start. */
 static void sync_new(struct wal *wal)
 {
 	sync_data(wal, SQLITE_SYNC_FULL);
