@@ -63,7 +63,7 @@ bool image_open(struct str image, struct image_cursor *cursor) WARN_UNUSED;
 /* The content of an M, L or set. */
 bool image_enter(const struct image_value *value, struct image_cursor *cursor) WARN_UNUSED;
 
-/* A varint of several bytes: where it ends, NULL where it is malformed. */
+/* A varint of three bytes or more: where it ends, NULL where it is malformed. */
 const char *image_varint_long(const char *p, const char *end, uint64_t *value) __attribute__((noinline, cold));
 
 /* The parts of a member, in line: answers read millions of them. */
@@ -71,6 +71,11 @@ static inline bool image_read_varint(struct image_cursor *cursor, uint64_t *valu
 {
 	if (cursor->p < cursor->end && !(*cursor->p & 0x80)) { /* the common case: one byte */
 		*value = (unsigned char)*cursor->p++;
+		return true;
+	}
+	if (cursor->end - cursor->p >= 2 && !(cursor->p[1] & 0x80)) { /* or two */
+		*value = ((unsigned char)cursor->p[0] & 0x7Fu) | (unsigned)(unsigned char)cursor->p[1] << 7;
+		cursor->p += 2;
 		return true;
 	}
 	uint64_t v = 0; /* of its own: its address must not keep `value` from being a register */

@@ -41,6 +41,37 @@ static size_t encode(const struct decimal *d, char *out)
 	return n;
 }
 
+#define SHORT_MAX 10 /* bytes of a short encoding: seven pairs */
+
+static inline bool is_short(size_t n)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && n >= 4 && n <= SHORT_MAX;
+}
+
+/* The pairs of a short encoding, the first in the lowest byte; nothing beyond the encoding is read. One that is malformed gives a byte beyond 99. */
+static inline uint64_t short_pairs(struct str number, unsigned char flip)
+{
+	uint64_t ones = 0x0101010101010101u >> (88 - 8 * number.n), all;
+
+	if (number.n >= 8) {
+		memcpy(&all, number.p + number.n - 8, 8);
+		all >>= 8 * (SHORT_MAX - number.n);
+	} else { /* two parts that overlap */
+		uint32_t first, last;
+
+		memcpy(&first, number.p, 4);
+		memcpy(&last, number.p + number.n - 4, 4);
+		all = (first | (uint64_t)last << 8 * (number.n - 4)) >> 16;
+	}
+	return ((all ^ flip * 0x0101010101010101u) & ones * 0xFF) - ones;
+}
+
+/* Whether each of them is below 100. */
+static inline bool are_pairs(uint64_t pairs)
+{
+	return ((pairs | (pairs + 28 * 0x0101010101010101u)) & 0x8080808080808080u) == 0;
+}
+
 /* The encoding must be well-formed (number_length). */
 static void decode(struct str number, struct decimal *d)
 {
@@ -207,29 +238,87 @@ static inline char *put_point(char *digits, char *to, int exponent)
 	return to;
 }
 
-char *number_put(struct str number, char *to)
+/* Four pairs as eight decimal digits, the first in the lowest byte. */
+static inline uint64_t digits_of_pairs(uint32_t pairs)
 {
-	const unsigned char *p = (const unsigned char *)number.p;
+	uint64_t wide = (pairs | (uint64_t)pairs << 16) & 0x0000FFFF0000FFFFu;
 
-	if (number.n < 4) {
+	wide = (wide | wide << 8) & 0x00FF00FF00FF00FFu;
+	uint64_t tens = (wide * 205 >> 11) & 0x001F001F001F001Fu; /* a tenth, below 100 */
+	return (tens | (wide - tens * 10) << 8) + 0x3030303030303030u;
+}
+
+/* number_put() of a short one with digits before its point; NULL for others. All is computed before it is written: bytes read back would be waited for. */
+static inline char *put_short(struct str number, char *to)
+{
+	unsigned char flip = number.p[0] == SIGN_NEGATIVE ? 0xFF : 0;
+	unsigned n = 2 * ((unsigned)number.n - 3), exponent = (unsigned)((((unsigned char)number.p[1] ^ flip)) + EXPONENT_MIN);
+	uint64_t pairs = short_pairs(number, flip);
+	unsigned last = (unsigned)(pairs >> (4 * n - 8));
+
+	if (exponent == 0 || exponent > 16 || last == 0 || !are_pairs(pairs)) /* a negative one is large */
+		return NULL;
+	uint64_t first = digits_of_pairs((uint32_t)pairs), second = digits_of_pairs((uint32_t)(pairs >> 32)); /* zeros behind the last pair */
+	*to = '-';
+	to += flip != 0;
+	memcpy(to, &first, 8);
+	memcpy(to + 8, &second, 8);
+	n -= last % 10 == 0;
+	if (exponent >= n)
+		return to + exponent;
+	if (exponent > 7)
+		return NULL;
+	uint64_t from_point = first >> 8 * exponent | second << 8 * (7 - exponent) << 8, behind = second >> 8 * exponent;
+	to[exponent] = '.';
+	memcpy(to + exponent + 1, &from_point, 8);
+	memcpy(to + exponent + 9, &behind, 8);
+	return to + n + 1;
+}
+
+static __attribute__((noinline)) char *put_long(struct str number, char *to)
+{
+	if (!number_is_encoding(number))
+		return NULL;
+	if (number.n == 1) {
 		*to++ = '0';
 		return to;
 	}
-	const unsigned char *end = p + number.n - 1;
+	const unsigned char *p = (const unsigned char *)number.p, *end = p + number.n - 1;
 	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
 	int exponent = (p[1] ^ flip) + EXPONENT_MIN;
 	char *digits = put_head(flip != 0, exponent, to);
 	to = digits;
-	for (p += 2; p < end && to - digits < NUMBER_DIGITS; p++)
+	for (p += 2; p < end; p++)
 		to = put_pair((unsigned char)((*p ^ flip) - 1), to);
 	return put_point(digits, to, exponent);
 }
 
+char *number_put(struct str number, char *to)
+{
+	const unsigned char *p = (const unsigned char *)number.p;
+
+	if (!is_short(number.n))
+		return put_long(number, to);
+	unsigned char end = p[number.n - 1];
+	if (number.n == 4 && p[0] == SIGN_POSITIVE && end == 0) { /* counts below 100 */
+		unsigned pair = p[2] - 1u, tens = pair * 205 >> 11, ones = pair - 10 * tens;
+		int exponent = p[1] + EXPONENT_MIN;
+
+		to[0] = (char)('0' + tens);
+		to[1] = (char)('0' + ones);
+		if (pair < 100 && (exponent == 2 || (exponent == 1 && ones == 0)))
+			return to + exponent;
+	}
+	bool has_ends = p[0] == SIGN_NEGATIVE ? end == 0xFF : p[0] == SIGN_POSITIVE && end == 0;
+	char *after = has_ends ? put_short(number, to) : NULL;
+	return after ? after : put_long(number, to);
+}
+
 void number_format(struct str number, struct buf *out)
 {
-	char *start = buf_reserve(out, NUMBER_TEXT_MAX);
+	char *start = buf_reserve(out, NUMBER_TEXT_MAX), *end = number_put(number, start);
 
-	out->n += (size_t)(number_put(number, start) - start);
+	out->n += end ? (size_t)(end - start) : 0;
 }
 
 /* The k-th decimal place below 10^top of a number, 0 outside its digits. */
@@ -411,6 +500,8 @@ bool number_is_encoding(struct str bytes)
 		return false;
 	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
 	const unsigned char *last = p + bytes.n - 1;
+	if (is_short(bytes.n))
+		return *last == flip && are_pairs(short_pairs(bytes, flip));
 	for (p += 2; p < last; p++) {
 		if ((unsigned char)((*p ^ flip) - 1) >= 100)
 			return false;

@@ -40,7 +40,7 @@ enum code number_parse(struct str text, char *out, size_t *length, struct err *e
 
 /* The canonical wire text, as AWS returns it: plain decimal digits, no exponent, no trailing zeros. */
 void number_format(struct str number, struct buf *out);
-/* The same, written to `to`, which has room for NUMBER_TEXT_MAX bytes; gives where the text ends. */
+/* The same, written to `to`, which has room for NUMBER_TEXT_MAX bytes; gives where the text ends, or NULL where the bytes are no encoding. */
 char *number_put(struct str number, char *to);
 
 /* a + b and a - b, exact; a result of more than 38 digits, too large or too small is ERR_VALIDATION. AWS: Developer Guide, "Number". */

@@ -120,15 +120,11 @@ void respond_capacities(struct call *call, int wanted, enum capacity_form form)
 
 static void expect_rows(struct json_out *out, const struct read_found *found)
 {
-	size_t bytes = 0, longest = 0;
+	size_t bytes = 0;
 
-	for (size_t i = 0; i < found->count; i++) {
-		size_t n = found->rows[i].image.n;
-
-		bytes += n;
-		longest = n > longest ? n : longest;
-	}
-	json_out_expect(out, found->count, bytes, longest);
+	for (size_t i = 0; i < found->count; i++)
+		bytes += found->rows[i].image.n;
+	json_out_expect(out, found->count, bytes);
 }
 
 enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err)

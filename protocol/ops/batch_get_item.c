@@ -140,15 +140,11 @@ static bool leaves_out(struct call *call, const struct read_item *reads, size_t 
 
 static void expect_items(struct json_out *out, const struct read_item *reads, size_t n)
 {
-	size_t bytes = 0, longest = 0;
+	size_t bytes = 0;
 
-	for (size_t i = 0; i < n && bytes <= RESPONSE_SIZE_MAX; i++) {
-		size_t size = reads[i].image.n;
-
-		bytes += size;
-		longest = size > longest ? size : longest;
-	}
-	json_out_expect(out, n, bytes, longest);
+	for (size_t i = 0; i < n && bytes <= RESPONSE_SIZE_MAX; i++)
+		bytes += reads[i].image.n;
+	json_out_expect(out, n, bytes);
 }
 
 static void write_items(struct call *call, struct share *share, const struct read_item *reads, struct progress *progress)

@@ -6,144 +6,297 @@
 #include "protocol/wire/json_text.h"
 
 /*
- * The text is written at `to`, which functions take and give back: members and elements make room for themselves once, with MARGIN bytes more. These
- * hold what is around a name and a value, a number, and the brackets that close all levels of an item.
+ * The instructions per name and value are what an answer of many items costs, so an entry is read and written in registers, at places that functions take
+ * and give back. read_near() reads most of them: those with a usual name and a short payload, behind which a step of json_text can be read. read_any()
+ * reads all others. It copies the end of the image to a place with bytes behind it, so that the last entries are near, too.
+ *
+ * What was written is not read back, a comma for instance: where the processor guesses that the store is far away, it has to start over.
  */
-#define MARGIN (NUMBER_TEXT_MAX + JSON_TEXT_STEP + 64 + 2 * DEPTH_MAX)
+#define TAIL 64 /* bytes of an image */
 #define DEPTH_MAX (VALUE_DEPTH_MAX + 2)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#define PUT(to, literal) put((to), (literal), sizeof(literal) - 1)
 
-struct sink {
+struct walk {
 	struct buf *buf;
-	const char *end;   /* of the image */
-	const char *limit; /* of the room */
+	const char *end;   /* of what is read: the image, or the tail */
+	const char *near;  /* from places up to here JSON_TEXT_STEP bytes can be read; NULL: something was malformed */
+	const char *limit; /* what is written up to here leaves JSON_IMAGE_ROOM */
+	bool is_in_tail;
+	char tail[TAIL + JSON_TEXT_STEP];
 };
 
-static __attribute__((noinline)) char *grow(struct sink *sink, char *to, size_t n)
-{
-	sink->buf->n = (size_t)(to - sink->buf->p);
-	to = buf_reserve(sink->buf, n);
-	sink->limit = sink->buf->p + sink->buf->cap;
-	return to;
-}
+struct place {
+	const char *from;
+	char *to;
+};
 
-/* Room for names and texts of so many bytes. */
-static ALWAYS_INLINE char *make_room(struct sink *sink, char *to, size_t bytes)
-{
-	size_t n = JSON_TEXT_MAX(bytes) + MARGIN;
-
-	return (size_t)(sink->limit - to) < n ? grow(sink, to, n) : to;
-}
-
-static ALWAYS_INLINE char *put_text(const struct sink *sink, char *to, struct str s)
-{
-	return sink->end - s.p >= JSON_TEXT_STEP ? json_text_put_near(to, s) : json_text_put(to, s);
-}
-
-static ALWAYS_INLINE char *put_bare(const struct sink *sink, char *to, enum type type, struct str bytes)
-{
-	return type == TYPE_S ? put_text(sink, to, bytes) : type == TYPE_N ? number_put(bytes, to) : base64_put(bytes, to);
-}
-
-#define PUT(to, literal) (memcpy((to), (literal), sizeof(literal) - 1), (to) + sizeof(literal) - 1)
-
-static char *put_nested(struct sink *sink, char *to, const struct image_value *value, unsigned depth);
-
-/* In a place with room. */
-static ALWAYS_INLINE char *put_value(struct sink *sink, char *to, const struct image_value *value, unsigned depth)
-{
-	switch (value->type) {
-	case TYPE_S:
-	case TYPE_N:
-	case TYPE_B:
-		memcpy(to, value->type == TYPE_S ? "{\"S\":\"" : value->type == TYPE_N ? "{\"N\":\"" : "{\"B\":\"", 6);
-		to = put_bare(sink, to + 6, value->type, value->payload);
-		return PUT(to, "\"}");
-	case TYPE_BOOL:
-		return value->payload.p[0] ? PUT(to, "{\"BOOL\":true}") : PUT(to, "{\"BOOL\":false}");
-	case TYPE_NULL:
-		return PUT(to, "{\"NULL\":true}");
-	default:
-		return put_nested(sink, to, value, depth);
-	}
-}
-
-static char *put_members(struct sink *sink, char *to, struct image_cursor cursor, unsigned depth)
-{
-	struct image_value value;
+/* A member, or an element without a name. */
+struct entry {
 	struct str name;
-	char lead = '{';
+	enum type type;
+	struct str payload;
+	bool is_near; /* name and payload, to read JSON_TEXT_STEP bytes from */
+};
 
-	while (image_next_member(&cursor, &name, &value)) {
-		to = make_room(sink, to, name.n + value.payload.n);
-		*to++ = lead;
-		*to++ = '"';
-		to = put_text(sink, to, name);
-		to = PUT(to, "\":");
-		to = put_value(sink, to, &value, depth);
-		lead = ',';
-	}
-	*to = '{';
-	to += lead == '{';
-	*to++ = '}';
+static ALWAYS_INLINE char *put(char *to, const char *bytes, size_t n)
+{
+	memcpy(to, bytes, n);
+	return to + n;
+}
+
+static char *make_room(struct walk *walk, char *to, size_t n)
+{
+	walk->buf->n = (size_t)(to - walk->buf->p);
+	to = buf_reserve(walk->buf, n + JSON_IMAGE_ROOM);
+	walk->limit = walk->buf->p + walk->buf->cap - JSON_IMAGE_ROOM;
 	return to;
 }
 
-static char *put_elements(struct sink *sink, char *to, struct image_cursor cursor, enum type element, unsigned depth)
+/* Ends the walk: all brackets are closed, and no more is read. */
+static void give_up(struct walk *walk)
+{
+	walk->near = NULL;
+}
+
+static void move_to_tail(struct walk *walk, struct place *at)
+{
+	size_t n = (size_t)(walk->end - at->from);
+
+	memcpy(walk->tail, at->from, n);
+	memset(walk->tail + n, 0, JSON_TEXT_STEP);
+	at->from = walk->tail;
+	walk->end = walk->near = walk->tail + n;
+	walk->is_in_tail = true;
+}
+
+/* Any entry, with room for its text; false where it is malformed. */
+static __attribute__((noinline)) bool read_any(struct walk *walk, struct place *at, bool is_member, struct entry *entry)
 {
 	struct image_value value;
-	char lead = '[';
 
-	while (image_next_element(&cursor, &value)) {
-		to = make_room(sink, to, value.payload.n);
-		*to++ = lead;
-		lead = ',';
-		if (element == TYPE_NONE) {
-			to = put_value(sink, to, &value, depth);
-			continue;
-		}
-		*to++ = '"';
-		to = put_bare(sink, to, element, value.payload);
-		*to++ = '"';
+	if (!walk->near)
+		return false;
+	if (!walk->is_in_tail && walk->end - at->from <= TAIL)
+		move_to_tail(walk, at);
+	struct image_cursor cursor = {at->from, walk->end, 1};
+	*entry = (struct entry){.name = {at->from, 0}, .is_near = walk->is_in_tail};
+	if ((is_member && !image_read_bytes(&cursor, &entry->name)) || !image_read_value(&cursor, &value)) {
+		give_up(walk);
+		return false;
 	}
-	*to = '[';
-	to += lead == '[';
-	*to++ = ']';
+	entry->type = value.type;
+	entry->payload = value.payload;
+	at->to = make_room(walk, at->to, JSON_TEXT_MAX(entry->name.n) + (value.type == TYPE_B ? 2 * value.payload.n : 0));
+	return true;
+}
+
+/* An entry with a usual name and a payload of a piece at most, all of which is near. */
+static ALWAYS_INLINE bool read_near(const struct walk *walk, const char *from, bool is_member, struct entry *entry)
+{
+	if (from >= walk->near)
+		return false;
+	struct str name = {from + is_member, is_member ? (unsigned char)*from : 0};
+	const char *payload = name.p + name.n + 2;
+	if (name.n > JSON_IMAGE_NAME || payload >= walk->near)
+		return false;
+	enum type type = (enum type)(unsigned char)payload[-2];
+	size_t n = (unsigned char)payload[-1];
+	if (n >= 0x80) /* a length of two bytes */
+		n = (n & 0x7F) | (size_t)(unsigned char)*payload++ << 7;
+	*entry = (struct entry){name, type, {payload, n}, true};
+	return n <= JSON_IMAGE_PIECE && payload + n <= walk->near;
+}
+
+static ALWAYS_INLINE bool read_entry(struct walk *walk, struct place *at, bool is_member, struct entry *entry)
+{
+	if (at->to <= walk->limit && read_near(walk, at->from, is_member, entry))
+		return true;
+	struct entry any; /* of its own, and a place: their addresses must not keep the others from being registers */
+	struct place place = *at;
+	bool is_there = read_any(walk, &place, is_member, &any);
+
+	*at = place;
+	*entry = any;
+	return is_there;
+}
+
+/* A text of any length, piece by piece: few need the room that it would take if each byte had an escape. */
+static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, struct str text)
+{
+	while (text.n > 0) {
+		struct str piece = {text.p, text.n < JSON_IMAGE_PIECE ? text.n : JSON_IMAGE_PIECE};
+
+		to = json_text_put(make_room(walk, to, text.n), piece);
+		text = (struct str){text.p + piece.n, text.n - piece.n};
+	}
 	return to;
+}
+
+static ALWAYS_INLINE char *put_text(struct walk *walk, char *to, const struct entry *entry)
+{
+	return entry->is_near ? json_text_put_near(to, entry->payload) : put_pieces(walk, to, entry->payload);
+}
+
+static ALWAYS_INLINE char *put_name(char *to, const struct entry *entry)
+{
+	return entry->is_near ? json_text_put_near(to, entry->name) : json_text_put(to, entry->name);
+}
+
+static ALWAYS_INLINE char *put_number(struct walk *walk, char *to, struct str number)
+{
+	char *end = number_put(number, to);
+
+	if (end)
+		return end;
+	give_up(walk);
+	return to;
+}
+
+static struct place put_other(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth);
+
+/* What stands before a value goes into one piece with its bracket: the end of a name, or a comma. */
+static ALWAYS_INLINE struct place put_value(struct walk *walk, struct place at, bool is_member, const struct entry *entry, unsigned depth)
+{
+	struct str payload = entry->payload;
+	char *to = at.to;
+
+	if (entry->type == TYPE_S) {
+		to = is_member ? PUT(to, "\":{\"S\":\"") : PUT(to, ",{\"S\":\"");
+		to = PUT(put_text(walk, to, entry), "\"}");
+	} else if (entry->type == TYPE_N) {
+		to = is_member ? PUT(to, "\":{\"N\":\"") : PUT(to, ",{\"N\":\"");
+		to = PUT(put_number(walk, to, payload), "\"}");
+	} else {
+		return put_other(walk, (struct place){payload.p, is_member ? PUT(to, "\":") : PUT(to, ",")}, entry->type, payload.n, depth);
+	}
+	return (struct place){payload.p + payload.n, to};
+}
+
+/* Puts the brackets of what begins at `first` in place of its first comma and at its end. */
+static ALWAYS_INLINE struct place put_brackets(const struct walk *walk, struct place at, size_t first, const char brackets[2])
+{
+	char *open = walk->buf->p + first;
+
+	at.to += at.to == open;
+	*open = brackets[0];
+	*at.to++ = brackets[1];
+	return at;
+}
+
+static ALWAYS_INLINE struct place put_members(struct walk *walk, struct place at, uint64_t left, unsigned depth)
+{
+	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
+	struct entry entry;
+
+	for (; left > 0 && read_entry(walk, &at, true, &entry); left--) {
+		at.to = put_name(PUT(at.to, ",\""), &entry);
+		at = put_value(walk, at, true, &entry, depth);
+	}
+	return put_brackets(walk, at, first, "{}");
+}
+
+static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, uint64_t left, unsigned depth)
+{
+	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
+	struct entry entry;
+
+	for (; left > 0 && read_entry(walk, &at, false, &entry); left--)
+		at = put_value(walk, at, false, &entry, depth);
+	return put_brackets(walk, at, first, "[]");
+}
+
+static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, uint64_t left)
+{
+	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
+	struct entry entry;
+
+	for (; left > 0 && read_entry(walk, &at, false, &entry); left--) {
+		char *to = PUT(at.to, ",\"");
+
+		to = entry.type == TYPE_S ? put_text(walk, to, &entry) : entry.type == TYPE_N ? put_number(walk, to, entry.payload)
+													       : base64_put(entry.payload, to);
+		at = (struct place){entry.payload.p + entry.payload.n, PUT(to, "\"")};
+	}
+	return put_brackets(walk, at, first, "[]");
 }
 
 /* A map, list or set; as deep as the value, DEPTH_MAX. */
-static char *put_nested(struct sink *sink, char *to, const struct image_value *value, unsigned depth)
+static struct place put_nested(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth)
 {
-	struct image_cursor cursor;
+	struct image_cursor cursor = {at.from, at.from + n, 0};
+	uint64_t count = 0;
 
-	switch (value->type) {
-	case TYPE_M:
-		to = PUT(to, "{\"M\":");
-		break;
-	case TYPE_L:
-		to = PUT(to, "{\"L\":");
-		break;
-	default:
-		to = PUT(to, "{\"SS\":");
-		to[-4] = value->type == TYPE_SS ? 'S' : value->type == TYPE_NS ? 'N' : 'B';
+	if (depth == 0 || !image_read_varint(&cursor, &count)) {
+		give_up(walk);
+		count = 0;
 	}
-	if (depth == 0 || !image_enter(value, &cursor))
-		to = PUT(to, "true");
-	else if (value->type == TYPE_M)
-		to = put_members(sink, to, cursor, depth - 1);
-	else
-		to = put_elements(sink, to, cursor, type_element(value->type), depth - 1);
-	*to++ = '}';
-	return to;
+	at.from = cursor.p;
+	if (type == TYPE_M) {
+		at.to = PUT(at.to, "{\"M\":");
+		at = put_members(walk, at, count, depth - 1);
+	} else if (type == TYPE_L) {
+		at.to = PUT(at.to, "{\"L\":");
+		at = put_list(walk, at, count, depth - 1);
+	} else {
+		at.to = PUT(at.to, "{\"SS\":");
+		at.to[-4] = type == TYPE_SS ? 'S' : type == TYPE_NS ? 'N' : 'B';
+		at = put_set(walk, at, count);
+	}
+	*at.to++ = '}';
+	return at;
+}
+
+/* What is no S or N. */
+static __attribute__((noinline)) struct place put_other(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth)
+{
+	char *to = at.to;
+
+	switch (type) {
+	case TYPE_B:
+		to = PUT(to, "{\"B\":\"");
+		to = base64_put((struct str){at.from, n}, to);
+		to = PUT(to, "\"}");
+		break;
+	case TYPE_BOOL:
+		to = n > 0 && at.from[0] ? PUT(to, "{\"BOOL\":true}") : PUT(to, "{\"BOOL\":false}");
+		break;
+	case TYPE_NULL:
+		to = PUT(to, "{\"NULL\":true}");
+		break;
+	case TYPE_M:
+	case TYPE_L:
+	case TYPE_SS:
+	case TYPE_NS:
+	case TYPE_BS:
+		return put_nested(walk, at, type, n, depth);
+	default:
+		give_up(walk);
+		to = PUT(to, "{}");
+	}
+	return (struct place){at.from + n, to};
+}
+
+#define FRAMES_MAX 2048 /* what an image's text has beside its bytes: names, types and brackets */
+
+size_t json_image_room(size_t n, size_t bytes)
+{
+	return bytes + (bytes < n * FRAMES_MAX ? bytes : n * FRAMES_MAX);
 }
 
 void json_image_add(struct buf *buf, struct str image)
 {
-	char *to = buf_reserve(buf, image.n * 2 + MARGIN);
-	struct sink sink = {buf, image.p + image.n, buf->p + buf->cap};
+	struct walk walk = {.buf = buf};
+	struct place at = {NULL, make_room(&walk, buf->p + buf->n, json_image_room(1, image.n))};
 	struct image_cursor cursor;
 
-	to = image_open(image, &cursor) ? put_members(&sink, to, cursor, DEPTH_MAX) : PUT(to, "{}");
-	buf->n = (size_t)(to - buf->p);
+	if (image_open(image, &cursor)) {
+		at.from = cursor.p;
+		walk.end = cursor.end;
+		walk.near = cursor.end - JSON_TEXT_STEP;
+		at = put_members(&walk, at, cursor.left, DEPTH_MAX);
+	} else {
+		at.to = PUT(at.to, "{}");
+	}
+	buf->n = (size_t)(at.to - buf->p);
 }

@@ -204,15 +204,10 @@ void json_out_item(struct json_out *out, const struct value *item)
 	add_members(&out->buf, item);
 }
 
-/* What an image's text has beside its bytes: names, types and brackets. A guess: short images double, long ones hold long texts. */
-#define FRAMES_MAX 2048
-
-void json_out_expect(struct json_out *out, size_t n, size_t bytes, size_t longest)
+void json_out_expect(struct json_out *out, size_t n, size_t bytes)
 {
-	size_t frames = bytes < n * FRAMES_MAX ? bytes : n * FRAMES_MAX;
-
 	if (n > 1 && !has_no_room(out))
-		buf_reserve(&out->buf, bytes + frames + JSON_TEXT_MAX(longest));
+		buf_reserve(&out->buf, json_image_room(n, bytes) + JSON_IMAGE_ROOM);
 }
 
 void json_out_image(struct json_out *out, struct str image)

@@ -48,7 +48,7 @@ void json_out_value(struct json_out *out, const struct value *value);
 void json_out_item(struct json_out *out, const struct value *item);
 /* The same straight from an item's image, without building values. */
 void json_out_image(struct json_out *out, struct str image);
-/* Makes room for `n` images of `bytes` in all, the longest of them of `longest`, so that the text is not copied while it grows. */
-void json_out_expect(struct json_out *out, size_t n, size_t bytes, size_t longest);
+/* Makes room for `n` images of `bytes` in all, so that the text is not moved while it grows. */
+void json_out_expect(struct json_out *out, size_t n, size_t bytes);
 
 #endif

@@ -68,6 +68,67 @@ static char *put_short(char *to, struct str s)
 	return to + s.n;
 }
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "core/cpu.h"
+
+#define WIDE 64 /* bytes */
+
+static bool can_step_wide(size_t n)
+{
+	return n >= WIDE && CPU_HAS(AVX512BW, "avx512bw") && CPU_HAS(AVX512F, "avx512f");
+}
+
+/* A bit per byte that needs an escape, see json_text_marks(). */
+__attribute__((target("avx512f,avx512bw"))) static inline uint64_t wide_marks(__m512i v)
+{
+	return _mm512_cmple_epu8_mask(_mm512_xor_si512(v, _mm512_set1_epi8(2)), _mm512_set1_epi8(' ')) | _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'));
+}
+
+/* A text of WIDE bytes at least, up to the next escape a step. */
+__attribute__((target("avx512f,avx512bw"))) static char *put_wide(char *to, struct str s)
+{
+	const char *p = s.p, *end = s.p + s.n;
+
+	while (end - p >= WIDE) {
+		__m512i v = _mm512_loadu_si512(p);
+		uint64_t marks = wide_marks(v);
+
+		_mm512_storeu_si512(to, v);
+		if (marks == 0) {
+			p += WIDE;
+			to += WIDE;
+			continue;
+		}
+		size_t n = (size_t)__builtin_ctzll(marks);
+		to = json_text_put_escaped(to + n, p + n, 1);
+		p += n + 1;
+	}
+	if (p == end)
+		return to;
+	/* what is left, with bytes before it that were written already: plain bytes are the same there and here */
+	__m512i last = _mm512_loadu_si512(end - WIDE);
+	if (wide_marks(last) != 0)
+		return json_text_put(to, (struct str){p, (size_t)(end - p)});
+	to += end - p;
+	_mm512_storeu_si512(to - WIDE, last);
+	return to;
+}
+#else
+static bool can_step_wide(size_t n)
+{
+	(void)n;
+	return false;
+}
+
+static char *put_wide(char *to, struct str s)
+{
+	(void)s;
+	return to;
+}
+#endif
+
 /* Two steps a time where no escape is needed; the last step overlaps the one before. */
 char *json_text_put(char *to, struct str s)
 {
@@ -75,6 +136,8 @@ char *json_text_put(char *to, struct str s)
 
 	if (s.n < STEP)
 		return put_short(to, s);
+	if (can_step_wide(s.n))
+		return put_wide(to, s);
 	for (; end - p >= 2 * STEP; p += 2 * STEP) {
 		json_lanes a = json_text_load(p), b = json_text_load(p + STEP);
 

@@ -1,5 +1,5 @@
 /*
- * json_text - texts as JSON strings have them, with escapes, 16 bytes a step.
+ * json_text - texts as JSON strings have them, with escapes, 16 bytes a step; long ones 64 where the processor has AVX-512.
  *
  * The functions write to memory whose room the caller has made, and give where the text ends. They add no quotes, and read nothing beyond
  * the text unless they say so.

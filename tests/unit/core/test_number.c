@@ -61,6 +61,62 @@ TEST(canonical_text)
 	CHECK_INT(canonical("-1.2345678901234567890123456789012345678e-130").n, NUMBER_TEXT_MAX);
 }
 
+/* Numbers of all short forms, those of a pair or two most, against the text that they were made of. */
+TEST(text_of_every_length_and_point)
+{
+	unsigned long long seed = 54321;
+
+	for (int round = 0; round < 200000; round++) {
+		char text[64] = "-", *to = text + (round & 1);
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		int digits = 1 + (int)(seed >> 33) % (round % 4 ? 5 : 20), point = (int)(seed >> 40) % (digits + 1);
+
+		for (int i = 0; i < digits; i++) {
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			*to++ = (char)('0' + (seed >> 35) % (round % 3 ? 10 : 2));
+			if (i + 1 == point)
+				*to++ = '.';
+		}
+		struct str found = canonical(text);
+		char *first = text + (round & 1);
+		if (point > 0) {
+			while (to[-1] == '0')
+				to--;
+			to -= to[-1] == '.';
+		}
+		while (first + 1 < to && first[0] == '0' && first[1] != '.')
+			first++;
+		*to = 0;
+		if (*first == '0' && first[1] == 0)
+			CHECK_STR(found, "0");
+		else if (round & 1)
+			CHECK(found.p[0] == '-' && str_eq((struct str){found.p + 1, found.n - 1}, str_of(first)));
+		else
+			CHECK_STR(found, first);
+	}
+}
+
+TEST(bytes_that_are_no_number)
+{
+	struct str number = encoded("-12.34");
+	struct str longer = encoded("1234567890.12345");
+	char text[NUMBER_TEXT_MAX], bytes[NUMBER_MAX];
+
+	for (int round = 0; round < 2; round++, number = longer) {
+		for (size_t n = 1; n <= number.n; n++) {
+			for (int change = 0; change < 256; change++) {
+				for (size_t at = 0; at < n; at++) {
+					memcpy(bytes, number.p, n);
+					bytes[at] = (char)(bytes[at] ^ change);
+					struct str changed = {bytes, n};
+					CHECK((number_put(changed, text) != NULL) == number_is_encoding(changed));
+					CHECK(number_is_encoding(changed) == (number_length(bytes, n) == n));
+				}
+			}
+		}
+	}
+}
+
 TEST(refused_text)
 {
 	static const char *const malformed[] = {"abc", " 1", "1 ", "1_0", "0x10", "NaN", "Infinity", "1E", "--1", "1e+", ".", "-", "1.2.3"};
@@ -189,7 +245,7 @@ TEST(encodings_that_are_changed)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(canonical_text), TEST_CASE(refused_text), TEST_CASE(byte_order_is_numeric_order),
+		TEST_CASE(canonical_text), TEST_CASE(text_of_every_length_and_point), TEST_CASE(bytes_that_are_no_number), TEST_CASE(refused_text), TEST_CASE(byte_order_is_numeric_order),
 		TEST_CASE(arithmetic_on_integers_matches_the_machine), TEST_CASE(arithmetic_at_the_limits), TEST_CASE(integers),
 		TEST_CASE(encodings_that_are_changed),
 		TEST_CASE(billed_size_counts_pairs_of_digits_aligned_to_the_point),
