@@ -1,6 +1,7 @@
 #include "storage/store/sqlite/log_file.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct log_file {
 	sqlite3_int64 end;   /* behind the last page written: a head that is not there is one written again, and no page follows it */
 	bool is_last;        /* the page to come ends its transaction */
 	struct quota *quota; /* or NULL */
+	unsigned yield_after, reads; /* pages */
 };
 
 static struct log_system {
@@ -37,6 +39,11 @@ sqlite3_file *log_file_disk(sqlite3_file *log)
 void log_file_limit(sqlite3_file *log, struct quota *quota)
 {
 	((struct log_file *)log)->quota = quota;
+}
+
+void log_file_yield(sqlite3_file *log, unsigned pages)
+{
+	((struct log_file *)log)->yield_after = pages;
 }
 
 static int flush(struct log_file *log)
@@ -60,8 +67,11 @@ static int log_close(sqlite3_file *file)
 
 static int log_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 {
-	int result = flush((struct log_file *)file);
+	struct log_file *log = (struct log_file *)file;
+	int result = flush(log);
 
+	if (log->yield_after > 0 && ++log->reads % log->yield_after == 0)
+		sched_yield();
 	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xRead(log_file_disk(file), out, n, at);
 }
 

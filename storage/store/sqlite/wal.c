@@ -12,7 +12,9 @@
 #define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
 #define QUIET_MS 100
 #define ROUNDS_MAX 6          /* of moving a long log beside writers */
-#define LITTLE_PAGES 256      /* to move, and to sync, while the writer is held: they take a few ms */
+#define LITTLE_PAGES 128      /* to move, and to sync, while the writer is held: they take a ms */
+#define YIELD_PAGES 32        /* to move beside writers before the thread lets others run */
+#define YIELD_LOG_MAX 8192    /* pages; a longer log is moved at one go, or writers would wait for its end soon */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (STORE_PAGE + 24)
@@ -145,13 +147,12 @@ static void start_over(struct wal *wal)
 		nanosleep(&(struct timespec){0, READERS_PAUSE_NS}, NULL);
 }
 
-/* What came since a checkpoint saw a log of `pages`. */
-static int pages_behind(struct wal *wal, int pages)
+static int pages_now(struct wal *wal)
 {
 	pthread_mutex_lock(&wal->mutex);
-	int behind = wal->pages - pages;
+	int pages = wal->pages;
 	pthread_mutex_unlock(&wal->mutex);
-	return behind;
+	return pages;
 }
 
 static void sync_data(struct wal *wal, int flags)
@@ -166,6 +167,20 @@ static void sync_data(struct wal *wal, int flags)
 		atomic_store(&wal->is_broken, true);
 }
 
+/* Moves what is there beside writers. At one go that takes a core for some ms, and where cores are few requests wait for one. */
+static bool checkpoint_beside(struct wal *wal, int *pages)
+{
+	sqlite3_file *log = NULL;
+	bool has_log = sqlite3_file_control(wal->checkpointer.db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods;
+
+	if (has_log)
+		log_file_yield(log, pages_now(wal) <= YIELD_LOG_MAX ? YIELD_PAGES : 0);
+	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+	if (has_log)
+		log_file_yield(log, 0);
+	return is_whole;
+}
+
 /*
  * A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over. *commits is how
  * many there were before, or before the part for which they waited.
@@ -173,13 +188,13 @@ static void sync_data(struct wal *wal, int flags)
 static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t *commits)
 {
 	for (int round = 0; round < ROUNDS_MAX && !is_alone; round++) {
-		bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
+		bool is_whole = checkpoint_beside(wal, pages);
 
-		if (*pages < LOG_PAGES_MAX || (is_whole && pages_behind(wal, *pages) == 0))
+		if (*pages < LOG_PAGES_MAX || (is_whole && pages_now(wal) == *pages))
 			return is_whole;
 		/* SQLite syncs the data once all of the log is moved, while writers wait for that: what is synced before goes quickly then */
 		sync_data(wal, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-		is_alone = pages_behind(wal, *pages) < LITTLE_PAGES;
+		is_alone = pages_now(wal) - *pages < LITTLE_PAGES;
 	}
 	return checkpoint_alone(wal, pages, commits);
 }
