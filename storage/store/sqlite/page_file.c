@@ -9,6 +9,7 @@
 #define RESERVED_AT 20               /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
 #define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
+#define REMAP_MISSES 1000 /* pages: each takes a system call, and mapping all again takes as long as some hundred */
 #define PAGE_SALT 0x9E3779B1u
 
 /* The underlying file follows it. */
@@ -19,6 +20,8 @@ struct page_file {
 	size_t passed_size;    /* in bytes */
 	uint32_t reads;
 	uint32_t damaged;
+	sqlite3_int64 mapped_most; /* of the file, in bytes */
+	uint32_t misses;           /* pages within that which were not mapped, since all were */
 };
 
 static sqlite3_file *under_of(sqlite3_file *file)
@@ -155,6 +158,7 @@ static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 	sqlite3_file *under = under_of(file);
 	int result = under->pMethods->xFetch(under, at, n, out);
 
+	page_file->misses += result == SQLITE_OK && !*out && at < page_file->mapped_most;
 	if (result != SQLITE_OK || !*out || !page_file->is_checked || !is_whole_page(n, at))
 		return result;
 	page_prefetch(*out);
@@ -166,8 +170,19 @@ static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 	return result;
 }
 
+/*
+ * SQLite gives back the whole mapping whenever another connection has committed, for another process may have cut the file and made it longer again. Data
+ * files are for one process alone, and a mapping shows what is written to the file. So it stays until pages are missed that came since: to map all again costs
+ * two system calls, and a page fault for each page that is then read.
+ */
 static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
 {
+	struct page_file *page_file = (struct page_file *)file;
+
+	if (!page && page_file->misses < REMAP_MISSES)
+		return SQLITE_OK;
+	if (!page)
+		page_file->misses = 0;
 	return under_of(file)->pMethods->xUnfetch(under_of(file), at, page);
 }
 
@@ -203,6 +218,8 @@ static int page_check_lock(sqlite3_file *file, int *is_locked)
 
 static int page_control(sqlite3_file *file, int op, void *argument)
 {
+	if (op == SQLITE_FCNTL_MMAP_SIZE && *(sqlite3_int64 *)argument >= 0)
+		((struct page_file *)file)->mapped_most = *(sqlite3_int64 *)argument;
 	return under_of(file)->pMethods->xFileControl(under_of(file), op, argument);
 }
 

@@ -1,6 +1,8 @@
 /* Damaged data files: flipped bytes are refused, never answered. */
 #include "tests/unit/storage/store_fixture.h"
 
+#include "storage/store/sqlite/page_file.h"
+
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -207,5 +209,89 @@ TEST(files_without_checksums_stay_as_they_are)
 	fixture_free(&fixture);
 }
 
+/* Counts how often a file gives its mapping back. */
+static struct {
+	const sqlite3_io_methods *under;
+	sqlite3_io_methods methods;
+	sqlite3_vfs *vfs;
+	int given_back;
+} counted;
+
+static int count_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
+{
+	counted.given_back += page == NULL;
+	return counted.under->xUnfetch(file, at, page);
+}
+
+static int open_counted(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
+{
+	int result = counted.vfs->xOpen(counted.vfs, name, file, flags, flags_out);
+
+	(void)vfs;
+	if (result != SQLITE_OK)
+		return result;
+	counted.under = file->pMethods;
+	counted.methods = *file->pMethods;
+	counted.methods.xUnfetch = count_unfetch;
+	file->pMethods = &counted.methods;
+	return SQLITE_OK;
+}
+
+static bool is_mapped(sqlite3_file *file, sqlite3_int64 page)
+{
+	void *bytes = NULL;
+
+	CHECK_INT(file->pMethods->xFetch(file, page * STORE_PAGE, STORE_PAGE, &bytes), SQLITE_OK);
+	if (bytes)
+		CHECK_INT(file->pMethods->xUnfetch(file, page * STORE_PAGE, bytes), SQLITE_OK);
+	return bytes != NULL;
+}
+
+/* What SQLite does when another connection has committed. */
+static void commit_elsewhere(sqlite3_file *file)
+{
+	CHECK_INT(file->pMethods->xUnfetch(file, 0, NULL), SQLITE_OK);
+}
+
+TEST(a_mapping_stays_until_it_misses_much)
+{
+	enum { PAGES = 50 };
+	struct fixture fixture = fixture_new(false);
+	sqlite3_int64 most = 1 << 20;
+	unsigned char page[STORE_PAGE] = "no head of SQLite's";
+
+	counted.vfs = sqlite3_vfs_find(NULL);
+	sqlite3_vfs under = *counted.vfs;
+	under.xOpen = open_counted;
+	sqlite3_file *file = calloc(1, (size_t)page_file_size(under.szOsFile));
+	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
+	CHECK_INT(page_file_open(&under, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	for (int i = 0; i < PAGES; i++)
+		CHECK_INT(file->pMethods->xWrite(file, page, STORE_PAGE, i * STORE_PAGE), SQLITE_OK);
+	CHECK_INT(file->pMethods->xFileControl(file, SQLITE_FCNTL_MMAP_SIZE, &most), SQLITE_OK);
+	CHECK(is_mapped(file, 0));
+	for (int i = PAGES; i < 2 * PAGES; i++) { /* it grows: new pages are read, and old ones stay mapped */
+		CHECK_INT(file->pMethods->xWrite(file, page, STORE_PAGE, i * STORE_PAGE), SQLITE_OK);
+		commit_elsewhere(file);
+		CHECK(is_mapped(file, 0) && is_mapped(file, PAGES / 2) && !is_mapped(file, i));
+	}
+	CHECK_INT(counted.given_back, 0);
+	for (int i = 0; i < 2000; i++)
+		CHECK(!is_mapped(file, PAGES + i % PAGES));
+	commit_elsewhere(file);
+	CHECK_INT(counted.given_back, 1);
+	CHECK(is_mapped(file, 0) && is_mapped(file, 2 * PAGES - 2));
+	/* beyond what may be mapped nothing is missed */
+	for (int i = 0; i < 2000; i++)
+		CHECK(!is_mapped(file, 1000));
+	commit_elsewhere(file);
+	CHECK_INT(counted.given_back, 1);
+	CHECK_INT(file->pMethods->xClose(file), SQLITE_OK);
+	free(file);
+	sqlite3_free_filename((char *)(uintptr_t)name);
+	fixture_free(&fixture);
+}
+
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
-	  TEST_CASE(a_part_of_a_damaged_page_is_refused), TEST_CASE(files_without_checksums_stay_as_they_are))
+	  TEST_CASE(a_part_of_a_damaged_page_is_refused), TEST_CASE(files_without_checksums_stay_as_they_are),
+	  TEST_CASE(a_mapping_stays_until_it_misses_much))
