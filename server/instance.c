@@ -323,7 +323,7 @@ static enum code make_upkeep(struct instance *instance, struct err *err)
 	job_run_register(instance->jobs, &restore_kind);
 	instance->upkeep = upkeep_new(&(struct upkeep_options){
 		.catalog = catalog, .clock = instance->clock, .leases = instance->leases, .jobs = instance->jobs, .ttl_delay_ms = (int64_t)config->ttl_delay * 1000,
-		.period_ms = config->ttl_period, .tick = online_tick, .tick_context = instance->online,
+		.metrics = instance->metrics, .period_ms = config->ttl_period, .tick = online_tick, .tick_context = instance->online,
 	});
 	instance->transfers = instance->upkeep ? make_transfers(instance) : NULL;
 	return instance->transfers ? OK : err_set(err, MSG_NO_THREAD);

@@ -37,6 +37,7 @@ struct row {
 };
 
 struct shard {
+	atomic_ullong requests;
 	struct histogram store[TIMED_STEP_COUNT];
 	struct row rows[];
 };
@@ -122,12 +123,25 @@ void metrics_observe(struct metrics *metrics, const struct op_response *response
 {
 	struct row *row = own_row(metrics, response->op);
 
+	add(&own_shard(metrics)->requests, 1);
 	add(&row->outcomes[metrics->columns[response->code]], 1);
 	observe(&row->time, ns);
 	if (response->consumed.read > 0)
 		add(&row->read_units, (unsigned long long)(response->consumed.read * UNITS_SCALE));
 	if (response->consumed.write > 0)
 		add(&row->write_units, (unsigned long long)(response->consumed.write * UNITS_SCALE));
+}
+
+uint64_t metrics_requests(const struct metrics *metrics)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < SHARDS; i++) {
+		const struct shard *shard = atomic_load_explicit(&metrics->shards[i], memory_order_acquire);
+
+		n += shard ? read_counter(&shard->requests) : 0;
+	}
+	return n;
 }
 
 void metrics_observe_store(void *context, enum timed_step step, uint64_t ns)
@@ -292,6 +306,7 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 		   (double)gauges->requests);
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
 		   (double)gauges->requests_shed);
+	add_figure(out, "dynalith_crowded", "gauge", "1 while requests come: work without a request is done in small pieces, with rests.", gauges->is_crowded);
 	add_figure(out, "dynalith_workers", "gauge", "Workers that serve connections now, of those of --threads.", (double)gauges->workers);
 	add_figure(out, "dynalith_connections_moved_total", "counter", "Connections that went on with another worker.", (double)gauges->connections_moved);
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",

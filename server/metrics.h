@@ -18,6 +18,7 @@ struct metrics_gauges {
 	uint64_t connections, connections_max, connections_over;
 	uint64_t address_connections_over, address_requests_over;
 	bool misses_store;              /* a database that cannot be reached */
+	bool is_crowded;                /* catalog_is_crowded() */
 	uint64_t unproven_bytes;        /* of memory_bytes' kind, of requests whose signature is not verified yet */
 	uint64_t requests, requests_shed, requests_aside, workers, connections_moved;
 	uint64_t answers_lost;
@@ -37,6 +38,9 @@ void metrics_observe(struct metrics *metrics, const struct op_response *response
 
 /* A timed_observe; `context` is a struct metrics. */
 void metrics_observe_store(void *context, enum timed_step step, uint64_t ns);
+
+/* Requests that were handled since the start; a sum over all threads. */
+uint64_t metrics_requests(const struct metrics *metrics);
 
 struct str metrics_text(const struct metrics *metrics, const struct metrics_gauges *gauges, struct arena *arena);
 

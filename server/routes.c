@@ -328,7 +328,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
 		.address_connections_over = atomic_load(&http->stats->connections.address_over),
 		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
-		.misses_store = upkeep_misses_store(routes->upkeep),
+		.misses_store = upkeep_misses_store(routes->upkeep), .is_crowded = catalog_is_crowded(routes->service->catalog),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
 		.requests_aside = atomic_load(&http->stats->aside), .workers = workers_serving(), .connections_moved = workers_moves(),
 		.answers_lost = outbox_losses(),

@@ -18,7 +18,6 @@
 #include "storage/upkeep/token_sweep.h"
 #include "storage/upkeep/ttl.h"
 
-#define INDEX_PAUSE_MS 1  /* between two pieces of work on indexes, so that writers who wait for the store come first */
 #define INDEX_RETRY_MS 1000
 #define INDEX_FULL_MS 10000 /* where the data is at its limit: until something is deleted */
 #define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
@@ -42,9 +41,17 @@ struct upkeep {
 	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
 	atomic_bool is_told;    /* that the store may not be written to any more, or cannot be reached */
 	atomic_bool is_away;    /* the latter */
+	int64_t counted_ms;     /* the thread's own: when requests were counted, and how many there were */
+	uint64_t counted;
 };
 
 #define PAUSE_NS 200000 /* between two steps: a thread that takes the store's lock again at once would starve those that wait for it */
+
+/* While requests come: so many of them in CROWDED_MS. Then the pause is so many times the step. */
+#define CROWDED_MS 50
+#define CROWDED_REQUESTS 5
+#define CROWDED_REST 3
+#define REST_MAX_NS 100000000 /* the end of the process waits for it */
 
 /* The log has one line about a store that lost its file, which refuses writes from then on, and one each time that a database goes or comes back. */
 static void look_at_store(struct upkeep *upkeep)
@@ -65,6 +72,36 @@ static void look_at_store(struct upkeep *upkeep)
 	arena_free(arena);
 }
 
+/* Whether requests come, for the pieces of work and the pauses to come. */
+static void count_requests(struct upkeep *upkeep)
+{
+	int64_t now_ms = monotonic_ms(), passed_ms = now_ms - upkeep->counted_ms;
+
+	if (!upkeep->options.metrics || passed_ms < CROWDED_MS)
+		return;
+	uint64_t requests = metrics_requests(upkeep->options.metrics), came = requests - upkeep->counted;
+	catalog_crowd(upkeep->options.catalog, came * CROWDED_MS >= CROWDED_REQUESTS * (uint64_t)passed_ms);
+	upkeep->counted_ms = now_ms;
+	upkeep->counted = requests;
+}
+
+/* Between two steps, of which the first began then. */
+static void rest(const struct upkeep *upkeep, uint64_t began_ns)
+{
+	uint64_t pause = catalog_is_crowded(upkeep->options.catalog) ? CROWDED_REST * (monotonic_ns() - began_ns) : 0;
+
+	pause = pause < PAUSE_NS ? PAUSE_NS : pause > REST_MAX_NS ? REST_MAX_NS : pause;
+	nanosleep(&(struct timespec){0, (long)pause}, NULL);
+}
+
+/* When the next step is due, in monotonic ms: this one, which began then, says in how many ms. It has rested where that is at once. */
+static int64_t due_after(const struct upkeep *upkeep, uint64_t began_ns, int64_t wait_ms)
+{
+	if (wait_ms == 0)
+		rest(upkeep, began_ns);
+	return monotonic_ms() + wait_ms;
+}
+
 /* A database that is away has its own line. */
 static enum log_level level_of_failure(struct upkeep *upkeep)
 {
@@ -83,10 +120,12 @@ static enum code expire_items(struct upkeep *upkeep, const struct times *times, 
 	enum code code = OK;
 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		uint64_t began_ns = monotonic_ns();
+
 		code = ttl_sweep(upkeep->options.catalog, times, upkeep->options.ttl_delay_ms, expired, &more, err);
 		look_at_store(upkeep);
 		if (more && code == OK)
-			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+			rest(upkeep, began_ns);
 	}
 	return code;
 }
@@ -114,9 +153,11 @@ static enum code trim_history(struct upkeep *upkeep, const struct times *times, 
 	enum code code = OK;
 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		uint64_t began_ns = monotonic_ns();
+
 		code = history_sweep(upkeep->options.catalog, times, is_turned, &more, err);
 		if (more && code == OK)
-			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+			rest(upkeep, began_ns);
 	}
 	return code;
 }
@@ -128,9 +169,11 @@ static enum code forget_deleted(struct upkeep *upkeep, const struct times *times
 	enum code code = OK;
 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		uint64_t began_ns = monotonic_ns();
+
 		code = replica_forget(upkeep->options.catalog, times, STAMPS_MS, &more, err);
 		if (more && code == OK)
-			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+			rest(upkeep, began_ns);
 	}
 	return code;
 }
@@ -234,7 +277,7 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 		return code == ERR_DATA_LIMIT ? INDEX_FULL_MS : INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0 || has_more)
-		return INDEX_PAUSE_MS;
+		return 0;
 	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }
 
@@ -249,7 +292,7 @@ static int64_t keep_jobs(struct upkeep *upkeep, struct arena *arena)
 		return INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0)
-		return INDEX_PAUSE_MS;
+		return 0;
 	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }
 
@@ -283,7 +326,7 @@ static int64_t keep_replicas(struct upkeep *upkeep, struct arena *arena)
 		log_line(level_of_failure(upkeep), "upkeep: replicas wait for their next try: " STR_FMT, STR_ARG(err.message));
 		return INDEX_RETRY_MS;
 	}
-	return work.is_more ? INDEX_PAUSE_MS : work.is_waiting ? WAITING_MS : REPLICAS_MS;
+	return work.is_more ? 0 : work.is_waiting ? WAITING_MS : REPLICAS_MS;
 }
 
 static void keep_times(struct upkeep *upkeep, struct arena *arena)
@@ -316,9 +359,11 @@ static void sweep_tokens(struct upkeep *upkeep, struct arena *arena)
 	bool more = true;
 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
+		uint64_t began_ns = monotonic_ns();
+
 		code = token_sweep(upkeep->options.catalog, &times, &more, &err);
 		if (more && code == OK)
-			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+			rest(upkeep, began_ns);
 	}
 	if (code != OK)
 		log_line(level_of_failure(upkeep), "upkeep: tokens wait for their next try: " STR_FMT, STR_ARG(err.message));
@@ -358,11 +403,14 @@ static void *work(void *context)
 		look_at_store(upkeep);
 		if (upkeep->options.tick)
 			upkeep->options.tick(upkeep->options.tick_context);
-		index_due = monotonic_ms() + first_of(keep_indexes(upkeep, arena), keep_jobs(upkeep, arena));
-		if (keep_sizes(upkeep, arena, &sizes_due))
-			index_due = monotonic_ms() + INDEX_PAUSE_MS;
+		count_requests(upkeep);
+		uint64_t began_ns = monotonic_ns();
+		int64_t wait_ms = first_of(keep_indexes(upkeep, arena), keep_jobs(upkeep, arena));
+		wait_ms = keep_sizes(upkeep, arena, &sizes_due) ? 0 : wait_ms;
+		index_due = due_after(upkeep, began_ns, wait_ms);
+		began_ns = monotonic_ns();
 		if (monotonic_ms() >= replicas_due)
-			replicas_due = monotonic_ms() + keep_replicas(upkeep, arena);
+			replicas_due = due_after(upkeep, began_ns, keep_replicas(upkeep, arena));
 		if (monotonic_ms() >= expiry_due) {
 			keep_times(upkeep, arena);
 			expiry_due = monotonic_ms() + period;

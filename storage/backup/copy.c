@@ -15,11 +15,12 @@ static const struct field copy_fields[] = {
 };
 static const struct record copy_record = RECORD(copy, copy_fields);
 
-static size_t rows_of(const struct job_step *step)
+static struct store_bounds bounds_of(const struct job_step *step, unsigned units)
 {
-	size_t limit = catalog_fill_max(step->catalog);
+	const struct catalog *catalog = step->catalog;
 
-	return limit > 0 && limit < JOB_PIECE_ROWS ? limit : JOB_PIECE_ROWS;
+	return (struct store_bounds){catalog_piece_rows(catalog, JOB_PIECE_ROWS),
+				     store_units(catalog_store(step->catalog), catalog_piece_bytes(catalog, PIECE_BYTES), units)};
 }
 
 /* One piece of a copy. */
@@ -103,8 +104,7 @@ static void count(struct copy *copy, struct str image, int sign)
 static enum code fill(struct piece *piece, bool *is_more, struct err *err)
 {
 	struct store_range range = {piece->copy->key, STR_ABSENT, false};
-	size_t bytes = store_units(catalog_store(piece->step->catalog), PIECE_BYTES, 2);
-	struct store_bounds bounds = {rows_of(piece->step), bytes};
+	struct store_bounds bounds = bounds_of(piece->step, 2);
 	struct store_page page = {.n = 0};
 	enum code code = store_page(piece->txn.txn, table_items(piece->table), &range, bounds, piece->step->arena, &page, err);
 
@@ -144,8 +144,7 @@ static enum code undo_one(struct piece *piece, const struct stream_record *recor
 /* The next changes, backwards. */
 static enum code undo(struct piece *piece, bool *is_more, struct err *err)
 {
-	size_t bytes = store_units(catalog_store(piece->step->catalog), PIECE_BYTES, 4);
-	struct change_log_page page = {.from = piece->copy->first, .to = piece->copy->next, .is_reverse = true, .bounds = {rows_of(piece->step), bytes}};
+	struct change_log_page page = {.from = piece->copy->first, .to = piece->copy->next, .is_reverse = true, .bounds = bounds_of(piece->step, 4)};
 	enum code code = OK;
 
 	*is_more = false;

@@ -109,19 +109,19 @@ static enum code write_page(struct job_step *step, struct table *table, const st
 
 static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena, struct store_page *page, struct err *err)
 {
-	size_t limit = catalog_fill_max(step->catalog);
+	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS), catalog_piece_bytes(step->catalog, PIECE_BYTES)};
 	uint64_t data = restore->data ? restore->data : step->job->data;
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(step->catalog), STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = copy_page(txn, data, (struct store_bounds){limit > 0 && limit < PIECE_ROWS ? limit : PIECE_ROWS, PIECE_BYTES}, arena, &restore->key, page, err);
+	code = copy_page(txn, data, bounds, arena, &restore->key, page, err);
 	store_abort(txn);
 	return code;
 }
 
-/* Pieces for some milliseconds. A piece that is done twice writes the same items again. */
+/* Pieces for some milliseconds, or one while requests come. A piece that is done twice writes the same items again. */
 static enum code fill(struct job_step *step, struct restore *restore, struct table *table, struct err *err)
 {
 	int64_t until_ms = monotonic_ms() + STEP_MS;
@@ -140,7 +140,7 @@ static enum code fill(struct job_step *step, struct restore *restore, struct tab
 		if (code != OK)
 			err_copy(err, code, own.message);
 		arena_free(arena);
-	} while (code == OK && str_is_set(restore->key) && monotonic_ms() < until_ms);
+	} while (code == OK && str_is_set(restore->key) && monotonic_ms() < until_ms && !catalog_is_crowded(step->catalog));
 	restore->is_filled = code == OK && !str_is_set(restore->key);
 	return code;
 }

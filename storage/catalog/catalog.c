@@ -37,6 +37,33 @@ size_t catalog_fill_max(const struct catalog *catalog)
 	return catalog->options.fill_max;
 }
 
+static size_t piece_of(const struct catalog *catalog, size_t most)
+{
+	return catalog_is_crowded(catalog) && most > CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
+}
+
+size_t catalog_piece_rows(const struct catalog *catalog, size_t most)
+{
+	size_t limit = catalog_fill_max(catalog), rows = piece_of(catalog, most);
+
+	return limit > 0 && limit < rows ? limit : rows;
+}
+
+size_t catalog_piece_bytes(const struct catalog *catalog, size_t most)
+{
+	return piece_of(catalog, most);
+}
+
+void catalog_crowd(struct catalog *catalog, bool is_crowded)
+{
+	atomic_store_explicit(&catalog->is_crowded, is_crowded, memory_order_relaxed);
+}
+
+bool catalog_is_crowded(const struct catalog *catalog)
+{
+	return atomic_load_explicit(&catalog->is_crowded, memory_order_relaxed);
+}
+
 uint64_t catalog_drop_max(const struct catalog *catalog)
 {
 	return catalog->options.drop_max ? catalog->options.drop_max : DROP_ROWS_MAX;

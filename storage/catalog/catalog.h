@@ -268,6 +268,15 @@ const struct settings_records *catalog_settings(const struct catalog *catalog);
 struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);
 size_t catalog_fill_max(const struct catalog *catalog);
+/*
+ * Pieces of work without a request, such as the filling of an index: how many rows one takes, of `most`, and how many bytes. While requests come, which
+ * the server says by catalog_crowd(), it is a CATALOG_CROWDED_PART-th: other writers wait for a piece, and other threads for its core. Thread-safe.
+ */
+#define CATALOG_CROWDED_PART 16
+size_t catalog_piece_rows(const struct catalog *catalog, size_t most);
+size_t catalog_piece_bytes(const struct catalog *catalog, size_t most);
+void catalog_crowd(struct catalog *catalog, bool is_crowded);
+bool catalog_is_crowded(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);
 /* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table is not a deleted one. */
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;

@@ -51,6 +51,7 @@ struct catalog {
 	atomic_uint clock;           /* of loads */
 	atomic_uint generation;      /* raised where any table may have changed */
 	struct size_keeping sizes;
+	atomic_bool is_crowded;
 };
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};

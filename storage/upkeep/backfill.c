@@ -12,13 +12,6 @@
 
 static const struct keyspace progress_keyspace = {0, SYSTEM_COUNTERS};
 
-static size_t limit_of(const struct catalog *catalog)
-{
-	size_t limit = catalog_fill_max(catalog);
-
-	return limit > 0 && limit < BACKFILL_STEP_ROWS ? limit : BACKFILL_STEP_ROWS;
-}
-
 /* What one piece of work knows. */
 struct job {
 	struct catalog *catalog;
@@ -39,7 +32,7 @@ static enum code read_piece(struct job *job, struct keyspace keyspace, const str
 			    struct err *err)
 {
 	/* each byte is read and written, and the row that may be there is read */
-	size_t bytes = store_units(catalog_store(job->catalog), BACKFILL_STEP_BYTES, 4);
+	size_t bytes = store_units(catalog_store(job->catalog), catalog_piece_bytes(job->catalog, BACKFILL_STEP_BYTES), 4);
 
 	return store_page_of(job->txn, keyspace, reference, range, (struct store_bounds){job->limit, bytes}, job->arena, &job->piece, err);
 }
@@ -249,13 +242,13 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 	}
 	if (!job.index && str_is_set(table->group.filling) && table->state.status != STATUS_DELETING) {
 		job.arena = scratch;
-		job.limit = limit_of(catalog);
+		job.limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS);
 		job.is_replica = true;
 		job.now_ms = now_ms;
 		code = run_leased(&job, leases, is_ours, &own);
 	} else if (job.index || (table->ttl.is_filling && table->state.status != STATUS_DELETING)) {
 		job.arena = scratch;
-		job.limit = limit_of(catalog);
+		job.limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS);
 		code = run_leased(&job, leases, is_ours, &own);
 	}
 	if (table->state.status == STATUS_DELETING)

@@ -6,6 +6,7 @@ import threading
 import time
 import urllib.request
 
+import raw
 from harness import Server, create_app, key, of_files, raises, run, until
 
 ITEMS = 20_000
@@ -333,6 +334,40 @@ def keys_of_several_attributes():
     server.stop()
 
 
+def is_filled_beside_requests():
+    """While requests come the server fills an index in small pieces; every item is there in the end, whenever it was written."""
+    server = Server()
+    client = server.client()
+    create_table(client, "busy")
+    item = lambda n: {"pk": {"S": f"p{n}"}, "g": {"S": f"g{n % 7}"}}
+    for start in range(0, 4000, 25):
+        client.batch_write_item(RequestItems={"busy": [{"PutRequest": {"Item": item(n)}} for n in range(start, start + 25)]})
+    is_over, written = threading.Event(), []
+
+    def write(first):
+        own, n = server.client(), first
+        while not is_over.is_set():
+            own.put_item(TableName="busy", Item=item(n))
+            assert own.get_item(TableName="busy", Key={"pk": {"S": f"p{n}"}}, ConsistentRead=True)["Item"] == item(n)
+            written.append(n)
+            n += 2
+
+    crowded = lambda: raw.figures(server)["dynalith_crowded"]
+    threads = [threading.Thread(target=write, args=(4000 + i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    until(lambda: crowded() == 1, "requests were not noticed")
+    client.update_table(TableName="busy", AttributeDefinitions=definitions(g="S"), GlobalSecondaryIndexUpdates=creation("by-g", "g"))
+    assert wait_for(client, "busy", "by-g") == "ACTIVE"
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    found = scan(client, TableName="busy", IndexName="by-g")
+    assert sorted(i["pk"]["S"] for i in found) == sorted(f"p{n}" for n in {*range(4000), *written})
+    until(lambda: crowded() == 0, "their end was not noticed")
+    server.stop()
+
+
 def collections_have_a_limit():
     server = Server("--collection-limit-mb", "1")
     client = server.client()
@@ -352,5 +387,5 @@ def collections_have_a_limit():
 
 
 if __name__ == "__main__":
-    run("indexes", [statuses_settle_at_once, statuses_last_as_in_the_cloud, refusals_in_each_status, keys_of_several_attributes, collections_have_a_limit,
-                    index_survives_kill])
+    run("indexes", [statuses_settle_at_once, statuses_last_as_in_the_cloud, refusals_in_each_status, keys_of_several_attributes, is_filled_beside_requests,
+                    collections_have_a_limit, index_survives_kill])

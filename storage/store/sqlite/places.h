@@ -12,12 +12,12 @@
 #define PLACES_OWN_MAX 500 /* SQL tables of one keyspace each: a connection reads a schema of so many in 1 to 2 ms */
 
 /* Rows of a dropped keyspace that go in one piece: its pages in the log are about as many as the rows, and those of its values. */
-#define PLACES_PIECE_ROWS 500
-#define PLACES_PIECE_BYTES ((uint64_t)1 << 20)
+#define PLACES_PIECE_ROWS 64
+#define PLACES_PIECE_BYTES ((uint64_t)1 << 17)
 
 /* The same of a SQL table without its index, whose pages are freed and not written. */
-#define PLACES_BARE_ROWS 5000
-#define PLACES_BARE_BYTES ((uint64_t)2 << 20)
+#define PLACES_BARE_ROWS 250
+#define PLACES_BARE_BYTES ((uint64_t)1 << 17)
 
 /* A SQL table that is emptied as a whole leaves next to nothing in the log. So many of its rows take 10 to 20 ms on a small machine. */
 #define PLACES_CLEAR_ROWS 100000

@@ -28,6 +28,18 @@ TEST(errors_of_one_name_are_one_series)
 	metrics_free(metrics);
 }
 
+TEST(requests_are_counted_over_all_threads)
+{
+	struct metrics *metrics = metrics_new();
+	const struct op_response response = {.op = find_op("GetItem"), .code = OK}, other = {.op = NULL, .code = ERR_INTERNAL};
+
+	CHECK_INT(metrics_requests(metrics), 0);
+	for (int i = 0; i < 10; i++)
+		metrics_observe(metrics, i % 3 ? &response : &other, 1000);
+	CHECK_INT(metrics_requests(metrics), 10);
+	metrics_free(metrics);
+}
+
 TEST(labels_are_escaped)
 {
 	struct metrics *metrics = metrics_new();
@@ -64,4 +76,4 @@ TEST(buckets_hold_all_up_to_their_bound)
 	metrics_free(metrics);
 }
 
-TEST_MAIN(TEST_CASE(errors_of_one_name_are_one_series), TEST_CASE(labels_are_escaped), TEST_CASE(buckets_hold_all_up_to_their_bound))
+TEST_MAIN(TEST_CASE(errors_of_one_name_are_one_series), TEST_CASE(requests_are_counted_over_all_threads), TEST_CASE(labels_are_escaped), TEST_CASE(buckets_hold_all_up_to_their_bound))

@@ -193,6 +193,30 @@ TEST(an_index_is_filled_in_bounded_transactions)
 	data_free(&d);
 }
 
+/* While requests come; and as large as before when they have ended. */
+TEST(pieces_are_small_while_requests_come)
+{
+	struct data d = data_new();
+	const size_t small = BACKFILL_STEP_ROWS / CATALOG_CROWDED_PART;
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	catalog_crowd(d.catalog, true);
+	for (int i = 0; i < 8; i++) {
+		trace_store_reset(d.store);
+		CHECK(step(&d));
+		CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), small);
+		CHECK(trace_store_count(d.store, TRACE_PUT) <= small + 2);
+	}
+	catalog_crowd(d.catalog, false);
+	trace_store_reset(d.store);
+	CHECK(step(&d));
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), BACKFILL_STEP_ROWS);
+	finish(&d);
+	check_index(&d, indexed(MANY));
+	data_free(&d);
+}
+
 TEST(large_items_make_smaller_pieces)
 {
 	struct data d = data_new();
@@ -632,7 +656,7 @@ TEST(a_table_that_is_changed_meanwhile_is_looked_up_again)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
+TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(pieces_are_small_while_requests_come), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
 	  TEST_CASE(an_index_that_is_filled_is_kept_from_the_start), TEST_CASE(filling_goes_on_after_a_restart),
 	  TEST_CASE(a_failing_call_loses_nothing), TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
 	  TEST_CASE(so_is_one_whose_rows_were_not_counted),
