@@ -22,6 +22,7 @@ struct page_file {
 	uint32_t damaged;
 	sqlite3_int64 mapped_most; /* of the file, in bytes */
 	uint32_t misses;           /* pages within that which were not mapped, since all were */
+	uint32_t in_use;           /* pages of the mapping */
 };
 
 static sqlite3_file *under_of(sqlite3_file *file)
@@ -152,18 +153,30 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
 }
 
+/* Maps all of the file again where much of it is missed, and no page is in use. */
+static void renew_mapping(struct page_file *file, sqlite3_file *under)
+{
+	if (file->misses < REMAP_MISSES || file->in_use > 0)
+		return;
+	file->misses = 0;
+	(void)under->pMethods->xUnfetch(under, 0, NULL); /* the next fetch maps it */
+}
+
 static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 {
 	struct page_file *page_file = (struct page_file *)file;
 	sqlite3_file *under = under_of(file);
-	int result = under->pMethods->xFetch(under, at, n, out);
 
+	renew_mapping(page_file, under);
+	int result = under->pMethods->xFetch(under, at, n, out);
 	page_file->misses += result == SQLITE_OK && !*out && at < page_file->mapped_most;
+	page_file->in_use += result == SQLITE_OK && *out;
 	if (result != SQLITE_OK || !*out || !page_file->is_checked || !is_whole_page(n, at))
 		return result;
 	page_prefetch(*out);
 	result = check(page_file, *out, at);
 	if (result != SQLITE_OK) {
+		page_file->in_use--;
 		under->pMethods->xUnfetch(under, at, *out);
 		*out = NULL;
 	}
@@ -179,10 +192,9 @@ static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
 {
 	struct page_file *page_file = (struct page_file *)file;
 
-	if (!page && page_file->misses < REMAP_MISSES)
-		return SQLITE_OK;
 	if (!page)
-		page_file->misses = 0;
+		return SQLITE_OK;
+	page_file->in_use--;
 	return under_of(file)->pMethods->xUnfetch(under_of(file), at, page);
 }
 
