@@ -456,7 +456,7 @@ bench: pgo ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its riv
 bench-growth: pgo ## SIZES=1000,100000,...: the figures on disk as the data grow, and beside scans and silent connections
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@tests/bench/growth $(if $(SIZES),--sizes $(SIZES)) $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
-bench-background: deps-test release ## GetItem and PutItem on disk beside work of the server itself: an index, a backup, a restore, a table that goes, expiry
+bench-background: deps-test release ## GetItem and PutItem on disk, alone and beside background work: an index, a backup, a restore, a dropped table, expiry
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@build/deps/venv/bin/python tests/bench/background $(ARGS)
 bench-escape: ## what answers of many items, and compressed ones, cost beside a copy with escapes and beside zlib; ROUNDS=N

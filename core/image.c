@@ -151,7 +151,8 @@ bool image_open(struct str image, struct image_cursor *cursor)
 	return read_head(image, cursor, &size) && read_count(cursor);
 }
 
-bool image_enter(const struct image_value *value, struct image_cursor *cursor)
+/* The content of an M, L or set. */
+static bool enter(const struct image_value *value, struct image_cursor *cursor)
 {
 	*cursor = (struct image_cursor){value->payload.p, value->payload.p + value->payload.n, 0};
 	if (value->type != TYPE_M && value->type != TYPE_L && !type_is_set(value->type))
@@ -159,9 +160,18 @@ bool image_enter(const struct image_value *value, struct image_cursor *cursor)
 	return read_count(cursor);
 }
 
-bool image_is_done(const struct image_cursor *cursor)
+/* Whether the cursor came to its end with nothing malformed. */
+static bool is_done(const struct image_cursor *cursor)
 {
 	return cursor->left == 0 && cursor->p == cursor->end;
+}
+
+static bool next_element(struct image_cursor *cursor, struct image_value *value)
+{
+	if (cursor->left == 0 || !image_read_value(cursor, value))
+		return false;
+	cursor->left--;
+	return true;
 }
 
 static bool decode_value(struct arena *arena, const struct image_value *encoded, unsigned depth, struct value *value);
@@ -178,7 +188,7 @@ static bool decode_members(struct arena *arena, struct image_cursor *cursor, uns
 			return false;
 	}
 	*map = (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
-	return image_is_done(cursor);
+	return is_done(cursor);
 }
 
 static bool decode_elements(struct arena *arena, struct image_cursor *cursor, enum type type, unsigned depth, struct value *list)
@@ -188,13 +198,13 @@ static bool decode_elements(struct arena *arena, struct image_cursor *cursor, en
 	struct image_value encoded;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!image_next_element(cursor, &encoded) || !decode_value(arena, &encoded, depth, &elements[i]))
+		if (!next_element(cursor, &encoded) || !decode_value(arena, &encoded, depth, &elements[i]))
 			return false;
 		if (type_is_set(type) && elements[i].type != type_element(type))
 			return false;
 	}
 	*list = (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
-	return image_is_done(cursor);
+	return is_done(cursor);
 }
 
 static bool decode_value(struct arena *arena, const struct image_value *encoded, unsigned depth, struct value *value)
@@ -210,7 +220,7 @@ static bool decode_value(struct arena *arena, const struct image_value *encoded,
 					.boolean = encoded->type == TYPE_BOOL && encoded->payload.p[0] != 0};
 		return true;
 	}
-	if (depth == 0 || !image_enter(encoded, &cursor))
+	if (depth == 0 || !enter(encoded, &cursor))
 		return false;
 	if (encoded->type == TYPE_M)
 		return decode_members(arena, &cursor, depth - 1, value);
@@ -246,5 +256,5 @@ bool image_get(struct arena *arena, struct str image, struct str name, struct va
 		if (order > 0) /* names are sorted */
 			return true;
 	}
-	return image_is_done(&cursor);
+	return is_done(&cursor);
 }

@@ -44,8 +44,8 @@ bool image_decode(struct arena *arena, struct str image, struct value *item) WAR
 bool image_get(struct arena *arena, struct str image, struct str name, struct value *value) WARN_UNUSED;
 
 /*
- * Walking without building values: a cursor over the members of an image, and over
- * the content of any value met on the way (used to stream wire JSON).
+ * Walking without building values: a cursor over the members of an image, or over the content of a value in it. Wire JSON
+ * is written so (json_image).
  */
 struct image_cursor {
 	const char *p;
@@ -60,8 +60,6 @@ struct image_value {
 };
 
 bool image_open(struct str image, struct image_cursor *cursor) WARN_UNUSED;
-/* The content of an M, L or set. */
-bool image_enter(const struct image_value *value, struct image_cursor *cursor) WARN_UNUSED;
 
 /* A varint of three bytes or more: where it ends, NULL where it is malformed. */
 const char *image_varint_long(const char *p, const char *end, uint64_t *value) __attribute__((noinline, cold));
@@ -119,7 +117,7 @@ static inline bool image_read_value(struct image_cursor *cursor, struct image_va
 	}
 }
 
-/* Next member (map) or element (list, set); false at the end or on malformed bytes. */
+/* The next member; false at the end or on malformed bytes. */
 static inline bool image_next_member(struct image_cursor *cursor, struct str *name, struct image_value *value)
 {
 	if (cursor->left == 0 || !image_read_bytes(cursor, name) || !image_read_value(cursor, value))
@@ -127,17 +125,6 @@ static inline bool image_next_member(struct image_cursor *cursor, struct str *na
 	cursor->left--;
 	return true;
 }
-
-static inline bool image_next_element(struct image_cursor *cursor, struct image_value *value)
-{
-	if (cursor->left == 0 || !image_read_value(cursor, value))
-		return false;
-	cursor->left--;
-	return true;
-}
-
-/* Whether the cursor came to its end with nothing malformed. */
-bool image_is_done(const struct image_cursor *cursor);
 
 /* Decodes a value met by a cursor. */
 bool image_value_decode(struct arena *arena, const struct image_value *encoded, struct value *value) WARN_UNUSED;

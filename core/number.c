@@ -48,7 +48,7 @@ static inline bool is_short(size_t n)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && n >= 4 && n <= SHORT_MAX;
 }
 
-/* The pairs of a short encoding, the first in the lowest byte; nothing beyond the encoding is read. One that is malformed gives a byte beyond 99. */
+/* The pairs of a short encoding, the first in the lowest byte. Reads nothing beyond the encoding. A malformed pair gives a byte beyond 99. */
 static inline uint64_t short_pairs(struct str number, unsigned char flip)
 {
 	uint64_t ones = 0x0101010101010101u >> (88 - 8 * number.n), all;
@@ -66,7 +66,7 @@ static inline uint64_t short_pairs(struct str number, unsigned char flip)
 	return ((all ^ flip * 0x0101010101010101u) & ones * 0xFF) - ones;
 }
 
-/* Whether each of them is below 100. */
+/* Whether each byte is below 100. */
 static inline bool are_pairs(uint64_t pairs)
 {
 	return ((pairs | (pairs + 28 * 0x0101010101010101u)) & 0x8080808080808080u) == 0;
@@ -248,15 +248,18 @@ static inline uint64_t digits_of_pairs(uint32_t pairs)
 	return (tens | (wide - tens * 10) << 8) + 0x3030303030303030u;
 }
 
-/* number_put() of a short one with digits before its point; NULL for others. All is computed before it is written: bytes read back would be waited for. */
+/*
+ * number_put() of a short encoding whose text has digits before its point and is not too long; NULL for others, which put_long() writes. It reads nothing back
+ * that it has written: such a load waits for the store.
+ */
 static inline char *put_short(struct str number, char *to)
 {
 	unsigned char flip = number.p[0] == SIGN_NEGATIVE ? 0xFF : 0;
-	unsigned n = 2 * ((unsigned)number.n - 3), exponent = (unsigned)((((unsigned char)number.p[1] ^ flip)) + EXPONENT_MIN);
+	unsigned n = 2 * ((unsigned)number.n - 3), exponent = (unsigned)(((unsigned char)number.p[1] ^ flip) + EXPONENT_MIN);
 	uint64_t pairs = short_pairs(number, flip);
 	unsigned last = (unsigned)(pairs >> (4 * n - 8));
 
-	if (exponent == 0 || exponent > 16 || last == 0 || !are_pairs(pairs)) /* a negative one is large */
+	if (exponent == 0 || exponent > 16 || last == 0 || !are_pairs(pairs)) /* unsigned: a negative exponent is beyond 16, too */
 		return NULL;
 	uint64_t first = digits_of_pairs((uint32_t)pairs), second = digits_of_pairs((uint32_t)(pairs >> 32)); /* zeros behind the last pair */
 	*to = '-';

@@ -37,7 +37,6 @@ struct row {
 };
 
 struct shard {
-	atomic_ullong requests;
 	struct histogram store[TIMED_STEP_COUNT];
 	struct row rows[];
 };
@@ -123,13 +122,21 @@ void metrics_observe(struct metrics *metrics, const struct op_response *response
 {
 	struct row *row = own_row(metrics, response->op);
 
-	add(&own_shard(metrics)->requests, 1);
 	add(&row->outcomes[metrics->columns[response->code]], 1);
 	observe(&row->time, ns);
 	if (response->consumed.read > 0)
 		add(&row->read_units, (unsigned long long)(response->consumed.read * UNITS_SCALE));
 	if (response->consumed.write > 0)
 		add(&row->write_units, (unsigned long long)(response->consumed.write * UNITS_SCALE));
+}
+
+static unsigned long long count_of(const struct histogram *histogram)
+{
+	unsigned long long n = 0;
+
+	for (size_t i = 0; i <= BOUNDS; i++)
+		n += read_counter(&histogram->buckets[i]);
+	return n;
 }
 
 uint64_t metrics_requests(const struct metrics *metrics)
@@ -139,7 +146,8 @@ uint64_t metrics_requests(const struct metrics *metrics)
 	for (size_t i = 0; i < SHARDS; i++) {
 		const struct shard *shard = atomic_load_explicit(&metrics->shards[i], memory_order_acquire);
 
-		n += shard ? read_counter(&shard->requests) : 0;
+		for (size_t row = 0; shard && row < metrics->rows; row++)
+			n += count_of(&shard->rows[row].time);
 	}
 	return n;
 }
@@ -221,15 +229,6 @@ static void add_histogram(struct buf *out, const char *name, const char *label, 
 	add_count(out, name, "_count", only, n);
 }
 
-static bool is_empty(const struct histogram *histogram)
-{
-	for (size_t i = 0; i <= BOUNDS; i++) {
-		if (read_counter(&histogram->buckets[i]))
-			return false;
-	}
-	return true;
-}
-
 static struct str operation(const struct metrics *metrics, size_t row)
 {
 	return row + 1 < metrics->rows ? str_of(op_name(op_at(row))) : STR("");
@@ -264,7 +263,7 @@ static void add_requests(struct buf *out, const struct metrics *metrics, const s
 	}
 	begin_family(out, "dynalith_request_duration_seconds", "histogram", "Time from a whole request to its whole answer, by operation.");
 	for (size_t row = 0; row < metrics->rows; row++) {
-		if (!is_empty(&all->rows[row].time))
+		if (count_of(&all->rows[row].time))
 			add_histogram(out, "dynalith_request_duration_seconds", "operation", operation(metrics, row), &all->rows[row].time);
 	}
 }
@@ -306,7 +305,7 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 		   (double)gauges->requests);
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
 		   (double)gauges->requests_shed);
-	add_figure(out, "dynalith_crowded", "gauge", "1 while requests come: work without a request is done in small pieces, with rests.", gauges->is_crowded);
+	add_figure(out, "dynalith_crowded", "gauge", "1 while requests come, so that background work runs in small pieces with pauses.", gauges->is_crowded);
 	add_figure(out, "dynalith_workers", "gauge", "Workers that serve connections now, of those of --threads.", (double)gauges->workers);
 	add_figure(out, "dynalith_connections_moved_total", "counter", "Connections that went on with another worker.", (double)gauges->connections_moved);
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",

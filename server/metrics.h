@@ -39,7 +39,7 @@ void metrics_observe(struct metrics *metrics, const struct op_response *response
 /* A timed_observe; `context` is a struct metrics. */
 void metrics_observe_store(void *context, enum timed_step step, uint64_t ns);
 
-/* Requests that were handled since the start; a sum over all threads. */
+/* Requests that metrics_observe() counted; a sum of some thousand counters, for a few calls a second. */
 uint64_t metrics_requests(const struct metrics *metrics);
 
 struct str metrics_text(const struct metrics *metrics, const struct metrics_gauges *gauges, struct arena *arena);

@@ -41,17 +41,16 @@ struct upkeep {
 	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
 	atomic_bool is_told;    /* that the store may not be written to any more, or cannot be reached */
 	atomic_bool is_away;    /* the latter */
-	int64_t counted_ms;     /* the thread's own: when requests were counted, and how many there were */
-	uint64_t counted;
+	int64_t counted_ms;     /* when the thread last counted requests, in monotonic ms */
+	uint64_t counted;       /* how many there were since the start */
 };
 
 #define PAUSE_NS 200000 /* between two steps: a thread that takes the store's lock again at once would starve those that wait for it */
 
-/* While requests come: so many of them in CROWDED_MS. Then the pause is so many times the step. */
-#define CROWDED_MS 50
-#define CROWDED_REQUESTS 5
-#define CROWDED_REST 3
-#define REST_MAX_NS 100000000 /* the end of the process waits for it */
+#define CROWDED_MS 50         /* between two counts of requests, at least */
+#define CROWDED_REQUESTS 5    /* so many in that time, on the mean, make the catalog crowded */
+#define CROWDED_REST 3        /* the pause is then so many times as long as the step */
+#define REST_MAX_NS 100000000 /* the end of the process waits for a pause */
 
 /* The log has one line about a store that lost its file, which refuses writes from then on, and one each time that a database goes or comes back. */
 static void look_at_store(struct upkeep *upkeep)
@@ -72,7 +71,7 @@ static void look_at_store(struct upkeep *upkeep)
 	arena_free(arena);
 }
 
-/* Whether requests come, for the pieces of work and the pauses to come. */
+/* Tells the catalog whether requests come. The next pieces of work and pauses depend on it. */
 static void count_requests(struct upkeep *upkeep)
 {
 	int64_t now_ms = monotonic_ms(), passed_ms = now_ms - upkeep->counted_ms;
@@ -85,7 +84,7 @@ static void count_requests(struct upkeep *upkeep)
 	upkeep->counted = requests;
 }
 
-/* Between two steps, of which the first began then. */
+/* Pauses after a step that began at `began_ns`. */
 static void rest(const struct upkeep *upkeep, uint64_t began_ns)
 {
 	uint64_t pause = catalog_is_crowded(upkeep->options.catalog) ? CROWDED_REST * (monotonic_ns() - began_ns) : 0;
@@ -94,7 +93,7 @@ static void rest(const struct upkeep *upkeep, uint64_t began_ns)
 	nanosleep(&(struct timespec){0, (long)pause}, NULL);
 }
 
-/* When the next step is due, in monotonic ms: this one, which began then, says in how many ms. It has rested where that is at once. */
+/* When the next step is due, in monotonic ms: `wait_ms` after this one, which began at `began_ns`. Where that is at once, pauses first. */
 static int64_t due_after(const struct upkeep *upkeep, uint64_t began_ns, int64_t wait_ms)
 {
 	if (wait_ms == 0)

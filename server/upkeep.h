@@ -3,7 +3,7 @@
  * soon as there are any, filling new replicas of global tables and repeating what waits in their queues (storage/upkeep/replica.h), from time to time deleting
  * expired items and trimming streams, and twice a second looking whether the data file is still in its place.
  *
- * While requests come, pieces of work are small (catalog_crowd), and the thread rests longer than it works.
+ * While requests come, the thread works in small pieces (catalog_crowd) and pauses for longer than it works.
  */
 #ifndef DYNALITH_SERVER_UPKEEP_H
 #define DYNALITH_SERVER_UPKEEP_H
@@ -19,7 +19,7 @@ struct upkeep_options {
 	struct job_run *jobs;  /* carried out piece by piece; NULL: none are */
 	struct leases *leases; /* shared work is done under these; NULL: by this process */
 	int64_t ttl_delay_ms; /* how long after its time an item is deleted */
-	const struct metrics *metrics; /* that know how many requests come; NULL: none do */
+	const struct metrics *metrics; /* count the requests; NULL: the catalog is never crowded */
 	void (*tick)(void *context); /* called twice a second or so; or NULL */
 	void *tick_context;
 	int64_t period_ms;    /* real time between two looks for expired items; 0: only upkeep_run() looks */

@@ -6,14 +6,19 @@
 #include "protocol/wire/json_text.h"
 
 /*
- * The instructions per name and value are what an answer of many items costs, so an entry is read and written in registers, at places that functions take
- * and give back. read_near() reads most of them: those with a usual name and a short payload, behind which a step of json_text can be read. read_any()
- * reads all others. It copies the end of the image to a place with bytes behind it, so that the last entries are near, too.
+ * Answers have many items, so the walk keeps its places in registers: functions take them and give them back. read_near() reads most entries: those with a
+ * usual name and a payload of a piece at most, behind which JSON_TEXT_STEP bytes of the image follow. read_any() reads all others. It copies the end of the
+ * image into `tail`, with bytes behind it, so that the last entries are near, too.
  *
- * What was written is not read back, a comma for instance: where the processor guesses that the store is far away, it has to start over.
+ * The walk reads nothing back that it has written, such as the last comma: a load that the processor runs before that store makes it start over.
  */
-#define TAIL 64 /* bytes of an image */
+#define TAIL 64       /* bytes of an image */
+#define NAME_USUAL 31 /* bytes of a name */
+#define PIECE 1024    /* bytes of a text that are written at once */
+#define FRAMES 2048   /* bytes that a text has at most beside those of a usual image: names, types and brackets */
 #define DEPTH_MAX (VALUE_DEPTH_MAX + 2)
+/* Room for a usual name and a piece with escapes, or a number, what is around them, and the brackets that close all levels. */
+#define ROOM (JSON_TEXT_MAX(NAME_USUAL + PIECE) + NUMBER_TEXT_MAX + JSON_TEXT_STEP + 64 + 2 * DEPTH_MAX)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define PUT(to, literal) put((to), (literal), sizeof(literal) - 1)
 
@@ -21,7 +26,7 @@ struct walk {
 	struct buf *buf;
 	const char *end;   /* of what is read: the image, or the tail */
 	const char *near;  /* from places up to here JSON_TEXT_STEP bytes can be read; NULL: something was malformed */
-	const char *limit; /* what is written up to here leaves JSON_IMAGE_ROOM */
+	const char *limit; /* what is written up to here leaves ROOM */
 	bool is_in_tail;
 	char tail[TAIL + JSON_TEXT_STEP];
 };
@@ -48,8 +53,8 @@ static ALWAYS_INLINE char *put(char *to, const char *bytes, size_t n)
 static char *make_room(struct walk *walk, char *to, size_t n)
 {
 	walk->buf->n = (size_t)(to - walk->buf->p);
-	to = buf_reserve(walk->buf, n + JSON_IMAGE_ROOM);
-	walk->limit = walk->buf->p + walk->buf->cap - JSON_IMAGE_ROOM;
+	to = buf_reserve(walk->buf, n + ROOM);
+	walk->limit = walk->buf->p + walk->buf->cap - ROOM;
 	return to;
 }
 
@@ -98,14 +103,14 @@ static ALWAYS_INLINE bool read_near(const struct walk *walk, const char *from, b
 		return false;
 	struct str name = {from + is_member, is_member ? (unsigned char)*from : 0};
 	const char *payload = name.p + name.n + 2;
-	if (name.n > JSON_IMAGE_NAME || payload >= walk->near)
+	if (name.n > NAME_USUAL || payload >= walk->near)
 		return false;
 	enum type type = (enum type)(unsigned char)payload[-2];
 	size_t n = (unsigned char)payload[-1];
 	if (n >= 0x80) /* a length of two bytes */
 		n = (n & 0x7F) | (size_t)(unsigned char)*payload++ << 7;
 	*entry = (struct entry){name, type, {payload, n}, true};
-	return n <= JSON_IMAGE_PIECE && payload + n <= walk->near;
+	return n <= PIECE && payload + n <= walk->near;
 }
 
 static ALWAYS_INLINE bool read_entry(struct walk *walk, struct place *at, bool is_member, struct entry *entry)
@@ -125,7 +130,7 @@ static ALWAYS_INLINE bool read_entry(struct walk *walk, struct place *at, bool i
 static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, struct str text)
 {
 	while (text.n > 0) {
-		struct str piece = {text.p, text.n < JSON_IMAGE_PIECE ? text.n : JSON_IMAGE_PIECE};
+		struct str piece = {text.p, text.n < PIECE ? text.n : PIECE};
 
 		to = json_text_put(make_room(walk, to, text.n), piece);
 		text = (struct str){text.p + piece.n, text.n - piece.n};
@@ -214,8 +219,10 @@ static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, ui
 	for (; left > 0 && read_entry(walk, &at, false, &entry); left--) {
 		char *to = PUT(at.to, ",\"");
 
-		to = entry.type == TYPE_S ? put_text(walk, to, &entry) : entry.type == TYPE_N ? put_number(walk, to, entry.payload)
-													       : base64_put(entry.payload, to);
+		if (entry.type == TYPE_S)
+			to = put_text(walk, to, &entry);
+		else
+			to = entry.type == TYPE_N ? put_number(walk, to, entry.payload) : base64_put(entry.payload, to);
 		at = (struct place){entry.payload.p + entry.payload.n, PUT(to, "\"")};
 	}
 	return put_brackets(walk, at, first, "[]");
@@ -277,17 +284,21 @@ static __attribute__((noinline)) struct place put_other(struct walk *walk, struc
 	return (struct place){at.from + n, to};
 }
 
-#define FRAMES_MAX 2048 /* what an image's text has beside its bytes: names, types and brackets */
-
-size_t json_image_room(size_t n, size_t bytes)
+/* What the text of `n` images mostly takes: that of a short image twice its bytes. A long one holds long texts. */
+static size_t guess(size_t n, size_t bytes)
 {
-	return bytes + (bytes < n * FRAMES_MAX ? bytes : n * FRAMES_MAX);
+	return bytes + (bytes < n * FRAMES ? bytes : n * FRAMES);
+}
+
+void json_image_expect(struct buf *buf, size_t n, size_t bytes)
+{
+	buf_reserve(buf, guess(n, bytes) + ROOM);
 }
 
 void json_image_add(struct buf *buf, struct str image)
 {
 	struct walk walk = {.buf = buf};
-	struct place at = {NULL, make_room(&walk, buf->p + buf->n, json_image_room(1, image.n))};
+	struct place at = {NULL, make_room(&walk, buf->p + buf->n, guess(1, image.n))};
 	struct image_cursor cursor;
 
 	if (image_open(image, &cursor)) {

@@ -207,7 +207,7 @@ void json_out_item(struct json_out *out, const struct value *item)
 void json_out_expect(struct json_out *out, size_t n, size_t bytes)
 {
 	if (n > 1 && !has_no_room(out))
-		buf_reserve(&out->buf, json_image_room(n, bytes) + JSON_IMAGE_ROOM);
+		json_image_expect(&out->buf, n, bytes);
 }
 
 void json_out_image(struct json_out *out, struct str image)

@@ -115,18 +115,6 @@ __attribute__((target("avx512f,avx512bw"))) static char *put_wide(char *to, stru
 	_mm512_storeu_si512(to - WIDE, last);
 	return to;
 }
-#else
-static bool can_step_wide(size_t n)
-{
-	(void)n;
-	return false;
-}
-
-static char *put_wide(char *to, struct str s)
-{
-	(void)s;
-	return to;
-}
 #endif
 
 /* Two steps a time where no escape is needed; the last step overlaps the one before. */
@@ -136,8 +124,10 @@ char *json_text_put(char *to, struct str s)
 
 	if (s.n < STEP)
 		return put_short(to, s);
+#if defined(__x86_64__)
 	if (can_step_wide(s.n))
 		return put_wide(to, s);
+#endif
 	for (; end - p >= 2 * STEP; p += 2 * STEP) {
 		json_lanes a = json_text_load(p), b = json_text_load(p + STEP);
 

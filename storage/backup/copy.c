@@ -20,7 +20,7 @@ static struct store_bounds bounds_of(const struct job_step *step, unsigned units
 	const struct catalog *catalog = step->catalog;
 
 	return (struct store_bounds){catalog_piece_rows(catalog, JOB_PIECE_ROWS),
-				     store_units(catalog_store(step->catalog), catalog_piece_bytes(catalog, PIECE_BYTES), units)};
+				     store_units(catalog_store(step->catalog), catalog_piece(catalog, PIECE_BYTES), units)};
 }
 
 /* One piece of a copy. */

@@ -109,7 +109,7 @@ static enum code write_page(struct job_step *step, struct table *table, const st
 
 static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena, struct store_page *page, struct err *err)
 {
-	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS), catalog_piece_bytes(step->catalog, PIECE_BYTES)};
+	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS), catalog_piece(step->catalog, PIECE_BYTES)};
 	uint64_t data = restore->data ? restore->data : step->job->data;
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(step->catalog), STORE_READ, &txn, err);

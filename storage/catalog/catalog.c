@@ -37,21 +37,16 @@ size_t catalog_fill_max(const struct catalog *catalog)
 	return catalog->options.fill_max;
 }
 
-static size_t piece_of(const struct catalog *catalog, size_t most)
+size_t catalog_piece(const struct catalog *catalog, size_t most)
 {
 	return catalog_is_crowded(catalog) && most > CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
 }
 
 size_t catalog_piece_rows(const struct catalog *catalog, size_t most)
 {
-	size_t limit = catalog_fill_max(catalog), rows = piece_of(catalog, most);
+	size_t limit = catalog_fill_max(catalog), rows = catalog_piece(catalog, most);
 
 	return limit > 0 && limit < rows ? limit : rows;
-}
-
-size_t catalog_piece_bytes(const struct catalog *catalog, size_t most)
-{
-	return piece_of(catalog, most);
 }
 
 void catalog_crowd(struct catalog *catalog, bool is_crowded)

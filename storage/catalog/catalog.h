@@ -269,12 +269,13 @@ struct store *catalog_store(struct catalog *catalog);
 uint64_t catalog_collection_max(const struct catalog *catalog);
 size_t catalog_fill_max(const struct catalog *catalog);
 /*
- * Pieces of work without a request, such as the filling of an index: how many rows one takes, of `most`, and how many bytes. While requests come, which
- * the server says by catalog_crowd(), it is a CATALOG_CROWDED_PART-th: other writers wait for a piece, and other threads for its core. Thread-safe.
+ * The size of a piece of background work, such as the filling of an index, in rows or bytes: `most`, or 1/CATALOG_CROWDED_PART of it while the catalog is
+ * crowded. For rows also options.fill_max at most. The server calls catalog_crowd() when requests begin and stop to come: writers wait for each piece, and on
+ * few cores other threads do, too. Thread-safe.
  */
 #define CATALOG_CROWDED_PART 16
+size_t catalog_piece(const struct catalog *catalog, size_t most);
 size_t catalog_piece_rows(const struct catalog *catalog, size_t most);
-size_t catalog_piece_bytes(const struct catalog *catalog, size_t most);
 void catalog_crowd(struct catalog *catalog, bool is_crowded);
 bool catalog_is_crowded(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);

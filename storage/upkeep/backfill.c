@@ -32,7 +32,7 @@ static enum code read_piece(struct job *job, struct keyspace keyspace, const str
 			    struct err *err)
 {
 	/* each byte is read and written, and the row that may be there is read */
-	size_t bytes = store_units(catalog_store(job->catalog), catalog_piece_bytes(job->catalog, BACKFILL_STEP_BYTES), 4);
+	size_t bytes = store_units(catalog_store(job->catalog), catalog_piece(job->catalog, BACKFILL_STEP_BYTES), 4);
 
 	return store_page_of(job->txn, keyspace, reference, range, (struct store_bounds){job->limit, bytes}, job->arena, &job->piece, err);
 }
@@ -228,8 +228,8 @@ static enum code run_leased(struct job *job, struct leases *leases, bool *is_our
  */
 static enum code step_table(struct catalog *catalog, struct table *table, struct leases *leases, int64_t now_ms, bool *is_ours, struct err *err)
 {
-	struct job job = {.catalog = catalog, .table = table};
 	struct arena *scratch = arena_new(0);
+	struct job job = {.catalog = catalog, .table = table, .arena = scratch, .limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS)};
 	struct err own = err_in(scratch);
 	enum code code = OK;
 
@@ -241,14 +241,10 @@ static enum code step_table(struct catalog *catalog, struct table *table, struct
 			job.index = index;
 	}
 	if (!job.index && str_is_set(table->group.filling) && table->state.status != STATUS_DELETING) {
-		job.arena = scratch;
-		job.limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS);
 		job.is_replica = true;
 		job.now_ms = now_ms;
 		code = run_leased(&job, leases, is_ours, &own);
 	} else if (job.index || (table->ttl.is_filling && table->state.status != STATUS_DELETING)) {
-		job.arena = scratch;
-		job.limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS);
 		code = run_leased(&job, leases, is_ours, &own);
 	}
 	if (table->state.status == STATUS_DELETING)

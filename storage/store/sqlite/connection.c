@@ -59,11 +59,9 @@ static const char *const control_sql[CONTROL_COUNT] = {
 
 static unsigned damaged_page(sqlite3 *db)
 {
-	sqlite3_file *file = NULL;
+	sqlite3_file *file = page_file_of(db, SQLITE_FCNTL_FILE_POINTER);
 
-	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods)
-		return 0;
-	return page_file_damaged(file);
+	return file ? page_file_damaged(file) : 0;
 }
 
 static enum code refuse(const struct connection *connection, int code, const char *text, struct err *err)

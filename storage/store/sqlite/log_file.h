@@ -20,7 +20,7 @@ const char *log_file_system(void);
 /* From now on the log and the database take no more than that; it outlives the log. NULL: as much as they need. */
 void log_file_limit(sqlite3_file *log, struct quota *quota);
 
-/* A thread that reads from the log lets others run after each so many pages; 0: it does not. */
+/* From now on each `pages`-th read of this handle calls sched_yield() first; 0: none does. */
 void log_file_yield(sqlite3_file *log, unsigned pages);
 
 /* The file beneath a log: its xSync may be called while the log is written to. It makes safe what ended before. */

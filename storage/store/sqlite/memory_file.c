@@ -164,11 +164,7 @@ static void database_leave(struct database *database)
 
 struct memory_file *memory_file_of(sqlite3 *db)
 {
-	sqlite3_file *file = NULL;
-
-	if (sqlite3_file_control(db, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods)
-		return NULL;
-	return (struct memory_file *)file;
+	return (struct memory_file *)page_file_of(db, SQLITE_FCNTL_FILE_POINTER);
 }
 
 void memory_file_pin(struct memory_file *file)

@@ -9,7 +9,7 @@
 #define RESERVED_AT 20               /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
 #define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
-#define REMAP_MISSES 1000 /* pages: each takes a system call, and mapping all again takes as long as some hundred */
+#define REMAP_MISSES 1000            /* pages read by a system call each; a new mapping takes as long as some hundred of them */
 #define PAGE_SALT 0x9E3779B1u
 
 /* The underlying file follows it. */
@@ -20,9 +20,9 @@ struct page_file {
 	size_t passed_size;    /* in bytes */
 	uint32_t reads;
 	uint32_t damaged;
-	sqlite3_int64 mapped_most; /* of the file, in bytes */
-	uint32_t misses;           /* pages within that which were not mapped, since all were */
-	uint32_t in_use;           /* pages of the mapping */
+	sqlite3_int64 mapped_most; /* bytes of the file that may be mapped */
+	uint32_t misses;           /* fetched pages below mapped_most that the mapping lacked, since it was made */
+	uint32_t in_use;           /* pages of the mapping that SQLite has not given back */
 };
 
 static sqlite3_file *under_of(sqlite3_file *file)
@@ -153,13 +153,13 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
 }
 
-/* Maps all of the file again where much of it is missed, and no page is in use. */
-static void renew_mapping(struct page_file *file, sqlite3_file *under)
+/* Drops a mapping that lacks much of the file, unless a page of it is in use. The next xFetch then maps the whole file. */
+static void drop_old_mapping(struct page_file *file, sqlite3_file *under)
 {
 	if (file->misses < REMAP_MISSES || file->in_use > 0)
 		return;
 	file->misses = 0;
-	(void)under->pMethods->xUnfetch(under, 0, NULL); /* the next fetch maps it */
+	(void)under->pMethods->xUnfetch(under, 0, NULL);
 }
 
 static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
@@ -167,7 +167,7 @@ static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 	struct page_file *page_file = (struct page_file *)file;
 	sqlite3_file *under = under_of(file);
 
-	renew_mapping(page_file, under);
+	drop_old_mapping(page_file, under);
 	int result = under->pMethods->xFetch(under, at, n, out);
 	page_file->misses += result == SQLITE_OK && !*out && at < page_file->mapped_most;
 	page_file->in_use += result == SQLITE_OK && *out;
@@ -184,9 +184,9 @@ static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 }
 
 /*
- * SQLite gives back the whole mapping whenever another connection has committed, for another process may have cut the file and made it longer again. Data
- * files are for one process alone, and a mapping shows what is written to the file. So it stays until pages are missed that came since: to map all again costs
- * two system calls, and a page fault for each page that is then read.
+ * Without a page, SQLite asks to unmap the file. It does so whenever another connection has committed, since another process could have truncated and
+ * extended the file. Only one process has a data file open, and the mapping shows what it writes. So the mapping stays: a new one costs two system calls and a
+ * page fault for each page that is then read. page_fetch() drops it once it lacks too much.
  */
 static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
 {
@@ -298,6 +298,13 @@ int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int
 	if (under_of(file)->pMethods->xRead(under_of(file), head, sizeof(head), 0) == SQLITE_OK)
 		look_at_head(page_file, head);
 	return SQLITE_OK;
+}
+
+sqlite3_file *page_file_of(sqlite3 *db, int pointer)
+{
+	sqlite3_file *file = NULL;
+
+	return sqlite3_file_control(db, NULL, pointer, &file) == SQLITE_OK && file && file->pMethods ? file : NULL;
 }
 
 uint32_t page_file_damaged(sqlite3_file *file)

@@ -41,6 +41,12 @@ int page_file_size(int under);
 /* Opens a data file of the file system beneath. SQLite's result code. */
 int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags, int *flags_out);
 
+/*
+ * A connection's open file: its data file with SQLITE_FCNTL_FILE_POINTER, its journal or log with SQLITE_FCNTL_JOURNAL_POINTER. NULL where it has not
+ * opened that one.
+ */
+sqlite3_file *page_file_of(sqlite3 *db, int pointer);
+
 /* The number of the page, from 1, that failed its check last; 0 where none did or the file is none of these. */
 uint32_t page_file_damaged(sqlite3_file *file);
 

@@ -11,7 +11,7 @@
 
 #define PLACES_OWN_MAX 500 /* SQL tables of one keyspace each: a connection reads a schema of so many in 1 to 2 ms */
 
-/* Rows of a dropped keyspace that go in one piece: its pages in the log are about as many as the rows, and those of its values. */
+/* Rows of a dropped keyspace that go in one piece, while writers wait for some tenths of a ms: it logs about one page per row, and those of the values. */
 #define PLACES_PIECE_ROWS 64
 #define PLACES_PIECE_BYTES ((uint64_t)1 << 17)
 

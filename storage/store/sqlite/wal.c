@@ -13,8 +13,8 @@
 #define QUIET_MS 100
 #define ROUNDS_MAX 6          /* of moving a long log beside writers */
 #define LITTLE_PAGES 128      /* to move, and to sync, while the writer is held: they take a ms */
-#define YIELD_PAGES 32        /* to move beside writers before the thread lets others run */
-#define YIELD_LOG_MAX 8192    /* pages; a longer log is moved at one go, or writers would wait for its end soon */
+#define YIELD_PAGES 32        /* moved beside writers between two calls of sched_yield() */
+#define YIELD_LOG_MAX 8192    /* pages; of a longer log the checkpoint does not yield, or writers would soon wait for room in it */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (STORE_PAGE + 24)
@@ -157,26 +157,21 @@ static int pages_now(struct wal *wal)
 
 static void sync_data(struct wal *wal, int flags)
 {
-	sqlite3_file *data = NULL;
+	sqlite3_file *data = wal->durability == DURABILITY_OFF ? NULL : page_file_of(wal->checkpointer.db, SQLITE_FCNTL_FILE_POINTER);
 
-	if (wal->durability == DURABILITY_OFF)
-		return;
-	if (sqlite3_file_control(wal->checkpointer.db, NULL, SQLITE_FCNTL_FILE_POINTER, &data) != SQLITE_OK || !data || !data->pMethods)
-		return;
-	if (data->pMethods->xSync(data, flags) != SQLITE_OK)
+	if (data && data->pMethods->xSync(data, flags) != SQLITE_OK)
 		atomic_store(&wal->is_broken, true);
 }
 
-/* Moves what is there beside writers. At one go that takes a core for some ms, and where cores are few requests wait for one. */
+/* A checkpoint beside writers. It yields, since it takes some ms of CPU: with few cores, requests would wait that long for one. */
 static bool checkpoint_beside(struct wal *wal, int *pages)
 {
-	sqlite3_file *log = NULL;
-	bool has_log = sqlite3_file_control(wal->checkpointer.db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods;
+	sqlite3_file *log = page_file_of(wal->checkpointer.db, SQLITE_FCNTL_JOURNAL_POINTER); /* not before its first checkpoint */
 
-	if (has_log)
+	if (log)
 		log_file_yield(log, pages_now(wal) <= YIELD_LOG_MAX ? YIELD_PAGES : 0);
 	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-	if (has_log)
+	if (log)
 		log_file_yield(log, 0);
 	return is_whole;
 }
@@ -311,7 +306,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 		    struct err *err)
 {
 	bool is_lax = options->durability == DURABILITY_OFF;
-	sqlite3_file *log = NULL;
+	sqlite3_file *log = page_file_of(writer->db, SQLITE_FCNTL_JOURNAL_POINTER);
 
 	wal->writer_mutex = writer_mutex;
 	wal->path = options->path;
@@ -326,7 +321,7 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	if (code != OK)
 		return code;
 	sqlite3_busy_timeout(wal->checkpointer.db, READERS_WAIT_MS);
-	if (sqlite3_file_control(writer->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK || !log || !log->pMethods)
+	if (!log)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log_file_disk(log);
 	wal->room.quota = options->quota;

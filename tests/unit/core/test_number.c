@@ -61,7 +61,7 @@ TEST(canonical_text)
 	CHECK_INT(canonical("-1.2345678901234567890123456789012345678e-130").n, NUMBER_TEXT_MAX);
 }
 
-/* Numbers of all short forms, those of a pair or two most, against the text that they were made of. */
+/* Compares the text of random numbers with the text that each was read from. Most have a few digits only. */
 TEST(text_of_every_length_and_point)
 {
 	unsigned long long seed = 54321;

@@ -209,17 +209,17 @@ TEST(files_without_checksums_stay_as_they_are)
 	fixture_free(&fixture);
 }
 
-/* Counts how often a file gives its mapping back. */
+/* A file system that counts how often a file is unmapped. */
 static struct {
 	const sqlite3_io_methods *under;
 	sqlite3_io_methods methods;
 	sqlite3_vfs *vfs;
-	int given_back;
+	int unmapped;
 } counted;
 
 static int count_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
 {
-	counted.given_back += page == NULL;
+	counted.unmapped += page == NULL;
 	return counted.under->xUnfetch(file, at, page);
 }
 
@@ -275,20 +275,20 @@ TEST(a_mapping_stays_until_it_misses_much)
 		commit_elsewhere(file);
 		CHECK(is_mapped(file, 0) && is_mapped(file, PAGES / 2) && !is_mapped(file, i));
 	}
-	CHECK_INT(counted.given_back, 0);
+	CHECK_INT(counted.unmapped, 0);
 	void *held = NULL; /* while a page is in use, all stay where they are */
 	CHECK_INT(file->pMethods->xFetch(file, 0, STORE_PAGE, &held), SQLITE_OK);
 	for (int i = 0; i < 2000; i++)
 		CHECK(!is_mapped(file, PAGES + i % PAGES));
 	CHECK_INT(file->pMethods->xUnfetch(file, 0, held), SQLITE_OK);
-	CHECK_INT(counted.given_back, 0);
+	CHECK_INT(counted.unmapped, 0);
 	CHECK(is_mapped(file, 0) && is_mapped(file, 2 * PAGES - 2)); /* also where nobody commits any more */
-	CHECK_INT(counted.given_back, 1);
+	CHECK_INT(counted.unmapped, 1);
 	/* beyond what may be mapped nothing is missed */
 	for (int i = 0; i < 2000; i++)
 		CHECK(!is_mapped(file, 1000));
 	commit_elsewhere(file);
-	CHECK_INT(counted.given_back, 1);
+	CHECK_INT(counted.unmapped, 1);
 	CHECK_INT(file->pMethods->xClose(file), SQLITE_OK);
 	free(file);
 	sqlite3_free_filename((char *)(uintptr_t)name);
