@@ -298,6 +298,7 @@ static enum code locate(struct connection *connection, struct slot *slot, struct
 			slot->statements[i] = NULL;
 		}
 		slot->place = place;
+		slot->roots.schema = 0;
 	}
 	slot->located = connection->forgotten + 1;
 	return OK;
@@ -315,20 +316,66 @@ static enum code prepare(struct connection *connection, struct slot *slot, enum 
 	return OK;
 }
 
+/* The keyspace's slot, with the place where it lies now. */
+static enum code slot_located(struct connection *connection, struct keyspace keyspace, struct slot **out, struct err *err)
+{
+	struct slot *slot = slot_find(connection, keyspace);
+
+	slot->used_at = ++connection->clock;
+	*out = slot;
+	return slot->located == connection->forgotten + 1 ? OK : locate(connection, slot, err);
+}
+
 enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot_out,
 			       sqlite3_stmt **out, struct err *err)
 {
-	struct slot *slot = slot_find(connection, keyspace);
-	enum code code = OK;
+	enum code code = slot_located(connection, keyspace, slot_out, err);
+	struct slot *slot = *slot_out;
 
-	slot->used_at = ++connection->clock;
-	*slot_out = slot;
-	if (slot->located != connection->forgotten + 1)
-		code = locate(connection, slot, err);
 	if (code == OK && !slot->statements[kind])
 		code = prepare(connection, slot, kind, err);
 	*out = slot->statements[kind];
 	return code;
+}
+
+/* The b-trees of the slot's SQL table, as its rows of the schema say. */
+static bool read_roots(struct connection *connection, struct slot *slot, uint32_t schema)
+{
+	sqlite3_stmt *statement;
+	struct page_roots roots = {.schema = schema};
+	int result;
+
+	if (sqlite3_prepare_v2(connection->db, "SELECT type = 'table', rootpage FROM sqlite_schema WHERE tbl_name = ?1", -1, &statement, NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(statement, 1, slot->place.name, -1, SQLITE_STATIC);
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW)
+		*(sqlite3_column_int(statement, 0) ? &roots.rows : &roots.keys) = (uint32_t)sqlite3_column_int64(statement, 1);
+	sqlite3_finalize(statement);
+	if (place_table(&slot->place) == PLACE_TABLE_KEYS)
+		roots = (struct page_roots){.schema = schema, .keys = roots.rows};
+	else if (roots.rows == 0)
+		roots.keys = 0;
+	slot->roots = roots;
+	return result == SQLITE_DONE;
+}
+
+/* SQLite gives each schema a number: whatever makes or drops a SQL table changes it. */
+bool connection_tree(struct connection *connection, struct keyspace keyspace, struct page_tree *tree, struct err *err)
+{
+	struct slot *slot;
+	uint32_t schema;
+
+	if (!connection->memory || (connection->txn.mode == STORE_WRITE && connection->own.has_any))
+		return false;
+	do {
+		if (slot_located(connection, keyspace, &slot, err) != OK)
+			return false;
+	} while (connection_is_stale(connection, NULL));
+	schema = page_tree_schema(connection->memory);
+	if (place_table(&slot->place) == PLACE_TABLE_SHARED || (slot->roots.schema != schema && !read_roots(connection, slot, schema)))
+		return false;
+	*tree = page_tree_of(connection->memory, slot->roots);
+	return schema != 0 && slot->roots.keys != 0;
 }
 
 /* Prepares the slot's joins for where the other keyspace lies. */

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
+#include "storage/store/sqlite/page_tree.h"
 #include "storage/store/sqlite/place.h"
 
 /* Statements of a keyspace. */
@@ -36,6 +37,7 @@ struct slot {
 	uint64_t used_at;
 	uint64_t located;    /* 1 more than the connection had forgotten when the place was looked up */
 	struct place place;
+	struct page_roots roots; /* of a reader in memory: of the place's SQL table */
 	struct place to;     /* of the keyspace that the rows stand for, where STATEMENT_OF and so on are prepared */
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
@@ -43,10 +45,12 @@ struct slot {
 #define SLOT_SETS 64
 #define SLOTS_PER_SET 8
 
-/* The item that was put last. */
-struct latest_put {
-	uint64_t hash;  /* of its key */
-	int64_t number; /* of its row; 0: not known */
+/* What the writer's transaction has done. */
+struct own_changes {
+	bool has_any;
+	bool has_moved;     /* keyspaces: created or dropped some */
+	uint64_t put_hash;  /* of the key of the item that was put last */
+	int64_t put_number; /* of its row; 0: not known */
 };
 
 struct connection {
@@ -60,8 +64,7 @@ struct connection {
 	struct memory_file *memory; /* NULL on disk */
 	bool is_in_transaction;
 	uint64_t moment;     /* before the snapshot began: pinned.h */
-	bool has_moved;      /* of the writer: the transaction created or dropped keyspaces */
-	struct latest_put latest_put; /* of the writer's transaction */
+	struct own_changes own;
 	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
 	uint64_t drops_seen; /* of a reader: how many of them had ended when its transaction began */
@@ -92,6 +95,12 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 /* The statement, reset and without bindings. ERR_RESOURCE_NOT_FOUND where the keyspace does not exist. */
 enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot,
 			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
+
+/*
+ * The pages of the keyspace's SQL table, for a connection in memory that has changed nothing since its transaction began. False where a statement has to
+ * read it: SQLite says why, or the keyspace shares its SQL table with others.
+ */
+bool connection_tree(struct connection *connection, struct keyspace keyspace, struct page_tree *tree, struct err *err);
 
 /*
  * One of STATEMENT_OF and so on, joined with the SQL table of `to`. *statement is NULL where one of the two keyspaces lies in a SQL table of another kind.

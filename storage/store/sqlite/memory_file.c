@@ -177,6 +177,15 @@ void memory_file_unpin(struct memory_file *file)
 	memory_pages_unpin(&file->reader);
 }
 
+const unsigned char *memory_file_page(const struct memory_file *file, uint32_t number)
+{
+	uint64_t end = (uint64_t)number * STORE_PAGE;
+
+	if (number == 0 || end > memory_pages_size(file->database->pages, &file->reader))
+		return NULL;
+	return memory_pages_find(file->database->pages, &file->reader, number - 1);
+}
+
 void memory_file_limit(struct memory_file *file, struct quota *quota)
 {
 	file->database->quota = quota;

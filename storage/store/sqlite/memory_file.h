@@ -14,6 +14,7 @@
 #define DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 
 #include <sqlite3.h>
+#include <stdint.h>
 
 #include "storage/store/sqlite/quota.h"
 
@@ -30,6 +31,12 @@ struct memory_file *memory_file_of(sqlite3 *db);
 /* From pin to unpin the connection reads the database as the last commit left it, in as many statements as it likes. No wait in either. */
 void memory_file_pin(struct memory_file *file);
 void memory_file_unpin(struct memory_file *file);
+
+/*
+ * A page of the database as the connection sees it, counted from 1; NULL: there is none, or it is all zeros. It stays as it is until the connection lets go of
+ * its pin, and of one without a pin until it writes.
+ */
+const unsigned char *memory_file_page(const struct memory_file *file, uint32_t number);
 
 /*
  * From now on the database takes no more than that; it outlives the file. The log in it are the pages that a transaction replaces, which are in

@@ -288,7 +288,7 @@ static enum code take(struct connection *connection, struct keyspace keyspace, c
 
 static enum code prepare_file(struct connection *connection, struct err *err)
 {
-	connection->has_moved = true;
+	connection->own.has_moved = true;
 	return has_table(connection, place_of_name(PLACE_KEYSPACE).name) ? OK : places_create_system(connection, PLACE_KEYSPACE, err);
 }
 
@@ -513,7 +513,7 @@ enum code places_tidy(struct connection *connection, const struct place *small, 
 	if (code != OK || !extent.is_all)
 		return code;
 	*tidied = PLACES_LAST_PIECE;
-	connection->has_moved = true;
+	connection->own.has_moved = true;
 	code = del(connection, place_key_dropped(&place, key), err);
 	return code == OK ? set_free(connection, &place, err) : code;
 }

@@ -4,7 +4,6 @@
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
-#define WORTH_BEGINNING 8 /* so many statements that a transaction of SQLite's costs less than it saves */
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
@@ -17,6 +16,7 @@ enum code rows_check_writing(struct connection *connection, struct err *err)
 {
 	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
 		return err_set(err, MSG_STORE_NO_WRITE);
+	connection->own.has_any = true;
 	return OK;
 }
 
@@ -51,12 +51,15 @@ static bool is_versions(struct keyspace keyspace)
 
 static enum code get(struct connection *connection, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
 {
+	struct page_tree tree;
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	int result;
 	enum code code = check_reading(connection, err);
 	if (code != OK)
 		return code;
+	if (connection_tree(connection, keyspace, &tree, err) && page_tree_get(&tree, key, arena, value))
+		return OK;
 	do {
 		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 		if (code != OK)
@@ -157,8 +160,8 @@ static enum code put_item(struct connection *connection, struct keyspace keyspac
 	sqlite3_set_last_insert_rowid(connection->db, 0);
 	enum code code = change(&connection->txn, keyspace, STATEMENT_PUT, key, value, err);
 
-	connection->latest_put.hash = hash_of(keyspace, key);
-	connection->latest_put.number = code == OK ? sqlite3_last_insert_rowid(connection->db) : 0;
+	connection->own.put_hash = hash_of(keyspace, key);
+	connection->own.put_number = code == OK ? sqlite3_last_insert_rowid(connection->db) : 0;
 	return code;
 }
 
@@ -194,8 +197,8 @@ static enum code number_of(struct connection *connection, const struct store_key
 	*number = 0;
 	if (code != OK || place_table(&slot->place) != PLACE_TABLE_OWN)
 		return code;
-	if (connection->latest_put.number != 0 && connection->latest_put.hash == hash_of(row->keyspace, row->key)) {
-		*number = connection->latest_put.number;
+	if (connection->own.put_number != 0 && connection->own.put_hash == hash_of(row->keyspace, row->key)) {
+		*number = connection->own.put_number;
 		return OK;
 	}
 	code = connection_statement(connection, row->keyspace, STATEMENT_NUMBER, &slot, &statement, err);
@@ -294,17 +297,65 @@ static bool add_row(struct store_page *page, struct store_row row, struct store_
 	return !page->is_more && *code == OK;
 }
 
+/* Pages in memory that have the rows of a range, and where they stand for others, those of the others. */
+struct trees {
+	struct page_tree own, to;
+	const struct store_reference *reference; /* or NULL */
+};
+
+/* The row that an entry stands for: what its number finds, or else what its key says. */
+static bool row_meant(struct connection *connection, struct trees *trees, const struct page_entry *entry, struct arena *arena, struct store_row *row,
+		      enum code *code, struct err *err)
+{
+	const struct store_reference *reference = trees->reference;
+	struct store_row meant = {STR_ABSENT, STR_ABSENT};
+
+	if (entry->has_number && !page_tree_row(&trees->to, entry->number, arena, &meant))
+		return false;
+	*row = (struct store_row){str_copy(arena, entry->key), meant.value};
+	if (!str_is_set(meant.key) || !reference->is_of(reference->context, row->key, meant.key))
+		*code = get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
+	return true;
+}
+
+/* A page of rows from pages in memory. False where these cannot be taken apart: the page is empty then. */
+static bool page_from_trees(struct connection *connection, struct trees *trees, const struct store_range *range, struct store_bounds bounds,
+			    struct arena *arena, struct store_page *page, enum code *code, struct err *err)
+{
+	struct page_tree_cursor cursor;
+	struct page_entry entry;
+	struct store_row row;
+	size_t bytes = 0;
+	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena), is_more = true;
+
+	while (is_read && is_more) {
+		is_read = page_tree_next(&cursor, &entry);
+		is_more = is_read && str_is_set(entry.key);
+		if (!is_more)
+			break;
+		is_read = trees->reference ? row_meant(connection, trees, &entry, arena, &row, code, err) : page_tree_entry_row(&cursor, &entry, &row);
+		is_more = is_read && *code == OK && add_row(page, row, bounds, &bytes, arena, code, err);
+	}
+	if (!is_read)
+		*page = (struct store_page){0};
+	return is_read;
+}
+
 enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
 		    struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement;
+	struct trees trees = {.reference = NULL};
 	size_t bytes = 0;
 	int result = SQLITE_DONE;
 	enum code code = check_reading(connection, err);
 
 	*page = (struct store_page){0};
+	if (code == OK && connection_tree(connection, keyspace, &trees.own, err) &&
+	    page_from_trees(connection, &trees, range, bounds, arena, page, &code, err))
+		return code;
 	if (code == OK)
 		code = first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result, err);
 	if (code != OK)
@@ -332,17 +383,28 @@ static enum code copy_joined(struct connection *connection, sqlite3_stmt *statem
 	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
 }
 
+/* Both, where the one leads to rows of the other by numbers. */
+static bool connection_trees(struct connection *connection, struct keyspace keyspace, struct trees *trees, struct err *err)
+{
+	return connection_tree(connection, keyspace, &trees->own, err) && trees->own.roots.rows == 0 &&
+	       connection_tree(connection, trees->reference->to, &trees->to, err) && trees->to.roots.rows != 0;
+}
+
 enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
 		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement = NULL;
+	struct trees trees = {.reference = reference};
 	size_t bytes = 0;
 	int result = SQLITE_DONE;
 	enum code code = check_reading(connection, err);
 
 	*page = (struct store_page){0};
+	if (code == OK && connection_trees(connection, keyspace, &trees, err) &&
+	    page_from_trees(connection, &trees, range, bounds, arena, page, &code, err))
+		return code;
 	if (code == OK)
 		code = first_of_range(connection, keyspace, &reference->to, range, &slot, &statement, &result, err);
 	if (code == OK && !statement)
@@ -367,14 +429,8 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const st
 
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
 	enum code code = OK;
 
-	/* a reader in memory begins none otherwise: then each statement has one of its own, all with the same snapshot */
-	if (n >= WORTH_BEGINNING && !connection->is_in_transaction) {
-		code = connection_control(connection, CONTROL_BEGIN_READ, err);
-		connection->is_in_transaction = code == OK;
-	}
 	for (size_t i = 0; i < n && code == OK; i++) {
 		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
 		if (code == OK)

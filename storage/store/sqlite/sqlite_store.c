@@ -125,7 +125,7 @@ static enum code begin_member(struct sqlite_store *store, struct store_txn **txn
 	if (code != OK)
 		return code;
 	connection->txn = txn_of(store, STORE_WRITE);
-	connection->latest_put.number = 0;
+	connection->own.put_number = 0;
 	connection->moment = pinned_moment(&store->pinned);
 	commit_group_begin_member(&store->group);
 	*txn = &connection->txn;
@@ -154,7 +154,8 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
-		connection->latest_put.number = 0;
+		connection->own.put_number = 0;
+		connection->own.has_any = false;
 		connection->moment = pinned_moment(&store->pinned);
 	}
 	if (code == OK && connection->is_in_transaction)
@@ -209,9 +210,9 @@ static void sqlite_abort(struct store_txn *txn)
 		is_over = undo(connection);
 	else
 		connection_rollback(connection);
-	if (connection->has_moved)
+	if (connection->own.has_moved)
 		connection_forget(connection);
-	connection->has_moved = false;
+	connection->own.has_moved = false;
 	end_pinned(connection->store, txn, false);
 	if (txn->mode == STORE_WRITE && connection->quota->is_refused && !connection->store->is_memory)
 		wal_shorten(&connection->store->wal);
@@ -224,12 +225,12 @@ static enum code commit_places(struct connection *connection, struct err *err)
 {
 	struct sqlite_store *store = connection->store;
 
-	if (!connection->has_moved)
+	if (!connection->own.has_moved)
 		return connection_control(connection, CONTROL_COMMIT, err);
 	atomic_fetch_add(&store->drops.begun, 1);
 	enum code code = connection_control(connection, CONTROL_COMMIT, err);
 	if (code == OK)
-		connection->has_moved = false;
+		connection->own.has_moved = false;
 	atomic_fetch_add(&store->drops.ended, 1);
 	return code;
 }
@@ -261,7 +262,7 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 /* Whether the transaction may be pending: readers must learn at once of keyspaces that moved, and of pinned rows. */
 static bool may_join(const struct connection *connection)
 {
-	return !connection->has_moved && !pinned_has_changes(&connection->store->pinned);
+	return !connection->own.has_moved && !pinned_has_changes(&connection->store->pinned);
 }
 
 static enum code sqlite_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err)

@@ -1,0 +1,74 @@
+/*
+ * page_tree - the rows of a SQL table, read from the pages of a snapshot in memory without a statement; internal to storage/store/sqlite.
+ *
+ * It reads what SQLite wrote, and writes nothing. A statement that finds a row costs some 6,000 instructions, most of them to open and close it and to compare
+ * keys of any type. These tables have one kind of key, a blob, and their pages never change. SQLite: File Format, "B-tree Pages" and "Record Format".
+ *
+ * Every call says whether the pages could be taken apart. Where they could not, the caller asks SQLite, which names what is wrong.
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_PAGE_TREE_H
+#define DYNALITH_STORAGE_SQLITE_PAGE_TREE_H
+
+#include "storage/store/store.h"
+
+struct memory_file;
+
+#define PAGE_TREE_DEPTH 20 /* levels of a b-tree: SQLite's own limit (BTCURSOR_MAX_DEPTH) */
+
+/* Where the b-trees of a SQL table begin; pages are counted from 1. */
+struct page_roots {
+	uint32_t schema; /* the schema of the file that has them there, by its number; 0: not looked up */
+	uint32_t keys;   /* keys, and what they lead to: numbers of rows, or values; 0: there is no such table */
+	uint32_t rows;   /* rows by their numbers; 0: keys lead to values */
+};
+
+/* A SQL table in a snapshot: as long as the file is pinned. */
+struct page_tree {
+	struct memory_file *file;
+	size_t usable;   /* bytes of a page that SQLite uses */
+	struct page_roots roots;
+	const unsigned char *leaf; /* with the row that was found last, or NULL */
+};
+
+/* The number of the schema in the snapshot, which changes with each SQL table that is made or dropped; 0: not known. */
+uint32_t page_tree_schema(struct memory_file *file);
+
+struct page_tree page_tree_of(struct memory_file *file, struct page_roots roots);
+
+/* The value of a key; absent where there is no such row. */
+bool page_tree_get(struct page_tree *tree, struct str key, struct arena *arena, struct str *value) WARN_UNUSED;
+
+/* A row by its number, in a table that has them; absent where there is none. */
+bool page_tree_row(struct page_tree *tree, int64_t number, struct arena *arena, struct store_row *row) WARN_UNUSED;
+
+/* A place between two keys. */
+struct page_level {
+	const unsigned char *bytes;
+	unsigned at, count; /* cells */
+	bool is_inner;
+};
+
+struct page_tree_cursor {
+	struct page_tree *tree;
+	struct arena *arena;
+	struct store_range range;
+	unsigned depth;
+	struct page_level levels[PAGE_TREE_DEPTH];
+};
+
+/* A key, and what it leads to. */
+struct page_entry {
+	struct str key;    /* in the page, or in the arena; absent: the range is over */
+	bool has_number;
+	int64_t number;    /* of a row */
+	struct str value;  /* where it has no number; as the key */
+};
+
+/* The entries of a range, one by one, in its order. */
+bool page_tree_seek(struct page_tree_cursor *cursor, struct page_tree *tree, const struct store_range *range, struct arena *arena) WARN_UNUSED;
+bool page_tree_next(struct page_tree_cursor *cursor, struct page_entry *entry) WARN_UNUSED;
+
+/* The row of an entry, copied into the arena. */
+bool page_tree_entry_row(struct page_tree_cursor *cursor, const struct page_entry *entry, struct store_row *row) WARN_UNUSED;
+
+#endif
