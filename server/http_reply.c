@@ -1,6 +1,8 @@
 #include "server/http_internal.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "core/buf.h"
 #include "core/crc32.h"
@@ -9,6 +11,7 @@
 
 #define COMPRESS_FROM 4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
 #define LINES_USUAL 256    /* bytes of header lines */
+#define DATE_MAX 80        /* bytes; usual dates have 29 */
 #define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
 
 /* Whether the connection ends behind the answer. */
@@ -51,7 +54,30 @@ static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
 	return at;
 }
 
-/* The header lines that each answer has. */
+/* The Date of answers that this thread makes now, as in "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7). */
+static struct str date(void)
+{
+	static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+	static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	static _Thread_local struct {
+		time_t second;
+		int n;
+		char text[DATE_MAX];
+	} latest;
+	time_t now = time(NULL);
+
+	if (now != latest.second || latest.n == 0) {
+		struct tm tm = {.tm_mday = 1};
+
+		gmtime_r(&now, &tm);
+		latest.n = snprintf(latest.text, sizeof(latest.text), "%s, %02d %s %d %02d:%02d:%02d GMT", days[tm.tm_wday], tm.tm_mday, months[tm.tm_mon],
+				    tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+		latest.second = now;
+	}
+	return (struct str){latest.text, (size_t)latest.n};
+}
+
+/* The header lines that each answer has. libmicrohttpd would write the Date of each again. */
 static struct str common_lines(const struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
@@ -59,7 +85,9 @@ static struct str common_lines(const struct exchange *exchange)
 	char crc[DECIMAL_MAX];
 
 	buf_reserve(&lines, LINES_USUAL);
-	buf_add_lit(&lines, "Server: Dynalith\r\nx-amzn-RequestId: ");
+	buf_add_lit(&lines, "Server: Dynalith\r\nDate: ");
+	buf_add_str(&lines, date());
+	buf_add_lit(&lines, "\r\nx-amzn-RequestId: ");
 	buf_add(&lines, exchange->id, REQUEST_ID_SIZE);
 	buf_add_lit(&lines, "\r\nx-amz-crc32: ");
 	buf_add_str(&lines, str_of(decimal(crc, crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong)));

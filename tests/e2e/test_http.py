@@ -1,4 +1,5 @@
 """HTTP as no SDK sends it: broken framing, smuggled requests, floods, bytes that come slowly or not at all. Whoever comes next is served."""
+import email.utils
 import gzip
 import json
 import os
@@ -445,6 +446,15 @@ def cross_origin():
                                                                    "access-control-allow-headers": "cat, meerkat, mouse"})
 
 
+def dates():
+    """RFC 9110, 6.6.1: each answer says when it was made. The clock that the server reads may be some ms late."""
+    for data in (raw.request(), raw.GET_HEALTH, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", raw.request("Nothing")):
+        earliest = int(time.time() - 0.1)
+        date = raw.ask(server, data).headers["date"]
+        assert earliest <= email.utils.parsedate_to_datetime(date).timestamp() <= time.time(), date
+        assert re.fullmatch(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT", date), date
+
+
 def strange_lines():
     for data, want in [
         (b"GET / HTTP/9.9\r\n\r\n", [505]), (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [505]), (b"GET /_dynalith/health\r\n\r\n", [400]),
@@ -522,5 +532,5 @@ def and_well(test):
 
 
 run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, connections_that_change_their_worker, writes_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
-                                         answers_in_other_codings, targets, cross_origin, strange_lines, slow_bytes, early_close,
+                                         answers_in_other_codings, targets, cross_origin, dates, strange_lines, slow_bytes, early_close,
                                          random_bytes)] + [nothing_is_left])
