@@ -49,6 +49,7 @@ static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {[P
 
 static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_READ] = "BEGIN",
+	[CONTROL_SNAPSHOT] = "PRAGMA schema_version",
 	[CONTROL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
 	[CONTROL_COMMIT] = "COMMIT",
 	[CONTROL_ROLLBACK] = "ROLLBACK",
@@ -88,7 +89,7 @@ enum code connection_error(struct connection *connection, struct err *err)
 	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	enum code refusal = refuse(connection, code, text, err);
-	if (connection->memory)
+	if (connection->snapshot.memory)
 		connection_rollback(connection);
 	return refusal;
 }
@@ -168,6 +169,25 @@ enum code connection_control(struct connection *connection, enum control control
 
 	sqlite3_reset(statement);
 	return code;
+}
+
+enum code connection_begin_read(struct connection *connection, struct err *err)
+{
+	if (connection->snapshot.memory)
+		return OK;
+	if (snapshot_begin(&connection->snapshot, connection->db, connection->controls[CONTROL_SNAPSHOT]) == SQLITE_ROW)
+		return OK;
+	enum code code = connection_error(connection, err);
+
+	connection_end_read(connection);
+	return code;
+}
+
+void connection_end_read(struct connection *connection)
+{
+	snapshot_release(&connection->snapshot);
+	if (!connection->snapshot.memory)
+		snapshot_end(&connection->snapshot, connection->controls[CONTROL_SNAPSHOT]);
 }
 
 void connection_rollback(struct connection *connection)
@@ -342,8 +362,11 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 static bool read_roots(struct connection *connection, struct slot *slot, uint32_t schema)
 {
 	sqlite3_stmt *statement;
-	struct page_roots roots = {.schema = schema};
+	struct page_roots roots = {.schema = schema, .usable = page_tree_usable(&connection->snapshot)};
 	int result;
+
+	if (roots.usable == 0)
+		return false;
 
 	if (sqlite3_prepare_v2(connection->db, "SELECT type = 'table', rootpage FROM sqlite_schema WHERE tbl_name = ?1", -1, &statement, NULL) != SQLITE_OK)
 		return false;
@@ -352,7 +375,7 @@ static bool read_roots(struct connection *connection, struct slot *slot, uint32_
 		*(sqlite3_column_int(statement, 0) ? &roots.rows : &roots.keys) = (uint32_t)sqlite3_column_int64(statement, 1);
 	sqlite3_finalize(statement);
 	if (place_table(&slot->place) == PLACE_TABLE_KEYS)
-		roots = (struct page_roots){.schema = schema, .keys = roots.rows};
+		roots = (struct page_roots){.schema = schema, .keys = roots.rows, .usable = roots.usable};
 	else if (roots.rows == 0)
 		roots.keys = 0;
 	slot->roots = roots;
@@ -365,16 +388,18 @@ bool connection_tree(struct connection *connection, struct keyspace keyspace, st
 	struct slot *slot;
 	uint32_t schema;
 
-	if (!connection->memory || (connection->txn.mode == STORE_WRITE && connection->own.has_any))
+	if (connection->txn.mode == STORE_WRITE && (!connection->snapshot.memory || connection->own.has_any))
+		return false;
+	if (!connection->snapshot.memory && !connection->snapshot.is_usable)
 		return false;
 	do {
 		if (slot_located(connection, keyspace, &slot, err) != OK)
 			return false;
 	} while (connection_is_stale(connection, NULL));
-	schema = page_tree_schema(connection->memory);
+	schema = page_tree_schema(&connection->snapshot);
 	if (place_table(&slot->place) == PLACE_TABLE_SHARED || (slot->roots.schema != schema && !read_roots(connection, slot, schema)))
 		return false;
-	*tree = page_tree_of(connection->memory, slot->roots);
+	*tree = page_tree_of(&connection->snapshot, slot->roots);
 	return schema != 0 && slot->roots.keys != 0;
 }
 

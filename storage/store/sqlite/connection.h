@@ -24,7 +24,7 @@ enum statement {
 
 /* Statements of a connection. */
 enum control {
-	CONTROL_BEGIN_READ, CONTROL_BEGIN_WRITE, CONTROL_COMMIT, CONTROL_ROLLBACK,
+	CONTROL_BEGIN_READ, CONTROL_SNAPSHOT, CONTROL_BEGIN_WRITE, CONTROL_COMMIT, CONTROL_ROLLBACK,
 	CONTROL_SAVE, CONTROL_RELEASE, CONTROL_ROLLBACK_SAVED, /* one transaction within another */
 	CONTROL_COUNT
 };
@@ -61,8 +61,7 @@ struct connection {
 	struct sqlite_store *store;
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
-	struct memory_file *memory; /* NULL on disk */
-	bool is_in_transaction;
+	struct snapshot snapshot; /* of a reader; of the writer in memory, the file */
 	uint64_t moment;     /* before the snapshot began: pinned.h */
 	struct own_changes own;
 	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
@@ -82,6 +81,10 @@ void connection_close(struct connection *connection);
 /* Runs SQL without results. */
 enum code connection_run(struct connection *connection, const char *sql, struct err *err) WARN_UNUSED;
 enum code connection_control(struct connection *connection, enum control control, struct err *err) WARN_UNUSED;
+
+/* A reader's transaction: from one to the other its statements, and connection_tree(), see one snapshot. */
+enum code connection_begin_read(struct connection *connection, struct err *err) WARN_UNUSED;
+void connection_end_read(struct connection *connection);
 
 /* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open: the next begin reports it. */
 void connection_rollback(struct connection *connection);

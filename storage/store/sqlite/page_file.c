@@ -11,6 +11,9 @@
 #define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
 #define REMAP_MISSES 1000            /* pages read by a system call each; a new mapping takes as long as some hundred of them */
 #define PAGE_SALT 0x9E3779B1u
+#define LOG_REGIONS 64               /* of a log's index that are remembered, each for 4,096 pages of the log */
+#define LOG_REGION_SIZE 32768        /* bytes */
+#define READ_MARKS_AT 3              /* of the locks of a log's index: the first one of a read mark; SQLite: WAL-mode File Format, 2.3 */
 
 /* The underlying file follows it. */
 struct page_file {
@@ -23,6 +26,8 @@ struct page_file {
 	sqlite3_int64 mapped_most; /* bytes of the file that may be mapped */
 	uint32_t misses;           /* fetched pages below mapped_most that the mapping lacked, since it was made */
 	uint32_t in_use;           /* pages of the mapping that SQLite has not given back */
+	int read_mark;             /* one more than the read mark that is held; 0: none */
+	const volatile unsigned char *log_index[LOG_REGIONS];
 };
 
 static sqlite3_file *under_of(sqlite3_file *file)
@@ -162,15 +167,24 @@ static void drop_old_mapping(struct page_file *file, sqlite3_file *under)
 	(void)under->pMethods->xUnfetch(under, 0, NULL);
 }
 
+/* A page of the mapping, not checked. */
+static int fetch(struct page_file *file, sqlite3_int64 at, int n, void **out)
+{
+	sqlite3_file *under = under_of((sqlite3_file *)file);
+
+	drop_old_mapping(file, under);
+	int result = under->pMethods->xFetch(under, at, n, out);
+	file->misses += result == SQLITE_OK && !*out && at < file->mapped_most;
+	file->in_use += result == SQLITE_OK && *out;
+	return result;
+}
+
 static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 {
 	struct page_file *page_file = (struct page_file *)file;
 	sqlite3_file *under = under_of(file);
+	int result = fetch(page_file, at, n, out);
 
-	drop_old_mapping(page_file, under);
-	int result = under->pMethods->xFetch(under, at, n, out);
-	page_file->misses += result == SQLITE_OK && !*out && at < page_file->mapped_most;
-	page_file->in_use += result == SQLITE_OK && *out;
 	if (result != SQLITE_OK || !*out || !page_file->is_checked || !is_whole_page(n, at))
 		return result;
 	page_prefetch(*out);
@@ -247,12 +261,20 @@ static int page_characteristics(sqlite3_file *file)
 
 static int page_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **out)
 {
-	return under_of(file)->pMethods->xShmMap(under_of(file), region, size, extend, out);
+	int result = under_of(file)->pMethods->xShmMap(under_of(file), region, size, extend, out);
+
+	if (result == SQLITE_OK && region < LOG_REGIONS && size == LOG_REGION_SIZE)
+		((struct page_file *)file)->log_index[region] = *out;
+	return result;
 }
 
 static int page_shm_lock(sqlite3_file *file, int offset, int n, int flags)
 {
-	return under_of(file)->pMethods->xShmLock(under_of(file), offset, n, flags);
+	int result = under_of(file)->pMethods->xShmLock(under_of(file), offset, n, flags);
+
+	if (result == SQLITE_OK && flags & SQLITE_SHM_SHARED && offset >= READ_MARKS_AT)
+		((struct page_file *)file)->read_mark = flags & SQLITE_SHM_LOCK ? offset - READ_MARKS_AT + 1 : 0;
+	return result;
 }
 
 static void page_shm_barrier(sqlite3_file *file)
@@ -262,6 +284,8 @@ static void page_shm_barrier(sqlite3_file *file)
 
 static int page_shm_unmap(sqlite3_file *file, int is_deleted)
 {
+	memset(((struct page_file *)file)->log_index, 0, sizeof(((struct page_file *)file)->log_index));
+	((struct page_file *)file)->read_mark = 0;
 	return under_of(file)->pMethods->xShmUnmap(under_of(file), is_deleted);
 }
 
@@ -307,9 +331,52 @@ sqlite3_file *page_file_of(sqlite3 *db, int pointer)
 	return sqlite3_file_control(db, NULL, pointer, &file) == SQLITE_OK && file && file->pMethods ? file : NULL;
 }
 
-uint32_t page_file_damaged(sqlite3_file *file)
+static struct page_file *ours(sqlite3_file *file)
 {
 	bool is_ours = file->pMethods >= methods && file->pMethods < methods + sizeof(methods) / sizeof(methods[0]);
 
-	return is_ours ? ((struct page_file *)file)->damaged : 0;
+	return is_ours ? (struct page_file *)file : NULL;
+}
+
+uint32_t page_file_damaged(sqlite3_file *file)
+{
+	return ours(file) ? ours(file)->damaged : 0;
+}
+
+const unsigned char *page_file_take(sqlite3_file *file, uint32_t number)
+{
+	struct page_file *page_file = ours(file);
+	sqlite3_int64 at = ((sqlite3_int64)number - 1) * STORE_PAGE;
+	void *page = NULL;
+
+	if (!page_file || file->pMethods->iVersion < 3 || fetch(page_file, at, STORE_PAGE, &page) != SQLITE_OK || !page)
+		return NULL;
+	if (!page_file->is_checked || check(page_file, page, at) == SQLITE_OK)
+		return page;
+	page_file_give(file);
+	return NULL;
+}
+
+void page_file_give(sqlite3_file *file)
+{
+	static char any;
+
+	(void)page_unfetch(file, 0, &any); /* SQLite counts them only */
+}
+
+const volatile unsigned char *page_file_log_index(sqlite3_file *file, unsigned region)
+{
+	struct page_file *page_file = ours(file);
+	void volatile *index = NULL;
+
+	if (!page_file || region >= LOG_REGIONS || file->pMethods->iVersion < 2)
+		return NULL;
+	if (!page_file->log_index[region] && (page_file->log_index[0] == NULL || page_shm_map(file, (int)region, LOG_REGION_SIZE, 0, &index) != SQLITE_OK))
+		return NULL;
+	return page_file->log_index[region];
+}
+
+int page_file_read_mark(sqlite3_file *file)
+{
+	return ours(file) ? ours(file)->read_mark - 1 : -1;
 }

@@ -47,6 +47,19 @@ int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int
  */
 sqlite3_file *page_file_of(sqlite3 *db, int pointer);
 
+/*
+ * For readers without a statement, of a connection's data file: a page, counted from 1, in its mapping and checked; NULL where there is none, or it
+ * fails. Each has to be given back.
+ */
+const unsigned char *page_file_take(sqlite3_file *file, uint32_t number);
+void page_file_give(sqlite3_file *file);
+
+/* A region of the index of the file's write-ahead log; NULL where there is none. */
+const volatile unsigned char *page_file_log_index(sqlite3_file *file, unsigned region);
+
+/* The read mark that the connection holds: its snapshot is of the data file alone where that is 0. -1: none. SQLite: WAL-mode File Format, 2.3.1. */
+int page_file_read_mark(sqlite3_file *file);
+
 /* The number of the page, from 1, that failed its check last; 0 where none did or the file is none of these. */
 uint32_t page_file_damaged(sqlite3_file *file);
 

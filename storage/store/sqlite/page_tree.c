@@ -2,7 +2,6 @@
 
 #include "core/be.h"
 #include "storage/store/sqlite/btree_page.h"
-#include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
 
 #define FILE_RESERVED 20  /* of the first page: bytes at the end of each that SQLite does not use; SQLite: File Format, "The Database Header" */
@@ -20,29 +19,36 @@ struct payload {
 	size_t size;
 };
 
-uint32_t page_tree_schema(struct memory_file *file)
+uint32_t page_tree_schema(struct snapshot *snapshot)
 {
-	const unsigned char *first = memory_file_page(file, 1);
+	if (!snapshot->memory)
+		return snapshot->is_usable ? snapshot->schema : 0;
+	const unsigned char *first = snapshot_page(snapshot, 1);
 
 	return first ? be32(first + FILE_SCHEMA) : 0;
 }
 
-struct page_tree page_tree_of(struct memory_file *file, struct page_roots roots)
+uint32_t page_tree_usable(struct snapshot *snapshot)
 {
-	const unsigned char *first = memory_file_page(file, 1);
+	const unsigned char *first = snapshot_page(snapshot, 1);
 
-	return (struct page_tree){.file = file, .usable = STORE_PAGE - (first ? first[FILE_RESERVED] : 0U), .roots = roots};
+	return first ? STORE_PAGE - first[FILE_RESERVED] : 0;
+}
+
+struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots)
+{
+	return (struct page_tree){.snapshot = snapshot, .roots = roots};
 }
 
 /* A page of a b-tree of the kind that has that leaf; an inner page's first byte is 8 less. */
 static bool open_level(const struct page_tree *tree, uint32_t number, enum btree_kind leaf, struct page_level *level)
 {
-	const unsigned char *bytes = number > 1 ? memory_file_page(tree->file, number) : NULL;
+	const unsigned char *bytes = number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
 
 	if (!bytes || (bytes[0] | 8) != (unsigned char)leaf)
 		return false;
 	*level = (struct page_level){.bytes = bytes, .count = be16(bytes + 3), .is_inner = bytes[0] != (unsigned char)leaf};
-	return INNER_HEAD + 2 * (size_t)level->count <= tree->usable;
+	return INNER_HEAD + 2 * (size_t)level->count <= tree->roots.usable;
 }
 
 static size_t cell_place(const struct page_level *level, unsigned i)
@@ -106,10 +112,10 @@ static bool cell_payload(const struct page_level *level, size_t usable, unsigned
 /* Copies bytes of a payload from where it goes on: `from` counts from there. */
 static bool copy_overflow(const struct page_tree *tree, uint32_t number, size_t from, size_t n, char *out)
 {
-	size_t each = tree->usable - OVERFLOW_HEAD;
+	size_t each = tree->roots.usable - OVERFLOW_HEAD;
 
 	while (n > 0) {
-		const unsigned char *page = number > 1 ? memory_file_page(tree->file, number) : NULL;
+		const unsigned char *page = number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
 
 		if (!page)
 			return false;
@@ -155,7 +161,7 @@ static bool slow_entry(const struct page_tree *tree, const struct page_level *le
 {
 	struct payload payload;
 
-	if (!cell_payload(level, tree->usable, i, &payload))
+	if (!cell_payload(level, tree->roots.usable, i, &payload))
 		return false;
 	if (payload.overflow == 0)
 		return read_entry(payload.local, entry);
@@ -182,7 +188,7 @@ static bool entry_at(const struct page_tree *tree, const struct page_level *leve
 {
 	struct str payload, key;
 
-	if (!quick_key(level, tree->usable, i, &payload, &key))
+	if (!quick_key(level, tree->roots.usable, i, &payload, &key))
 		return slow_entry(tree, level, i, arena, entry);
 	*entry = (struct page_entry){.key = key, .has_number = true};
 	return quick_number(payload, key, &entry->number) || read_entry(payload, entry);
@@ -216,7 +222,7 @@ static bool seek_key(const struct page_tree *tree, struct page_level *level, str
 		unsigned middle = (low + high) / 2;
 		struct str payload, own;
 
-		if (!quick_key(level, tree->usable, middle, &payload, &own)) {
+		if (!quick_key(level, tree->roots.usable, middle, &payload, &own)) {
 			struct page_entry entry;
 
 			if (!slow_entry(tree, level, middle, arena, &entry))
@@ -254,7 +260,7 @@ static bool find_entry(const struct page_tree *tree, struct str key, struct aren
 			return entry_at(tree, &level, level.at, arena, entry);
 		if (!level.is_inner)
 			return true;
-		number = child_of(&level, tree->usable, level.at);
+		number = child_of(&level, tree->roots.usable, level.at);
 	}
 	return false;
 }
@@ -263,9 +269,9 @@ static bool find_entry(const struct page_tree *tree, struct str key, struct aren
 static inline bool row_number(const struct page_tree *tree, const struct page_level *level, unsigned i, int64_t *number)
 {
 	size_t place = cell_place(level, i);
-	const unsigned char *p = level->bytes + place, *end = level->bytes + tree->usable;
+	const unsigned char *p = level->bytes + place, *end = level->bytes + tree->roots.usable;
 
-	if (place + 4 > tree->usable)
+	if (place + 4 > tree->roots.usable)
 		return false;
 	if (level->is_inner)
 		p += 4;
@@ -282,7 +288,7 @@ static inline bool row_number(const struct page_tree *tree, const struct page_le
 	}
 	struct btree_page page;
 	struct btree_cell cell;
-	if (!btree_page_open(level->bytes, 2, tree->usable, &page) || !btree_page_cell(&page, i, &cell))
+	if (!btree_page_open(level->bytes, 2, tree->roots.usable, &page) || !btree_page_cell(&page, i, &cell))
 		return false;
 	*number = (int64_t)cell.rowid;
 	return true;
@@ -344,13 +350,13 @@ static bool find_row(struct page_tree *tree, int64_t row, struct payload *payloa
 			return false;
 		is_leaf = !level.is_inner;
 		if (!is_leaf)
-			number = child_of(&level, tree->usable, level.at);
+			number = child_of(&level, tree->roots.usable, level.at);
 	}
 	*payload = (struct payload){.size = 0};
 	if (!is_leaf)
 		return false;
 	tree->leaf = level.bytes;
-	return !is_there || cell_payload(&level, tree->usable, level.at, payload);
+	return !is_there || cell_payload(&level, tree->roots.usable, level.at, payload);
 }
 
 /* Where the two columns of a row begin, both blobs. */
@@ -467,7 +473,7 @@ bool page_tree_seek(struct page_tree_cursor *cursor, struct page_tree *tree, con
 			return false;
 		is_leaf = !level->is_inner;
 		if (!is_leaf)
-			number = child_of(level, tree->usable, level->at);
+			number = child_of(level, tree->roots.usable, level->at);
 	}
 	return true;
 }
@@ -481,7 +487,7 @@ static bool leave_inner(struct page_tree_cursor *cursor)
 	if (!is_reverse)
 		level->at++;
 	while (level->is_inner) {
-		if (!push(cursor, child_of(level, cursor->tree->usable, level->at)))
+		if (!push(cursor, child_of(level, cursor->tree->roots.usable, level->at)))
 			return false;
 		level = top(cursor);
 		level->at = is_reverse ? level->count : 0;

@@ -9,9 +9,8 @@
 #ifndef DYNALITH_STORAGE_SQLITE_PAGE_TREE_H
 #define DYNALITH_STORAGE_SQLITE_PAGE_TREE_H
 
+#include "storage/store/sqlite/snapshot.h"
 #include "storage/store/store.h"
-
-struct memory_file;
 
 #define PAGE_TREE_DEPTH 20 /* levels of a b-tree: SQLite's own limit (BTCURSOR_MAX_DEPTH) */
 
@@ -20,20 +19,24 @@ struct page_roots {
 	uint32_t schema; /* the schema of the file that has them there, by its number; 0: not looked up */
 	uint32_t keys;   /* keys, and what they lead to: numbers of rows, or values; 0: there is no such table */
 	uint32_t rows;   /* rows by their numbers; 0: keys lead to values */
+	uint32_t usable; /* bytes of a page that SQLite uses */
 };
 
-/* A SQL table in a snapshot: as long as the file is pinned. */
+/* A SQL table in a snapshot. */
 struct page_tree {
-	struct memory_file *file;
-	size_t usable;   /* bytes of a page that SQLite uses */
+	struct snapshot *snapshot;
 	struct page_roots roots;
 	const unsigned char *leaf; /* with the row that was found last, or NULL */
 };
 
 /* The number of the schema in the snapshot, which changes with each SQL table that is made or dropped; 0: not known. */
-uint32_t page_tree_schema(struct memory_file *file);
+uint32_t page_tree_schema(struct snapshot *snapshot);
 
-struct page_tree page_tree_of(struct memory_file *file, struct page_roots roots);
+/* What the first page says of all. */
+uint32_t page_tree_usable(struct snapshot *snapshot);
+
+/* The caller releases the snapshot's pages when the rows are read. */
+struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots);
 
 /* The value of a key; absent where there is no such row. */
 bool page_tree_get(struct page_tree *tree, struct str key, struct arena *arena, struct str *value) WARN_UNUSED;

@@ -33,6 +33,7 @@ struct sqlite_store {
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
+	struct snapshot_log log;       /* on disk */
 	struct readers readers;
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
 	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */

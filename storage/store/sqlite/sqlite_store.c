@@ -65,13 +65,13 @@ static void freshen(struct sqlite_store *store, struct connection *reader)
 	reader->is_located = false;
 }
 
-/* From here on a reader in memory has its snapshot; on disk SQLite gives it one later. */
+/* From here on a reader in memory has its snapshot; on disk connection_begin_read() gives it one. */
 static void begin_turn(struct connection *reader)
 {
 	next_turn(reader);
 	reader->moment = pinned_moment(&reader->store->pinned);
-	if (reader->memory)
-		memory_file_pin(reader->memory);
+	if (reader->snapshot.memory)
+		memory_file_pin(reader->snapshot.memory);
 }
 
 static struct connection *acquire_reader(struct sqlite_store *store)
@@ -91,8 +91,8 @@ static void release(struct connection *connection)
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
-	if (connection->memory)
-		memory_file_unpin(connection->memory);
+	if (connection->snapshot.memory)
+		memory_file_unpin(connection->snapshot.memory);
 	next_turn(connection);
 	reader_pool_give(&store->readers.pool, connection);
 }
@@ -132,7 +132,6 @@ static enum code begin_member(struct sqlite_store *store, struct store_txn **txn
 	return OK;
 }
 
-/* A reader in memory has its snapshot without a transaction of SQLite's. */
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
@@ -151,15 +150,14 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	if (mode == STORE_WRITE)
 		code = wal_admit(&store->wal, err);
 	connection->txn = txn_of(store, mode);
-	connection->is_in_transaction = mode == STORE_WRITE || !store->is_memory;
 	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
 		connection->own.put_number = 0;
 		connection->own.has_any = false;
 		connection->moment = pinned_moment(&store->pinned);
 	}
-	if (code == OK && connection->is_in_transaction)
-		code = connection_control(connection, mode == STORE_WRITE ? CONTROL_BEGIN_WRITE : CONTROL_BEGIN_READ, err);
+	if (code == OK)
+		code = mode == STORE_WRITE ? connection_control(connection, CONTROL_BEGIN_WRITE, err) : connection_begin_read(connection, err);
 	if (code != OK) {
 		release(connection);
 		return code;
@@ -209,7 +207,7 @@ static void sqlite_abort(struct store_txn *txn)
 	if (txn->mode == STORE_WRITE)
 		is_over = undo(connection);
 	else
-		connection_rollback(connection);
+		connection_end_read(connection);
 	if (connection->own.has_moved)
 		connection_forget(connection);
 	connection->own.has_moved = false;
@@ -243,8 +241,10 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 
 	if (txn->mode == STORE_WRITE && pinned_has_changes(&store->pinned))
 		pinned_begin_commit(&store->pinned);
-	if (connection->is_in_transaction)
+	if (txn->mode == STORE_WRITE)
 		code = commit_places(connection, err);
+	else
+		connection_end_read(connection);
 	if (code != OK) {
 		sqlite_abort(txn);
 		return code;
@@ -432,6 +432,7 @@ static void sqlite_close(struct store *base)
 	if (store->is_open && !store->is_memory)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
+	snapshot_unmap_log(&store->log);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pinned_destroy(&store->pinned);
 	commit_group_free(&store->group);
@@ -516,17 +517,17 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
 	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=OFF", options->cache_bytes / 1024);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
-	store->writer.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
+	store->writer.snapshot.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
 	if (code == OK)
 		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
 	if (code == OK)
 		code = note_size(store, err);
 	if (code == OK && store->quota.limit)
-		memory_file_limit(store->writer.memory, &store->quota);
+		memory_file_limit(store->writer.snapshot.memory, &store->quota);
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
 	const struct readers_options readers = {
 		.name = uri, .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, .setup = setup, .most = options->readers, .lock_fd = -1,
-		.store = store, .drops_begun = &store->drops.begun,
+		.store = store, .drops_begun = &store->drops.begun, .log = &store->log,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
@@ -611,9 +612,11 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		code = open_writer(store, &log, err);
 	if (code == OK)
 		code = note_size(store, err);
+	if (code == OK)
+		snapshot_map_log(&store->log, path);
 	const struct readers_options readers = {
 		.name = path, .flags = SQLITE_OPEN_READWRITE, .setup = setup, .most = options->readers, .lock_fd = store->lock_fd,
-		.store = store, .drops_begun = &store->drops.begun,
+		.store = store, .drops_begun = &store->drops.begun, .log = &store->log,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }

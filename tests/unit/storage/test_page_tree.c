@@ -1,10 +1,11 @@
 /*
- * Rows read from pages in memory, against what SQLite reads from them: random rows of both kinds of SQL tables, with keys and values that go on in other
- * pages, and ranges in both directions.
+ * Rows read from pages without statements, against what SQLite reads in the same snapshot: random rows of both kinds of SQL tables, with keys and values that
+ * go on in other pages, and ranges in both directions; in memory, and on disk beside writes and checkpoints.
  */
 #include <sqlite3.h>
 #include <stdlib.h>
 
+#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_tree.h"
 #include "tests/unit/test.h"
@@ -13,6 +14,8 @@
 #define VALUE_MAX 20000
 #define ROUNDS 8
 #define CHANGES 600 /* in each round */
+#define DISK_ROUNDS 30
+#define REGION_MAX 4096 /* pages of a log that one region of its index has, at most */
 
 static const char *const kinds[] = {
 	"CREATE TABLE rows (k BLOB NOT NULL, v BLOB NOT NULL); CREATE UNIQUE INDEX rows_key ON rows (k)",
@@ -20,12 +23,20 @@ static const char *const kinds[] = {
 };
 
 struct database {
-	sqlite3 *db;
+	sqlite3 *db, *reader; /* the same in memory */
+	sqlite3_stmt *hold;   /* on disk: has the reader's snapshot */
+	char directory[32], path[64];
+	struct snapshot_log log;
+	struct snapshot snapshot;
 	struct page_tree tree;
 	struct arena *arena;
 	unsigned seed;
 	bool has_numbers; /* in place of some values */
+	unsigned read, unread; /* rows; these since the mapping of the data file lacks their page */
 };
+
+/* Snapshots on disk: of the data file alone; of a log that is moved in part; of one with a long index. */
+static unsigned without_log, with_half_log, with_long_log;
 
 static unsigned roll(struct database *d, unsigned n)
 {
@@ -41,20 +52,19 @@ static void run(struct database *d, const char *sql)
 	}
 }
 
-static sqlite3_stmt *prepare(struct database *d, const char *sql)
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *statement = NULL;
 
-	CHECK_INT(sqlite3_prepare_v2(d->db, sql, -1, &statement, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
 	return statement;
 }
 
 /* Where the b-trees begin now. */
 static void look_up(struct database *d)
 {
-	struct memory_file *file = memory_file_of(d->db);
-	struct page_roots roots = {.schema = page_tree_schema(file)};
-	sqlite3_stmt *statement = prepare(d, "SELECT name, rootpage FROM sqlite_schema");
+	struct page_roots roots = {.schema = page_tree_schema(&d->snapshot), .usable = page_tree_usable(&d->snapshot)};
+	sqlite3_stmt *statement = prepare(d->reader, "SELECT name, rootpage FROM sqlite_schema");
 
 	while (sqlite3_step(statement) == SQLITE_ROW) {
 		bool is_table = strcmp((const char *)sqlite3_column_text(statement, 0), "rows") == 0;
@@ -63,7 +73,15 @@ static void look_up(struct database *d)
 	}
 	sqlite3_finalize(statement);
 	CHECK(roots.schema != 0);
-	d->tree = page_tree_of(file, roots);
+	d->tree = page_tree_of(&d->snapshot, roots);
+}
+
+static sqlite3 *open_file(const char *path, const char *file_system)
+{
+	sqlite3 *db = NULL;
+
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, file_system), SQLITE_OK);
+	return db;
 }
 
 static struct database database_new(unsigned kind, unsigned reserved)
@@ -72,17 +90,49 @@ static struct database database_new(unsigned kind, unsigned reserved)
 	int bytes = (int)reserved;
 
 	CHECK(memory_file_install());
-	CHECK_INT(sqlite3_open_v2("/trees", &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, MEMORY_FILE_SYSTEM), SQLITE_OK);
+	d.db = d.reader = open_file("/trees", MEMORY_FILE_SYSTEM);
 	sqlite3_file_control(d.db, "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes);
 	run(&d, "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; VACUUM");
 	run(&d, kinds[kind]);
-	look_up(&d);
+	d.snapshot.memory = memory_file_of(d.db);
 	return d;
+}
+
+/* The fields that point into it: it must stay where it is. */
+static void database_open_on_disk(struct database *d, unsigned kind)
+{
+	int bytes = 4;
+
+	*d = (struct database){.directory = "/tmp/dynalith-trees-XXXXXX", .arena = arena_new(1 << 22), .seed = kind + 99, .has_numbers = kind == 1};
+	CHECK(mkdtemp(d->directory) != NULL);
+	snprintf(d->path, sizeof(d->path), "%s/data.db", d->directory);
+	d->db = open_file(d->path, log_file_system());
+	sqlite3_file_control(d->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &bytes);
+	run(d, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; VACUUM; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
+	run(d, kinds[kind]);
+	d->reader = open_file(d->path, log_file_system());
+	CHECK_INT(sqlite3_exec(d->reader, "PRAGMA mmap_size = 268435456", NULL, NULL, NULL), SQLITE_OK);
+	d->hold = prepare(d->reader, "PRAGMA schema_version");
+	snapshot_map_log(&d->log, d->path);
+	d->snapshot.log = &d->log;
 }
 
 static void database_free(struct database *d)
 {
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+	char name[80];
+
+	sqlite3_finalize(d->hold);
+	snapshot_unmap_log(&d->log);
+	if (d->reader != d->db)
+		CHECK_INT(sqlite3_close(d->reader), SQLITE_OK);
 	CHECK_INT(sqlite3_close(d->db), SQLITE_OK);
+	for (size_t i = 0; d->path[0] && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(name, sizeof(name), "%s%s", d->path, suffixes[i]);
+		(void)remove(name);
+	}
+	if (d->path[0])
+		CHECK_INT(remove(d->directory), 0);
 	arena_free(d->arena);
 }
 
@@ -120,13 +170,13 @@ static void change(struct database *d)
 	if (roll(d, 60) == 0) {
 		char end[] = {key.p[0], key.n > 1 ? key.p[1] : 'a', '\377'};
 
-		statement = prepare(d, "DELETE FROM rows WHERE k >= ?1 AND k < ?2");
+		statement = prepare(d->db, "DELETE FROM rows WHERE k >= ?1 AND k < ?2");
 		bind(statement, 1, key);
 		bind(statement, 2, (struct str){end, sizeof(end)});
 		finish(statement);
 		return;
 	}
-	statement = prepare(d, "INSERT INTO rows (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v");
+	statement = prepare(d->db, "INSERT INTO rows (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v");
 	bind(statement, 1, key);
 	if (d->has_numbers && roll(d, 2))
 		CHECK_INT(sqlite3_bind_int64(statement, 2, (sqlite3_int64)roll(d, 3) << roll(d, 60)), SQLITE_OK);
@@ -148,32 +198,43 @@ static struct str value_of(sqlite3_stmt *statement)
 	return sqlite3_column_type(statement, 1) == SQLITE_INTEGER ? STORE_REFERENCE : column(statement, 1);
 }
 
+/* Only a mapping may lack pages. */
+static bool is_counted(struct database *d, bool is_read)
+{
+	CHECK(is_read || !d->snapshot.memory);
+	*(is_read ? &d->read : &d->unread) += 1;
+	return is_read;
+}
+
 static void check_get(struct database *d, struct str key)
 {
-	sqlite3_stmt *statement = prepare(d, "SELECT k, v FROM rows WHERE k = ?1");
+	sqlite3_stmt *statement = prepare(d->reader, "SELECT k, v FROM rows WHERE k = ?1");
 	struct str value;
 
 	bind(statement, 1, key);
 	int result = sqlite3_step(statement);
-	CHECK(page_tree_get(&d->tree, key, d->arena, &value));
-	CHECK_INT(str_is_set(value), result == SQLITE_ROW);
-	if (result == SQLITE_ROW)
-		CHECK(str_eq(value, value_of(statement)));
+	bool is_read = is_counted(d, page_tree_get(&d->tree, key, d->arena, &value));
+	if (is_read) {
+		CHECK_INT(str_is_set(value), result == SQLITE_ROW);
+		CHECK(result != SQLITE_ROW || str_eq(value, value_of(statement)));
+	}
 	sqlite3_finalize(statement);
 }
 
 /* One row of a range as both have it; false where it is over. */
-static bool check_row(struct page_tree_cursor *cursor, sqlite3_stmt *statement)
+static bool check_row(struct database *d, struct page_tree_cursor *cursor, sqlite3_stmt *statement)
 {
 	struct page_entry entry;
 	struct store_row row;
 	int result = sqlite3_step(statement);
 
-	CHECK(page_tree_next(cursor, &entry));
+	if (!is_counted(d, page_tree_next(cursor, &entry)))
+		return false;
 	CHECK_INT(str_is_set(entry.key), result == SQLITE_ROW);
 	if (!str_is_set(entry.key) || result != SQLITE_ROW)
 		return false;
-	CHECK(page_tree_entry_row(cursor, &entry, &row));
+	if (!is_counted(d, page_tree_entry_row(cursor, &entry, &row)))
+		return true;
 	CHECK(str_eq(row.key, column(statement, 0)));
 	CHECK(str_eq(row.value, value_of(statement)));
 	CHECK(str_eq(entry.key, row.key));
@@ -188,16 +249,16 @@ static bool check_row(struct page_tree_cursor *cursor, sqlite3_stmt *statement)
 
 static void check_range(struct database *d, struct store_range range)
 {
-	sqlite3_stmt *statement = prepare(d, range.is_reverse ? "SELECT k, v FROM rows WHERE k >= ?1 AND (k < ?2 OR ?2 IS NULL) ORDER BY k DESC"
+	sqlite3_stmt *statement = prepare(d->reader, range.is_reverse ? "SELECT k, v FROM rows WHERE k >= ?1 AND (k < ?2 OR ?2 IS NULL) ORDER BY k DESC"
 							     : "SELECT k, v FROM rows WHERE k >= ?1 AND (k < ?2 OR ?2 IS NULL) ORDER BY k");
 	struct page_tree_cursor cursor;
 
 	bind(statement, 1, str_is_set(range.low) ? range.low : STR(""));
 	if (str_is_set(range.high))
 		bind(statement, 2, range.high);
-	CHECK(page_tree_seek(&cursor, &d->tree, &range, d->arena));
-	while (check_row(&cursor, statement))
-		continue;
+	bool is_more = is_counted(d, page_tree_seek(&cursor, &d->tree, &range, d->arena));
+	while (is_more)
+		is_more = check_row(d, &cursor, statement);
 	sqlite3_finalize(statement);
 }
 
@@ -214,7 +275,7 @@ static void check_everything(struct database *d)
 		check_range(d, range);
 	}
 	/* each key that is there, too */
-	sqlite3_stmt *statement = prepare(d, "SELECT k FROM rows");
+	sqlite3_stmt *statement = prepare(d->reader, "SELECT k FROM rows");
 	while (sqlite3_step(statement) == SQLITE_ROW)
 		check_get(d, column(statement, 0));
 	sqlite3_finalize(statement);
@@ -224,13 +285,14 @@ static void check_kind(unsigned kind, unsigned reserved)
 {
 	struct database d = database_new(kind, reserved);
 
+	look_up(&d);
 	check_everything(&d);
 	for (int i = 0; i < ROUNDS; i++) {
 		run(&d, "BEGIN IMMEDIATE");
 		for (int k = 0; k < CHANGES; k++)
 			change(&d);
 		run(&d, "COMMIT");
-		d.tree = page_tree_of(d.tree.file, d.tree.roots);
+		look_up(&d);
 		check_everything(&d);
 		arena_reset(d.arena);
 	}
@@ -249,15 +311,112 @@ TEST(rows_in_one_tree_are_as_sqlite_reads_them)
 	check_kind(1, 4);
 }
 
+static void change_some(struct database *d, unsigned n)
+{
+	run(d, "BEGIN IMMEDIATE");
+	for (unsigned i = 0; i < n; i++)
+		change(d);
+	run(d, "COMMIT");
+}
+
+static void checkpoint(struct database *d, int mode)
+{
+	(void)sqlite3_wal_checkpoint_v2(d->db, NULL, mode, NULL, NULL);
+}
+
+/* What the reader sees is from the moment when it began, wherever its pages go meanwhile. True where the pages could be read. */
+static bool check_snapshot(struct database *d, bool has_checkpoints)
+{
+	static const int modes[] = {SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_FULL, SQLITE_CHECKPOINT_RESTART, SQLITE_CHECKPOINT_TRUNCATE};
+
+	CHECK_INT(snapshot_begin(&d->snapshot, d->reader, d->hold), SQLITE_ROW);
+	bool is_usable = d->snapshot.is_usable;
+	without_log += d->snapshot.last < d->snapshot.from;
+	with_half_log += d->snapshot.from > 1 && d->snapshot.last >= d->snapshot.from;
+	with_long_log += d->snapshot.last > REGION_MAX;
+	for (unsigned i = roll(d, 3); i > 0; i--) {
+		change_some(d, 1 + roll(d, 40));
+		if (has_checkpoints && roll(d, 2))
+			checkpoint(d, modes[roll(d, 4)]);
+	}
+	if (is_usable) {
+		look_up(d);
+		check_everything(d);
+	}
+	snapshot_release(&d->snapshot);
+	snapshot_end(&d->snapshot, d->hold);
+	arena_reset(d->arena);
+	return is_usable;
+}
+
+static void check_on_disk(unsigned kind)
+{
+	struct database d;
+	unsigned usable = 0;
+
+	database_open_on_disk(&d, kind);
+	for (unsigned i = 0; i < DISK_ROUNDS; i++) {
+		/* first a log of some thousand pages, whose index has several regions, then short ones */
+		bool has_checkpoints = i > DISK_ROUNDS / 2;
+
+		change_some(&d, has_checkpoints ? 50 : 400);
+		if (has_checkpoints && roll(&d, 2))
+			checkpoint(&d, roll(&d, 2) ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE);
+		usable += check_snapshot(&d, has_checkpoints);
+	}
+	/* in the first one SQLite opens the log, and nobody else writes while a snapshot is taken */
+	CHECK_INT(usable, DISK_ROUNDS - 1);
+	CHECK(d.read > 10 * d.unread);
+	database_free(&d);
+}
+
+TEST(snapshots_on_disk_are_as_sqlite_reads_them)
+{
+	check_on_disk(0);
+	check_on_disk(1);
+	CHECK(without_log > 2);
+	CHECK(with_half_log > 2);
+	CHECK(with_long_log > 2);
+}
+
+/* A function of SQL: another connection commits while the reader takes its snapshot. */
+static void commit_meanwhile(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	struct database *d = sqlite3_user_data(context);
+
+	(void)n, (void)values;
+	change_some(d, 10);
+	sqlite3_result_int(context, 1);
+}
+
+/* SQLite may have taken the one before it or the one behind it. */
+TEST(a_snapshot_beside_a_commit_is_left_to_sqlite)
+{
+	struct database d;
+
+	database_open_on_disk(&d, 0);
+	change_some(&d, 10);
+	CHECK(!check_snapshot(&d, false));
+	CHECK(check_snapshot(&d, false));
+	CHECK_INT(sqlite3_create_function(d.reader, "meanwhile", 0, SQLITE_UTF8, &d, commit_meanwhile, NULL, NULL), SQLITE_OK);
+	sqlite3_stmt *statement = prepare(d.reader, "SELECT meanwhile() FROM rows LIMIT 1");
+	CHECK_INT(snapshot_begin(&d.snapshot, d.reader, statement), SQLITE_ROW);
+	CHECK(!d.snapshot.is_usable);
+	snapshot_end(&d.snapshot, statement);
+	sqlite3_finalize(statement);
+	CHECK(check_snapshot(&d, false));
+	database_free(&d);
+}
+
 TEST(a_changed_schema_has_another_number)
 {
 	struct database d = database_new(0, 0);
-	uint32_t before = d.tree.roots.schema;
+	uint32_t before = page_tree_schema(&d.snapshot);
 
 	run(&d, "INSERT INTO rows (k, v) VALUES (x'01', x'02')");
-	CHECK_INT(page_tree_schema(d.tree.file), before);
+	CHECK_INT(page_tree_schema(&d.snapshot), before);
 	run(&d, "CREATE TABLE more (k)");
-	CHECK(page_tree_schema(d.tree.file) != before);
+	CHECK(page_tree_schema(&d.snapshot) != before);
 	database_free(&d);
 }
 
@@ -265,15 +424,17 @@ TEST(a_changed_schema_has_another_number)
 TEST(other_pages_are_no_tree)
 {
 	struct database d = database_new(0, 0);
-	struct page_roots wrong[] = {
-		{.keys = d.tree.roots.rows, .rows = d.tree.roots.keys}, {.keys = 1, .rows = 1}, {.keys = 4000, .rows = 4000}, {.keys = 0, .rows = 0},
-	};
 	struct page_tree_cursor cursor;
 	struct store_row row;
 	struct str value;
 
+	look_up(&d);
+	struct page_roots wrong[] = {
+		{.keys = d.tree.roots.rows, .rows = d.tree.roots.keys}, {.keys = 1, .rows = 1}, {.keys = 4000, .rows = 4000}, {.keys = 0, .rows = 0},
+	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct page_tree tree = page_tree_of(d.tree.file, wrong[i]);
+		wrong[i].usable = d.tree.roots.usable;
+		struct page_tree tree = page_tree_of(&d.snapshot, wrong[i]);
 
 		CHECK(!page_tree_get(&tree, STR("a"), d.arena, &value));
 		CHECK(!page_tree_row(&tree, 1, d.arena, &row));
@@ -282,5 +443,6 @@ TEST(other_pages_are_no_tree)
 	database_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(rows_with_numbers_are_as_sqlite_reads_them), TEST_CASE(rows_in_one_tree_are_as_sqlite_reads_them),
+TEST_MAIN(TEST_CASE(rows_with_numbers_are_as_sqlite_reads_them), TEST_CASE(rows_in_one_tree_are_as_sqlite_reads_them), TEST_CASE(snapshots_on_disk_are_as_sqlite_reads_them),
+	  TEST_CASE(a_snapshot_beside_a_commit_is_left_to_sqlite),
 	  TEST_CASE(a_changed_schema_has_another_number), TEST_CASE(other_pages_are_no_tree))
