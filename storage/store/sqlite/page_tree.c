@@ -9,6 +9,7 @@
 #define INNER_HEAD 12
 #define LEAF_HEAD 8
 #define BLOB_TYPE 12      /* of a record's columns: a blob of n bytes has this and 2 n more */
+#define PAYLOAD_MAX (16 << 20) /* bytes; what is longer, or damaged so that it seems to be, is left to SQLite */
 #define PREFETCHED_CELLS 16
 #define OVERFLOW_HEAD 4   /* the number of the next page */
 
@@ -103,7 +104,7 @@ static bool cell_payload(const struct page_level *level, size_t usable, unsigned
 	struct btree_page page;
 	struct btree_cell cell;
 
-	if (!btree_page_open(level->bytes, 2, usable, &page) || !btree_page_cell(&page, i, &cell))
+	if (!btree_page_open(level->bytes, 2, usable, &page) || !btree_page_cell(&page, i, &cell) || cell.size > PAYLOAD_MAX)
 		return false;
 	*payload = (struct payload){cell.local, cell.overflow, (size_t)cell.size};
 	return true;

@@ -1,10 +1,11 @@
 /*
- * page_tree - the rows of a SQL table, read from the pages of a snapshot in memory without a statement; internal to storage/store/sqlite.
+ * page_tree - the rows of a SQL table, read from the pages of a snapshot without a statement; internal to storage/store/sqlite.
  *
- * It reads what SQLite wrote, and writes nothing. A statement that finds a row costs some 6,000 instructions, most of them to open and close it and to compare
- * keys of any type. These tables have one kind of key, a blob, and their pages never change. SQLite: File Format, "B-tree Pages" and "Record Format".
+ * It reads what SQLite wrote, and writes nothing. A statement that finds a row takes some 6,000 instructions, most of them to open and close it and to
+ * compare keys of any type. These tables have one kind of key, a blob, and pages of a snapshot never change. SQLite: Database File Format, 1.6 (b-tree
+ * pages) and 2.1 (records).
  *
- * Every call says whether the pages could be taken apart. Where they could not, the caller asks SQLite, which names what is wrong.
+ * Each call returns whether it could read the pages, which may be damaged. Where it could not, the caller asks SQLite, which names what is wrong.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_PAGE_TREE_H
 #define DYNALITH_STORAGE_SQLITE_PAGE_TREE_H

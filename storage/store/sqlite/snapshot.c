@@ -124,7 +124,7 @@ static uint32_t find_in_region(const struct snapshot *snapshot, const volatile u
 	for (int steps = 0; steps < INDEX_PLACES; steps++, place = (place + 1) % INDEX_PLACES) {
 		uint32_t at = atomic_load_explicit(&places[place], memory_order_acquire), frame = before + at;
 
-		if (at == 0)
+		if (at == 0 || at > INDEX_OTHERS)
 			break;
 		if (frame >= snapshot->from && frame <= snapshot->last && load(pages + 4 * (size_t)(at - 1)) == page)
 			found = frame;

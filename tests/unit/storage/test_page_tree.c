@@ -15,6 +15,8 @@
 #define ROUNDS 8
 #define CHANGES 600 /* in each round */
 #define DISK_ROUNDS 30
+#define DAMAGES 1500
+#define DAMAGED_ROWS 3000 /* of a range: more than there are */
 #define REGION_MAX 4096 /* pages of a log that one region of its index has, at most */
 
 static const char *const kinds[] = {
@@ -319,6 +321,16 @@ static void change_some(struct database *d, unsigned n)
 	run(d, "COMMIT");
 }
 
+static uint32_t page_count(struct database *d)
+{
+	sqlite3_stmt *statement = prepare(d->reader, "PRAGMA page_count");
+
+	CHECK_INT(sqlite3_step(statement), SQLITE_ROW);
+	uint32_t n = (uint32_t)sqlite3_column_int(statement, 0);
+	sqlite3_finalize(statement);
+	return n;
+}
+
 static void checkpoint(struct database *d, int mode)
 {
 	(void)sqlite3_wal_checkpoint_v2(d->db, NULL, mode, NULL, NULL);
@@ -420,6 +432,52 @@ TEST(a_changed_schema_has_another_number)
 	database_free(&d);
 }
 
+/* Reads rows and the range of all, whatever comes of it. */
+static void read_damaged(struct database *d)
+{
+	const struct store_range ranges[] = {{STR_ABSENT, STR_ABSENT, false}, {STR_ABSENT, STR_ABSENT, true}};
+	struct page_tree_cursor cursor;
+	struct page_entry entry;
+	struct store_row row;
+	struct str value;
+
+	for (int i = 0; i < 20; i++)
+		(void)!page_tree_get(&d->tree, random_key(d), d->arena, &value);
+	for (size_t i = 0; i < 2; i++) {
+		bool is_read = page_tree_seek(&cursor, &d->tree, &ranges[i], d->arena);
+
+		for (unsigned n = 0; is_read && n < DAMAGED_ROWS; n++) {
+			is_read = page_tree_next(&cursor, &entry) && str_is_set(entry.key);
+			(void)!(is_read && page_tree_entry_row(&cursor, &entry, &row));
+		}
+	}
+	arena_reset(d->arena);
+}
+
+TEST(damaged_pages_do_no_harm)
+{
+	for (unsigned kind = 0; kind < 2; kind++) {
+		struct database d = database_new(kind, 4);
+
+		change_some(&d, 800);
+		look_up(&d);
+		uint32_t pages = page_count(&d);
+		for (int i = 0; i < DAMAGES; i++) {
+			unsigned char *page = (unsigned char *)(uintptr_t)snapshot_page(&d.snapshot, 2 + roll(&d, pages - 1));
+			unsigned at = roll(&d, 3) ? roll(&d, 64) : roll(&d, 4096);
+			unsigned char before = page ? page[at] : 0;
+
+			if (!page)
+				continue;
+			page[at] = (unsigned char)roll(&d, 256);
+			d.tree.leaf = NULL;
+			read_damaged(&d);
+			page[at] = before;
+		}
+		database_free(&d);
+	}
+}
+
 /* Roots that are pages of another kind, or none: whoever asks is sent to SQLite. */
 TEST(other_pages_are_no_tree)
 {
@@ -445,4 +503,4 @@ TEST(other_pages_are_no_tree)
 
 TEST_MAIN(TEST_CASE(rows_with_numbers_are_as_sqlite_reads_them), TEST_CASE(rows_in_one_tree_are_as_sqlite_reads_them), TEST_CASE(snapshots_on_disk_are_as_sqlite_reads_them),
 	  TEST_CASE(a_snapshot_beside_a_commit_is_left_to_sqlite),
-	  TEST_CASE(a_changed_schema_has_another_number), TEST_CASE(other_pages_are_no_tree))
+	  TEST_CASE(a_changed_schema_has_another_number), TEST_CASE(other_pages_are_no_tree), TEST_CASE(damaged_pages_do_no_harm))
