@@ -367,7 +367,6 @@ static bool read_roots(struct connection *connection, struct slot *slot, uint32_
 
 	if (roots.usable == 0)
 		return false;
-
 	if (sqlite3_prepare_v2(connection->db, "SELECT type = 'table', rootpage FROM sqlite_schema WHERE tbl_name = ?1", -1, &statement, NULL) != SQLITE_OK)
 		return false;
 	sqlite3_bind_text(statement, 1, slot->place.name, -1, SQLITE_STATIC);

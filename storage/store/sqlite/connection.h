@@ -37,7 +37,7 @@ struct slot {
 	uint64_t used_at;
 	uint64_t located;    /* 1 more than the connection had forgotten when the place was looked up */
 	struct place place;
-	struct page_roots roots; /* of a reader in memory: of the place's SQL table */
+	struct page_roots roots; /* the b-trees of the place's SQL table, for connection_tree() */
 	struct place to;     /* of the keyspace that the rows stand for, where STATEMENT_OF and so on are prepared */
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
@@ -100,8 +100,8 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
 
 /*
- * The pages of the keyspace's SQL table, for a connection in memory that has changed nothing since its transaction began. False where a statement has to
- * read it: SQLite says why, or the keyspace shares its SQL table with others.
+ * The b-trees of the keyspace's SQL table, for a reader, and in memory for the writer until it changes something. False where a statement has to read the
+ * keyspace: its snapshot is not usable, it shares its SQL table with others, or it is not there, and then the statement's error says so.
  */
 bool connection_tree(struct connection *connection, struct keyspace keyspace, struct page_tree *tree, struct err *err);
 

@@ -297,7 +297,7 @@ static bool add_row(struct store_page *page, struct store_row row, struct store_
 	return !page->is_more && *code == OK;
 }
 
-/* Pages in memory that have the rows of a range, and where they stand for others, those of the others. */
+/* The b-trees of the rows of a range, and where the rows stand for others, of those. */
 struct trees {
 	struct page_tree own, to;
 	const struct store_reference *reference; /* or NULL */
@@ -318,7 +318,7 @@ static bool row_meant(struct connection *connection, struct trees *trees, const 
 	return true;
 }
 
-/* A page of rows from pages in memory. False where these cannot be taken apart: the page is empty then. */
+/* A page of rows without a statement. False where it needs one: the page is empty then. */
 static bool page_from_trees(struct connection *connection, struct trees *trees, const struct store_range *range, struct store_bounds bounds,
 			    struct arena *arena, struct store_page *page, enum code *code, struct err *err)
 {
@@ -383,7 +383,7 @@ static enum code copy_joined(struct connection *connection, sqlite3_stmt *statem
 	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
 }
 
-/* Both, where the one leads to rows of the other by numbers. */
+/* Both b-trees, where the one leads to rows of the other by numbers. */
 static bool connection_trees(struct connection *connection, struct keyspace keyspace, struct trees *trees, struct err *err)
 {
 	return connection_tree(connection, keyspace, &trees->own, err) && trees->own.roots.rows == 0 &&

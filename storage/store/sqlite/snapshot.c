@@ -24,6 +24,8 @@
 /* Of the log. */
 #define LOG_HEAD 32
 #define FRAME_HEAD 24
+#define MISSED_MOST 32    /* snapshots in a row whose pages the mapping of the data file lacks: it is a small part of a large file */
+#define SKIPPED 1000      /* so many after them are left to SQLite, which keeps pages that it has read */
 #define LOG_MAPPED ((size_t)512 << 20) /* bytes of address space; a log has up to 64 MB, and 256 while reads need it */
 
 /* The head of the index in the machine's own order of bytes. */
@@ -75,13 +77,27 @@ static uint32_t load(const volatile unsigned char *place)
 	return atomic_load_explicit((const volatile _Atomic uint32_t *)place, memory_order_acquire);
 }
 
+/* Whether a look for pages would be in vain. */
+static bool is_skipped(struct snapshot *snapshot)
+{
+	if (snapshot->skipped > 0) {
+		snapshot->skipped--;
+		return true;
+	}
+	if (snapshot->missed < MISSED_MOST)
+		return false;
+	snapshot->missed = 0;
+	snapshot->skipped = SKIPPED;
+	return true;
+}
+
 int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *statement)
 {
 	struct index_head before = {0};
 
 	if (!snapshot->data)
 		snapshot->data = page_file_of(db, SQLITE_FCNTL_FILE_POINTER);
-	const volatile unsigned char *index = snapshot->data ? page_file_log_index(snapshot->data, 0) : NULL;
+	const volatile unsigned char *index = snapshot->data && !is_skipped(snapshot) ? page_file_log_index(snapshot->data, 0) : NULL;
 	if (index)
 		before = read_head(index);
 	int result = sqlite3_step(statement);
@@ -105,7 +121,9 @@ int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *stateme
 
 void snapshot_end(struct snapshot *snapshot, sqlite3_stmt *statement)
 {
-	snapshot->is_usable = false;
+	if (snapshot->is_usable)
+		snapshot->missed = snapshot->has_missed ? snapshot->missed + 1 : 0;
+	snapshot->is_usable = snapshot->has_missed = false;
 	sqlite3_reset(statement);
 }
 
@@ -162,6 +180,7 @@ static const unsigned char *page_on_disk(struct snapshot *snapshot, uint32_t num
 	}
 	const unsigned char *page = page_file_take(snapshot->data, number);
 	snapshot->taken += page != NULL;
+	snapshot->has_missed = snapshot->has_missed || !page;
 	return page;
 }
 

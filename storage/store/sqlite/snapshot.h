@@ -37,6 +37,8 @@ struct snapshot {
 	uint32_t schema;            /* the number of the schema */
 	uint32_t from, last;        /* pages of the log, from 1, that count; those before lie in the data file, too. None where `last` is 0 */
 	unsigned taken;             /* pages of the data file's mapping that have to be given back */
+	bool has_missed;            /* the mapping of the data file lacked a page */
+	unsigned missed, skipped;   /* snapshots: with such pages, in a row; that are still to be left to SQLite after many of these */
 };
 
 /* On disk: takes the snapshot by that statement, which gives the number of the schema. What it returns, sqlite3_step() did. */

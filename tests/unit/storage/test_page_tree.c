@@ -420,6 +420,38 @@ TEST(a_snapshot_beside_a_commit_is_left_to_sqlite)
 	database_free(&d);
 }
 
+/* How many of `n` snapshots are usable, where a row that is not mapped is looked for in each. */
+static unsigned try_unmapped(struct database *d, unsigned n)
+{
+	unsigned usable = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		CHECK_INT(snapshot_begin(&d->snapshot, d->reader, d->hold), SQLITE_ROW);
+		usable += d->snapshot.is_usable;
+		if (d->snapshot.is_usable)
+			CHECK(!snapshot_page(&d->snapshot, page_count(d)));
+		snapshot_release(&d->snapshot);
+		snapshot_end(&d->snapshot, d->hold);
+	}
+	return usable;
+}
+
+/* A look for its pages would be in vain each time; SQLite keeps pages that it has read. */
+TEST(a_file_that_is_mapped_in_small_part_is_left_to_sqlite_for_a_while)
+{
+	struct database d;
+
+	database_open_on_disk(&d, 0);
+	change_some(&d, 800);
+	checkpoint(&d, SQLITE_CHECKPOINT_TRUNCATE);
+	CHECK_INT(sqlite3_exec(d.reader, "PRAGMA mmap_size = 16384", NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(try_unmapped(&d, 1), 0); /* opens the log */
+	CHECK_INT(try_unmapped(&d, 100), 32);
+	CHECK_INT(try_unmapped(&d, 900), 0);
+	CHECK_INT(try_unmapped(&d, 1000), 32);
+	database_free(&d);
+}
+
 TEST(a_changed_schema_has_another_number)
 {
 	struct database d = database_new(0, 0);
@@ -503,4 +535,5 @@ TEST(other_pages_are_no_tree)
 
 TEST_MAIN(TEST_CASE(rows_with_numbers_are_as_sqlite_reads_them), TEST_CASE(rows_in_one_tree_are_as_sqlite_reads_them), TEST_CASE(snapshots_on_disk_are_as_sqlite_reads_them),
 	  TEST_CASE(a_snapshot_beside_a_commit_is_left_to_sqlite),
+	  TEST_CASE(a_file_that_is_mapped_in_small_part_is_left_to_sqlite_for_a_while),
 	  TEST_CASE(a_changed_schema_has_another_number), TEST_CASE(other_pages_are_no_tree), TEST_CASE(damaged_pages_do_no_harm))
