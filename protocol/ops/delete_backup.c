@@ -5,6 +5,7 @@
 
 struct deletion {
 	struct job *job;
+	int64_t now_ms;
 	bool is_used;
 };
 
@@ -12,7 +13,7 @@ struct deletion {
 static enum code apply(struct job_txn *txn, void *context, struct err *err)
 {
 	struct deletion *deletion = context;
-	enum code code = restore_uses(txn, deletion->job->id, &deletion->is_used, err);
+	enum code code = restore_uses(txn, deletion->job->id, deletion->now_ms, &deletion->is_used, err);
 
 	return code == OK && !deletion->is_used ? job_remove(txn, deletion->job, err) : code;
 }
@@ -43,7 +44,7 @@ enum code op_delete_backup(struct call *call, const struct delete_backup_input *
 		return refuse_system(call, &found, input->backup_arn, err);
 	if (found.job.state == JOB_RUNNING)
 		return err_set(err, MSG_BACKUP_MAKING, STR_ARG(input->backup_arn));
-	struct deletion deletion = {&found.job, false};
+	struct deletion deletion = {&found.job, call->now_ms, false};
 	code = job_write(call->service->catalog, call->ns, apply, &deletion, err);
 	if (code == OK && deletion.is_used)
 		return err_set(err, MSG_BACKUP_RESTORING, STR_ARG(input->backup_arn));

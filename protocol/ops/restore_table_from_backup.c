@@ -2,23 +2,28 @@
 #include "protocol/tables/restore_rules.h"
 #include "protocol/tables/throughput_rules.h"
 
+struct use {
+	struct str id;
+	int64_t now_ms;
+};
+
 static enum code apply_uses(struct job_txn *txn, void *context, struct err *err)
 {
-	const struct str *id = context;
+	const struct use *use = context;
 	bool is_used;
-	enum code code = restore_uses(txn, *id, &is_used, err);
+	enum code code = restore_uses(txn, use->id, use->now_ms, &is_used, err);
 
-	return code == OK && is_used ? err_set(err, MSG_BACKUP_RESTORING_OTHER, STR_ARG(*id)) : code;
+	return code == OK && is_used ? err_set(err, MSG_BACKUP_RESTORING_OTHER, STR_ARG(use->id)) : code;
 }
 
 /* One restore at a time from each backup, in any region (DDB-BACKUP-010). */
 static enum code check_backup(struct call *call, const struct backup_found *found, struct str arn, struct err *err)
 {
-	struct str id = found->job.id;
+	struct use use = {found->job.id, call->now_ms};
 
 	if (found->backup.type == BACKUP_USER && found->job.state != JOB_DONE)
 		return err_set(err, MSG_BACKUP_MAKING, STR_ARG(arn));
-	enum code code = job_read(call->service->catalog, call->ns, apply_uses, &id, err);
+	enum code code = job_read(call->service->catalog, call->ns, apply_uses, &use, err);
 	return code == ERR_BACKUP_IN_USE ? err_set(err, MSG_BACKUP_RESTORING_OTHER, STR_ARG(arn)) : code;
 }
 

@@ -62,7 +62,7 @@ enum code restore_begin(struct catalog *catalog, struct ns ns, const struct tabl
 	return catalog_create_with(catalog, ns, new, now_ms, add_job, &beginning, created, err);
 }
 
-enum code restore_uses(struct job_txn *txn, struct str backup, bool *is_used, struct err *err)
+enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, bool *is_used, struct err *err)
 {
 	struct job *jobs;
 	size_t n;
@@ -73,7 +73,8 @@ enum code restore_uses(struct job_txn *txn, struct str backup, bool *is_used, st
 		struct restore restore;
 
 		code = restore_of(txn->arena, &jobs[i], &restore, err);
-		*is_used = *is_used || (code == OK && str_is_set(restore.backup) && str_eq(restore.backup, backup));
+		bool is_over = code == OK && restore.is_filled && restore.shown_ms <= now_ms;
+		*is_used = *is_used || (code == OK && !is_over && str_is_set(restore.backup) && str_eq(restore.backup, backup));
 	}
 	return code;
 }

@@ -481,6 +481,57 @@ TEST(a_restore_begins_with_its_table)
 	world_free(world);
 }
 
+struct use {
+	int64_t now_ms;
+	bool is_used;
+};
+
+static enum code look_for_use(struct job_txn *txn, void *context, struct err *err)
+{
+	struct use *use = context;
+
+	return restore_uses(txn, STR("backup"), use->now_ms, &use->is_used, err);
+}
+
+/* Its table is ACTIVE before its job ends: whoever sees that may begin the next restore. */
+TEST(a_restore_uses_its_backup_until_the_table_is_active)
+{
+	struct world *world = world_new(5);
+	struct data *data = &world->data;
+	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = 5000, .backup = STR("backup"), .key = STR_ABSENT}, .target = data_table("target")};
+	unsigned active = 0;
+
+	world->now_ms = 1000;
+	change(world, recover);
+	world->now_ms = 10000;
+	for (int i = 0; i < 30; i++)
+		write_one(world);
+	look(world);
+	wanted.source = data->table;
+	wanted.restore.shown_ms = world->now_ms + 1000;
+	CHECK_INT(begin_restore(world, &wanted), OK);
+	for (int i = 0; i < 50 && !is_over(world, &wanted.job); i++) {
+		struct use use = {world->now_ms, false};
+		struct table *made;
+
+		CHECK_INT(job_read(data->catalog, DATA_NS, look_for_use, &use, &data->err), OK);
+		CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made, &data->err), OK);
+		if (made->state.status == STATUS_ACTIVE)
+			CHECK(!use.is_used);
+		else if (world->now_ms < wanted.restore.shown_ms)
+			CHECK(use.is_used);
+		active += made->state.status == STATUS_ACTIVE;
+		table_unref(made);
+		go_on(world, &wanted.job);
+		world->now_ms += 100;
+	}
+	CHECK_INT(wanted.job.state, JOB_DONE);
+	CHECK(active > 0);
+	check_all(world);
+	table_unref(wanted.target);
+	world_free(world);
+}
+
 static void stream_on(struct table *next, int64_t now_ms)
 {
 	next->streams.view = STREAM_KEYS_ONLY;
@@ -570,4 +621,4 @@ TEST(a_stream_is_a_view_of_the_log)
 
 TEST_MAIN(TEST_CASE(a_restore_is_the_state_of_its_moment), TEST_CASE(the_same_in_pieces_beside_writers_and_crashes), TEST_CASE(a_backup_is_one_moment),
 	  TEST_CASE(a_deleted_table_leaves_its_items),
-	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_restore_begins_with_its_table), TEST_CASE(a_stream_is_a_view_of_the_log))
+	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_restore_begins_with_its_table), TEST_CASE(a_restore_uses_its_backup_until_the_table_is_active), TEST_CASE(a_stream_is_a_view_of_the_log))
