@@ -77,7 +77,7 @@ static struct str date(void)
 	return (struct str){latest.text, (size_t)latest.n};
 }
 
-/* The header lines that each answer has. libmicrohttpd would write the Date of each again. */
+/* The header lines that each answer has. libmicrohttpd leaves the Date to us: it would make it for each answer. */
 static struct str common_lines(const struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;

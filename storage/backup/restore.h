@@ -32,7 +32,7 @@ enum code restore_of(struct arena *arena, const struct job *job, struct restore 
 enum code restore_begin(struct catalog *catalog, struct ns ns, const struct table *source, struct table *table, const struct restore *restore,
 			int64_t now_ms, struct job *job, struct table **created, struct err *err) WARN_UNUSED;
 
-/* Whether a restore from the backup is under way: none whose table has all its items and is due to be ACTIVE, since that comes before the end of its job. */
+/* Whether a restore from the backup is under way. One whose table has all its items and is due does not count: the table is ACTIVE before the job ends. */
 enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, bool *is_used, struct err *err) WARN_UNUSED;
 
 extern const struct job_kind restore_kind;

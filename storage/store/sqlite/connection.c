@@ -173,13 +173,14 @@ enum code connection_control(struct connection *connection, enum control control
 
 enum code connection_begin_read(struct connection *connection, struct err *err)
 {
-	if (connection->snapshot.memory)
-		return OK;
-	if (snapshot_begin(&connection->snapshot, connection->db, connection->controls[CONTROL_SNAPSHOT]) == SQLITE_ROW)
-		return OK;
-	enum code code = connection_error(connection, err);
+	enum code code = OK;
 
-	connection_end_read(connection);
+	if (!connection->snapshot.memory && snapshot_begin(&connection->snapshot, connection->db, connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
+		code = connection_error(connection, err);
+		connection_end_read(connection);
+	} else if (atomic_load(connection->drops_begun) != connection->drops_seen) {
+		connection_forget(connection); /* the snapshot may lack a keyspace that was there when its place was looked up */
+	}
 	return code;
 }
 
@@ -256,16 +257,6 @@ static struct slot *slot_find(struct connection *connection, struct keyspace key
 	oldest->keyspace = keyspace;
 	oldest->is_taken = true;
 	return oldest;
-}
-
-bool connection_is_stale(struct connection *connection, sqlite3_stmt *statement)
-{
-	if (connection->is_located || atomic_load(connection->drops_begun) == connection->drops_seen)
-		return false;
-	sqlite3_reset(statement);
-	connection->is_located = true;
-	connection_forget(connection);
-	return true;
 }
 
 /* The row of PLACE_KEYSPACE about the keyspace, as the snapshot has it. */
@@ -362,7 +353,7 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 static bool read_roots(struct connection *connection, struct slot *slot, uint32_t schema)
 {
 	sqlite3_stmt *statement;
-	struct page_roots roots = {.schema = schema, .usable = page_tree_usable(&connection->snapshot)};
+	struct page_roots roots = {.schema = schema, .usable = snapshot_usable(&connection->snapshot)};
 	int result;
 
 	if (roots.usable == 0)
@@ -385,21 +376,14 @@ static bool read_roots(struct connection *connection, struct slot *slot, uint32_
 bool connection_tree(struct connection *connection, struct keyspace keyspace, struct page_tree *tree, struct err *err)
 {
 	struct slot *slot;
-	uint32_t schema;
+	uint32_t schema = snapshot_schema(&connection->snapshot);
 
-	if (connection->txn.mode == STORE_WRITE && (!connection->snapshot.memory || connection->own.has_any))
+	if (schema == 0 || (connection->txn.mode == STORE_WRITE && connection->own.has_any) || slot_located(connection, keyspace, &slot, err) != OK)
 		return false;
-	if (!connection->snapshot.memory && !connection->snapshot.is_usable)
-		return false;
-	do {
-		if (slot_located(connection, keyspace, &slot, err) != OK)
-			return false;
-	} while (connection_is_stale(connection, NULL));
-	schema = page_tree_schema(&connection->snapshot);
 	if (place_table(&slot->place) == PLACE_TABLE_SHARED || (slot->roots.schema != schema && !read_roots(connection, slot, schema)))
 		return false;
 	*tree = page_tree_of(&connection->snapshot, slot->roots);
-	return schema != 0 && slot->roots.keys != 0;
+	return slot->roots.keys != 0;
 }
 
 /* Prepares the slot's joins for where the other keyspace lies. */

@@ -64,7 +64,6 @@ struct connection {
 	struct snapshot snapshot; /* of a reader; of the writer in memory, the file */
 	uint64_t moment;     /* before the snapshot began: pinned.h */
 	struct own_changes own;
-	bool is_located;     /* places were looked up in the snapshot of the transaction under way; the writer's always are */
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
 	uint64_t drops_seen; /* of a reader: how many of them had ended when its transaction began */
 	uint64_t forgotten;  /* how often all places were */
@@ -82,7 +81,10 @@ void connection_close(struct connection *connection);
 enum code connection_run(struct connection *connection, const char *sql, struct err *err) WARN_UNUSED;
 enum code connection_control(struct connection *connection, enum control control, struct err *err) WARN_UNUSED;
 
-/* A reader's transaction: from one to the other its statements, and connection_tree(), see one snapshot. */
+/*
+ * A reader's transaction: from one to the other its statements, and connection_tree(), see one snapshot. Places are forgotten where a keyspace may have been
+ * dropped since they were looked up.
+ */
 enum code connection_begin_read(struct connection *connection, struct err *err) WARN_UNUSED;
 void connection_end_read(struct connection *connection);
 
@@ -113,12 +115,6 @@ enum code connection_statement_of(struct connection *connection, struct keyspace
 
 /* All places are looked up again before their next use. */
 void connection_forget(struct connection *connection);
-
-/*
- * Asked after the first step of each reading statement, which gave a reader its snapshot. True, once a transaction: a keyspace may have been dropped since
- * the places were looked up, the statement is reset, and connection_statement() has to be called again.
- */
-bool connection_is_stale(struct connection *connection, sqlite3_stmt *statement);
 
 /* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was dropped; a SQL table of the name may be missing. */
 enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err) WARN_UNUSED;

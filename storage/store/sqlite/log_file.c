@@ -10,7 +10,6 @@
 #include "core/be.h"
 #include "storage/store/sqlite/page_file.h"
 
-#define FRAME_HEAD 24           /* bytes in front of a page. SQLite: File Format, "The Write-Ahead Log" */
 #define BUFFER_SIZE (124 << 10) /* SQLite writes less than 128 KB at once */
 
 /* The underlying file follows it. */
@@ -89,7 +88,7 @@ static uint64_t pages_after(const void *head)
 
 static bool is_admitted(struct log_file *log, const void *bytes, int n, sqlite3_int64 at)
 {
-	if (n == FRAME_HEAD && is_end(bytes) && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE))
+	if (n == LOG_FILE_FRAME_HEAD && is_end(bytes) && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE))
 		return false;
 	return quota_admits_log(log->quota, (uint64_t)(at + n));
 }
@@ -97,7 +96,7 @@ static bool is_admitted(struct log_file *log, const void *bytes, int n, sqlite3_
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct log_file *log = (struct log_file *)file;
-	bool is_head = n == FRAME_HEAD && at == log->end, follows = log->n > 0 && at == log->at + log->n;
+	bool is_head = n == LOG_FILE_FRAME_HEAD && at == log->end, follows = log->n > 0 && at == log->at + log->n;
 
 	if (log->quota && !is_admitted(log, bytes, n, at)) {
 		log->n = 0; /* nothing is read of a transaction without its end */
@@ -112,7 +111,7 @@ static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64
 		if (result != SQLITE_OK)
 			return result;
 	}
-	if (n != FRAME_HEAD)
+	if (n != LOG_FILE_FRAME_HEAD)
 		log->end = at + n;
 	/* only a new frame's head begins what is kept: the log's own head and whatever else there is goes straight on */
 	if (!log->buffer || (log->n == 0 && !is_head) || n > BUFFER_SIZE)

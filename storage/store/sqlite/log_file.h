@@ -12,7 +12,18 @@
 
 #include <sqlite3.h>
 
+#include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
+
+/* SQLite: Database File Format, 4.1: the log's head, then frames, each with a head and a page. */
+#define LOG_FILE_HEAD 32
+#define LOG_FILE_FRAME_HEAD 24
+
+/* Where a frame, counted from 1, begins. */
+static inline uint64_t log_file_frame_at(uint32_t frame)
+{
+	return LOG_FILE_HEAD + (uint64_t)(frame - 1) * (LOG_FILE_FRAME_HEAD + STORE_PAGE);
+}
 
 /* Registers it, above SQLite's default; once per process, before it is named. NULL where SQLite has no file system. */
 const char *log_file_system(void);

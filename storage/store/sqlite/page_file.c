@@ -167,36 +167,6 @@ static void drop_old_mapping(struct page_file *file, sqlite3_file *under)
 	(void)under->pMethods->xUnfetch(under, 0, NULL);
 }
 
-/* A page of the mapping, not checked. */
-static int fetch(struct page_file *file, sqlite3_int64 at, int n, void **out)
-{
-	sqlite3_file *under = under_of((sqlite3_file *)file);
-
-	drop_old_mapping(file, under);
-	int result = under->pMethods->xFetch(under, at, n, out);
-	file->misses += result == SQLITE_OK && !*out && at < file->mapped_most;
-	file->in_use += result == SQLITE_OK && *out;
-	return result;
-}
-
-static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
-{
-	struct page_file *page_file = (struct page_file *)file;
-	sqlite3_file *under = under_of(file);
-	int result = fetch(page_file, at, n, out);
-
-	if (result != SQLITE_OK || !*out || !page_file->is_checked || !is_whole_page(n, at))
-		return result;
-	page_prefetch(*out);
-	result = check(page_file, *out, at);
-	if (result != SQLITE_OK) {
-		page_file->in_use--;
-		under->pMethods->xUnfetch(under, at, *out);
-		*out = NULL;
-	}
-	return result;
-}
-
 /*
  * Without a page, SQLite asks to unmap the file. It does so whenever another connection has committed, since another process could have truncated and
  * extended the file. Only one process has a data file open, and the mapping shows what it writes. So the mapping stays: a new one costs two system calls and a
@@ -210,6 +180,34 @@ static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
 		return SQLITE_OK;
 	page_file->in_use--;
 	return under_of(file)->pMethods->xUnfetch(under_of(file), at, page);
+}
+
+/* A page of the mapping; *out is NULL where it has none, or the page fails its check. */
+static int fetch(struct page_file *file, sqlite3_int64 at, int n, void **out)
+{
+	sqlite3_file *under = under_of((sqlite3_file *)file);
+
+	drop_old_mapping(file, under);
+	int result = under->pMethods->xFetch(under, at, n, out);
+	file->misses += result == SQLITE_OK && !*out && at < file->mapped_most;
+	file->in_use += result == SQLITE_OK && *out;
+	if (result != SQLITE_OK || !*out || !file->is_checked || !is_whole_page(n, at))
+		return result;
+	result = check(file, *out, at);
+	if (result != SQLITE_OK) {
+		(void)page_unfetch(&file->base, at, *out);
+		*out = NULL;
+	}
+	return result;
+}
+
+static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
+{
+	int result = fetch((struct page_file *)file, at, n, out);
+
+	if (result == SQLITE_OK && *out && is_whole_page(n, at))
+		page_prefetch(*out);
+	return result;
 }
 
 static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -349,12 +347,7 @@ const unsigned char *page_file_take(sqlite3_file *file, uint32_t number)
 	sqlite3_int64 at = ((sqlite3_int64)number - 1) * STORE_PAGE;
 	void *page = NULL;
 
-	if (!page_file || file->pMethods->iVersion < 3 || fetch(page_file, at, STORE_PAGE, &page) != SQLITE_OK || !page)
-		return NULL;
-	if (!page_file->is_checked || check(page_file, page, at) == SQLITE_OK)
-		return page;
-	page_file_give(file);
-	return NULL;
+	return page_file && file->pMethods->iVersion >= 3 && fetch(page_file, at, STORE_PAGE, &page) == SQLITE_OK ? page : NULL;
 }
 
 void page_file_give(sqlite3_file *file)

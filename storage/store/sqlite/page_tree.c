@@ -4,8 +4,6 @@
 #include "storage/store/sqlite/btree_page.h"
 #include "storage/store/sqlite/page_file.h"
 
-#define FILE_RESERVED 20  /* of the first page: bytes at the end of each that SQLite does not use; SQLite: File Format, "The Database Header" */
-#define FILE_SCHEMA 40    /* the number of the schema, of four bytes */
 #define INNER_HEAD 12
 #define LEAF_HEAD 8
 #define BLOB_TYPE 12      /* of a record's columns: a blob of n bytes has this and 2 n more */
@@ -19,22 +17,6 @@ struct payload {
 	uint32_t overflow; /* the page where it goes on, or 0 */
 	size_t size;
 };
-
-uint32_t page_tree_schema(struct snapshot *snapshot)
-{
-	if (!snapshot->memory)
-		return snapshot->is_usable ? snapshot->schema : 0;
-	const unsigned char *first = snapshot_page(snapshot, 1);
-
-	return first ? be32(first + FILE_SCHEMA) : 0;
-}
-
-uint32_t page_tree_usable(struct snapshot *snapshot)
-{
-	const unsigned char *first = snapshot_page(snapshot, 1);
-
-	return first ? STORE_PAGE - first[FILE_RESERVED] : 0;
-}
 
 struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots)
 {
@@ -83,7 +65,7 @@ static inline bool short_varint(const unsigned char **p, size_t *value)
 	return true;
 }
 
-/* Of an index, or of a table that is one b-tree: a payload that lies in the page as a whole, and of it the first column. Others are read by slow_entry(). */
+/* The payload of an index's cell, or of one of a table that is one b-tree, and its first column. False where it goes on in other pages: see slow_entry(). */
 static inline bool quick_key(const struct page_level *level, size_t usable, unsigned i, struct str *payload, struct str *key)
 {
 	size_t place = cell_place(level, i) + (level->is_inner ? 4 : 0), most = (usable - 12) * 64 / 255 - 23, size, type;
@@ -231,13 +213,12 @@ static bool seek_key(const struct page_tree *tree, struct page_level *level, str
 			own = entry.key;
 		}
 		int order = compare(own, key, first);
-		if (order < 0) {
+		if (order < 0)
 			low = middle + 1;
-		} else {
+		else
 			high = middle;
-			*is_there = order == 0;
-		}
-		if (order == 0)
+		*is_there = order == 0;
+		if (*is_there)
 			break;
 	}
 	level->at = high;
@@ -464,7 +445,7 @@ bool page_tree_seek(struct page_tree_cursor *cursor, struct page_tree *tree, con
 	cursor->arena = arena;
 	cursor->range = *range;
 	cursor->depth = 0;
-	/* an inner page's cell that has the bound is right of the place: whoever goes forwards comes to it by way of its left child's end */
+	/* a cursor that goes forwards reaches an inner page's cell with the bound as its key from the end of the child left of it */
 	while (!is_leaf) {
 		if (!push(cursor, number))
 			return false;
@@ -544,11 +525,6 @@ bool page_tree_entry_row(struct page_tree_cursor *cursor, const struct page_entr
 
 	if (tree->roots.rows != 0)
 		return entry->has_number && find_row(tree, entry->number, &payload) && copy_row(tree, &payload, true, cursor->arena, row);
-	struct str value = entry_value(entry);
-	char *bytes = arena_bytes(cursor->arena, entry->key.n + value.n + 1);
-	memcpy(bytes, entry->key.p, entry->key.n);
-	memcpy(bytes + entry->key.n, value.p, value.n);
-	bytes[entry->key.n + value.n] = '\0';
-	*row = (struct store_row){{bytes, entry->key.n}, {bytes + entry->key.n, value.n}};
+	*row = (struct store_row){str_copy(cursor->arena, entry->key), str_copy(cursor->arena, entry_value(entry))};
 	return true;
 }

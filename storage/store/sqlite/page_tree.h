@@ -30,12 +30,6 @@ struct page_tree {
 	const unsigned char *leaf; /* with the row that was found last, or NULL */
 };
 
-/* The number of the schema in the snapshot, which changes with each SQL table that is made or dropped; 0: not known. */
-uint32_t page_tree_schema(struct snapshot *snapshot);
-
-/* What the first page says of all. */
-uint32_t page_tree_usable(struct snapshot *snapshot);
-
 /* The caller releases the snapshot's pages when the rows are read. */
 struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots);
 

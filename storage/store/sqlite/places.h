@@ -2,7 +2,7 @@
  * places - gives keyspaces their places (place.h) and takes them back; internal to storage/store/sqlite.
  *
  * Rows and places change in the same transactions, so every snapshot has places that fit its rows. What a connection remembers of them is valid
- * until a transaction that dropped a keyspace commits; see connection_is_stale().
+ * until a transaction that dropped a keyspace commits; see connection_begin_read().
  */
 #ifndef DYNALITH_STORAGE_SQLITE_PLACES_H
 #define DYNALITH_STORAGE_SQLITE_PLACES_H

@@ -12,7 +12,7 @@ static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
  * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
  * committed row by row. So nothing is.
  */
-enum code rows_check_writing(struct connection *connection, struct err *err)
+enum code rows_begin_change(struct connection *connection, struct err *err)
 {
 	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
 		return err_set(err, MSG_STORE_NO_WRITE);
@@ -54,19 +54,17 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 	struct page_tree tree;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	int result;
 	enum code code = check_reading(connection, err);
+
 	if (code != OK)
 		return code;
 	if (connection_tree(connection, keyspace, &tree, err) && page_tree_get(&tree, key, arena, value))
 		return OK;
-	do {
-		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
-		if (code != OK)
-			return code;
-		bind(statement, 1, key);
-		result = sqlite3_step(statement);
-	} while (connection_is_stale(connection, statement));
+	code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	bind(statement, 1, key);
+	int result = sqlite3_step(statement);
 	*value = STR_ABSENT;
 	if (result == SQLITE_ROW)
 		*value = str_copy(arena, column(statement, 0));
@@ -135,7 +133,7 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	if (code == OK && is_versions(keyspace))
 		code = change_pinned(connection->store, key, kind == STATEMENT_DEL ? STR_ABSENT : value, err);
@@ -221,7 +219,7 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	int64_t number = 0;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	if (quota->limit)
 		quota->is_growing = quota->is_growing || is_growing(keyspace);
@@ -259,17 +257,15 @@ static enum code first_of_range(struct connection *connection, struct keyspace k
 	bool is_open = !str_is_set(range->high);
 	enum statement kind = range_statements[to != NULL][is_open][range->is_reverse];
 
-	do {
-		enum code code = to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
-				    : connection_statement(connection, keyspace, kind, slot, statement, err);
+	enum code code = to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
+			    : connection_statement(connection, keyspace, kind, slot, statement, err);
 
-		if (code != OK || !*statement)
-			return code;
-		bind(*statement, 1, range->low);
-		if (!is_open)
-			bind(*statement, 2, range->high);
-		*result = sqlite3_step(*statement);
-	} while (connection_is_stale(connection, *statement));
+	if (code != OK || !*statement)
+		return code;
+	bind(*statement, 1, range->low);
+	if (!is_open)
+		bind(*statement, 2, range->high);
+	*result = sqlite3_step(*statement);
 	return OK;
 }
 
@@ -303,6 +299,13 @@ struct trees {
 	const struct store_reference *reference; /* or NULL */
 };
 
+/* Of a row that stands for another: the value of the one that its key says. */
+static enum code get_meant(struct connection *connection, const struct store_reference *reference, struct arena *arena, struct store_row *row,
+			   struct err *err)
+{
+	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
+}
+
 /* The row that an entry stands for: what its number finds, or else what its key says. */
 static bool row_meant(struct connection *connection, struct trees *trees, const struct page_entry *entry, struct arena *arena, struct store_row *row,
 		      enum code *code, struct err *err)
@@ -314,7 +317,7 @@ static bool row_meant(struct connection *connection, struct trees *trees, const 
 		return false;
 	*row = (struct store_row){str_copy(arena, entry->key), meant.value};
 	if (!str_is_set(meant.key) || !reference->is_of(reference->context, row->key, meant.key))
-		*code = get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
+		*code = get_meant(connection, reference, arena, row, err);
 	return true;
 }
 
@@ -326,15 +329,15 @@ static bool page_from_trees(struct connection *connection, struct trees *trees, 
 	struct page_entry entry;
 	struct store_row row;
 	size_t bytes = 0;
-	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena), is_more = true;
+	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena);
 
-	while (is_read && is_more) {
+	while (is_read) {
 		is_read = page_tree_next(&cursor, &entry);
-		is_more = is_read && str_is_set(entry.key);
-		if (!is_more)
+		if (!is_read || !str_is_set(entry.key))
 			break;
 		is_read = trees->reference ? row_meant(connection, trees, &entry, arena, &row, code, err) : page_tree_entry_row(&cursor, &entry, &row);
-		is_more = is_read && *code == OK && add_row(page, row, bounds, &bytes, arena, code, err);
+		if (!is_read || *code != OK || !add_row(page, row, bounds, &bytes, arena, code, err))
+			break;
 	}
 	if (!is_read)
 		*page = (struct store_page){0};
@@ -380,7 +383,7 @@ static enum code copy_joined(struct connection *connection, sqlite3_stmt *statem
 		return OK;
 	}
 	row->key = str_copy(arena, column(statement, 0));
-	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
+	return get_meant(connection, reference, arena, row, err);
 }
 
 /* Both b-trees, where the one leads to rows of the other by numbers. */
@@ -458,7 +461,7 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const 
 	bool is_open = !str_is_set(range->high);
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	if (code == OK && is_versions(keyspace))
 		return del_pinned_range(txn, keyspace, range, err);

@@ -9,8 +9,10 @@
 
 struct connection;
 
-/* ERR_INTERNAL where no write transaction is under way, or SQLite has ended it by itself. */
-enum code rows_check_writing(struct connection *connection, struct err *err) WARN_UNUSED;
+/*
+ * Before each change: notes that the transaction has some. ERR_INTERNAL where no write transaction is under way, or SQLite has ended it by itself.
+ */
+enum code rows_begin_change(struct connection *connection, struct err *err) WARN_UNUSED;
 
 /* As store_get, store_put and so on. */
 enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err) WARN_UNUSED;

@@ -1,18 +1,19 @@
 #include "storage/store/sqlite/snapshot.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/be.h"
+#include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
 
 /* Of the index: its head, twice, then what checkpoints did, then locks. */
-#define INDEX_REGION 32768
 #define INDEX_HEAD 136
 #define INDEX_BACKFILLED 96 /* how many pages of the log are in the data file */
 #define INDEX_TABLE 16384   /* of each region: where its hash table begins */
@@ -21,9 +22,10 @@
 #define INDEX_OTHERS 4096   /* and in each of the others */
 #define INDEX_HASH 383
 
-/* Of the log. */
-#define LOG_HEAD 32
-#define FRAME_HEAD 24
+/* Of the first page. SQLite: Database File Format, 1.3 */
+#define FILE_RESERVED 20  /* bytes at the end of each page that SQLite does not use */
+#define FILE_SCHEMA 40    /* the number of the schema, of four bytes */
+
 #define MISSED_MOST 32    /* snapshots in a row whose pages the mapping of the data file lacks: it is a small part of a large file */
 #define SKIPPED 1000      /* so many after them are left to SQLite, which keeps pages that it has read */
 #define LOG_MAPPED ((size_t)512 << 20) /* bytes of address space; a log has up to 64 MB, and 256 while reads need it */
@@ -106,8 +108,8 @@ int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *stateme
 		return result;
 	int mark = page_file_read_mark(snapshot->data);
 	/*
-	 * Before the head is looked at again: a checkpoint that knows of later commits leaves out the pages that these changed, and the data file then has neither
-	 * the old nor the new one of each.
+	 * Read before the head is compared. A checkpoint that knows of later commits does not write the pages that these changed: the data file then has neither
+	 * their state in this snapshot nor the later one.
 	 */
 	snapshot->from = load(index + INDEX_BACKFILLED) + 1;
 	struct index_head after = read_head(index);
@@ -174,7 +176,7 @@ static const unsigned char *page_on_disk(struct snapshot *snapshot, uint32_t num
 	if (!snapshot->is_usable || number == 0 || !find_in_log(snapshot, number, &frame))
 		return NULL;
 	if (frame > 0) {
-		size_t at = LOG_HEAD + (size_t)(frame - 1) * (FRAME_HEAD + STORE_PAGE) + FRAME_HEAD;
+		uint64_t at = log_file_frame_at(frame) + LOG_FILE_FRAME_HEAD;
 
 		return at + STORE_PAGE <= snapshot->log->n ? snapshot->log->bytes + at : NULL;
 	}
@@ -187,6 +189,22 @@ static const unsigned char *page_on_disk(struct snapshot *snapshot, uint32_t num
 const unsigned char *snapshot_page(struct snapshot *snapshot, uint32_t number)
 {
 	return snapshot->memory ? memory_file_page(snapshot->memory, number) : page_on_disk(snapshot, number);
+}
+
+uint32_t snapshot_schema(struct snapshot *snapshot)
+{
+	if (!snapshot->memory)
+		return snapshot->is_usable ? snapshot->schema : 0;
+	const unsigned char *first = snapshot_page(snapshot, 1);
+
+	return first ? be32(first + FILE_SCHEMA) : 0;
+}
+
+uint32_t snapshot_usable(struct snapshot *snapshot)
+{
+	const unsigned char *first = snapshot_page(snapshot, 1);
+
+	return first ? STORE_PAGE - first[FILE_RESERVED] : 0;
 }
 
 void snapshot_release(struct snapshot *snapshot)

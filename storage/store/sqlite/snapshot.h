@@ -45,6 +45,12 @@ struct snapshot {
 int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *statement);
 void snapshot_end(struct snapshot *snapshot, sqlite3_stmt *statement);
 
+/* The number of the schema, which changes with each SQL table that is made or dropped; 0: the pages cannot be read. */
+uint32_t snapshot_schema(struct snapshot *snapshot);
+
+/* Bytes of each page that SQLite uses; 0: not known. */
+uint32_t snapshot_usable(struct snapshot *snapshot);
+
 /* A page, counted from 1; NULL where it is not to be had so. It stays until snapshot_release(). */
 const unsigned char *snapshot_page(struct snapshot *snapshot, uint32_t number);
 void snapshot_release(struct snapshot *snapshot);

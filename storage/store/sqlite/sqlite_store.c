@@ -54,7 +54,7 @@ static void next_turn(struct connection *connection)
 	atomic_store_explicit(&connection->turn, atomic_load_explicit(&connection->turn, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-/* What others drop from now on is found by connection_is_stale(). */
+/* What others drop from now on is found by connection_begin_read(). */
 static void freshen(struct sqlite_store *store, struct connection *reader)
 {
 	uint64_t drops = atomic_load(&store->drops.ended);
@@ -62,7 +62,6 @@ static void freshen(struct sqlite_store *store, struct connection *reader)
 	if (reader->drops_seen != drops)
 		connection_forget(reader);
 	reader->drops_seen = drops;
-	reader->is_located = false;
 }
 
 /* From here on a reader in memory has its snapshot; on disk connection_begin_read() gives it one. */
@@ -331,7 +330,7 @@ static bool sqlite_group_is_lost(struct store *base, uint64_t number)
 static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	connection->store->quota.is_growing = true;
 	return code != OK ? code : places_create(connection, keyspace, err);
@@ -340,7 +339,7 @@ static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, 
 static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	connection->store->quota.is_growing = true;
 	return code != OK ? code : places_create_small(connection, keyspace, err);
@@ -350,7 +349,7 @@ static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, st
 {
 	struct connection *connection = (struct connection *)txn;
 	bool is_left = false;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	if (code == OK)
 		code = places_drop(connection, keyspace, &is_left, err);
@@ -362,7 +361,7 @@ static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, st
 static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = rows_check_writing(connection, err);
+	enum code code = rows_begin_change(connection, err);
 
 	connection->store->quota.is_growing = true;
 	return code != OK ? code : places_copy(connection, from, to, err);
@@ -527,7 +526,7 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
 	const struct readers_options readers = {
 		.name = uri, .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, .setup = setup, .most = options->readers, .lock_fd = -1,
-		.store = store, .drops_begun = &store->drops.begun, .log = &store->log,
+		.store = store, .drops_begun = &store->drops.begun,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
@@ -735,7 +734,6 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->writer.store = store;
 	store->quota = quota_of(options->limit_bytes);
 	store->writer.quota = &store->quota;
-	store->writer.is_located = true;
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
 	readers_init(&store->readers);

@@ -422,6 +422,17 @@ TEST(a_deleted_table_leaves_its_items)
 }
 
 /* A restore whose table goes cannot be carried out: it fails with the reason, and leaves neither table nor rows. */
+/* Some items, written with recovery on. */
+static void write_some(struct world *world)
+{
+	world->now_ms = 1000;
+	change(world, recover);
+	world->now_ms = 10000;
+	for (int i = 0; i < 30; i++)
+		write_one(world);
+	look(world);
+}
+
 TEST(a_job_that_cannot_go_on_fails)
 {
 	struct world *world = world_new(3);
@@ -429,12 +440,7 @@ TEST(a_job_that_cannot_go_on_fails)
 	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = 5000, .backup = STR_ABSENT, .key = STR_ABSENT}, .target = data_table("target")};
 	struct table *made;
 
-	world->now_ms = 1000;
-	change(world, recover);
-	world->now_ms = 10000;
-	for (int i = 0; i < 30; i++)
-		write_one(world);
-	look(world);
+	write_some(world);
 	wanted.source = data->table;
 	CHECK_INT(begin_restore(world, &wanted), OK);
 	for (int i = 0; i < 3; i++)
@@ -501,12 +507,7 @@ TEST(a_restore_uses_its_backup_until_the_table_is_active)
 	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = 5000, .backup = STR("backup"), .key = STR_ABSENT}, .target = data_table("target")};
 	unsigned active = 0;
 
-	world->now_ms = 1000;
-	change(world, recover);
-	world->now_ms = 10000;
-	for (int i = 0; i < 30; i++)
-		write_one(world);
-	look(world);
+	write_some(world);
 	wanted.source = data->table;
 	wanted.restore.shown_ms = world->now_ms + 1000;
 	CHECK_INT(begin_restore(world, &wanted), OK);

@@ -65,7 +65,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 /* Where the b-trees begin now. */
 static void look_up(struct database *d)
 {
-	struct page_roots roots = {.schema = page_tree_schema(&d->snapshot), .usable = page_tree_usable(&d->snapshot)};
+	struct page_roots roots = {.schema = snapshot_schema(&d->snapshot), .usable = snapshot_usable(&d->snapshot)};
 	sqlite3_stmt *statement = prepare(d->reader, "SELECT name, rootpage FROM sqlite_schema");
 
 	while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -100,7 +100,7 @@ static struct database database_new(unsigned kind, unsigned reserved)
 	return d;
 }
 
-/* The fields that point into it: it must stay where it is. */
+/* `snapshot` points into the struct: the caller must not move it. */
 static void database_open_on_disk(struct database *d, unsigned kind)
 {
 	int bytes = 4;
@@ -455,12 +455,12 @@ TEST(a_file_that_is_mapped_in_small_part_is_left_to_sqlite_for_a_while)
 TEST(a_changed_schema_has_another_number)
 {
 	struct database d = database_new(0, 0);
-	uint32_t before = page_tree_schema(&d.snapshot);
+	uint32_t before = snapshot_schema(&d.snapshot);
 
 	run(&d, "INSERT INTO rows (k, v) VALUES (x'01', x'02')");
-	CHECK_INT(page_tree_schema(&d.snapshot), before);
+	CHECK_INT(snapshot_schema(&d.snapshot), before);
 	run(&d, "CREATE TABLE more (k)");
-	CHECK(page_tree_schema(&d.snapshot) != before);
+	CHECK(snapshot_schema(&d.snapshot) != before);
 	database_free(&d);
 }
 
