@@ -206,7 +206,8 @@ static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int page
 	wal->is_due = false;
 	wal->is_moved = is_whole && is_same;
 	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
-	wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
+	if (wal->pages >= pages) /* else a commit has started the log over */
+		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
 	pthread_mutex_unlock(&wal->mutex);
 	free_writer(wal);
 }
