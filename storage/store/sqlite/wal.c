@@ -50,6 +50,31 @@ static void limit_room(struct wal_room *room, size_t bytes)
 	room->usual = room->allowed = room->most = pages_of(bytes);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* How long the next transaction has to pause still, in ns. */
+static uint64_t pause_left(const struct wal_room *room)
+{
+	uint64_t now = room->next_ns > 0 ? now_ns() : 0;
+
+	return room->next_ns > now ? room->next_ns - now : 0;
+}
+
+/* A commit has made the log that long. A log limited by a quota is mostly full, and short. */
+static void set_pause(struct wal *wal, int pages)
+{
+	struct wal_room *room = &wal->room;
+	uint64_t pause = room->quota ? 0 : log_pace_pause(&room->pace, room->usual, room->allowed, pages, pages - wal->pages);
+
+	room->next_ns = pause > 0 ? now_ns() + pause : 0;
+}
+
 /* Called by SQLite behind each commit that changed something. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
@@ -60,6 +85,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	pthread_mutex_lock(&wal->mutex);
 	if (pages < wal->pages) /* it started over */
 		wal->due_pages = CHECKPOINT_PAGES;
+	set_pause(wal, pages);
 	wal->pages = pages;
 	if (wal->room.quota)
 		limit_room(&wal->room, (size_t)quota_log_usual(wal->room.quota));
@@ -134,6 +160,7 @@ static void start_over(struct wal *wal)
 		wal->due_pages = CHECKPOINT_PAGES;
 		wal->is_moved = true;
 		wal->is_uncertain = false;
+		wal->room.next_ns = 0;
 	}
 	if (is_busy) {
 		wait_for_readers(wal);
@@ -163,6 +190,21 @@ static void sync_data(struct wal *wal, int flags)
 		atomic_store(&wal->is_broken, true);
 }
 
+static int pages_moved(struct wal *wal)
+{
+	pthread_mutex_lock(&wal->mutex);
+	int moved = wal->due_pages - CHECKPOINT_PAGES;
+	pthread_mutex_unlock(&wal->mutex);
+	return moved;
+}
+
+static void note_round(struct wal *wal, const struct log_pace_round *round)
+{
+	pthread_mutex_lock(&wal->mutex);
+	log_pace_note(&wal->room.pace, round);
+	pthread_mutex_unlock(&wal->mutex);
+}
+
 /* A checkpoint beside writers. It yields, since it takes some ms of CPU: with few cores, requests would wait that long for one. */
 static bool checkpoint_beside(struct wal *wal, int *pages)
 {
@@ -182,13 +224,19 @@ static bool checkpoint_beside(struct wal *wal, int *pages)
  */
 static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t *commits)
 {
+	int moved = pages_moved(wal), synced = 0;
+
 	for (int round = 0; round < ROUNDS_MAX && !is_alone; round++) {
+		uint64_t begin = now_ns();
 		bool is_whole = checkpoint_beside(wal, pages);
+		uint64_t between = now_ns();
 
 		if (*pages < LOG_PAGES_MAX || (is_whole && pages_now(wal) == *pages))
 			return is_whole;
 		/* SQLite syncs the data once all of the log is moved, while writers wait for that: what is synced before goes quickly then */
 		sync_data(wal, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+		note_round(wal, &(struct log_pace_round){round == 0, *pages - moved, *pages - synced, between - begin, now_ns() - between});
+		moved = synced = *pages;
 		is_alone = pages_now(wal) - *pages < LITTLE_PAGES;
 	}
 	return checkpoint_alone(wal, pages, commits);
@@ -208,6 +256,8 @@ static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int page
 	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
 	if (wal->pages >= pages) /* else a commit has started the log over */
 		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
+	if (wal->is_moved)
+		wal->room.next_ns = 0;
 	pthread_mutex_unlock(&wal->mutex);
 	free_writer(wal);
 }
@@ -373,20 +423,45 @@ void wal_move_away(struct wal *wal, struct connection *writer)
 	(void)wal_move_all(wal, writer);
 }
 
+/* Waits, the writer's lock let go, until the checkpoints' thread has made room, or another writer has had its turn. */
+static void wait_for_room(struct wal *wal)
+{
+	pthread_mutex_lock(&wal->mutex);
+	pthread_cond_signal(&wal->checkpoint_cond);
+	pthread_mutex_unlock(&wal->mutex);
+	pthread_cond_wait(&wal->room.cond, wal->writer_mutex);
+}
+
+/* The same for so long at most. */
+static void wait_for_pace(struct wal *wal, uint64_t ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000u);
+	until.tv_nsec = (long)(ns % 1000000000u);
+	(void)pthread_cond_timedwait(&wal->room.cond, wal->writer_mutex, &until);
+}
+
 enum code wal_admit(struct wal *wal, struct err *err)
 {
 	struct wal_room *room = &wal->room;
 	enum code code = wal_check(wal, err);
+	uint64_t pause = pause_left(room);
 
-	if (!is_over(wal) && room->turn == room->turns && !atomic_load_explicit(&room->is_wanted, memory_order_relaxed))
+	if (!is_over(wal) && room->turn == room->turns && !atomic_load_explicit(&room->is_wanted, memory_order_relaxed) && pause == 0)
 		return code;
 	uint64_t own = room->turns++;
-	while ((is_over(wal) || room->turn != own || atomic_load(&room->is_wanted)) && code == OK) {
-		pthread_mutex_lock(&wal->mutex);
-		pthread_cond_signal(&wal->checkpoint_cond);
-		pthread_mutex_unlock(&wal->mutex);
-		pthread_cond_wait(&room->cond, wal->writer_mutex);
+	while (code == OK) {
+		if (is_over(wal) || room->turn != own || atomic_load(&room->is_wanted))
+			wait_for_room(wal);
+		else if (pause > 0)
+			wait_for_pace(wal, pause);
+		else
+			break;
 		code = wal_check(wal, err);
+		pause = pause_left(room);
 	}
 	room->turn++;
 	pthread_cond_broadcast(&room->cond);

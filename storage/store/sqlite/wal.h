@@ -17,6 +17,9 @@
  * lets the log grow, up to `log_bytes_most`; there writers wait for it, and after `reader_ms` it is interrupted. The log is thus never
  * larger than these bytes and one transaction.
  *
+ * Writers that are faster than the thread pause before their transactions once much of the log's room is used (log_pace.h), so that the thread seldom has to
+ * make them wait for all of it.
+ *
  * The pages of a new data file are synced by the thread when it begins. The first writer waits for that; a start does not.
  *
  * A checkpoint never begins on a log that is moved already, unless the writer is held: before 3.44.6, 3.50.7 and 3.51.3 SQLite could then
@@ -29,6 +32,7 @@
 #include <stdatomic.h>
 
 #include "storage/store/sqlite/connection.h"
+#include "storage/store/sqlite/log_pace.h"
 
 struct wal_syncs {
 	pthread_cond_t cond;           /* `reached` has risen, or the log is broken */
@@ -61,6 +65,8 @@ struct wal_room {
 	int most;                    /* of `allowed` while readers need the log */
 	atomic_bool is_wanted;       /* the thread waits for the writer's lock, or is to sync a new data file */
 	uint64_t turn, turns;        /* of the writers that wait: whose it is, and how many were given; in the order in which they came */
+	struct log_pace pace;
+	uint64_t next_ns;            /* by the monotonic clock: the next transaction begins then; 0: at once */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
 	struct quota *quota;         /* or NULL */
