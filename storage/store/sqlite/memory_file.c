@@ -222,7 +222,7 @@ static int shared_read(sqlite3_file *base, void *out, int n, sqlite3_int64 at)
 	}
 	const unsigned char *page = memory_pages_find(file->database->pages, &file->reader, from / STORE_PAGE);
 	if (page)
-		memmove(out, page + from % STORE_PAGE, (size_t)n); /* see memory_pages_write() */
+		memmove(out, page + from % STORE_PAGE, (size_t)n); /* not memcpy(): see memory_pages_write() */
 	else
 		memset(out, 0, (size_t)n);
 	return SQLITE_OK;

@@ -17,7 +17,7 @@
 #define YIELD_LOG_MAX 8192    /* pages; of a longer log the checkpoint does not yield, or writers would soon wait for room in it */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
-#define FRAME_BYTES (STORE_PAGE + 24)
+#define FRAME_BYTES (LOG_FILE_FRAME_HEAD + STORE_PAGE)
 
 /* Whether writers wait. */
 static bool is_over(const struct wal *wal)
@@ -58,12 +58,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* How long the next transaction has to pause still, in ns. */
-static uint64_t pause_left(const struct wal_room *room)
+/* How long the next transaction has to pause still, in ns. With the writer's lock held. */
+static uint64_t pause_left(const struct wal *wal)
 {
-	uint64_t now = room->next_ns > 0 ? now_ns() : 0;
+	uint64_t next = wal->is_moved ? 0 : wal->room.next_ns, now = next > 0 ? now_ns() : 0;
 
-	return room->next_ns > now ? room->next_ns - now : 0;
+	return next > now ? next - now : 0;
 }
 
 /* A commit has made the log that long. A log limited by a quota is mostly full, and short. */
@@ -160,7 +160,6 @@ static void start_over(struct wal *wal)
 		wal->due_pages = CHECKPOINT_PAGES;
 		wal->is_moved = true;
 		wal->is_uncertain = false;
-		wal->room.next_ns = 0;
 	}
 	if (is_busy) {
 		wait_for_readers(wal);
@@ -256,10 +255,20 @@ static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int page
 	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
 	if (wal->pages >= pages) /* else a commit has started the log over */
 		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
-	if (wal->is_moved)
-		wal->room.next_ns = 0;
 	pthread_mutex_unlock(&wal->mutex);
 	free_writer(wal);
+}
+
+/* Waits for so long at most; what pthread_cond_timedwait() returns. */
+static int wait_up_to(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000u);
+	until.tv_nsec = (long)(ns % 1000000000u);
+	return pthread_cond_timedwait(cond, mutex, &until);
 }
 
 /* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end. */
@@ -267,17 +276,12 @@ static bool wait_until_due(struct wal *wal)
 {
 	while (!wal->is_due && !is_over(wal) && !wal->is_stopping) {
 		uint64_t before = atomic_load(&wal->commits);
-		struct timespec until;
 
 		if (wal->is_moved) {
 			pthread_cond_wait(&wal->checkpoint_cond, &wal->mutex);
 			continue;
 		}
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += QUIET_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		if (pthread_cond_timedwait(&wal->checkpoint_cond, &wal->mutex, &until) == ETIMEDOUT && before == atomic_load(&wal->commits))
+		if (wait_up_to(&wal->checkpoint_cond, &wal->mutex, QUIET_MS * 1000000u) == ETIMEDOUT && before == atomic_load(&wal->commits))
 			break;
 	}
 	return !wal->is_stopping;
@@ -432,23 +436,11 @@ static void wait_for_room(struct wal *wal)
 	pthread_cond_wait(&wal->room.cond, wal->writer_mutex);
 }
 
-/* The same for so long at most. */
-static void wait_for_pace(struct wal *wal, uint64_t ns)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000u);
-	until.tv_nsec = (long)(ns % 1000000000u);
-	(void)pthread_cond_timedwait(&wal->room.cond, wal->writer_mutex, &until);
-}
-
 enum code wal_admit(struct wal *wal, struct err *err)
 {
 	struct wal_room *room = &wal->room;
 	enum code code = wal_check(wal, err);
-	uint64_t pause = pause_left(room);
+	uint64_t pause = pause_left(wal);
 
 	if (!is_over(wal) && room->turn == room->turns && !atomic_load_explicit(&room->is_wanted, memory_order_relaxed) && pause == 0)
 		return code;
@@ -457,11 +449,11 @@ enum code wal_admit(struct wal *wal, struct err *err)
 		if (is_over(wal) || room->turn != own || atomic_load(&room->is_wanted))
 			wait_for_room(wal);
 		else if (pause > 0)
-			wait_for_pace(wal, pause);
+			(void)wait_up_to(&room->cond, wal->writer_mutex, pause);
 		else
 			break;
 		code = wal_check(wal, err);
-		pause = pause_left(room);
+		pause = pause_left(wal);
 	}
 	room->turn++;
 	pthread_cond_broadcast(&room->cond);

@@ -66,7 +66,7 @@ struct wal_room {
 	atomic_bool is_wanted;       /* the thread waits for the writer's lock, or is to sync a new data file */
 	uint64_t turn, turns;        /* of the writers that wait: whose it is, and how many were given; in the order in which they came */
 	struct log_pace pace;
-	uint64_t next_ns;            /* by the monotonic clock: the next transaction begins then; 0: at once */
+	uint64_t next_ns;            /* by the monotonic clock: the next transaction begins then, or once the log is moved; 0: at once */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
 	struct quota *quota;         /* or NULL */
@@ -90,7 +90,7 @@ struct wal {
 	struct wal_syncs syncs;
 	pthread_cond_t checkpoint_cond;
 	bool is_due, is_stopping;
-	bool is_moved;                 /* all of the log is in the file */
+	bool is_moved;                 /* all of the log is in the file; written under writer_mutex too */
 	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
 	int due_pages;                 /* a checkpoint is due when the log has so many; written under writer_mutex too */
 	int pages;                     /* of the log */

@@ -421,7 +421,6 @@ TEST(a_deleted_table_leaves_its_items)
 	world_free(world);
 }
 
-/* A restore whose table goes cannot be carried out: it fails with the reason, and leaves neither table nor rows. */
 /* Some items, written with recovery on. */
 static void write_some(struct world *world)
 {
@@ -433,6 +432,7 @@ static void write_some(struct world *world)
 	look(world);
 }
 
+/* A restore whose table goes cannot be carried out: it fails with the reason, and leaves neither table nor rows. */
 TEST(a_job_that_cannot_go_on_fails)
 {
 	struct world *world = world_new(3);

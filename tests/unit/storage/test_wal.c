@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "storage/monotonic.h"
 #include "storage/store/sqlite/wal.h"
 #include "tests/unit/storage/store_fixture.h"
 
@@ -275,14 +276,6 @@ struct paused {
 	pthread_mutex_t mutex; /* the writer's */
 	bool was_taken;
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Ends the pause, as a checkpoint does that has moved the whole log. */
 static void *end_pause(void *context)
