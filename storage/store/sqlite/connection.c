@@ -135,6 +135,14 @@ enum code connection_open(struct connection *connection, const char *name, int f
 	return OK;
 }
 
+void connection_set_map(struct connection *connection, struct data_map *map)
+{
+	sqlite3_file *file = page_file_of(connection->db, SQLITE_FCNTL_FILE_POINTER);
+
+	if (file)
+		page_file_set_map(file, map);
+}
+
 static void slot_clear(struct slot *slot)
 {
 	for (int i = 0; i < STATEMENT_COUNT; i++)
@@ -186,7 +194,6 @@ enum code connection_begin_read(struct connection *connection, struct err *err)
 
 void connection_end_read(struct connection *connection)
 {
-	snapshot_release(&connection->snapshot);
 	if (!connection->snapshot.memory)
 		snapshot_end(&connection->snapshot, connection->controls[CONTROL_SNAPSHOT]);
 }

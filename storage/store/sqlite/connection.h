@@ -12,6 +12,8 @@
 #include "storage/store/sqlite/page_tree.h"
 #include "storage/store/sqlite/place.h"
 
+struct data_map;
+
 /* Statements of a keyspace. */
 enum statement {
 	STATEMENT_GET, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
@@ -76,6 +78,9 @@ struct connection {
 /* Opens a connection to a file's path or a URI; `setup` is SQL run once. *connection is usable by connection_close in any case. */
 enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err) WARN_UNUSED;
 void connection_close(struct connection *connection);
+
+/* Of a data file: it is read in this mapping of it. */
+void connection_set_map(struct connection *connection, struct data_map *map);
 
 /* Runs SQL without results. */
 enum code connection_run(struct connection *connection, const char *sql, struct err *err) WARN_UNUSED;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "core/crc32.h"
+#include "storage/store/sqlite/data_map.h"
 
 #define RESERVED_AT 20               /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
 #define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
-#define REMAP_MISSES 1000            /* pages read by a system call each; a new mapping takes as long as some hundred of them */
 #define PAGE_SALT 0x9E3779B1u
 #define LOG_REGIONS 64               /* of a log's index that are remembered, each for 4,096 pages of the log */
 #define LOG_REGION_SIZE 32768        /* bytes */
@@ -23,10 +23,8 @@ struct page_file {
 	size_t passed_size;    /* in bytes */
 	uint32_t reads;
 	uint32_t damaged;
-	sqlite3_int64 mapped_most; /* bytes of the file that may be mapped */
-	uint32_t misses;           /* fetched pages below mapped_most that the mapping lacked, since it was made */
-	uint32_t in_use;           /* pages of the mapping that SQLite has not given back */
-	int read_mark;             /* one more than the read mark that is held; 0: none */
+	struct data_map *map;  /* or NULL */
+	int read_mark;         /* one more than the read mark that is held; 0: none */
 	const volatile unsigned char *log_index[LOG_REGIONS];
 };
 
@@ -104,6 +102,18 @@ static int check(struct page_file *file, const unsigned char *page, sqlite3_int6
 	return SQLITE_OK;
 }
 
+/* Checks the page that begins there. A system call reads it, and says so where the disk cannot: a look at the mapping would end the process (SIGBUS). */
+static int check_stored(struct page_file *file, sqlite3_int64 at)
+{
+	sqlite3_file *under = under_of((sqlite3_file *)file);
+	unsigned char page[STORE_PAGE];
+
+	if (has_passed(file, (uint32_t)(at / STORE_PAGE + 1)))
+		return SQLITE_OK;
+	int result = under->pMethods->xRead(under, page, STORE_PAGE, at);
+	return result == SQLITE_OK ? check(file, page, at) : result;
+}
+
 /*
  * Before a part of a page is read: SQLite from 3.45 on reads what lies on overflow pages past its cache (SQLITE_DIRECT_OVERFLOW_READ). Of the first
  * page it reads only the head so.
@@ -111,13 +121,8 @@ static int check(struct page_file *file, const unsigned char *page, sqlite3_int6
 static int check_around(struct page_file *file, sqlite3_int64 at)
 {
 	sqlite3_int64 start = at - at % STORE_PAGE;
-	sqlite3_file *under = under_of((sqlite3_file *)file);
-	unsigned char page[STORE_PAGE];
 
-	if (start == 0 || has_passed(file, (uint32_t)(start / STORE_PAGE + 1)))
-		return SQLITE_OK;
-	int result = under->pMethods->xRead(under, page, STORE_PAGE, start);
-	return result == SQLITE_OK ? check(file, page, start) : result;
+	return start == 0 ? SQLITE_OK : check_stored(file, start);
 }
 
 static int page_close(sqlite3_file *file)
@@ -158,46 +163,13 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
 }
 
-/* Drops a mapping that lacks much of the file, unless a page of it is in use. The next xFetch then maps the whole file. */
-static void drop_old_mapping(struct page_file *file, sqlite3_file *under)
-{
-	if (file->misses < REMAP_MISSES || file->in_use > 0)
-		return;
-	file->misses = 0;
-	(void)under->pMethods->xUnfetch(under, 0, NULL);
-}
-
-/*
- * Without a page, SQLite asks to unmap the file. It does so whenever another connection has committed, since another process could have truncated and
- * extended the file. Only one process has a data file open, and the mapping shows what it writes. So the mapping stays: a new one costs two system calls and a
- * page fault for each page that is then read. page_fetch() drops it once it lacks too much.
- */
-static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
-{
-	struct page_file *page_file = (struct page_file *)file;
-
-	if (!page)
-		return SQLITE_OK;
-	page_file->in_use--;
-	return under_of(file)->pMethods->xUnfetch(under_of(file), at, page);
-}
-
-/* A page of the mapping; *out is NULL where it has none, or the page fails its check. */
+/* A page of the mapping; *out is NULL where it has none, or the page cannot be read or fails its check. */
 static int fetch(struct page_file *file, sqlite3_int64 at, int n, void **out)
 {
-	sqlite3_file *under = under_of((sqlite3_file *)file);
+	const unsigned char *page = file->map ? data_map_at(file->map, (uint64_t)at, (size_t)n) : NULL;
+	int result = page && file->is_checked && is_whole_page(n, at) ? check_stored(file, at) : SQLITE_OK;
 
-	drop_old_mapping(file, under);
-	int result = under->pMethods->xFetch(under, at, n, out);
-	file->misses += result == SQLITE_OK && !*out && at < file->mapped_most;
-	file->in_use += result == SQLITE_OK && *out;
-	if (result != SQLITE_OK || !*out || !file->is_checked || !is_whole_page(n, at))
-		return result;
-	result = check(file, *out, at);
-	if (result != SQLITE_OK) {
-		(void)page_unfetch(&file->base, at, *out);
-		*out = NULL;
-	}
+	*out = result == SQLITE_OK ? (void *)(uintptr_t)page : NULL;
 	return result;
 }
 
@@ -210,8 +182,20 @@ static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
 	return result;
 }
 
+/*
+ * Without a page, SQLite asks to unmap the file. It does so whenever another connection has committed, since another process could have truncated and
+ * extended the file. Only one process has a data file open, and the mapping shows what it writes.
+ */
+static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
+{
+	(void)file, (void)at, (void)page;
+	return SQLITE_OK;
+}
+
 static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
+	if (((struct page_file *)file)->map)
+		data_map_shorten(((struct page_file *)file)->map, (uint64_t)size);
 	return under_of(file)->pMethods->xTruncate(under_of(file), size);
 }
 
@@ -242,8 +226,8 @@ static int page_check_lock(sqlite3_file *file, int *is_locked)
 
 static int page_control(sqlite3_file *file, int op, void *argument)
 {
-	if (op == SQLITE_FCNTL_MMAP_SIZE && *(sqlite3_int64 *)argument >= 0)
-		((struct page_file *)file)->mapped_most = *(sqlite3_int64 *)argument;
+	if (op == SQLITE_FCNTL_MMAP_SIZE) /* how much the connection maps by itself */
+		return SQLITE_OK;
 	return under_of(file)->pMethods->xFileControl(under_of(file), op, argument);
 }
 
@@ -341,20 +325,18 @@ uint32_t page_file_damaged(sqlite3_file *file)
 	return ours(file) ? ours(file)->damaged : 0;
 }
 
-const unsigned char *page_file_take(sqlite3_file *file, uint32_t number)
+void page_file_set_map(sqlite3_file *file, struct data_map *map)
 {
-	struct page_file *page_file = ours(file);
-	sqlite3_int64 at = ((sqlite3_int64)number - 1) * STORE_PAGE;
-	void *page = NULL;
-
-	return page_file && file->pMethods->iVersion >= 3 && fetch(page_file, at, STORE_PAGE, &page) == SQLITE_OK ? page : NULL;
+	if (ours(file))
+		ours(file)->map = map;
 }
 
-void page_file_give(sqlite3_file *file)
+const unsigned char *page_file_page(sqlite3_file *file, uint32_t number)
 {
-	static char any;
+	struct page_file *page_file = ours(file);
+	void *page = NULL;
 
-	(void)page_unfetch(file, 0, &any); /* SQLite counts them only */
+	return page_file && number > 0 && fetch(page_file, ((sqlite3_int64)number - 1) * STORE_PAGE, STORE_PAGE, &page) == SQLITE_OK ? page : NULL;
 }
 
 const volatile unsigned char *page_file_log_index(sqlite3_file *file, unsigned region)

@@ -2,7 +2,7 @@
  * page_file - data files whose pages carry a checksum; internal to storage/store/sqlite.
  *
  * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A page gets it on its way into the data
- * file, and is checked when a connection reads it for the first time, and again from time to time. A page that fails the check is
+ * file, and is checked when a connection reads it for the first time, and again from time to time, also in the mapping. A page that fails the check is
  * never served: the read ends with SQLITE_IOERR_DATA, other pages are not affected. Frames of the write-ahead log have SQLite's own
  * checksums. Files of format 1 have no room for checksums and are read as they are.
  *
@@ -14,6 +14,8 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct data_map;
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
@@ -47,12 +49,11 @@ int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int
  */
 sqlite3_file *page_file_of(sqlite3 *db, int pointer);
 
-/*
- * For readers without a statement, of a connection's data file: a page, counted from 1, in its mapping and checked; NULL where there is none, or it
- * fails. Each has to be given back.
- */
-const unsigned char *page_file_take(sqlite3_file *file, uint32_t number);
-void page_file_give(sqlite3_file *file);
+/* From here on the connection reads its data file in this mapping of it, where SQLite may (PRAGMA mmap_size above 0). It stays the caller's. */
+void page_file_set_map(sqlite3_file *file, struct data_map *map);
+
+/* For readers without a statement: a page, counted from 1, in that mapping and checked; NULL where there is none, or it fails. */
+const unsigned char *page_file_page(sqlite3_file *file, uint32_t number);
 
 /* A region of the index of the file's write-ahead log; NULL where there is none. */
 const volatile unsigned char *page_file_log_index(sqlite3_file *file, unsigned region);

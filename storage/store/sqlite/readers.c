@@ -24,6 +24,8 @@ static enum code open_reader(struct readers *readers, struct connection **out, s
 	if (readers->options.lock_fd < 0) {
 		reader->snapshot.memory = memory_file_of(reader->db);
 		memory_file_unpin(reader->snapshot.memory);
+	} else {
+		connection_set_map(reader, readers->options.map);
 	}
 	atomic_store(&readers->n, n + 1);
 	*out = reader;

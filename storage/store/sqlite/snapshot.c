@@ -26,8 +26,6 @@
 #define FILE_RESERVED 20  /* bytes at the end of each page that SQLite does not use */
 #define FILE_SCHEMA 40    /* the number of the schema, of four bytes */
 
-#define MISSED_MOST 32    /* snapshots in a row whose pages the mapping of the data file lacks: it is a small part of a large file */
-#define SKIPPED 1000      /* so many after them are left to SQLite, which keeps pages that it has read */
 #define LOG_MAPPED ((size_t)512 << 20) /* bytes of address space; a log has up to 64 MB, and 256 while reads need it */
 
 /* The head of the index in the machine's own order of bytes. */
@@ -79,27 +77,13 @@ static uint32_t load(const volatile unsigned char *place)
 	return atomic_load_explicit((const volatile _Atomic uint32_t *)place, memory_order_acquire);
 }
 
-/* Whether a look for pages would be in vain. */
-static bool is_skipped(struct snapshot *snapshot)
-{
-	if (snapshot->skipped > 0) {
-		snapshot->skipped--;
-		return true;
-	}
-	if (snapshot->missed < MISSED_MOST)
-		return false;
-	snapshot->missed = 0;
-	snapshot->skipped = SKIPPED;
-	return true;
-}
-
 int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *statement)
 {
 	struct index_head before = {0};
 
 	if (!snapshot->data)
 		snapshot->data = page_file_of(db, SQLITE_FCNTL_FILE_POINTER);
-	const volatile unsigned char *index = snapshot->data && !is_skipped(snapshot) ? page_file_log_index(snapshot->data, 0) : NULL;
+	const volatile unsigned char *index = snapshot->data ? page_file_log_index(snapshot->data, 0) : NULL;
 	if (index)
 		before = read_head(index);
 	int result = sqlite3_step(statement);
@@ -123,9 +107,7 @@ int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *stateme
 
 void snapshot_end(struct snapshot *snapshot, sqlite3_stmt *statement)
 {
-	if (snapshot->is_usable)
-		snapshot->missed = snapshot->has_missed ? snapshot->missed + 1 : 0;
-	snapshot->is_usable = snapshot->has_missed = false;
+	snapshot->is_usable = false;
 	sqlite3_reset(statement);
 }
 
@@ -180,10 +162,7 @@ static const unsigned char *page_on_disk(struct snapshot *snapshot, uint32_t num
 
 		return at + STORE_PAGE <= snapshot->log->n ? snapshot->log->bytes + at : NULL;
 	}
-	const unsigned char *page = page_file_take(snapshot->data, number);
-	snapshot->taken += page != NULL;
-	snapshot->has_missed = snapshot->has_missed || !page;
-	return page;
+	return page_file_page(snapshot->data, number);
 }
 
 const unsigned char *snapshot_page(struct snapshot *snapshot, uint32_t number)
@@ -205,10 +184,4 @@ uint32_t snapshot_usable(struct snapshot *snapshot)
 	const unsigned char *first = snapshot_page(snapshot, 1);
 
 	return first ? STORE_PAGE - first[FILE_RESERVED] : 0;
-}
-
-void snapshot_release(struct snapshot *snapshot)
-{
-	for (; snapshot->taken > 0; snapshot->taken--)
-		page_file_give(snapshot->data);
 }

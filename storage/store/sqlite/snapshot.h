@@ -36,9 +36,6 @@ struct snapshot {
 	bool is_usable;             /* of a reader on disk: from begin to end */
 	uint32_t schema;            /* the number of the schema */
 	uint32_t from, last;        /* pages of the log, from 1, that count; those before lie in the data file, too. None where `last` is 0 */
-	unsigned taken;             /* pages of the data file's mapping that have to be given back */
-	bool has_missed;            /* the mapping of the data file lacked a page */
-	unsigned missed, skipped;   /* snapshots: with such pages, in a row; that are still to be left to SQLite after many of these */
 };
 
 /* On disk: takes the snapshot by that statement, which gives the number of the schema. What it returns, sqlite3_step() did. */
@@ -51,8 +48,7 @@ uint32_t snapshot_schema(struct snapshot *snapshot);
 /* Bytes of each page that SQLite uses; 0: not known. */
 uint32_t snapshot_usable(struct snapshot *snapshot);
 
-/* A page, counted from 1; NULL where it is not to be had so. It stays until snapshot_release(). */
+/* A page, counted from 1; NULL where it is not to be had so. It stays until snapshot_end(). */
 const unsigned char *snapshot_page(struct snapshot *snapshot, uint32_t number);
-void snapshot_release(struct snapshot *snapshot);
 
 #endif

@@ -24,7 +24,6 @@
 
 #define READERS_GROWTH 4                /* so many times its usual size the log may have while readers need it; not under a limit */
 #define MEASURED_PIECES 64              /* of rows of dropped keyspaces, before it is seen again whether few are left */
-#define MMAP_SIZE (256 << 20)     /* of the data file, read without a copy; in memory all of it is */
 
 /*
  * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which puts each page of a dropped table into the
@@ -432,6 +431,7 @@ static void sqlite_close(struct store *base)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
 	snapshot_unmap_log(&store->log);
+	data_map_end(&store->map);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pinned_destroy(&store->pinned);
 	commit_group_free(&store->group);
@@ -548,6 +548,8 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 	int64_t format = 0, is_wal = 0;
 	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
 
+	if (code == OK)
+		connection_set_map(&store->writer, log->map);
 	if (code == OK && log->durability != DURABILITY_OFF)
 		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
@@ -594,17 +596,18 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
 		.quota = store->quota.limit ? &store->quota : NULL,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
-		.readers = {&store->readers, readers_note, readers_end},
+		.readers = {&store->readers, readers_note, readers_end}, .map = &store->map,
 	};
 	enum code code = data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);
 
 	if (code != OK)
 		return code;
 	log.log_bytes_most = store->quota.limit ? log.log_bytes : log.log_bytes * READERS_GROWTH;
-	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG "PRAGMA mmap_size=%d", options->cache_bytes / 1024, log.log_bytes, MMAP_SIZE);
+	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG "PRAGMA mmap_size=%d", options->cache_bytes / 1024, log.log_bytes, INT_MAX);
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	data_map_make(&store->map, store->lock_fd);
 	if (data_file_is_cut_short(path))
 		code = undo_creation(path, setup, err);
 	if (code == OK)
@@ -615,7 +618,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		snapshot_map_log(&store->log, path);
 	const struct readers_options readers = {
 		.name = path, .flags = SQLITE_OPEN_READWRITE, .setup = setup, .most = options->readers, .lock_fd = store->lock_fd,
-		.store = store, .drops_begun = &store->drops.begun, .log = &store->log,
+		.store = store, .drops_begun = &store->drops.begun, .log = &store->log, .map = &store->map,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }

@@ -56,6 +56,7 @@ struct wal_options {
 	bool is_new;                 /* the data file was written just now, and not synced */
 	struct quota *quota;         /* or NULL */
 	struct wal_readers readers;
+	struct data_map *map;        /* of the data file, which checkpoints may cut; or NULL */
 };
 
 /* How large the log may be: in pages, under the writer's lock and `mutex`. */

@@ -1,11 +1,13 @@
 /* Damaged data files: flipped bytes are refused, never answered. */
 #include "tests/unit/storage/store_fixture.h"
 
+#include "storage/store/sqlite/data_map.h"
 #include "storage/store/sqlite/page_file.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define ROWS 400
 #define FLIPS 250
@@ -209,87 +211,112 @@ TEST(files_without_checksums_stay_as_they_are)
 	fixture_free(&fixture);
 }
 
-/* A file system that counts how often a file is unmapped. */
-static struct {
-	const sqlite3_io_methods *under;
-	sqlite3_io_methods methods;
-	sqlite3_vfs *vfs;
-	int unmapped;
-} counted;
-
-static int count_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
-{
-	counted.unmapped += page == NULL;
-	return counted.under->xUnfetch(file, at, page);
-}
-
-static int open_counted(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
-{
-	int result = counted.vfs->xOpen(counted.vfs, name, file, flags, flags_out);
-
-	(void)vfs;
-	if (result != SQLITE_OK)
-		return result;
-	counted.under = file->pMethods;
-	counted.methods = *file->pMethods;
-	counted.methods.xUnfetch = count_unfetch;
-	file->pMethods = &counted.methods;
-	return SQLITE_OK;
-}
-
 static bool is_mapped(sqlite3_file *file, sqlite3_int64 page)
 {
 	void *bytes = NULL;
 
 	CHECK_INT(file->pMethods->xFetch(file, page * STORE_PAGE, STORE_PAGE, &bytes), SQLITE_OK);
-	if (bytes)
-		CHECK_INT(file->pMethods->xUnfetch(file, page * STORE_PAGE, bytes), SQLITE_OK);
+	CHECK(!bytes || ((char *)bytes)[1] == (char)page);
+	CHECK_INT(file->pMethods->xUnfetch(file, page * STORE_PAGE, bytes), SQLITE_OK);
+	CHECK_INT(file->pMethods->xUnfetch(file, 0, NULL), SQLITE_OK); /* as SQLite does when another connection has committed */
 	return bytes != NULL;
 }
 
-/* What SQLite does when another connection has committed. */
-static void commit_elsewhere(sqlite3_file *file)
+static void write_page(sqlite3_file *file, int page)
 {
-	CHECK_INT(file->pMethods->xUnfetch(file, 0, NULL), SQLITE_OK);
+	unsigned char bytes[STORE_PAGE] = {'p', (unsigned char)page};
+
+	CHECK_INT(file->pMethods->xWrite(file, bytes, STORE_PAGE, page * STORE_PAGE), SQLITE_OK);
 }
 
-TEST(a_mapping_stays_until_it_misses_much)
+TEST(the_mapping_has_what_the_file_has)
 {
 	enum { PAGES = 50 };
 	struct fixture fixture = fixture_new(false);
-	sqlite3_int64 most = 1 << 20;
-	unsigned char page[STORE_PAGE] = "no head of SQLite's";
+	sqlite3_vfs *under = sqlite3_vfs_find(NULL);
+	sqlite3_file *file = calloc(1, (size_t)page_file_size(under->szOsFile));
+	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
+	struct data_map map;
 
-	counted.vfs = sqlite3_vfs_find(NULL);
-	sqlite3_vfs under = *counted.vfs;
-	under.xOpen = open_counted;
+	CHECK_INT(page_file_open(under, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	write_page(file, 0);
+	CHECK(!is_mapped(file, 0));
+	data_map_make(&map, open(fixture.path, O_RDONLY | O_CLOEXEC));
+	page_file_set_map(file, &map);
+	CHECK(is_mapped(file, 0));
+	for (int i = 1; i < PAGES; i++) {
+		CHECK(!is_mapped(file, i));
+		write_page(file, i);
+		CHECK(is_mapped(file, 0) && is_mapped(file, i) && !is_mapped(file, i + 1));
+	}
+	CHECK_INT(file->pMethods->xTruncate(file, PAGES / 2 * STORE_PAGE), SQLITE_OK);
+	CHECK(is_mapped(file, PAGES / 2 - 1) && !is_mapped(file, PAGES / 2) && !is_mapped(file, PAGES - 1));
+	write_page(file, PAGES / 2);
+	CHECK(is_mapped(file, PAGES / 2) && !is_mapped(file, PAGES / 2 + 1));
+	CHECK_INT(file->pMethods->xClose(file), SQLITE_OK);
+	data_map_end(&map);
+	close(map.fd);
+	free(file);
+	sqlite3_free_filename((char *)(uintptr_t)name);
+	fixture_free(&fixture);
+}
+
+/* A file system whose disk cannot read one page. */
+static struct {
+	sqlite3_vfs *vfs;
+	const sqlite3_io_methods *under;
+	sqlite3_io_methods methods;
+	sqlite3_int64 unreadable;
+} bad_disk;
+
+static int bad_disk_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
+{
+	return at / STORE_PAGE == bad_disk.unreadable ? SQLITE_IOERR_READ : bad_disk.under->xRead(file, out, n, at);
+}
+
+static int bad_disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
+{
+	int result = bad_disk.vfs->xOpen(bad_disk.vfs, name, file, flags, flags_out);
+
+	(void)vfs;
+	if (result != SQLITE_OK)
+		return result;
+	bad_disk.under = file->pMethods;
+	bad_disk.methods = *file->pMethods;
+	bad_disk.methods.xRead = bad_disk_read;
+	file->pMethods = &bad_disk.methods;
+	return SQLITE_OK;
+}
+
+/* A look at it in the mapping would end the process. */
+TEST(a_page_that_the_disk_cannot_read_is_not_given)
+{
+	struct fixture fixture = fixture_new(false);
+	unsigned char page[STORE_PAGE] = "SQLite format 3";
+	void *bytes = NULL;
+	struct data_map map;
+
+	bad_disk.vfs = sqlite3_vfs_find(NULL);
+	sqlite3_vfs under = *bad_disk.vfs;
+	under.xOpen = bad_disk_open;
+	bad_disk.unreadable = -1;
 	sqlite3_file *file = calloc(1, (size_t)page_file_size(under.szOsFile));
 	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
 	CHECK_INT(page_file_open(&under, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
-	for (int i = 0; i < PAGES; i++)
+	page[20] = PAGE_CHECK_BYTES;
+	for (int i = 0; i < 4; i++)
 		CHECK_INT(file->pMethods->xWrite(file, page, STORE_PAGE, i * STORE_PAGE), SQLITE_OK);
-	CHECK_INT(file->pMethods->xFileControl(file, SQLITE_FCNTL_MMAP_SIZE, &most), SQLITE_OK);
-	CHECK(is_mapped(file, 0));
-	for (int i = PAGES; i < 2 * PAGES; i++) { /* it grows: new pages are read, and old ones stay mapped */
-		CHECK_INT(file->pMethods->xWrite(file, page, STORE_PAGE, i * STORE_PAGE), SQLITE_OK);
-		commit_elsewhere(file);
-		CHECK(is_mapped(file, 0) && is_mapped(file, PAGES / 2) && !is_mapped(file, i));
-	}
-	CHECK_INT(counted.unmapped, 0);
-	void *held = NULL; /* while a page is in use, all stay where they are */
-	CHECK_INT(file->pMethods->xFetch(file, 0, STORE_PAGE, &held), SQLITE_OK);
-	for (int i = 0; i < 2000; i++)
-		CHECK(!is_mapped(file, PAGES + i % PAGES));
-	CHECK_INT(file->pMethods->xUnfetch(file, 0, held), SQLITE_OK);
-	CHECK_INT(counted.unmapped, 0);
-	CHECK(is_mapped(file, 0) && is_mapped(file, 2 * PAGES - 2)); /* also where nobody commits any more */
-	CHECK_INT(counted.unmapped, 1);
-	/* beyond what may be mapped nothing is missed */
-	for (int i = 0; i < 2000; i++)
-		CHECK(!is_mapped(file, 1000));
-	commit_elsewhere(file);
-	CHECK_INT(counted.unmapped, 1);
+	data_map_make(&map, open(fixture.path, O_RDONLY | O_CLOEXEC));
+	page_file_set_map(file, &map);
+	bad_disk.unreadable = 2;
+	CHECK(page_file_page(file, 2) != NULL);
+	CHECK(!page_file_page(file, 3));
+	CHECK_INT(file->pMethods->xFetch(file, 2 * STORE_PAGE, STORE_PAGE, &bytes), SQLITE_IOERR_READ);
+	CHECK(!bytes);
+	CHECK(page_file_page(file, 4) != NULL);
 	CHECK_INT(file->pMethods->xClose(file), SQLITE_OK);
+	data_map_end(&map);
+	close(map.fd);
 	free(file);
 	sqlite3_free_filename((char *)(uintptr_t)name);
 	fixture_free(&fixture);
@@ -297,4 +324,4 @@ TEST(a_mapping_stays_until_it_misses_much)
 
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
 	  TEST_CASE(a_part_of_a_damaged_page_is_refused), TEST_CASE(files_without_checksums_stay_as_they_are),
-	  TEST_CASE(a_mapping_stays_until_it_misses_much))
+	  TEST_CASE(the_mapping_has_what_the_file_has), TEST_CASE(a_page_that_the_disk_cannot_read_is_not_given))

@@ -1,0 +1,34 @@
+/*
+ * data_map - the mapping of a data file that all connections of a store share; internal to storage/store/sqlite.
+ *
+ * SQLite would map a file once per connection, and RSS counts each of these mappings. This one covers the whole file, and address space for what it has yet
+ * to grow by. What is written to the file shows in it at once.
+ *
+ * A look past the end of the file would end the process (SIGBUS), so it is known how long the file is at least. SQLite shortens it only by a call that
+ * page_file passes on. A look at what the disk cannot read would end it, too: page_file reads a page by a system call before it gives it for the first time.
+ */
+#ifndef DYNALITH_STORAGE_SQLITE_DATA_MAP_H
+#define DYNALITH_STORAGE_SQLITE_DATA_MAP_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct data_map {
+	const unsigned char *bytes; /* NULL: none could be made; the file is then read by system calls */
+	size_t n;                   /* of address space */
+	int fd;                     /* of the caller, open as long as the mapping */
+	_Atomic uint64_t seen;      /* bytes of the file that are there */
+};
+
+/* Maps the file. Where there is less address space, less of it; what lies beyond is then read by system calls. */
+void data_map_make(struct data_map *map, int fd);
+void data_map_end(struct data_map *map);
+
+/* `n` bytes at `at`, for any thread; NULL where the file or the mapping does not have them all. */
+const unsigned char *data_map_at(struct data_map *map, uint64_t at, size_t n);
+
+/* Before the file is cut to so many bytes. */
+void data_map_shorten(struct data_map *map, uint64_t size);
+
+#endif
