@@ -97,8 +97,9 @@ int snapshot_begin(struct snapshot *snapshot, sqlite3 *db, sqlite3_stmt *stateme
 	 */
 	snapshot->from = load(index + INDEX_BACKFILLED) + 1;
 	struct index_head after = read_head(index);
-	/* the head counts changes, so that it never has the same bytes again */
-	snapshot->is_usable = mark >= 0 && after.is_there && after.page_size == STORE_PAGE && memcmp(&before, &after, sizeof(after)) == 0;
+	/* the head counts changes, so that it never has the same bytes again; a log without pages does not say how large they are */
+	bool is_readable = after.is_there && (after.page_size == STORE_PAGE || after.pages == 0);
+	snapshot->is_usable = mark >= 0 && is_readable && memcmp(&before, &after, sizeof(after)) == 0;
 	snapshot->schema = (uint32_t)sqlite3_column_int64(statement, 0);
 	/* who holds the first mark reads the data file only: the log may start over meanwhile */
 	snapshot->last = mark > 0 ? after.pages : 0;

@@ -131,6 +131,21 @@ static void database_open_on_disk(struct database *d, unsigned kind)
 	read_by_another(d);
 }
 
+/* Ends what reads and what writes, and opens both again. */
+static void database_reopen(struct database *d)
+{
+	sqlite3_finalize(d->hold);
+	CHECK_INT(sqlite3_close(d->reader), SQLITE_OK);
+	CHECK_INT(sqlite3_close(d->db), SQLITE_OK);
+	snapshot_unmap_log(&d->log);
+	data_map_end(&d->map);
+	close(d->map.fd);
+	d->snapshot = (struct snapshot){.is_usable = false};
+	d->db = open_file(d->path, log_file_system());
+	run(d, "PRAGMA wal_autocheckpoint = 0; PRAGMA page_count");
+	read_by_another(d);
+}
+
 static void database_free(struct database *d)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm"};
@@ -446,6 +461,24 @@ TEST(a_page_that_the_file_lacks_is_not_read)
 	database_free(&d);
 }
 
+/* As behind a start, until the first commit. */
+TEST(a_file_without_log_is_read_as_well)
+{
+	struct database d;
+
+	database_open_on_disk(&d, 0);
+	change_some(&d, 800);
+	database_reopen(&d); /* the last connection to close takes the log away */
+	CHECK_INT(snapshot_begin(&d.snapshot, d.reader, d.hold), SQLITE_ROW); /* opens the log */
+	snapshot_end(&d.snapshot, d.hold);
+	CHECK_INT(snapshot_begin(&d.snapshot, d.reader, d.hold), SQLITE_ROW);
+	CHECK(d.snapshot.is_usable);
+	snapshot_end(&d.snapshot, d.hold);
+	CHECK(check_snapshot(&d, true));
+	CHECK(check_snapshot(&d, true));
+	database_free(&d);
+}
+
 TEST(a_changed_schema_has_another_number)
 {
 	struct database d = database_new(0, 0);
@@ -529,5 +562,5 @@ TEST(other_pages_are_no_tree)
 
 TEST_MAIN(TEST_CASE(rows_with_numbers_are_as_sqlite_reads_them), TEST_CASE(rows_in_one_tree_are_as_sqlite_reads_them), TEST_CASE(snapshots_on_disk_are_as_sqlite_reads_them),
 	  TEST_CASE(a_snapshot_beside_a_commit_is_left_to_sqlite),
-	  TEST_CASE(a_page_that_the_file_lacks_is_not_read),
+	  TEST_CASE(a_page_that_the_file_lacks_is_not_read), TEST_CASE(a_file_without_log_is_read_as_well),
 	  TEST_CASE(a_changed_schema_has_another_number), TEST_CASE(other_pages_are_no_tree), TEST_CASE(damaged_pages_do_no_harm))
