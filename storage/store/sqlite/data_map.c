@@ -18,26 +18,28 @@ void data_map_make(struct data_map *map, int fd)
 	map->n = bytes == MAP_FAILED ? 0 : (size_t)1 << bits;
 	map->fd = fd;
 	atomic_store(&map->seen, 0);
+	if (map->bytes)
+		pthread_mutex_init(&map->mutex, NULL);
 }
 
 void data_map_end(struct data_map *map)
 {
-	if (map->bytes)
-		munmap((void *)(uintptr_t)map->bytes, map->n);
-	map->bytes = NULL;
-	map->n = 0;
+	if (!map->bytes)
+		return;
+	munmap((void *)(uintptr_t)map->bytes, map->n);
+	pthread_mutex_destroy(&map->mutex);
 }
 
 /* Whether the file has grown to so many bytes since it was looked at. */
 static bool has_grown(struct data_map *map, uint64_t end)
 {
-	uint64_t seen = atomic_load(&map->seen);
 	struct stat status;
 
-	if (fstat(map->fd, &status) != 0 || (uint64_t)status.st_size < end)
-		return false;
-	/* who shortens it meanwhile has the last word */
-	return atomic_compare_exchange_strong(&map->seen, &seen, (uint64_t)status.st_size) || seen >= end;
+	pthread_mutex_lock(&map->mutex);
+	if (fstat(map->fd, &status) == 0)
+		atomic_store(&map->seen, (uint64_t)status.st_size);
+	pthread_mutex_unlock(&map->mutex);
+	return atomic_load(&map->seen) >= end;
 }
 
 const unsigned char *data_map_at(struct data_map *map, uint64_t at, size_t n)
@@ -49,10 +51,14 @@ const unsigned char *data_map_at(struct data_map *map, uint64_t at, size_t n)
 	return map->bytes + at;
 }
 
-void data_map_shorten(struct data_map *map, uint64_t size)
+void data_map_begin_cut(struct data_map *map, uint64_t size)
 {
-	uint64_t seen = atomic_load(&map->seen);
+	pthread_mutex_lock(&map->mutex);
+	if (atomic_load(&map->seen) > size)
+		atomic_store(&map->seen, size);
+}
 
-	while (seen > size && !atomic_compare_exchange_weak(&map->seen, &seen, size))
-		continue;
+void data_map_end_cut(struct data_map *map)
+{
+	pthread_mutex_unlock(&map->mutex);
 }

@@ -10,6 +10,7 @@
 #ifndef DYNALITH_STORAGE_SQLITE_DATA_MAP_H
 #define DYNALITH_STORAGE_SQLITE_DATA_MAP_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,8 @@ struct data_map {
 	const unsigned char *bytes; /* NULL: none could be made; the file is then read by system calls */
 	size_t n;                   /* of address space */
 	int fd;                     /* of the caller, open as long as the mapping */
-	_Atomic uint64_t seen;      /* bytes of the file that are there */
+	_Atomic uint64_t seen;      /* bytes of the file that are there; written under the mutex */
+	pthread_mutex_t mutex;
 };
 
 /* Maps the file. Where there is less address space, less of it; what lies beyond is then read by system calls. */
@@ -28,7 +30,8 @@ void data_map_end(struct data_map *map);
 /* `n` bytes at `at`, for any thread; NULL where the file or the mapping does not have them all. */
 const unsigned char *data_map_at(struct data_map *map, uint64_t at, size_t n);
 
-/* Before the file is cut to so many bytes. */
-void data_map_shorten(struct data_map *map, uint64_t size);
+/* Before the file is cut to so many bytes, and when it has been. In between it is not looked at again. */
+void data_map_begin_cut(struct data_map *map, uint64_t size);
+void data_map_end_cut(struct data_map *map);
 
 #endif

@@ -23,7 +23,7 @@ struct page_file {
 	size_t passed_size;    /* in bytes */
 	uint32_t reads;
 	uint32_t damaged;
-	struct data_map *map;  /* or NULL */
+	struct data_map *map;  /* or NULL, also where it has no bytes */
 	int read_mark;         /* one more than the read mark that is held; 0: none */
 	const volatile unsigned char *log_index[LOG_REGIONS];
 };
@@ -194,9 +194,14 @@ static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
 
 static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-	if (((struct page_file *)file)->map)
-		data_map_shorten(((struct page_file *)file)->map, (uint64_t)size);
-	return under_of(file)->pMethods->xTruncate(under_of(file), size);
+	struct data_map *map = ((struct page_file *)file)->map;
+
+	if (map)
+		data_map_begin_cut(map, (uint64_t)size);
+	int result = under_of(file)->pMethods->xTruncate(under_of(file), size);
+	if (map)
+		data_map_end_cut(map);
+	return result;
 }
 
 static int page_sync(sqlite3_file *file, int flags)
@@ -328,7 +333,7 @@ uint32_t page_file_damaged(sqlite3_file *file)
 void page_file_set_map(sqlite3_file *file, struct data_map *map)
 {
 	if (ours(file))
-		ours(file)->map = map;
+		ours(file)->map = map && map->bytes ? map : NULL;
 }
 
 const unsigned char *page_file_page(sqlite3_file *file, uint32_t number)
