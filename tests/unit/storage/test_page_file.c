@@ -211,6 +211,40 @@ TEST(files_without_checksums_stay_as_they_are)
 	fixture_free(&fixture);
 }
 
+/* A file above a file system, and its mapping. */
+struct mapped {
+	struct fixture fixture;
+	const char *name;
+	sqlite3_file *file;
+	struct data_map map;
+};
+
+static void mapped_open(struct mapped *mapped, sqlite3_vfs *under)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB;
+
+	mapped->fixture = fixture_new(false);
+	mapped->name = sqlite3_create_filename(mapped->fixture.path, "", "", 0, NULL);
+	mapped->file = calloc(1, (size_t)page_file_size(under->szOsFile));
+	CHECK_INT(page_file_open(under, mapped->name, mapped->file, flags, NULL), SQLITE_OK);
+}
+
+static void mapped_map(struct mapped *mapped)
+{
+	data_map_make(&mapped->map, open(mapped->fixture.path, O_RDONLY | O_CLOEXEC));
+	page_file_set_map(mapped->file, &mapped->map);
+}
+
+static void mapped_close(struct mapped *mapped)
+{
+	CHECK_INT(mapped->file->pMethods->xClose(mapped->file), SQLITE_OK);
+	data_map_end(&mapped->map);
+	close(mapped->map.fd);
+	free(mapped->file);
+	sqlite3_free_filename((char *)(uintptr_t)mapped->name);
+	fixture_free(&mapped->fixture);
+}
+
 static bool is_mapped(sqlite3_file *file, sqlite3_int64 page)
 {
 	void *bytes = NULL;
@@ -232,17 +266,13 @@ static void write_page(sqlite3_file *file, int page)
 TEST(the_mapping_has_what_the_file_has)
 {
 	enum { PAGES = 50 };
-	struct fixture fixture = fixture_new(false);
-	sqlite3_vfs *under = sqlite3_vfs_find(NULL);
-	sqlite3_file *file = calloc(1, (size_t)page_file_size(under->szOsFile));
-	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
-	struct data_map map;
+	struct mapped mapped;
 
-	CHECK_INT(page_file_open(under, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	mapped_open(&mapped, sqlite3_vfs_find(NULL));
+	sqlite3_file *file = mapped.file;
 	write_page(file, 0);
 	CHECK(!is_mapped(file, 0));
-	data_map_make(&map, open(fixture.path, O_RDONLY | O_CLOEXEC));
-	page_file_set_map(file, &map);
+	mapped_map(&mapped);
 	CHECK(is_mapped(file, 0));
 	for (int i = 1; i < PAGES; i++) {
 		CHECK(!is_mapped(file, i));
@@ -253,12 +283,7 @@ TEST(the_mapping_has_what_the_file_has)
 	CHECK(is_mapped(file, PAGES / 2 - 1) && !is_mapped(file, PAGES / 2) && !is_mapped(file, PAGES - 1));
 	write_page(file, PAGES / 2);
 	CHECK(is_mapped(file, PAGES / 2) && !is_mapped(file, PAGES / 2 + 1));
-	CHECK_INT(file->pMethods->xClose(file), SQLITE_OK);
-	data_map_end(&map);
-	close(map.fd);
-	free(file);
-	sqlite3_free_filename((char *)(uintptr_t)name);
-	fixture_free(&fixture);
+	mapped_close(&mapped);
 }
 
 /* A file system whose disk cannot read one page. */
@@ -291,35 +316,27 @@ static int bad_disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 /* A look at it in the mapping would end the process. */
 TEST(a_page_that_the_disk_cannot_read_is_not_given)
 {
-	struct fixture fixture = fixture_new(false);
 	unsigned char page[STORE_PAGE] = "SQLite format 3";
+	struct mapped mapped;
 	void *bytes = NULL;
-	struct data_map map;
 
 	bad_disk.vfs = sqlite3_vfs_find(NULL);
 	sqlite3_vfs under = *bad_disk.vfs;
 	under.xOpen = bad_disk_open;
 	bad_disk.unreadable = -1;
-	sqlite3_file *file = calloc(1, (size_t)page_file_size(under.szOsFile));
-	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
-	CHECK_INT(page_file_open(&under, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	mapped_open(&mapped, &under);
+	sqlite3_file *file = mapped.file;
 	page[20] = PAGE_CHECK_BYTES;
 	for (int i = 0; i < 4; i++)
 		CHECK_INT(file->pMethods->xWrite(file, page, STORE_PAGE, i * STORE_PAGE), SQLITE_OK);
-	data_map_make(&map, open(fixture.path, O_RDONLY | O_CLOEXEC));
-	page_file_set_map(file, &map);
+	mapped_map(&mapped);
 	bad_disk.unreadable = 2;
 	CHECK(page_file_page(file, 2) != NULL);
 	CHECK(!page_file_page(file, 3));
 	CHECK_INT(file->pMethods->xFetch(file, 2 * STORE_PAGE, STORE_PAGE, &bytes), SQLITE_IOERR_READ);
 	CHECK(!bytes);
 	CHECK(page_file_page(file, 4) != NULL);
-	CHECK_INT(file->pMethods->xClose(file), SQLITE_OK);
-	data_map_end(&map);
-	close(map.fd);
-	free(file);
-	sqlite3_free_filename((char *)(uintptr_t)name);
-	fixture_free(&fixture);
+	mapped_close(&mapped);
 }
 
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
