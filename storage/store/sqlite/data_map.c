@@ -2,20 +2,31 @@
 
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-#define ADDRESS_BITS_MOST (sizeof(void *) > 4 ? 40 : 30) /* 1 TB: address space, which costs nothing until it is touched */
-#define ADDRESS_BITS_LEAST 26                            /* 64 MB: less is not worth it */
+#define ADDRESS_MOST ((size_t)1 << (sizeof(void *) > 4 ? 40 : 30)) /* bytes: address space, which costs nothing until it is touched */
+#define ADDRESS_LEAST ((size_t)16 << 20)                           /* less is not worth it */
+
+size_t data_map_room(size_t wanted)
+{
+	struct rlimit limit;
+	bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+
+	return is_limited && limit.rlim_cur / 8 < wanted ? (size_t)(limit.rlim_cur / 8) : wanted;
+}
 
 void data_map_make(struct data_map *map, int fd)
 {
+	size_t n = data_map_room(ADDRESS_MOST);
 	void *bytes = MAP_FAILED;
-	unsigned bits = ADDRESS_BITS_MOST + 1;
 
-	while (bytes == MAP_FAILED && bits > ADDRESS_BITS_LEAST)
-		bytes = mmap(NULL, (size_t)1 << --bits, PROT_READ, MAP_SHARED, fd, 0);
+	for (; bytes == MAP_FAILED && n >= ADDRESS_LEAST; n /= 2) {
+		bytes = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+		map->n = n;
+	}
 	map->bytes = bytes == MAP_FAILED ? NULL : bytes;
-	map->n = bytes == MAP_FAILED ? 0 : (size_t)1 << bits;
+	map->n = bytes == MAP_FAILED ? 0 : map->n;
 	map->fd = fd;
 	atomic_store(&map->seen, 0);
 	if (map->bytes)

@@ -23,6 +23,9 @@ struct data_map {
 	pthread_mutex_t mutex;
 };
 
+/* How many bytes of address space a mapping may take: `wanted`, but at most an eighth of what the process is limited to (RLIMIT_AS). */
+size_t data_map_room(size_t wanted);
+
 /* Maps the file. Where there is less address space, less of it; what lies beyond is then read by system calls. */
 void data_map_make(struct data_map *map, int fd);
 void data_map_end(struct data_map *map);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/be.h"
+#include "storage/store/sqlite/data_map.h"
 #include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/page_file.h"
@@ -48,10 +49,11 @@ void snapshot_map_log(struct snapshot_log *mapping, const char *data_path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	void *bytes = mmap(NULL, LOG_MAPPED, PROT_READ, MAP_SHARED, fd, 0);
+	size_t n = data_map_room(LOG_MAPPED);
+	void *bytes = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
 	if (bytes != MAP_FAILED)
-		*mapping = (struct snapshot_log){bytes, LOG_MAPPED};
+		*mapping = (struct snapshot_log){bytes, n};
 }
 
 void snapshot_unmap_log(struct snapshot_log *mapping)

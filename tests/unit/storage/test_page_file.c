@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -286,6 +287,20 @@ TEST(the_mapping_has_what_the_file_has)
 	mapped_close(&mapped);
 }
 
+TEST(a_mapping_leaves_room_where_address_space_is_limited)
+{
+	struct rlimit before, limit;
+
+	CHECK_INT(getrlimit(RLIMIT_AS, &before), 0);
+	limit = before;
+	limit.rlim_cur = (rlim_t)8 << 28;
+	CHECK_INT(setrlimit(RLIMIT_AS, &limit), 0);
+	size_t room = data_map_room((size_t)1 << 29), less = data_map_room(1 << 20);
+	CHECK_INT(setrlimit(RLIMIT_AS, &before), 0);
+	CHECK_INT(room, 1 << 28);
+	CHECK_INT(less, 1 << 20);
+}
+
 /* A file system whose disk cannot read one page. */
 static struct {
 	sqlite3_vfs *vfs;
@@ -341,4 +356,5 @@ TEST(a_page_that_the_disk_cannot_read_is_not_given)
 
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
 	  TEST_CASE(a_part_of_a_damaged_page_is_refused), TEST_CASE(files_without_checksums_stay_as_they_are),
-	  TEST_CASE(the_mapping_has_what_the_file_has), TEST_CASE(a_page_that_the_disk_cannot_read_is_not_given))
+	  TEST_CASE(the_mapping_has_what_the_file_has), TEST_CASE(a_page_that_the_disk_cannot_read_is_not_given),
+	  TEST_CASE(a_mapping_leaves_room_where_address_space_is_limited))
