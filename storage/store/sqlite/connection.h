@@ -79,7 +79,7 @@ struct connection {
 enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err) WARN_UNUSED;
 void connection_close(struct connection *connection);
 
-/* Of a data file: it is read in this mapping of it. */
+/* A connection of a data file reads it through this mapping from now on. */
 void connection_set_map(struct connection *connection, struct data_map *map);
 
 /* Runs SQL without results. */

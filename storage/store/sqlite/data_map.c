@@ -41,7 +41,7 @@ void data_map_end(struct data_map *map)
 	pthread_mutex_destroy(&map->mutex);
 }
 
-/* Whether the file has grown to so many bytes since it was looked at. */
+/* Whether the file now has `end` bytes. Reads its length again. */
 static bool has_grown(struct data_map *map, uint64_t end)
 {
 	struct stat status;

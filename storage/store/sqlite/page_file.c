@@ -102,7 +102,7 @@ static int check(struct page_file *file, const unsigned char *page, sqlite3_int6
 	return SQLITE_OK;
 }
 
-/* Checks the page that begins there. A system call reads it, and says so where the disk cannot: a look at the mapping would end the process (SIGBUS). */
+/* Checks the page at `at` after a system call has read it. Where the disk cannot read it, the call fails, while the mapping would raise SIGBUS. */
 static int check_stored(struct page_file *file, sqlite3_int64 at)
 {
 	sqlite3_file *under = under_of((sqlite3_file *)file);

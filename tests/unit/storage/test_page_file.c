@@ -328,7 +328,7 @@ static int bad_disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 	return SQLITE_OK;
 }
 
-/* A look at it in the mapping would end the process. */
+/* Reading it through the mapping would raise SIGBUS. */
 TEST(a_page_that_the_disk_cannot_read_is_not_given)
 {
 	unsigned char page[STORE_PAGE] = "SQLite format 3";

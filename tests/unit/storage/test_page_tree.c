@@ -461,7 +461,7 @@ TEST(a_page_that_the_file_lacks_is_not_read)
 	database_free(&d);
 }
 
-/* As behind a start, until the first commit. */
+/* As after a start, until the first commit. */
 TEST(a_file_without_log_is_read_as_well)
 {
 	struct database d;
