@@ -36,6 +36,7 @@ static void handle(struct exchange *exchange)
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
 	http_intake_finish(exchange, &request);
 	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
+	workers_took(exchange->out.reply.took_ns);
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);

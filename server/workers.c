@@ -29,7 +29,7 @@ static struct {
 	atomic_uint era;              /* 1 to ERA_MAX, then 1 again */
 	_Atomic uint64_t changed_ns;  /* when the era began */
 	_Atomic uint64_t calm_since_ns; /* 0: it is not calm */
-	_Atomic uint64_t stuck_ns;    /* when a turn was too long; 0: never */
+	_Atomic uint64_t stuck_until_ns; /* so long all serve */
 	atomic_bool is_frozen;        /* written under the mutex */
 	_Atomic uint64_t moves;
 	atomic_uint moving;           /* connections between workers_next() and workers_moved() */
@@ -46,6 +46,7 @@ static _Thread_local struct {
 	int events;
 	unsigned turns;  /* with several requests, in this window */
 	uint64_t begin_ns;
+	uint64_t requests_ns, longest_ns; /* what the requests of this turn took, and the longest of them */
 	uint64_t since_ns; /* the window's begin */
 	uint64_t crowded_ns; /* what these turns took */
 } own;
@@ -57,7 +58,7 @@ void workers_begin(unsigned most, bool (*start)(unsigned worker))
 	all.started = start ? 1 : all.most;
 	atomic_store(&all.serving, all.started);
 	atomic_store(&all.calm_since_ns, 0);
-	atomic_store(&all.stuck_ns, 0);
+	atomic_store(&all.stuck_until_ns, 0);
 	atomic_store(&all.changed_ns, 0);
 	for (unsigned i = 0; i < WORKERS_MAX; i++) {
 		atomic_store(&all.v[i].placed, 0);
@@ -210,18 +211,11 @@ static uint64_t longest_turn(unsigned serving, uint64_t now_ns)
 	return longest;
 }
 
-static bool was_stuck(uint64_t now_ns)
-{
-	uint64_t stuck_ns = atomic_load_explicit(&all.stuck_ns, memory_order_relaxed);
-
-	return stuck_ns > 0 && now_ns - stuck_ns < WORKERS_STUCK_FOR_NS;
-}
-
 static void judge_calm(unsigned serving, uint64_t now_ns)
 {
 	uint64_t since = atomic_load_explicit(&all.calm_since_ns, memory_order_relaxed);
 
-	if (was_stuck(now_ns))
+	if (now_ns < atomic_load_explicit(&all.stuck_until_ns, memory_order_relaxed))
 		return;
 	if (longest_turn(serving, now_ns) * serving / (serving - 1) >= WORKERS_CALM_NS)
 		atomic_store_explicit(&all.calm_since_ns, 0, memory_order_relaxed);
@@ -256,8 +250,34 @@ void workers_begin_turn(int events, uint64_t now_ns)
 {
 	own.events = events;
 	own.begin_ns = now_ns;
+	own.requests_ns = own.longest_ns = 0;
 	if (own.since_ns == 0)
 		own.since_ns = now_ns;
+}
+
+void workers_took(uint64_t request_ns)
+{
+	own.requests_ns += request_ns;
+	if (request_ns > own.longest_ns)
+		own.longest_ns = request_ns;
+}
+
+/* How long a connection waited for something other than many requests. */
+static uint64_t stuck_for(uint64_t turn_ns)
+{
+	uint64_t others_ns = own.requests_ns - own.longest_ns;
+
+	return turn_ns > others_ns ? turn_ns - others_ns : 0;
+}
+
+/* Two threads that are stuck at once may store the earlier end. */
+static void serve_all(uint64_t stuck_ns, uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns + (stuck_ns < WORKERS_STUCK_FOR_NS / WORKERS_STUCK_TIMES ? stuck_ns * WORKERS_STUCK_TIMES : WORKERS_STUCK_FOR_NS);
+
+	if (until_ns > atomic_load_explicit(&all.stuck_until_ns, memory_order_relaxed))
+		atomic_store_explicit(&all.stuck_until_ns, until_ns, memory_order_relaxed);
+	change(workers_serving(), all.most, now_ns);
 }
 
 void workers_end_turn(uint64_t now_ns, uint64_t locked_ns)
@@ -271,10 +291,8 @@ void workers_end_turn(uint64_t now_ns, uint64_t locked_ns)
 		own.turns++;
 	}
 	own.events = 0;
-	if (took > WORKERS_STUCK_NS) {
-		atomic_store_explicit(&all.stuck_ns, now_ns, memory_order_relaxed);
-		change(workers_serving(), all.most, now_ns);
-	}
+	if (stuck_for(took) > WORKERS_STUCK_NS)
+		serve_all(stuck_for(took), now_ns);
 	if (now_ns - own.since_ns >= WORKERS_WINDOW_NS)
 		judge(now_ns);
 }

@@ -112,11 +112,47 @@ TEST(after_a_turn_that_was_stuck_all_serve)
 	CHECK_INT(workers_place(50), 0);
 	work(50, 1, WORKERS_STUCK_NS + US, WORKERS_STUCK_NS, MS);
 	CHECK_INT(workers_serving(), 4);
+	work(50, 2, US, 0, (uint64_t)WORKERS_STUCK_TIMES * WORKERS_STUCK_NS - 100 * MS);
+	CHECK_INT(workers_serving(), 4);
+	work(50, 2, US, 0, 4 * (uint64_t)WORKERS_CALM_FOR_NS + 300 * MS);
+	CHECK_INT(workers_serving(), 1);
+	work(50, 1, 1000 * MS, 0, MS);
+	work(50, 1, WORKERS_STUCK_NS + US, 0, MS); /* the end of the longer one stays */
 	work(50, 2, US, 0, WORKERS_STUCK_FOR_NS - 100 * MS);
 	CHECK_INT(workers_serving(), 4);
 	work(50, 2, US, 0, 4 * (uint64_t)WORKERS_CALM_FOR_NS + 300 * MS);
 	CHECK_INT(workers_serving(), 1);
 	workers_forget(50);
+}
+
+/* One turn with so many requests, each as long, and as long without a request. */
+static void turn(int fd, int requests, uint64_t request_ns, uint64_t rest_ns)
+{
+	workers_begin_turn(requests, now);
+	(void)workers_next(fd);
+	for (int i = 0; i < requests; i++)
+		workers_took(request_ns);
+	now += (uint64_t)requests * request_ns + rest_ns;
+	workers_end_turn(now, 0);
+}
+
+TEST(many_requests_in_a_turn_make_it_crowded_not_stuck)
+{
+	workers_begin(4, start);
+	CHECK_INT(workers_place(51), 0);
+	turn(51, 16, 2 * MS, 5 * MS);
+	CHECK_INT(workers_serving(), 2); /* the window was over, too */
+	turn(51, 16, US, 0);
+	CHECK_INT(workers_serving(), 2);
+	for (uint64_t end = now + WORKERS_CALM_FOR_NS + 100 * MS; now < end;)
+		turn(51, 2, US, 10 * US);
+	CHECK_INT(workers_serving(), 1);
+	turn(51, 16, US, WORKERS_STUCK_NS + US); /* between the requests */
+	CHECK_INT(workers_serving(), 4);
+	workers_begin(4, start);
+	turn(51, 2, WORKERS_STUCK_NS + US, 0); /* one request is enough */
+	CHECK_INT(workers_serving(), 4);
+	workers_forget(51);
 }
 
 TEST(as_many_serve_as_there_can_be)
@@ -150,5 +186,5 @@ TEST(nothing_moves_behind_the_end)
 	workers_forget(61);
 }
 
-TEST_MAIN(TEST_CASE(without_turns_all_serve), TEST_CASE(one_serves_until_turns_are_long), TEST_CASE(after_a_turn_that_was_stuck_all_serve), TEST_CASE(as_many_serve_as_there_can_be),
-	  TEST_CASE(nothing_moves_behind_the_end))
+TEST_MAIN(TEST_CASE(without_turns_all_serve), TEST_CASE(one_serves_until_turns_are_long), TEST_CASE(after_a_turn_that_was_stuck_all_serve), TEST_CASE(many_requests_in_a_turn_make_it_crowded_not_stuck),
+	  TEST_CASE(as_many_serve_as_there_can_be), TEST_CASE(nothing_moves_behind_the_end))
