@@ -1,5 +1,6 @@
 #include "core/arena.h"
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ struct arena {
 		uint64_t (*clock)(void); /* or NULL */
 		uint64_t limit, end;     /* end 0: not looked at yet */
 		size_t steps;            /* since the last look */
-		bool is_up;
+		bool is_up, yields;
 	} time;
 };
 
@@ -138,7 +139,17 @@ void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t lim
 	arena->time.limit = limit;
 	arena->time.end = 0;
 	arena->time.steps = 0;
-	arena->time.is_up = false;
+	arena->time.is_up = arena->time.yields = false;
+}
+
+void arena_yield(struct arena *arena)
+{
+	arena->time.yields = true;
+}
+
+uint64_t arena_time_taken(const struct arena *arena)
+{
+	return arena->time.end > 0 ? arena->time.clock() - (arena->time.end - arena->time.limit) : 0;
 }
 
 void arena_share_time(struct arena *arena, const struct arena *other, unsigned n)
@@ -160,6 +171,8 @@ static void arena_look(struct arena *arena)
 	arena->time.steps = 0;
 	if (!arena->time.clock)
 		return;
+	if (arena->time.yields)
+		sched_yield();
 	uint64_t now = arena->time.clock();
 
 	if (arena->time.end == 0)

@@ -81,6 +81,12 @@ void *arena_checked(void *p) __attribute__((returns_nonnull));
  */
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
 
+/* Each look at the clock of that limit lets other threads go first (sched_yield). For work that takes long, holds no lock, and has a thread of its own. */
+void arena_yield(struct arena *arena);
+
+/* What the clock of the limit has advanced by since its first reading; 0 where it was not read, which is so for less than ARENA_LOOK steps. */
+uint64_t arena_time_taken(const struct arena *arena);
+
 /*
  * Gives `arena` an n-th of the time that the other has left, for one of n threads that share a request's work. No limit where the other has
  * none.

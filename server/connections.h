@@ -98,9 +98,18 @@ const struct sockaddr *connection_peer(const struct connection *connection, sock
 /* Of which kind its first request was. */
 enum connection_kind connection_kind(const struct connection *connection);
 
-/* Reports how long a request took, by the request's thread. After a slow one the next requests count as slow, until some were fast. */
-void connection_learn(struct connection *connection, uint64_t took_ns);
+#define CONNECTION_COSTLY_NS 1000000u
+
+/*
+ * Reports a request, by the request's thread: how long it took, its kind, from 1, and the CPU time that it took where it only reads items. After a slow
+ * request the next ones count as slow, until some were fast. After one that took more than CONNECTION_COSTLY_NS of CPU time its kind counts as costly, until
+ * some of that kind took less.
+ */
+void connection_learn(struct connection *connection, uint64_t took_ns, size_t kind, uint64_t read_ns);
 bool connection_is_slow(const struct connection *connection);
+
+/* The kind that is costly here; 0: none. */
+size_t connection_costly(const struct connection *connection);
 
 /* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
 bool connection_begin_request(struct connection *connection);

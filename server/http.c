@@ -25,6 +25,22 @@
 #define HEAD_MOST 2048 /* bytes that the head of an answer usually has at most */
 #define HELD_MS 5 /* between two looks at a request that is held */
 
+/* The kind of request that takes long on this connection; 0 where there is none, or no brief ones wait for it. */
+static size_t costly_here(const struct exchange *exchange)
+{
+	size_t kind = connection_costly(exchange->connection);
+
+	return kind > 0 && workers_hand_on() ? kind : 0;
+}
+
+/* A short page among the long ones of a scan is not. */
+static bool is_brief(const struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+
+	return reply->took_ns < CONNECTION_COSTLY_NS && (reply->kind == 0 || reply->kind != connection_costly(exchange->connection));
+}
+
 /* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
 static void handle(struct exchange *exchange)
 {
@@ -34,9 +50,11 @@ static void handle(struct exchange *exchange)
 	exchange->out.reply = (struct http_response){.status = 500};
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
+	request.costly = exchange->haste == HTTP_BRIEFLY ? costly_here(exchange) : 0;
 	http_intake_finish(exchange, &request);
 	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
-	workers_took(exchange->out.reply.took_ns);
+	if (exchange->out.is_handled)
+		workers_took(exchange->out.reply.took_ns, is_brief(exchange));
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);

@@ -36,7 +36,9 @@ static const char *compress(struct exchange *exchange)
 
 void http_reply_prepare(struct exchange *exchange)
 {
-	connection_learn(exchange->connection, exchange->out.reply.took_ns);
+	const struct http_response *reply = &exchange->out.reply;
+
+	connection_learn(exchange->connection, reply->took_ns, reply->kind, reply->read_ns);
 	exchange->out.coding = compress(exchange);
 	http_exchange_keep_reply(exchange);
 	exchange->out.stage = STAGE_REPLIED;

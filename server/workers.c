@@ -47,6 +47,7 @@ static _Thread_local struct {
 	unsigned turns;  /* with several requests, in this window */
 	uint64_t begin_ns;
 	uint64_t requests_ns, longest_ns; /* what the requests of this turn took, and the longest of them */
+	unsigned brief;    /* how many long requests it may hand on */
 	uint64_t since_ns; /* the window's begin */
 	uint64_t crowded_ns; /* what these turns took */
 } own;
@@ -255,11 +256,21 @@ void workers_begin_turn(int events, uint64_t now_ns)
 		own.since_ns = now_ns;
 }
 
-void workers_took(uint64_t request_ns)
+void workers_took(uint64_t request_ns, bool is_brief)
 {
 	own.requests_ns += request_ns;
 	if (request_ns > own.longest_ns)
 		own.longest_ns = request_ns;
+	if (is_brief)
+		own.brief = own.brief + WORKERS_HANDED_ON < WORKERS_HANDED_ON_MAX ? own.brief + WORKERS_HANDED_ON : WORKERS_HANDED_ON_MAX;
+}
+
+bool workers_hand_on(void)
+{
+	if (own.brief == 0)
+		return false;
+	own.brief--;
+	return true;
 }
 
 /* How long a connection waited for something other than many requests. */

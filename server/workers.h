@@ -6,10 +6,11 @@
  *
  * So one worker serves all connections at the start. Another worker joins when, within WORKERS_WINDOW_NS, turns of several requests take more than
  * WORKERS_CROWDED_NS on the mean, and half of the time. A worker leaves when the turns of the others would stay below WORKERS_CALM_NS without it, for
- * WORKERS_CALM_FOR_NS. Time under the writers' lock (write_turn.h) does not count, since another worker would wait for that lock too. But a single request of
- * more than WORKERS_STUCK_NS, or as much of a turn between requests, has held up all connections of its worker, for whatever reason: then all workers serve
- * for WORKERS_STUCK_TIMES that time, at most WORKERS_STUCK_FOR_NS, so that what comes again and again holds up others for a hundredth of the time. Many requests
- * that take as long together only make a turn crowded.
+ * WORKERS_CALM_FOR_NS. Time under the writers' lock (write_turn.h) does not count, since another worker would wait for that lock too.
+ *
+ * But a single request of more than WORKERS_STUCK_NS, or as much of a turn between requests, has held up all connections of its worker, for whatever
+ * reason. Then all workers serve for WORKERS_STUCK_TIMES as long, at most WORKERS_STUCK_FOR_NS, so that what comes again and again holds up others for a
+ * hundredth of the time. Many requests that take as long together only make a turn crowded.
  *
  * An era begins when their number changes. Each connection gets its worker of that era when its next request comes: the one that has got fewest
  * connections so far. Connections without requests stay where they are. The caller moves the socket.
@@ -58,12 +59,21 @@ int workers_next(int fd);
 void workers_put(int from, int to, unsigned worker);
 void workers_moved(void);
 
+#define WORKERS_HANDED_ON 4u /* long requests for each brief one */
+#define WORKERS_HANDED_ON_MAX 16u
+
 /*
- * The calling thread's turn begins, with so many events. A request of it took so long. It ends; `locked_ns` of it the thread had the writers' lock, or waited
- * for it.
+ * Whether the calling thread should hand on a request that takes long: where it had a brief one lately, which others may follow. Where all requests are
+ * long, nobody gains by that, and each costs up to a tenth more.
+ */
+bool workers_hand_on(void);
+
+/*
+ * The calling thread's turn begins, with so many events. A request of it took so long, and was a brief one or not. The turn ends; `locked_ns` of it the
+ * thread had the writers' lock, or waited for it.
  */
 void workers_begin_turn(int events, uint64_t now_ns);
-void workers_took(uint64_t request_ns);
+void workers_took(uint64_t request_ns, bool is_brief);
 void workers_end_turn(uint64_t now_ns, uint64_t locked_ns);
 
 #endif

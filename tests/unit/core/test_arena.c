@@ -143,6 +143,34 @@ TEST(what_is_pardoned_is_not_over)
 	CHECK_INT(budget.held, 0);
 }
 
-TEST_MAIN(TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
+static uint64_t ticks;
+
+static uint64_t tick(void)
+{
+	return ticks += 10;
+}
+
+TEST(the_time_that_was_taken_is_known)
+{
+	struct arena *arena = arena_new(0);
+
+	CHECK_INT(arena_time_taken(arena), 0);
+	ticks = 0;
+	arena_limit_time(arena, tick, 35);
+	CHECK(arena_works(arena, ARENA_LOOK - 1));
+	CHECK_INT(arena_time_taken(arena), 0);
+	CHECK(arena_works(arena, 1));
+	CHECK_INT(arena_time_taken(arena), 10);
+	arena_yield(arena);
+	CHECK(arena_works(arena, ARENA_LOOK)); /* at 30 of 45 */
+	CHECK(arena_works(arena, ARENA_LOOK));
+	CHECK(!arena_works(arena, ARENA_LOOK));
+	CHECK_INT(arena_time_taken(arena), 50);
+	arena_limit_time(arena, NULL, 0);
+	CHECK_INT(arena_time_taken(arena), 0);
+	arena_free(arena);
+}
+
+TEST_MAIN(TEST_CASE(the_time_that_was_taken_is_known), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
 	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))

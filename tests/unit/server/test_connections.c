@@ -165,12 +165,37 @@ TEST(a_slow_request_makes_the_next_ones_slow)
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);
 
-	connection_learn(connection, 1000000);
+	connection_learn(connection, 1000000, 1, 0);
 	CHECK(!connection_is_slow(connection));
-	connection_learn(connection, 1000000000);
+	connection_learn(connection, 1000000000, 1, 0);
 	for (; n < 1000 && connection_is_slow(connection); n++)
-		connection_learn(connection, 1000000);
+		connection_learn(connection, 1000000, 1, 0);
 	CHECK(n > 1 && n < 1000);
+	drop(connection, own, peer);
+	connections_free(all);
+}
+
+TEST(a_costly_read_makes_its_kind_costly)
+{
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 1000000000};
+	struct connections *all = watched(&options);
+	int own, peer, n = 0;
+	struct connection *connection = add(all, &own, &peer);
+
+	connection_learn(connection, 900000000, 3, CONNECTION_COSTLY_NS);
+	CHECK_INT(connection_costly(connection), 0);
+	connection_learn(connection, 900000000, 3, CONNECTION_COSTLY_NS + 1);
+	CHECK_INT(connection_costly(connection), 3);
+	CHECK(!connection_is_slow(connection));
+	for (int i = 0; i < 1000; i++) /* other kinds say nothing of it */
+		connection_learn(connection, 1000, 2, 0);
+	CHECK_INT(connection_costly(connection), 3);
+	for (; n < 1000 && connection_costly(connection); n++)
+		connection_learn(connection, 1000, 3, CONNECTION_COSTLY_NS);
+	CHECK(n > 1 && n < 1000);
+	connection_learn(connection, 1000, 2, 5 * CONNECTION_COSTLY_NS);
+	connection_learn(connection, 1000, 3, 5 * CONNECTION_COSTLY_NS); /* the last one counts */
+	CHECK_INT(connection_costly(connection), 3);
 	drop(connection, own, peer);
 	connections_free(all);
 }
@@ -320,7 +345,7 @@ TEST(open_files_are_raised)
 }
 
 TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(an_address_has_its_share),
-	  TEST_CASE(an_address_has_its_share_of_requests), TEST_CASE(a_slow_request_makes_the_next_ones_slow),
+	  TEST_CASE(an_address_has_its_share_of_requests), TEST_CASE(a_slow_request_makes_the_next_ones_slow), TEST_CASE(a_costly_read_makes_its_kind_costly),
 	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),

@@ -131,7 +131,7 @@ static void turn(int fd, int requests, uint64_t request_ns, uint64_t rest_ns)
 	workers_begin_turn(requests, now);
 	(void)workers_next(fd);
 	for (int i = 0; i < requests; i++)
-		workers_took(request_ns);
+		workers_took(request_ns, false);
 	now += (uint64_t)requests * request_ns + rest_ns;
 	workers_end_turn(now, 0);
 }
@@ -153,6 +153,27 @@ TEST(many_requests_in_a_turn_make_it_crowded_not_stuck)
 	turn(51, 2, WORKERS_STUCK_NS + US, 0); /* one request is enough */
 	CHECK_INT(workers_serving(), 4);
 	workers_forget(51);
+}
+
+TEST(long_requests_are_handed_on_where_there_are_brief_ones)
+{
+	unsigned n = 0;
+
+	workers_took(5 * MS, false);
+	while (n < 1000 && workers_hand_on()) /* what tests before left */
+		n++;
+	CHECK(n <= WORKERS_HANDED_ON_MAX);
+	workers_took(5 * MS, false);
+	CHECK(!workers_hand_on());
+	workers_took(US, true);
+	for (unsigned i = 0; i < WORKERS_HANDED_ON; i++)
+		CHECK(workers_hand_on());
+	CHECK(!workers_hand_on());
+	for (int i = 0; i < 1000; i++)
+		workers_took(US, true);
+	for (n = 0; n < 1000 && workers_hand_on();)
+		n++;
+	CHECK_INT(n, WORKERS_HANDED_ON_MAX);
 }
 
 TEST(as_many_serve_as_there_can_be)
@@ -187,4 +208,5 @@ TEST(nothing_moves_behind_the_end)
 }
 
 TEST_MAIN(TEST_CASE(without_turns_all_serve), TEST_CASE(one_serves_until_turns_are_long), TEST_CASE(after_a_turn_that_was_stuck_all_serve), TEST_CASE(many_requests_in_a_turn_make_it_crowded_not_stuck),
+	  TEST_CASE(long_requests_are_handed_on_where_there_are_brief_ones),
 	  TEST_CASE(as_many_serve_as_there_can_be), TEST_CASE(nothing_moves_behind_the_end))
