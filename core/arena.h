@@ -81,7 +81,7 @@ void *arena_checked(void *p) __attribute__((returns_nonnull));
  */
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
 
-/* Each look at the clock of that limit lets other threads go first (sched_yield). For work that takes long, holds no lock, and has a thread of its own. */
+/* Each look at the clock of that limit lets other threads go first (sched_yield). For long work in a thread of its own, without a lock that others wait for. */
 void arena_yield(struct arena *arena);
 
 /* What the clock of the limit has advanced by since its first reading; 0 where it was not read, which is so for less than ARENA_LOOK steps. */
