@@ -172,16 +172,20 @@ LITTLE = {"PK": {"S": "little"}, "SK": {"S": "list"}}
 
 
 def costly_query(server, connection):
-    """One that takes some 4 ms of CPU time: more than makes it costly, and less than 10 ms, which make the connection slow."""
-    assert raw.ask(server, short("PutItem", Item={**LITTLE, "l": {"L": [{"SS": ["a", "b"]}] * 7_000}})).status == 200
-    query = lambda clauses: short("Query", KeyConditionExpression="PK = :p", FilterExpression=" OR ".join(["contains(l,:v)"] * clauses),
-                                  ExpressionAttributeValues={":p": LITTLE["PK"], **NONE})
+    """One that takes some 4 ms of CPU time: more than makes it costly, and less than 10 ms, which make the connection slow. A sanitizer takes fifty times as long."""
+    query = short("Query", KeyConditionExpression="PK = :p", FilterExpression=" OR ".join(["contains(l,:v)"] * 10),
+                  ExpressionAttributeValues={":p": LITTLE["PK"], **NONE})
     spent = lambda: raw.figures(server)["process_cpu_seconds_total"]
-    before = spent()
-    for _ in range(100):
-        connection.sendall(query(10))
-        assert raw.read_reply(connection).status == 200
-    return query(max(1, min(100, round(0.004 / ((spent() - before) / 1000)))))
+    elements = 2_000
+    for _ in range(2):  # the second time with nearly the right length
+        assert raw.ask(server, short("PutItem", Item={**LITTLE, "l": {"L": [{"SS": ["a", "b"]}] * elements}})).status == 200
+        before = spent()
+        for _ in range(30):
+            connection.sendall(query)
+            assert raw.read_reply(connection).status == 200
+        elements = max(10, min(70_000, round(elements * 0.004 / max((spent() - before) / 30, 0.0001))))
+    assert raw.ask(server, short("PutItem", Item={**LITTLE, "l": {"L": [{"SS": ["a", "b"]}] * elements}})).status == 200
+    return query
 
 
 def long_reads_are_handed_on():
