@@ -195,7 +195,7 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 		arena_yield(request->arena);
 	if (request->slice_ns == 0)
 		return OK;
-	passage->is_late = works[passage->op->work].is_uncounted || (request->costly == op_number(passage->op) + 1 && passage->op->work == WORK_READ);
+	passage->is_late = works[passage->op->work].is_uncounted || (request->costly == passage->op && passage->op->work == WORK_READ);
 	passage->is_given_up = passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 && is_writing(passage->op));
 	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }

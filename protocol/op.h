@@ -49,7 +49,7 @@ struct op_request {
 	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
 	struct fault_hold *hold; /* of the response, when it was held; op_run takes it over */
-	size_t costly;     /* op_number() + 1: within a slice that operation is not run where it only reads; 0: none */
+	const struct op *costly; /* is not run within a slice where it only reads; NULL: none */
 	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
 };
 

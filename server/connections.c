@@ -47,8 +47,8 @@ struct connection {
 		struct sockaddr_in6 v6;
 	} peer;
 	unsigned char slow; /* requests that are taken for slow */
-	unsigned char costly_left; /* requests of the kind `costly` that are taken for such */
-	unsigned short costly;
+	unsigned char costly_left; /* requests of the kind `costly` that are taken for costly */
+	const void *costly;
 	enum connection_kind kind;
 	atomic_int phase;
 	_Atomic int64_t until_ms;   /* when the phase ends */
@@ -384,17 +384,17 @@ enum connection_kind connection_kind(const struct connection *connection)
 	return connection->kind;
 }
 
-static void learn_cost(struct connection *connection, size_t kind, uint64_t read_ns)
+static void learn_cost(struct connection *connection, const void *kind, uint64_t read_ns)
 {
 	if (read_ns > CONNECTION_COSTLY_NS) {
-		connection->costly = (unsigned short)kind;
+		connection->costly = kind;
 		connection->costly_left = SLOW_REQUESTS;
 	} else if (kind == connection->costly && connection->costly_left > 0) {
 		connection->costly_left--;
 	}
 }
 
-void connection_learn(struct connection *connection, uint64_t took_ns, size_t kind, uint64_t read_ns)
+void connection_learn(struct connection *connection, uint64_t took_ns, const void *kind, uint64_t read_ns)
 {
 	learn_cost(connection, kind, read_ns);
 	if (took_ns > connection->all->options.slow_ns)
@@ -408,9 +408,9 @@ bool connection_is_slow(const struct connection *connection)
 	return connection->slow > 0;
 }
 
-size_t connection_costly(const struct connection *connection)
+const void *connection_costly(const struct connection *connection)
 {
-	return connection->costly_left > 0 ? connection->costly : 0;
+	return connection->costly_left > 0 ? connection->costly : NULL;
 }
 
 void connection_enter(struct connection *connection, enum connection_phase phase)

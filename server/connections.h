@@ -101,15 +101,15 @@ enum connection_kind connection_kind(const struct connection *connection);
 #define CONNECTION_COSTLY_NS 1000000u
 
 /*
- * Reports a request, by the request's thread: how long it took, its kind, from 1, and the CPU time that it took where it only reads items. After a slow
+ * Reports a request, by the request's thread: how long it took, its kind or NULL, and the CPU time that it took where it only reads items. After a slow
  * request the next ones count as slow, until some were fast. After one that took more than CONNECTION_COSTLY_NS of CPU time its kind counts as costly, until
  * some of that kind took less.
  */
-void connection_learn(struct connection *connection, uint64_t took_ns, size_t kind, uint64_t read_ns);
+void connection_learn(struct connection *connection, uint64_t took_ns, const void *kind, uint64_t read_ns);
 bool connection_is_slow(const struct connection *connection);
 
-/* The kind that is costly here; 0: none. */
-size_t connection_costly(const struct connection *connection);
+/* The kind that is costly here; NULL: none. */
+const void *connection_costly(const struct connection *connection);
 
 /* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
 bool connection_begin_request(struct connection *connection);

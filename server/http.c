@@ -25,20 +25,20 @@
 #define HEAD_MOST 2048 /* bytes that the head of an answer usually has at most */
 #define HELD_MS 5 /* between two looks at a request that is held */
 
-/* The kind of request that takes long on this connection; 0 where there is none, or no brief ones wait for it. */
-static size_t costly_here(const struct exchange *exchange)
+/* The kind of request to hand on; NULL where none takes long on this connection, or the worker has no brief requests. */
+static const void *costly_here(const struct exchange *exchange)
 {
-	size_t kind = connection_costly(exchange->connection);
+	const void *kind = connection_costly(exchange->connection);
 
-	return kind > 0 && workers_hand_on() ? kind : 0;
+	return kind && workers_hand_on() ? kind : NULL;
 }
 
-/* A short page among the long ones of a scan is not. */
+/* A short page of a scan whose pages are long does not count. */
 static bool is_brief(const struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 
-	return reply->took_ns < CONNECTION_COSTLY_NS && (reply->kind == 0 || reply->kind != connection_costly(exchange->connection));
+	return reply->took_ns < CONNECTION_COSTLY_NS && (!reply->kind || reply->kind != connection_costly(exchange->connection));
 }
 
 /* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
@@ -50,7 +50,7 @@ static void handle(struct exchange *exchange)
 	exchange->out.reply = (struct http_response){.status = 500};
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
-	request.costly = exchange->haste == HTTP_BRIEFLY ? costly_here(exchange) : 0;
+	request.costly = exchange->haste == HTTP_BRIEFLY ? costly_here(exchange) : NULL;
 	http_intake_finish(exchange, &request);
 	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
 	if (exchange->out.is_handled)

@@ -274,7 +274,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	response->hold = answer.hold;
 	if (!is_done || (is_watched && !write_turn_commit_seen())) /* watchers see committed writes only */
 		return false;
-	response->kind = answer.op ? op_number(answer.op) + 1 : 0;
+	response->kind = answer.op;
 	response->read_ns = answer.read_ns;
 	account(routes, request, &answer, response->took_ns);
 	if (is_watched)

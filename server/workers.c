@@ -29,7 +29,7 @@ static struct {
 	atomic_uint era;              /* 1 to ERA_MAX, then 1 again */
 	_Atomic uint64_t changed_ns;  /* when the era began */
 	_Atomic uint64_t calm_since_ns; /* 0: it is not calm */
-	_Atomic uint64_t stuck_until_ns; /* so long all serve */
+	_Atomic uint64_t stuck_until_ns; /* until then all serve */
 	atomic_bool is_frozen;        /* written under the mutex */
 	_Atomic uint64_t moves;
 	atomic_uint moving;           /* connections between workers_next() and workers_moved() */
@@ -273,7 +273,7 @@ bool workers_hand_on(void)
 	return true;
 }
 
-/* How long a connection waited for something other than many requests. */
+/* What the turn took without all requests but the longest. */
 static uint64_t stuck_for(uint64_t turn_ns)
 {
 	uint64_t others_ns = own.requests_ns - own.longest_ns;
@@ -281,7 +281,7 @@ static uint64_t stuck_for(uint64_t turn_ns)
 	return turn_ns > others_ns ? turn_ns - others_ns : 0;
 }
 
-/* Two threads that are stuck at once may store the earlier end. */
+/* Where two threads are stuck at once, the earlier end may win. */
 static void serve_all(uint64_t stuck_ns, uint64_t now_ns)
 {
 	uint64_t until_ns = now_ns + (stuck_ns < WORKERS_STUCK_FOR_NS / WORKERS_STUCK_TIMES ? stuck_ns * WORKERS_STUCK_TIMES : WORKERS_STUCK_FOR_NS);
@@ -302,8 +302,9 @@ void workers_end_turn(uint64_t now_ns, uint64_t locked_ns)
 		own.turns++;
 	}
 	own.events = 0;
-	if (stuck_for(took) > WORKERS_STUCK_NS)
-		serve_all(stuck_for(took), now_ns);
+	uint64_t stuck_ns = stuck_for(took);
+	if (stuck_ns > WORKERS_STUCK_NS)
+		serve_all(stuck_ns, now_ns);
 	if (now_ns - own.since_ns >= WORKERS_WINDOW_NS)
 		judge(now_ns);
 }

@@ -63,8 +63,8 @@ void workers_moved(void);
 #define WORKERS_HANDED_ON_MAX 16u
 
 /*
- * Whether the calling thread should hand on a request that takes long: where it had a brief one lately, which others may follow. Where all requests are
- * long, nobody gains by that, and each costs up to a tenth more.
+ * Whether the calling thread should hand on a request that takes long: it should while it gets brief ones as well. Where all requests take long, handing on
+ * gains nothing and costs up to a tenth more CPU.
  */
 bool workers_hand_on(void);
 

@@ -197,13 +197,13 @@ TEST(what_does_not_end_in_its_slice_is_given_up)
 	end();
 }
 
-/* The number of the operation that answers. */
-static size_t kind_of(struct world *world, struct world_request request)
+/* The operation that answers. */
+static const struct op *op_of(struct world *world, struct world_request request)
 {
 	struct op_response response = world_call(world, request);
 
 	CHECK_INT(response.status, 200);
-	return op_number(response.op) + 1;
+	return response.op;
 }
 
 TEST(a_costly_operation_that_only_reads_is_not_run_in_a_slice)
@@ -214,11 +214,11 @@ TEST(a_costly_operation_that_only_reads_is_not_run_in_a_slice)
 
 	begin();
 	struct world world = world_in_time();
-	world.costly = kind_of(&world, query);
+	world.costly = op_of(&world, query);
 	CHECK(!world_try(&world, query, NO_LIMIT - 1, &response) && !response.is_long_write && !response.is_behind);
 	CHECK(world_try(&world, query, 0, &response) && response.status == 200); /* outside of slices */
 	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
-	world.costly = kind_of(&world, put); /* what writes is run */
+	world.costly = op_of(&world, put); /* what writes is run */
 	CHECK(world_try(&world, query, NO_LIMIT - 1, &response) && response.status == 200);
 	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
 	world_free(&world);

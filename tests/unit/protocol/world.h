@@ -31,7 +31,7 @@ int getentropy(void *bytes, size_t n)
 }
 
 struct world {
-	size_t costly; /* of the requests that follow, see struct op_request */
+	const struct op *costly; /* of the requests that follow, see struct op_request */
 	struct arena *arena;   /* of the world; results that are compared live here */
 	struct arena *request; /* of the request under way */
 	struct store *store;   /* a tracing one */

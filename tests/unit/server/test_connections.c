@@ -165,11 +165,11 @@ TEST(a_slow_request_makes_the_next_ones_slow)
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);
 
-	connection_learn(connection, 1000000, 1, 0);
+	connection_learn(connection, 1000000, NULL, 0);
 	CHECK(!connection_is_slow(connection));
-	connection_learn(connection, 1000000000, 1, 0);
+	connection_learn(connection, 1000000000, NULL, 0);
 	for (; n < 1000 && connection_is_slow(connection); n++)
-		connection_learn(connection, 1000000, 1, 0);
+		connection_learn(connection, 1000000, NULL, 0);
 	CHECK(n > 1 && n < 1000);
 	drop(connection, own, peer);
 	connections_free(all);
@@ -179,23 +179,24 @@ TEST(a_costly_read_makes_its_kind_costly)
 {
 	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 1000000000};
 	struct connections *all = watched(&options);
+	const char two = 2, three = 3; /* kinds */
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);
 
-	connection_learn(connection, 900000000, 3, CONNECTION_COSTLY_NS);
-	CHECK_INT(connection_costly(connection), 0);
-	connection_learn(connection, 900000000, 3, CONNECTION_COSTLY_NS + 1);
-	CHECK_INT(connection_costly(connection), 3);
+	connection_learn(connection, 900000000, &three, CONNECTION_COSTLY_NS);
+	CHECK(connection_costly(connection) == NULL);
+	connection_learn(connection, 900000000, &three, CONNECTION_COSTLY_NS + 1);
+	CHECK(connection_costly(connection) == &three);
 	CHECK(!connection_is_slow(connection));
 	for (int i = 0; i < 1000; i++) /* other kinds say nothing of it */
-		connection_learn(connection, 1000, 2, 0);
-	CHECK_INT(connection_costly(connection), 3);
+		connection_learn(connection, 1000, &two, 0);
+	CHECK(connection_costly(connection) == &three);
 	for (; n < 1000 && connection_costly(connection); n++)
-		connection_learn(connection, 1000, 3, CONNECTION_COSTLY_NS);
+		connection_learn(connection, 1000, &three, CONNECTION_COSTLY_NS);
 	CHECK(n > 1 && n < 1000);
-	connection_learn(connection, 1000, 2, 5 * CONNECTION_COSTLY_NS);
-	connection_learn(connection, 1000, 3, 5 * CONNECTION_COSTLY_NS); /* the last one counts */
-	CHECK_INT(connection_costly(connection), 3);
+	connection_learn(connection, 1000, &two, 5 * CONNECTION_COSTLY_NS);
+	connection_learn(connection, 1000, &three, 5 * CONNECTION_COSTLY_NS); /* the last one counts */
+	CHECK(connection_costly(connection) == &three);
 	drop(connection, own, peer);
 	connections_free(all);
 }

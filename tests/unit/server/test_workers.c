@@ -125,7 +125,7 @@ TEST(after_a_turn_that_was_stuck_all_serve)
 	workers_forget(50);
 }
 
-/* One turn with so many requests, each as long, and as long without a request. */
+/* One turn: so many requests of request_ns each, and rest_ns besides. */
 static void turn(int fd, int requests, uint64_t request_ns, uint64_t rest_ns)
 {
 	workers_begin_turn(requests, now);
