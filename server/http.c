@@ -447,7 +447,7 @@ static bool start(struct http *http, int fd)
 	}
 	only = http;
 	sockets_move_by(adapts ? move_connection : NULL);
-	workers_begin(options->threads, adapts ? start_worker : NULL);
+	workers_begin(options->threads, adapts ? start_worker : NULL, platform_core_times);
 	http->connections = connections_new(&limits);
 	if (!http->connections || !start_workers(http, adapts)) {
 		close(fd);

@@ -23,6 +23,7 @@ struct worker {
 static struct {
 	unsigned most;
 	bool (*start)(unsigned worker); /* or NULL */
+	struct platform_core_times (*core_times)(void);
 	pthread_mutex_t mutex;          /* of what follows */
 	unsigned started;
 	atomic_uint serving;
@@ -50,12 +51,18 @@ static _Thread_local struct {
 	unsigned brief;    /* how many long requests it may hand on */
 	uint64_t since_ns; /* the window's begin */
 	uint64_t crowded_ns; /* what these turns took */
+	struct {
+		uint64_t ns; /* when it looked at the cores; 0: never */
+		struct platform_core_times times;
+		bool is_spare, is_tight; /* another worker would get a core; one less would be enough */
+	} look;
 } own;
 
-void workers_begin(unsigned most, bool (*start)(unsigned worker))
+void workers_begin(unsigned most, bool (*start)(unsigned worker), struct platform_core_times (*core_times)(void))
 {
 	all.most = most < 1 ? 1 : most > WORKERS_MAX ? WORKERS_MAX : most;
 	all.start = start;
+	all.core_times = core_times;
 	all.started = start ? 1 : all.most;
 	atomic_store(&all.serving, all.started);
 	atomic_store(&all.calm_since_ns, 0);
@@ -212,18 +219,33 @@ static uint64_t longest_turn(unsigned serving, uint64_t now_ns)
 	return longest;
 }
 
+/* How the cores were used since the thread's last look. What was before the era does not count, nor a look that is long ago. */
+static void look_at_cores(unsigned serving, uint64_t now_ns)
+{
+	uint64_t took = now_ns - own.look.ns;
+	bool is_first = own.look.ns < atomic_load_explicit(&all.changed_ns, memory_order_relaxed) || took >= (uint64_t)5 * WORKERS_LOOK_ONE_NS;
+
+	if (!is_first && took < (serving > 1 ? WORKERS_LOOK_NS : WORKERS_LOOK_ONE_NS))
+		return;
+	struct platform_core_times times = all.core_times();
+	uint64_t idle = times.idle_ns - own.look.times.idle_ns, waited = times.waited_ns - own.look.times.waited_ns;
+	own.look.is_spare = times.idle_ns == 0 || (!is_first && (idle * 5 >= took * 3 || waited * 4 >= took));
+	own.look.is_tight = times.idle_ns != 0 && !is_first && idle * 10 < took * 3 && waited * 5 < took * 2;
+	own.look.times = times;
+	own.look.ns = now_ns;
+}
+
 static void judge_calm(unsigned serving, uint64_t now_ns)
 {
-	uint64_t since = atomic_load_explicit(&all.calm_since_ns, memory_order_relaxed);
+	uint64_t since = atomic_load_explicit(&all.calm_since_ns, memory_order_relaxed), turn = longest_turn(serving, now_ns);
 
 	if (now_ns < atomic_load_explicit(&all.stuck_until_ns, memory_order_relaxed))
 		return;
-	if (longest_turn(serving, now_ns) * serving / (serving - 1) >= WORKERS_CALM_NS)
-		atomic_store_explicit(&all.calm_since_ns, 0, memory_order_relaxed);
-	else if (since == 0)
-		atomic_store_explicit(&all.calm_since_ns, now_ns, memory_order_relaxed);
-	else if (now_ns - since >= WORKERS_CALM_FOR_NS)
+	bool is_calm = turn * serving / (serving - 1) < WORKERS_CALM_NS;
+	if ((is_calm && since > 0 && now_ns - since >= WORKERS_CALM_FOR_NS) || (own.look.is_tight && turn < WORKERS_CROWDED_NS))
 		change(serving, serving - 1, now_ns);
+	else if (!is_calm || since == 0)
+		atomic_store_explicit(&all.calm_since_ns, is_calm ? now_ns : 0, memory_order_relaxed);
 }
 
 /* A window of the thread ends. */
@@ -237,7 +259,11 @@ static void judge(uint64_t now_ns)
 	atomic_store_explicit(&all.v[own.index].judged_ns, now_ns, memory_order_relaxed);
 	/* not what was before the era */
 	if (own.index < serving && own.since_ns >= atomic_load_explicit(&all.changed_ns, memory_order_relaxed)) {
-		if (is_crowded && mean > WORKERS_CROWDED_NS && serving < all.most)
+		bool may_join = is_crowded && mean > WORKERS_CROWDED_NS && serving < all.most;
+
+		if (may_join || serving > 1)
+			look_at_cores(serving, now_ns);
+		if (may_join && (own.look.is_spare || mean > WORKERS_CROWDED_TIGHT_NS))
 			change(serving, serving + 1, now_ns);
 		else if (serving > 1)
 			judge_calm(serving, now_ns);

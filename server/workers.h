@@ -8,6 +8,12 @@
  * WORKERS_CROWDED_NS on the mean, and half of the time. A worker leaves when the turns of the others would stay below WORKERS_CALM_NS without it, for
  * WORKERS_CALM_FOR_NS. Time under the writers' lock (write_turn.h) does not count, since another worker would wait for that lock too.
  *
+ * Where the server and its clients have all cores of the machine, another worker takes from the clients what it gains, and wakes for fewer requests. So with
+ * turns of up to WORKERS_CROWDED_TIGHT_NS a worker joins only where 0.6 of a core was idle, or this worker waited for a core for a quarter of the time: then
+ * other programs have the cores, and two threads get more than one. And a worker leaves at once when turns are below WORKERS_CROWDED_NS, less than 0.3 of a
+ * core was idle, and the worker that judges waited for less than 0.4 of the time. Both over WORKERS_LOOK_NS, or WORKERS_LOOK_ONE_NS while one serves. Where
+ * the system does not say how its cores are used, none of this applies.
+ *
  * But a single request of more than WORKERS_STUCK_NS, or as much of a turn between requests, has held up all connections of its worker, for whatever
  * reason. Then all workers serve for WORKERS_STUCK_TIMES as long, at most WORKERS_STUCK_FOR_NS, so that what comes again and again holds up others for a
  * hundredth of the time. Many requests that take as long together only make a turn crowded.
@@ -23,20 +29,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/platform/platform.h"
+
 #define WORKERS_MAX 64
 #define WORKERS_WINDOW_NS 20000000u
 #define WORKERS_CROWDED_NS 200000u
+#define WORKERS_CROWDED_TIGHT_NS 400000u
 #define WORKERS_CALM_NS 150000u
 #define WORKERS_CALM_FOR_NS 100000000u
+#define WORKERS_LOOK_NS 100000000u
+#define WORKERS_LOOK_ONE_NS 200000000u
 #define WORKERS_STUCK_NS 20000000u
 #define WORKERS_STUCK_TIMES 100u
 #define WORKERS_STUCK_FOR_NS 10000000000u
 
 /*
  * Begins with up to `most` workers and no connections. Without `start` all workers serve, always. With it the first worker serves, and a worker's thread calls
- * `start` for each other one when that is first needed, one call at a time; false where it cannot start. Each worker reports its turns then.
+ * `start` for each other one when that is first needed, one call at a time; false where it cannot start. Each worker reports its turns then. `core_times` is
+ * platform_core_times(), but in tests.
  */
-void workers_begin(unsigned most, bool (*start)(unsigned worker));
+void workers_begin(unsigned most, bool (*start)(unsigned worker), struct platform_core_times (*core_times)(void));
 
 /* Starts no worker and moves no connection from now on. Waits for moves that are under way. */
 void workers_freeze(void);

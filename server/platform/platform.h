@@ -64,6 +64,14 @@ unsigned platform_cores(void);
 /* On Linux: `cores`, or fewer where the file of a control group (cpu.max: "max 100000", or "150000 100000" for one and a half) allows no more. */
 unsigned platform_cores_within(unsigned cores, const char *path);
 
+struct platform_core_times {
+	uint64_t idle_ns;   /* of all cores of the machine since it started, in steps of 10 ms, without waits for the disk; 0: the system does not say */
+	uint64_t waited_ns; /* the calling thread could have run, and had no core */
+};
+
+/* On Linux, by proc(5); all 0 elsewhere, and where /proc cannot be read. */
+struct platform_core_times platform_core_times(void);
+
 struct platform_figures {
 	uint64_t resident_bytes, virtual_bytes;
 	uint64_t threads;

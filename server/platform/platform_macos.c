@@ -153,6 +153,11 @@ void platform_trim_heap(void)
 	malloc_zone_pressure_relief(NULL, 0);
 }
 
+struct platform_core_times platform_core_times(void)
+{
+	return (struct platform_core_times){0};
+}
+
 void platform_measure(struct platform_figures *figures)
 {
 	struct proc_taskallinfo all;
