@@ -186,6 +186,11 @@ const unsigned char *memory_file_page(const struct memory_file *file, uint32_t n
 	return memory_pages_find(file->database->pages, &file->reader, number - 1);
 }
 
+void memory_file_prefetch(const struct memory_file *file, uint32_t number)
+{
+	memory_pages_prefetch(file->database->pages, (uint64_t)number - 1);
+}
+
 void memory_file_limit(struct memory_file *file, struct quota *quota)
 {
 	file->database->quota = quota;

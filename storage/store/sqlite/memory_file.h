@@ -38,6 +38,9 @@ void memory_file_unpin(struct memory_file *file);
  */
 const unsigned char *memory_file_page(const struct memory_file *file, uint32_t number);
 
+/* Prefetches what memory_file_page() reads of that page first, counted from 1. */
+void memory_file_prefetch(const struct memory_file *file, uint32_t number);
+
 /*
  * From now on the database takes no more than that; it outlives the file. The log in it are the pages that a transaction replaces, which are in
  * memory twice until it ends. Old pages that a reader keeps are not counted: no writer waits for it.

@@ -269,6 +269,14 @@ const unsigned char *memory_pages_find(const struct memory_pages *pages, const s
 	return page ? page->bytes : NULL;
 }
 
+void memory_pages_prefetch(const struct memory_pages *pages, uint64_t number)
+{
+	const struct page *page = newest(pages, number);
+
+	if (page)
+		__builtin_prefetch(page);
+}
+
 /* Leaves are made one after the other. */
 static struct leaf *leaf_for(struct memory_pages *pages, uint64_t number)
 {

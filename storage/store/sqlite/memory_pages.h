@@ -47,6 +47,9 @@ uint64_t memory_pages_size(const struct memory_pages *pages, const struct memory
 /* The page with that number, from 0, as the reader sees it; NULL: it is all zeros. It stays as it is until the reader lets go of its pin. */
 const unsigned char *memory_pages_find(const struct memory_pages *pages, const struct memory_reader *reader, uint64_t number);
 
+/* Prefetches what memory_pages_find() reads of that page first. Has no effect beyond speed. */
+void memory_pages_prefetch(const struct memory_pages *pages, uint64_t number);
+
 /* Writes a whole page, which makes the file longer where it lies beyond its end. False without memory; the page is then as it was. */
 bool memory_pages_write(struct memory_pages *pages, uint64_t number, const void *bytes);
 

@@ -11,13 +11,6 @@
 #define PREFETCHED_CELLS 16
 #define OVERFLOW_HEAD 4   /* the number of the next page */
 
-/* A cell's payload: the columns of a record. */
-struct payload {
-	struct str local;
-	uint32_t overflow; /* the page where it goes on, or 0 */
-	size_t size;
-};
-
 struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots)
 {
 	return (struct page_tree){.snapshot = snapshot, .roots = roots};
@@ -81,14 +74,14 @@ static inline bool quick_key(const struct page_level *level, size_t usable, unsi
 	return true;
 }
 
-static bool cell_payload(const struct page_level *level, size_t usable, unsigned i, struct payload *payload)
+static bool cell_payload(const struct page_level *level, size_t usable, unsigned i, struct page_payload *payload)
 {
 	struct btree_page page;
 	struct btree_cell cell;
 
 	if (!btree_page_open(level->bytes, 2, usable, &page) || !btree_page_cell(&page, i, &cell) || cell.size > PAYLOAD_MAX)
 		return false;
-	*payload = (struct payload){cell.local, cell.overflow, (size_t)cell.size};
+	*payload = (struct page_payload){cell.local, cell.overflow, (size_t)cell.size};
 	return true;
 }
 
@@ -116,7 +109,7 @@ static bool copy_overflow(const struct page_tree *tree, uint32_t number, size_t 
 	return true;
 }
 
-static bool copy_payload(const struct page_tree *tree, const struct payload *payload, size_t from, size_t n, char *out)
+static bool copy_payload(const struct page_tree *tree, const struct page_payload *payload, size_t from, size_t n, char *out)
 {
 	size_t local = from < payload->local.n ? payload->local.n - from : 0;
 
@@ -135,14 +128,14 @@ static bool read_entry(struct str payload, struct page_entry *entry)
 
 	if (!btree_page_record(payload, columns, 2) || !str_is_set(columns[0].bytes))
 		return false;
-	*entry = (struct page_entry){columns[0].bytes, !str_is_set(columns[1].bytes), columns[1].integer, columns[1].bytes};
+	*entry = (struct page_entry){.key = columns[0].bytes, .has_number = !str_is_set(columns[1].bytes), .number = columns[1].integer, .value = columns[1].bytes};
 	return true;
 }
 
 /* An entry whose payload goes on in other pages, or has another form. */
 static bool slow_entry(const struct page_tree *tree, const struct page_level *level, unsigned i, struct arena *arena, struct page_entry *entry)
 {
-	struct payload payload;
+	struct page_payload payload;
 
 	if (!cell_payload(level, tree->roots.usable, i, &payload))
 		return false;
@@ -225,26 +218,43 @@ static bool seek_key(const struct page_tree *tree, struct page_level *level, str
 	return true;
 }
 
-static bool find_entry(const struct page_tree *tree, struct str key, struct arena *arena, struct page_entry *entry)
+/* What keys lead to, level by level for all of them; entries without key: there is no such row. */
+static bool find_entries(const struct page_tree *tree, const struct str *keys, size_t n, struct arena *arena, struct page_entry *entries)
 {
-	struct page_level level;
-	uint32_t number = tree->roots.keys;
-	bool is_there = false;
+	uint32_t numbers[PAGE_TREE_GROUP];
+	struct page_level levels[PAGE_TREE_GROUP];
+	size_t left = n;
 
-	entry->key = STR_ABSENT;
-	for (unsigned depth = 0; depth < PAGE_TREE_DEPTH; depth++) {
-		if (!open_level(tree, number, BTREE_INDEX_LEAF, &level))
-			return false;
-		page_prefetch(level.bytes);
-		if (!seek_key(tree, &level, key, arena, &is_there))
-			return false;
-		if (is_there)
-			return entry_at(tree, &level, level.at, arena, entry);
-		if (!level.is_inner)
-			return true;
-		number = child_of(&level, tree->roots.usable, level.at);
+	for (size_t i = 0; i < n; i++) {
+		numbers[i] = tree->roots.keys;
+		entries[i] = (struct page_entry){.key = STR_ABSENT};
 	}
-	return false;
+	for (unsigned depth = 0; left > 0; depth++) {
+		if (depth == PAGE_TREE_DEPTH)
+			return false;
+		for (size_t i = 0; i < n && n > 1; i++)
+			snapshot_prefetch(tree->snapshot, numbers[i]);
+		for (size_t i = 0; i < n; i++) {
+			if (numbers[i] != 0 && !open_level(tree, numbers[i], BTREE_INDEX_LEAF, &levels[i]))
+				return false;
+			if (numbers[i] != 0)
+				page_prefetch(levels[i].bytes);
+		}
+		for (size_t i = 0; i < n; i++) {
+			bool is_there = false;
+
+			if (numbers[i] == 0)
+				continue;
+			if (!seek_key(tree, &levels[i], keys[i], arena, &is_there) || (is_there && !entry_at(tree, &levels[i], levels[i].at, arena, &entries[i])))
+				return false;
+			bool is_over = is_there || !levels[i].is_inner;
+			numbers[i] = is_over ? 0 : child_of(&levels[i], tree->roots.usable, levels[i].at);
+			if (!is_over && numbers[i] == 0)
+				return false;
+			left -= is_over;
+		}
+	}
+	return true;
 }
 
 /* The number of a row in a table's cell. */
@@ -298,47 +308,127 @@ static bool seek_number(const struct page_tree *tree, struct page_level *level, 
 	return true;
 }
 
-/* Whether the leaf that had the last row has this one; rows that were written together lie together. */
-static bool is_in_leaf(const struct page_tree *tree, struct page_level *level, int64_t number, bool *is_there)
+/* A leaf of rows. */
+static bool open_leaf(const struct page_tree *tree, const unsigned char *bytes, struct page_level *level)
 {
-	int64_t first, last;
+	*level = (struct page_level){.bytes = bytes, .count = be16(bytes + 3)};
+	return bytes[0] == BTREE_TABLE_LEAF && LEAF_HEAD + 2 * (size_t)level->count <= tree->roots.usable;
+}
 
-	if (!tree->leaf)
-		return false;
-	*level = (struct page_level){.bytes = tree->leaf, .count = be16(tree->leaf + 3)};
-	return level->count > 0 && row_number(tree, level, 0, &first) && row_number(tree, level, level->count - 1, &last) && first <= number &&
-	       number <= last && seek_number(tree, level, number, is_there);
+/*
+ * The number of the leaf that has the row if there is one; 0 where a page cannot be read. The first leaf is read, and tells how deep all lie. Others are
+ * not, so that the caller need not wait for them; *bytes is NULL then. Rows that were written together lie together: the last leaf is tried first.
+ */
+static uint32_t find_leaf(struct page_tree *tree, int64_t row, const unsigned char **bytes)
+{
+	int64_t after = INT64_MIN, last = INT64_MAX;
+	uint32_t number = tree->roots.rows;
+	bool is_there;
+
+	*bytes = NULL;
+	if (tree->leaf.number != 0 && tree->leaf.after < row && row <= tree->leaf.last)
+		return tree->leaf.number;
+	tree->leaf.number = 0;
+	for (unsigned depth = 0; depth == 0 || depth != tree->leaf.depth; depth++) {
+		struct page_level level;
+
+		if (depth == PAGE_TREE_DEPTH || !open_level(tree, number, BTREE_TABLE_LEAF, &level))
+			return 0;
+		if (!level.is_inner) {
+			tree->leaf.depth = depth;
+			*bytes = level.bytes;
+			return number;
+		}
+		if (!seek_number(tree, &level, row, &is_there))
+			return 0;
+		if (tree->leaf.depth != 0 && ((level.at > 0 && !row_number(tree, &level, level.at - 1, &after)) ||
+					      (level.at < level.count && !row_number(tree, &level, level.at, &last))))
+			return 0;
+		number = child_of(&level, tree->roots.usable, level.at);
+	}
+	tree->leaf.number = number;
+	tree->leaf.after = after;
+	tree->leaf.last = last;
+	return number;
+}
+
+static const unsigned char *leaf_page(const struct page_tree *tree, uint32_t number)
+{
+	return number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
 }
 
 /* The heads of a leaf's cells, which seek_number() compares, so that they come into the processor's cache together. The leaf of a table has few. */
-static void prefetch_cells(const struct page_level *level)
+static bool prefetch_cells(const struct page_tree *tree, const unsigned char *leaf)
 {
-	for (unsigned i = 0; i < level->count && i < PREFETCHED_CELLS && !level->is_inner; i++)
-		__builtin_prefetch(level->bytes + cell_place(level, i));
+	struct page_level level;
+
+	if (!open_leaf(tree, leaf, &level))
+		return false;
+	for (unsigned i = 0; i < level.count && i < PREFETCHED_CELLS; i++)
+		__builtin_prefetch(leaf + cell_place(&level, i));
+	return true;
 }
 
 /* The payload of a row; without size where there is none. */
-static bool find_row(struct page_tree *tree, int64_t row, struct payload *payload)
+static bool find_in_leaf(const struct page_tree *tree, const unsigned char *leaf, int64_t row, struct page_payload *payload)
 {
 	struct page_level level;
-	uint32_t number = tree->roots.rows;
-	bool is_there = false, is_leaf = is_in_leaf(tree, &level, row, &is_there);
+	bool is_there;
 
-	for (unsigned depth = 0; depth < PAGE_TREE_DEPTH && !is_leaf; depth++) {
-		if (!open_level(tree, number, BTREE_TABLE_LEAF, &level))
-			return false;
-		prefetch_cells(&level);
-		if (!seek_number(tree, &level, row, &is_there))
-			return false;
-		is_leaf = !level.is_inner;
-		if (!is_leaf)
-			number = child_of(&level, tree->roots.usable, level.at);
-	}
-	*payload = (struct payload){.size = 0};
-	if (!is_leaf)
+	*payload = (struct page_payload){.size = 0};
+	if (!open_leaf(tree, leaf, &level) || !seek_number(tree, &level, row, &is_there))
 		return false;
-	tree->leaf = level.bytes;
 	return !is_there || cell_payload(&level, tree->roots.usable, level.at, payload);
+}
+
+static void prefetch_bytes(struct str bytes)
+{
+	for (size_t at = 0; at < bytes.n; at += PAGE_LINE)
+		__builtin_prefetch(bytes.p + at);
+}
+
+/* The leaves of the entries that have numbers; NULL for others. The first line of each is prefetched. */
+static bool find_leaves(struct page_tree *tree, const struct page_entry *entries, size_t n, const unsigned char **leaves)
+{
+	uint32_t numbers[PAGE_TREE_GROUP];
+
+	for (size_t i = 0; i < n; i++) {
+		leaves[i] = NULL;
+		numbers[i] = entries[i].has_number ? find_leaf(tree, entries[i].number, &leaves[i]) : 0;
+		if (numbers[i] == 0 && entries[i].has_number)
+			return false;
+		if (!leaves[i])
+			snapshot_prefetch(tree->snapshot, numbers[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (leaves[i] || !entries[i].has_number)
+			continue;
+		leaves[i] = i > 0 && numbers[i] == numbers[i - 1] ? leaves[i - 1] : leaf_page(tree, numbers[i]);
+		if (!leaves[i])
+			return false;
+		__builtin_prefetch(leaves[i]);
+	}
+	return true;
+}
+
+bool page_tree_find_rows(struct page_tree *tree, struct page_entry *entries, size_t n)
+{
+	const unsigned char *leaves[PAGE_TREE_GROUP];
+
+	if (!find_leaves(tree, entries, n, leaves))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (leaves[i] && (i == 0 || leaves[i] != leaves[i - 1]) && !prefetch_cells(tree, leaves[i]))
+			return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		entries[i].row = (struct page_payload){.size = 0};
+		if (leaves[i] && !find_in_leaf(tree, leaves[i], entries[i].number, &entries[i].row))
+			return false;
+		if (n > 1)
+			prefetch_bytes(entries[i].row.local);
+	}
+	return true;
 }
 
 /* Where the two columns of a row begin, both blobs. */
@@ -346,7 +436,7 @@ struct columns {
 	size_t key, value, end;
 };
 
-static bool row_columns(const struct payload *payload, struct columns *columns)
+static bool row_columns(const struct page_payload *payload, struct columns *columns)
 {
 	const unsigned char *start = (const unsigned char *)payload->local.p, *p = start + 1;
 	uint64_t sizes[2];
@@ -371,7 +461,7 @@ static bool row_columns(const struct payload *payload, struct columns *columns)
 }
 
 /* A row with its key and its value, or its value alone. */
-static bool copy_row(const struct page_tree *tree, const struct payload *payload, bool has_key, struct arena *arena, struct store_row *row)
+static bool copy_row(const struct page_tree *tree, const struct page_payload *payload, bool has_key, struct arena *arena, struct store_row *row)
 {
 	struct columns columns;
 
@@ -386,38 +476,31 @@ static bool copy_row(const struct page_tree *tree, const struct payload *payload
 	return true;
 }
 
-bool page_tree_row(struct page_tree *tree, int64_t number, struct arena *arena, struct store_row *row)
-{
-	struct payload payload;
-
-	*row = (struct store_row){STR_ABSENT, STR_ABSENT};
-	return find_row(tree, number, &payload) && (payload.size == 0 || copy_row(tree, &payload, true, arena, row));
-}
-
 /* What a key leads to in a table that is one b-tree: the number of a row means that the row stands for it. */
 static struct str entry_value(const struct page_entry *entry)
 {
 	return entry->has_number ? STORE_REFERENCE : entry->value;
 }
 
-bool page_tree_get(struct page_tree *tree, struct str key, struct arena *arena, struct str *value)
+bool page_tree_get(struct page_tree *tree, const struct str *keys, size_t n, struct arena *arena, struct str *values)
 {
-	struct page_entry entry;
-	struct payload payload;
+	struct page_entry entries[PAGE_TREE_GROUP];
 	struct store_row row;
 
-	*value = STR_ABSENT;
-	if (!find_entry(tree, key, arena, &entry))
+	if (!find_entries(tree, keys, n, arena, entries) || (tree->roots.rows != 0 && !page_tree_find_rows(tree, entries, n)))
 		return false;
-	if (!str_is_set(entry.key))
-		return true;
-	if (tree->roots.rows == 0) {
-		*value = str_copy(arena, entry_value(&entry));
-		return true;
+	for (size_t i = 0; i < n; i++) {
+		values[i] = STR_ABSENT;
+		if (!str_is_set(entries[i].key))
+			continue;
+		if (tree->roots.rows == 0) {
+			values[i] = str_copy(arena, entry_value(&entries[i]));
+			continue;
+		}
+		if (!entries[i].has_number || !copy_row(tree, &entries[i].row, false, arena, &row))
+			return false;
+		values[i] = row.value;
 	}
-	if (!entry.has_number || !find_row(tree, entry.number, &payload) || !copy_row(tree, &payload, false, arena, &row))
-		return false;
-	*value = row.value;
 	return true;
 }
 
@@ -490,7 +573,8 @@ static bool is_beyond(const struct store_range *range, struct str key)
 	return str_is_set(range->high) && str_cmp(key, range->high) >= 0;
 }
 
-bool page_tree_next(struct page_tree_cursor *cursor, struct page_entry *entry)
+/* The next entry; without key where the range is over. */
+static bool next_entry(struct page_tree_cursor *cursor, struct page_entry *entry)
 {
 	bool is_reverse = cursor->range.is_reverse;
 
@@ -518,13 +602,21 @@ bool page_tree_next(struct page_tree_cursor *cursor, struct page_entry *entry)
 	return true;
 }
 
-bool page_tree_entry_row(struct page_tree_cursor *cursor, const struct page_entry *entry, struct store_row *row)
+bool page_tree_next(struct page_tree_cursor *cursor, size_t most, struct page_entry *entries, size_t *n)
 {
-	struct page_tree *tree = cursor->tree;
-	struct payload payload;
+	for (*n = 0; *n < most; ++*n) {
+		if (!next_entry(cursor, &entries[*n]))
+			return false;
+		if (!str_is_set(entries[*n].key))
+			break;
+	}
+	return true;
+}
 
+bool page_tree_row(const struct page_tree *tree, const struct page_entry *entry, struct arena *arena, struct store_row *row)
+{
 	if (tree->roots.rows != 0)
-		return entry->has_number && find_row(tree, entry->number, &payload) && copy_row(tree, &payload, true, cursor->arena, row);
-	*row = (struct store_row){str_copy(cursor->arena, entry->key), str_copy(cursor->arena, entry_value(entry))};
+		return entry->has_number && copy_row(tree, &entry->row, true, arena, row);
+	*row = (struct store_row){str_copy(arena, entry->key), str_copy(arena, entry_value(entry))};
 	return true;
 }

@@ -27,17 +27,23 @@ struct page_roots {
 struct page_tree {
 	struct snapshot *snapshot;
 	struct page_roots roots;
-	const unsigned char *leaf; /* with the row that was found last, or NULL */
+	struct {
+		uint32_t number;     /* of the row that was looked up last; 0: none */
+		int64_t after, last; /* it has the rows behind `after` up to `last` */
+		unsigned depth;      /* of all leaves; 0: not known, or the root is the leaf */
+	} leaf;
 };
 
 /* The caller releases the snapshot's pages when the rows are read. */
 struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots);
 
-/* The value of a key; absent where there is no such row. */
-bool page_tree_get(struct page_tree *tree, struct str key, struct arena *arena, struct str *value) WARN_UNUSED;
+#define PAGE_TREE_GROUP 16 /* rows that are looked up together at most */
 
-/* A row by its number, in a table that has them; absent where there is none. */
-bool page_tree_row(struct page_tree *tree, int64_t number, struct arena *arena, struct store_row *row) WARN_UNUSED;
+/*
+ * The values of up to PAGE_TREE_GROUP keys; absent where there is no such row. Step by step for all of them: what one step reads for a key is prefetched by the
+ * step before, so that the waits for memory fall together.
+ */
+bool page_tree_get(struct page_tree *tree, const struct str *keys, size_t n, struct arena *arena, struct str *values) WARN_UNUSED;
 
 /* A place between two keys. */
 struct page_level {
@@ -54,19 +60,30 @@ struct page_tree_cursor {
 	struct page_level levels[PAGE_TREE_DEPTH];
 };
 
+/* A cell's payload: the columns of a record. */
+struct page_payload {
+	struct str local;
+	uint32_t overflow; /* the page where it goes on, or 0 */
+	size_t size;
+};
+
 /* A key, and what it leads to. */
 struct page_entry {
-	struct str key;    /* in the page, or in the arena; absent: the range is over */
+	struct str key;    /* in the page, or in the arena */
 	bool has_number;
 	int64_t number;    /* of a row */
 	struct str value;  /* where it has no number; as the key */
+	struct page_payload row; /* by page_tree_find_rows(); without size where there is no such row */
 };
 
-/* The entries of a range, one by one, in its order. */
+/* Up to `most` entries of a range, in its order, from where the last call ended. Fewer: the range is over. */
 bool page_tree_seek(struct page_tree_cursor *cursor, struct page_tree *tree, const struct store_range *range, struct arena *arena) WARN_UNUSED;
-bool page_tree_next(struct page_tree_cursor *cursor, struct page_entry *entry) WARN_UNUSED;
+bool page_tree_next(struct page_tree_cursor *cursor, size_t most, struct page_entry *entries, size_t *n) WARN_UNUSED;
 
-/* The row of an entry, copied into the arena. */
-bool page_tree_entry_row(struct page_tree_cursor *cursor, const struct page_entry *entry, struct store_row *row) WARN_UNUSED;
+/* Finds the rows of up to PAGE_TREE_GROUP entries that have numbers, in a table that has them. Step by step, as above. */
+bool page_tree_find_rows(struct page_tree *tree, struct page_entry *entries, size_t n) WARN_UNUSED;
+
+/* The row that was found for an entry, copied into the arena; or where the table is one b-tree, the entry itself. */
+bool page_tree_row(const struct page_tree *tree, const struct page_entry *entry, struct arena *arena, struct store_row *row) WARN_UNUSED;
 
 #endif

@@ -4,6 +4,7 @@
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
+#define GROUP_FIRST 4   /* rows that are looked up together at first */
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
@@ -58,7 +59,7 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 
 	if (code != OK)
 		return code;
-	if (connection_tree(connection, keyspace, &tree, err) && page_tree_get(&tree, key, arena, value))
+	if (connection_tree(connection, keyspace, &tree, err) && page_tree_get(&tree, &key, 1, arena, value))
 		return OK;
 	code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 	if (code != OK)
@@ -306,14 +307,14 @@ static enum code get_meant(struct connection *connection, const struct store_ref
 	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
 }
 
-/* The row that an entry stands for: what its number finds, or else what its key says. */
+/* The row that an entry stands for: what its number has found, or else what its key says. */
 static bool row_meant(struct connection *connection, struct trees *trees, const struct page_entry *entry, struct arena *arena, struct store_row *row,
 		      enum code *code, struct err *err)
 {
 	const struct store_reference *reference = trees->reference;
 	struct store_row meant = {STR_ABSENT, STR_ABSENT};
 
-	if (entry->has_number && !page_tree_row(&trees->to, entry->number, arena, &meant))
+	if (entry->row.size > 0 && !page_tree_row(&trees->to, entry, arena, &meant))
 		return false;
 	*row = (struct store_row){str_copy(arena, entry->key), meant.value};
 	if (!str_is_set(meant.key) || !reference->is_of(reference->context, row->key, meant.key))
@@ -321,23 +322,37 @@ static bool row_meant(struct connection *connection, struct trees *trees, const 
 	return true;
 }
 
+/* The next entries of a range, with their rows found. *wanted of them, and next time twice as many: the page may be full after few rows. */
+static bool next_group(struct page_tree_cursor *cursor, struct page_tree *tree, size_t *wanted, struct page_entry *entries, size_t *n)
+{
+	bool is_read = page_tree_next(cursor, *wanted, entries, n) && (tree->roots.rows == 0 || page_tree_find_rows(tree, entries, *n));
+
+	if (is_read && *n == *wanted)
+		*wanted = *wanted * 2 < PAGE_TREE_GROUP ? *wanted * 2 : PAGE_TREE_GROUP;
+	else
+		*wanted = 0;
+	return is_read;
+}
+
 /* A page of rows without a statement. False where it needs one: the page is empty then. */
 static bool page_from_trees(struct connection *connection, struct trees *trees, const struct store_range *range, struct store_bounds bounds,
 			    struct arena *arena, struct store_page *page, enum code *code, struct err *err)
 {
+	struct page_tree *tree = trees->reference ? &trees->to : &trees->own;
 	struct page_tree_cursor cursor;
-	struct page_entry entry;
+	struct page_entry entries[PAGE_TREE_GROUP];
 	struct store_row row;
-	size_t bytes = 0;
-	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena);
+	size_t bytes = 0, wanted = GROUP_FIRST, n = 0;
+	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena), goes_on = true;
 
-	while (is_read) {
-		is_read = page_tree_next(&cursor, &entry);
-		if (!is_read || !str_is_set(entry.key))
-			break;
-		is_read = trees->reference ? row_meant(connection, trees, &entry, arena, &row, code, err) : page_tree_entry_row(&cursor, &entry, &row);
-		if (!is_read || *code != OK || !add_row(page, row, bounds, &bytes, arena, code, err))
-			break;
+	while (is_read && goes_on && wanted > 0) {
+		if (bounds.rows && bounds.rows - page->n < wanted)
+			wanted = bounds.rows - page->n;
+		is_read = next_group(&cursor, tree, &wanted, entries, &n);
+		for (size_t i = 0; i < n && is_read && goes_on; i++) {
+			is_read = trees->reference ? row_meant(connection, trees, &entries[i], arena, &row, code, err) : page_tree_row(tree, &entries[i], arena, &row);
+			goes_on = is_read && *code == OK && add_row(page, row, bounds, &bytes, arena, code, err);
+		}
 	}
 	if (!is_read)
 		*page = (struct store_page){0};
@@ -430,14 +445,41 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const st
 	return code;
 }
 
+/* How many of the first keys can be looked up together. */
+static size_t group_of(const struct store_key *keys, size_t n)
+{
+	size_t same = 1;
+
+	while (same < n && same < PAGE_TREE_GROUP && keys[same].keyspace.table == keys[0].keyspace.table && keys[same].keyspace.part == keys[0].keyspace.part)
+		same++;
+	return is_versions(keys[0].keyspace) ? 1 : same;
+}
+
+/* Without a statement; false where it needs one. */
+static bool get_group(struct connection *connection, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+{
+	struct str names[PAGE_TREE_GROUP];
+	struct page_tree tree;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = keys[i].key;
+	return connection_tree(connection, keys[0].keyspace, &tree, err) && page_tree_get(&tree, names, n, arena, values);
+}
+
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
-	enum code code = OK;
+	struct connection *connection = (struct connection *)txn;
+	enum code code = check_reading(connection, err);
 
-	for (size_t i = 0; i < n && code == OK; i++) {
-		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
+	for (size_t i = 0, group; i < n && code == OK; i += group) {
+		group = group_of(keys + i, n - i);
+		bool is_read = group > 1 && get_group(connection, keys + i, group, arena, values + i, err);
+		for (size_t k = i; k < i + group && code == OK && !is_read; k++)
+			code = rows_get(txn, keys[k].keyspace, keys[k].key, arena, &values[k], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
+		if (code == OK)
+			code = check_reading(connection, err);
 	}
 	return code;
 }

@@ -173,6 +173,12 @@ const unsigned char *snapshot_page(struct snapshot *snapshot, uint32_t number)
 	return snapshot->memory ? memory_file_page(snapshot->memory, number) : page_on_disk(snapshot, number);
 }
 
+void snapshot_prefetch(const struct snapshot *snapshot, uint32_t number)
+{
+	if (snapshot->memory)
+		memory_file_prefetch(snapshot->memory, number);
+}
+
 uint32_t snapshot_schema(struct snapshot *snapshot)
 {
 	if (!snapshot->memory)

@@ -51,4 +51,7 @@ uint32_t snapshot_usable(struct snapshot *snapshot);
 /* A page, counted from 1; NULL where it is not to be had so. It stays until snapshot_end(). */
 const unsigned char *snapshot_page(struct snapshot *snapshot, uint32_t number);
 
+/* Prefetches what snapshot_page() reads of the page itself: on disk nothing. Has no effect beyond speed. */
+void snapshot_prefetch(const struct snapshot *snapshot, uint32_t number);
+
 #endif

@@ -230,47 +230,58 @@ static struct str value_of(sqlite3_stmt *statement)
 	return sqlite3_column_type(statement, 1) == SQLITE_INTEGER ? STORE_REFERENCE : column(statement, 1);
 }
 
-static void check_get(struct database *d, struct str key)
+/* Up to a group of values as both have them. */
+static void check_get(struct database *d, const struct str *keys, size_t n)
 {
-	sqlite3_stmt *statement = prepare(d->reader, "SELECT k, v FROM rows WHERE k = ?1");
-	struct str value;
+	struct str values[PAGE_TREE_GROUP];
+	bool is_read = page_tree_get(&d->tree, keys, n, d->arena, values);
 
-	bind(statement, 1, key);
-	int result = sqlite3_step(statement);
-	bool is_read = page_tree_get(&d->tree, key, d->arena, &value);
 	CHECK(is_read);
-	if (is_read) {
-		CHECK_INT(str_is_set(value), result == SQLITE_ROW);
-		CHECK(result != SQLITE_ROW || str_eq(value, value_of(statement)));
+	for (size_t i = 0; i < n && is_read; i++) {
+		sqlite3_stmt *statement = prepare(d->reader, "SELECT k, v FROM rows WHERE k = ?1");
+
+		bind(statement, 1, keys[i]);
+		bool is_there = sqlite3_step(statement) == SQLITE_ROW;
+		CHECK_INT(str_is_set(values[i]), is_there);
+		CHECK(!is_there || str_eq(values[i], value_of(statement)));
+		sqlite3_finalize(statement);
 	}
-	sqlite3_finalize(statement);
 }
 
-/* One row of a range as both have it; false where it is over. */
-static bool check_row(struct page_tree_cursor *cursor, sqlite3_stmt *statement)
+/* One row of a range as both have it. */
+static void check_row(struct database *d, const struct page_entry *entry, sqlite3_stmt *statement)
 {
-	struct page_entry entry;
 	struct store_row row;
-	int result = sqlite3_step(statement);
 
-	bool is_read = page_tree_next(cursor, &entry);
+	CHECK(page_tree_row(&d->tree, entry, d->arena, &row));
+	CHECK(str_eq(row.key, column(statement, 0)));
+	CHECK(str_eq(row.value, value_of(statement)));
+	CHECK(str_eq(entry->key, row.key));
+	if (entry->has_number && d->tree.roots.rows == 0)
+		CHECK_INT(entry->number, sqlite3_column_int64(statement, 1));
+}
+
+/* The next rows of a range as both have them; false where it is over. */
+static bool check_rows(struct database *d, struct page_tree_cursor *cursor, sqlite3_stmt *statement)
+{
+	struct page_entry entries[PAGE_TREE_GROUP];
+	size_t most = 1 + roll(d, PAGE_TREE_GROUP), n = 0;
+
+	bool is_read = page_tree_next(cursor, most, entries, &n) && (d->tree.roots.rows == 0 || page_tree_find_rows(&d->tree, entries, n));
 	CHECK(is_read);
 	if (!is_read)
 		return false;
-	CHECK_INT(str_is_set(entry.key), result == SQLITE_ROW);
-	if (!str_is_set(entry.key) || result != SQLITE_ROW)
-		return false;
-	CHECK(page_tree_entry_row(cursor, &entry, &row));
-	CHECK(str_eq(row.key, column(statement, 0)));
-	CHECK(str_eq(row.value, value_of(statement)));
-	CHECK(str_eq(entry.key, row.key));
-	if (entry.has_number && cursor->tree->roots.rows != 0) {
-		CHECK(page_tree_row(cursor->tree, entry.number, cursor->arena, &row));
-		CHECK(str_eq(row.key, column(statement, 0)));
-	} else if (entry.has_number) {
-		CHECK_INT(entry.number, sqlite3_column_int64(statement, 1));
+	for (size_t i = 0; i < n; i++) {
+		bool is_there = sqlite3_step(statement) == SQLITE_ROW;
+
+		CHECK(is_there);
+		if (!is_there)
+			return false;
+		check_row(d, &entries[i], statement);
 	}
-	return true;
+	if (n < most)
+		CHECK_INT(sqlite3_step(statement), SQLITE_DONE);
+	return n == most;
 }
 
 static void check_range(struct database *d, struct store_range range)
@@ -285,7 +296,7 @@ static void check_range(struct database *d, struct store_range range)
 	bool is_more = page_tree_seek(&cursor, &d->tree, &range, d->arena);
 	CHECK(is_more);
 	while (is_more)
-		is_more = check_row(&cursor, statement);
+		is_more = check_rows(d, &cursor, statement);
 	sqlite3_finalize(statement);
 }
 
@@ -294,17 +305,33 @@ static void check_everything(struct database *d)
 	for (int i = 0; i < 30; i++) {
 		struct store_range range = {.low = STR_ABSENT, .high = STR_ABSENT, .is_reverse = roll(d, 2) != 0};
 
-		check_get(d, random_key(d));
+		struct str keys[PAGE_TREE_GROUP];
+		size_t n = 1 + roll(d, PAGE_TREE_GROUP);
+
+		for (size_t k = 0; k < n; k++)
+			keys[k] = random_key(d);
+		check_get(d, keys, n);
 		if (roll(d, 5))
 			range.low = roll(d, 5) ? random_key(d) : STR("");
 		if (roll(d, 3))
 			range.high = random_key(d);
 		check_range(d, range);
 	}
-	/* each key that is there, too */
+	/* each key that is there, too, with others between */
+	struct str keys[PAGE_TREE_GROUP];
+	size_t n = 0, most = 1 + roll(d, PAGE_TREE_GROUP);
 	sqlite3_stmt *statement = prepare(d->reader, "SELECT k FROM rows");
-	while (sqlite3_step(statement) == SQLITE_ROW)
-		check_get(d, column(statement, 0));
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		keys[n++] = str_copy(d->arena, column(statement, 0));
+		if (n < most && roll(d, 4) == 0)
+			keys[n++] = random_key(d);
+		if (n < most)
+			continue;
+		check_get(d, keys, n);
+		n = 0;
+		most = 1 + roll(d, PAGE_TREE_GROUP);
+	}
+	check_get(d, keys, n);
 	sqlite3_finalize(statement);
 }
 
@@ -496,18 +523,23 @@ static void read_damaged(struct database *d)
 {
 	const struct store_range ranges[] = {{STR_ABSENT, STR_ABSENT, false}, {STR_ABSENT, STR_ABSENT, true}};
 	struct page_tree_cursor cursor;
-	struct page_entry entry;
+	struct page_entry entries[PAGE_TREE_GROUP];
 	struct store_row row;
-	struct str value;
+	struct str keys[PAGE_TREE_GROUP], values[PAGE_TREE_GROUP];
+	size_t n;
 
-	for (int i = 0; i < 20; i++)
-		(void)!page_tree_get(&d->tree, random_key(d), d->arena, &value);
+	for (n = 0; n < PAGE_TREE_GROUP; n++)
+		keys[n] = random_key(d);
+	(void)!page_tree_get(&d->tree, keys, n, d->arena, values);
+	(void)!page_tree_get(&d->tree, keys, 1, d->arena, values);
 	for (size_t i = 0; i < 2; i++) {
 		bool is_read = page_tree_seek(&cursor, &d->tree, &ranges[i], d->arena);
 
-		for (unsigned n = 0; is_read && n < DAMAGED_ROWS; n++) {
-			is_read = page_tree_next(&cursor, &entry) && str_is_set(entry.key);
-			(void)!(is_read && page_tree_entry_row(&cursor, &entry, &row));
+		for (unsigned rows = 0; is_read && rows < DAMAGED_ROWS; rows += PAGE_TREE_GROUP) {
+			is_read = page_tree_next(&cursor, PAGE_TREE_GROUP, entries, &n) && (d->tree.roots.rows == 0 || page_tree_find_rows(&d->tree, entries, n));
+			for (size_t k = 0; is_read && k < n; k++)
+				(void)!page_tree_row(&d->tree, &entries[k], d->arena, &row);
+			is_read = is_read && n == PAGE_TREE_GROUP;
 		}
 	}
 	arena_reset(d->arena);
@@ -529,7 +561,7 @@ TEST(damaged_pages_do_no_harm)
 			if (!page)
 				continue;
 			page[at] = (unsigned char)roll(&d, 256);
-			d.tree.leaf = NULL;
+			d.tree = page_tree_of(&d.snapshot, d.tree.roots);
 			read_damaged(&d);
 			page[at] = before;
 		}
@@ -542,7 +574,7 @@ TEST(other_pages_are_no_tree)
 {
 	struct database d = database_new(0, 0);
 	struct page_tree_cursor cursor;
-	struct store_row row;
+	struct page_entry entry = {.key = STR("a"), .has_number = true, .number = 1};
 	struct str value;
 
 	look_up(&d);
@@ -553,8 +585,8 @@ TEST(other_pages_are_no_tree)
 		wrong[i].usable = d.tree.roots.usable;
 		struct page_tree tree = page_tree_of(&d.snapshot, wrong[i]);
 
-		CHECK(!page_tree_get(&tree, STR("a"), d.arena, &value));
-		CHECK(!page_tree_row(&tree, 1, d.arena, &row));
+		CHECK(!page_tree_get(&tree, &entry.key, 1, d.arena, &value));
+		CHECK(!page_tree_find_rows(&tree, &entry, 1));
 		CHECK(!page_tree_seek(&cursor, &tree, &(struct store_range){.low = STR_ABSENT}, d.arena));
 	}
 	database_free(&d);
