@@ -94,7 +94,7 @@ static int check(struct page_file *file, const unsigned char *page, sqlite3_int6
 
 	if (has_passed(file, number))
 		return SQLITE_OK;
-	if (!page_file_is_whole(page, number)) {
+	if (file->is_checked && !page_file_is_whole(page, number)) {
 		file->damaged = number;
 		return SQLITE_IOERR_DATA;
 	}
@@ -102,7 +102,7 @@ static int check(struct page_file *file, const unsigned char *page, sqlite3_int6
 	return SQLITE_OK;
 }
 
-/* Checks the page at `at` after a system call has read it. Where the disk cannot read it, the call fails, while the mapping would raise SIGBUS. */
+/* Checks the page at `at`, if pages carry checksums, after a system call has read it: the call fails where the mapping would raise SIGBUS. */
 static int check_stored(struct page_file *file, sqlite3_int64 at)
 {
 	sqlite3_file *under = under_of((sqlite3_file *)file);
@@ -167,7 +167,7 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 static int fetch(struct page_file *file, sqlite3_int64 at, int n, void **out)
 {
 	const unsigned char *page = file->map ? data_map_at(file->map, (uint64_t)at, (size_t)n) : NULL;
-	int result = page && file->is_checked && is_whole_page(n, at) ? check_stored(file, at) : SQLITE_OK;
+	int result = page && is_whole_page(n, at) ? check_stored(file, at) : SQLITE_OK;
 
 	*out = result == SQLITE_OK ? (void *)(uintptr_t)page : NULL;
 	return result;

@@ -329,7 +329,7 @@ static int bad_disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 }
 
 /* Reading it through the mapping would raise SIGBUS. */
-TEST(a_page_that_the_disk_cannot_read_is_not_given)
+static void check_unreadable(unsigned char reserved)
 {
 	unsigned char page[STORE_PAGE] = "SQLite format 3";
 	struct mapped mapped;
@@ -341,7 +341,7 @@ TEST(a_page_that_the_disk_cannot_read_is_not_given)
 	bad_disk.unreadable = -1;
 	mapped_open(&mapped, &under);
 	sqlite3_file *file = mapped.file;
-	page[20] = PAGE_CHECK_BYTES;
+	page[20] = reserved;
 	for (int i = 0; i < 4; i++)
 		CHECK_INT(file->pMethods->xWrite(file, page, STORE_PAGE, i * STORE_PAGE), SQLITE_OK);
 	mapped_map(&mapped);
@@ -352,6 +352,12 @@ TEST(a_page_that_the_disk_cannot_read_is_not_given)
 	CHECK(!bytes);
 	CHECK(page_file_page(file, 4) != NULL);
 	mapped_close(&mapped);
+}
+
+TEST(a_page_that_the_disk_cannot_read_is_not_given)
+{
+	check_unreadable(PAGE_CHECK_BYTES);
+	check_unreadable(0); /* of format 1 */
 }
 
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
