@@ -8,7 +8,7 @@
  * WORKERS_CROWDED_NS on the mean, and half of the time. A worker leaves when the turns of the others would stay below WORKERS_CALM_NS without it, for
  * WORKERS_CALM_FOR_NS. Time under the writers' lock (write_turn.h) does not count, since another worker would wait for that lock too.
  *
- * Where the server and its clients have all cores of the machine, another worker takes from the clients what it gains, and wakes for fewer requests. So with
+ * Where the server and its clients use all cores of the machine, another worker takes from the clients what it gains, and wakes for fewer requests. So with
  * turns of up to WORKERS_CROWDED_TIGHT_NS a worker joins only where 0.6 of a core was idle, or this worker waited for a core for a quarter of the time: then
  * other programs have the cores, and two threads get more than one. And a worker leaves at once when turns are below WORKERS_CROWDED_NS, less than 0.3 of a
  * core was idle, and the worker that judges waited for less than 0.4 of the time. Both over WORKERS_LOOK_NS, or WORKERS_LOOK_ONE_NS while one serves. Where

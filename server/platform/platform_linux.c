@@ -124,7 +124,7 @@ static double second_number(const char *path)
 	return second;
 }
 
-/* /proc/stat has the idle time as well, and counts all interrupts for each reader. */
+/* Not by /proc/stat: for each reader of it the kernel adds up all interrupts. */
 struct platform_core_times platform_core_times(void)
 {
 	return (struct platform_core_times){

@@ -243,7 +243,7 @@ static struct slot *slot_set(struct connection *connection, struct keyspace keys
 
 static bool slot_holds(const struct slot *slot, struct keyspace keyspace)
 {
-	return slot->is_taken && slot->keyspace.table == keyspace.table && slot->keyspace.part == keyspace.part;
+	return slot->is_taken && keyspace_is_same(slot->keyspace, keyspace);
 }
 
 /* The keyspace's slot; the least recently used one of its set is emptied where none is free. */

@@ -16,15 +16,24 @@ struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots
 	return (struct page_tree){.snapshot = snapshot, .roots = roots};
 }
 
-/* A page of a b-tree of the kind that has that leaf; an inner page's first byte is 8 less. */
-static bool open_level(const struct page_tree *tree, uint32_t number, enum btree_kind leaf, struct page_level *level)
+/* A page that is not the first; NULL where it cannot be read. */
+static const unsigned char *read_page(const struct page_tree *tree, uint32_t number)
 {
-	const unsigned char *bytes = number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
+	return number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
+}
 
+/* A page of a b-tree of the kind that has that leaf; an inner page's first byte is 8 less. */
+static bool level_of(const struct page_tree *tree, const unsigned char *bytes, enum btree_kind leaf, struct page_level *level)
+{
 	if (!bytes || (bytes[0] | 8) != (unsigned char)leaf)
 		return false;
 	*level = (struct page_level){.bytes = bytes, .count = be16(bytes + 3), .is_inner = bytes[0] != (unsigned char)leaf};
 	return INNER_HEAD + 2 * (size_t)level->count <= tree->roots.usable;
+}
+
+static bool open_level(const struct page_tree *tree, uint32_t number, enum btree_kind leaf, struct page_level *level)
+{
+	return level_of(tree, read_page(tree, number), leaf, level);
 }
 
 static size_t cell_place(const struct page_level *level, unsigned i)
@@ -91,7 +100,7 @@ static bool copy_overflow(const struct page_tree *tree, uint32_t number, size_t 
 	size_t each = tree->roots.usable - OVERFLOW_HEAD;
 
 	while (n > 0) {
-		const unsigned char *page = number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
+		const unsigned char *page = read_page(tree, number);
 
 		if (!page)
 			return false;
@@ -311,13 +320,13 @@ static bool seek_number(const struct page_tree *tree, struct page_level *level, 
 /* A leaf of rows. */
 static bool open_leaf(const struct page_tree *tree, const unsigned char *bytes, struct page_level *level)
 {
-	*level = (struct page_level){.bytes = bytes, .count = be16(bytes + 3)};
-	return bytes[0] == BTREE_TABLE_LEAF && LEAF_HEAD + 2 * (size_t)level->count <= tree->roots.usable;
+	return level_of(tree, bytes, BTREE_TABLE_LEAF, level) && !level->is_inner;
 }
 
 /*
- * The number of the leaf that has the row if there is one; 0 where a page cannot be read. The first leaf is read, and tells how deep all lie. Others are
- * not, so that the caller need not wait for them; *bytes is NULL then. Rows that were written together lie together: the last leaf is tried first.
+ * The number of the leaf that has the row if there is one; 0 where a page cannot be read. The first look-up reads its leaf, and so learns the depth of all
+ * leaves. Later ones leave *bytes NULL and do not read the leaf, so that the caller can prefetch it. Rows that were written together lie together: it tries
+ * the last leaf first.
  */
 static uint32_t find_leaf(struct page_tree *tree, int64_t row, const unsigned char **bytes)
 {
@@ -350,11 +359,6 @@ static uint32_t find_leaf(struct page_tree *tree, int64_t row, const unsigned ch
 	tree->leaf.after = after;
 	tree->leaf.last = last;
 	return number;
-}
-
-static const unsigned char *leaf_page(const struct page_tree *tree, uint32_t number)
-{
-	return number > 1 ? snapshot_page(tree->snapshot, number) : NULL;
 }
 
 /* The heads of a leaf's cells, which seek_number() compares, so that they come into the processor's cache together. The leaf of a table has few. */
@@ -403,7 +407,7 @@ static bool find_leaves(struct page_tree *tree, const struct page_entry *entries
 	for (size_t i = 0; i < n; i++) {
 		if (leaves[i] || !entries[i].has_number)
 			continue;
-		leaves[i] = i > 0 && numbers[i] == numbers[i - 1] ? leaves[i - 1] : leaf_page(tree, numbers[i]);
+		leaves[i] = i > 0 && numbers[i] == numbers[i - 1] ? leaves[i - 1] : read_page(tree, numbers[i]);
 		if (!leaves[i])
 			return false;
 		__builtin_prefetch(leaves[i]);

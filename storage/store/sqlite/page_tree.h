@@ -28,8 +28,8 @@ struct page_tree {
 	struct snapshot *snapshot;
 	struct page_roots roots;
 	struct {
-		uint32_t number;     /* of the row that was looked up last; 0: none */
-		int64_t after, last; /* it has the rows behind `after` up to `last` */
+		uint32_t number;     /* the page that has the row looked up last; 0: none */
+		int64_t after, last; /* this page has the rows behind `after` up to `last` */
 		unsigned depth;      /* of all leaves; 0: not known, or the root is the leaf */
 	} leaf;
 };
@@ -40,8 +40,8 @@ struct page_tree page_tree_of(struct snapshot *snapshot, struct page_roots roots
 #define PAGE_TREE_GROUP 16 /* rows that are looked up together at most */
 
 /*
- * The values of up to PAGE_TREE_GROUP keys; absent where there is no such row. Step by step for all of them: what one step reads for a key is prefetched by the
- * step before, so that the waits for memory fall together.
+ * The values of up to PAGE_TREE_GROUP keys; absent where there is no such row. Each step runs for all keys and prefetches what the next step reads, so that
+ * the waits for memory overlap.
  */
 bool page_tree_get(struct page_tree *tree, const struct str *keys, size_t n, struct arena *arena, struct str *values) WARN_UNUSED;
 
@@ -80,7 +80,7 @@ struct page_entry {
 bool page_tree_seek(struct page_tree_cursor *cursor, struct page_tree *tree, const struct store_range *range, struct arena *arena) WARN_UNUSED;
 bool page_tree_next(struct page_tree_cursor *cursor, size_t most, struct page_entry *entries, size_t *n) WARN_UNUSED;
 
-/* Finds the rows of up to PAGE_TREE_GROUP entries that have numbers, in a table that has them. Step by step, as above. */
+/* Finds the rows of up to PAGE_TREE_GROUP entries that have numbers, in a table that has them; its steps are like those above. */
 bool page_tree_find_rows(struct page_tree *tree, struct page_entry *entries, size_t n) WARN_UNUSED;
 
 /* The row that was found for an entry, copied into the arena; or where the table is one b-tree, the entry itself. */

@@ -322,19 +322,7 @@ static bool row_meant(struct connection *connection, struct trees *trees, const 
 	return true;
 }
 
-/* The next entries of a range, with their rows found. *wanted of them, and next time twice as many: the page may be full after few rows. */
-static bool next_group(struct page_tree_cursor *cursor, struct page_tree *tree, size_t *wanted, struct page_entry *entries, size_t *n)
-{
-	bool is_read = page_tree_next(cursor, *wanted, entries, n) && (tree->roots.rows == 0 || page_tree_find_rows(tree, entries, *n));
-
-	if (is_read && *n == *wanted)
-		*wanted = *wanted * 2 < PAGE_TREE_GROUP ? *wanted * 2 : PAGE_TREE_GROUP;
-	else
-		*wanted = 0;
-	return is_read;
-}
-
-/* A page of rows without a statement. False where it needs one: the page is empty then. */
+/* A page of rows without a statement. False where it needs one: the page is empty then. Groups grow, since the page may be full after few rows. */
 static bool page_from_trees(struct connection *connection, struct trees *trees, const struct store_range *range, struct store_bounds bounds,
 			    struct arena *arena, struct store_page *page, enum code *code, struct err *err)
 {
@@ -343,16 +331,19 @@ static bool page_from_trees(struct connection *connection, struct trees *trees, 
 	struct page_entry entries[PAGE_TREE_GROUP];
 	struct store_row row;
 	size_t bytes = 0, wanted = GROUP_FIRST, n = 0;
-	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena), goes_on = true;
+	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena), goes_on = is_read;
 
-	while (is_read && goes_on && wanted > 0) {
+	while (goes_on) {
 		if (bounds.rows && bounds.rows - page->n < wanted)
 			wanted = bounds.rows - page->n;
-		is_read = next_group(&cursor, tree, &wanted, entries, &n);
-		for (size_t i = 0; i < n && is_read && goes_on; i++) {
+		is_read = page_tree_next(&cursor, wanted, entries, &n) && (tree->roots.rows == 0 || page_tree_find_rows(tree, entries, n));
+		goes_on = is_read;
+		for (size_t i = 0; i < n && goes_on; i++) {
 			is_read = trees->reference ? row_meant(connection, trees, &entries[i], arena, &row, code, err) : page_tree_row(tree, &entries[i], arena, &row);
 			goes_on = is_read && *code == OK && add_row(page, row, bounds, &bytes, arena, code, err);
 		}
+		goes_on = goes_on && n == wanted;
+		wanted = wanted * 2 < PAGE_TREE_GROUP ? wanted * 2 : PAGE_TREE_GROUP;
 	}
 	if (!is_read)
 		*page = (struct store_page){0};
@@ -450,7 +441,7 @@ static size_t group_of(const struct store_key *keys, size_t n)
 {
 	size_t same = 1;
 
-	while (same < n && same < PAGE_TREE_GROUP && keys[same].keyspace.table == keys[0].keyspace.table && keys[same].keyspace.part == keys[0].keyspace.part)
+	while (same < n && same < PAGE_TREE_GROUP && keyspace_is_same(keys[same].keyspace, keys[0].keyspace))
 		same++;
 	return is_versions(keys[0].keyspace) ? 1 : same;
 }
@@ -469,17 +460,16 @@ static bool get_group(struct connection *connection, const struct store_key *key
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = check_reading(connection, err);
+	enum code code = OK;
 
 	for (size_t i = 0, group; i < n && code == OK; i += group) {
 		group = group_of(keys + i, n - i);
-		bool is_read = group > 1 && get_group(connection, keys + i, group, arena, values + i, err);
+		code = check_reading(connection, err);
+		bool is_read = code == OK && group > 1 && get_group(connection, keys + i, group, arena, values + i, err);
 		for (size_t k = i; k < i + group && code == OK && !is_read; k++)
 			code = rows_get(txn, keys[k].keyspace, keys[k].key, arena, &values[k], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code == OK)
-			code = check_reading(connection, err);
 	}
 	return code;
 }
