@@ -169,6 +169,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 {
 	connection_enter(exchange->connection, CONNECTION_WORKING);
 	request_id_make(exchange->id);
+	sockets_hold(connection_fd(exchange->connection));
 	if (exchange->is_early)
 		exchange->haste = HTTP_LONG; /* it is refused, which is brief */
 	else if (connection_kind(exchange->connection) == CONNECTION_VITAL)

@@ -22,6 +22,7 @@ enum socket_state {
 	SOCKET_OTHER,   /* not ours, or in the midst of an answer */
 	SOCKET_IDLE,    /* awaits a request, of which libmicrohttpd has no bytes */
 	SOCKET_AWAITED, /* what libmicrohttpd sends is its own */
+	SOCKET_HELD,    /* a request is handled: nothing is read */
 	SOCKET_QUEUED,
 	SOCKET_EARLY,   /* queued, and the last */
 	SOCKET_CLOSING, /* all is sent: further bytes are thrown away */
@@ -137,6 +138,12 @@ void sockets_await(int fd)
 		enter(fd, left_of(fd) == 0 ? SOCKET_IDLE : SOCKET_AWAITED);
 }
 
+void sockets_hold(int fd)
+{
+	if (is_within(fd) && !is_over(state_of(fd)))
+		enter(fd, SOCKET_HELD);
+}
+
 void sockets_answer(int fd, bool is_early, uint64_t group, struct str text)
 {
 	set_group(fd, group);
@@ -219,7 +226,7 @@ static bool is_emptied(int fd)
 	return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* The result of a send where the socket has no room. */
+/* The result of a send where the socket has no room, and of a read where it has no bytes. */
 static ssize_t take_none(void)
 {
 	errno = EAGAIN;
@@ -367,6 +374,8 @@ ssize_t recv(int fd, void *bytes, size_t n, int flags)
 		enter(fd, SOCKET_MOVED);
 		return 0;
 	}
+	if (state == SOCKET_HELD && !(flags & MSG_PEEK))
+		return take_none();
 	ssize_t came = recvfrom(fd, bytes, n, flags, NULL, NULL);
 
 	if (came <= 0 || flags & MSG_PEEK || !is_within(fd))
@@ -375,8 +384,8 @@ ssize_t recv(int fd, void *bytes, size_t n, int flags)
 	size_t given = (size_t)came;
 	latest.is_there = false;
 	/*
-	 * Shortens only where a request begins. While a request is handled aside, libmicrohttpd may read its socket too, but looks at these bytes after it has
-	 * read other sockets. And a full buffer stays full: where a socket gave less than libmicrohttpd asked for, it awaits no more bytes until others come.
+	 * Shortens only where a request begins. And a full buffer stays full: where a socket gave less than libmicrohttpd asked for, it awaits no more bytes
+	 * until others come.
 	 */
 	if (state == SOCKET_IDLE && given < n)
 		given = shorten(fd, bytes, given);

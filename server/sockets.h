@@ -53,6 +53,13 @@ void sockets_expect(int fd, uint64_t n);
 void sockets_await(int fd);
 
 /*
+ * The request is handled: until sockets_answer() a read finds neither bytes nor an end of file. libmicrohttpd reads from a connection that it resumes before
+ * it asks for the answer: at an end of file it would give the request up, and further requests could leave its memory no room for the answer's head. It has
+ * taken the socket from epoll meanwhile, and enters it again where a read found nothing.
+ */
+void sockets_hold(int fd);
+
+/*
  * Our answer is about to be queued; `is_early`: some of the request may be unread, and the connection ends behind it. `group`: as outbox_put() has it.
  * `lines` are header lines, each with its end, that go into the answer's head; they must stay until the answer is sent. libmicrohttpd would copy and
  * check each.

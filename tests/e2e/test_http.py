@@ -493,6 +493,21 @@ def early_close():
             s.sendall(data * 50)
 
 
+def ends_behind_requests():
+    """A client that ends its side behind its requests gets all answers, where the first is handled aside, too: it is large."""
+    def put(n):
+        return raw.request("PutItem", b'{"TableName":"none","Item":{"a":{"S":"%s"}}}' % (b"x" * n))
+    for n, rest in [(1, 0), (300_000, 0), (300_000, 1), (200_000, 20), (1, 3), (300_000, 200)] * 3:
+        with raw.connect(server) as s:
+            s.sendall(put(n) + raw.request() * rest)
+            s.shutdown(socket.SHUT_WR)
+            first = raw.read_reply(s)
+            assert first and b"ResourceNotFoundException" in first.body, (n, rest, first and first.body)
+            for i in range(rest):
+                reply = raw.read_reply(s)
+                assert reply and reply.status == 200, (n, rest, i, reply and reply.body)
+
+
 def random_bytes():
     """Whole requests with a few bytes changed, cut out or doubled; the same in each run."""
     dice = random.Random(20260101)
@@ -532,5 +547,5 @@ def and_well(test):
 
 
 run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, connections_that_change_their_worker, writes_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
-                                         answers_in_other_codings, targets, cross_origin, dates, strange_lines, slow_bytes, early_close,
+                                         answers_in_other_codings, targets, cross_origin, dates, strange_lines, slow_bytes, early_close, ends_behind_requests,
                                          random_bytes)] + [nothing_is_left])

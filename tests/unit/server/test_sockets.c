@@ -213,6 +213,28 @@ TEST(requests_that_come_before_the_answer_stay_as_they_are)
 	close_pair(pair);
 }
 
+/* Neither further requests nor the client's end are seen before the answer. */
+TEST(nothing_is_read_while_a_request_is_handled)
+{
+	struct pair pair = connect_pair();
+	char got[1024];
+
+	sends(pair, USUAL "body", 1024, SHORT "body", true);
+	sockets_hold(pair.server);
+	CHECK_INT(recv(pair.server, got, sizeof(got), 0), -1);
+	CHECK_INT(errno, EAGAIN);
+	CHECK_INT(send(pair.client, USUAL "body", strlen(USUAL "body"), MSG_NOSIGNAL), (ssize_t)strlen(USUAL "body"));
+	CHECK_INT(shutdown(pair.client, SHUT_WR), 0);
+	CHECK_INT(recv(pair.server, got, sizeof(got), 0), -1);
+	answers(pair);
+	CHECK_INT(recv(pair.server, got, sizeof(got), 0), (ssize_t)strlen(SHORT "body"));
+	sockets_hold(pair.server);
+	CHECK_INT(recv(pair.server, got, sizeof(got), 0), -1);
+	answers(pair);
+	CHECK_INT(recv(pair.server, got, sizeof(got), 0), 0);
+	close_pair(pair);
+}
+
 TEST(sockets_of_others_are_left_alone)
 {
 	int fds[2];
@@ -287,5 +309,6 @@ TEST(a_connection_goes_on_by_another_descriptor)
 }
 
 TEST_MAIN(TEST_CASE(lines_go_into_the_head), TEST_CASE(usual_heads_become_short_ones), TEST_CASE(heads_that_libmicrohttpd_reads_stay_as_they_are),
-	  TEST_CASE(a_full_buffer_stays_full), TEST_CASE(requests_that_come_before_the_answer_stay_as_they_are), TEST_CASE(sockets_of_others_are_left_alone),
+	  TEST_CASE(a_full_buffer_stays_full), TEST_CASE(requests_that_come_before_the_answer_stay_as_they_are), TEST_CASE(nothing_is_read_while_a_request_is_handled),
+	  TEST_CASE(sockets_of_others_are_left_alone),
 	  TEST_CASE(a_connection_goes_on_by_another_descriptor))
