@@ -46,7 +46,7 @@ static bool ms_of_seconds(double seconds, int64_t *ms)
 {
 	if (!(fabs(seconds) <= (double)TIME_MAX_MS / 1000))
 		return false;
-	*ms = (int64_t)llround(seconds * 1000);
+	*ms = (int64_t)(seconds * 1000 + (seconds < 0 ? -0.5 : 0.5));
 	return true;
 }
 

@@ -1,4 +1,3 @@
-#include <math.h>
 
 #include "core/buf.h"
 #include "core/key.h"
@@ -68,6 +67,11 @@ static bool *members_of(struct call *call, const struct fault_rule *rule, const 
 	return members;
 }
 
+enum {
+	USE_FIRING,
+	USE_SPREAD, /* and all above */
+};
+
 /* 64 bits that depend on all four, and on nothing else. */
 static uint64_t chance(const struct fault_rule *rule, uint64_t key, uint64_t count, uint64_t use)
 {
@@ -100,20 +104,39 @@ static bool fires(const struct fault_rule *rule, uint64_t key, uint64_t count)
 	case FAULT_FIRST:
 		return count <= rule->fire.n;
 	case FAULT_PROBABILITY:
-		return fraction(chance(rule, key, count, 0)) < rule->fire.probability;
+		return fraction(chance(rule, key, count, USE_FIRING)) < rule->fire.probability;
 	}
 	return false;
+}
+
+/*
+ * Of exponential distribution with a mean of 1. By J. von Neumann, Various techniques used in connection with random digits, 1951: of draws that fall from
+ * `first` on, up to the one that does not, the number is odd with a chance of exp(-first). A logarithm would need a library that takes a tenth of a start.
+ */
+static double exponential(const struct fault_rule *rule, uint64_t key, uint64_t count)
+{
+	uint64_t use = USE_SPREAD;
+
+	for (double whole = 0;; whole++) {
+		double first = fraction(chance(rule, key, count, use++)), last = first, next;
+		unsigned falling = 1;
+
+		for (; (next = fraction(chance(rule, key, count, use++))) < last; last = next)
+			falling++;
+		if (falling % 2 == 1)
+			return whole + first;
+	}
 }
 
 static uint64_t latency_of(const struct fault_rule *rule, uint64_t key, uint64_t count)
 {
 	const struct fault_latency *latency = &rule->effect.latency;
-	double where = fraction(chance(rule, key, count, 1)), ms = latency->ms;
+	double ms = latency->ms;
 
 	if (latency->spread == FAULT_UNIFORM)
-		ms += where * (latency->to_ms - latency->ms);
+		ms += fraction(chance(rule, key, count, USE_SPREAD)) * (latency->to_ms - latency->ms);
 	if (latency->spread == FAULT_EXPONENTIAL)
-		ms *= -log(1 - where);
+		ms *= exponential(rule, key, count);
 	return (uint64_t)(ms < LATENCY_MAX_MS ? ms : LATENCY_MAX_MS);
 }
 

@@ -1,7 +1,6 @@
 #include "protocol/tables/policy_rules.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "protocol/tables/arn.h"
 #include "protocol/tables/control_messages.h"
@@ -50,6 +49,12 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 	return code;
 }
 
+/* JSON has no infinity. */
+static double finite(double number)
+{
+	return number > DBL_MAX ? DBL_MAX : number < -DBL_MAX ? -DBL_MAX : number;
+}
+
 /* A JSON value as it is, without white space; the parser bounds the depth. */
 static void write_json(struct arena *arena, struct json_out *out, const struct json *value)
 {
@@ -67,7 +72,7 @@ static void write_json(struct arena *arena, struct json_out *out, const struct j
 		if (json_integer(value, &integer))
 			json_out_integer(out, integer);
 		else
-			json_out_double(out, fmax(fmin(json_number(value), DBL_MAX), -DBL_MAX)); /* JSON has no infinity */
+			json_out_double(out, finite(json_number(value)));
 		return;
 	case JSON_STRING:
 		json_out_string(out, json_string(arena, value));

@@ -1,7 +1,6 @@
 #include "protocol/wire/json_internal.h"
 
 #include <cjson/cJSON.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -176,7 +175,7 @@ bool json_integer(const struct json *value, int64_t *out)
 {
 	double number = json_number(value);
 
-	if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0) || trunc(number) != number)
+	if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0) || (double)(int64_t)number != number)
 		return false;
 	*out = (int64_t)number;
 	return true;

@@ -45,13 +45,22 @@ static void number(struct merge *merge, const char *name, double value)
 		json_out_double(&merge->out, value);
 }
 
+/* The nearest multiple of a thousandth of a number above 0. */
+static double in_thousandths(double number)
+{
+	double whole;
+
+	modf(number * 1000 + 0.5, &whole);
+	return whole / 1000;
+}
+
 static double sum_of(const struct group *group, const char *name)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < group->n; i++)
 		sum += view_number(group->v[i].object, name);
-	return round(sum * 1000) / 1000;
+	return in_thousandths(sum);
 }
 
 /* Each sum of which one of them has a part. */
@@ -72,7 +81,7 @@ static void greatest(struct merge *merge, const struct group *group, const char 
 	double most = 0;
 
 	for (size_t i = 0; i < group->n; i++)
-		most = fmax(most, view_number(group->v[i].object, name));
+		most = view_greater(most, view_number(group->v[i].object, name));
 	number(merge, name, most);
 }
 
@@ -176,7 +185,7 @@ static void over_time(struct merge *merge, const struct group *group)
 		double at = merge->time.age - group->v[i].source->age;
 
 		for (const struct json *e = list ? json_first(list) : NULL; e; e = json_next(e), at += group->v[i].source->width) {
-			unsigned bucket = (unsigned)fmin(at / merge->time.width, BUCKETS_MAX - 1);
+			unsigned bucket = (unsigned)view_lesser(at / merge->time.width, BUCKETS_MAX - 1);
 
 			buckets[bucket] += json_type(e) == JSON_NUMBER ? json_number(e) : 0;
 			n = bucket + 1 > n ? bucket + 1 : n;
@@ -187,7 +196,7 @@ static void over_time(struct merge *merge, const struct group *group)
 	json_out_name(&merge->out, STR("over_time"));
 	json_out_open(&merge->out, '[');
 	for (unsigned i = 0; i < n; i++)
-		number(merge, NULL, round(buckets[i] * 1000) / 1000);
+		number(merge, NULL, in_thousandths(buckets[i]));
 	json_out_close(&merge->out, ']');
 }
 
@@ -213,7 +222,7 @@ static double quantile(const struct count *counts, size_t n, double share, doubl
 	for (size_t i = 0; i < n; i++) {
 		seen += counts[i].n;
 		if (seen >= share * all)
-			return fmax(least, fmin(most, counts[i].value));
+			return view_greater(least, view_lesser(most, counts[i].value));
 	}
 	return most;
 }
@@ -245,8 +254,8 @@ static void sketch(struct merge *merge, const struct group *group, const char *n
 
 		if (!one)
 			continue;
-		least = fmin(least, view_number(one, "min"));
-		most = fmax(most, view_number(one, "max"));
+		least = view_lesser(least, view_number(one, "min"));
+		most = view_greater(most, view_number(one, "max"));
 		n = read_counts(merge, one, &counts, n);
 	}
 	if (n == 0)
@@ -445,11 +454,11 @@ static void measure(struct merge *merge, const struct source *sources, size_t n)
 	double end = 0; /* after the first began */
 
 	for (size_t i = 0; i < n; i++) {
-		time->age = fmax(time->age, sources[i].age);
-		time->width = fmax(time->width, sources[i].width);
+		time->age = view_greater(time->age, sources[i].age);
+		time->width = view_greater(time->width, sources[i].width);
 	}
 	for (size_t i = 0; i < n; i++)
-		end = fmax(end, time->age - sources[i].age + sources[i].width * sources[i].buckets);
+		end = view_greater(end, time->age - sources[i].age + sources[i].width * sources[i].buckets);
 	while (time->width > 0 && end / time->width > BUCKETS_MAX)
 		time->width *= 2;
 	time->buckets = time->width > 0 ? ceil(end / time->width) : 0;
@@ -481,7 +490,7 @@ static struct str merge_roots(struct merge *merge, const struct group *roots)
 	double servers = 0;
 
 	for (size_t i = 0; i < roots->n; i++)
-		servers += fmax(1, view_number(roots->v[i].object, "servers"));
+		servers += view_greater(1, view_number(roots->v[i].object, "servers"));
 	json_out_open(&merge->out, '{');
 	number(merge, "servers", servers);
 	sums(merge, roots, whole);

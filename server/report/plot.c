@@ -196,7 +196,7 @@ static void draw_partitions(const struct view *view, const struct json *table, s
 	struct buf *out = &to->buf;
 
 	for (size_t i = 0; i < n; i++)
-		most = fmax(most, read_series(rows[i], buckets));
+		most = view_greater(most, read_series(rows[i], buckets));
 	if (most <= 0)
 		return;
 	for (size_t i = 0; i < n; i++, to->height += ROW) {
@@ -262,7 +262,7 @@ void plot_spark(const struct view *view, const struct json *partition, unsigned 
 	for (unsigned i = 0; i < n && columns > 0; i++)
 		parts[i * columns / n] += buckets[i];
 	for (unsigned i = 0; i < columns; i++)
-		most = fmax(most, parts[i]);
+		most = view_greater(most, parts[i]);
 	for (unsigned i = 0; i < columns; i++)
 		buf_add_str(out, str_of(blocks[most > 0 ? (unsigned)ceil(8 * parts[i] / most) : 0]));
 }

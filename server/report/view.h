@@ -23,17 +23,20 @@ typedef void view_write(const struct view *view, struct buf *out);
 /* Members of the description; "" and 0 where they are missing. */
 struct str view_text(const struct view *view, const struct json *object, const char *name);
 double view_number(const struct json *object, const char *name);
+
+/* These two in place of the mathematics library's: to load that is a tenth of a start. */
+static inline double view_lesser(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static inline double view_greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* The first of an array, by its name in the description; NULL where it is empty. */
 const struct json *view_list(const struct view *view, const char *name);
-
-/* Read and write units of a pattern, a partition or the whole. */
-double view_units(const struct json *object);
-
-/* One line: requests, patterns, units, and of how many servers where there are several. */
-void view_head(const struct view *view, struct buf *out);
-
-/* A text in HTML or SVG. */
-void view_add_markup(struct buf *out, struct str text);
 
 /* A member of a member: view_part(pattern, "units", "p99"). */
 double view_part(const struct json *object, const char *outer, const char *name);
@@ -44,6 +47,7 @@ double view_units(const struct json *object);
 
 /* A line: requests, patterns, units, and of how many servers where there are several. */
 void view_head(const struct view *view, struct buf *out);
+
 /* A line: what they cost. */
 void view_money(const struct view *view, struct buf *out);
 

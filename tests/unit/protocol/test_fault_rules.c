@@ -232,6 +232,27 @@ TEST(answers_are_marked)
 	CHECK_INT(get("a").fault.piece_bytes, 0);
 }
 
+/* Of 4000 draws. The shares beyond 1 and 2.3 means are 1/e and a tenth. */
+TEST(latencies_spread_exponentially)
+{
+	enum { DRAWS = 4000, MEAN = 10000 };
+	double sum = 0;
+	int beyond_mean = 0, beyond_most = 0;
+
+	CHECK(set("{\"operation\":\"GetItem\",\"latency\":{\"exponential\":10000},\"seed\":7,\"probability\":1}", NULL));
+	for (int i = 0; i < DRAWS; i++) {
+		double ms = (double)get("a").fault.delay_ms;
+
+		sum += ms;
+		beyond_mean += ms > MEAN;
+		beyond_most += ms > 2.302585 * MEAN;
+	}
+	CHECK(sum > 0.95 * MEAN * DRAWS && sum < 1.05 * MEAN * DRAWS);
+	CHECK(beyond_mean > 0.34 * DRAWS && beyond_mean < 0.40 * DRAWS);
+	CHECK(beyond_most > 0.08 * DRAWS && beyond_most < 0.12 * DRAWS);
+	faults_clear(fixture.service.faults, NULL);
+}
+
 TEST(bad_rules_change_nothing)
 {
 	static const char *const rules[][2] = {
@@ -344,7 +365,7 @@ int main(void)
 		TEST_CASE(rules_fire_when_they_say), TEST_CASE(matches_are_shown), TEST_CASE(the_first_rule_that_fires_acts),
 		TEST_CASE(rules_match_keys_and_conditions), TEST_CASE(requests_that_are_wrong_come_before_rules), TEST_CASE(throttling_tells_its_reasons), TEST_CASE(the_log_knows_what_is_a_fault),
 		TEST_CASE(batches_leave_members_out), TEST_CASE(transactions_are_canceled), TEST_CASE(pages_are_short_or_empty_and_lose_nothing),
-		TEST_CASE(answers_are_marked), TEST_CASE(bad_rules_change_nothing), TEST_CASE(threads_change_nothing),
+		TEST_CASE(answers_are_marked), TEST_CASE(latencies_spread_exponentially), TEST_CASE(bad_rules_change_nothing), TEST_CASE(threads_change_nothing),
 	};
 
 	arena = arena_new(1 << 20);
