@@ -1,6 +1,7 @@
 /*
  * main - puts the parts together: configuration, an instance, HTTP; waits for a signal; takes them apart again.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,15 +31,17 @@
 
 extern char **environ; /* no header of POSIX declares it */
 
-#define DRAIN_MS 5000             /* how long requests under way may take when the server ends */
+#define DRAIN_MS 5000                 /* how long requests under way may take when the server ends */
+#define START_STACK (8 * 1024 * 1024) /* bytes, as a main thread usually has; a C library may give other threads 128 KB */
 
-/* What listen_and_wait() needs beside the limits. */
 struct parts {
 	struct arena *arena;
 	const struct config *config;
-	const sigset_t *signals;
 	struct tls *tls; /* NULL: clients speak plain HTTP */
 	struct instance *instance;
+	struct http *http;
+	struct err err; /* of `code`, which start() sets */
+	enum code code;
 };
 
 /* As many connections as there can be open files. */
@@ -126,38 +129,79 @@ static void reload(const struct parts *parts)
 	arena_free(arena);
 }
 
-/* Serves until SIGTERM or SIGINT; both are blocked already. Listens first, then does the work that no client waits for. */
-static enum code listen_and_wait(const struct parts *parts, const struct http_options *options, struct err *err)
+static void say_address(const struct config *config, unsigned port)
+{
+	const struct dropin_banner banner = {
+		.port = port, .db_path = backend_file(config->store), .shared_db = config->shared_db,
+		.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
+	};
+
+	if (config->is_dropin)
+		dropin_banner(stdout, &banner);
+}
+
+/* Listens first, then does the work that no client waits for. */
+static enum code listen_first(struct parts *parts)
 {
 	const struct config *config = parts->config;
 	const char *problem = "";
-	int received = 0;
-	struct http *http = http_start(options, &problem);
 
-	if (!http)
-		return err_set(err, MSG_NO_LISTENING, config->host, config->port, problem);
-	if (config->is_dropin) {
-		dropin_banner(stdout, &(struct dropin_banner){
-			.port = http_port(http), .db_path = backend_file(config->store), .shared_db = config->shared_db,
-			.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
-		});
-	}
-	enum code code = instance_start(parts->instance, err);
+	set_front(instance_limits(parts->instance), config, parts->tls);
+	parts->http = http_start(instance_limits(parts->instance), &problem);
+	if (!parts->http)
+		return err_set(&parts->err, MSG_NO_LISTENING, config->host, config->port, problem);
+	say_address(config, http_port(parts->http));
+	enum code code = instance_start(parts->instance, &parts->err);
 	if (code != OK) {
-		http_stop(http, 0);
+		http_stop(parts->http, 0);
 		return code;
 	}
 	crash_prepare();
 	platform_keep_heap(); /* not earlier: it would make calloc() clear the large tables above, which are fresh pages of the system now */
-	struct str url = url_of(parts, http_port(http));
+	return OK;
+}
+
+static void *start(void *context)
+{
+	struct parts *parts = context;
+
+	parts->code = instance_open(parts->arena, parts->config, &parts->instance, &parts->err);
+	if (parts->code == OK)
+		parts->code = listen_first(parts);
+	return NULL;
+}
+
+/*
+ * start() in a thread of its own: the system gives a new thread a core that is idle. A process begins on the core of its parent, which often does not sleep
+ * but tries again and again whether the server answers.
+ */
+static void start_on_idle_core(struct parts *parts)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, START_STACK);
+	if (pthread_create(&thread, &attributes, start, parts) == 0)
+		pthread_join(thread, NULL);
+	else
+		start(parts);
+	pthread_attr_destroy(&attributes);
+}
+
+/* Serves until SIGTERM or SIGINT; both are blocked already. */
+static void wait_for_end(const struct parts *parts, const sigset_t *signals)
+{
+	struct str url = url_of(parts, http_port(parts->http));
+	int received = 0;
+
 	say_ready(parts, url);
-	if (config->exit_with_parent && !parent_watch(url))
+	if (parts->config->exit_with_parent && !parent_watch(url))
 		log_line(LOG_ERROR, "there is no thread that watches standard input; the server does not end with its parent");
-	while (sigwait(parts->signals, &received) == 0 && received == SIGHUP)
+	while (sigwait(signals, &received) == 0 && received == SIGHUP)
 		reload(parts);
 	log_line(LOG_INFO, "ends on signal %d", received);
-	http_stop(http, DRAIN_MS);
-	return OK;
+	http_stop(parts->http, DRAIN_MS);
 }
 
 /* The certificate, before the data is opened. SIGHUP is waited for with TLS only; else it ends the process as ever. */
@@ -178,22 +222,18 @@ static bool prepare_tls(struct arena *arena, const struct config *config, sigset
 
 static int run(struct arena *arena, const struct config *config, sigset_t *signals)
 {
-	struct tls *tls;
-	if (!prepare_tls(arena, config, signals, &tls))
-		return EXIT_FAILURE;
-	struct parts parts = {.arena = arena, .config = config, .signals = signals, .tls = tls};
-	struct err err = err_in(arena);
-	enum code code = instance_open(arena, config, &parts.instance, &err);
+	struct parts parts = {.arena = arena, .config = config, .err = err_in(arena)};
 
-	if (code == OK) {
-		set_front(instance_limits(parts.instance), config, tls);
-		code = listen_and_wait(&parts, instance_limits(parts.instance), &err);
-		instance_close(parts.instance);
-	}
-	if (code != OK)
-		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
-	tls_dispose(tls);
-	return code == OK ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (!prepare_tls(arena, config, signals, &parts.tls))
+		return EXIT_FAILURE;
+	start_on_idle_core(&parts);
+	if (parts.code == OK)
+		wait_for_end(&parts, signals);
+	else
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(parts.err.message));
+	instance_close(parts.instance);
+	tls_dispose(parts.tls);
+	return parts.code == OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* Uses TLS where these options make a server speak it, or where they name authorities. */
