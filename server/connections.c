@@ -17,6 +17,8 @@
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define CONNECTIONS_MIN 16
+#define QUIET_MS 1000     /* without bytes or an answer */
+#define QUIET_END_MS 2500 /* looks come a little more than a second apart: the first or second one falls between the two */
 #define LATE_MS 1000 /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
 #define SLOW_REQUESTS 16
@@ -100,6 +102,16 @@ static bool is_our_fault(const struct connection *connection, int64_t now)
 	return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
+/* Once for each time that the connection falls quiet, or twice. */
+static void report_end(const struct connection *connection, int64_t now)
+{
+	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(&connection->phase, memory_order_relaxed);
+	int64_t quiet_ms = now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed);
+
+	if ((phase == CONNECTION_WAITING || phase == CONNECTION_RECEIVING) && quiet_ms >= QUIET_MS && quiet_ms < QUIET_END_MS)
+		platform_report_end(connection->fd);
+}
+
 static void shut_late(struct connections *connections)
 {
 	int64_t now = now_ms(), anew = now + 1000LL * connections->options.request_s;
@@ -107,8 +119,10 @@ static void shut_late(struct connections *connections)
 	for (struct connection *at = connections->first; at; at = at->next) {
 		int64_t until = atomic_load_explicit(&at->until_ms, memory_order_relaxed);
 
-		if (until > now)
+		if (until > now) {
+			report_end(at, now);
 			continue;
+		}
 		bool is_excused = is_our_fault(at, now);
 		/* not where it began another phase meanwhile */
 		if (is_excused)
@@ -285,7 +299,7 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 		connection->address->count += !connection->is_over;
 	connections->count += !connection->is_over; /* connections beyond the limit do not keep others out */
 	atomic_init(&connection->phase, CONNECTION_WAITING);
-	atomic_init(&connection->touched_ms, 0);
+	atomic_init(&connection->touched_ms, now_ms());
 	atomic_init(&connection->until_ms, now_ms() + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));
 	connection->next = connections->first;
 	if (connection->next)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <poll.h>
 #endif
 #include <sched.h>
 #include <stdio.h>
@@ -51,6 +52,14 @@ int platform_shutdown(int fd, int how)
 void platform_hold_back(int fd)
 {
 	(void)fd; /* libmicrohttpd waits by epoll for an edge */
+}
+
+void platform_report_end(int fd)
+{
+	struct pollfd end = {fd, POLLRDHUP, 0};
+
+	if (poll(&end, 1, 0) == 1 && end.revents & POLLRDHUP)
+		platform_shutdown(fd, SHUT_RD);
 }
 
 void platform_condition(pthread_cond_t *condition)

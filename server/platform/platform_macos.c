@@ -102,6 +102,11 @@ void platform_hold_back(int fd)
 	poll(&(struct pollfd){fd, POLLIN, 0}, 1, HOLD_MS);
 }
 
+void platform_report_end(int fd)
+{
+	(void)fd; /* libmicrohttpd polls by level */
+}
+
 void platform_condition(pthread_cond_t *condition)
 {
 	pthread_cond_init(condition, NULL);
