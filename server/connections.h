@@ -61,7 +61,10 @@ struct connection;
 /* NULL where no memory can be had. */
 struct connections *connections_new(const struct connections_options *options);
 
-/* Starts the thread that shuts late connections down, once a second. Call it once. False where no thread can be had. */
+/*
+ * Starts the thread that once a second shuts late connections down and finds clients' ends that libmicrohttpd missed. Call it once. False where no
+ * thread can be had.
+ */
 bool connections_watch(struct connections *connections);
 
 /* No connection may be left. */
