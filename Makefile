@@ -51,7 +51,7 @@ PROFILE ?=
 profile = $(if $(filter generate,$(PROFILE)),-fprofile-generate -fprofile-update=prefer-atomic,$(if $(PROFILE),-fprofile-use -dumpdir $(PROFILE)/$(dir $(1)) -fprofile-partial-training -Wno-missing-profile))
 profile.stamp := $(addsuffix /trained,$(filter-out generate,$(PROFILE)))
 LDFLAGS.release += $(if $(filter generate,$(PROFILE)),-fprofile-generate)
-# Without errno of its own a square root is one instruction, and no call of the mathematics library: the server starts faster where it does not load that.
+# Where sqrt() need not set errno, it is one instruction and no call: without the mathematics library the server starts faster.
 CFLAGS  := -std=c11 -pthread -fno-math-errno $(WARN) $(CFLAGS.$(FLAVOUR)) $(if $(TARGET),-Werror)
 # Names of functions in the stack of a crash; a release, whose functions they would keep from being joined across files, has addresses for addr2line.
 LDFLAGS := -pthread $(if $(filter release,$(FLAVOUR)),,-rdynamic) $(LDFLAGS.$(FLAVOUR)) $(if $(TARGET),-s)

@@ -17,9 +17,9 @@
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define CONNECTIONS_MIN 16
-#define QUIET_MS 1000     /* without bytes or an answer */
-#define QUIET_END_MS 2500 /* looks come a little more than a second apart: the first or second one falls between the two */
-#define LATE_MS 1000 /* a thread that is not busy serves a socket much sooner */
+#define QUIET_MS 1000     /* since the last bytes or answer */
+#define QUIET_END_MS 2500 /* the thread looks each second, so that at least one look falls between the two */
+#define LATE_MS 1000      /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
 #define SLOW_REQUESTS 16
 
@@ -102,7 +102,7 @@ static bool is_our_fault(const struct connection *connection, int64_t now)
 	return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
-/* Once for each time that the connection falls quiet, or twice. */
+/* Once or twice after the last bytes or answer; libmicrohttpd sees an end that comes later. */
 static void report_end(const struct connection *connection, int64_t now)
 {
 	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(&connection->phase, memory_order_relaxed);
@@ -286,6 +286,7 @@ void connection_end_request(struct connection *connection)
 struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer)
 {
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
+	int64_t now = now_ms();
 
 	set_peer(connection, peer);
 	connection->all = connections;
@@ -299,8 +300,8 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 		connection->address->count += !connection->is_over;
 	connections->count += !connection->is_over; /* connections beyond the limit do not keep others out */
 	atomic_init(&connection->phase, CONNECTION_WAITING);
-	atomic_init(&connection->touched_ms, now_ms());
-	atomic_init(&connection->until_ms, now_ms() + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));
+	atomic_init(&connection->touched_ms, now);
+	atomic_init(&connection->until_ms, now + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));
 	connection->next = connections->first;
 	if (connection->next)
 		connection->next->previous = connection;

@@ -62,7 +62,7 @@ struct connection;
 struct connections *connections_new(const struct connections_options *options);
 
 /*
- * Starts the thread that once a second shuts late connections down and finds clients' ends that libmicrohttpd missed. Call it once. False where no
+ * Starts the thread that once a second shuts late connections down and makes libmicrohttpd see ends of clients that it missed. Call it once. False where no
  * thread can be had.
  */
 bool connections_watch(struct connections *connections);

@@ -32,7 +32,7 @@
 extern char **environ; /* no header of POSIX declares it */
 
 #define DRAIN_MS 5000                 /* how long requests under way may take when the server ends */
-#define START_STACK (8 * 1024 * 1024) /* bytes, as a main thread usually has; a C library may give other threads 128 KB */
+#define START_STACK (8 * 1024 * 1024) /* bytes, as a main thread usually has; musl gives other threads 128 KB */
 
 struct parts {
 	struct arena *arena;
@@ -129,7 +129,7 @@ static void reload(const struct parts *parts)
 	arena_free(arena);
 }
 
-static void say_address(const struct config *config, unsigned port)
+static void print_banner(const struct config *config, unsigned port)
 {
 	const struct dropin_banner banner = {
 		.port = port, .db_path = backend_file(config->store), .shared_db = config->shared_db,
@@ -150,7 +150,7 @@ static enum code listen_first(struct parts *parts)
 	parts->http = http_start(instance_limits(parts->instance), &problem);
 	if (!parts->http)
 		return err_set(&parts->err, MSG_NO_LISTENING, config->host, config->port, problem);
-	say_address(config, http_port(parts->http));
+	print_banner(config, http_port(parts->http));
 	enum code code = instance_start(parts->instance, &parts->err);
 	if (code != OK) {
 		http_stop(parts->http, 0);
@@ -172,8 +172,8 @@ static void *start(void *context)
 }
 
 /*
- * start() in a thread of its own: the system gives a new thread a core that is idle. A process begins on the core of its parent, which often does not sleep
- * but tries again and again whether the server answers.
+ * Runs start() in a new thread, which the system puts on an idle core. The process itself begins on its parent's core, where the parent often polls until
+ * the server answers.
  */
 static void start_on_idle_core(struct parts *parts)
 {

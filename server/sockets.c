@@ -140,7 +140,7 @@ void sockets_await(int fd)
 
 void sockets_hold(int fd)
 {
-	if (is_within(fd) && !is_over(state_of(fd)))
+	if (!is_over(state_of(fd)))
 		enter(fd, SOCKET_HELD);
 }
 

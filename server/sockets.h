@@ -53,9 +53,10 @@ void sockets_expect(int fd, uint64_t n);
 void sockets_await(int fd);
 
 /*
- * The request is handled: until sockets_answer() a read finds neither bytes nor an end of file. libmicrohttpd reads from a connection that it resumes before
- * it asks for the answer: at an end of file it would give the request up, and further requests could leave its memory no room for the answer's head. It has
- * taken the socket from epoll meanwhile, and enters it again where a read found nothing.
+ * The server handles the request: until sockets_answer() a read finds neither bytes nor an end of file. When libmicrohttpd resumes a connection, it
+ * reads before it asks for the answer. At an end of file it would give the request up, and more requests could leave no room in its memory for the
+ * answer's head. It removed the socket from epoll when it suspended the connection, and adds it again after a read that finds nothing, so that no bytes
+ * are missed.
  */
 void sockets_hold(int fd);
 

@@ -1,4 +1,3 @@
-
 #include "core/buf.h"
 #include "core/key.h"
 #include "protocol/faults/fault_effect.h"
@@ -69,7 +68,7 @@ static bool *members_of(struct call *call, const struct fault_rule *rule, const 
 
 enum {
 	USE_FIRING,
-	USE_SPREAD, /* and all above */
+	USE_SPREAD, /* exponential() also uses those above it */
 };
 
 /* 64 bits that depend on all four, and on nothing else. */
@@ -110,8 +109,9 @@ static bool fires(const struct fault_rule *rule, uint64_t key, uint64_t count)
 }
 
 /*
- * Of exponential distribution with a mean of 1. By J. von Neumann, Various techniques used in connection with random digits, 1951: of draws that fall from
- * `first` on, up to the one that does not, the number is odd with a chance of exp(-first). A logarithm would need a library that takes a tenth of a start.
+ * A draw from the exponential distribution with a mean of 1, after J. von Neumann, Various techniques used in connection with random digits, 1951. A run of
+ * descending draws that begins with `first` has an odd length with probability exp(-first). Not log(): without the mathematics library the server starts
+ * faster.
  */
 static double exponential(const struct fault_rule *rule, uint64_t key, uint64_t count)
 {
@@ -119,11 +119,11 @@ static double exponential(const struct fault_rule *rule, uint64_t key, uint64_t 
 
 	for (double whole = 0;; whole++) {
 		double first = fraction(chance(rule, key, count, use++)), last = first, next;
-		unsigned falling = 1;
+		unsigned length = 1;
 
 		for (; (next = fraction(chance(rule, key, count, use++))) < last; last = next)
-			falling++;
-		if (falling % 2 == 1)
+			length++;
+		if (length % 2 == 1)
 			return whole + first;
 	}
 }

@@ -50,7 +50,7 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 }
 
 /* JSON has no infinity. */
-static double finite(double number)
+static double without_infinity(double number)
 {
 	return number > DBL_MAX ? DBL_MAX : number < -DBL_MAX ? -DBL_MAX : number;
 }
@@ -72,7 +72,7 @@ static void write_json(struct arena *arena, struct json_out *out, const struct j
 		if (json_integer(value, &integer))
 			json_out_integer(out, integer);
 		else
-			json_out_double(out, finite(json_number(value)));
+			json_out_double(out, without_infinity(json_number(value)));
 		return;
 	case JSON_STRING:
 		json_out_string(out, json_string(arena, value));

@@ -37,8 +37,8 @@ int platform_shutdown(int fd, int how); /* likewise */
 void platform_hold_back(int fd);
 
 /*
- * Where the peer has ended its side, makes the system report the socket once more; unread bytes stay. libmicrohttpd, where it waits by edge, reads no further
- * than the last byte that came, and misses an end that came with that byte.
+ * Where the peer has ended its side, makes the system report the socket once more; unread bytes stay. Where libmicrohttpd waits by edge, it stops reading at
+ * the last byte and misses an end that came with that byte.
  */
 void platform_report_end(int fd);
 

@@ -45,13 +45,9 @@ static void number(struct merge *merge, const char *name, double value)
 		json_out_double(&merge->out, value);
 }
 
-/* The nearest multiple of a thousandth of a number above 0. */
 static double in_thousandths(double number)
 {
-	double whole;
-
-	modf(number * 1000 + 0.5, &whole);
-	return whole / 1000;
+	return floor(number * 1000 + 0.5) / 1000;
 }
 
 static double sum_of(const struct group *group, const char *name)

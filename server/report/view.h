@@ -24,7 +24,7 @@ typedef void view_write(const struct view *view, struct buf *out);
 struct str view_text(const struct view *view, const struct json *object, const char *name);
 double view_number(const struct json *object, const char *name);
 
-/* These two in place of the mathematics library's: to load that is a tenth of a start. */
+/* Not fmin() and fmax(): without the mathematics library the server starts faster. */
 static inline double view_lesser(double a, double b)
 {
 	return a < b ? a : b;

@@ -494,7 +494,7 @@ def early_close():
 
 
 def ends_behind_requests():
-    """A client that ends its side behind its requests gets all answers, where the first is handled aside, too: it is large. Then the server closes."""
+    """A client that ends its side behind its requests gets all answers, also where a thread for long requests handles the first, which is large. Then the server closes."""
     def put(n):
         return raw.request("PutItem", b'{"TableName":"none","Item":{"a":{"S":"%s"}}}' % (b"x" * n))
     ended = []
