@@ -39,7 +39,7 @@ size_t catalog_fill_max(const struct catalog *catalog)
 
 size_t catalog_piece(const struct catalog *catalog, size_t most)
 {
-	return catalog_is_crowded(catalog) && most > CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
+	return catalog_is_crowded(catalog) && most >= CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
 }
 
 size_t catalog_piece_rows(const struct catalog *catalog, size_t most)

@@ -235,10 +235,13 @@ enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, s
 	const struct job_kind *kind = run ? kind_of(run, kind_name) : NULL;
 	struct job_open open = {.ns = ns, .kind = kind_name, .id = id};
 	bool is_ours = true, is_over = false;
+	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
 	enum code code = OK;
 
-	for (unsigned i = 0; i < steps && kind && is_ours && !is_over && code == OK; i++)
+	while (left > 0 && kind && is_ours && !is_over && code == OK) {
+		left -= catalog_piece(run->catalog, CATALOG_CROWDED_PART);
 		code = step_leased(run, &open, kind, run->leases, true, now_ms, &is_ours, &is_over, err);
+	}
 	/* what did not go well now is tried again by the upkeep, or says so in its row */
 	return code == ERR_RESOURCE_NOT_FOUND || job_run_passes(code) ? OK : code;
 }

@@ -168,6 +168,25 @@ TEST(a_job_is_done_piece_by_piece)
 	data_free(&data);
 }
 
+/* What an operation does of its job is not less work because requests come. */
+TEST(pieces_that_are_smaller_while_requests_come_count_less)
+{
+	struct data data = data_new();
+	struct script script = {0};
+	struct job_run *run = runner(&data, NULL, &script);
+	struct job job = job_of("1");
+
+	start(&data, &job);
+	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
+	CHECK_INT(script.steps, 1);
+	catalog_crowd(data.catalog, true);
+	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
+	CHECK_INT(script.steps, 3);
+	CHECK_INT(seen(&data, DATA_NS, "1").state, JOB_DONE);
+	job_run_free(run);
+	data_free(&data);
+}
+
 TEST(what_passes_is_tried_again_and_the_rest_fails)
 {
 	struct data data = data_new();
@@ -353,6 +372,7 @@ TEST(jobs_come_and_go_with_their_namespace)
 }
 
 TEST_MAIN(TEST_CASE(a_job_is_done_piece_by_piece),
+	  TEST_CASE(pieces_that_are_smaller_while_requests_come_count_less),
 	  TEST_CASE(what_passes_is_tried_again_and_the_rest_fails),
 	  TEST_CASE(lists_and_tokens),
 	  TEST_CASE(of_two_processes_one_does_a_piece),
