@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
-#include <poll.h>
 #endif
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
