@@ -313,12 +313,14 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 
 enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err)
 {
+	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
 	enum code code = OK;
 
-	for (unsigned i = 0; i < steps && code == OK; i++) {
+	while (left > 0 && code == OK) {
 		struct table *table;
 		bool has_work, is_ours = true;
 
+		left -= catalog_piece(catalog, CATALOG_CROWDED_PART);
 		code = catalog_get_current(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;

@@ -217,6 +217,21 @@ TEST(pieces_are_small_while_requests_come)
 	data_free(&d);
 }
 
+/* What an operation does of its index at once is not less work because requests come. */
+TEST(more_small_pieces_at_once_while_requests_come)
+{
+	struct data d = data_new();
+	const size_t small = BACKFILL_STEP_ROWS / CATALOG_CROWDED_PART;
+
+	fill_table(&d, MANY);
+	add_index(&d);
+	catalog_crowd(d.catalog, true);
+	trace_store_reset(d.store);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), small * CATALOG_CROWDED_PART);
+	data_free(&d);
+}
+
 TEST(large_items_make_smaller_pieces)
 {
 	struct data d = data_new();
@@ -656,7 +671,8 @@ TEST(a_table_that_is_changed_meanwhile_is_looked_up_again)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(pieces_are_small_while_requests_come), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
+TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(pieces_are_small_while_requests_come),
+	  TEST_CASE(more_small_pieces_at_once_while_requests_come), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
 	  TEST_CASE(an_index_that_is_filled_is_kept_from_the_start), TEST_CASE(filling_goes_on_after_a_restart),
 	  TEST_CASE(a_failing_call_loses_nothing), TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
 	  TEST_CASE(so_is_one_whose_rows_were_not_counted),
