@@ -48,6 +48,11 @@ struct keyspace {
 	uint32_t part;  /* enum part */
 };
 
+static inline bool keyspace_is_same(struct keyspace a, struct keyspace b)
+{
+	return a.table == b.table && a.part == b.part;
+}
+
 /* Parts of a table. Indexes have PART_INDEX + index number. */
 enum part {
 	PART_ITEMS = 0,

@@ -120,11 +120,6 @@ void vector_cache_memory_free(struct vector_memory *memory)
 	free(memory);
 }
 
-static bool is_same(struct keyspace a, struct keyspace b)
-{
-	return a.table == b.table && a.part == b.part;
-}
-
 /*
  * The cache with a reference, or NULL; made where it is missing and a mark is given with the index's dimensions. Not where an index was dropped
  * since the mark: it may be this one, and what is made after vector_cache_drop() would stay for good.
@@ -133,7 +128,7 @@ static struct vector_cache *acquire(struct vector_memory *memory, struct keyspac
 {
 	pthread_mutex_lock(&memory->lock);
 	struct vector_cache *cache = memory->caches;
-	while (cache && !is_same(cache->keyspace, keyspace))
+	while (cache && !keyspace_is_same(cache->keyspace, keyspace))
 		cache = cache->next;
 	if (!cache && mark && *mark == memory->drops) {
 		cache = arena_checked(calloc(1, sizeof(*cache)));
@@ -179,7 +174,7 @@ void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace)
 	for (struct vector_cache **at = &memory->caches; *at; at = &(*at)->next) {
 		struct vector_cache *cache = *at;
 
-		if (!is_same(cache->keyspace, keyspace))
+		if (!keyspace_is_same(cache->keyspace, keyspace))
 			continue;
 		*at = cache->next;
 		unref(cache);

@@ -63,11 +63,6 @@ bool place_read_key(struct str key, struct keyspace *keyspace);
 bool place_read_value(struct str value, struct place *place);
 bool place_read_unused(struct str key, struct place *place);
 
-static inline bool keyspace_is_same(struct keyspace a, struct keyspace b)
-{
-	return a.table == b.table && a.part == b.part;
-}
-
 bool place_is_same(const struct place *a, const struct place *b);
 
 /* The name under which a SQL table is generated: items_12, index_12_3, stream_12, expiry_12, system_tables. `name` has room for KEYSPACE_NAME_MAX. */

@@ -230,7 +230,7 @@ static void end(struct txn *txn)
 
 static bool is_within(const struct look *look, const struct row *row)
 {
-	return row->keyspace.table == look->keyspace.table && row->keyspace.part == look->keyspace.part && str_cmp(row->key, look->low) >= 0 &&
+	return keyspace_is_same(row->keyspace, look->keyspace) && str_cmp(row->key, look->low) >= 0 &&
 	       (!str_is_set(look->high) || str_cmp(row->key, look->high) < 0);
 }
 

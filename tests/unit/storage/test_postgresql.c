@@ -772,7 +772,7 @@ static bool exists(struct fixture *fixture, struct store *store)
 
 	CHECK_INT(store_keyspaces(txn, fixture->arena, &keyspaces, &fixture->err), OK);
 	for (size_t i = 0; i < keyspaces.n; i++)
-		is_found = is_found || (keyspaces.v[i].table == INDEX.table && keyspaces.v[i].part == INDEX.part);
+		is_found = is_found || keyspace_is_same(keyspaces.v[i], INDEX);
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	return is_found;
 }

@@ -18,7 +18,7 @@ static bool is_there(struct fixture *fixture, struct store_txn *txn, struct keys
 
 	CHECK_INT(store_keyspaces(txn, fixture->arena, &keyspaces, &fixture->err), OK);
 	for (size_t i = 0; i < keyspaces.n; i++) {
-		if (keyspaces.v[i].table == keyspace.table && keyspaces.v[i].part == keyspace.part)
+		if (keyspace_is_same(keyspaces.v[i], keyspace))
 			return true;
 	}
 	return false;
