@@ -29,8 +29,8 @@ CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h $(if $(TARGET),-Depoll_wait
 # Objects that a shared library can have too; a release compiles these apart (make library). Calls within the program stay direct.
 PIC := -fPIC -fno-semantic-interposition
 CFLAGS.debug   := -O1 -g -Werror $(PIC)
-# Across files with GCC only: with clang it takes a linker of its own.
-LTO := $(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects)
+# Across files with GCC, and with zig for Linux; with another clang, and for macOS, it takes a linker of its own.
+LTO := $(if $(findstring linux,$(TARGET)),-flto,$(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects))
 # Checked on the binary by tests/hardening. No marks of branch targets: they cost instructions, and without marks in libc's start files nothing checks them.
 HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE
 # 24,000 relocations in 8 KB in place of 570 KB that each start reads, where the C library knows the form.
@@ -131,7 +131,7 @@ console.folder := console/
 console.files := $(sort $(wildcard console/*.* console/*/*.*))
 mcp.folder := docs/
 mcp.files := $(patsubst %,docs/%.md,differences insight mcp reference/operations reference/options testing time)
-embed.src := scripts/embed.c server/gzip.c core/arena.c core/buf.c core/str.c core/crc32.c
+embed.src := scripts/embed.c server/gzip.c $(patsubst %,core/%.c,arena buf cpu crc32 spare str)
 $(BUILD)/embed: $(embed.src)
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(if $(TARGET),cc,$(CC)) $(CPPFLAGS) -std=c11 -pthread -O1 $^ -lz -o $@ # runs here, whatever the target

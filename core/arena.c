@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "core/poison.h"
+#include "core/spare.h"
 
 #ifdef HAS_ASAN
 #define RED_ZONE 16 /* poisoned bytes after each allocation */
@@ -61,11 +62,14 @@ void *arena_checked(void *p)
 	return p;
 }
 
-static void *take(size_t size)
+/* *size bytes, or more, which *size then says. */
+static void *take(size_t *size)
 {
-	if (size < CHUNK_MAPPED)
-		return malloc(size);
-	void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = *size < CHUNK_MAPPED ? spare_take(size) : NULL;
+
+	if (p || *size < CHUNK_MAPPED)
+		return p ? p : malloc(*size);
+	void *pages = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return pages == MAP_FAILED ? NULL : pages;
 }
@@ -73,7 +77,7 @@ static void *take(size_t size)
 static struct chunk *chunk_new(size_t size)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk));
-	char *data = take(size);
+	char *data = take(&size);
 
 	if (!chunk || !data)
 		out_of_memory(size);
@@ -87,7 +91,7 @@ static void chunk_free(struct chunk *chunk)
 	UNPOISON(chunk->data, chunk->size);
 	if (chunk->size >= CHUNK_MAPPED)
 		munmap(chunk->data, chunk->size);
-	else
+	else if (!spare_keep(chunk->data, chunk->size))
 		free(chunk->data);
 	free(chunk);
 }

@@ -101,7 +101,7 @@ __attribute__((target("avx512f,vpclmulqdq"))) static size_t by_wide_folding(__m1
 
 static bool can_fold_wide(size_t n)
 {
-	return n >= FOLD_WIDE_MIN && CPU_HAS(VPCLMULQDQ, "vpclmulqdq") && CPU_HAS(AVX512F, "avx512f");
+	return n >= FOLD_WIDE_MIN && CPU_HAS(VPCLMULQDQ) && CPU_HAS(AVX512F);
 }
 
 /* Four lanes of 128 bits a step. `n` is a multiple of 16, FOLD_MIN at least. */
@@ -131,7 +131,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_folding(uint32_t c, 
 
 static bool can_fold(size_t n)
 {
-	return n >= FOLD_MIN && CPU_HAS(PCLMULQDQ, "pclmul") && CPU_HAS(SSE4_1, "sse4.1");
+	return n >= FOLD_MIN && CPU_HAS(PCLMULQDQ) && CPU_HAS(SSE4_1);
 }
 #else
 #define by_folding by_tables

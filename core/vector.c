@@ -122,7 +122,7 @@ __attribute__((target("avx,fma"))) static double distance_avx(const float *a, co
 
 static bool has_avx(void)
 {
-	return CPU_HAS(FMA, "fma") && CPU_HAS(AVX, "avx");
+	return CPU_HAS(FMA) && CPU_HAS(AVX);
 }
 #else
 #define dot_avx dot_portable

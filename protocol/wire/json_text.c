@@ -77,7 +77,7 @@ static char *put_short(char *to, struct str s)
 
 static bool can_step_wide(size_t n)
 {
-	return n >= WIDE && CPU_HAS(AVX512BW, "avx512bw") && CPU_HAS(AVX512F, "avx512f");
+	return n >= WIDE && CPU_HAS(AVX512BW) && CPU_HAS(AVX512F);
 }
 
 /* A bit per byte that needs an escape, see json_text_marks(). */

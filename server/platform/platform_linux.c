@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/spare.h"
+
 #define HEAP_KEPT (8 * 1024 * 1024) /* the answer to a Scan of 1 MB takes up to 5 MB */
 
 int platform_socket(int family, int type, int protocol)
@@ -108,6 +110,8 @@ void platform_keep_heap(void)
 #ifdef __GLIBC__
 	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT); /* glibc stops adapting both once either is set */
+#else
+	spare_limit(HEAP_KEPT);
 #endif
 }
 
@@ -115,6 +119,8 @@ void platform_trim_heap(void)
 {
 #ifdef __GLIBC__
 	malloc_trim(0);
+#else
+	spare_free();
 #endif
 }
 

@@ -1,0 +1,56 @@
+#include "core/cpu.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* State that the system keeps when it switches threads. Bits of XCR0: Intel's manual, volume 1, "Managing state using the XSAVE feature set". */
+#define STATE_AVX 0x6     /* SSE, AVX */
+#define STATE_AVX512 0xE6 /* and the masks and both parts of the registers */
+
+static unsigned state_kept(unsigned features)
+{
+	unsigned low = 0, high = 0;
+
+	if (features & bit_OSXSAVE)
+		__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return low;
+}
+
+static unsigned if_set(unsigned register_of, unsigned bit, enum cpu_extension extension)
+{
+	return register_of & bit ? extension : 0;
+}
+
+static unsigned ask(void)
+{
+	unsigned most, a, b = 0, c, d, features;
+
+	__cpuid(0, most, a, c, d);
+	__cpuid(1, a, b, features, d);
+	b = c = 0;
+	if (most >= 7)
+		__cpuid_count(7, 0, a, b, c, d);
+	unsigned state = state_kept(features), found = if_set(features, bit_SSE4_1, CPU_SSE4_1) | if_set(features, bit_PCLMUL, CPU_PCLMULQDQ);
+	if ((state & STATE_AVX) != STATE_AVX)
+		return found;
+	found |= if_set(features, bit_AVX, CPU_AVX) | if_set(features, bit_FMA, CPU_FMA) | if_set(c, bit_VPCLMULQDQ, CPU_VPCLMULQDQ);
+	if ((state & STATE_AVX512) != STATE_AVX512)
+		return found;
+	return found | if_set(b, bit_AVX512F, CPU_AVX512F) | if_set(b, bit_AVX512BW, CPU_AVX512BW);
+}
+#else
+static unsigned ask(void)
+{
+	return 0;
+}
+#endif
+
+atomic_uint cpu_answer;
+
+unsigned cpu_ask(void)
+{
+	unsigned answer = ask() | CPU_ASKED;
+
+	atomic_store_explicit(&cpu_answer, answer, memory_order_relaxed);
+	return answer;
+}

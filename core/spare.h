@@ -1,0 +1,27 @@
+/*
+ * spare - large blocks of malloc that were freed, kept for those who want the next ones.
+ *
+ * Some C libraries, such as musl, give each large block back to the system at once, and the next one's pages are taken and cleared anew: a third of the
+ * time of a Scan of 1 MB. glibc can be told to keep them (platform_keep_heap). Without a limit nothing is kept. Thread-safe.
+ */
+#ifndef DYNALITH_CORE_SPARE_H
+#define DYNALITH_CORE_SPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SPARE_MIN ((size_t)64 * 1024) /* bytes; smaller blocks are malloc's own business */
+
+/* How many bytes are kept at most, at first 0. */
+void spare_limit(size_t bytes);
+
+/* Frees all that is kept. */
+void spare_free(void);
+
+/* A kept block of *size to twice as many bytes, or NULL. *size is then what it has. */
+void *spare_take(size_t *size);
+
+/* Takes over a block of malloc of `size` bytes; the oldest ones kept may go for it. False where it is not kept: the caller frees it. */
+bool spare_keep(void *block, size_t size);
+
+#endif
