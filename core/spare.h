@@ -1,8 +1,8 @@
 /*
  * spare - large blocks of malloc that were freed, kept for those who want the next ones.
  *
- * Some C libraries, such as musl, give each large block back to the system at once, and the next one's pages are taken and cleared anew: a third of the
- * time of a Scan of 1 MB. glibc can be told to keep them (platform_keep_heap). Without a limit nothing is kept. Thread-safe.
+ * Some C libraries, such as the one that zig links, give each large block back to the system at once, and the next one's pages are taken and cleared
+ * anew: a third of the time of a Scan of 1 MB. glibc can be told to keep them (platform_keep_heap). Without a limit nothing is kept. Thread-safe.
  */
 #ifndef DYNALITH_CORE_SPARE_H
 #define DYNALITH_CORE_SPARE_H
