@@ -39,7 +39,7 @@ size_t catalog_fill_max(const struct catalog *catalog)
 
 size_t catalog_piece(const struct catalog *catalog, size_t most)
 {
-	return catalog_is_crowded(catalog) && most >= CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
+	return catalog_is_crowded(catalog) && most > CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
 }
 
 size_t catalog_piece_rows(const struct catalog *catalog, size_t most)
@@ -47,6 +47,15 @@ size_t catalog_piece_rows(const struct catalog *catalog, size_t most)
 	size_t limit = catalog_fill_max(catalog), rows = catalog_piece(catalog, most);
 
 	return limit > 0 && limit < rows ? limit : rows;
+}
+
+bool catalog_next_piece(const struct catalog *catalog, uint64_t *left)
+{
+	uint64_t size = catalog_is_crowded(catalog) ? 1 : CATALOG_CROWDED_PART;
+	bool is_left = *left > 0;
+
+	*left -= *left < size ? *left : size;
+	return is_left;
 }
 
 void catalog_crowd(struct catalog *catalog, bool is_crowded)

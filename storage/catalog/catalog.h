@@ -276,6 +276,11 @@ size_t catalog_fill_max(const struct catalog *catalog);
 #define CATALOG_CROWDED_PART 16
 size_t catalog_piece(const struct catalog *catalog, size_t most);
 size_t catalog_piece_rows(const struct catalog *catalog, size_t most);
+/*
+ * Counts pieces, so that a caller does as much at once while the catalog is crowded. *left begins as the number of usual pieces times CATALOG_CROWDED_PART.
+ * False where none is left.
+ */
+bool catalog_next_piece(const struct catalog *catalog, uint64_t *left);
 void catalog_crowd(struct catalog *catalog, bool is_crowded);
 bool catalog_is_crowded(const struct catalog *catalog);
 uint64_t catalog_drop_max(const struct catalog *catalog);

@@ -238,10 +238,8 @@ enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, s
 	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
 	enum code code = OK;
 
-	while (left > 0 && kind && is_ours && !is_over && code == OK) {
-		left -= catalog_piece(run->catalog, CATALOG_CROWDED_PART);
+	while (kind && is_ours && !is_over && code == OK && catalog_next_piece(run->catalog, &left))
 		code = step_leased(run, &open, kind, run->leases, true, now_ms, &is_ours, &is_over, err);
-	}
 	/* what did not go well now is tried again by the upkeep, or says so in its row */
 	return code == ERR_RESOURCE_NOT_FOUND || job_run_passes(code) ? OK : code;
 }

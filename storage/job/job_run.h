@@ -53,9 +53,8 @@ void job_run_register(struct job_run *run, const struct job_kind *kind);
 enum code job_run_step(struct job_run *run, const struct times *times, int64_t *wait_ms, struct err *err) WARN_UNUSED;
 
 /*
- * Up to `steps` pieces of one job that is due at `now_ms`, and more of those that are smaller while requests come (catalog_piece); none where another
- * process works on it. A failure is in the job's row. `run` NULL, or
- * without this kind: nothing.
+ * Up to `steps` pieces of one job that is due at `now_ms`, or more while requests come, since each is smaller then (catalog_next_piece); none where another
+ * process works on it. A failure is in the job's row. `run` NULL, or without this kind: nothing.
  */
 enum code job_run_now(struct job_run *run, struct ns ns, struct str kind, struct str id, unsigned steps, int64_t now_ms, struct err *err) WARN_UNUSED;
 

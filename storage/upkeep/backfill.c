@@ -316,11 +316,10 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
 	enum code code = OK;
 
-	while (left > 0 && code == OK) {
+	while (code == OK && catalog_next_piece(catalog, &left)) {
 		struct table *table;
 		bool has_work, is_ours = true;
 
-		left -= catalog_piece(catalog, CATALOG_CROWDED_PART);
 		code = catalog_get_current(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;

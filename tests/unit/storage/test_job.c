@@ -24,6 +24,7 @@ struct script {
 	bool breaks_row;  /* someone else puts the row while the step runs */
 	int64_t due_ms;   /* of the step after the first */
 	unsigned steps, failures;
+	unsigned ends_crowd_at; /* the step in which requests end; 0: none */
 };
 
 static enum code touch(struct job_txn *txn, void *context, struct err *err)
@@ -41,7 +42,8 @@ static enum code step_count(struct job_step *step, struct err *err)
 	struct counted counted;
 	struct job_txn txn;
 
-	script->steps++;
+	if (++script->steps == script->ends_crowd_at)
+		catalog_crowd(step->catalog, false);
 	if (script->code != OK)
 		return err_default(err, script->code);
 	CHECK(job_unpack(step->arena, &counted_record, step->job->progress, &counted));
@@ -183,6 +185,23 @@ TEST(pieces_that_are_smaller_while_requests_come_count_less)
 	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
 	CHECK_INT(script.steps, 3);
 	CHECK_INT(seen(&data, DATA_NS, "1").state, JOB_DONE);
+	job_run_free(run);
+	data_free(&data);
+}
+
+/* The last piece may be a large one again: it is the last one nevertheless. */
+TEST(no_more_pieces_where_requests_have_ended_meanwhile)
+{
+	struct data data = data_new();
+	struct script script = {.ends_crowd_at = 1};
+	struct job_run *run = runner(&data, NULL, &script);
+	struct job job = job_of("1");
+
+	start(&data, &job);
+	catalog_crowd(data.catalog, true);
+	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
+	CHECK_INT(script.steps, 2);
+	CHECK_INT(seen(&data, DATA_NS, "1").state, JOB_RUNNING);
 	job_run_free(run);
 	data_free(&data);
 }
@@ -373,6 +392,7 @@ TEST(jobs_come_and_go_with_their_namespace)
 
 TEST_MAIN(TEST_CASE(a_job_is_done_piece_by_piece),
 	  TEST_CASE(pieces_that_are_smaller_while_requests_come_count_less),
+	  TEST_CASE(no_more_pieces_where_requests_have_ended_meanwhile),
 	  TEST_CASE(what_passes_is_tried_again_and_the_rest_fails),
 	  TEST_CASE(lists_and_tokens),
 	  TEST_CASE(of_two_processes_one_does_a_piece),
