@@ -29,7 +29,7 @@ CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h $(if $(TARGET),-Depoll_wait
 # Objects that a shared library can have too; a release compiles these apart (make library). Calls within the program stay direct.
 PIC := -fPIC -fno-semantic-interposition
 CFLAGS.debug   := -O1 -g -Werror $(PIC)
-# Across files with GCC, and with zig for Linux; with another clang, and for macOS, it takes a linker of its own.
+# Optimise across files with GCC, and with zig for Linux. Other clangs, and zig for macOS, would need another linker.
 LTO := $(if $(findstring linux,$(TARGET)),-flto,$(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects))
 # Checked on the binary by tests/hardening. No marks of branch targets: they cost instructions, and without marks in libc's start files nothing checks them.
 HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 -fPIE

@@ -62,13 +62,14 @@ void *arena_checked(void *p)
 	return p;
 }
 
-/* *size bytes, or more, which *size then says. */
+/* A kept block may be larger: *size is then its size. */
 static void *take(size_t *size)
 {
-	void *p = *size < CHUNK_MAPPED ? spare_take(size) : NULL;
+	if (*size < CHUNK_MAPPED) {
+		void *kept = spare_take(size);
 
-	if (p || *size < CHUNK_MAPPED)
-		return p ? p : malloc(*size);
+		return kept ? kept : malloc(*size);
+	}
 	void *pages = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return pages == MAP_FAILED ? NULL : pages;

@@ -3,11 +3,11 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* State that the system keeps when it switches threads. Bits of XCR0: Intel's manual, volume 1, "Managing state using the XSAVE feature set". */
+/* Registers that the system saves when it switches threads, as bits of XCR0. Source: Intel's manual, volume 1, "Managing state using the XSAVE feature set". */
 #define STATE_AVX 0x6     /* SSE, AVX */
-#define STATE_AVX512 0xE6 /* and the masks and both parts of the registers */
+#define STATE_AVX512 0xE6 /* these, the masks, the upper halves, the upper 16 registers */
 
-static unsigned state_kept(unsigned features)
+static unsigned saved_state(unsigned features)
 {
 	unsigned low = 0, high = 0;
 
@@ -16,21 +16,21 @@ static unsigned state_kept(unsigned features)
 	return low;
 }
 
-static unsigned if_set(unsigned register_of, unsigned bit, enum cpu_extension extension)
+static unsigned if_set(unsigned bits, unsigned bit, enum cpu_extension extension)
 {
-	return register_of & bit ? extension : 0;
+	return bits & bit ? extension : 0;
 }
 
 static unsigned ask(void)
 {
-	unsigned most, a, b = 0, c, d, features;
+	unsigned most, a, b, c, d, features;
 
 	__cpuid(0, most, a, c, d);
 	__cpuid(1, a, b, features, d);
 	b = c = 0;
 	if (most >= 7)
 		__cpuid_count(7, 0, a, b, c, d);
-	unsigned state = state_kept(features), found = if_set(features, bit_SSE4_1, CPU_SSE4_1) | if_set(features, bit_PCLMUL, CPU_PCLMULQDQ);
+	unsigned state = saved_state(features), found = if_set(features, bit_SSE4_1, CPU_SSE4_1) | if_set(features, bit_PCLMUL, CPU_PCLMULQDQ);
 	if ((state & STATE_AVX) != STATE_AVX)
 		return found;
 	found |= if_set(features, bit_AVX, CPU_AVX) | if_set(features, bit_FMA, CPU_FMA) | if_set(c, bit_VPCLMULQDQ, CPU_VPCLMULQDQ);

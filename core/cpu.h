@@ -1,8 +1,8 @@
 /*
  * cpu - whether the processor, and the system's state for it, can run an extension of x86-64: CPU_HAS(AVX512F). Names as in glibc's <sys/platform/x86.h>.
  *
- * glibc has asked already when a program starts; elsewhere the first CPU_HAS asks. On a virtual machine each question is an exit to the hypervisor: a start
- * by the compiler's __builtin_cpu_supports() took 75 us more on an EPYC. Programs that zig links never ask for it, and it says no to everything there.
+ * glibc asks the processor when a program starts; elsewhere the first CPU_HAS does. Not __builtin_cpu_supports(): it asks again before main(), and on a
+ * virtual machine each question is an exit to the hypervisor, which cost each start 75 us on an EPYC. In programs that zig links it is always false.
  */
 #ifndef DYNALITH_CORE_CPU_H
 #define DYNALITH_CORE_CPU_H
@@ -18,13 +18,13 @@ enum cpu_extension {
 	CPU_AVX512F = 16,
 	CPU_AVX512BW = 32,
 	CPU_VPCLMULQDQ = 64,
-	CPU_ASKED = 128, /* is always there */
+	CPU_ASKED = 128, /* always set, so that an answer is never 0 */
 };
 
-/* Asks the processor: the extensions it has, as bits. Thread-safe. */
+/* Asks the processor. Returns its extensions as bits of enum cpu_extension, and CPU_ASKED. Thread-safe. */
 unsigned cpu_ask(void);
 
-/* What cpu_ask() said; 0 before it was called. */
+/* What cpu_ask() returned; 0 before the first call. */
 extern atomic_uint cpu_answer;
 
 static inline unsigned cpu_extensions(void)

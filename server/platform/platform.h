@@ -56,9 +56,9 @@ int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struc
 void platform_run_again(char *const *arguments);
 
 /*
- * On Linux, makes glibc keep up to 8 MB of free memory at the end of each heap until platform_trim_heap(), and with another C library arenas as much in
- * all (core/spare.h). By default most of the memory of a large answer goes back to the system at once, and the next answer takes a page fault per 4 KB.
- * Changes the whole process: not for the library.
+ * On Linux, makes glibc keep up to 8 MB of free memory at the end of each heap until platform_trim_heap(). With another C library, arenas keep up to 8 MB
+ * of freed blocks in all (core/spare.h). By default most of the memory of a large answer goes back to the system at once, and the next answer takes a page
+ * fault per 4 KB. Changes the whole process: not for the library.
  */
 void platform_keep_heap(void);
 

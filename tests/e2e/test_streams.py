@@ -105,7 +105,7 @@ def create(server, name="app", view="NEW_AND_OLD_IMAGES"):
 
 def rotate(server, query="table=app", **headers):
     request = urllib.request.Request(f"{server.url}/_dynalith/streams/rotate?{query}", method="POST", headers=headers)
-    for attempt in range(5):  # like the SDKs: in a database, a rotation can meet writers 40 times in a row
+    for attempt in range(5):  # SDKs retry, too: on a database, a rotation gives up after 40 conflicts with writers
         try:
             with urllib.request.urlopen(request, timeout=120) as reply:
                 return reply.status, json.load(reply)
