@@ -261,8 +261,11 @@ static enum code check_function(struct parser *parser, const struct raw *raw, co
 	struct node *node = node_make(parser, raw->function->kind, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
 
-	*out = node;
-	return code != OK ? code : check_call(parser, raw->function, node);
+	if (code == OK)
+		code = check_call(parser, raw->function, node);
+	if (code == OK)
+		*out = node;
+	return code;
 }
 
 static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out)
@@ -285,15 +288,17 @@ static enum code check_operand(struct parser *parser, const struct raw *raw, con
 	default:
 		return check_function(parser, raw, out);
 	}
-	*out = node;
+	if (code == OK)
+		*out = node;
 	return code;
 }
 
 /* As AWS counts: an operator after its operands, so that their errors come first. */
-static enum code count_operator(struct parser *parser)
+static enum code count_operator(struct parser *parser, const struct node *node, const struct node **out)
 {
 	if (++parser->operators > EXPR_OPERATORS_MAX)
 		return err_set(parser->err, MSG_EXPR_OPERATORS, parser->parameter, parser->operators);
+	*out = node;
 	return OK;
 }
 
@@ -307,8 +312,7 @@ enum code check_set_value(struct parser *parser, const struct raw *raw, const st
 	enum code code = check_operands(parser, raw, node);
 	for (unsigned i = 0; i < 2 && code == OK; i++)
 		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
-	*out = node;
-	return code != OK ? code : count_operator(parser);
+	return code != OK ? code : count_operator(parser, node, out);
 }
 
 /* "N:1": how messages show an operand of BETWEEN; the bytes of a B are not shown. */
@@ -365,8 +369,7 @@ static enum code check_operator(struct parser *parser, const struct raw *raw, en
 
 	if (code == OK)
 		code = check_operation(parser, node);
-	*out = node;
-	return code != OK ? code : count_operator(parser);
+	return code != OK ? code : count_operator(parser, node, out);
 }
 
 /* Depth is bounded by the parser. */
@@ -391,8 +394,7 @@ enum code check_condition(struct parser *parser, const struct raw *raw, const st
 			if (code != OK)
 				return code;
 		}
-		*out = node;
-		return count_operator(parser);
+		return count_operator(parser, node, out);
 	default:
 		return check_function(parser, raw, out);
 	}

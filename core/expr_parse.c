@@ -236,7 +236,8 @@ static enum code parse_between(struct parser *parser, struct raw *left, struct r
 		return parser_syntax_error(parser);
 	parser_advance(parser);
 	code = parse_operand(parser, &raw->args[2]);
-	*out = raw;
+	if (code == OK)
+		*out = raw;
 	return code;
 }
 
@@ -319,7 +320,8 @@ static enum code parse_not(struct parser *parser, struct raw **out)
 
 		parser_advance(parser);
 		code = parse_not(parser, &raw->args[0]);
-		*out = raw;
+		if (code == OK)
+			*out = raw;
 	} else {
 		code = parse_primary(parser, out);
 	}
@@ -393,9 +395,10 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 	struct projection *projection = ARENA_NEW(env->arena, struct projection);
 	projection->n = n;
 	projection->paths = ARENA_ARRAY(env->arena, const struct path *, n);
-	*out = projection;
 	code = check_paths(&parser, raws, n, projection->paths);
-	if (code == OK)
-		projection_order(env->arena, projection);
-	return code;
+	if (code != OK)
+		return code;
+	projection_order(env->arena, projection);
+	*out = projection;
+	return OK;
 }

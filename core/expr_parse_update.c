@@ -116,10 +116,10 @@ static enum code check_operand(struct parser *parser, const struct raw_action *r
 	enum code code = check_value(parser, raw->operand, &node->value);
 	if (code != OK)
 		return code;
+	if (!type_is_set((enum type)node->value.type) && (raw->verb != UPDATE_ADD || node->value.type != TYPE_N))
+		return refuse_operand(parser, raw->verb, (enum type)node->value.type);
 	*out = node;
-	if (type_is_set((enum type)node->value.type) || (raw->verb == UPDATE_ADD && node->value.type == TYPE_N))
-		return OK;
-	return refuse_operand(parser, raw->verb, (enum type)node->value.type);
+	return OK;
 }
 
 static enum code check_update(struct parser *parser, const struct raw_update *raw, struct update *update)
@@ -158,6 +158,8 @@ enum code expr_parse_update(struct expr_env *env, struct str text, struct update
 	struct update *update = ARENA_NEW(env->arena, struct update);
 	update->n = raw.n;
 	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
-	*out = update;
-	return check_update(&parser, &raw, update);
+	code = check_update(&parser, &raw, update);
+	if (code == OK)
+		*out = update;
+	return code;
 }

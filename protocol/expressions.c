@@ -181,28 +181,32 @@ static struct expr_env build_env(struct call *call, const struct expression_requ
 enum code expressions_parse(struct call *call, const struct expression_request *request, struct expressions *out, struct err *err)
 {
 	struct expr_env env = build_env(call, request);
+	struct expressions read = {0};
 	enum code code = OK;
 
-	*out = (struct expressions){0};
-	if (request->action && !has_text(request))
+	if (request->action && !has_text(request)) {
+		*out = read;
 		return OK;
+	}
 	if (!call->is_older && str_is_set(request->condition) && request->condition.n == 0)
-		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);
+		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &read.condition, err);
 	if (code == OK && str_is_set(request->update))
-		code = expr_parse_update(&env, request->update, &out->update, err);
-	if (code == OK && out->update)
-		out->update_charge = update_charge(out->update);
+		code = expr_parse_update(&env, request->update, &read.update, err);
+	if (code == OK && read.update)
+		read.update_charge = update_charge(read.update);
 	if (code == OK && str_is_set(request->condition))
-		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &out->condition, err);
+		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &read.condition, err);
 	if (code == OK && str_is_set(request->filter))
-		code = expr_parse_condition(&env, EXPR_FILTER, request->filter, &out->filter, err);
+		code = expr_parse_condition(&env, EXPR_FILTER, request->filter, &read.filter, err);
 	if (code == OK && str_is_set(request->projection))
-		code = expr_parse_projection(&env, request->projection, &out->projection, err);
+		code = expr_parse_projection(&env, request->projection, &read.projection, err);
 	if (code == OK && str_is_set(request->key_condition))
-		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition, &out->key_condition, err);
+		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition, &read.key_condition, err);
 	if (code == OK && str_is_set(request->search))
-		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &out->search, err);
+		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &read.search, err);
 	if (code == OK)
 		code = expr_check_unused(&env, err);
+	if (code == OK)
+		*out = read;
 	return code;
 }

@@ -66,11 +66,11 @@ static void add_legacy(struct iam_asking *asking, const struct wanted *wanted, s
 
 static void add_expressions(struct iam_asking *asking, const struct wanted *wanted, const struct key_schema *keys, struct iam_matter *matter)
 {
-	struct expressions read = {0};
+	struct expressions read;
 	struct err err = err_in(asking->arena);
 
 	if (expressions_parse(asking->request->call, &wanted->texts, &read, &err) != OK)
-		err = err_in(asking->arena); /* the operation will say so; what was read before counts */
+		return; /* it does nothing but fail */
 	iam_words_of_projection(asking->arena, &matter->attributes, read.projection);
 	iam_words_of_update(asking->arena, &matter->attributes, read.update);
 	iam_words_of_node(asking->arena, &matter->attributes, read.condition);
