@@ -61,7 +61,7 @@ LDLIBS  = -lmicrohttpd -lcjson $(if $(SQLITE),,-lsqlite3) -lssl -lcrypto -lz -ly
 LINK.release := auto
 LINK ?= $(or $(LINK.$(FLAVOUR)),shared)
 # SQLITE=DIR compiles an amalgamation (sqlite3.c and sqlite3.h in DIR) into the server, in place of the machine's SQLite. A release takes the one that
-# scripts/fetch-sqlite has brought, where the machine's has the WAL-reset bug; SQLITE=system insists on the machine's.
+# scripts/fetch-sqlite has brought, where the machine's is older than sqlite_floor.h wants; SQLITE=system insists on the machine's.
 sqlite.folder := build/deps/sqlite
 sqlite.is_chosen := $(filter-out undefined,$(origin SQLITE))
 ifeq ($(sqlite.is_chosen)$(FLAVOUR),release)

@@ -246,6 +246,22 @@ def check_modules(document, text, names):
                 beside = folder(token) + "/"
 
 
+FLOOR = "storage/store/sqlite/sqlite_floor.h"
+
+
+def check_floor(files, documents):
+    """The oldest SQLite that is good enough is the same one in documents ("SQLite is older than 3.54.0") as in the header, whose two forms agree."""
+    if FLOOR not in files:
+        return
+    number, version = re.search(r"FLOOR_NUMBER (\d+)", files[FLOOR]).group(1), re.search(r'FLOOR_VERSION "([\d.]+)"', files[FLOOR]).group(1)
+    if int(number) != sum(int(part) * 1000 ** (2 - i) for i, part in enumerate(version.split("."))):
+        yield FLOOR, 1, f"{number} is not {version}"
+    for name, text in documents.items():
+        for match in re.finditer(r"SQLite\s+is\s+older\s+than\s+(\d+\.\d+\.\d+)", text):
+            if match.group(1) != version:
+                yield name, text.count("\n", 0, match.start()) + 1, f"{FLOOR} says {version}, not {match.group(1)}"
+
+
 def check_named(files, documents):
     """Each module stands in its room's section of ARCHITECTURE.md, but for message texts, private headers and the files of ops/, one per operation."""
     for document, text in documents.items():

@@ -113,7 +113,7 @@ static void say_ready(const struct parts *parts, struct str url)
 
 	log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
 	if (backend_file(config->store) && sqlite_store_library_note())
-		log_line(LOG_INFO, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
+		log_line(LOG_WARN, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
 }
 
 /* SIGHUP, which is among the signals with TLS only. */
