@@ -9,12 +9,19 @@
  *
  * where the macro expands to the error's code and its format, so the compiler
  * checks the arguments and no message text stands in code.
+ *
+ * An output is set only on success. A function works on what is its own and gives the output in its last step:
+ *
+ *     return RESULT(code, out, update);
+ *
+ * Debug builds fill the output of a failed function with RESULT_SPOILT, so that whoever uses it all the same fails at once.
  */
 #ifndef DYNALITH_CORE_ERR_H
 #define DYNALITH_CORE_ERR_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "core/str.h"
 
@@ -58,6 +65,22 @@ struct err {
 };
 
 #define WARN_UNUSED __attribute__((warn_unused_result))
+
+#define RESULT_SPOILT 0xA5 /* no address, no length, no truth value */
+
+static inline void err_spoil(void *out, size_t n)
+{
+#ifndef NDEBUG
+	memset(out, RESULT_SPOILT, n);
+#else
+	(void)out, (void)n;
+#endif
+}
+
+/* Gives *out its value where `code`, a variable, is OK; else spoils it. The value of the whole is `code`. */
+#define RESULT(code, out, value) ((code) == OK ? (void)(*(out) = (value)) : err_spoil((out), sizeof(*(out))), (code))
+/* The same of an output that was filled in its place: it is spoilt where `code` is not OK. */
+#define RESULT_IN(code, out) ((code) == OK ? (void)0 : err_spoil((out), sizeof(*(out))), (code))
 
 static inline struct err err_in(struct arena *arena)
 {

@@ -263,9 +263,7 @@ static enum code check_function(struct parser *parser, const struct raw *raw, co
 
 	if (code == OK)
 		code = check_call(parser, raw->function, node);
-	if (code == OK)
-		*out = node;
-	return code;
+	return RESULT(code, out, node);
 }
 
 static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out)
@@ -288,9 +286,7 @@ static enum code check_operand(struct parser *parser, const struct raw *raw, con
 	default:
 		return check_function(parser, raw, out);
 	}
-	if (code == OK)
-		*out = node;
-	return code;
+	return RESULT(code, out, node);
 }
 
 /* As AWS counts: an operator after its operands, so that their errors come first. */

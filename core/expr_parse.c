@@ -155,59 +155,57 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 /* A path, a value, a function call, or one of these in parentheses. */
 static enum code parse_operand(struct parser *parser, struct raw **out)
 {
-	enum code code;
+	struct raw *raw = NULL;
+	enum code code = OK;
 
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser_at(parser, '(')) {
 		parser_advance(parser);
-		code = parse_operand(parser, out);
+		code = parse_operand(parser, &raw);
 		if (code == OK)
-			code = parse_closing(parser, *out);
+			code = parse_closing(parser, raw);
 	} else if (parser->token.kind == TOKEN_VALUE) {
-		*out = raw_new(parser, RAW_VALUE, 0);
-		(*out)->text = parser->token.text;
+		raw = raw_new(parser, RAW_VALUE, 0);
+		raw->text = parser->token.text;
 		parser_advance(parser);
-		code = OK;
 	} else if (parser->token.kind == TOKEN_WORD && parser->next.text.n == 1 && parser->next.text.p[0] == '(' &&
 		   parser->token.keyword == KEYWORD_NONE) {
-		*out = raw_new(parser, RAW_FUNCTION, 0);
-		(*out)->text = parser->token.text;
+		raw = raw_new(parser, RAW_FUNCTION, 0);
+		raw->text = parser->token.text;
 		parser_advance(parser);
-		code = parse_arguments(parser, *out, 0);
+		code = parse_arguments(parser, raw, 0);
 	} else {
-		code = parse_path(parser, out);
+		code = parse_path(parser, &raw);
 	}
 	parser->depth--;
-	return code;
+	return RESULT(code, out, raw);
 }
 
 /* Of + and - there is one in a value, which may stand in parentheses: "(a + b)", "(a) + (b)", but not "(a + b) + c". */
 enum code parse_set_value(struct parser *parser, struct raw **out)
 {
-	struct raw *right;
+	struct raw *left = NULL, *right;
 	enum code code;
 
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser_at(parser, '(')) {
 		parser_advance(parser);
-		code = parse_set_value(parser, out);
+		code = parse_set_value(parser, &left);
 		if (code == OK)
-			code = parse_closing(parser, *out);
+			code = parse_closing(parser, left);
 	} else {
-		code = parse_operand(parser, out);
+		code = parse_operand(parser, &left);
 	}
 	parser->depth--;
-	bool is_sum = code == OK && ((*out)->kind == RAW_PLUS || (*out)->kind == RAW_MINUS);
+	bool is_sum = code == OK && (left->kind == RAW_PLUS || left->kind == RAW_MINUS);
 	if (code != OK || is_sum || (!parser_at(parser, '+') && !parser_at(parser, '-')))
-		return code;
+		return RESULT(code, out, left);
 	enum raw_kind kind = parser_at(parser, '+') ? RAW_PLUS : RAW_MINUS;
 	parser_advance(parser);
 	code = parse_operand(parser, &right);
-	if (code == OK)
-		*out = raw_two(parser, kind, *out, right);
-	return code;
+	return RESULT(code, out, raw_two(parser, kind, left, right));
 }
 
 static enum node_kind comparison_of(struct str text)
@@ -236,20 +234,18 @@ static enum code parse_between(struct parser *parser, struct raw *left, struct r
 		return parser_syntax_error(parser);
 	parser_advance(parser);
 	code = parse_operand(parser, &raw->args[2]);
-	if (code == OK)
-		*out = raw;
-	return code;
+	return RESULT(code, out, raw);
 }
 
 /* An operand with its comparison, BETWEEN or IN; a lone function call is a condition too. */
 static enum code parse_comparison(struct parser *parser, struct raw **out)
 {
-	struct raw *left, *right;
+	struct raw *left, *right, *raw;
 	enum code code = parse_operand(parser, &left);
 
+	raw = left;
 	if (code != OK)
 		return code;
-	*out = left;
 	if (parser->token.kind == TOKEN_OPERATOR) {
 		enum node_kind comparison = comparison_of(parser->token.text);
 
@@ -257,19 +253,19 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 		code = parse_operand(parser, &right);
 		if (code != OK)
 			return code;
-		*out = raw_two(parser, RAW_COMPARISON, left, right);
-		(*out)->comparison = comparison;
-		return OK;
-	}
-	if (parser->token.keyword == KEYWORD_BETWEEN)
-		return parse_between(parser, left, out);
-	if (parser->token.keyword == KEYWORD_IN) {
+		raw = raw_two(parser, RAW_COMPARISON, left, right);
+		raw->comparison = comparison;
+	} else if (parser->token.keyword == KEYWORD_BETWEEN) {
+		code = parse_between(parser, left, &raw);
+	} else if (parser->token.keyword == KEYWORD_IN) {
 		parser_advance(parser);
-		*out = raw_new(parser, RAW_IN, 1);
-		(*out)->args[0] = left;
-		return parse_arguments(parser, *out, 1);
+		raw = raw_new(parser, RAW_IN, 1);
+		raw->args[0] = left;
+		code = parse_arguments(parser, raw, 1);
+	} else if (left->kind != RAW_FUNCTION) {
+		code = parser_syntax_error(parser);
 	}
-	return left->kind == RAW_FUNCTION ? OK : parser_syntax_error(parser);
+	return RESULT(code, out, raw);
 }
 
 static enum code parse_or(struct parser *parser, struct raw **out);
@@ -304,44 +300,45 @@ static enum code parse_primary(struct parser *parser, struct raw **out)
 {
 	if (!parser_at(parser, '(') || holds_operand(parser))
 		return parse_comparison(parser, out);
+	struct raw *raw;
 	parser_advance(parser);
-	enum code code = parse_or(parser, out);
-	return code != OK ? code : parse_closing(parser, *out);
+	enum code code = parse_or(parser, &raw);
+	if (code == OK)
+		code = parse_closing(parser, raw);
+	return RESULT(code, out, raw);
 }
 
 static enum code parse_not(struct parser *parser, struct raw **out)
 {
+	struct raw *raw = NULL;
 	enum code code;
 
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser->token.keyword == KEYWORD_NOT) {
-		struct raw *raw = raw_new(parser, RAW_NOT, 1);
-
+		raw = raw_new(parser, RAW_NOT, 1);
 		parser_advance(parser);
 		code = parse_not(parser, &raw->args[0]);
-		if (code == OK)
-			*out = raw;
 	} else {
-		code = parse_primary(parser, out);
+		code = parse_primary(parser, &raw);
 	}
 	parser->depth--;
-	return code;
+	return RESULT(code, out, raw);
 }
 
 static enum code parse_chain(struct parser *parser, enum keyword keyword, enum raw_kind kind,
 			     enum code (*parse)(struct parser *, struct raw **), struct raw **out)
 {
-	struct raw *right;
-	enum code code = parse(parser, out);
+	struct raw *left, *right;
+	enum code code = parse(parser, &left);
 
 	while (code == OK && parser->token.keyword == keyword) {
 		parser_advance(parser);
 		code = parse(parser, &right);
 		if (code == OK)
-			*out = raw_two(parser, kind, *out, right);
+			left = raw_two(parser, kind, left, right);
 	}
-	return code;
+	return RESULT(code, out, left);
 }
 
 static enum code parse_and(struct parser *parser, struct raw **out)
@@ -359,16 +356,18 @@ enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct
 {
 	struct parser parser;
 	struct raw *raw;
+	const struct node *condition;
 	enum code code = parser_open(&parser, env, kind, text, err);
 
 	if (code == OK)
 		code = parse_or(&parser, &raw);
-	if (code != OK)
-		return code;
-	if (parser.token.kind != TOKEN_END)
-		return parser_syntax_error(&parser);
-	code = check_usage(&parser, raw, USE_CONDITION);
-	return code != OK ? code : check_condition(&parser, raw, out);
+	if (code == OK && parser.token.kind != TOKEN_END)
+		code = parser_syntax_error(&parser);
+	if (code == OK)
+		code = check_usage(&parser, raw, USE_CONDITION);
+	if (code == OK)
+		code = check_condition(&parser, raw, &condition);
+	return RESULT(code, out, condition);
 }
 
 enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err)
@@ -381,7 +380,7 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 	while (code == OK) {
 		code = parse_path(&parser, &raw);
 		if (code != OK)
-			return code;
+			break;
 		raws = arena_room(env->arena, raws, n, sizeof(*raws));
 		raws[n++] = raw;
 		if (parser.token.kind == TOKEN_END)
@@ -390,15 +389,12 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 	}
 	for (size_t i = 0; i < n && code == OK; i++)
 		code = check_usage(&parser, raws[i], USE_OPERAND);
-	if (code != OK)
-		return code;
 	struct projection *projection = ARENA_NEW(env->arena, struct projection);
 	projection->n = n;
 	projection->paths = ARENA_ARRAY(env->arena, const struct path *, n);
-	code = check_paths(&parser, raws, n, projection->paths);
-	if (code != OK)
-		return code;
-	projection_order(env->arena, projection);
-	*out = projection;
-	return OK;
+	if (code == OK)
+		code = check_paths(&parser, raws, n, projection->paths);
+	if (code == OK)
+		projection_order(env->arena, projection);
+	return RESULT(code, out, projection);
 }

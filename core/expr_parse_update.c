@@ -29,7 +29,6 @@ static enum code parse_action(struct parser *parser, enum update_verb verb, stru
 	enum code code = parse_path(parser, &action->path);
 
 	action->verb = verb;
-	action->operand = NULL;
 	if (code != OK || verb == UPDATE_REMOVE)
 		return code;
 	if (verb == UPDATE_SET) {
@@ -153,13 +152,10 @@ enum code expr_parse_update(struct expr_env *env, struct str text, struct update
 
 	if (code == OK)
 		code = parse_sections(&parser, &raw);
-	if (code != OK)
-		return code;
 	struct update *update = ARENA_NEW(env->arena, struct update);
 	update->n = raw.n;
 	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
-	code = check_update(&parser, &raw, update);
 	if (code == OK)
-		*out = update;
-	return code;
+		code = check_update(&parser, &raw, update);
+	return RESULT(code, out, update);
 }

@@ -181,9 +181,8 @@ static enum code put_member(struct change *change, const struct value *map, cons
 	bool is_there;
 	uint32_t at = value_place(map, name, &is_there), n = map->n;
 	enum code code = put_below(change, is_there ? &map->members[at].value : NULL, path, level, leaf, &content);
-	*out = *map;
 	if (code != OK || (!is_there && !value_is_set(&content)))
-		return code;
+		return RESULT(code, out, *map);
 	struct member *members = own_content(change, map->members, n, sizeof(*members));
 	if (!value_is_set(&content)) {
 		memmove(&members[at], &members[at + 1], (--n - at) * sizeof(*members));
@@ -206,9 +205,8 @@ static enum code put_element(struct change *change, const struct value *list, co
 	if (list->type != TYPE_L)
 		return err_set(change->err, MSG_UPDATE_PATH);
 	enum code code = put_below(change, is_inside ? &list->elements[index] : NULL, path, level, leaf, &content);
-	*out = *list;
 	if (code != OK || (!is_inside && !value_is_set(&content)))
-		return code;
+		return RESULT(code, out, *list);
 	struct value *elements = own_content(change, list->elements, n, sizeof(*elements));
 	elements[is_inside ? index : n++] = content;
 	change->has_tombstones = change->has_tombstones || !value_is_set(&content);
@@ -335,6 +333,20 @@ static void put_members(struct arena *arena, const struct step_change *steps, si
 	*item = (struct value){.type = TYPE_M, .n = count, .members = members};
 }
 
+/* What the steps changed is not too deep. */
+static enum code check_depth(const struct step_change *steps, size_t n, const struct value *item, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct str name = steps[i].path->steps[0].name;
+		bool is_known = i > 0 && str_eq(name, steps[i - 1].path->steps[0].name);
+		const struct value *touched = is_known ? NULL : value_member(item, name);
+
+		if (touched && value_depth(touched) >= VALUE_DEPTH_MAX)
+			return err_set(err, MSG_UPDATE_DEPTH);
+	}
+	return OK;
+}
+
 enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
 		      struct err *err)
 {
@@ -345,37 +357,26 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	enum code code = evaluate_actions(&change, update, steps);
 
 	if (code != OK)
-		return code;
+		return RESULT_IN(code, new_item);
 	for (size_t i = 0; i < update->n; i++)
 		is_deeper = is_deeper || steps[i].path->n > 1;
 	if (is_deeper)
 		qsort(steps, update->n, sizeof(*steps), by_last_index);
-	*new_item = *change.old;
+	struct value item = *change.old;
 	if (!is_deeper)
-		put_members(arena, steps, update->n, new_item);
-	for (size_t i = 0; i < update->n && is_deeper; i++) {
-		struct value next;
-
+		put_members(arena, steps, update->n, &item);
+	for (size_t i = 0; i < update->n && is_deeper && code == OK; i++) {
 		code = err_if_over(arena, err);
 		if (code == OK)
-			code = put_value(&change, new_item, steps[i].path, 0, &steps[i].value, &next);
-		if (code != OK)
-			return code;
-		*new_item = next;
+			code = put_value(&change, &item, steps[i].path, 0, &steps[i].value, &item);
 	}
-	if (change.is_too_large)
-		return err_set(err, MSG_UPDATE_SIZE);
-	if (change.has_tombstones)
-		*new_item = without_tombstones(arena, new_item);
-	for (size_t i = 0; i < update->n; i++) {
-		struct str name = steps[i].path->steps[0].name;
-		bool is_known = i > 0 && str_eq(name, steps[i - 1].path->steps[0].name);
-		const struct value *touched = is_known ? NULL : value_member(new_item, name);
-
-		if (touched && value_depth(touched) >= VALUE_DEPTH_MAX)
-			return err_set(err, MSG_UPDATE_DEPTH);
-	}
-	return OK;
+	if (code == OK && change.is_too_large)
+		code = err_set(err, MSG_UPDATE_SIZE);
+	if (code == OK && change.has_tombstones)
+		item = without_tombstones(arena, &item);
+	if (code == OK)
+		code = check_depth(steps, update->n, &item, err);
+	return RESULT(code, new_item, item);
 }
 
 bool update_only_takes(const struct update *update)

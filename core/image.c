@@ -187,7 +187,8 @@ static bool decode_members(struct arena *arena, struct image_cursor *cursor, uns
 		    !decode_value(arena, &encoded, depth, &members[i].value))
 			return false;
 	}
-	*map = (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
+	if (is_done(cursor))
+		*map = (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
 	return is_done(cursor);
 }
 
@@ -203,7 +204,8 @@ static bool decode_elements(struct arena *arena, struct image_cursor *cursor, en
 		if (type_is_set(type) && elements[i].type != type_element(type))
 			return false;
 	}
-	*list = (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
+	if (is_done(cursor))
+		*list = (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
 	return is_done(cursor);
 }
 

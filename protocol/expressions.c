@@ -206,7 +206,5 @@ enum code expressions_parse(struct call *call, const struct expression_request *
 		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &read.search, err);
 	if (code == OK)
 		code = expr_check_unused(&env, err);
-	if (code == OK)
-		*out = read;
-	return code;
+	return RESULT(code, out, read);
 }
