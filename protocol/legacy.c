@@ -97,8 +97,8 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 	args[0] = path;
 	for (size_t i = 0; i < n && !arena_is_over(arena); i++)
 		args[i + 1] = node_value(arena, values[i]);
-	*out = node_new(arena, comparison->kind, (unsigned)n + 1, args);
-	return err_if_over(arena, err);
+	code = err_if_over(arena, err);
+	return RESULT(code, out, node_new(arena, comparison->kind, (unsigned)n + 1, args));
 }
 
 /* A balanced tree, so that many conditions do not make a deep recursion. */
@@ -175,17 +175,16 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 			  const struct node **out, struct err *err)
 {
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, expected->n);
+	enum code code = OK;
 
-	for (size_t i = 0; i < expected->n; i++) {
-		enum code code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i], err);
-
+	for (size_t i = 0; i < expected->n && code == OK; i++) {
+		code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code != OK)
-			return code;
 	}
-	*out = join(arena, joint(conditional_operator), nodes, expected->n);
-	return legacy_operator(conditional_operator, expected->n, err);
+	if (code == OK)
+		code = legacy_operator(conditional_operator, expected->n, err);
+	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, expected->n));
 }
 
 static enum code lower_condition(struct arena *arena, struct str name, const struct condition *condition, const struct node **out,
@@ -201,43 +200,37 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 			const struct node **out, struct err *err)
 {
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, filter->n);
+	enum code code = OK;
 
-	for (size_t i = 0; i < filter->n; i++) {
-		enum code code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i], err);
-
+	for (size_t i = 0; i < filter->n && code == OK; i++) {
+		code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code != OK)
-			return code;
 	}
-	*out = join(arena, joint(conditional_operator), nodes, filter->n);
-	return legacy_operator(conditional_operator, filter->n, err);
+	if (code == OK)
+		code = legacy_operator(conditional_operator, filter->n, err);
+	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, filter->n));
 }
 
 enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out,
 				struct err *err)
 {
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, conditions->n);
+	enum code code = OK;
 
-	*out = NULL;
-	if (!conditions->v)
-		return OK;
-	if (conditions->n == 0)
-		return err_set(err, MSG_KEY_CONDITIONS_EMPTY);
-	for (size_t i = 0; i < conditions->n; i++) {
+	if (conditions->v && conditions->n == 0)
+		code = err_set(err, MSG_KEY_CONDITIONS_EMPTY);
+	for (size_t i = 0; i < conditions->n && code == OK; i++) {
 		if (conditions->v[i].key.n == 0)
-			return err_set(err, MSG_LEGACY_EMPTY_NAME);
-		enum code code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
-
+			code = err_set(err, MSG_LEGACY_EMPTY_NAME);
+		else
+			code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code != OK)
-			return code;
-		if (!comparisons[conditions->v[i].value.comparison_operator].is_range)
-			return err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
+		if (code == OK && !comparisons[conditions->v[i].value.comparison_operator].is_range)
+			code = err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
 	}
-	*out = join(arena, NODE_AND, nodes, conditions->n);
-	return OK;
+	return RESULT(code, out, join(arena, NODE_AND, nodes, conditions->n));
 }
 
 /* ADD of a list appends to it; expressions say that with SET and list_append. */
@@ -281,36 +274,26 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 
 enum code legacy_updates(struct arena *arena, const struct attribute_updates *updates, struct update **out, struct err *err)
 {
-	*out = NULL;
-	if (updates->n == 0)
-		return OK;
-	struct update *update = ARENA_NEW(arena, struct update);
+	struct update *update = updates->n > 0 ? ARENA_NEW(arena, struct update) : NULL;
+	enum code code = OK;
 
+	if (update)
+		*update = (struct update){updates->n, ARENA_ARRAY(arena, struct update_action, updates->n)};
 	/* AWS: an unknown action precedes the other errors of all updates */
-	for (size_t i = 0; i < updates->n; i++)
+	for (size_t i = 0; i < updates->n && code == OK; i++)
 		if (updates->v[i].value.action == attribute_action_count)
-			return err_set(err, MSG_UPDATES_ACTION);
-	update->n = updates->n;
-	update->actions = ARENA_ARRAY(arena, struct update_action, update->n);
-	for (size_t i = 0; i < update->n; i++) {
-		enum code code = lower_update(arena, updates->v[i].key, &updates->v[i].value, &update->actions[i], err);
-
+			code = err_set(err, MSG_UPDATES_ACTION);
+	for (size_t i = 0; i < updates->n && code == OK; i++) {
+		code = lower_update(arena, updates->v[i].key, &updates->v[i].value, &update->actions[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
-		if (code != OK)
-			return code;
 	}
-	*out = update;
-	return OK;
+	return RESULT(code, out, update);
 }
 
-enum code legacy_projection(struct arena *arena, const struct attribute_name_list *names, struct projection **out,
-			    struct err *err)
+/* Of one name or more. */
+static enum code lower_names(struct arena *arena, const struct attribute_name_list *names, struct projection *projection, struct err *err)
 {
-	*out = NULL;
-	if (names->n == 0)
-		return OK;
-	struct projection *projection = ARENA_NEW(arena, struct projection);
 	struct member *sorted = ARENA_ARRAY(arena, struct member, names->n);
 	struct str duplicate;
 
@@ -327,8 +310,16 @@ enum code legacy_projection(struct arena *arena, const struct attribute_name_lis
 	if (!value_sort_members(sorted, names->n, &duplicate))
 		return err_set(err, MSG_ATTRIBUTE_TWICE, STR_ARG(duplicate));
 	projection_order(arena, projection);
-	*out = projection;
 	return OK;
+}
+
+enum code legacy_projection(struct arena *arena, const struct attribute_name_list *names, struct projection **out,
+			    struct err *err)
+{
+	struct projection *projection = names->n > 0 ? ARENA_NEW(arena, struct projection) : NULL;
+	enum code code = projection ? lower_names(arena, names, projection, err) : OK;
+
+	return RESULT(code, out, projection);
 }
 
 enum code legacy_update_error(struct err *err)

@@ -62,14 +62,15 @@ static enum code read_patterns(struct reader *reader, const struct json *value, 
 
 	if (!reader->has_variables)
 		forms &= ~(unsigned)IAM_VARIABLES;
-	*out = (struct iam_patterns){0, patterns};
+	size_t n = 0;
 	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
 		struct str text;
 
 		if (!iam_scalar(reader->arena, one, &text) || (!takes_scalars && json_type(one) != JSON_STRING))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
-		patterns[out->n++] = iam_pattern_read(reader->arena, text, forms);
+		patterns[n++] = iam_pattern_read(reader->arena, text, forms);
 	}
+	*out = (struct iam_patterns){n, patterns};
 	return OK;
 }
 
@@ -78,8 +79,8 @@ static enum code read_either(struct reader *reader, const struct json *one, cons
 {
 	if (one && other)
 		return err_set(reader->err, MSG_IAM_SYNTAX);
-	*is_other = other != NULL;
-	return one || other ? read_patterns(reader, one ? one : other, forms, false, out) : OK;
+	enum code code = one || other ? read_patterns(reader, one ? one : other, forms, false, out) : OK;
+	return RESULT(code, is_other, other != NULL);
 }
 
 /* "*", or {"AWS": text or list, others}. */
@@ -370,8 +371,8 @@ static enum code read_version(struct reader *reader, const struct json *document
 	return !version || reader->has_variables || str_eq(text, STR(VERSION_OLD)) ? OK : err_set(reader->err, MSG_IAM_SYNTAX);
 }
 
-enum code iam_policy_read(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
-			  struct err *err)
+static enum code read_document(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
+			       struct err *err)
 {
 	static const char *const members[] = {"Version", "Id", "Statement", NULL};
 	struct reader reader = {.arena = arena, .kind = kind, .err = err};
@@ -397,9 +398,17 @@ enum code iam_policy_read(struct arena *arena, const struct json *document, enum
 		statements[n].number = (*number)++;
 		code = read_statement(&reader, one, &statements[n++]);
 	}
-	out->n = n;
-	out->statements = statements;
+	*out = (struct iam_policy){.n = n, .statements = statements};
 	return code == OK ? check(arena, out, kind, reader.is_odd, err) : code;
+}
+
+enum code iam_policy_read(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
+			  struct err *err)
+{
+	struct iam_policy policy = {0};
+	enum code code = read_document(arena, document, kind, number, &policy, err);
+
+	return RESULT(code, out, policy);
 }
 
 static bool has_variable(const struct iam_patterns *patterns, struct str key)

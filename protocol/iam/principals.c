@@ -84,8 +84,10 @@ static enum code read_policy(const struct reader *reader, const struct json *doc
 	enum code code = iam_policy_read(reader->arena, document, IAM_OF_IDENTITY, &reader->principals->statement_count, out, reader->err);
 	struct str message = reader->err->message;
 
+	if (code != OK)
+		return err_set(reader->err, MSG_IAM_OF, STR_ARG(message), reader->number, member);
 	out->name = str_of(member);
-	return code == OK ? OK : err_set(reader->err, MSG_IAM_OF, STR_ARG(message), reader->number, member);
+	return OK;
 }
 
 static enum code read_single(const struct reader *reader, const struct json *document, const char *member, const struct iam_policy **out)
@@ -94,8 +96,8 @@ static enum code read_single(const struct reader *reader, const struct json *doc
 
 	if (!document)
 		return OK;
-	*out = policy;
-	return json_type(document) == JSON_OBJECT ? read_policy(reader, document, member, policy) : wrong(reader, IAM_WANTS_POLICIES);
+	enum code code = json_type(document) == JSON_OBJECT ? read_policy(reader, document, member, policy) : wrong(reader, IAM_WANTS_POLICIES);
+	return RESULT(code, out, policy);
 }
 
 static enum code read_identity(const struct reader *reader, const struct json *value, struct iam_who *who)
@@ -213,7 +215,8 @@ static enum code read_all(struct iam_principals *principals, struct str document
 		code = read_principal(&reader, one, &principals->v[principals->n]);
 		principals->n++;
 	}
-	join_roles(principals);
+	if (code == OK)
+		join_roles(principals);
 	principals->uses = ARENA_ARRAY(principals->arena, atomic_uint, principals->statement_count + 1);
 	return code;
 }
@@ -226,13 +229,11 @@ enum code iam_principals_read(struct str document, struct iam_principals **out, 
 	principals->arena = arena_new(KEEP);
 	atomic_init(&principals->refs, 1);
 	code = read_all(principals, document, err);
-	if (code == OK) {
-		*out = principals;
-		return OK;
+	if (code != OK) {
+		err_copy(err, code, err->message);
+		iam_principals_unref(principals);
 	}
-	err_copy(err, code, err->message);
-	iam_principals_unref(principals);
-	return code;
+	return RESULT(code, out, principals);
 }
 
 struct iam_principals *iam_principals_ref(struct iam_principals *principals)

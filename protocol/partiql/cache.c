@@ -85,7 +85,7 @@ static enum code parse(struct str text, struct partiql_kept **out, struct err *e
 	atomic_init(&kept->refs, 1);
 	kept->arena = arena_new(0);
 	kept->text = str_copy(kept->arena, text);
-	enum code code = partiql_parse_text(kept->arena, kept->text, &kept->tree.expr, &kept->tree.parameters, err);
+	enum code code = partiql_parse_text(kept->arena, kept->text, &kept->tree, err);
 	if (code != OK)
 		partiql_kept_unref(kept);
 	else
@@ -106,7 +106,7 @@ enum code partiql_cache_parse(struct call *call, struct str text, struct partiql
 	struct partiql_kept *kept;
 
 	if (!cache || text.n > PARTIQL_CACHE_TEXT_MAX)
-		return partiql_parse_text(call->arena, text, &out->expr, &out->parameters, err);
+		return partiql_parse_text(call->arena, text, out, err);
 	kept = find(cache, text);
 	if (!kept) {
 		enum code code = parse(text, &kept, err);

@@ -13,12 +13,6 @@
 #define PARTIQL_CACHE_PLACES 256
 #define PARTIQL_CACHE_TEXT_MAX 2048 /* bytes of text; longer statements are parsed each time */
 
-/* A parsed text. */
-struct partiql_tree {
-	struct pq_expr *expr;
-	unsigned parameters; /* placeholders in it */
-};
-
 /*
  * The tree of the text: from the call's service's cache, else parsed, and kept where there is a cache and the text is right. It lives until the
  * call ends. ERR_VALIDATION as partiql_parse_text.

@@ -290,6 +290,7 @@ static enum code lower_logic(struct pq_lowering *lowering, const struct pq_expr 
 
 enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
 {
+	const struct node *call;
 	enum code code;
 
 	switch (expr->kind) {
@@ -310,8 +311,10 @@ enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_
 	case PQ_EXPR_ARITHMETIC:
 		return err_set(lowering->err, MSG_PARTIQL_CONDITION_OPERATOR, expr->operation);
 	case PQ_EXPR_CALL:
-		code = lower_call(lowering, expr, out);
-		return code == OK && !is_condition_kind((*out)->kind) ? err_set(lowering->err, MSG_PARTIQL_BOOLEAN) : code;
+		code = lower_call(lowering, expr, &call);
+		if (code == OK && !is_condition_kind(call->kind))
+			code = err_set(lowering->err, MSG_PARTIQL_BOOLEAN);
+		return RESULT(code, out, call);
 	case PQ_EXPR_STATEMENT:
 	case PQ_EXPR_CASE:
 	case PQ_EXPR_CAST:
@@ -439,7 +442,6 @@ enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_sta
 
 	update->n = statement->changes.n / 2;
 	update->actions = ARENA_ARRAY(lowering->arena, struct update_action, update->n);
-	*out = update;
 	for (size_t i = 0; i < update->n; i++) {
 		const struct pq_expr *value = statement->changes.v[2 * i + 1];
 		struct update_action *action = &update->actions[i];
@@ -452,8 +454,10 @@ enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_sta
 		if (code == OK && value && !is_set_function)
 			code = lower_set_operand(lowering, value, &action->operand);
 		if (code != OK)
-			return code;
+			return RESULT_IN(code, out);
 	}
 	enum code code = check_paths(lowering, update);
-	return code != OK ? code : partiql_check_nodes(lowering);
+	if (code == OK)
+		code = partiql_check_nodes(lowering);
+	return RESULT(code, out, update);
 }

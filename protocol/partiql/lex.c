@@ -271,6 +271,5 @@ enum code partiql_lex(struct arena *arena, struct str text, struct pq_tokens *ou
 			code = skip(&lexing);
 	}
 	add(&lexing, PQ_END)->text = STR("");
-	*out = lexing.tokens;
-	return code;
+	return RESULT(code, out, lexing.tokens);
 }

@@ -244,27 +244,35 @@ static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct 
 	return err_set(err, MSG_PARTIQL_OPERATION, name);
 }
 
+/* What partiql_parse() gives, and where it fails as far as it came. */
+static enum code lower_tree(struct call *call, struct pq_lowering *lowering, const struct pq_expr *expr, bool is_transaction, struct partiql_statement *out)
+{
+	const struct pq_statement *exists = exists_of(expr);
+	enum code code;
+
+	if (expr->kind == PQ_EXPR_STATEMENT) {
+		code = lower_statement(lowering, expr->statement, out);
+		return out->is_column_wrong && str_is_set(out->index) && !is_transaction ? partiql_column_error(call, out, lowering->err) : code;
+	}
+	if (!exists || !is_transaction)
+		return refuse(expr, is_transaction, out, lowering->err);
+	code = lower_select(lowering, exists, out);
+	out->kind = PARTIQL_EXISTS;
+	return code;
+}
+
 enum code partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count,
 			bool is_transaction, struct partiql_statement *out, struct err *err)
 {
 	struct pq_lowering lowering = {.arena = call->arena, .err = err, .parameters = parameters};
+	struct partiql_statement statement = {0};
 	struct partiql_tree tree;
 	enum code code = partiql_cache_parse(call, text, &tree, err);
 
-	*out = (struct partiql_statement){0};
-	if (code != OK)
-		return code;
-	if (tree.parameters > parameter_count)
-		return err_set(err, MSG_PARTIQL_PARAMETERS);
-	const struct pq_expr *expr = tree.expr;
-	if (expr->kind == PQ_EXPR_STATEMENT) {
-		code = lower_statement(&lowering, expr->statement, out);
-		return out->is_column_wrong && str_is_set(out->index) && !is_transaction ? partiql_column_error(call, out, err) : code;
-	}
-	const struct pq_statement *exists = exists_of(expr);
-	if (!exists || !is_transaction)
-		return refuse(expr, is_transaction, out, err);
-	code = lower_select(&lowering, exists, out);
-	out->kind = PARTIQL_EXISTS;
+	if (code == OK && tree.parameters > parameter_count)
+		code = err_set(err, MSG_PARTIQL_PARAMETERS);
+	else if (code == OK)
+		code = lower_tree(call, &lowering, tree.expr, is_transaction, &statement);
+	*out = code == OK ? statement : (struct partiql_statement){.kind = statement.kind};
 	return code;
 }

@@ -133,10 +133,10 @@ static enum code parse_struct(struct pq_parser *parser, struct pq_list *out)
 static enum code parse_call(struct pq_parser *parser, const struct pq_token *name, struct pq_expr **out)
 {
 	bool is_aggregate = name->keyword == PK_AGGREGATE;
+	struct pq_expr *call = partiql_expr(parser, is_aggregate ? PQ_EXPR_AGGREGATE : PQ_EXPR_CALL, name);
 	struct pq_list args = {0};
 	enum code code;
 
-	*out = partiql_expr(parser, is_aggregate ? PQ_EXPR_AGGREGATE : PQ_EXPR_CALL, name);
 	parser->token++;
 	if (is_aggregate && (parser->token->keyword == PK_DISTINCT || parser->token->keyword == PK_ALL))
 		parser->token++;
@@ -144,11 +144,11 @@ static enum code parse_call(struct pq_parser *parser, const struct pq_token *nam
 		if (!is_aggregate)
 			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_CALL_STAR, str_copy(parser->arena, name->text).p).p);
 		parser->token++;
-		return expect(parser, ')');
+		code = expect(parser, ')');
+	} else {
+		code = parse_group(parser, ')', true, &args);
 	}
-	code = parse_group(parser, ')', true, &args);
-	with_args(*out, &args);
-	return code;
+	return RESULT(code, out, with_args(call, &args));
 }
 
 /* The name of a type that has several. */
@@ -198,19 +198,19 @@ static enum code parse_type(struct pq_parser *parser, struct str *name)
 	}
 	for (size_t i = 0; i < buf.n; i++)
 		buf.p[i] = (char)(buf.p[i] >= 'a' && buf.p[i] <= 'z' ? buf.p[i] - 32 : buf.p[i]);
-	*name = type_of_alias(buf_str(&buf));
-	if (!partiql_is_sign(parser->token, '('))
-		return OK;
-	parser->token++;
-	return parse_group(parser, ')', false, &parameters);
+	enum code code = OK;
+	if (partiql_is_sign(parser->token, '(')) {
+		parser->token++;
+		code = parse_group(parser, ')', false, &parameters);
+	}
+	return RESULT(code, name, type_of_alias(buf_str(&buf)));
 }
 
 static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 {
-	struct pq_expr *part;
+	struct pq_expr *part, *whole = partiql_expr(parser, PQ_EXPR_CASE, parser->token++);
 	enum code code = OK;
 
-	*out = partiql_expr(parser, PQ_EXPR_CASE, parser->token++);
 	if (parser->token->keyword != PK_WHEN)
 		code = partiql_parse_expression(parser, 0, &part);
 	if (code == OK && parser->token->keyword != PK_WHEN)
@@ -231,16 +231,15 @@ static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 	if (code == OK && parser->token->keyword != PK_END)
 		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "END").p);
 	parser->token += code == OK;
-	return code;
+	return RESULT(code, out, whole);
 }
 
 static enum code parse_cast(struct pq_parser *parser, struct pq_expr **out)
 {
-	struct pq_expr *value;
+	struct pq_expr *value, *cast = partiql_expr(parser, PQ_EXPR_CAST, ++parser->token);
 	struct str type;
-
-	*out = partiql_expr(parser, PQ_EXPR_CAST, ++parser->token);
 	enum code code = expect(parser, '(');
+
 	if (code == OK)
 		code = partiql_parse_expression(parser, 0, &value);
 	if (code == OK && parser->token->keyword != PK_AS)
@@ -248,7 +247,9 @@ static enum code parse_cast(struct pq_parser *parser, struct pq_expr **out)
 	parser->token += code == OK;
 	if (code == OK)
 		code = parse_type(parser, &type);
-	return code != OK ? code : expect(parser, ')');
+	if (code == OK)
+		code = expect(parser, ')');
+	return RESULT(code, out, cast);
 }
 
 static enum code parse_keyword(struct pq_parser *parser, struct pq_expr **out)
@@ -283,10 +284,8 @@ static enum code parse_keyword(struct pq_parser *parser, struct pq_expr **out)
 		parser->token++;
 		if (!partiql_is_sign(parser->token, '('))
 			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "LEFT_PAREN for row value constructor").p);
-		*out = partiql_expr(parser, PQ_EXPR_BAG, token);
 		enum code code = parse_arguments(parser, &args);
-		with_args(*out, &args);
-		return code;
+		return RESULT(code, out, with_args(partiql_expr(parser, PQ_EXPR_BAG, token), &args));
 	default:
 		return partiql_parse_statement(parser, out);
 	}
@@ -308,6 +307,7 @@ static enum code parse_sign(struct pq_parser *parser, struct pq_expr **out)
 {
 	const struct pq_token *token = parser->token;
 	struct pq_list args = {0};
+	enum pq_kind kind;
 	enum code code;
 
 	switch (token->sign) {
@@ -316,12 +316,12 @@ static enum code parse_sign(struct pq_parser *parser, struct pq_expr **out)
 	case '[':
 	case PQ_BAG_OPEN:
 		parser->token++;
-		*out = partiql_expr(parser, token->sign == '[' ? PQ_EXPR_LIST : PQ_EXPR_BAG, token);
+		kind = token->sign == '[' ? PQ_EXPR_LIST : PQ_EXPR_BAG;
 		code = parse_group(parser, token->sign == '[' ? ']' : PQ_BAG_CLOSE, true, &args);
 		break;
 	case '{':
 		parser->token++;
-		*out = partiql_expr(parser, PQ_EXPR_STRUCT, token);
+		kind = PQ_EXPR_STRUCT;
 		code = parse_struct(parser, &args);
 		break;
 	case '?':
@@ -332,8 +332,7 @@ static enum code parse_sign(struct pq_parser *parser, struct pq_expr **out)
 	default:
 		return partiql_syntax_error(parser, PARTIQL_TERM);
 	}
-	with_args(*out, &args);
-	return code;
+	return RESULT(code, out, with_args(partiql_expr(parser, kind, token), &args));
 }
 
 static enum code parse_term(struct pq_parser *parser, struct pq_expr **out)
@@ -410,25 +409,24 @@ static enum code parse_bracket(struct pq_parser *parser, bool is_simple, struct 
 	return OK;
 }
 
-static enum code parse_steps(struct pq_parser *parser, bool is_simple, struct pq_expr **out)
+/* `first` with the steps behind it, if there are any. */
+static enum code parse_steps(struct pq_parser *parser, bool is_simple, struct pq_expr *first, struct pq_expr **out)
 {
 	struct pq_list steps = {0};
 	enum code code = OK;
 
-	partiql_list_add(parser, &steps, *out);
+	partiql_list_add(parser, &steps, first);
 	while (code == OK && (partiql_is_sign(parser->token, '.') || partiql_is_sign(parser->token, '[')))
 		code = partiql_is_sign(parser->token, '.') ? parse_dot(parser, is_simple, &steps) : parse_bracket(parser, is_simple, &steps);
-	if (steps.n > 1)
-		*out = with_args(partiql_expr(parser, PQ_EXPR_PATH, (*out)->at), &steps);
-	return code;
+	return RESULT(code, out, steps.n > 1 ? with_args(partiql_expr(parser, PQ_EXPR_PATH, first->at), &steps) : first);
 }
 
 enum code partiql_parse_simple_path(struct pq_parser *parser, struct pq_expr **out)
 {
 	if (parser->token->kind != PQ_IDENTIFIER)
 		return partiql_syntax_error(parser, PARTIQL_IDENTIFIER);
-	*out = partiql_expr(parser, PQ_EXPR_NAME, parser->token++);
-	return parse_steps(parser, true, out);
+	struct pq_expr *name = partiql_expr(parser, PQ_EXPR_NAME, parser->token++);
+	return parse_steps(parser, true, name, out);
 }
 
 /* A number's sign belongs to the number. */
@@ -470,8 +468,8 @@ static enum code parse_unary(struct pq_parser *parser, struct pq_expr **out)
 		}
 		return OK;
 	}
-	code = parse_term(parser, out);
-	return code != OK ? code : parse_steps(parser, false, out);
+	code = parse_term(parser, &operand);
+	return code != OK ? code : parse_steps(parser, false, operand, out);
 }
 
 /* What may stand between two operands. */
@@ -555,14 +553,15 @@ static enum code parse_right(struct pq_parser *parser, const struct infix *infix
 {
 	const struct pq_token *at = parser->token;
 	struct pq_list list = {0};
-	struct pq_expr *right = NULL;
+	struct pq_expr *right = NULL, *node;
 	enum code code;
 
 	parser->token += infix->tokens;
 	if (infix->kind == PQ_EXPR_IS) {
-		*out = node_of(parser, PQ_EXPR_IS, at, left, NULL);
-		(*out)->is_negated = infix->tokens == 2;
-		return parse_type(parser, &(*out)->text);
+		node = node_of(parser, PQ_EXPR_IS, at, left, NULL);
+		node->is_negated = infix->tokens == 2;
+		code = parse_type(parser, &node->text);
+		return RESULT(code, out, node);
 	}
 	if (infix->kind == PQ_EXPR_IN && partiql_is_sign(parser->token, '(') && parser->token[1].keyword != PK_SELECT &&
 	    parser->token[1].keyword != PK_VALUES) {
@@ -577,21 +576,24 @@ static enum code parse_right(struct pq_parser *parser, const struct infix *infix
 	}
 	if (code != OK)
 		return code;
-	*out = node_of(parser, infix->kind, at, left, right);
-	(*out)->operation = infix->operation;
-	(*out)->is_negated = at->keyword == PK_NOT;
-	return infix->kind == PQ_EXPR_BETWEEN || infix->kind == PQ_EXPR_LIKE ? parse_third(parser, infix, *out) : OK;
+	node = node_of(parser, infix->kind, at, left, right);
+	node->operation = infix->operation;
+	node->is_negated = at->keyword == PK_NOT;
+	if (infix->kind == PQ_EXPR_BETWEEN || infix->kind == PQ_EXPR_LIKE)
+		code = parse_third(parser, infix, node);
+	return RESULT(code, out, node);
 }
 
 enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence, struct pq_expr **out)
 {
 	enum code code = enter(parser);
+	struct pq_expr *expr = NULL;
 	unsigned operator_count = 0;
 
 	if (code == OK)
-		code = parse_unary(parser, out);
+		code = parse_unary(parser, &expr);
 	/* but for SELECT, a statement is no operand */
-	bool is_whole = code == OK && (*out)->kind == PQ_EXPR_STATEMENT && (*out)->statement->kind != PQ_SELECT;
+	bool is_whole = code == OK && expr->kind == PQ_EXPR_STATEMENT && expr->statement->kind != PQ_SELECT;
 	while (code == OK && !is_whole) {
 		struct infix infix = infix_of(parser->token);
 
@@ -600,27 +602,33 @@ enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence
 		/* the tree grows to the left with each */
 		if (++operator_count > 2 * EXPR_OPERATORS_MAX)
 			return err_set(parser->err, MSG_PARTIQL_OPERATORS, operator_count);
-		code = parse_right(parser, &infix, *out, out);
+		code = parse_right(parser, &infix, expr, &expr);
 	}
 	parser->depth--;
-	return code;
+	return RESULT(code, out, expr);
 }
 
-enum code partiql_parse_text(struct arena *arena, struct str text, struct pq_expr **out, unsigned *parameters, struct err *err)
+/* Nothing follows but a semicolon. */
+static enum code parse_end(struct pq_parser *parser)
+{
+	bool is_closed = partiql_is_sign(parser->token, ';');
+
+	parser->token += is_closed;
+	return parser->token->kind == PQ_END ? OK : partiql_syntax_error(parser, is_closed ? PARTIQL_AFTER_SEMICOLON : PARTIQL_LEFTOVER);
+}
+
+enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out, struct err *err)
 {
 	struct pq_parser parser = {.arena = arena, .err = err};
 	struct pq_tokens tokens;
+	struct pq_expr *expr = NULL;
 	enum code code = partiql_lex(arena, text, &tokens, err);
 
-	parser.token = tokens.v;
-	if (code == OK)
-		code = partiql_parse_expression(&parser, 0, out);
-	if (code != OK)
-		return code;
-	*parameters = parser.parameters;
-	if (partiql_is_sign(parser.token, ';')) {
-		parser.token++;
-		return parser.token->kind == PQ_END ? OK : partiql_syntax_error(&parser, PARTIQL_AFTER_SEMICOLON);
+	if (code == OK) {
+		parser.token = tokens.v;
+		code = partiql_parse_expression(&parser, 0, &expr);
 	}
-	return parser.token->kind == PQ_END ? OK : partiql_syntax_error(&parser, PARTIQL_LEFTOVER);
+	if (code == OK)
+		code = parse_end(&parser);
+	return RESULT(code, out, ((struct partiql_tree){expr, parser.parameters}));
 }

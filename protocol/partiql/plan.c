@@ -471,7 +471,7 @@ enum code partiql_column_error(struct call *call, const struct partiql_statement
 	return ERR_VALIDATION;
 }
 
-enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out, struct err *err)
+static enum code plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out, struct err *err)
 {
 	struct branch first = {0};
 	struct branches branches = {1, &first};
@@ -506,4 +506,12 @@ enum code partiql_plan_select(struct call *call, const struct partiql_statement 
 	if (code == OK && statement->where->kind != NODE_OR)
 		code = rules_filter_projected(call->arena, out->index, statement->where, err);
 	return code;
+}
+
+enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out, struct err *err)
+{
+	struct partiql_plan plan;
+	enum code code = plan_select(call, statement, &plan, err);
+
+	return RESULT(code, out, plan);
 }

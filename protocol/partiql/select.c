@@ -64,9 +64,11 @@ static enum code read_token(const struct run *run, size_t *range, struct str *ro
 	struct str rest = {token.p + 9, token.n - 9};
 	if (str_be(token.p + 1, 8) != token_check(run, rest))
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
+	if ((unsigned char)rest.p[0] >= run->plan.n)
+		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
 	*range = (unsigned char)rest.p[0];
 	*row_key = (struct str){rest.p + 1, rest.n - 1};
-	return *range < run->plan.n ? OK : err_set(err, MSG_PARTIQL_NEXT_TOKEN);
+	return OK;
 }
 
 static void write_next(struct run *run, size_t range, const struct value *last_key, struct str row_key)

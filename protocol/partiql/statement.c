@@ -204,11 +204,10 @@ static enum code parse_clauses(struct pq_parser *parser, struct pq_statement *st
 
 static enum code parse_select(struct pq_parser *parser, struct pq_expr **out)
 {
-	struct pq_expr *value;
+	struct pq_expr *value, *expr = statement_expr(parser, PQ_SELECT, parser->token++);
+	struct pq_statement *statement = expr->statement;
 	enum code code;
 
-	*out = statement_expr(parser, PQ_SELECT, parser->token++);
-	struct pq_statement *statement = (*out)->statement;
 	if (at(parser, PK_DISTINCT))
 		statement->distinct = parser->token++;
 	else if (at(parser, PK_ALL))
@@ -230,7 +229,9 @@ static enum code parse_select(struct pq_parser *parser, struct pq_expr **out)
 		code = parse_where(parser, statement);
 	if (code == OK)
 		code = parse_order(parser, statement);
-	return code != OK ? code : parse_clauses(parser, statement);
+	if (code == OK)
+		code = parse_clauses(parser, statement);
+	return RESULT(code, out, expr);
 }
 
 /* RETURNING (ALL | MODIFIED) (OLD | NEW) *, ... */
@@ -299,13 +300,13 @@ static enum code parse_insert(struct pq_parser *parser, struct pq_expr **out)
 
 	if (parser->token[1].keyword != PK_INTO)
 		return partiql_syntax_error(parser, PARTIQL_KEYWORD);
-	*out = statement_expr(parser, PQ_INSERT, parser->token);
+	struct pq_expr *expr = statement_expr(parser, PQ_INSERT, parser->token);
+	struct pq_statement *statement = expr->statement;
 	parser->token += 2;
-	struct pq_statement *statement = (*out)->statement;
 	enum code code = partiql_parse_simple_path(parser, &source);
-	statement->source = source;
 	if (code != OK)
 		return code;
+	statement->source = source;
 	statement->is_insert_value = at(parser, PK_VALUE);
 	parser->token += statement->is_insert_value;
 	code = partiql_parse_expression(parser, 0, &item);
@@ -314,17 +315,18 @@ static enum code parse_insert(struct pq_parser *parser, struct pq_expr **out)
 		parser->token++;
 		code = partiql_parse_expression(parser, 0, &position);
 	}
-	return code != OK ? code : parse_returning(parser, statement);
+	if (code == OK)
+		code = parse_returning(parser, statement);
+	return RESULT(code, out, expr);
 }
 
 /* UPDATE table ... WHERE ..., DELETE FROM table WHERE ... */
 static enum code parse_update(struct pq_parser *parser, struct pq_expr **out)
 {
 	bool is_delete = at(parser, PK_DELETE);
-	struct pq_expr *source = NULL;
+	struct pq_expr *source = NULL, *expr = statement_expr(parser, is_delete ? PQ_DELETE : PQ_UPDATE, parser->token++);
+	struct pq_statement *statement = expr->statement;
 
-	*out = statement_expr(parser, is_delete ? PQ_DELETE : PQ_UPDATE, parser->token++);
-	struct pq_statement *statement = (*out)->statement;
 	if (is_delete && !at(parser, PK_FROM))
 		return partiql_syntax_error(parser, PARTIQL_DELETE_FROM);
 	parser->token += is_delete;
@@ -336,16 +338,18 @@ static enum code parse_update(struct pq_parser *parser, struct pq_expr **out)
 		code = parse_changes(parser, statement);
 	if (code == OK)
 		code = parse_where(parser, statement);
-	return code != OK ? code : parse_returning(parser, statement);
+	if (code == OK)
+		code = parse_returning(parser, statement);
+	return RESULT(code, out, expr);
 }
 
 /* FROM table WHERE ... SET ...: an UPDATE the other way round. A bare SET has no table. */
 static enum code parse_from(struct pq_parser *parser, struct pq_expr **out)
 {
+	struct pq_expr *expr = statement_expr(parser, PQ_UPDATE, parser->token);
+	struct pq_statement *statement = expr->statement;
 	enum code code = OK;
 
-	*out = statement_expr(parser, PQ_UPDATE, parser->token);
-	struct pq_statement *statement = (*out)->statement;
 	if (at(parser, PK_FROM)) {
 		parser->token++;
 		code = parse_source(parser, statement);
@@ -354,19 +358,14 @@ static enum code parse_from(struct pq_parser *parser, struct pq_expr **out)
 	}
 	if (code == OK)
 		code = parse_changes(parser, statement);
-	return code != OK ? code : parse_returning(parser, statement);
+	if (code == OK)
+		code = parse_returning(parser, statement);
+	return RESULT(code, out, expr);
 }
 
-/* CREATE and DROP of TABLE and INDEX. */
-static enum code parse_definition(struct pq_parser *parser, struct pq_expr **out)
+/* The names of a definition, and the keys of a new index. */
+static enum code parse_defined(struct pq_parser *parser, bool is_drop, bool is_index)
 {
-	bool is_drop = at(parser, PK_DROP), is_index = parser->token[1].keyword == PK_INDEX;
-
-	if (!is_index && parser->token[1].keyword != PK_TABLE)
-		return partiql_syntax_error(parser, is_drop ? PARTIQL_DROP : PARTIQL_CREATE);
-	*out = statement_expr(parser, is_index ? (is_drop ? PQ_DROP_INDEX : PQ_CREATE_INDEX) : is_drop ? PQ_DROP_TABLE : PQ_CREATE_TABLE,
-			      parser->token);
-	parser->token += 2;
 	for (int i = is_index && !is_drop ? 1 : 0; i < (is_index ? 2 : 1); i++) {
 		if (i == 1 && !at(parser, PK_ON))
 			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "ON").p);
@@ -391,6 +390,20 @@ static enum code parse_definition(struct pq_parser *parser, struct pq_expr **out
 		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "RIGHT_PAREN").p);
 	parser->token++;
 	return OK;
+}
+
+/* CREATE and DROP of TABLE and INDEX. */
+static enum code parse_definition(struct pq_parser *parser, struct pq_expr **out)
+{
+	bool is_drop = at(parser, PK_DROP), is_index = parser->token[1].keyword == PK_INDEX;
+	enum pq_statement_kind kind = is_index ? (is_drop ? PQ_DROP_INDEX : PQ_CREATE_INDEX) : is_drop ? PQ_DROP_TABLE : PQ_CREATE_TABLE;
+	const struct pq_token *first = parser->token;
+
+	if (!is_index && parser->token[1].keyword != PK_TABLE)
+		return partiql_syntax_error(parser, is_drop ? PARTIQL_DROP : PARTIQL_CREATE);
+	parser->token += 2;
+	enum code code = parse_defined(parser, is_drop, is_index);
+	return RESULT(code, out, statement_expr(parser, kind, first));
 }
 
 static enum code parse_any(struct pq_parser *parser, struct pq_expr **out)
@@ -419,9 +432,10 @@ enum code partiql_parse_statement(struct pq_parser *parser, struct pq_expr **out
 {
 	const struct pq_token *first = parser->token;
 	bool is_nested = parser->depth > 1;
-	enum code code = parse_any(parser, out);
+	struct pq_expr *expr = NULL;
+	enum code code = parse_any(parser, &expr);
 
-	if (code != OK || !is_nested || first->keyword == PK_SELECT)
-		return code;
-	return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_TOP_LEVEL, str_copy(parser->arena, first->text).p).p);
+	if (code == OK && is_nested && first->keyword != PK_SELECT)
+		code = partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_TOP_LEVEL, str_copy(parser->arena, first->text).p).p);
+	return RESULT(code, out, expr);
 }

@@ -124,8 +124,14 @@ struct pq_parser {
 	unsigned parameters;
 };
 
+/* A parsed text. */
+struct partiql_tree {
+	struct pq_expr *expr;
+	unsigned parameters; /* placeholders in it */
+};
+
 /* The whole text: one expression or statement, and nothing after it but a semicolon. */
-enum code partiql_parse_text(struct arena *arena, struct str text, struct pq_expr **out, unsigned *parameters, struct err *err) WARN_UNUSED;
+enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out, struct err *err) WARN_UNUSED;
 
 /* What parse.c and statement.c ask of each other. */
 enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence, struct pq_expr **out) WARN_UNUSED;

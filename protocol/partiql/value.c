@@ -174,11 +174,11 @@ static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr
 		if (code != OK)
 			return code;
 	}
+	if (!value_sort_members(members, n, &twice))
+		return err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE, STR_ARG(twice), STR_ARG(place_name(lowering, place, true)),
+			       STR_ARG(partiql_position(lowering->arena, expr->at)));
 	*out = (struct value){.type = TYPE_M, .n = n, .members = members};
-	if (value_sort_members(members, n, &twice))
-		return OK;
-	return err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE, STR_ARG(twice), STR_ARG(place_name(lowering, place, true)),
-		       STR_ARG(partiql_position(lowering->arena, expr->at)));
+	return OK;
 }
 
 /* How messages name an expression in place of a value: at the root of a literal by its text, below by its kind. */
@@ -258,11 +258,13 @@ enum code partiql_lower_value(struct pq_lowering *lowering, const struct pq_expr
 {
 	struct place root = {0};
 
+	struct value value;
+
 	lowering->depth = 0;
-	enum code code = lower(lowering, expr, &root, out);
-	if (code == OK && value_depth(out) > VALUE_DEPTH_MAX)
-		return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
-	return code;
+	enum code code = lower(lowering, expr, &root, &value);
+	if (code == OK && value_depth(&value) > VALUE_DEPTH_MAX)
+		code = err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
+	return RESULT(code, out, value);
 }
 
 bool partiql_is_path(const struct pq_expr *expr)
@@ -280,10 +282,11 @@ static enum code lower_step(struct pq_lowering *lowering, const struct pq_expr *
 {
 	unsigned long long index = 0;
 
-	*out = (struct path_step){0};
 	if (step->kind == PQ_EXPR_NAME || step->kind == PQ_EXPR_STRING) {
-		out->name = step->text;
-		return step->text.n ? OK : err_set(lowering->err, MSG_PARTIQL_PATH_EMPTY);
+		if (step->text.n == 0)
+			return err_set(lowering->err, MSG_PARTIQL_PATH_EMPTY);
+		*out = (struct path_step){.name = step->text};
+		return OK;
 	}
 	if (step->kind != PQ_EXPR_NUMBER)
 		return unexpected_step(lowering, step);
@@ -296,7 +299,7 @@ static enum code lower_step(struct pq_lowering *lowering, const struct pq_expr *
 	if (index > (unsigned long long)EXPR_INDEX_MAX || step->text.p[0] == '-')
 		return err_set(lowering->err, MSG_PARTIQL_PATH_INDEX, STR_ARG(step->text),
 			       STR_ARG(partiql_position(lowering->arena, step->at)));
-	out->index = (uint32_t)index;
+	*out = (struct path_step){.index = (uint32_t)index};
 	return OK;
 }
 
@@ -313,7 +316,7 @@ enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr 
 			return unexpected_step(lowering, step);
 		enum code code = lower_step(lowering, step, &steps[i]);
 		if (code != OK)
-			return code;
+			return RESULT_IN(code, out);
 	}
 	*path = (struct path){n, steps};
 	*out = path;
@@ -323,14 +326,14 @@ enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr 
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
 {
 	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
+	enum code code = OK;
 
-	for (size_t i = 0; i < list->n; i++) {
+	for (size_t i = 0; i < list->n && code == OK; i++) {
 		if (list->v[i].code != OK)
-			return err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
+			code = err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message));
 		values[i] = list->v[i].value;
 	}
-	*out = values;
-	return OK;
+	return RESULT(code, out, values);
 }
 
 enum code partiql_check_parameters(const struct parameter_list *list, bool is_deep, struct err *err)

@@ -166,19 +166,21 @@ enum code partiql_plan_point(struct call *call, const struct partiql_statement *
 	const struct node *rest;
 	enum code code = call_table(call, statement->table, ABSENT_RESOURCE, &read->table, err);
 
-	*is_point = false;
-	if (code != OK || str_is_set(statement->index) || !statement->where)
-		return code;
-	enum fault fault = take_key(call->arena, read->table, statement->where, key, &rest, &own);
-	if (fault == FAULT_TYPE)
-		*err = own;
-	if (fault != FAULT_NONE)
-		return fault == FAULT_TYPE ? own.code : OK;
-	if (rest)
-		return OK;
-	*is_point = true;
-	read->key = key;
-	return read_prepare(call->arena, read, err);
+	bool is_found = false;
+	if (code == OK && !str_is_set(statement->index) && statement->where) {
+		enum fault fault = take_key(call->arena, read->table, statement->where, key, &rest, &own);
+
+		if (fault == FAULT_TYPE) {
+			*err = own;
+			code = own.code;
+		}
+		is_found = fault == FAULT_NONE && !rest;
+	}
+	if (is_found) {
+		read->key = key;
+		code = read_prepare(call->arena, read, err);
+	}
+	return RESULT(code, is_point, is_found);
 }
 
 bool partiql_is_item_check(struct call *call, const struct partiql_statement *statement, const struct table *table)
