@@ -3,7 +3,7 @@
  *
  * All come from options.def. The configuration file is JSON, named by --config or DYNALITH_CONFIG; besides the options it may hold
  * "credentials": [{"access_key_id": ..., "secret_access_key": ..., "session_token": optional, "account": optional, "control": optional}] for
- * --auth verify. Once an entry says "control": true or false, only keys with true may turn the clock and rotate streams.
+ * --auth verify. "account" and "control" in an entry say what the key may below /_dynalith/: see sigv4_rights.
  */
 #ifndef DYNALITH_SERVER_CONFIG_H
 #define DYNALITH_SERVER_CONFIG_H
@@ -25,7 +25,7 @@ struct credential {
 	struct str secret;
 	struct str token; /* or absent */
 	struct str account; /* of 12 digits, whose tables the key uses; absent: see sigv4.h */
-	bool has_control, may_control; /* whether the entry has "control", and its value: may the key turn the clock and rotate streams */
+	bool has_control, may_control; /* whether the entry has "control", and its value: may the key see and change what is other accounts' */
 };
 
 struct config {

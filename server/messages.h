@@ -36,9 +36,10 @@
 	ERR_INVALID_SIGNATURE, "%s", "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
 #define MSG_AUTH_HEADER_UNSIGNED ERR_INVALID_SIGNATURE, "'" STR_FMT "' must be a 'SignedHeader' in the AWS Authorization."
 #define MSG_AUTH_CONTROL                                                                                                       \
-	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' may not change the clock, the streams or the state; \"control\": true in its entry of credentials allows it"
+	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' may change nothing below /_dynalith/: its entry of credentials has \"control\": false"
 #define MSG_AUTH_ALL                                                                                                     \
-	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' belongs to one account; \"control\": true in its entry of credentials lets it read all data"
+	ERR_ACCESS_DENIED, "The access key '" STR_FMT "' belongs to one account, " STR_FMT                                        \
+			   ", and this concerns others; \"control\": true in its entry of credentials allows it"
 #define MSG_AUTH_MISMATCH                                                                                                            \
 	ERR_INVALID_SIGNATURE, "The request signature we calculated does not match the signature you provided. Check your AWS Secret "  \
 			       "Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String " \

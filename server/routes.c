@@ -13,9 +13,7 @@
 #include "server/write_turn.h"
 #include "storage/monotonic.h"
 
-#define PATH_CHECK "/_dynalith/check"
-#define PATH_BACKUP "/_dynalith/backup"
-#define PATH_NAMESPACES "/_dynalith/namespaces"
+#define ROOT "/_dynalith/"
 
 /* The auth gate's context. */
 struct caller {
@@ -37,11 +35,6 @@ static bool is_ours(const struct http_request *request)
 	return str_eq(request->path, STR("/_dynalith")) || str_starts_with(request->path, STR("/_dynalith/"));
 }
 
-static bool is_of_all(const struct http_request *request)
-{
-	return str_eq(request->path, STR(PATH_CHECK)) || str_eq(request->path, STR(PATH_BACKUP)) || str_eq(request->path, STR(PATH_NAMESPACES));
-}
-
 static int64_t wall_seconds(void)
 {
 	return (int64_t)time(NULL); /* signatures are about the real time, whatever the service's clock says */
@@ -52,7 +45,6 @@ static struct sigv4_request signed_request(const struct http_request *request)
 	return (struct sigv4_request){
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
 		.headers = request->headers,
-		.is_control = is_ours(request) && !is_look(request), .is_of_all = is_of_all(request),
 		.is_at_any_path = !is_ours(request),
 	};
 }
@@ -93,7 +85,7 @@ static enum code authenticate_watched(void *context, struct ns *ns, struct err *
 	return code;
 }
 
-/* For fault rules that want it. */
+/* Empty where there is none. */
 static struct str access_key(void *context, struct arena *arena)
 {
 	const struct caller *caller = context;
@@ -286,7 +278,8 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	return true;
 }
 
-static enum code show_health(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code show_health(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			     struct err *err)
 {
 	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}}";
 	static const struct {
@@ -299,7 +292,7 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 	struct store_usage usage;
 
 	store_usage(catalog_store(routes->service->catalog), &usage);
-	(void)err;
+	(void)ns, (void)err;
 	response->content_type = STR("application/json");
 	if (upkeep_misses_store(routes->upkeep)) {
 		enum store_reason reason = usage.reason ? usage.reason : STORE_REASON_OTHER;
@@ -314,14 +307,16 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 }
 
 /* The answer of AWS, for health checks. DynamoDB Local refuses them, and scripts wait for its refusal. */
-static enum code greet(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code greet(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			 struct err *err)
 {
-	(void)routes, (void)request, (void)err;
+	(void)routes, (void)request, (void)ns, (void)err;
 	response->body = STR("healthy: dynamodb.us-east-1.amazonaws.com ");
 	return OK;
 }
 
-static enum code show_metrics(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code show_metrics(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			      struct err *err)
 {
 	const struct http_options *http = routes->http;
 	struct metrics_gauges gauges = {
@@ -339,7 +334,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.throughput = routes->service->throughput,
 	};
 
-	(void)err;
+	(void)ns, (void)err;
 	store_usage(catalog_store(routes->service->catalog), &gauges.data);
 	response->content_type = STR("text/plain; version=0.0.4");
 	response->body = metrics_text(routes->metrics, &gauges, request->arena);
@@ -361,10 +356,10 @@ static struct str query_value(struct str query, struct str name)
 }
 
 /*
- * The namespace that a page is asked about: the query's ?account=...&region=... or ?access_key=..., else the signature's; of one part alone the other is the
- * signature's or the usual one. *is_one is false for all of them: ?all=true, or neither a signature nor a name.
+ * Fills in whom the request is from, and about which namespace: the query's ?account=...&region=... or ?access_key=..., else the signature's; of one part alone
+ * the other is the signature's or the usual one. It is about all of them with ?all=true, or with neither a signature nor a name.
  */
-static enum code whose(struct routes *routes, const struct http_request *request, struct ns *ns, bool *is_one, struct err *err)
+static enum code read_wanted(struct routes *routes, const struct http_request *request, struct admission *wanted, struct err *err)
 {
 	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
 	struct str account = query_value(request->query, STR("account")), region = query_value(request->query, STR("region"));
@@ -372,32 +367,33 @@ static enum code whose(struct routes *routes, const struct http_request *request
 	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(headers_first(request->headers, STR("Authorization")));
 	enum code code = OK;
 
-	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
-	if (is_signed)
-		code = authenticate(&caller, ns, err);
+	wanted->ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	wanted->access_key = access_key(&caller, request->arena);
+	if (is_signed || wanted->access_key.n > 0)
+		code = authenticate(&caller, &wanted->ns, err);
+	const struct sigv4_rights rights = sigv4_rights(routes->sigv4, request->arena, wanted->access_key);
+	wanted->may_control = rights.may_control;
+	wanted->may_change = rights.may_change;
+	wanted->asked = wanted->ns;
 	if (str_is_set(key))
-		ns->account = sigv4_account(routes->sigv4, request->arena, key);
+		wanted->asked.account = sigv4_account(routes->sigv4, request->arena, key);
 	if (str_is_set(account))
-		ns->account = account;
+		wanted->asked.account = account;
 	if (str_is_set(region))
-		ns->region = region;
-	*is_one = (is_signed || str_is_set(key) || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
-	return code == OK && *is_one ? control_check_namespace(*ns, err) : code;
+		wanted->asked.region = region;
+	wanted->is_one = (is_signed || str_is_set(key) || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
+	return code == OK && wanted->is_one ? control_check_namespace(wanted->asked, err) : code;
 }
 
-static enum code show_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code show_clock(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			    struct err *err)
 {
-	bool is_one;
-	struct ns ns;
-	enum code code = whose(routes, request, &ns, &is_one, err);
+	enum code code = clocks_refresh(routes->clock, err);
 
-	if (code != OK)
-		return code;
-	code = clocks_refresh(routes->clock, err);
 	if (code != OK)
 		return code;
 	response->content_type = STR("application/json");
-	response->body = clock_describe(routes->clock, is_one ? &ns : NULL, request->arena, 0);
+	response->body = clock_describe(routes->clock, ns, request->arena, 0);
 	return OK;
 }
 
@@ -415,35 +411,29 @@ static enum code turn(void *context, struct err *err)
 	return clock_turn(of->clocks, of->ns, of->body, err);
 }
 
-static enum code turn_clock(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code turn_clock(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			    struct err *err)
 {
+	struct turn of = {routes->clock, ns, request->body};
 	uint64_t expired;
-	bool is_one;
-	struct ns ns;
-	enum code code = whose(routes, request, &ns, &is_one, err);
+	enum code code = upkeep_run(routes->upkeep, ns, turn, &of, &expired, err);
 
-	struct turn of = {routes->clock, is_one ? &ns : NULL, request->body};
-	if (code == OK)
-		code = upkeep_run(routes->upkeep, of.ns, turn, &of, &expired, err);
 	if (code != OK)
 		return code;
 	response->content_type = STR("application/json");
-	response->body = clock_describe(routes->clock, is_one ? &ns : NULL, request->arena, expired);
+	response->body = clock_describe(routes->clock, ns, request->arena, expired);
 	return OK;
 }
 
-static enum code rotate(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code rotate(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			 struct err *err)
 {
 	struct str table = query_value(request->query, STR("table"));
 	size_t rotated = 0;
-	bool is_one;
-	struct ns ns;
-	enum code code = whose(routes, request, &ns, &is_one, err);
 
-	if (code == OK && !str_is_set(table))
-		code = err_set(err, MSG_ROTATE_TABLE);
-	if (code == OK)
-		code = rotate_streams(routes->service, is_one ? &ns : NULL, table, &rotated, err);
+	if (!str_is_set(table))
+		return err_set(err, MSG_ROTATE_TABLE);
+	enum code code = rotate_streams(routes->service, ns, table, &rotated, err);
 	if (code != OK)
 		return code;
 	response->content_type = STR("application/json");
@@ -458,20 +448,13 @@ static enum event_bodies bodies_of(struct str query)
 	return str_eq(wanted, STR("open")) ? EVENT_BODIES_OPEN : str_eq(wanted, STR("none")) ? EVENT_BODIES_NONE : EVENT_BODIES_MASKED;
 }
 
-/* Where signatures are verified, the requests of the signer's own namespace, whatever the query says. */
-static enum code show_events(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code show_events(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			     struct err *err)
 {
-	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
-	bool is_verified = routes->auth == AUTH_VERIFY, is_one = true;
-	struct ns ns;
-	enum code code = is_verified ? authenticate(&caller, &ns, err) : whose(routes, request, &ns, &is_one, err);
-
-	if (code != OK)
-		return code;
 	if (!routes->console.is_on)
 		return err_set(err, MSG_CONSOLE_OFF);
 	if (str_eq(request->method, STR("GET"))) {
-		response->stream = events_watch(routes->console.events, is_one ? &ns : NULL, bodies_of(request->query));
+		response->stream = events_watch(routes->console.events, ns, bodies_of(request->query));
 		if (!response->stream)
 			return err_set(err, MSG_EVENTS_WATCHERS, EVENTS_WATCHERS_MAX);
 	}
@@ -490,44 +473,50 @@ static int64_t latest_ms(const struct routes *routes)
 	return turned_ms > now_ms ? turned_ms : now_ms;
 }
 
-static enum code check_data(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code check_data(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			    struct err *err)
 {
+	(void)ns;
 	response->content_type = STR("application/json");
 	return online_check(routes->online, request->arena, request->body, latest_ms(routes), &response->body, err);
 }
 
-static enum code back_up(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err)
+static enum code back_up(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
+			 struct err *err)
 {
 	bool is_bytes;
 	enum code code = online_backup(routes->online, request->arena, query_value(request->query, STR("id")), query_value(request->query, STR("at")), &is_bytes,
 				       &response->body, err);
 
+	(void)ns;
 	response->content_type = is_bytes ? STR("application/octet-stream") : STR("application/json");
 	return code;
 }
 
-/* Our own pages. */
+/* Our own pages. `ns` is the namespace that the request is about, NULL for all of them. */
 static const struct page {
 	struct str path;
 	bool is_get;   /* else POST */
-	bool is_vital; /* served first under overload */
-	enum code (*show)(struct routes *routes, const struct http_request *request, struct http_response *response, struct err *err);
+	enum endpoint_needs needs;
+	enum code (*show)(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response, struct err *err);
 	const char *help;
 } pages[] = {
-	{STR_INIT("/_dynalith/health"), true, true, show_health, "status 200 while the server answers; 503: its database cannot be reached"},
-	{STR_INIT("/_dynalith/metrics"), true, true, show_metrics, "figures for Prometheus"},
-	{STR_INIT("/_dynalith/clock"), true, false, show_clock, "the clock: ?account=N&region=NAME for that of a namespace"},
-	{STR_INIT("/_dynalith/clock"), false, false, turn_clock, "turns the clock: {\"advance\": \"30d\"}, \"set\", \"freeze\", \"release\""},
-	{STR_INIT("/_dynalith/events"), true, false, show_events,
-	 "the requests as they are answered, as server-sent events: ?bodies=masked, open or none; of a namespace as for the clock"},
-	{STR_INIT("/_dynalith/streams/rotate"), false, false, rotate, "?table=NAME: closes the open shards of the table's stream and opens a child of each"},
-	{STR_INIT(PATH_CHECK), false, false, check_data, "looks for damage, piece by piece; dynalith check URL asks for all"},
-	{STR_INIT(PATH_BACKUP), false, false, back_up, "copies all data of one moment, piece by piece; dynalith backup URL TARGET keeps it"},
+#define PAGE(method, path, show, needs, what) {STR_INIT(ROOT path), (method)[0] == 'G', NEEDS_##needs, show, what},
+#define ENDPOINT(method, path, handle, needs, what)
+#include "server/control/endpoints.def"
+#undef PAGE
+#undef ENDPOINT
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))
 
-static const struct page root_page = {STR_INIT("/"), true, false, greet, "a greeting"};
+static const struct page root_page = {STR_INIT("/"), true, NEEDS_SIGNATURE, greet, "a greeting"};
+
+/* Served first under overload. */
+static bool is_vital(const struct page *page)
+{
+	return page->show == show_health || page->show == show_metrics;
+}
 
 static bool is_root(const struct http_request *request)
 {
@@ -547,58 +536,41 @@ static const struct page *find_page(const struct routes *routes, const struct ht
 	return NULL;
 }
 
-/*
- * With --iam, whether the policies of the signer allow it. A request without a signature, which passes only where none is verified, is the operator's.
- */
-static enum code admit(struct routes *routes, const struct http_request *request, struct str method, struct str pattern, struct err *err)
-{
-	const size_t root = sizeof("/_dynalith/") - 1;
-	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
-	struct admission wanted = {.method = method, .pattern = pattern, .path = {request->path.p + root, request->path.n - root}};
-
-	if (!routes->service->iam)
-		return OK;
-	wanted.access_key = access_key(&caller, request->arena);
-	if (wanted.access_key.n == 0)
-		return OK;
-	enum code code = authenticate(&caller, &wanted.ns, err);
-	return code == OK ? admission_check(&routes->control, request->arena, &wanted, err) : code;
-}
-
-static enum code admit_page(struct routes *routes, const struct page *page, const struct http_request *request, struct err *err)
-{
-	const size_t root = sizeof("/_dynalith/") - 1;
-
-	if (page->show == show_health || page->show == greet)
-		return OK;
-	return admit(routes, request, page->is_get ? STR("GET") : STR("POST"), (struct str){page->path.p + root, page->path.n - root}, err);
-}
-
 /* Where signatures are verified, only health needs none. */
 static void show_page(struct routes *routes, const struct page *page, const struct http_request *request, struct http_response *response)
 {
-	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
+	const size_t root = sizeof(ROOT) - 1;
+	bool is_open = routes->auth != AUTH_VERIFY;
+	struct admission wanted = {.needs = page->needs, .method = page->is_get ? STR("GET") : STR("POST"), .may_control = is_open, .may_change = is_open};
 	struct err err = err_in(request->arena);
-	bool is_checked = routes->auth == AUTH_VERIFY && page->show != show_health;
-	struct ns ns;
+	enum code code = OK;
 
 	response->status = 200;
-	if ((is_checked && authenticate(&caller, &ns, &err) != OK) || admit_page(routes, page, request, &err) != OK ||
-	    page->show(routes, request, response, &err) != OK)
+	if (page->needs != NEEDS_NOTHING && (page->needs == NEEDS_ACCOUNT || !is_open || routes->service->iam))
+		code = read_wanted(routes, request, &wanted, &err);
+	if (code == OK && page->needs >= NEEDS_ACCOUNT) {
+		wanted.pattern = wanted.path = (struct str){page->path.p + root, page->path.n - root};
+		code = admission_check(&routes->control, request->arena, &wanted, &err);
+	}
+	if (code == OK)
+		code = page->show(routes, request, wanted.is_one ? &wanted.asked : NULL, response, &err);
+	if (code != OK)
 		refuse(request, response, &err);
 }
 
-/* Endpoints authenticate by the namespace that they ask for. */
 static void call_endpoint(struct routes *routes, const struct endpoint *endpoint, struct str name, const struct http_request *request,
 			  struct http_response *response)
 {
+	const size_t root = sizeof(ROOT) - 1;
+	struct admission wanted = {.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
+				   .path = {request->path.p + root, request->path.n - root}};
 	struct control_call call = {.control = &routes->control, .arena = request->arena, .name = name, .query = request->query, .body = request->body};
 	struct err err = err_in(request->arena);
-	bool is_one;
-	enum code code = whose(routes, request, &call.ns, &is_one, &err);
+	enum code code = read_wanted(routes, request, &wanted, &err);
 
+	call.ns = wanted.asked;
 	if (code == OK)
-		code = admit(routes, request, endpoint->method, endpoint->path, &err);
+		code = admission_check(&routes->control, request->arena, &wanted, &err);
 	if (code == OK)
 		code = endpoint_run(endpoint, &call, &response->body, &err);
 	if (code != OK) {
@@ -616,7 +588,7 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 static bool is_too_long(const struct http_request *request, const struct page *page, const struct endpoint *endpoint)
 {
 	bool is_call = str_eq(request->method, STR("POST")) && !is_ours(request);
-	bool is_other_page = endpoint || (page && !page->is_vital && page != &root_page);
+	bool is_other_page = endpoint || (page && !is_vital(page) && page != &root_page);
 
 	return (is_call && request->haste == HTTP_FOR_VITAL) || (is_other_page && request->haste != HTTP_LONG);
 }
@@ -656,7 +628,7 @@ static void list_pages(const struct http_request *request, struct http_response 
 	size_t n;
 	const struct endpoint *endpoints = endpoint_all(&n);
 
-	bool is_index = is_look(request) && request->path.n <= sizeof("/_dynalith/") - 1;
+	bool is_index = is_look(request) && request->path.n <= sizeof(ROOT) - 1;
 
 	response->status = is_index ? 200 : methods.n ? 405 : 404;
 	if (response->status == 405)
@@ -670,7 +642,7 @@ static void list_pages(const struct http_request *request, struct http_response 
 	for (size_t i = 0; i < PAGES; i++)
 		add_page(&out, pages[i].is_get ? STR("GET") : STR("POST"), pages[i].path, pages[i].help);
 	for (size_t i = 0; i < n; i++)
-		add_page(&out, endpoints[i].method, str_printf(request->arena, "/_dynalith/" STR_FMT, STR_ARG(endpoints[i].path)), endpoints[i].what);
+		add_page(&out, endpoints[i].method, str_printf(request->arena, ROOT STR_FMT, STR_ARG(endpoints[i].path)), endpoints[i].what);
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
 	response->content_type = STR("application/json");
@@ -735,7 +707,7 @@ static bool is_for_every_page(const struct page *page, bool is_preflight)
 
 static bool is_for_operators(const struct http_request *request, const struct page *page)
 {
-	return request->problem == HTTP_OVERLOADED && page && page->is_vital;
+	return request->problem == HTTP_OVERLOADED && page && is_vital(page);
 }
 
 static bool is_call(const struct http_request *request)

@@ -28,7 +28,6 @@ struct sigv4 {
 	enum auth_mode mode;
 	const struct credential *credentials;
 	size_t credential_count;
-	bool is_control_limited; /* to the credentials that may */
 	bool has_separate_keys;  /* each access key is an account */
 	EVP_MD *sha256;
 	EVP_MAC *hmac;
@@ -54,8 +53,6 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 	sigv4->mode = mode;
 	sigv4->credentials = credentials;
 	sigv4->credential_count = n;
-	for (size_t i = 0; i < n; i++)
-		sigv4->is_control_limited = sigv4->is_control_limited || credentials[i].has_control;
 	pthread_mutex_init(&sigv4->mutex, NULL);
 	if (mode == AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
 		/* ignores the machine's openssl.cnf, which may name modules of another libcrypto than the linked one */
@@ -287,6 +284,21 @@ struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct 
 	if (sigv4->has_separate_keys)
 		return str_printf(arena, "%012llu", (unsigned long long)(str_hash(access_key, 0) % ACCOUNTS));
 	return STR("000000000000");
+}
+
+struct sigv4_rights sigv4_rights(const struct sigv4 *sigv4, struct arena *arena, struct str access_key)
+{
+	const struct credential *credential = find_credential(sigv4, access_key);
+	bool are_all_alike = true;
+
+	if (sigv4->mode != AUTH_VERIFY || !credential)
+		return (struct sigv4_rights){sigv4->mode != AUTH_VERIFY, sigv4->mode != AUTH_VERIFY};
+	for (size_t i = 0; i < sigv4->credential_count; i++) {
+		bool is_bound = !str_eq(sigv4_account(sigv4, arena, sigv4->credentials[i].access_key), STR("000000000000"));
+
+		are_all_alike = are_all_alike && !is_bound && !sigv4->credentials[i].has_control;
+	}
+	return (struct sigv4_rights){credential->may_control || are_all_alike, credential->may_control || !credential->has_control};
 }
 
 void sigv4_separate_keys(struct sigv4 *sigv4)
@@ -669,21 +681,16 @@ static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct si
 		code = check_signature(sigv4, arena, request, STR("/"), s, credential->secret, err);
 	if (code != OK)
 		return code;
-	bool is_token_wrong = str_is_set(credential->token) &&
-			      (s->token.n != credential->token.n || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) != 0);
-	if (is_token_wrong)
-		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
-	if (credential->may_control)
-		return OK;
-	if (request->is_of_all && str_is_set(credential->account))
-		return err_set(err, MSG_AUTH_ALL, STR_ARG(s->access_key));
-	return request->is_control && sigv4->is_control_limited ? err_set(err, MSG_AUTH_CONTROL, STR_ARG(s->access_key)) : OK;
+	/* AWS: a token that is not the key's is refused, also where the key is a long-term one, which has none */
+	bool is_token_right = s->token.n == credential->token.n && (s->token.n == 0 || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) == 0);
+	return is_token_right ? OK : err_default(err, ERR_UNRECOGNIZED_CLIENT);
 }
 
 /* Reads the claim where there is one, and checks its form as the mode requires. */
 static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s, struct err *err)
 {
-	struct str header = headers_first(request->headers, STR("Authorization"));
+	/* AWS: recorded in envoyproxy/envoy#23702: a second header is read as more of the first, of which it is no pair */
+	struct str header = headers_joined(request->headers, arena, STR("Authorization"));
 	bool is_query = request->query.n && str_is_set(query_parameter(arena, request->query, STR(QUERY_ALGORITHM)));
 	bool is_header = str_starts_with(str_trim(header), STR("AWS4-"));
 	enum code code = OK;

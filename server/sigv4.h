@@ -30,8 +30,6 @@ struct sigv4_request {
 	struct str query;   /* raw, without '?'; may be empty */
 	struct str body;    /* before decompression */
 	const struct headers *headers;
-	bool is_control;     /* changes the clock, the streams or the state: only for keys that may */
-	bool is_of_all;      /* reads the data of all accounts: not for a key that is bound to one, unless it may control */
 	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
 	bool is_plain_path;  /* no segment of the path is folded: S3's keys may have empty ones */
 };
@@ -49,6 +47,13 @@ void sigv4_separate_keys(struct sigv4 *sigv4);
 
 /* The account of that access key, in the arena. */
 struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct str access_key);
+
+/* What a key may do below /_dynalith/. Where signatures are not verified, anybody may do all. */
+struct sigv4_rights {
+	bool may_control; /* see and change what is not its account's: "control": true, or no entry has "control" and no key has an account of its own */
+	bool may_change;  /* its own account's: not with "control": false */
+};
+struct sigv4_rights sigv4_rights(const struct sigv4 *sigv4, struct arena *arena, struct str access_key);
 
 /*
  * AWS: the order of the checks and their texts are DynamoDB's, as dynalite's source notes them: parts, date and expiry, signed host,

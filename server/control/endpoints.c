@@ -15,8 +15,10 @@
 #define ROOT "/_dynalith/"
 
 static const struct endpoint endpoints[] = {
-#define ENDPOINT(method, path, handle, what) {STR_INIT(method), STR_INIT(path), handle, what},
+#define PAGE(method, path, show, needs, what)
+#define ENDPOINT(method, path, handle, needs, what) {STR_INIT(method), STR_INIT(path), handle, NEEDS_##needs, what},
 #include "server/control/endpoints.def"
+#undef PAGE
 #undef ENDPOINT
 };
 

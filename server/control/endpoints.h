@@ -6,9 +6,13 @@
 
 #include "server/control/control.h"
 
+/* Of whom, where signatures are verified: see endpoints.def. */
+enum endpoint_needs { NEEDS_NOTHING, NEEDS_SIGNATURE, NEEDS_ACCOUNT, NEEDS_CONTROL };
+
 struct endpoint {
 	struct str method, path; /* "checkpoints/NAME/rollback", below /_dynalith/ */
 	control_handler *handle;
+	enum endpoint_needs needs;
 	const char *what;        /* one line */
 };
 

@@ -26,7 +26,7 @@ static enum code check_vector(const struct vector *vector, enum auth_mode mode, 
 	struct credential credentials[] = {{.access_key = STR("AKIDEXAMPLE"), .secret = str_of(secret)}};
 	struct sigv4 *sigv4 = sigv4_new(mode, credentials, 1);
 	struct sigv4_request request = {str_of(vector->method), str_of(vector->path), str_of(vector->query), str_of(vector->body),
-					headers_of(vector), false, false, is_api, false};
+					headers_of(vector), is_api, false};
 
 	*err = err_in(arena);
 	enum code code = sigv4_check(sigv4, arena, &request, now_s, ns, err);
@@ -206,36 +206,44 @@ TEST(each_amz_header_must_be_signed)
 	CHECK_STR(err.message, "'x-amz-meta' must be a 'SignedHeader' in the AWS Authorization.");
 }
 
-/* Clock and streams: open to every key until an entry grants control. */
+/* What a key may below /_dynalith/, beside another one. */
 TEST(keys_may_be_bound_and_limited)
 {
+#define OTHER STR_INIT("111122223333")
 	static const struct {
-		struct credential credential;
+		struct credential key, other;
 		const char *account;
-		enum code code;
+		bool may_control, may_change;
 	} rows[] = {
-		{{.may_control = false}, "000000000000", OK},
-		{{.account = STR_INIT("111122223333")}, "111122223333", OK},
-		{{.has_control = true, .may_control = true}, "000000000000", OK},
-		{{.has_control = true, .may_control = false}, "000000000000", ERR_ACCESS_DENIED},
+		{{.may_control = false}, {.may_control = false}, "000000000000", true, true}, /* they share all that there is */
+		{{.may_control = false}, {.account = OTHER}, "000000000000", false, true},
+		{{.account = OTHER}, {.may_control = false}, "111122223333", false, true},
+		{{.may_control = false}, {.has_control = true, .may_control = true}, "000000000000", false, true},
+		{{.has_control = true, .may_control = true}, {.account = OTHER}, "000000000000", true, true},
+		{{.account = OTHER, .has_control = true, .may_control = true}, {.may_control = false}, "111122223333", true, true},
+		{{.has_control = true}, {.may_control = false}, "000000000000", false, false},
 	};
 	struct err err = err_in(arena);
 	struct ns ns;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct credential credential = rows[i].credential;
+		struct credential credentials[] = {rows[i].key, rows[i].other};
 		struct sigv4_request request = {str_of(vectors[0].method), str_of(vectors[0].path), str_of(vectors[0].query), str_of(vectors[0].body),
-						headers_of(&vectors[0]), false, false, false, false};
+						headers_of(&vectors[0]), false, false};
 
-		credential.access_key = STR("AKIDEXAMPLE");
-		credential.secret = STR(VECTOR_SECRET);
-		struct sigv4 *sigv4 = sigv4_new(AUTH_VERIFY, &credential, 1);
+		credentials[0].access_key = STR("AKIDEXAMPLE");
+		credentials[0].secret = STR(VECTOR_SECRET);
+		credentials[1].access_key = STR("other");
+		struct sigv4 *sigv4 = sigv4_new(AUTH_VERIFY, credentials, 2);
 		CHECK_INT(sigv4_check(sigv4, arena, &request, VECTOR_TIME, &ns, &err), OK);
 		CHECK_STR(ns.account, rows[i].account);
-		request.is_control = true;
-		CHECK_INT(sigv4_check(sigv4, arena, &request, VECTOR_TIME, &ns, &err), rows[i].code);
+		const struct sigv4_rights rights = sigv4_rights(sigv4, arena, STR("AKIDEXAMPLE")), none = sigv4_rights(sigv4, arena, STR("unknown"));
+		CHECK_INT(rights.may_control, rows[i].may_control);
+		CHECK_INT(rights.may_change, rows[i].may_change);
+		CHECK(!none.may_control && !none.may_change);
 		sigv4_free(sigv4);
 	}
+#undef OTHER
 }
 
 TEST(the_api_takes_a_signature_for_the_root_at_any_path)
