@@ -140,7 +140,7 @@
 #define LOSS_REFUSAL "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}"
 
 /* Of the health page: the reason as metrics have it, and its text. */
-#define FORM_HEALTH_STORE "{\"status\":\"unavailable\",\"reason\":\"%s\",\"message\":\"The database cannot be reached: %s\"}"
+#define FORM_HEALTH_STORE "{\"status\":\"unavailable\",\"reason\":\"%s\",\"message\":\"The database cannot be used: %s\"}"
 #define MSG_NO_POSTGRESQL ERR_INTERNAL, "%s", "this build has no store in PostgreSQL: the header of libpq was not there"
 
 #endif

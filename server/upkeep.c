@@ -39,7 +39,7 @@ struct upkeep {
 	pthread_cond_t wake;
 	bool is_woken;          /* there is new work on indexes */
 	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
-	atomic_bool is_told;    /* that the store may not be written to any more, or cannot be reached */
+	atomic_bool is_told;    /* that the store may not be written to any more, or a database cannot be used */
 	atomic_bool is_away;    /* the latter */
 	int64_t counted_ms;     /* when the thread last counted requests, in monotonic ms */
 	uint64_t counted;       /* how many there were since the start */
@@ -66,7 +66,7 @@ static void look_at_store(struct upkeep *upkeep)
 	if (code != OK && !was_told)
 		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
 	if (code == OK && was_told)
-		log_line(LOG_INFO, "upkeep: the database can be reached again");
+		log_line(LOG_INFO, "upkeep: the database can be used again");
 	atomic_store(&upkeep->is_away, code == ERR_STORE_UNAVAILABLE);
 	arena_free(arena);
 }

@@ -1,6 +1,7 @@
 """What fails between a server and its database, and how that is answered: the rows of the table in docs/cluster.md. A proxy (proxy.py) makes the database
 fail at a chosen statement, or cuts the connection there.
 """
+import json
 import pathlib
 import signal
 import socket
@@ -123,13 +124,13 @@ def a_token_makes_a_cut_commit_safe():
 
 # What the database says once, at a statement or before the commit: the answer, and whether the write is done.
 REFUSALS = {"40001": (200, None), "40P01": (200, None), "23505": (200, None), "53100": (500, "InternalServerError"), "53200": UNAVAILABLE, "53300": UNAVAILABLE,
-            "55P03": UNAVAILABLE, "57014": UNAVAILABLE, "57P01": UNAVAILABLE, "25006": UNAVAILABLE, "58030": UNAVAILABLE, "42501": (500, "InternalServerError"),
+            "55P03": UNAVAILABLE, "57014": UNAVAILABLE, "57P01": UNAVAILABLE, "25006": UNAVAILABLE, "58030": UNAVAILABLE, "42501": UNAVAILABLE, "42P01": UNAVAILABLE,
             "XX000": (500, "InternalServerError")}
 
 
 def the_database_refuses():
     """Serialization failure, deadlock, a row that came meanwhile: tried again. Full, no memory, too many connections, locked, timed out, shut down, read-only,
-    a broken disk, rights, a bug: answered, and nothing is done."""
+    a broken disk, rights, no table, a bug: answered, and nothing is done."""
     site = Site()
     for place in ("statement", "commit"):
         for code, wanted in REFUSALS.items():
@@ -146,7 +147,7 @@ def the_database_refuses():
             else:
                 raise AssertionError(f"no put met {code} at a {place}")
             assert site.put("after") == (200, None), (place, code)
-    for reason in ("conflict", "lock", "timeout", "full", "read_only", "connection", "resources", "other"):
+    for reason in ("conflict", "lock", "timeout", "full", "read_only", "connection", "resources", "rights", "other"):
         assert site.metric(f'dynalith_store_failures_total{{reason="{reason}"}}') > 0, reason
     site.close()
 
@@ -241,6 +242,57 @@ def health_says_why():
             db.settings.pop("default_transaction_read_only", None)
             db.start()
             until(is_well, "all is not well again")
+        server.stop()
+
+
+# What the database takes away: the statements that take it, those that give it back, the reason that health names.
+LOSSES = [
+    *((f"REVOKE {right} ON dynalith_kv FROM app", f"GRANT {right} ON dynalith_kv TO app", "rights") for right in ("SELECT", "INSERT", "UPDATE", "DELETE", "ALL")),
+    ("REVOKE ALL ON SCHEMA public FROM app, public", "GRANT ALL ON SCHEMA public TO app, public", "table"),
+    ("ALTER TABLE dynalith_kv RENAME TO elsewhere", "ALTER TABLE elsewhere RENAME TO dynalith_kv", "table"),
+    ("ALTER ROLE app NOLOGIN", "ALTER ROLE app LOGIN", "authentication"),
+    ("REVOKE CONNECT ON DATABASE postgres FROM app, public", "GRANT CONNECT ON DATABASE postgres TO app, public", "authentication"),
+]
+
+
+def health_says_what_requests_get():
+    """Rights, login or the table are gone, by the hand of somebody who can give them back: writes are answered 503, and health says why until they are back."""
+    with database.Database() as db:
+        db.sql("CREATE ROLE app LOGIN; GRANT ALL ON SCHEMA public TO app")
+        server = Server("--ttl-period", "0", store=db.url.replace("//postgres@", "//app@"))
+        client = Client(server.port, timeout=120)
+        client("CreateTable", TableName="tab", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+               AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
+
+        def health():
+            try:
+                return urllib.request.urlopen(server.url + "/_dynalith/health", timeout=120).status, None
+            except urllib.error.HTTPError as error:
+                return error.code, json.loads(error.read())["reason"]
+
+        def asked():
+            """The statuses of a put and of a read."""
+            found = set()
+            for operation, parameters in (("PutItem", {"Item": at("x")}), ("DeleteItem", {"Key": at("y")}), ("GetItem", {"Key": at("x"), "ConsistentRead": True})):
+                try:
+                    client(operation, TableName="tab", **parameters)
+                    found.add((200, None))
+                except Refused as refused:
+                    found.add((refused.status, refused.name))
+            return found
+
+        for loss, gain, reason in LOSSES:
+            db.sql(loss)
+            if reason == "authentication":  # an open connection stays as it is
+                assert asked() == {(200, None)} and health() == (200, None), loss
+                db.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+            until(lambda: health() == (503, reason), f"{loss}: health does not say it")
+            found = asked()
+            assert UNAVAILABLE in found and found <= {UNAVAILABLE, (200, None)}, (loss, found)
+            assert health() == (503, reason), loss
+            db.sql(gain)
+            until(lambda: health() == (200, None), f"{gain}: health does not say it")
+            until(lambda: asked() == {(200, None)}, gain)
         server.stop()
 
 
@@ -460,6 +512,6 @@ try:
         print("failures (skipped, there is no Go): 0 passed, 0 failed")
         sys.exit(0)
     run("failures", [a_connection_is_cut, a_token_makes_a_cut_commit_safe, the_database_refuses, a_conflict_that_stays_is_given_up, nothing_can_be_reached,
-                     another_host_takes_over, health_says_why, a_standby_takes_over, a_standby_answers_reads, a_standby_that_is_late_is_left, restarted_with_other_settings])
+                     another_host_takes_over, health_says_why, health_says_what_requests_get, a_standby_takes_over, a_standby_answers_reads, a_standby_that_is_late_is_left, restarted_with_other_settings])
 finally:
     DB.close()

@@ -656,7 +656,7 @@ static void (*const statements[STATEMENT_COUNT])(const struct call *call) = {
 	[STATEMENT_UPDATE] = do_change, [STATEMENT_DELETE] = do_change, [STATEMENT_ADD] = do_add, [STATEMENT_APPEND] = do_append,
 	[STATEMENT_ABSENT_CHECK] = do_absent_check, [STATEMENT_STAT] = do_stat, [STATEMENT_DROP] = do_range_delete, [STATEMENT_CLEAR] = do_range_delete,
 	[STATEMENT_CLEARED] = do_cleared, [STATEMENT_TIDY] = do_tidy, [STATEMENT_FORWARD] = do_range, [STATEMENT_REVERSE] = do_range,
-	[STATEMENT_FORWARD_LOCKED] = do_range, [STATEMENT_REVERSE_LOCKED] = do_range, [STATEMENT_LONG_FORWARD] = do_nothing,
+	[STATEMENT_FORWARD_LOCKED] = do_range, [STATEMENT_REVERSE_LOCKED] = do_range, [STATEMENT_LONG_FORWARD] = do_nothing, [STATEMENT_PROBE] = do_nothing,
 	[STATEMENT_LONG_REVERSE] = do_nothing, [STATEMENT_LONG_FORWARD_LOCKED] = do_nothing, [STATEMENT_LONG_REVERSE_LOCKED] = do_nothing,
 	[STATEMENT_RANGE_CHECK] = do_range_check, [STATEMENT_RANGE_DELETE] = do_range_delete,
 };

@@ -28,6 +28,10 @@ static const struct meaning {
 	{"25P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* idle for too long in a transaction */
 	{"25P02", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},
 	{"25006", ERR_STORE_UNAVAILABLE, STORE_FAILURE_READ_ONLY},   /* a standby, or one that was the primary */
+	{"42501", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},      /* whoever took the rights, or the table, can give them back */
+	{"42P01", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
+	{"3F000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
+	{"28", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},         /* the role may not log in */
 	{"26000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},       /* its prepared statements are gone */
 	{"58", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* the database's own disk fails */
 	{"", ERR_INTERNAL, STORE_FAILURE_OTHER},
@@ -228,6 +232,7 @@ enum code link_connect(struct link *link, const struct link_options *options, st
 	enum code code = OK;
 	if (link->pq->PQstatus(link->conn) != CONNECTION_OK) {
 		link_count(link, STORE_FAILURE_CONNECTION);
+		link->state[0] = '\0';
 		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
 	}
 	if (code == OK && options->profile && options->profile->session)
@@ -439,10 +444,11 @@ enum code link_wait(struct link *link, struct err *err)
 		code = refused(link, err);
 	if (link->marked > 0)
 		take_mark(link);
-	if (!is_open && code == OK)
+	if (!is_open && code == OK) {
 		link_count(link, STORE_FAILURE_CONNECTION);
-	if (!is_open && code == OK)
+		link->state[0] = '\0';
 		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
+	}
 	if (!is_open || link->is_fatal || is_fatal_to_link(link, code)) {
 		link->pq->PQfinish(link->conn); /* results stay, for is_refused */
 		link->conn = NULL;

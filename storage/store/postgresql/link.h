@@ -74,8 +74,8 @@ static inline struct str link_number(struct link_number *number, int64_t value)
 
 /*
  * Connects, and prepares all statements, unless its profile has none prepared. `options` must outlive
- * the link. ERR_STORE_UNAVAILABLE: it cannot be reached now, or takes no writes; ERR_INTERNAL: it was reached, and the table
- * is not there or not ours to use; `problem` says what.
+ * the link. ERR_STORE_UNAVAILABLE: it cannot be reached now, takes no writes, or the table is
+ * not there or not ours to use; ERR_INTERNAL: something that no other time mends; `problem` says what.
  */
 enum code link_open(struct link *link, const struct link_options *options, struct err *err) WARN_UNUSED;
 /* Connects without preparing anything: for link_command(). */

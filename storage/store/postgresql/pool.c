@@ -24,7 +24,8 @@ struct pool {
 	unsigned failures;      /* to connect, one after another */
 	int64_t due_ms;         /* when to try again */
 	uint64_t draws;
-	char problem[400];      /* of the last failure */
+	bool is_refusing;       /* see pool_judge() */
+	char state[6], problem[400]; /* of the last failure */
 };
 
 struct pool *pool_new(const struct libpq *pq, const struct link_options *options, unsigned links)
@@ -73,6 +74,12 @@ static bool take(struct pool *pool, struct link **link)
 	return may_try;
 }
 
+static void keep_problem(struct pool *pool, const struct link *link)
+{
+	memcpy(pool->state, link->state, sizeof(pool->state));
+	memcpy(pool->problem, link->problem, sizeof(pool->problem));
+}
+
 static void note(struct pool *pool, const struct link *link, enum code code)
 {
 	uint64_t most = FIRST_PAUSE_MS;
@@ -83,7 +90,17 @@ static void note(struct pool *pool, const struct link *link, enum code code)
 		most *= 2;
 	pool->draws = pool->draws * 6364136223846793005u + 1442695040888963407u;
 	pool->due_ms = monotonic_ms() + (int64_t)((pool->draws >> 33) % (most < LAST_PAUSE_MS ? most : LAST_PAUSE_MS));
-	memcpy(pool->problem, link->problem, sizeof(pool->problem));
+	if (code != OK)
+		keep_problem(pool, link);
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+void pool_judge(struct pool *pool, const struct link *link, enum code code)
+{
+	pthread_mutex_lock(&pool->mutex);
+	pool->is_refusing = code != OK && code != ERR_CONFLICT;
+	if (pool->is_refusing)
+		keep_problem(pool, link);
 	pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -168,7 +185,7 @@ void pool_give(struct pool *pool, struct link *link)
 struct str pool_problem(struct pool *pool, struct arena *arena)
 {
 	pthread_mutex_lock(&pool->mutex);
-	struct str problem = pool->failures > 0 ? str_copy(arena, str_of(pool->problem)) : STR_ABSENT;
+	struct str problem = pool->failures > 0 || pool->is_refusing ? str_copy(arena, str_of(pool->problem)) : STR_ABSENT;
 	pthread_mutex_unlock(&pool->mutex);
 	return problem;
 }
@@ -176,7 +193,7 @@ struct str pool_problem(struct pool *pool, struct arena *arena)
 enum store_reason pool_reason(struct pool *pool)
 {
 	pthread_mutex_lock(&pool->mutex);
-	enum store_reason reason = pool->failures > 0 ? reason_of(pool->problem) : STORE_REASON_NONE;
+	enum store_reason reason = pool->failures > 0 || pool->is_refusing ? reason_of(pool->state, pool->problem) : STORE_REASON_NONE;
 	pthread_mutex_unlock(&pool->mutex);
 	return reason;
 }

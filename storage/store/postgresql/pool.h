@@ -23,7 +23,10 @@ struct link *pool_take_open(struct pool *pool);
 void pool_open_missed(struct pool *pool);
 void pool_give(struct pool *pool, struct link *link);
 
-/* Why the database could not be reached when it was last tried, in the arena; absent: it could. Waits for nobody. */
+/* What the database said of a statement that does what requests do: from now on that decides, besides connections that fail, whether it can be used. */
+void pool_judge(struct pool *pool, const struct link *link, enum code code);
+
+/* Why the database could not be used when it was last tried, in the arena; absent: it could. Waits for nobody. */
 struct str pool_problem(struct pool *pool, struct arena *arena);
 
 /* The same in a word, for whoever may not see hosts and users. */

@@ -33,15 +33,18 @@ static void postgresql_close(struct store *base)
 	free(store);
 }
 
-/* Tries it, so that also a server that nobody asks notices. */
+/* Tries what requests do, so that also a server that nobody asks notices. */
 static enum code postgresql_check(struct store *base, struct err *err)
 {
 	struct pool *pool = ((struct postgresql_store *)base)->pool;
 	struct followers *followers = ((struct postgresql_store *)base)->followers;
 	struct link *link;
 
-	if (pool_take(pool, &link, err) == OK)
+	if (pool_take(pool, &link, err) == OK) {
+		link_send(link, STATEMENT_PROBE, NULL, 0);
+		pool_judge(pool, link, link_wait(link, err));
 		pool_give(pool, link);
+	}
 	if (followers)
 		followers_open(followers);
 	struct str problem = pool_problem(pool, err->arena);

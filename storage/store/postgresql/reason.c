@@ -3,8 +3,20 @@
 #include <string.h>
 
 /* What the words have in them; the first that fits counts. libpq gives a failed connection no code. Source: libpq's and PostgreSQL's messages. */
-enum store_reason reason_of(const char *words)
+enum store_reason reason_of(const char *state, const char *words)
 {
+	/* Source: PostgreSQL, Appendix A. Words may be of any language. */
+	static const struct {
+		const char *state;
+		enum store_reason reason;
+	} states[] = {
+		{"42501", STORE_REASON_RIGHTS}, {"42P01", STORE_REASON_TABLE}, {"3F000", STORE_REASON_TABLE}, {"25006", STORE_REASON_READ_ONLY},
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (strcmp(state, states[i].state) == 0)
+			return states[i].reason;
+	}
 	static const struct {
 		const char *words;
 		enum store_reason reason;

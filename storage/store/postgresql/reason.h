@@ -1,5 +1,5 @@
 /*
- * reason - why a database cannot be used, by the words of libpq or of the database. It is for health checks and metrics, which anybody may see: unlike the
+ * reason - why a database cannot be used, by the database's code, or by the words of libpq where it gave none. It is for health checks and metrics, which anybody may see: unlike the
  * words, it names no host and no user.
  */
 #ifndef DYNALITH_STORAGE_REASON_H
@@ -7,6 +7,7 @@
 
 #include "storage/store/store.h"
 
-enum store_reason reason_of(const char *words);
+/* `state`: SQLSTATE, or empty. */
+enum store_reason reason_of(const char *state, const char *words);
 
 #endif
