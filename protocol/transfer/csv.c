@@ -16,14 +16,22 @@ static void skip(struct csv *csv)
 	csv->rest.n--;
 }
 
-/* False where a quoted one does not end. */
-static bool take_field(struct csv *csv, struct arena *arena)
+/* Beyond the most that there may be they only count. */
+static void add_field(struct csv *csv, struct arena *arena, struct str field)
+{
+	if (csv->n < CSV_FIELDS_MAX) {
+		csv->fields = arena_room(arena, csv->fields, csv->n, sizeof(*csv->fields));
+		csv->fields[csv->n] = field;
+	}
+	csv->n++;
+}
+
+/* A quoted field that is no piece of the bytes: it has doubled quotes, or text behind the closing one. False where it does not end. */
+static bool unquote(struct csv *csv, struct arena *arena)
 {
 	struct buf buf = buf_in(arena);
-	bool is_quoted = csv->rest.n > 0 && csv->rest.p[0] == '"';
+	bool is_quoted = true;
 
-	if (is_quoted)
-		skip(csv);
 	while (csv->rest.n > 0 && (is_quoted || !is_end_of_field(csv))) {
 		bool is_quote = is_quoted && csv->rest.p[0] == '"';
 
@@ -37,9 +45,33 @@ static bool take_field(struct csv *csv, struct arena *arena)
 		buf_add_byte(&buf, csv->rest.p[0]);
 		skip(csv);
 	}
-	csv->fields = arena_room(arena, csv->fields, csv->n, sizeof(*csv->fields));
-	csv->fields[csv->n++] = buf_str(&buf);
+	add_field(csv, arena, buf_str(&buf));
 	return !is_quoted;
+}
+
+/* False where a quoted one does not end. */
+static bool take_field(struct csv *csv, struct arena *arena)
+{
+	bool is_quoted = csv->rest.n > 0 && csv->rest.p[0] == '"';
+	struct csv at = *csv;
+	struct str field;
+
+	if (is_quoted)
+		skip(&at);
+	field = (struct str){at.rest.p, 0};
+	while (at.rest.n > 0 && (is_quoted ? at.rest.p[0] != '"' : !is_end_of_field(&at)))
+		skip(&at);
+	field.n = (size_t)(at.rest.p - field.p);
+	if (is_quoted && at.rest.n > 0)
+		skip(&at);
+	if (is_quoted && (at.rest.p == field.p + field.n || !is_end_of_field(&at))) {
+		skip(csv);
+		return unquote(csv, arena);
+	}
+	csv->rest = at.rest;
+	csv->line = at.line;
+	add_field(csv, arena, field);
+	return true;
 }
 
 static enum csv_result take_record(struct csv *csv, struct arena *arena)

@@ -15,14 +15,17 @@
 #include "core/arena.h"
 #include "core/str.h"
 
+/* Of a record. Ours: AWS names 255 for a HeaderList (API Reference, CsvOptions), and nothing for a file's own header. */
+#define CSV_FIELDS_MAX 65536
+
 struct csv {
 	struct str rest;    /* not read yet */
 	bool is_last;       /* no bytes follow `rest` */
 	char delimiter;
 	size_t line;        /* of what comes next, from 1 */
 	size_t record_line; /* of the record */
-	struct str *fields; /* of the record, in the arena */
-	size_t n;
+	struct str *fields; /* of the record, in the arena; their texts are there or in `rest` as it was */
+	size_t n;           /* those from CSV_FIELDS_MAX on are counted and not kept */
 };
 
 enum csv_result {

@@ -214,6 +214,8 @@ static bool read_list(struct reader *r, struct str content, unsigned depth, stru
 			return false;
 		if (piece.type == ION_NULL && !piece.is_null)
 			continue; /* padding */
+		if (arena_is_over(r->arena))
+			return fail(r, ION_TOO_LARGE);
 		elements = arena_room(r->arena, elements, n, sizeof(*elements));
 		if (!read_piece(r, &piece, depth + 1, &elements[n]))
 			return false;
@@ -235,6 +237,8 @@ static bool read_struct(struct reader *r, struct str content, unsigned depth, st
 			return false;
 		if (piece.type == ION_NULL && !piece.is_null)
 			continue;
+		if (arena_is_over(r->arena))
+			return fail(r, ION_TOO_LARGE);
 		members = arena_room(r->arena, members, n, sizeof(*members));
 		if (!symbol_text(r, id, &members[n].name) || !read_piece(r, &piece, depth + 1, &members[n].value))
 			return false;
@@ -329,6 +333,8 @@ static bool add_symbols(struct reader *r, struct str list)
 			return false;
 		bool is_text = piece.type == ION_STRING && !piece.is_null && utf8_is_valid(piece.content);
 
+		if (arena_used(symbols->arena) > ION_SYMBOLS_BYTES_MAX)
+			return fail(r, "symbol tables that are too large");
 		symbols->v = arena_room(symbols->arena, symbols->v, symbols->n, sizeof(*symbols->v));
 		symbols->v[symbols->n++] = str_copy(symbols->arena, is_text ? piece.content : STR(""));
 	}

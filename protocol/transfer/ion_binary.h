@@ -8,6 +8,8 @@
 
 #include "protocol/transfer/ion_text.h"
 
+#define ION_SYMBOLS_BYTES_MAX ((size_t)64 << 20) /* of all tables of a stream, as they lie in memory: ours */
+
 /* The symbols that the stream has defined so far, behind the system's nine. */
 struct ion_symbols {
 	struct arena *arena; /* lives as long as the stream is read */

@@ -341,6 +341,8 @@ static bool read_list(struct reader *r, char close, unsigned depth, struct value
 	uint32_t n = 0;
 
 	while (!takes(r, close)) {
+		if (arena_is_over(r->arena))
+			return fail(r, ION_TOO_LARGE);
 		elements = arena_room(r->arena, elements, n, sizeof(*elements));
 		if (!read_value(r, depth + 1, &elements[n]))
 			return false;
@@ -366,6 +368,8 @@ static bool read_struct(struct reader *r, unsigned depth, struct value *out)
 	size_t n = 0;
 
 	while (!takes(r, '}')) {
+		if (arena_is_over(r->arena))
+			return fail(r, ION_TOO_LARGE);
 		members = arena_room(r->arena, members, n, sizeof(*members));
 		if (!read_name(r, &members[n].name) || !expect(r, ':', "a field needs a colon") || !read_value(r, depth + 1, &members[n].value))
 			return false;

@@ -30,6 +30,7 @@ enum ion_result ion_text_next(struct arena *arena, struct str *rest, bool is_las
 bool ion_text_number(struct arena *arena, struct str text, struct value *out, struct err *value_err);
 bool ion_text_set(struct str annotation, struct value *list, struct err *value_err);
 
+#define ION_TOO_LARGE "a value that takes too much memory"
 #define ION_DEPTH_MAX 64 /* of containers; DynamoDB takes fewer */
 
 #endif

@@ -18,6 +18,7 @@
 #define MSG_RECORD_NO_ITEM ERR_VALIDATION, "The record has no Item"
 #define MSG_RECORD_NOT_JSON ERR_VALIDATION, "The line is no JSON; the rest of the object was not read"
 #define MSG_RECORD_TOO_LONG ERR_VALIDATION, "A record of more than %zu bytes; the rest of the object was not read"
+#define MSG_RECORD_MEMORY ERR_VALIDATION, "The record takes more memory than any item does"
 #define MSG_RECORD_CSV_HEAD ERR_VALIDATION, "The first line of a CSV object must name each column once"
 #define MSG_RECORD_CSV_FIELDS ERR_VALIDATION, "The line has %zu fields, the header has %zu"
 #define MSG_RECORD_CSV_BASE64 ERR_VALIDATION, "A binary key attribute must be base64"

@@ -4,6 +4,7 @@
 
 #include "core/base64.h"
 #include "core/image.h"
+#include "core/seen.h"
 #include "protocol/expressions.h"
 #include "protocol/transfer/messages.h"
 #include "protocol/wire/shape_bind.h"
@@ -186,17 +187,14 @@ static enum record_kind next_ion(struct records *records, struct arena *arena, s
 static bool set_head(struct records *records, const struct str *names, size_t n)
 {
 	enum type *types = ARENA_ARRAY(records->arena, enum type, n);
+	struct seen seen = seen_new(records->arena, n);
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < records->form->key_n; k++) {
 			if (str_eq(names[i], records->form->keys[k].name))
 				types[i] = records->form->keys[k].type;
 		}
-		for (size_t k = 0; k < i; k++) {
-			if (str_eq(names[k], names[i]))
-				return false;
-		}
-		if (names[i].n == 0)
+		if (names[i].n == 0 || !seen_add(&seen, names[i]))
 			return false;
 	}
 	records->head = names;
@@ -224,15 +222,16 @@ static enum record_kind read_head(struct records *records, struct err *err)
 		if (records->rest.n > 2 && memcmp(records->rest.p, "\xef\xbb\xbf", 3) == 0) /* the mark that spreadsheets begin with */
 			records->rest = (struct str){records->rest.p + 3, records->rest.n - 3};
 		enum csv_result result = next_fields(records, records->arena);
-		struct str *names = ARENA_ARRAY(records->arena, struct str, records->csv.n);
+		size_t n = records->csv.n <= CSV_FIELDS_MAX ? records->csv.n : 0;
+		struct str *names = ARENA_ARRAY(records->arena, struct str, n);
 
 		if (result == CSV_MORE)
 			return more(records, err);
 		if (result == CSV_END)
 			return RECORD_END;
-		for (size_t i = 0; i < records->csv.n; i++)
+		for (size_t i = 0; i < n; i++)
 			names[i] = str_copy(records->arena, records->csv.fields[i]);
-		if (result == CSV_RECORD && set_head(records, names, records->csv.n))
+		if (result == CSV_RECORD && n > 0 && set_head(records, names, n))
 			return RECORD_ITEM;
 	}
 	(void)(err_set(err, MSG_RECORD_CSV_HEAD) == OK);
@@ -260,7 +259,7 @@ static enum code field_value(struct arena *arena, enum type type, struct str fie
 static enum code fields_item(struct records *records, struct arena *arena, struct value *item, struct err *err)
 {
 	const struct csv *csv = &records->csv;
-	struct member *members = ARENA_ARRAY(arena, struct member, csv->n);
+	struct member *members = ARENA_ARRAY(arena, struct member, records->head_n);
 	enum code code = OK;
 	uint32_t n = 0;
 
@@ -299,7 +298,7 @@ static enum record_kind next_csv(struct records *records, struct arena *arena, s
 	return bad(fields_item(records, arena, &record->item, err));
 }
 
-enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+static enum record_kind next(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
 {
 	switch (records->form->form) {
 	case RECORD_JSON:
@@ -310,6 +309,16 @@ enum record_kind records_next(struct records *records, struct arena *arena, stru
 		break;
 	}
 	return next_csv(records, arena, record, err);
+}
+
+enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+{
+	enum record_kind kind = next(records, arena, record, err);
+
+	if (!arena_is_over(arena) || kind == RECORD_MORE || kind == RECORD_END)
+		return kind;
+	(void)(err_set(err, MSG_RECORD_MEMORY) == OK);
+	return kind == RECORD_BROKEN ? RECORD_BROKEN : RECORD_BAD;
 }
 
 /* In an arena that outlives the record. */

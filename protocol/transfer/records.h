@@ -22,6 +22,7 @@
 #include "protocol/wire/shapes.h"
 
 #define RECORD_BYTES_MAX (4u << 20) /* of one record: an item of 400 KB takes less in any form */
+#define RECORD_MEMORY_MAX ((size_t)64 << 20) /* for the budget of an arena that records are read into; all values of an item take less */
 
 enum record_form { RECORD_JSON, RECORD_ION, RECORD_CSV };
 
@@ -69,7 +70,10 @@ struct records *records_new(struct arena *arena, const struct records_form *form
 void records_give(struct records *records, struct str bytes, bool is_last);
 struct str records_rest(const struct records *records);
 
-/* The next one; it lies in `arena`, which may be reset after it, as the bytes may go. */
+/*
+ * The next one; it lies in `arena`, which may be reset after it, as the bytes may go. One that takes more than the arena's budget is bad, or, where it ends
+ * within it, broken.
+ */
 enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err);
 
 /* Whether it has one, or anything of one. */

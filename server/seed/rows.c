@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/seen.h"
 #include "protocol/transfer/csv.h"
 #include "protocol/wire/json_out.h"
 #include "server/seed/json_text.h"
@@ -170,8 +171,9 @@ static enum code read_head(struct seed *seed, struct csv *csv, struct str table,
 		csv->rest.p += 3; /* the mark that spreadsheets begin with */
 		csv->rest.n -= 3;
 	}
-	if (csv_next(csv, arena) != CSV_RECORD)
+	if (csv_next(csv, arena) != CSV_RECORD || csv->n > CSV_FIELDS_MAX)
 		return err_set(err, MSG_SEED_CSV_HEAD);
+	struct seen seen = seen_new(arena, csv->n);
 	*head = (struct csv_head){.names = csv->fields, .n = csv->n};
 	head->types = types = ARENA_ARRAY(arena, struct str, head->n);
 	for (size_t i = 0; i < head->n; i++) {
@@ -179,10 +181,8 @@ static enum code read_head(struct seed *seed, struct csv *csv, struct str table,
 
 		if (code != OK)
 			return code;
-		for (size_t k = 0; k < i; k++) {
-			if (head->names[i].n == 0 || str_eq(head->names[k], head->names[i]))
-				return err_set(err, MSG_SEED_CSV_HEAD);
-		}
+		if ((head->names[i].n == 0 && i > 0) || !seen_add(&seen, head->names[i]))
+			return err_set(err, MSG_SEED_CSV_HEAD);
 	}
 	return OK;
 }

@@ -23,6 +23,7 @@ struct importing {
 	struct s3 *s3;
 	struct loading *loadings; /* of the jobs under way */
 	struct arena *parsed;     /* a record at a time */
+	struct arena_budget memory; /* of it */
 };
 
 struct lines {
@@ -55,7 +56,8 @@ struct importing *importing_new(struct s3 *s3)
 	struct importing *importing = arena_checked(calloc(1, sizeof(*importing)));
 
 	importing->s3 = s3;
-	importing->parsed = arena_new(1 << 20);
+	importing->memory.limit = RECORD_MEMORY_MAX;
+	importing->parsed = arena_new_within(1 << 20, &importing->memory);
 	return importing;
 }
 

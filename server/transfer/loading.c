@@ -13,6 +13,7 @@ struct loading {
 	struct source *source;  /* NULL: none is open */
 	int64_t records;        /* of it that were taken */
 	struct arena *skipped;  /* for records that are passed over */
+	struct arena_budget memory; /* of it */
 };
 
 struct loading *loading_new(struct arena *arena, struct str id, const struct loading_options *options)
@@ -24,7 +25,8 @@ struct loading *loading_new(struct arena *arena, struct str id, const struct loa
 	loading->options = *options;
 	loading->options.bucket = str_copy(arena, options->bucket);
 	loading->options.prefix = str_copy(arena, options->prefix);
-	loading->skipped = arena_new(0);
+	loading->memory.limit = RECORD_MEMORY_MAX;
+	loading->skipped = arena_new_within(0, &loading->memory);
 	return loading;
 }
 

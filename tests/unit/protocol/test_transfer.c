@@ -279,6 +279,69 @@ TEST(fields)
 	CHECK_STR(read_in(&form, STR("pk;v\na;1,2"), 3), "{\"pk\":{\"S\":\"pk\"},\"v\":{\"S\":\"v\"}}|{\"pk\":{\"S\":\"a\"},\"v\":{\"S\":\"1,2\"}}");
 }
 
+/* A row of 4 MB of separators took 1.1 GB: 256 bytes a field. */
+TEST(a_row_of_many_fields_takes_no_more_than_its_bytes)
+{
+	const struct str head[] = {STR_INIT("pk"), STR_INIT("v")};
+	const size_t n = RECORD_BYTES_MAX;
+	struct arena_budget budget = {.limit = RECORD_MEMORY_MAX};
+	struct arena *parsed = arena_new_within(0, &budget);
+	char *bytes = arena_bytes(arena, n + 1);
+	const struct records_form forms[] = {{.form = RECORD_CSV, .head = head, .head_n = 2}, {.form = RECORD_CSV}};
+
+	for (unsigned quoted = 0; quoted < 2; quoted++) {
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = quoted ? "\"\",\"a\","[i % 7] : ',';
+		bytes[n] = '\n';
+		for (unsigned i = 0; i < 2; i++) {
+			struct records *records = records_new(arena, &forms[i]);
+			struct record_put record;
+			struct err err = err_in(parsed);
+
+			records_give(records, (struct str){bytes, n + 1}, true);
+			CHECK_INT(records_next(records, parsed, &record, &err), i == 0 ? RECORD_BAD : RECORD_BROKEN);
+			CHECK(str_contains(err.message, i == 0 ? STR("fields, the header has 2") : STR("must name each column once")));
+			CHECK(arena_held(parsed) < 8u << 20);
+			arena_reset(parsed);
+		}
+	}
+	arena_free(parsed);
+}
+
+/* Values of a byte or two are 40 bytes each in memory. */
+TEST(a_record_beyond_its_memory_is_none)
+{
+	const struct {
+		enum record_form form;
+		const char *before, *one, *after;
+		enum record_kind kind;
+	} cases[] = {
+		{RECORD_JSON, "{\"Item\":{\"v\":{\"L\":[{\"NULL\":true}", ",{\"L\":[]}", "]}}}", RECORD_BROKEN},
+		{RECORD_ION, "{Item:{v:[null", ",[]", "]}} ", RECORD_BROKEN},
+	};
+	struct arena_budget budget = {.limit = (size_t)8 << 20};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct records_form form = {.form = cases[i].form};
+		struct arena *parsed = arena_new_within(0, &budget);
+		struct records *records = records_new(arena, &form);
+		struct record_put record;
+		struct err err = err_in(parsed);
+		struct buf text = buf_in(arena);
+
+		buf_add_str(&text, str_of(cases[i].before));
+		while (text.n < 3000000)
+			buf_add_str(&text, str_of(cases[i].one));
+		buf_add_str(&text, str_of(cases[i].after));
+		buf_add_byte(&text, '\n');
+		records_give(records, buf_str(&text), true);
+		CHECK_INT(records_next(records, parsed, &record, &err), cases[i].kind);
+		CHECK_STR(err.message, "The record takes more memory than any item does");
+		CHECK(arena_held(parsed) < 24u << 20);
+		arena_free(parsed);
+	}
+}
+
 static struct str ion_of(const char *number)
 {
 	struct err err = err_in(arena);
@@ -366,7 +429,8 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(lines_of_json), TEST_CASE(conditions_of_records), TEST_CASE(ion_of_the_guide), TEST_CASE(ion_text_has_many_forms), TEST_CASE(ion_nests_as_deep_as_items),
-		TEST_CASE(ion_in_binary), TEST_CASE(fields), TEST_CASE(numbers_of_ion), TEST_CASE(names_and_strings_of_ion), TEST_CASE(patterns_of_the_model),
+		TEST_CASE(ion_in_binary), TEST_CASE(fields), TEST_CASE(a_row_of_many_fields_takes_no_more_than_its_bytes),
+		TEST_CASE(a_record_beyond_its_memory_is_none), TEST_CASE(numbers_of_ion), TEST_CASE(names_and_strings_of_ion), TEST_CASE(patterns_of_the_model),
 	};
 
 	arena = arena_new(1 << 20);
