@@ -9,6 +9,23 @@
 
 #define DEPTH_MAX 64        /* of functions within functions and of references that lead to others */
 #define VARIABLES_MAX 1000  /* of serverless.yml, in one string */
+#define BYTES_MAX ((size_t)64 << 20) /* of all values of a template, as they lie in memory */
+#define STEPS_MAX 1000000   /* values, functions and references that are looked at for a template */
+#define NAMED_PLACES 1024   /* a power of two */
+
+/*
+ * A value that has a name: a parameter's default, a mapping's value, a resource's TableName, a condition, what ${self:} names, a variable of Fn::Sub. It is computed once, however
+ * often it is referred to, and is the same to all who do. Without names a template is a tree, so nothing else can be met twice.
+ */
+struct named {
+	struct named *next;         /* in its place */
+	const struct named *outer;  /* under way when this one began */
+	const struct json *value;
+	struct str name;
+	bool is_done;
+	bool holds;                 /* of a condition */
+	struct str text;            /* of all others */
+};
 
 static void add(struct intrinsics *in, struct json_out *out, const struct json *value, unsigned depth);
 static struct str text_of(struct intrinsics *in, const struct json *value, unsigned depth);
@@ -18,6 +35,65 @@ static struct str fail(struct intrinsics *in, struct str what)
 	if (!str_is_set(in->problem))
 		in->problem = what;
 	return STR("");
+}
+
+/* Counts a step. False: nothing more is computed, for there is a problem. */
+static bool may_go_on(struct intrinsics *in)
+{
+	if (in->steps == 0)
+		in->used_before = arena_used(in->arena);
+	if (!str_is_set(in->problem) && (++in->steps > STEPS_MAX || arena_used(in->arena) - in->used_before > BYTES_MAX))
+		fail(in, str_printf(in->arena, "values of more than %zu MB, or more than %d of them", BYTES_MAX >> 20, STEPS_MAX));
+	return !str_is_set(in->problem);
+}
+
+/* The names from this value, which is under way, to itself. */
+static void fail_in_circle(struct intrinsics *in, const struct named *begun)
+{
+	struct str path = begun->name;
+
+	for (const struct named *at = in->current; at != begun; at = at->outer)
+		path = str_printf(in->arena, STR_FMT " -> " STR_FMT, STR_ARG(at->name), STR_ARG(path));
+	fail(in, str_printf(in->arena, "a circle: " STR_FMT " -> " STR_FMT, STR_ARG(begun->name), STR_ARG(path)));
+}
+
+/* True: the value is to be computed, and end_named() follows. False: *named has it, or there is a problem. */
+static bool begin_named(struct intrinsics *in, struct str name, const struct json *value, struct named **named)
+{
+	struct named **place;
+
+	if (!in->named)
+		in->named = ARENA_ARRAY(in->arena, struct named *, NAMED_PLACES);
+	place = &in->named[((uintptr_t)value >> 4) % NAMED_PLACES];
+	while (*place && (*place)->value != value)
+		place = &(*place)->next;
+	*named = *place;
+	if (*place) {
+		if (!(*place)->is_done)
+			fail_in_circle(in, *place);
+		return false;
+	}
+	*named = *place = ARENA_NEW(in->arena, struct named);
+	**named = (struct named){.outer = in->current, .value = value, .name = name, .text = STR("")};
+	in->current = *named;
+	return true;
+}
+
+static void end_named(struct intrinsics *in, struct named *named)
+{
+	named->is_done = true;
+	in->current = named->outer;
+}
+
+static struct str text_named(struct intrinsics *in, struct str name, const struct json *value, unsigned depth)
+{
+	struct named *named;
+
+	if (begin_named(in, name, value, &named)) {
+		named->text = text_of(in, value, depth);
+		end_named(in, named);
+	}
+	return named->text;
 }
 
 /* The only member of an object where that is a function; *argument is its value. */
@@ -40,7 +116,7 @@ static const struct json *element(const struct json *array, size_t i)
 }
 
 /* A member of a section by a name that is no literal. */
-static const struct json *named(struct intrinsics *in, const struct json *object, struct str name)
+static const struct json *member_named(struct intrinsics *in, const struct json *object, struct str name)
 {
 	return object && !str_has_zero(name) ? json_member(object, str_copy(in->arena, name).p) : NULL;
 }
@@ -71,20 +147,20 @@ static struct str given(const struct intrinsics *in, struct str name)
 static struct str reference(struct intrinsics *in, struct str name, unsigned depth)
 {
 	struct str value = given(in, name);
-	const struct json *parameter = named(in, json_text_get(in->template, "Parameters", JSON_OBJECT), name);
+	const struct json *parameter = member_named(in, json_text_get(in->template, "Parameters", JSON_OBJECT), name);
 	const struct json *fallback = parameter && json_type(parameter) == JSON_OBJECT ? json_member(parameter, "Default") : NULL;
-	const struct json *resource = named(in, json_text_get(in->template, "Resources", JSON_OBJECT), name);
+	const struct json *resource = member_named(in, json_text_get(in->template, "Resources", JSON_OBJECT), name);
 
 	if (!str_is_set(value))
 		value = pseudo(in, name);
 	if (str_is_set(value))
 		return value;
 	if (fallback)
-		return text_of(in, fallback, depth + 1);
+		return text_named(in, name, fallback, depth + 1);
 	if (!resource)
 		return fail(in, name);
 	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT), *own = properties ? json_member(properties, "TableName") : NULL;
-	return own ? text_of(in, own, depth + 1) : name;
+	return own ? text_named(in, name, own, depth + 1) : name;
 }
 
 /* Where the ${...} ends whose inside begins at `from`; the text's length where it does not. */
@@ -107,13 +183,15 @@ static struct str substitute(struct intrinsics *in, struct str text, const struc
 			buf_add_byte(&buf, text.p[i]);
 			continue;
 		}
+		if (!may_go_on(in))
+			return STR("");
 		struct str name = {text.p + i + 2, end - i - 2};
-		const struct json *mine = named(in, own, name);
+		const struct json *mine = member_named(in, own, name);
 
 		if (name.n > 0 && name.p[0] == '!') {
 			buf_printf(&buf, "${" STR_FMT "}", (int)name.n - 1, name.p + 1); /* a literal */
 		} else if (mine) {
-			buf_add_str(&buf, text_of(in, mine, depth + 1));
+			buf_add_str(&buf, text_named(in, name, mine, depth + 1));
 		} else {
 			struct str rest = name;
 			buf_add_str(&buf, reference(in, str_cut(&rest, '.'), depth + 1)); /* an attribute of a resource becomes the resource's name */
@@ -130,7 +208,7 @@ static struct str join(struct intrinsics *in, const struct json *argument, unsig
 
 	if (!separator || !list || json_type(list) != JSON_ARRAY)
 		return fail(in, STR("Fn::Join"));
-	for (const struct json *at = json_first(list); at; at = json_next(at)) {
+	for (const struct json *at = json_first(list); at && may_go_on(in); at = json_next(at)) {
 		if (at != json_first(list))
 			buf_add_str(&buf, text_of(in, separator, depth + 1));
 		buf_add_str(&buf, text_of(in, at, depth + 1));
@@ -174,11 +252,24 @@ static const struct json *in_map(struct intrinsics *in, const struct json *argum
 	for (size_t i = 0; i < 3 && at; i++) {
 		const struct json *key = element(argument, i);
 
-		at = key && json_type(at) == JSON_OBJECT ? named(in, at, text_of(in, key, depth + 1)) : NULL;
+		at = key && json_type(at) == JSON_OBJECT ? member_named(in, at, text_of(in, key, depth + 1)) : NULL;
 	}
 	if (!at)
 		fail(in, STR("Fn::FindInMap"));
 	return at;
+}
+
+static bool is_true(struct intrinsics *in, const struct json *condition, unsigned depth);
+
+static bool holds_named(struct intrinsics *in, struct str name, const struct json *condition, unsigned depth)
+{
+	struct named *named;
+
+	if (begin_named(in, name, condition, &named)) {
+		named->holds = is_true(in, condition, depth);
+		end_named(in, named);
+	}
+	return named->holds;
 }
 
 static bool is_true(struct intrinsics *in, const struct json *condition, unsigned depth)
@@ -190,10 +281,13 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 		fail(in, STR("a condition"));
 		return false;
 	}
+	if (!may_go_on(in))
+		return false;
 	if (str_eq(function, STR("Condition"))) {
-		const struct json *other = named(in, json_text_get(in->template, "Conditions", JSON_OBJECT), text_of(in, argument, depth + 1));
+		struct str name = text_of(in, argument, depth + 1);
+		const struct json *other = member_named(in, json_text_get(in->template, "Conditions", JSON_OBJECT), name);
 
-		return other && is_true(in, other, depth + 1);
+		return other && holds_named(in, name, other, depth + 1);
 	}
 	if (str_eq(function, STR("Fn::Equals")) && element(argument, 1))
 		return str_eq(text_of(in, element(argument, 0), depth + 1), text_of(in, element(argument, 1), depth + 1));
@@ -202,8 +296,8 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 	bool is_and = str_eq(function, STR("Fn::And")), result = is_and;
 	if (!is_and && !str_eq(function, STR("Fn::Or")))
 		fail(in, function);
-	for (size_t i = 0; element(argument, i); i++) {
-		bool holds = is_true(in, element(argument, i), depth + 1);
+	for (const struct json *at = element(argument, 0); at; at = json_next(at)) {
+		bool holds = is_true(in, at, depth + 1);
 
 		result = is_and ? result && holds : result || holds;
 	}
@@ -212,11 +306,11 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 
 bool intrinsics_holds(struct intrinsics *in, struct str condition)
 {
-	const struct json *found = named(in, json_text_get(in->template, "Conditions", JSON_OBJECT), condition);
+	const struct json *found = member_named(in, json_text_get(in->template, "Conditions", JSON_OBJECT), condition);
 
 	if (!found)
 		fail(in, condition);
-	return found && is_true(in, found, 0);
+	return found && holds_named(in, condition, found, 0);
 }
 
 /* What Fn::If chooses, as often as one follows another. */
@@ -224,7 +318,7 @@ static const struct json *reduce(struct intrinsics *in, const struct json *value
 {
 	const struct json *argument = NULL;
 
-	while (value && depth++ < DEPTH_MAX && str_eq(function_of(in, value, &argument), STR("Fn::If"))) {
+	while (value && depth++ < DEPTH_MAX && may_go_on(in) && str_eq(function_of(in, value, &argument), STR("Fn::If"))) {
 		const struct json *name = element(argument, 0);
 
 		value = element(argument, name && intrinsics_holds(in, text_of(in, name, depth)) ? 1 : 2);
@@ -243,7 +337,7 @@ static bool is_no_value(struct intrinsics *in, const struct json *value)
 static const struct json *at_path(struct intrinsics *in, const struct json *root, struct str path)
 {
 	while (root && path.n > 0)
-		root = json_type(root) == JSON_OBJECT ? named(in, root, str_cut(&path, '.')) : NULL;
+		root = json_type(root) == JSON_OBJECT ? member_named(in, root, str_cut(&path, '.')) : NULL;
 	return root;
 }
 
@@ -255,7 +349,7 @@ static struct str variable(struct intrinsics *in, struct str name, unsigned dept
 	if (str_eq(source, STR("self"))) {
 		const struct json *found = at_path(in, in->root, rest);
 
-		return found && json_type(found) != JSON_OBJECT && json_type(found) != JSON_ARRAY ? text_of(in, found, depth + 1) : STR_ABSENT;
+		return found && json_type(found) != JSON_OBJECT && json_type(found) != JSON_ARRAY ? text_named(in, name, found, depth + 1) : STR_ABSENT;
 	}
 	if (str_eq(source, STR("env")) && !str_has_zero(rest))
 		return str_of(getenv(str_copy(in->arena, rest).p));
@@ -265,7 +359,7 @@ static struct str variable(struct intrinsics *in, struct str name, unsigned dept
 	if (!str_is_set(value) && str_eq(name, STR("sls:stage"))) {
 		const struct json *stage = at_path(in, in->root, STR("provider.stage"));
 
-		return stage ? text_of(in, stage, depth + 1) : STR("dev");
+		return stage ? text_named(in, name, stage, depth + 1) : STR("dev");
 	}
 	return value;
 }
@@ -295,7 +389,7 @@ static struct str alternatives(struct intrinsics *in, struct str all, unsigned d
 /* The variables of serverless.yml, the innermost first. */
 static struct str expand(struct intrinsics *in, struct str text, unsigned depth)
 {
-	for (unsigned n = 0; n < VARIABLES_MAX; n++) {
+	for (unsigned n = 0; n < VARIABLES_MAX && may_go_on(in); n++) {
 		size_t begin = text.n, end;
 
 		for (size_t i = 0; i + 1 < text.n; i++) {
@@ -334,6 +428,8 @@ static struct str text_of(struct intrinsics *in, const struct json *value, unsig
 	const struct json *argument = NULL;
 
 	value = reduce(in, value, depth);
+	if (!may_go_on(in))
+		return STR("");
 	if (!value || depth > DEPTH_MAX)
 		return fail(in, STR("functions nested too deeply"));
 	struct str function = function_of(in, value, &argument);
@@ -354,7 +450,7 @@ static struct str text_of(struct intrinsics *in, const struct json *value, unsig
 	if (str_eq(function, STR("Fn::FindInMap"))) {
 		const struct json *found = in_map(in, argument, depth);
 
-		return found ? text_of(in, found, depth + 1) : STR("");
+		return found ? text_named(in, json_name(in->arena, found), found, depth + 1) : STR("");
 	}
 	if (str_eq(function, STR("Fn::GetAtt"))) {
 		struct str rest = json_type(argument) == JSON_STRING ? json_string(in->arena, argument) : text_of(in, element(argument, 0), depth + 1);
@@ -388,7 +484,7 @@ static void add(struct intrinsics *in, struct json_out *out, const struct json *
 
 	if (depth > DEPTH_MAX)
 		fail(in, STR("nested too deeply"));
-	if (str_is_set(in->problem)) {
+	if (!may_go_on(in)) {
 		json_out_null(out);
 	} else if (str_is_set(function_of(in, value, &argument)) || json_type(value) == JSON_STRING) {
 		json_out_string(out, text_of(in, value, depth + 1));

@@ -8,6 +8,7 @@
 
 #define DEPTH_MAX 100
 #define JSON_MAX (16u << 20)
+#define NODES_MAX 1000000
 
 /* The node's tag without its mark where it is one of CloudFormation's, else NULL. */
 static const char *function_tag(const yaml_node_t *node)
@@ -72,6 +73,7 @@ static void add_scalar(struct json_out *out, const yaml_node_t *node)
 struct reading {
 	yaml_document_t *document;
 	struct json_out out;
+	size_t nodes;
 	size_t problem_line; /* 0: none */
 };
 
@@ -122,7 +124,7 @@ static void add_node(struct reading *reading, const yaml_node_t *node, unsigned 
 
 	if (reading->problem_line)
 		return;
-	if (depth > DEPTH_MAX || reading->out.buf.n > JSON_MAX) {
+	if (depth > DEPTH_MAX || reading->out.buf.n > JSON_MAX || ++reading->nodes > NODES_MAX) {
 		reading->problem_line = node->start_mark.line + 1;
 		return;
 	}

@@ -275,6 +275,46 @@ def files_of_dynamodb_local():
     server.stop()
 
 
+def files_that_explode():
+    """Values that name each other are computed once; circles are told with their path; what is too large is refused. 512 MB do for all of it."""
+    server = Server()
+    client = server.client()
+    twice = lambda n, one, last: {**{f"N{i}": one(f"N{i + 1}") for i in range(n)}, f"N{n}": last}
+    both = lambda other: {"Fn::And": [{"Condition": other}, {"Condition": other}]}
+    doubled = lambda other: {"Default": {"Fn::Sub": "${%s}${%s}" % (other, other)}}
+
+    def template(name="table", **sections):
+        return {**sections, "Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {**KEY, "TableName": name, "BillingMode": "PAY_PER_REQUEST"},
+                                                **({"Condition": "N0"} if "Conditions" in sections else {})}}}
+
+    def outcome(document, name="t.json"):
+        path = folder(**{name.replace(".", "__"): document if isinstance(document, str) else json.dumps(document)})
+        done = subprocess.run(["/bin/sh", "-c", 'ulimit -v 524288 && exec "$@"' if "asan" not in BINARY else 'exec "$@"', "sh", BINARY, "apply", "--endpoint",
+                               f"http://127.0.0.1:{server.port}", str(path / name)], capture_output=True, text=True,
+                              env={**os.environ, "AWS_ACCESS_KEY_ID": "dynalith", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"})
+        assert done.returncode in (0, 1), done
+        return done.stdout.strip() if done.returncode == 0 else done.stderr.strip()
+
+    assert outcome(template("twice", Conditions=twice(30, both, {"Fn::Equals": ["a", "a"]}))) == "0 items, 1 tables made"
+    name = {"Fn::Sub": "abc"}
+    for _ in range(5):
+        name = {"Fn::Sub": ["${A}${A}", {"A": name}]}
+    assert outcome(template(name)) == "0 items, 1 tables made"
+    assert "abc" * 32 in client.list_tables()["TableNames"]
+    assert "cannot resolve a circle: N0 -> N1 -> N2 -> N0;" in outcome(template(Conditions={"N0": both("N1"), "N1": both("N2"), "N2": both("N0")}))
+    circle = {"N0": {"Default": {"Ref": "N1"}}, "N1": {"Default": {"Fn::Sub": "x${N0}"}}}
+    assert "cannot resolve a circle: N0 -> N1 -> N0;" in outcome(template({"Ref": "N0"}, Parameters=circle))
+    for name in ({"Fn::Sub": "${N0}"}, {"Fn::Join": ["", [{"Ref": "N0"}, {"Ref": "N0"}]]}):
+        assert "cannot resolve values of more than 64 MB" in outcome(template(name, Parameters=twice(30, doubled, {"Default": "x"})))
+    variables = "".join(f"  n{i}: ${{self:custom.n{i + 1}}}${{self:custom.n{i + 1}}}\n" for i in range(30))
+    yaml = "service: s\ncustom:\n%sresources:\n  Resources: {T: {Type: 'AWS::DynamoDB::Table', Properties: {TableName: '${self:custom.n0}'}}}\n"
+    assert "cannot resolve values of more than 64 MB" in outcome(yaml % (variables + "  n30: x\n"), "t.yml")
+    assert "a circle: self:custom.n0 -> self:custom.n1 -> self:custom.n0;" in outcome(yaml % "  n0: ${self:custom.n1}\n  n1: ${self:custom.n0}\n", "t.yml")
+    laughs = "Resources: {}\na0: &a0 [[],[],[],[],[],[],[],[],[]]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9))
+    assert "an alias that grows too large" in outcome(laughs, "t.yml")
+    server.stop()
+
+
 def at_start():
     path = folder(a__yaml=TEMPLATE, **{"orders-dev__csv": "PK,SK,GSI1PK\na,b,1\n"})
     server = Server("--init", str(path))
@@ -287,4 +327,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, serverless, terraform_and_workbench, descriptions, forms_of_items, bad_lines, files_of_dynamodb_local, at_start])
+run("apply", [templates, serverless, terraform_and_workbench, descriptions, forms_of_items, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
