@@ -23,6 +23,9 @@
 	ERR_INTERNAL, "%s has data format %u, newer than the %u that this version reads; it was left alone"
 #define MSG_STORE_UNMOVED ERR_INTERNAL, "the write-ahead log of %s cannot be moved into it"
 #define MSG_STORE_LOG_LEFT ERR_INTERNAL, "cannot open %s: a log of an earlier file, %s, lies beside it"
+#define MSG_STORE_LOG_ELSEWHERE \
+	ERR_INTERNAL, "cannot open %s: this server did not leave the write-ahead log beside it, and SQLite %s is too old to read such a log safely; " \
+		      "a build with a newer SQLite opens it"
 #define MSG_STORE_NO_SCHEMA \
 	ERR_INTERNAL, "%s cannot be repaired: the pages that say where each table is are lost; take a backup"
 #define MSG_STORE_KEPT ERR_INTERNAL, "%s is there from an earlier repair: give it another name first"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "protocol/tables/settings.h"
+#include "storage/store/sqlite/log_mark.h"
 #include "storage/store/sqlite/sqlite_store.h"
 #include "tests/simulation/observed_store.h"
 #include "tests/simulation/request.h"
@@ -72,7 +73,7 @@ const struct view *machine_head(const struct machine *machine)
 
 static void unlink_files(const struct machine *machine)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark"};
 	char name[128];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -189,6 +190,7 @@ static bool open_server(struct machine *machine)
 	};
 	struct err err = err_in(machine->arena);
 
+	log_mark_leave(machine->path, false); /* the virtual disk makes its files again */
 	if (sqlite_store_open(&options, &machine->inner, &err) != OK) {
 		if (!fault_vfs_is_off())
 			machine_fail(machine, NULL, "the store does not open: " STR_FMT, STR_ARG(err.message));

@@ -13,6 +13,7 @@
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/data_file.h"
 #include "storage/store/sqlite/live_copy_internal.h"
+#include "storage/store/sqlite/log_mark.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/new_file.h"
 #include "storage/store/sqlite/page_file.h"
@@ -430,6 +431,8 @@ static void sqlite_close(struct store *base)
 	if (store->is_open && !store->is_memory)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
+	if (store->is_open && !store->is_memory)
+		log_mark_remove(store->path);
 	snapshot_unmap_log(&store->log);
 	data_map_end(&store->map);
 	pthread_mutex_destroy(&store->writer_mutex);
@@ -591,6 +594,7 @@ static enum code undo_creation(const char *path, const char *setup, struct err *
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
 	char path[PATH_MAX], setup[320];
+	bool is_old = sqlite_store_library_note() != NULL;
 	struct wal_options log = {
 		.setup = setup, .durability = options->durability,
 		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
@@ -607,11 +611,15 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
+	if (is_old && !log_mark_is_own(path))
+		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
 	data_map_make(&store->map, store->lock_fd);
 	if (data_file_is_cut_short(path))
 		code = undo_creation(path, setup, err);
 	if (code == OK)
 		code = open_writer(store, &log, err);
+	if (code == OK && is_old)
+		log_mark_leave(path, options->durability != DURABILITY_OFF);
 	if (code == OK)
 		code = note_size(store, err);
 	if (code == OK)

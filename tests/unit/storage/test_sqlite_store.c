@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "storage/store/sqlite/log_mark.h"
 #include "storage/store/sqlite/sqlite_floor.h"
 #include "tests/unit/storage/store_fixture.h"
 
@@ -862,6 +863,44 @@ TEST(a_reader_that_comes_late_does_not_open_another_file)
 	fixture_free(&fixture);
 }
 
+/* As a copy of a folder, or an archive: the file and its log have other inodes than those that the mark names. */
+static void copy_file(struct fixture *fixture, const char *from, const char *to, const char *suffix)
+{
+	char source[96], target[96];
+
+	snprintf(source, sizeof(source), "%s%s", from, suffix);
+	snprintf(target, sizeof(target), "%s%s", to, suffix);
+	write_bytes(target, read_bytes(fixture->arena, source));
+}
+
+TEST(an_old_library_reads_no_log_from_elsewhere)
+{
+	static const char *const suffixes[] = {"", "-wal", "-mark"};
+	bool is_old = sqlite_store_library_note() != NULL;
+	struct fixture fixture = fixture_new(false), other = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+
+	fixture_create(&fixture, store, ITEMS);
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
+	if (!is_old)
+		log_mark_leave(fixture.path, true);
+	CHECK(log_mark_is_own(fixture.path));
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		copy_file(&fixture, fixture.path, other.path, suffixes[i]);
+	CHECK(!log_mark_is_own(other.path));
+	if (is_old)
+		check_refused(&other, other.path, "did not leave the write-ahead log");
+	log_mark_leave(other.path, true);
+	CHECK(log_mark_is_own(other.path));
+	struct store *copy = fixture_open(&other);
+	CHECK_STR(fixture_get_alone(&other, copy, ITEMS, "k"), "v");
+	store_close(copy);
+	store_close(store);
+	CHECK(log_mark_is_own(other.path));
+	fixture_free(&other);
+	fixture_free(&fixture);
+}
+
 TEST(the_library_has_a_version)
 {
 	CHECK_STR(str_of(sqlite_store_library_version()), sqlite3_libversion());
@@ -879,4 +918,4 @@ TEST_MAIN(TEST_CASE(a_reader_that_comes_late_sees_what_is_committed),
 	  TEST_CASE(a_creation_that_was_rolled_back),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
 	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions), TEST_CASE(more_readers_than_connections_wait_for_one),
-	  TEST_CASE(the_library_has_a_version))
+	  TEST_CASE(an_old_library_reads_no_log_from_elsewhere), TEST_CASE(the_library_has_a_version))
