@@ -16,7 +16,9 @@
 #include "server/platform/platform.h"
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
-#define CONNECTIONS_MIN 16
+#define FILES_UNKNOWN 32  /* open, where the system does not say */
+#define FILES_LATER 12    /* of the front end, a backup, a post of a trigger */
+#define FILES_OF_THREAD 4 /* its epoll set, its pipe, its reader of the data file */
 #define QUIET_MS 1000     /* since the last bytes or answer */
 #define QUIET_END_MS 2500 /* the thread looks each second, so that at least one look falls between the two */
 #define LATE_MS 1000      /* a thread that is not busy serves a socket much sooner */
@@ -328,7 +330,7 @@ bool connection_admit(struct connection *connection, enum connection_kind kind)
 	if (!connection->is_over)
 		return true;
 	pthread_mutex_lock(&connections->mutex);
-	connection->is_admitted = connections->over[kind] < CONNECTIONS_OVER / 4;
+	connection->is_admitted = connections->over[kind] < connections->options.over / 4;
 	connections->over[kind] += connection->is_admitted;
 	pthread_mutex_unlock(&connections->mutex);
 	return connection->is_admitted;
@@ -449,18 +451,36 @@ void connection_touch(struct connection *connection)
 	atomic_store_explicit(&connection->touched_ms, now_ms(), memory_order_relaxed);
 }
 
-unsigned connections_make_room(unsigned wanted, unsigned files_each)
+/* Files beside those of connections, where the process may open `files` in all. */
+static uint64_t other_files(uint64_t files, unsigned threads)
 {
-	unsigned most = (CONNECTIONS_FILES_MAX - FILES_OTHER) / files_each - CONNECTIONS_OVER, room = wanted < most ? wanted : most;
-	rlim_t needed = ((rlim_t)room + CONNECTIONS_OVER) * files_each + FILES_OTHER;
+	struct platform_figures figures = {.files = FILES_UNKNOWN};
+	uint64_t most = files / 4 < FILES_OTHER ? files / 4 : FILES_OTHER;
+
+	if (files >= 2 * FILES_OTHER)
+		return FILES_OTHER;
+	platform_measure(&figures);
+	uint64_t needed = figures.files + FILES_LATER + (uint64_t)threads * FILES_OF_THREAD;
+	return needed > most ? needed : most;
+}
+
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each, unsigned threads)
+{
+	unsigned most = (CONNECTIONS_FILES_MAX - FILES_OTHER) / files_each - CONNECTIONS_OVER, within = wanted < most ? wanted : most;
+	rlim_t needed = ((rlim_t)within + CONNECTIONS_OVER) * files_each + FILES_OTHER;
 	struct rlimit files;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed)
-		return room;
+		return (struct connections_room){within, CONNECTIONS_OVER, needed};
 	files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
-	if (setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= needed)
-		return room;
-	if (files.rlim_cur < (CONNECTIONS_OVER + CONNECTIONS_MIN) * files_each + FILES_OTHER)
-		return CONNECTIONS_MIN;
-	return (unsigned)((files.rlim_cur - FILES_OTHER) / files_each) - CONNECTIONS_OVER;
+	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+		getrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur >= needed)
+		return (struct connections_room){within, CONNECTIONS_OVER, needed};
+	uint64_t others = other_files(files.rlim_cur, threads), all = files.rlim_cur > others ? (files.rlim_cur - others) / files_each : 0;
+	if (all < 2 * CONNECTIONS_OVER_MIN)
+		all = 2 * CONNECTIONS_OVER_MIN;
+	unsigned beyond = all / 4 < CONNECTIONS_OVER_MIN ? CONNECTIONS_OVER_MIN : all / 4 < CONNECTIONS_OVER ? (unsigned)all / 4 : CONNECTIONS_OVER;
+	unsigned room = (unsigned)all - beyond;
+	return (struct connections_room){room < within ? room : within, beyond, files.rlim_cur};
 }

@@ -18,7 +18,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CONNECTIONS_OVER 128 /* accepted beyond the limit, to be refused by an answer, or to ask for health */
+#define CONNECTIONS_OVER 128 /* accepted beyond the limit at most, to be refused by an answer, or to ask for health */
+#define CONNECTIONS_OVER_MIN 4
 #define CONNECTIONS_FILES_MAX (1 << 17) /* no socket of a higher number is taken in */
 #define CONNECTIONS_OVER_S 2 /* seconds that these have */
 
@@ -38,6 +39,7 @@ struct connections_share {
 
 struct connections_options {
 	unsigned limit;     /* connections that are served at once */
+	unsigned over;      /* beyond it, CONNECTIONS_OVER_MIN to CONNECTIONS_OVER: half of them wait, a quarter of each kind is answered */
 	unsigned idle_s;    /* between two requests */
 	uint64_t slow_ns;   /* a request that takes longer is slow */
 	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
@@ -84,7 +86,7 @@ struct connection *connections_hand_over(struct connection *connection, int fd);
 struct connection *connections_find(const struct connections *connections, int fd);
 
 /*
- * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half of CONNECTIONS_OVER may, a quarter of
+ * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half of connections_options.over may, a quarter of
  * each kind.
  */
 bool connection_admit(struct connection *connection, enum connection_kind kind);
@@ -124,10 +126,16 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 /* A piece of a request was read; as cheap, by the same thread. */
 void connection_touch(struct connection *connection);
 
+struct connections_room {
+	unsigned within, beyond; /* connections_options.limit and .over */
+	uint64_t files;          /* the process may open in all */
+};
+
 /*
- * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Returns the connections that there is
- * room for, each with `files_each` open files: `wanted`, or less where the hard limit or CONNECTIONS_FILES_MAX is lower.
+ * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Gives the connections that there is
+ * room for, each with `files_each` open files: `wanted`, or less where the hard limit or CONNECTIONS_FILES_MAX is lower. Where the hard limit leaves none
+ * for FILES_OTHER, it counts the files that are open, and what `threads` workers still open.
  */
-unsigned connections_make_room(unsigned wanted, unsigned files_each);
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each, unsigned threads);
 
 #endif

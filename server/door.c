@@ -1,6 +1,7 @@
 #include "server/door.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -12,19 +13,22 @@
 #include <unistd.h>
 
 #include "core/str.h"
+#include "server/messages.h"
 #include "server/platform/platform.h"
 #include "server/platform/poller.h"
+#include "server/refusal.h"
 
 #define LISTEN_BACKLOG 511
 #define WATCH (POLLER_READ | POLLER_EDGE) /* of a connection */
 #define ACCEPTS_AT_ONCE 64  /* before those that wait are looked at */
-#define CROWD (CONNECTIONS_OVER / 2) /* connections beyond the limit that wait here */
+#define CROWD (CONNECTIONS_OVER / 2)
 #define PAUSE_NS 10000000   /* where there are no files left */
 
 struct door {
 	struct door_options options;
 	pthread_t thread;
 	int poller, stop_fds[2];
+	int spare; /* a file that makes room for a connection where no other is left */
 	pthread_mutex_t mutex; /* of all below */
 	int crowd[CROWD]; /* sockets beyond the limit, in a ring; -1: none */
 	size_t crowd_at;
@@ -108,6 +112,18 @@ static void go(struct door *door, int fd)
 	}
 }
 
+/* Answers a client that the server has no room for, and does not hear it. */
+static void refuse(int fd)
+{
+	char text[REFUSAL_MOST], waste[4096];
+	struct str answer = refusal_write(text, "503 Service Unavailable", STR("Connection: close"), STR(FULL_REFUSAL));
+
+	platform_send(fd, answer.p, answer.n);
+	shutdown(fd, SHUT_WR);
+	for (int i = 0; i < 64 && recv(fd, waste, sizeof(waste), MSG_DONTWAIT) > 0; i++) /* bytes that nobody read would reset the connection */
+		;
+}
+
 static void turn_away(struct door *door, int fd)
 {
 	go(door, fd);
@@ -138,7 +154,10 @@ static int look_at(struct door *door, int fd)
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return -1;
 	enum connection_kind kind = n > 0 ? kind_of((struct str){bytes, (size_t)n}) : CONNECTION_ORDINARY;
-	if (n <= 0 || !connection_admit(connections_find(door->options.connections, fd), kind)) {
+	bool is_admitted = n > 0 && connection_admit(connections_find(door->options.connections, fd), kind);
+	if (!is_admitted) {
+		if (n > 0)
+			refuse(fd);
 		turn_away(door, fd);
 		return -1;
 	}
@@ -159,7 +178,7 @@ static void look(struct door *door, int fd)
 /* One beyond the limit takes the place of the one that has waited longest. */
 static void join_crowd(struct door *door, int fd)
 {
-	int *place = &door->crowd[door->crowd_at++ % CROWD];
+	int *place = &door->crowd[door->crowd_at++ % door->options.crowd];
 
 	if (*place >= 0)
 		turn_away(door, *place);
@@ -184,10 +203,30 @@ void door_take(struct door *door, int fd, const struct sockaddr *peer)
 	pthread_mutex_unlock(&door->mutex);
 }
 
-static void accept_some(struct door *door)
+static void keep_spare(struct door *door)
+{
+	door->spare = fcntl(door->stop_fds[0], F_DUPFD_CLOEXEC, 0);
+}
+
+/* The process can open no more files: answers a client by the spare one. */
+static void refuse_one(struct door *door)
 {
 	const struct timespec pause = {0, PAUSE_NS};
 
+	if (door->spare >= 0)
+		close(door->spare);
+	int fd = platform_accept(door->options.listen_fd, NULL, NULL);
+	if (fd >= 0) {
+		refuse(fd);
+		close(fd);
+	} else {
+		nanosleep(&pause, NULL);
+	}
+	keep_spare(door);
+}
+
+static void accept_some(struct door *door)
+{
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		struct sockaddr_storage peer = {0};
 		socklen_t n = sizeof(peer);
@@ -196,8 +235,8 @@ static void accept_some(struct door *door)
 		if (fd >= 0)
 			door_take(door, fd, (struct sockaddr *)&peer);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			nanosleep(&pause, NULL);
-		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+			refuse_one(door);
+		else if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
 }
@@ -231,7 +270,7 @@ static void door_free(struct door *door)
 				turn_away(door, fd);
 		}
 	}
-	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0], door->stop_fds[1]};
+	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0], door->stop_fds[1], door->spare};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -255,12 +294,12 @@ struct door *door_open(const struct door_options *options)
 	}
 	pthread_mutex_init(&door->mutex, NULL);
 	door->options = *options;
-	door->stop_fds[0] = door->stop_fds[1] = -1;
+	door->stop_fds[0] = door->stop_fds[1] = door->spare = -1;
 	for (size_t i = 0; i < CROWD; i++)
 		door->crowd[i] = -1;
 	door->poller = poller_open();
 	if (door->poller >= 0 && platform_pipe(door->stop_fds) && is_watched(door, door->stop_fds[0]) &&
-	    (options->listen_fd < 0 || is_watched(door, options->listen_fd)) && pthread_create(&door->thread, NULL, keep, door) == 0)
+	    (options->listen_fd < 0 || is_watched(door, options->listen_fd)) && (keep_spare(door), true) && pthread_create(&door->thread, NULL, keep, door) == 0)
 		return door;
 	door_free(door);
 	return NULL;

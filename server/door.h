@@ -15,6 +15,7 @@
 struct door_options {
 	int listen_fd; /* the door's from now on; -1: connections come by door_take() alone */
 	struct connections *connections;
+	unsigned crowd; /* connections beyond the limit that may wait here, 1 to CONNECTIONS_OVER / 2 */
 	/* Takes the socket over: it is in `connections`, and leaves them before it is closed. */
 	void (*enter)(void *context, int fd, enum connection_kind kind);
 	void *context;

@@ -349,7 +349,7 @@ static bool move_connection(int fd)
 static struct MHD_Daemon *start_daemon(struct http *http)
 {
 	const unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
-	unsigned limit = http->options.connection_limit + CONNECTIONS_OVER;
+	unsigned limit = http->options.room.within + http->options.room.beyond;
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, http,
 				MHD_OPTION_URI_LOG_CALLBACK, on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
@@ -386,7 +386,7 @@ static bool start_tls(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
 	const struct tls_options tls = {
-		.listener = fd, .threads = options->threads, .limit = options->connection_limit + CONNECTIONS_OVER, .request_s = options->request_timeout_s,
+		.listener = fd, .threads = options->threads, .limit = options->room.within + options->room.beyond, .request_s = options->request_timeout_s,
 		.deliver = take_plain, .context = http,
 	};
 
@@ -436,10 +436,10 @@ static bool start(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
 	const struct connections_options limits = {
-		.limit = options->connection_limit, .idle_s = options->idle_timeout_s, .request_s = options->request_timeout_s,
+		.limit = options->room.within, .over = options->room.beyond, .idle_s = options->idle_timeout_s, .request_s = options->request_timeout_s,
 		.slow_ns = options->slow_ns, .remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
 	};
-	struct door_options door = {options->tls ? -1 : fd, NULL, enter, http};
+	struct door_options door = {options->tls ? -1 : fd, NULL, options->room.beyond / 2, enter, http};
 	bool adapts = false;
 
 	if (options->sends_together) {

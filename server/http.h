@@ -118,7 +118,7 @@ struct http_options {
 	struct tls *tls;           /* by which clients speak, not started; NULL: none */
 	unsigned threads;          /* workers */
 	bool adapts;               /* their number follows the load (workers.h); needs sends_together and slice_ns */
-	unsigned connection_limit;
+	struct connections_room room; /* for connections */
 	struct connections_share remote, loopback; /* see connections.h */
 	unsigned idle_timeout_s;
 	unsigned request_timeout_s; /* for a request to come in, and for its answer to be taken */

@@ -45,13 +45,14 @@ struct parts {
 };
 
 /* As many connections as there can be open files. */
-static unsigned connection_limit(const struct config *config, bool has_tls)
+static void limit_connections(struct http_options *http, unsigned wanted, bool has_tls)
 {
-	unsigned wanted = (unsigned)config->connection_limit, room = connections_make_room(wanted, has_tls ? TLS_FILES : 1);
+	struct connections_room room = connections_make_room(wanted, has_tls ? TLS_FILES : 1, http->threads);
 
-	if (room < wanted)
-		log_line(LOG_WARN, "the limit of open files leaves room for %u connections, not %u", room, wanted);
-	return room;
+	if (room.within < wanted)
+		log_line(LOG_WARN, "the limit of %llu open files leaves room for %u connections, not %u; the server answers 503 to more",
+			 (unsigned long long)room.files, room.within, wanted);
+	http->room = room;
 }
 
 /* The limits of an address. -1, the default: a share of all connections, and no limit for loopback addresses. */
@@ -74,7 +75,7 @@ static void set_front(struct http_options *http, const struct config *config, st
 	http->threads = instance_workers(config);
 	http->adapts = config->threads == 0;
 	http->sends_together = !instance_waits(config);
-	http->connection_limit = connection_limit(config, tls);
+	limit_connections(http, (unsigned)config->connection_limit, tls);
 	http->idle_timeout_s = (unsigned)config->idle_timeout;
 	http->request_timeout_s = (unsigned)config->request_timeout;
 	http->remote = share_of(config, false);

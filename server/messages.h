@@ -133,6 +133,8 @@
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The request is no HTTP/1.1 that the server understands\"}"
 #define TLS_REFUSAL                                                                                                          \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"This port speaks TLS; the endpoint begins with https://\"}"
+#define FULL_REFUSAL                                                                                                      \
+	"{\"__type\":\"com.amazon.coral.service#ServiceUnavailable\",\"Message\":\"The request has failed due to a temporary failure of the server.\"}"
 #define SIZE_REFUSAL "{\"__type\":\"com.amazon.coral.service#RequestEntityTooLargeException\"}"
 #define HEAD_REFUSAL                                                                                                  \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \

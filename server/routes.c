@@ -321,7 +321,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 	const struct http_options *http = routes->http;
 	struct metrics_gauges gauges = {
 		.version = STR(DYNALITH_VERSION), .store = routes->store,
-		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->connection_limit,
+		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->room.within,
 		.connections_over = atomic_load(&http->stats->connections.over),
 		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
 		.address_connections_over = atomic_load(&http->stats->connections.address_over),

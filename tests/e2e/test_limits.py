@@ -484,6 +484,18 @@ def few_files():
     assert 100 < f["dynalith_connections_max"] < 700 and f["process_max_fds"] == 700, f
     server.process.terminate()
     assert b"leaves room for" in server.process.communicate()[1]
+    for disk in (False, True):
+        server = Server("--threads", "2", disk=disk, before="ulimit -n 64")
+        most = int(raw.figures(server)["dynalith_connections_max"])
+        silent = [raw.connect(server) for _ in range(100)]  # more than the process can have open
+        for _ in range(3):  # beyond the limit all are answered, also while those are silent
+            assert raw.ask(server, raw.request()).status == 503
+        assert raw.ask(server, raw.GET_HEALTH).status == 200
+        [s.close() for s in silent]
+        inside = take_all_places(server, most)
+        [s.close() for s in inside]
+        server.process.terminate()
+        assert f"64 open files leaves room for {most} connections".encode() in server.process.communicate()[1]
 
 
 run("limits", [thousand_connections, over_the_connection_limit, silent_connections_over_the_limit_end, replies_that_nobody_reads, bodies_that_do_not_end,

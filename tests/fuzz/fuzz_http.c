@@ -41,7 +41,7 @@ static void start(void)
 				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = clock,
 				 .upkeep = upkeep_new(&upkeep), .online = online_new(catalog_store(fixture.service.catalog), true), .cors = "*",
 				 .console = {.events = events_new()}, .root_status = 400};
-	options = (struct http_options){.host = "127.0.0.1", .threads = 1, .connection_limit = 1024, .idle_timeout_s = 60,
+	options = (struct http_options){.host = "127.0.0.1", .threads = 1, .room = {.within = 1024, .beyond = CONNECTIONS_OVER}, .idle_timeout_s = 60,
 				       .request_timeout_s = 60, .body_limit = 1 << 20, .memory_limit = 1 << 26, .stats = &stats,
 				       .handler = routes_handle, .context = &routes};
 	http = http_start(&options, &problem);

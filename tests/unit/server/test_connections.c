@@ -58,7 +58,7 @@ TEST(beyond_the_limit_is_over)
 TEST(few_beyond_the_limit_are_admitted)
 {
 	struct connections_stats stats = {0};
-	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .stats = &stats};
+	const struct connections_options options = {.limit = 1, .over = CONNECTIONS_OVER, .idle_s = 100, .request_s = 100, .stats = &stats};
 	struct connections *all = watched(&options);
 	struct connection *inside, *v[CONNECTIONS_OVER];
 	int own[CONNECTIONS_OVER + 1], peer[CONNECTIONS_OVER + 1], admitted = 0;
@@ -335,14 +335,30 @@ TEST(open_files_are_raised)
 	struct rlimit low = {64, before.rlim_max < 2000 ? before.rlim_max : 2000};
 	if (setrlimit(RLIMIT_NOFILE, &low) != 0 || low.rlim_max < 2000)
 		return;
-	CHECK_INT(connections_make_room(100, 1), 100);
+	CHECK_INT(connections_make_room(100, 1, 2).within, 100);
 	getrlimit(RLIMIT_NOFILE, &after);
 	CHECK(after.rlim_cur > 100 && after.rlim_cur < 2000);
-	unsigned room = connections_make_room(100000, 1);
+	unsigned room = connections_make_room(100000, 1, 2).within;
 	CHECK(room > 1000 && room < 2000);
-	CHECK_INT(connections_make_room(100000, 3), (2000 - 384) / 3 - CONNECTIONS_OVER);
+	CHECK_INT(connections_make_room(100000, 3, 2).within, (2000 - 384) / 3 - CONNECTIONS_OVER);
 	getrlimit(RLIMIT_NOFILE, &after);
 	CHECK_INT(after.rlim_cur, 2000);
+}
+
+TEST(few_open_files_leave_room_for_all_connections_that_are_let_in)
+{
+	static const rlim_t limits[] = {700, 200, 64, 48};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) { /* the hard limit goes down only */
+		const struct rlimit low = {limits[i], limits[i]};
+
+		if (setrlimit(RLIMIT_NOFILE, &low) != 0)
+			return;
+		struct connections_room room = connections_make_room(4096, 1, 2);
+		CHECK_INT(room.files, limits[i]);
+		CHECK(room.within >= CONNECTIONS_OVER_MIN && room.beyond >= CONNECTIONS_OVER_MIN && room.beyond <= CONNECTIONS_OVER);
+		CHECK(room.within + room.beyond + 20 <= limits[i] && (room.within + room.beyond) * 3 >= limits[i]);
+	}
 }
 
 TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(an_address_has_its_share),
@@ -350,4 +366,5 @@ TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_ar
 	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
-	  TEST_CASE(a_connection_that_is_handed_over_counts_once), TEST_CASE(open_files_are_raised))
+	  TEST_CASE(a_connection_that_is_handed_over_counts_once), TEST_CASE(open_files_are_raised),
+	  TEST_CASE(few_open_files_leave_room_for_all_connections_that_are_let_in))
