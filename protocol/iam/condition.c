@@ -247,13 +247,13 @@ static bool fits(enum comparison comparison, struct arena *arena, struct str wan
 	case COMPARE_BOOLEAN:
 		return str_eq_nocase(wanted, text);
 	case COMPARE_LIKE:
-		return iam_pattern_fits(wanted, text, false);
+		return iam_pattern_fits(arena, wanted, text, false);
 	case COMPARE_BINARY:
 		return is_binary(arena, wanted, text);
 	case COMPARE_ADDRESS:
 		return is_in_network(wanted, text);
 	case COMPARE_ARN:
-		return iam_pattern_fits_arn(wanted, text);
+		return iam_pattern_fits_arn(arena, wanted, text);
 	case COMPARE_NULL:
 		return false;
 	default:
@@ -267,7 +267,7 @@ static bool fits(enum comparison comparison, struct arena *arena, struct str wan
 /* One value of the request against all of the policy's. */
 static bool holds_for(const struct iam_test *test, const struct iam_context *context, struct arena *arena, struct str text)
 {
-	for (size_t i = 0; i < test->values.n; i++) {
+	for (size_t i = 0; i < test->values.n && arena_works(arena, 4 + text.n / 32); i++) {
 		struct str wanted;
 
 		if (iam_pattern_fill(&test->values.v[i], context, arena, &wanted) && fits(test->operator->comparison, arena, wanted, text))

@@ -119,10 +119,10 @@ static enum naming principal_of(const struct iam_statement *statement, const str
 	return closest != NAMES_NOT ? NAMES_NOT : who->is_user || who->is_root ? NAMES_ITSELF : NAMES_ROLE;
 }
 
-static bool has_action(const struct iam_statement *statement, struct str action)
+static bool has_action(const struct inquiry *inquiry, const struct iam_statement *statement)
 {
 	for (size_t i = 0; i < statement->actions.n; i++) {
-		if (iam_pattern_fits(statement->actions.v[i].text, action, true))
+		if (iam_pattern_fits(inquiry->arena, statement->actions.v[i].text, inquiry->question->action, true))
 			return !statement->is_not_action;
 	}
 	return statement->is_not_action;
@@ -135,7 +135,8 @@ static bool has_resource(const struct inquiry *inquiry, const struct iam_stateme
 	for (size_t i = 0; i < statement->resources.n; i++) {
 		struct str wanted;
 
-		if (iam_pattern_fill(&statement->resources.v[i], &question->context, inquiry->arena, &wanted) && iam_pattern_fits_arn(wanted, question->resource))
+		if (iam_pattern_fill(&statement->resources.v[i], &question->context, inquiry->arena, &wanted) &&
+		    iam_pattern_fits_arn(inquiry->arena, wanted, question->resource))
 			return !statement->is_not_resource;
 	}
 	return statement->is_not_resource;
@@ -144,13 +145,13 @@ static bool has_resource(const struct inquiry *inquiry, const struct iam_stateme
 /* Whether the statement is about the question. */
 static bool applies(const struct inquiry *inquiry, const struct iam_statement *statement)
 {
-	return has_action(statement, inquiry->question->action) && has_resource(inquiry, statement) &&
+	return has_action(inquiry, statement) && has_resource(inquiry, statement) &&
 	       iam_condition_holds(statement->tests, statement->test_count, &inquiry->question->context, inquiry->arena);
 }
 
 static void consult(const struct inquiry *inquiry, const struct iam_policy *policy, bool is_counted, struct verdict *verdict)
 {
-	for (size_t i = 0; i < policy->n; i++) {
+	for (size_t i = 0; i < policy->n && !arena_is_over(inquiry->arena); i++) {
 		const struct iam_statement *statement = &policy->statements[i];
 		enum naming naming = statement->has_principal ? principal_of(statement, inquiry->who) : NAMES_ITSELF;
 
@@ -192,6 +193,8 @@ struct iam_decision iam_decide(const struct iam_who *who, const struct iam_quest
 		consult(&inquiry, who->boundary, true, &says[IAM_BOUNDARY]);
 	if (who->session)
 		consult(&inquiry, who->session, true, &says[IAM_SESSION]);
+	if (arena_is_over(arena))
+		return denied(IAM_IDENTITY, NULL);
 	for (enum iam_source source = 0; source < IAM_SOURCES; source++) {
 		if (says[source].deny)
 			return denied(source, says[source].deny);

@@ -47,7 +47,10 @@ struct iam_decision {
 	const struct iam_statement *statement; /* that allows or denies it; NULL: none */
 };
 
-/* `uses` (NULL: nobody counts): a count per statement's number, raised for each that applies; those of the resource's policy are left out. */
+/*
+ * `uses` (NULL: nobody counts): a count per statement's number, raised for each that applies; those of the resource's policy are left out. Where the arena is
+ * over it decides nothing and denies: the caller answers err_if_over().
+ */
 struct iam_decision iam_decide(const struct iam_who *who, const struct iam_question *question, struct arena *arena, atomic_uint *uses);
 
 /* ERR_ACCESS_DENIED in AWS's words. */

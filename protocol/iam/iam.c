@@ -5,6 +5,7 @@
 
 #include "protocol/iam/ask.h"
 #include "protocol/iam/report.h"
+#include "protocol/iam/sizes.h"
 #include "storage/state/policies.h"
 
 #define KEEP (16 * 1024)
@@ -185,8 +186,11 @@ static enum code judge(struct iam *iam, const struct iam_principals *principals,
 			struct err *err)
 {
 	struct iam_decision decision = iam_decide(who, question, err->arena, principals->uses);
-	enum code code = decision.is_allowed ? OK : iam_refuse(who, question, &decision, err);
+	enum code code = err_if_over(err->arena, err);
 
+	if (code != OK)
+		return code;
+	code = decision.is_allowed ? OK : iam_refuse(who, question, &decision, err);
 	iam_uses_note(iam->uses, who, question, decision.is_allowed, decision.is_allowed || !iam->is_enforced, code == OK ? STR_ABSENT : err->message);
 	return iam->is_enforced ? code : OK;
 }
@@ -204,8 +208,10 @@ static enum code put_refusal(struct call *call, const struct iam_asked *asked, s
 enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err)
 {
 	struct iam_principals *principals;
-	enum code code = current_of(iam, call->service->catalog, call->arena, &principals, err);
+	enum code code = iam_sizes_check(of->operation, of->input, err);
 
+	if (code == OK)
+		code = current_of(iam, call->service->catalog, call->arena, &principals, err);
 	if (code != OK)
 		return code;
 	const struct iam_request request = {

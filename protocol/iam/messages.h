@@ -25,6 +25,7 @@
 #define MSG_IAM_SID \
 	ERR_VALIDATION, "MalformedPolicyDocument: Statement IDs (SID) must be alpha-numeric. " \
 			"Check that your input satisfies the regular expression [0-9A-Za-z]*"
+#define MSG_IAM_TOO_LARGE ERR_VALIDATION, "LimitExceeded: Cannot exceed quota for PolicySize: %d"
 #define MSG_IAM_TOO_MANY ERR_VALIDATION, "policies: at most %d statements in all"
 
 #define MSG_IAM_DENIED \

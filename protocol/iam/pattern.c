@@ -5,6 +5,7 @@
 #include "core/buf.h"
 
 #define ARN_PARTS 6
+#define STEPS_PER_LOOK 8 /* bytes that a step of arena_works() compares */
 
 const struct iam_key *iam_context_find(const struct iam_context *context, struct str name)
 {
@@ -107,31 +108,83 @@ static size_t character(struct str text, size_t i)
 	return n;
 }
 
-bool iam_pattern_fits(struct str pattern, struct str text, bool ignores_case)
+/* The bytes at the beginning of the text that a piece without IAM_ANY takes; SIZE_MAX where it does not fit there. *steps counts the comparisons. */
+static size_t take_piece(struct str piece, struct str text, bool ignores_case, size_t *steps)
 {
-	size_t at = 0, star = SIZE_MAX, from = 0, i = 0;
+	size_t i = 0;
 
-	while (i < text.n) {
-		if (at < pattern.n && pattern.p[at] == IAM_ANY) {
-			star = at++;
-			from = i;
-		} else if (at < pattern.n && pattern.p[at] == IAM_ONE) {
-			at++;
-			i += character(text, i);
-		} else if (at < pattern.n && is_same(pattern.p[at], text.p[i], ignores_case)) {
-			at++;
-			i++;
-		} else if (star != SIZE_MAX) {
-			at = star + 1;
-			from += character(text, from);
-			i = from;
-		} else {
-			return false;
-		}
+	for (size_t at = 0; at < piece.n; at++, ++*steps) {
+		if (i == text.n || (piece.p[at] != IAM_ONE && !is_same(piece.p[at], text.p[i], ignores_case)))
+			return SIZE_MAX;
+		i += piece.p[at] == IAM_ONE ? character(text, i) : 1;
 	}
-	while (at < pattern.n && pattern.p[at] == IAM_ANY)
-		at++;
-	return at == pattern.n;
+	return i;
+}
+
+/* Where a piece first ends in the text; SIZE_MAX: it is not there, or the arena is over. */
+static size_t find_piece(struct arena *arena, struct str piece, struct str text, bool ignores_case)
+{
+	size_t steps = 0;
+
+	if (piece.n == 0)
+		return 0;
+	if (!ignores_case && !memchr(piece.p, IAM_ONE, piece.n)) {
+		const char *found = text.n > 0 ? memmem(text.p, text.n, piece.p, piece.n) : NULL; /* linear */
+
+		return found ? (size_t)(found - text.p) + piece.n : SIZE_MAX;
+	}
+	for (size_t from = 0; from < text.n && arena_works(arena, 1 + steps / STEPS_PER_LOOK); from += character(text, from)) {
+		steps = 0;
+		size_t taken = take_piece(piece, (struct str){text.p + from, text.n - from}, ignores_case, &steps);
+		if (taken != SIZE_MAX)
+			return from + taken;
+	}
+	return SIZE_MAX;
+}
+
+/* Whether the piece is the text's end. */
+static bool ends_with_piece(struct str piece, struct str text, bool ignores_case)
+{
+	size_t from = text.n, steps = 0;
+
+	for (size_t i = piece.n; i > 0; i--) { /* as many characters, and for each byte that is none of a character's beginning a byte */
+		if (from == 0)
+			return false;
+		from--;
+		while (piece.p[i - 1] == IAM_ONE && from > 0 && ((unsigned char)text.p[from] & 0xC0) == 0x80)
+			from--;
+	}
+	return take_piece(piece, (struct str){text.p + from, text.n - from}, ignores_case, &steps) == text.n - from;
+}
+
+static struct str next_piece(struct str *pattern, bool *is_last)
+{
+	const char *any = pattern->n > 0 ? memchr(pattern->p, IAM_ANY, pattern->n) : NULL;
+	struct str piece = {pattern->p, any ? (size_t)(any - pattern->p) : pattern->n};
+
+	*is_last = !any;
+	*pattern = any ? (struct str){any + 1, pattern->n - piece.n - 1} : STR("");
+	return piece;
+}
+
+bool iam_pattern_fits(struct arena *arena, struct str pattern, struct str text, bool ignores_case)
+{
+	bool is_last;
+	struct str piece = next_piece(&pattern, &is_last);
+	size_t steps = 0, taken = take_piece(piece, text, ignores_case, &steps);
+
+	if (!arena_works(arena, 1 + (pattern.n + text.n) / STEPS_PER_LOOK) || taken == SIZE_MAX)
+		return false;
+	while (!is_last) {
+		text = (struct str){text.p + taken, text.n - taken};
+		piece = next_piece(&pattern, &is_last);
+		if (is_last)
+			return ends_with_piece(piece, text, ignores_case);
+		taken = find_piece(arena, piece, text, ignores_case);
+		if (taken == SIZE_MAX)
+			return false;
+	}
+	return taken == text.n;
 }
 
 /* `most` parts of an ARN; the last has all colons that are left. Their number. */
@@ -151,7 +204,7 @@ static size_t split(struct str arn, size_t most, struct str parts[ARN_PARTS])
 	return n;
 }
 
-bool iam_pattern_fits_arn(struct str pattern, struct str arn)
+bool iam_pattern_fits_arn(struct arena *arena, struct str pattern, struct str arn)
 {
 	struct str wanted[ARN_PARTS], parts[ARN_PARTS];
 
@@ -160,7 +213,7 @@ bool iam_pattern_fits_arn(struct str pattern, struct str arn)
 	if (split(arn, n, parts) < n)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (!iam_pattern_fits(wanted[i], parts[i], false))
+		if (!iam_pattern_fits(arena, wanted[i], parts[i], false))
 			return false;
 	}
 	return true;

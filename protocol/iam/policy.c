@@ -13,6 +13,7 @@ struct reader {
 	enum iam_policy_kind kind;
 	bool has_variables; /* of the newer version */
 	bool is_odd;        /* AWS's older parser does not read it */
+	size_t characters;  /* of its texts so far */
 	struct err *err;
 };
 
@@ -68,6 +69,9 @@ static enum code read_patterns(struct reader *reader, const struct json *value, 
 
 		if (!iam_scalar(reader->arena, one, &text) || (!takes_scalars && json_type(one) != JSON_STRING))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
+		reader->characters += text.n;
+		if (reader->characters > IAM_POLICY_CHARACTERS_MAX && reader->kind == IAM_OF_IDENTITY)
+			return err_set(reader->err, MSG_IAM_TOO_LARGE, IAM_POLICY_CHARACTERS_MAX);
 		patterns[n++] = iam_pattern_read(reader->arena, text, forms);
 	}
 	*out = (struct iam_patterns){n, patterns};

@@ -65,6 +65,8 @@ bool iam_operator_read(struct str name, struct iam_test *test);
 bool iam_scalar(struct arena *arena, const struct json *value, struct str *text);
 
 #define IAM_STATEMENTS_MAX 10000 /* of all policies together: ours */
+/* Of the texts in one policy of an identity. AWS: IAM User Guide, "IAM and AWS STS quotas": 10,240 characters for a role's inline policies, the largest. */
+#define IAM_POLICY_CHARACTERS_MAX 10240
 
 /*
  * Reads a document into the arena. *number is that of its first statement, and afterwards of the next policy's. ERR_VALIDATION with the text of AWS's

@@ -41,7 +41,7 @@ static bool is_action(struct arena *arena, struct str text, bool is_stream)
 	struct iam_pattern pattern = iam_pattern_read(arena, text, IAM_WILD);
 
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]) && is_vendor(text); i++) {
-		if ((is_stream ? actions[i].is_of_streams : actions[i].is_of_tables) && iam_pattern_fits(pattern.text, str_of(actions[i].name), true))
+		if ((is_stream ? actions[i].is_of_streams : actions[i].is_of_tables) && iam_pattern_fits(arena, pattern.text, str_of(actions[i].name), true))
 			return true;
 	}
 	return false;

@@ -562,6 +562,38 @@ def test_a_malformed_document_leaves_the_old_one():
         world.stop()
 
 
+def test_what_policies_cost_is_bounded():
+    costly = {"ForAnyValue:StringLike": {"dynamodb:Attributes": ["*?" + "a" * 3000 + "b*"]}}
+    costs = {"access_key": "costs", "arn": f"arn:aws:iam::{ACCOUNT}:user/costs",
+             "identity": policy(statement("*"), statement("*", effect="Deny", Condition=costly))}
+    server = Server("--iam", "enforce", "--request-cpu-ms", "100")
+    try:
+        put(server, ADMIN, costs)
+        create_app(client_of(server, key="admin"))
+        client = Client(server.port, access_key="costs")
+
+        def refusal(operation, **parameters):
+            try:
+                return client(operation, **parameters)
+            except Refused as e:
+                return e.name, e.message
+
+        large = {**key("A"), **{"a" * 60_000 + str(i): {"S": ""} for i in range(7)}}
+        small = {**key("A"), **{"a" * 60_000 + str(i): {"S": ""} for i in range(6)}}
+        # what validation refuses for its size is refused first, also where nothing is allowed
+        size = "ValidationException", "Item size has exceeded the maximum allowed size"
+        assert refusal("PutItem", TableName="app", Item=large) == size
+        assert refusal("BatchWriteItem", RequestItems={"app": [{"PutRequest": {"Item": large}}]}) == size
+        # the rest counts in --request-cpu-ms, and a decision that is not made allows nothing
+        assert refusal("PutItem", TableName="app", Item=small)[0] == "ServiceUnavailable"
+        assert refusal("GetItem", TableName="app", Key=key("A")) == {}
+        # a policy is as large as AWS takes one at most
+        document = {"principals": [{**costs, "identity": policy(statement("*", Condition={"StringLike": {"dynamodb:Attributes": ["a" * 10_241]}}))}]}
+        assert "quota for PolicySize: 10240" in json.dumps(control(server, "PUT", "policies", document, status=400))
+    finally:
+        server.stop()
+
+
 def test_a_report_gives_the_least_policy():
     role = {"arn": f"arn:aws:iam::{ACCOUNT}:role/app", "identity": policy(statement("DeleteTable"))}
     world = World(session("a", "A"), role, mode="report")
@@ -688,6 +720,7 @@ run("iam", [test_a_tenant_does_what_it_may,
             test_transactions_tags_and_boundaries_of_what_is_asked,
             test_members_that_an_operation_has_not_decide_nothing, test_an_arn_that_is_written_otherwise_is_the_same_resource, test_endpoints_of_the_server_are_judged_where_they_are_signed, test_a_malformed_policy_of_a_table_leaves_the_old_one,
             test_a_malformed_document_leaves_the_old_one,
+            test_what_policies_cost_is_bounded,
             test_a_report_gives_the_least_policy, test_a_least_policy_has_a_prefix_only_where_all_keys_have_it,
             test_replicas_need_permissions_in_their_region,
             test_a_file_of_policies_and_a_report_at_the_end,

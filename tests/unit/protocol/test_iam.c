@@ -159,6 +159,118 @@ static void answer_lines(const char *name)
 	}
 }
 
+/* What fits is what this says, by its definition: any number of characters for IAM_ANY, one for IAM_ONE. */
+static bool fits_naively(struct str pattern, struct str text)
+{
+	struct str rest = pattern.n > 0 ? (struct str){pattern.p + 1, pattern.n - 1} : pattern;
+	size_t n = 1;
+
+	if (pattern.n == 0)
+		return text.n == 0;
+	if (pattern.p[0] == IAM_ANY && fits_naively(rest, text))
+		return true;
+	if (text.n == 0)
+		return false;
+	while (n < text.n && ((unsigned char)text.p[n] & 0xC0) == 0x80)
+		n++;
+	if (pattern.p[0] == IAM_ANY)
+		return fits_naively(pattern, (struct str){text.p + n, text.n - n});
+	if (pattern.p[0] == IAM_ONE)
+		return fits_naively(rest, (struct str){text.p + n, text.n - n});
+	return pattern.p[0] == text.p[0] && fits_naively(rest, (struct str){text.p + 1, text.n - 1});
+}
+
+static struct str random_text(uint64_t *random, const char *const *letters, unsigned count, unsigned most)
+{
+	struct buf buf = buf_in(arena);
+
+	*random = *random * 6364136223846793005u + 1442695040888963407u;
+	for (unsigned n = (unsigned)(*random >> 33) % (most + 1); n > 0; n--) {
+		*random = *random * 6364136223846793005u + 1442695040888963407u;
+		buf_add_str(&buf, str_of(letters[(*random >> 33) % count]));
+	}
+	return buf_str(&buf);
+}
+
+TEST(patterns_fit_as_their_definition_says)
+{
+	static const char *const letters[] = {"a", "b", "é"}, *const pieces[] = {"a", "b", "é", "\xff", "\xff", "\xfe"};
+	uint64_t random = 1;
+	unsigned fitting = 0;
+
+	for (unsigned i = 0; i < 200000; i++) {
+		struct str pattern = random_text(&random, pieces, 6, 7), text = random_text(&random, letters, 3, 9);
+		bool fits = iam_pattern_fits(arena, pattern, text, false);
+
+		CHECK(fits == fits_naively(pattern, text));
+		CHECK(fits == iam_pattern_fits(arena, pattern, text, true));
+		fitting += fits;
+		if (i % 1000 == 0)
+			arena_reset(arena);
+	}
+	CHECK(fitting > 10000);
+}
+
+static uint64_t readings;
+
+static uint64_t count_readings(void)
+{
+	return readings++;
+}
+
+/* Trying each place would take 2.4e10 comparisons, a minute. */
+TEST(a_pattern_of_many_stars_is_linear)
+{
+	const size_t text_size = 4000000, piece_size = 6000;
+	char *text = arena_bytes(arena, text_size), *pattern = arena_bytes(arena, piece_size + 2);
+
+	memset(text, 'a', text_size);
+	memset(pattern, 'a', piece_size + 2);
+	pattern[0] = IAM_ANY;
+	pattern[piece_size + 1] = 'b';
+	CHECK(!iam_pattern_fits(arena, (struct str){pattern, piece_size + 2}, (struct str){text, text_size}, false));
+	pattern[piece_size + 1] = IAM_ANY;
+	CHECK(iam_pattern_fits(arena, (struct str){pattern, piece_size + 2}, (struct str){text, text_size}, false));
+	for (size_t i = 0; i < piece_size + 2; i += 2)
+		pattern[i] = IAM_ANY;
+	pattern[piece_size + 1] = 'b';
+	CHECK(!iam_pattern_fits(arena, (struct str){pattern, piece_size + 2}, (struct str){text, text_size}, false));
+}
+
+/* A piece with IAM_ONE is tried at each place: that counts as time, and its end decides nothing. */
+TEST(a_decision_stops_where_the_time_is_up)
+{
+	const size_t n = 200000;
+	char *text = arena_bytes(arena, n), *pattern = arena_bytes(arena, n);
+	struct arena *short_lived = arena_new(1 << 16);
+
+	memset(text, 'a', n);
+	memset(pattern, 'a', n);
+	pattern[0] = IAM_ANY;
+	pattern[1] = IAM_ONE;
+	pattern[n / 2] = 'b';
+	pattern[n / 2 + 1] = IAM_ANY;
+	struct iam_pattern value = {.text = {pattern, n / 2 + 2}};
+	struct iam_pattern any = {.text = {"\xff", 1}};
+	struct str name = {text, n};
+	struct iam_test test = {.operator = iam_operator_find(STR("StringLike")), .quantifier = IAM_FOR_ANY, .key = STR("k"), .values = {1, &value}};
+	const struct iam_statement statements[] = {
+		{.actions = {1, &any}, .resources = {1, &any}},
+		{.is_deny = true, .actions = {1, &any}, .resources = {1, &any}, .test_count = 1, .tests = &test},
+	};
+	struct iam_policy policy = {.n = 2, .statements = statements};
+	const struct iam_key key = {STR("k"), 1, &name, true};
+	struct iam_who who = {.account = STR("123456789012"), .is_user = true, .identity_count = 1, .identity = &policy};
+	struct iam_question question = {.action = STR("dynamodb:PutItem"), .resource = STR("r"), .account = who.account, .context = {1, &key}};
+
+	readings = 0;
+	arena_limit_time(short_lived, count_readings, 100);
+	CHECK(!iam_decide(&who, &question, short_lived, NULL).is_allowed);
+	CHECK(arena_is_late(short_lived));
+	CHECK(readings < 110);
+	arena_free(short_lived);
+}
+
 /* A decision by ten statements, as docs/iam.md has it: printed, for nothing here asserts a time. */
 TEST(a_decision_by_ten_statements)
 {
@@ -193,7 +305,9 @@ TEST(a_decision_by_ten_statements)
 
 int main(int argc, char **argv)
 {
-	static const struct test_case cases[] = {TEST_CASE(decisions_are_those_of_the_table), TEST_CASE(a_decision_by_ten_statements)};
+	static const struct test_case cases[] = {TEST_CASE(decisions_are_those_of_the_table), TEST_CASE(a_decision_by_ten_statements),
+						 TEST_CASE(patterns_fit_as_their_definition_says), TEST_CASE(a_pattern_of_many_stars_is_linear),
+						 TEST_CASE(a_decision_stops_where_the_time_is_up)};
 	int status = 0;
 
 	arena = arena_new(1 << 20);
