@@ -23,6 +23,7 @@
 	ERR_INTERNAL, "%s has data format %u, newer than the %u that this version reads; it was left alone"
 #define MSG_STORE_UNMOVED ERR_INTERNAL, "the write-ahead log of %s cannot be moved into it"
 #define MSG_STORE_LOG_LEFT ERR_INTERNAL, "cannot open %s: a log of an earlier file, %s, lies beside it"
+#define MSG_STORE_SCHEMA ERR_INTERNAL, "cannot open %s: its %s \"%s\" is not of this server; it was left alone"
 #define MSG_STORE_LOG_ELSEWHERE \
 	ERR_INTERNAL, "cannot open %s: this server did not leave the write-ahead log beside it, and SQLite %s is too old to read such a log safely; " \
 		      "a build with a newer SQLite opens it"
@@ -45,6 +46,7 @@
 #define MSG_TRANSFER_SOURCE ERR_RESOURCE_IN_USE, "%s", "the source is itself a copy that was not finished"
 #define MSG_TRANSFER_DISTURBED ERR_INTERNAL, "%s", "somebody else writes to the target"
 
+#define MSG_FOREIGN_SCHEMA ERR_INTERNAL, "%s: no data file of DynamoDB Local: its schema has \"%.64s\", which computes what is read"
 #define MSG_FOREIGN_FILE ERR_INTERNAL, "%s: no data file of DynamoDB Local: %s"
 
 #endif

@@ -268,6 +268,17 @@ def files_of_dynamodb_local():
     assert made["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE" and made["GlobalSecondaryIndexes"][0]["IndexName"] == "byg", made
     assert client.describe_time_to_live(TableName="Mu.sic-1")["TimeToLiveDescription"]["AttributeName"] == "ttl"
     assert items(client, "Mu.sic-1") == [item] and path.read_bytes() == before
+    rest = 'CREATE TABLE "Mu.sic-1" (hashKey TEXT, rangeKey BLOB, ObjectJSON BLOB'
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x)"
+    for name, statements in {"dm": ["ALTER TABLE dm RENAME TO was", f"CREATE VIEW dm AS {endless} AS TableInfo FROM c"],
+                             "Mu.sic-1": ['DROP TABLE "Mu.sic-1"', f"{rest} AS (hex(zeroblob(1000000))))"]}.items():
+        hostile = folder() / "shared-local-instance.db"
+        hostile.write_bytes(before)
+        with contextlib.closing(sqlite3.connect(hostile)) as db:
+            for statement in statements:
+                db.execute(statement.replace("ObjectJSON BLOB AS", "ObjectJSON AS"))
+            db.commit()
+        assert f'no data file of DynamoDB Local: its schema has "{name}", which computes what is read' in apply(server, hostile)[2]
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("DROP TABLE dm")
     assert "no data file of DynamoDB Local: no such table: dm" in apply(server, path)[2]

@@ -1,10 +1,13 @@
 """The commands for a data file that no server has open: check and backup."""
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 
 from everything import a_file_of_everything
 from harness import BINARY, ROOT, Server, of_files, run
+from pages import seal
 from wire import Client
 
 
@@ -97,6 +100,32 @@ def files_of_older_versions():
 
 
 @of_files
+def a_schema_from_elsewhere():
+    """With right checksums and a trigger. Each command and the server refuse it by its name, whatever it would do; a repair keeps the rows."""
+    server = Server(disk=True)
+    a_file_of_everything(server)
+    server.process.terminate()
+    server.process.wait(120)
+    path = path_of(server)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        for name, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            db.execute(f"CREATE TRIGGER on_{name} BEFORE INSERT ON {name} BEGIN DELETE FROM system_tables; END")
+        db.commit()
+    seal(path)
+    refusal = f'cannot open {path}: its trigger "on_system_tables" is not of this server; it was left alone'
+    status, lines, problem = dynalith("check", path)
+    assert (status, lines) == (1, [refusal, f"{path}: 1 findings"]), (status, lines, problem)
+    for words in (["backup", path, path + ".copy"], ["copy", "--from", f"sqlite:{path}", "--to", f"sqlite:{path}.copy"], ["--db-path", path, "--port", "0"]):
+        status, _, problem = dynalith(*words)
+        assert status > 0 and refusal in problem and not os.path.exists(path + ".copy"), (words, status, problem)
+    status, lines, problem = dynalith("check", path, "--repair")
+    assert status == 0 and dynalith("check", path)[0] == 0, (status, lines, problem)
+    server.start()
+    assert len(list(Client(server.port).all("Scan", TableName="app"))) == 133
+    server.stop()
+
+
+@of_files
 def misuse():
     server = Server()
     path = f"{server.folder}/none.db"
@@ -107,4 +136,4 @@ def misuse():
     server.stop()
 
 
-run("maintain", [a_sound_file, flipped_bytes, a_backup, files_of_older_versions, misuse])
+run("maintain", [a_sound_file, flipped_bytes, a_backup, files_of_older_versions, a_schema_from_elsewhere, misuse])

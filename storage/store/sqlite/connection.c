@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "storage/store/sqlite/guard.h"
 #include "storage/store/sqlite/log_file.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
@@ -121,12 +122,14 @@ enum code connection_open(struct connection *connection, const char *name, int f
 
 	if (sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
 		return connection_error(connection, err);
+	guard_connection(connection->db);
 	sqlite3_busy_timeout(connection->db, 5000);
 	if (sqlite3_create_function(connection->db, "number_sum", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_sum, NULL, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	enum code code = connection_run(connection, setup, err);
 	if (code != OK)
 		return code;
+	guard_structure(connection->db);
 	for (int i = 0; i < CONTROL_COUNT; i++) {
 		if (sqlite3_prepare_v3(connection->db, control_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &connection->controls[i], NULL) !=
 		    SQLITE_OK)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "storage/store/sqlite/guard.h"
 #include "storage/store/store_messages.h"
 
 #define NAME_MAX_BYTES 255 /* AWS: of a table's name */
@@ -18,6 +19,27 @@ static enum code fail(const struct foreign_file *file, struct err *err)
 	return err_set(err, MSG_FOREIGN_FILE, file->path, sqlite3_errmsg(file->db));
 }
 
+/* A table of DynamoDB Local is a plain one: whatever computes something when it is read is refused by its name. */
+static enum code secure(struct foreign_file *file, struct err *err)
+{
+	static const char sql[] = "SELECT m.name FROM sqlite_schema AS m WHERE m.type IN ('view', 'trigger') OR (m.type = 'table' AND "
+				  "(m.sql NOT LIKE 'CREATE TABLE %' OR EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden <> 0))) LIMIT 1";
+	sqlite3_stmt *row = NULL;
+	enum code code = OK;
+
+	guard_connection(file->db);
+	guard_structure(file->db);
+	if (sqlite3_prepare_v2(file->db, sql, -1, &row, NULL) != SQLITE_OK)
+		return fail(file, err);
+	int result = sqlite3_step(row);
+	if (result == SQLITE_ROW)
+		code = err_set(err, MSG_FOREIGN_SCHEMA, file->path, (const char *)sqlite3_column_text(row, 0));
+	else if (result != SQLITE_DONE)
+		code = fail(file, err);
+	sqlite3_finalize(row);
+	return code;
+}
+
 enum code foreign_file_open(const char *path, struct foreign_file **out, struct err *err)
 {
 	struct foreign_file *file = arena_checked(calloc(1, sizeof(*file)));
@@ -25,8 +47,11 @@ enum code foreign_file_open(const char *path, struct foreign_file **out, struct 
 	enum code code = OK;
 
 	file->path = path;
-	if (sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+		code = fail(file, err);
+	if (code == OK)
+		code = secure(file, err);
+	if (code == OK && sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
 		code = fail(file, err);
 	sqlite3_finalize(probe);
 	if (code != OK)

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "core/be.h"
+#include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/page_file.h"
-#include "storage/store/sqlite/places.h"
 #include "storage/store/store_messages.h"
 
 #define HEADER 100       /* bytes of the first page before its b-tree */
@@ -97,11 +97,11 @@ static void put_schema(unsigned char *page)
 
 	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
 		struct keyspace keyspace = i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE;
-		char name[KEYSPACE_NAME_MAX], index[KEYSPACE_NAME_MAX + 32], sql[PLACES_SQL_MAX];
+		char name[KEYSPACE_NAME_MAX], index[KEYSPACE_NAME_MAX + 32], sql[FILE_SCHEMA_SQL_MAX];
 
 		keyspace_name(keyspace, name);
 		snprintf(index, sizeof(index), "sqlite_autoindex_%s_1", name);
-		places_system_sql(name, sql);
+		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql);
 		leaf_add(&leaf, name, name, 2 + 2 * i, sql);
 		leaf_add(&leaf, index, name, 3 + 2 * i, NULL);
 	}

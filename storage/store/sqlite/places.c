@@ -1,5 +1,6 @@
 #include "storage/store/sqlite/places.h"
 
+#include "storage/store/sqlite/file_schema.h"
 #include "storage/store/store_messages.h"
 
 #define FEW_ROWS 64 /* of a keyspace that is dropped: deleted in the same transaction */
@@ -18,16 +19,7 @@ static const char *const cut_sql[PLACE_TABLE_COUNT] = {
 	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k <= ?1",
 };
 
-/* The index of an own SQL table has a name, so that it can be dropped and made again: see drop_index(). */
-enum table_kind { TABLE_OWN, TABLE_SHARED, TABLE_KEYS, TABLE_SYSTEM };
-
-static const char *const create_sql[] = {
-	[TABLE_OWN] = "CREATE TABLE \"%s\" (k BLOB NOT NULL, v BLOB NOT NULL)",
-	[TABLE_SHARED] = "CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB NOT NULL, UNIQUE (n, k))",
-	[TABLE_KEYS] = "CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
-	[TABLE_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
-};
-static const char *const create_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
+/* See drop_index(). */
 static const char *const drop_index_sql = "DROP INDEX \"%s_key\"";
 
 /*
@@ -77,9 +69,9 @@ static enum code run(struct connection *connection, sqlite3_stmt *statement, str
 
 static enum code create_index(struct connection *connection, const char *name, struct err *err)
 {
-	char sql[256];
+	char sql[FILE_SCHEMA_SQL_MAX];
 
-	sqlite3_snprintf(sizeof(sql), sql, create_index_sql, name, name);
+	file_schema_index_sql(name, sql);
 	return connection_run(connection, sql, err);
 }
 
@@ -109,13 +101,13 @@ static enum code mend_index(struct connection *connection, const struct place *p
 	return code == OK && is_own && n == 0 ? create_index(connection, place->name, err) : code;
 }
 
-static enum code create_table(struct connection *connection, enum table_kind kind, const char *name, struct err *err)
+static enum code create_table(struct connection *connection, enum file_schema_table kind, const char *name, struct err *err)
 {
-	char sql[PLACES_SQL_MAX];
+	char sql[FILE_SCHEMA_SQL_MAX];
 
-	sqlite3_snprintf(sizeof(sql), sql, create_sql[kind], name);
+	file_schema_table_sql(kind, name, sql);
 	enum code code = connection_run(connection, sql, err);
-	return code == OK && kind == TABLE_OWN ? create_index(connection, name, err) : code;
+	return code == OK && kind == FILE_SCHEMA_OWN ? create_index(connection, name, err) : code;
 }
 
 static bool has_table(struct connection *connection, const char *name)
@@ -123,14 +115,9 @@ static bool has_table(struct connection *connection, const char *name)
 	return sqlite3_table_column_metadata(connection->db, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-void places_system_sql(const char *name, char *sql)
-{
-	sqlite3_snprintf(PLACES_SQL_MAX, sql, create_sql[TABLE_SYSTEM], name);
-}
-
 enum code places_create_system(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
-	return create_table(connection, TABLE_SYSTEM, place_of_name(keyspace).name, err);
+	return create_table(connection, FILE_SCHEMA_SYSTEM, place_of_name(keyspace).name, err);
 }
 
 /* Puts a row of PLACE_KEYSPACE, or deletes it. */
@@ -262,7 +249,7 @@ static enum code share(struct connection *connection, struct keyspace keyspace, 
 	const char kind = PLACE_NUMBER;
 	struct place place = {.number = 0, .name = PLACE_SHARED};
 	char value[PLACE_ROW_MAX];
-	enum code code = has_table(connection, PLACE_SHARED) ? OK : create_table(connection, TABLE_SHARED, PLACE_SHARED, err);
+	enum code code = has_table(connection, PLACE_SHARED) ? OK : create_table(connection, FILE_SCHEMA_SHARED, PLACE_SHARED, err);
 
 	if (code == OK)
 		code = each_row(connection, PLACE_NUMBER, read_number, &place.number, err);
@@ -296,7 +283,7 @@ static enum code prepare_file(struct connection *connection, struct err *err)
 static enum code create_keys(struct connection *connection, struct keyspace keyspace, struct err *err)
 {
 	const struct place place = place_of_keys(keyspace);
-	enum code code = create_table(connection, TABLE_KEYS, place.name, err);
+	enum code code = create_table(connection, FILE_SCHEMA_KEYS, place.name, err);
 
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
@@ -325,7 +312,7 @@ static enum code create(struct connection *connection, struct keyspace keyspace,
 	/* where it was dropped, others have the SQL table of its name */
 	if (is_full || found != OK || (table == PLACE_TABLE_KEYS && has_table(connection, place_of_keys(keyspace).name)))
 		return share(connection, keyspace, err);
-	return table == PLACE_TABLE_KEYS ? create_keys(connection, keyspace, err) : create_table(connection, TABLE_OWN, place.name, err);
+	return table == PLACE_TABLE_KEYS ? create_keys(connection, keyspace, err) : create_table(connection, FILE_SCHEMA_OWN, place.name, err);
 }
 
 enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err)

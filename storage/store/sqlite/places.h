@@ -23,11 +23,6 @@
 #define PLACES_CLEAR_ROWS 100000
 #define PLACES_CLEAR_BYTES ((uint64_t)24 << 20)
 
-#define PLACES_SQL_MAX 256 /* bytes of a statement */
-
-/* The statement that makes the SQL table of a keyspace of the system. `sql` has room for PLACES_SQL_MAX. */
-void places_system_sql(const char *name, char *sql);
-
 /* The SQL table for a keyspace of the system, which has no other place. Within a writing transaction, as all that follow but places_list(). */
 enum code places_create_system(struct connection *connection, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 

@@ -12,6 +12,7 @@
 
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/data_file.h"
+#include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/live_copy_internal.h"
 #include "storage/store/sqlite/log_mark.h"
 #include "storage/store/sqlite/memory_file.h"
@@ -31,7 +32,7 @@
  * log. Syncs are as durable_sync()'s.
  */
 #define SETUP_WRITER "PRAGMA cache_size=-%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
-#define SETUP_LOG "PRAGMA journal_size_limit=%zu; PRAGMA fullfsync=ON; "
+#define SETUP_LOG "PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=%zu; PRAGMA fullfsync=ON; "
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
 
@@ -561,6 +562,8 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format, (unsigned)SQLITE_STORE_FORMAT);
 	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.references = NULL;
+	if (code == OK && format > 0 && (code = file_schema_check(store->writer.db, path, err)) != OK)
+		return code;
 	if (code == OK && format == 0)
 		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, true, err);
 	log->is_new = code == OK && format == 0;

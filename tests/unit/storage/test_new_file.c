@@ -1,3 +1,4 @@
+#include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/new_file.h"
 
 #include <fcntl.h>
@@ -57,10 +58,10 @@ static sqlite3 *open_model(void)
 
 	CHECK_INT(sqlite3_open(":memory:", &db), SQLITE_OK);
 	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
-		char name[KEYSPACE_NAME_MAX], sql[PLACES_SQL_MAX];
+		char name[KEYSPACE_NAME_MAX], sql[FILE_SCHEMA_SQL_MAX];
 
 		keyspace_name(i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE, name);
-		places_system_sql(name, sql);
+		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql);
 		CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
 	return db;

@@ -199,10 +199,10 @@ TEST(files_without_checksums_stay_as_they_are)
 	struct tally tally = {0};
 
 	run_outside(fixture.path, "PRAGMA page_size=4096; PRAGMA application_id=1146703436; PRAGMA user_version=1;"
-				  "CREATE TABLE system_tables (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-				  "CREATE TABLE system_counters (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-				  "CREATE TABLE system_tokens (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-				  "CREATE TABLE system_token_expiry (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);");
+				  "CREATE TABLE \"system_tables\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+				  "CREATE TABLE \"system_counters\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+				  "CREATE TABLE \"system_tokens\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+				  "CREATE TABLE \"system_token_expiry\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);");
 	fill(&fixture);
 	struct store *store = fixture_open(&fixture);
 	read_all(&fixture, store, &tally);

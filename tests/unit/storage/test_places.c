@@ -333,7 +333,7 @@ TEST(a_file_without_places)
 	create(&fixture, store, ITEMS(1), "one");
 	create(&fixture, store, ITEMS(2), "two");
 	store_close(store);
-	change_file(&fixture, "DROP TABLE system_places; CREATE TABLE stream_2 (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+	change_file(&fixture, "DROP TABLE system_places; CREATE TABLE \"stream_2\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
 			 "INSERT INTO stream_2 VALUES (x'6b', x'74')");
 	store = fixture_open(&fixture);
 	check_there(&fixture, store, ITEMS(1), "one");

@@ -1,0 +1,114 @@
+#include "storage/store/sqlite/file_schema.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+#include "storage/store/sqlite/place.h"
+#include "storage/store/store_messages.h"
+
+#define SHOWN_MAX 64 /* bytes of a name in the message */
+
+static const char *const create_sql[] = {
+	[FILE_SCHEMA_OWN] = "CREATE TABLE \"%s\" (k BLOB NOT NULL, v BLOB NOT NULL)",
+	[FILE_SCHEMA_SHARED] = "CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB NOT NULL, UNIQUE (n, k))",
+	[FILE_SCHEMA_KEYS] = "CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
+	[FILE_SCHEMA_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
+};
+static const char *const create_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
+
+/* A row of sqlite_schema; "" where a column is NULL. */
+struct entry {
+	const char *type, *name, *table, *sql;
+};
+
+void file_schema_table_sql(enum file_schema_table kind, const char *name, char *sql)
+{
+	sqlite3_snprintf(FILE_SCHEMA_SQL_MAX, sql, create_sql[kind], name);
+}
+
+void file_schema_index_sql(const char *name, char *sql)
+{
+	sqlite3_snprintf(FILE_SCHEMA_SQL_MAX, sql, create_index_sql, name, name);
+}
+
+static bool is_made_by(enum file_schema_table kind, const struct entry *entry)
+{
+	char sql[FILE_SCHEMA_SQL_MAX];
+
+	file_schema_table_sql(kind, entry->name, sql);
+	return strcmp(entry->sql, sql) == 0;
+}
+
+/* Versions before format 2 made the SQL tables of all keyspaces like those of the system. */
+static bool is_table(const struct entry *entry)
+{
+	struct keyspace keyspace;
+
+	if (strlen(entry->name) >= KEYSPACE_NAME_MAX || strcmp(entry->name, entry->table) != 0)
+		return false;
+	if (strcmp(entry->name, PLACE_SHARED) == 0)
+		return is_made_by(FILE_SCHEMA_SHARED, entry);
+	if (place_is_keys(entry->name))
+		return keyspace_name_read(entry->name + strlen(PLACE_KEYS), &keyspace) && is_made_by(FILE_SCHEMA_KEYS, entry);
+	if (strcmp(entry->name, place_of_name(PLACE_KEYSPACE).name) == 0)
+		return is_made_by(FILE_SCHEMA_SYSTEM, entry);
+	return keyspace_name_read(entry->name, &keyspace) &&
+	       (is_made_by(FILE_SCHEMA_SYSTEM, entry) || (keyspace.table != 0 && is_made_by(FILE_SCHEMA_OWN, entry)));
+}
+
+/* SQLite has found its table in the schema, which is_table() looks at. */
+static bool is_index(const struct entry *entry)
+{
+	char own[KEYSPACE_NAME_MAX + 32], sql[FILE_SCHEMA_SQL_MAX];
+
+	if (strlen(entry->table) >= KEYSPACE_NAME_MAX)
+		return false;
+	sqlite3_snprintf(sizeof(own), own, entry->sql[0] ? "%s_key" : "sqlite_autoindex_%s_1", entry->table);
+	file_schema_index_sql(entry->table, sql);
+	return strcmp(entry->name, own) == 0 && (!entry->sql[0] || strcmp(entry->sql, sql) == 0);
+}
+
+/* The name may be anything: only its plain characters are shown. */
+static enum code refuse(const struct entry *entry, const char *path, struct err *err)
+{
+	static const char *const types[] = {"table", "index", "trigger", "view"};
+	char shown[SHOWN_MAX];
+	const char *type = "object";
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		type = strcmp(entry->type, types[i]) == 0 ? types[i] : type;
+	for (; n < sizeof(shown) - 1 && entry->name[n]; n++)
+		shown[n] = entry->name[n] > ' ' && entry->name[n] < 0x7F ? entry->name[n] : '?';
+	shown[n] = '\0';
+	return err_set(err, MSG_STORE_SCHEMA, path, type, shown);
+}
+
+static const char *text(sqlite3_stmt *row, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+
+	return text ? text : "";
+}
+
+enum code file_schema_check(struct sqlite3 *db, const char *path, struct err *err)
+{
+	sqlite3_stmt *row = NULL;
+	enum code code = OK;
+	int result = sqlite3_prepare_v2(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema", -1, &row, NULL);
+
+	while (code == OK && (result == SQLITE_OK || result == SQLITE_ROW)) {
+		result = sqlite3_step(row);
+		if (result != SQLITE_ROW)
+			break;
+		const struct entry entry = {text(row, 0), text(row, 1), text(row, 2), text(row, 3)};
+		bool is_known = strcmp(entry.type, "table") == 0 ? is_table(&entry) : strcmp(entry.type, "index") == 0 && is_index(&entry);
+
+		if (!is_known)
+			code = refuse(&entry, path, err);
+	}
+	if (code == OK && result != SQLITE_DONE)
+		code = err_set(err, MSG_STORE_OPEN, path, sqlite3_errmsg(db));
+	sqlite3_finalize(row);
+	return code;
+}

@@ -1,0 +1,132 @@
+/* A data file from elsewhere, with right checksums and another schema: what this server did not make is refused by its name, before anything of it runs. */
+#include <sqlite3.h>
+
+#include "storage/store/sqlite/log_file.h"
+#include "tests/unit/storage/store_fixture.h"
+
+#define ITEMS KEYSPACE(9, PART_ITEMS)
+#define KEYS KEYSPACE(9, PART_EXPIRY)
+#define STREAM KEYSPACE(9, PART_STREAM)
+#define ENTRIES_MAX 64
+
+/* By the file system that gives pages their checksums. */
+static void run_outside(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_close(db), SQLITE_OK);
+}
+
+/* A file with each kind of SQL table. */
+static struct fixture file_of_all(void)
+{
+	struct fixture fixture = fixture_new(false);
+	struct store *store = fixture_open(&fixture);
+
+	fixture_create(&fixture, store, ITEMS);
+	fixture_create(&fixture, store, STREAM);
+	struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
+	CHECK_INT(store_create_small(txn, KEYS, &fixture.err), OK);
+	CHECK_INT(store_commit(txn, &fixture.err), OK);
+	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
+	store_close(store);
+	return fixture;
+}
+
+static bool contains(struct str text, const char *part)
+{
+	return memmem(text.p, text.n, part, strlen(part)) != NULL;
+}
+
+static void check_refused(struct fixture *fixture, const char *name)
+{
+	struct store *store = NULL;
+
+	fixture->options.path = fixture->path;
+	CHECK_INT(sqlite_store_open(&fixture->options, &store, &fixture->err), ERR_INTERNAL);
+	CHECK(contains(fixture->err.message, name) && contains(fixture->err.message, "is not of this server"));
+	if (!contains(fixture->err.message, name))
+		fprintf(stderr, "%s: " STR_FMT "\n", name, STR_ARG(fixture->err.message));
+}
+
+TEST(a_file_of_this_server_is_opened_again)
+{
+	struct fixture fixture = file_of_all();
+	struct store *store = fixture_open(&fixture);
+
+	CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
+	store_close(store);
+	fixture_free(&fixture);
+}
+
+TEST(what_is_not_of_this_server_is_refused_by_its_name)
+{
+#define FORGE "PRAGMA writable_schema=ON; "
+#define ENDLESS "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+	static const struct {
+		const char *sql, *name;
+	} cases[] = {
+		{"CREATE TRIGGER forever AFTER INSERT ON items_9 BEGIN SELECT max(x) FROM (" ENDLESS "); END", "trigger \"forever\""},
+		{"CREATE TRIGGER thief AFTER INSERT ON shared_rows BEGIN DELETE FROM system_tables; END", "trigger \"thief\""},
+		{"CREATE VIEW shown AS " ENDLESS, "view \"shown\""},
+		{"CREATE TABLE mine (k, v)", "table \"mine\""},
+		{"CREATE TABLE items_10 (k BLOB NOT NULL, v BLOB NOT NULL DEFAULT (randomblob(9)))", "table \"items_10\""},
+		{"CREATE TABLE keys_mine (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID", "table \"keys_mine\""},
+		{"CREATE INDEX other ON items_9 (v)", "index \"other\""},
+		{"CREATE UNIQUE INDEX items_9_key2 ON items_9 (k)", "index \"items_9_key2\""},
+		{"DROP INDEX items_9_key; CREATE UNIQUE INDEX items_9_key ON items_9 (k) WHERE k > x'00'", "index \"items_9_key\""},
+		{"CREATE TABLE \"a\n\x1b[2Jb\" (k)", "table \"a??[2Jb\""},
+		{"ANALYZE", "table \"sqlite_stat1\""},
+		{FORGE "UPDATE sqlite_schema SET sql = replace(sql, 'v BLOB', 'v BLOB CHECK (v > 1)') WHERE name = 'items_9'", "table \"items_9\""},
+		{FORGE "UPDATE sqlite_schema SET sql = replace(sql, 'v BLOB NOT NULL', 'v AS (k)') WHERE name = 'system_tables'", "table \"system_tables\""},
+		{FORGE "INSERT INTO sqlite_schema VALUES ('table', 'far', 'far', 0, 'CREATE VIRTUAL TABLE far USING none(x)')", "table \"far\""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture fixture = file_of_all();
+
+		run_outside(fixture.path, cases[i].sql);
+		check_refused(&fixture, cases[i].name);
+		fixture_free(&fixture);
+	}
+}
+
+static int add_name(void *context, int n, char **values, char **columns)
+{
+	char (*names)[64] = context;
+
+	(void)n, (void)columns;
+	for (size_t i = 0; i < ENTRIES_MAX; i++) {
+		if (names[i][0] == '\0')
+			return snprintf(names[i], sizeof(names[i]), "%s", values[0]) < 0;
+	}
+	return 1;
+}
+
+/* Each statement of a file, changed by one space. */
+TEST(each_changed_statement_is_refused)
+{
+	char names[ENTRIES_MAX][64] = {{0}}, sql[256];
+	struct fixture first = file_of_all();
+	sqlite3 *db;
+	size_t n = 0;
+
+	CHECK_INT(sqlite3_open(first.path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, "SELECT name FROM sqlite_schema WHERE sql IS NOT NULL", add_name, names, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	fixture_free(&first);
+	for (; n < ENTRIES_MAX && names[n][0]; n++) {
+		struct fixture fixture = file_of_all();
+
+		sqlite3_snprintf(sizeof(sql), sql, FORGE "UPDATE sqlite_schema SET sql = sql || ' ' WHERE name = %Q", names[n]);
+		run_outside(fixture.path, sql);
+		check_refused(&fixture, names[n]);
+		fixture_free(&fixture);
+	}
+	CHECK(n >= 9);
+}
+
+TEST_MAIN(TEST_CASE(a_file_of_this_server_is_opened_again), TEST_CASE(what_is_not_of_this_server_is_refused_by_its_name),
+	  TEST_CASE(each_changed_statement_is_refused))
