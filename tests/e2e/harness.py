@@ -198,6 +198,24 @@ def stat_of(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
 
 
+def is_running(pid):
+    """Whether the process is there and has not ended; whoever started it may not have asked for its status yet."""
+    try:
+        return stat_of(pid)[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children_of(pid):
+    """The processes that it started and that have not ended."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if stat_of(folder.name)[1] == str(pid) and is_running(folder.name):
+                found.append(int(folder.name))
+    return found
+
+
 def leave(status):
     """Ends the process, also where a test that failed left a thread at work, for which Python would wait without end."""
     sys.stdout.flush()

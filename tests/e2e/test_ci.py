@@ -19,7 +19,7 @@ import threading
 import xml.etree.ElementTree
 
 import boto3
-from harness import BINARY, ROOT, free_port, run, until
+from harness import BINARY, ROOT, free_port, is_running, run, until
 
 # The machine's Python of the AWS CLI reads YAML; ours has no reader.
 READER = os.environ.get("DYNALITH_YAML_PYTHON", str(ROOT / "build/deps/cli/bin/python"))
@@ -84,10 +84,6 @@ def use(client):
     assert client.scan(TableName="orders")["Count"] == 1
 
 
-def is_gone(pid):
-    return subprocess.run(["ps", "-p", str(pid), "-o", "stat="], capture_output=True, text=True).stdout.strip()[:1] in ("", "Z")
-
-
 def test_install_checks_the_archive():
     job, (url, sum256) = Job(), archive()
     home = str(job.folder / "home")
@@ -121,7 +117,7 @@ def test_start_report_stop():
         assert "--no-such" in job.step(SCRIPT, "start", other, "--port", str(free_port()), "--", "--no-such", status=1)
     finally:
         job.step(SCRIPT, "stop", home)
-    until(lambda: is_gone(pid), "the server's end")
+    until(lambda: not is_running(pid), "the server's end")
     job.step(SCRIPT, "stop", home)
 
 
@@ -160,7 +156,7 @@ def test_action():
             assert output == name and job.seen("GITHUB_OUTPUT")[output] and any(s.get("id") == step for s in action["runs"]["steps"])
     finally:
         run_action(action, job, command="stop")
-    until(lambda: is_gone(pid), "the server's end")
+    until(lambda: not is_running(pid), "the server's end")
 
 
 def test_gitlab_component():

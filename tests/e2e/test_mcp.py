@@ -3,7 +3,7 @@ import json
 import socket
 import subprocess
 
-from harness import BINARY, ROOT, Server, free_port, key, run, until
+from harness import BINARY, ROOT, Server, children_of, free_port, is_running, key, run, until
 
 HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
          "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
@@ -162,10 +162,10 @@ def test_own_server_ends_with_it():
         process.stdin.write(json.dumps(call("list_tables")).encode() + b"\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["structuredContent"] == {"TableNames": []}
-        child, = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True).stdout.split()
+        child, = children_of(process.pid)
         process.stdin.close() if end == "close" else process.kill()
         process.wait(120)
-        until(lambda: subprocess.run(["ps", "-p", child, "-o", "stat="], capture_output=True, text=True).stdout.strip()[:1] in ("", "Z"), "the server's end")
+        until(lambda: not is_running(child), "the server's end")
         process.stdout.close()
     failed = subprocess.run([BINARY, "mcp", "--", "--no-such-option"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     assert failed.returncode == 1 and "no-such-option" in failed.stderr and not failed.stdout

@@ -7,7 +7,7 @@ import tempfile
 import urllib.request
 import zipfile
 
-from harness import BINARY, ROOT, run, stat_of, until
+from harness import BINARY, ROOT, is_running, run, until
 
 ARGUMENTS = [BINARY, "--in-memory", "--port", "0", "--exit-with-parent", "--log-level", "warn"]
 
@@ -52,10 +52,6 @@ def without_it_standard_input_means_nothing():
         assert "ends on signal 15" in lines()
 
 
-def is_alive(pid):
-    return pathlib.Path(f"/proc/{pid}").exists() and stat_of(pid)[0] != "Z"
-
-
 PROGRAM = '''import sys, time
 sys.path.insert(0, sys.argv[1])
 from dynalith import Dynalith
@@ -92,13 +88,13 @@ def python_package():
         environment = {"DYNALITH_BINARY": f"{folder}/{binary}"}
         ends = subprocess.Popen([*command, "0"], stdout=subprocess.PIPE, text=True, env=environment)
         pid = int(ends.communicate()[0])
-        assert ends.returncode == 0 and not is_alive(pid)
+        assert ends.returncode == 0 and not is_running(pid)
         killed = subprocess.Popen([*command, "600"], stdout=subprocess.PIPE, text=True, env=environment)
         pid = int(killed.stdout.readline())
-        assert is_alive(pid)
+        assert is_running(pid)
         killed.kill()
         killed.communicate()
-        until(lambda: not is_alive(pid), "the server ended")
+        until(lambda: not is_running(pid), "the server ended")
 
 
 run("parent", [ends_with_standard_input, ends_on_a_signal_too, without_it_standard_input_means_nothing, python_package])
