@@ -172,12 +172,13 @@ $(BUILD)/link: always
 	@mkdir -p $(@D)
 	@echo "$(LINK)" | cmp -s - $@ || echo "$(LINK)" > $@
 $(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries $(BUILD)/server/no_tls.o
-	@CC="$(CC)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
+	@CC="$(CC)" LDFLAGS="$(LDFLAGS)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
 # The objects rather than the archives, whose index would need a plugin for objects that hold no machine code yet.
 server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
 $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
 	@$(call tell,LINK,$@$(if $(findstring lto,$(LDFLAGS)),: optimises all files together$(comma) which takes a while))
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
+	@$(if $(filter release,$(FLAVOUR)),$(call tell,HAS,$$(SQLITE="$(SQLITE)" scripts/find-libraries said $@ $(BUILD)/libraries)))
 
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
 library.without := main http http_exchange http_intake http_reply http_slow door connections sockets aside delay tls no_tls parent platform/poller_$(system)
