@@ -240,11 +240,11 @@ $(BUILD)/tests/unit/storage/test_stream_shared $(BUILD)/tests/unit/storage/test_
 $(BUILD)/tests/unit/storage/test_job: $(BUILD)/tests/unit/storage/optimistic_store.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
-unit.protocol := $(filter-out %/test_once %/test_memory,$(unit.protocol))
+unit.protocol := $(filter-out %/test_once %/test_memory %/test_oom,$(unit.protocol))
 unit.storage := $(filter-out %/test_memory_pages,$(unit.storage))
 endif
 $(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
-$(BUILD)/tests/unit/protocol/test_memory: LDFLAGS += $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
+$(foreach t,protocol/test_memory protocol/test_oom,$(BUILD)/tests/unit/$(t)): LDFLAGS += $(foreach f,malloc calloc realloc mmap,-Wl,--wrap=$(f))
 $(BUILD)/tests/unit/storage/test_memory_pages: LDFLAGS += $(foreach f,malloc calloc,-Wl,--wrap=$(f))
 # Programs that take seconds under ThreadSanitizer and start no thread, so that it has nothing to see there: tests/unit/single.c ends them if they do.
 unit.single := $(patsubst %,$(BUILD)/tests/unit/%,storage/test_backup storage/test_transfer storage/test_index_model storage/test_stream storage/test_limits \
@@ -356,7 +356,7 @@ test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "tests/fuzz/make-seeds $(BUILD)/fuzz" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run" \
 		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so")
 # The same work a thousand times, each with another allocation that fails, is for the other sanitizers.
-threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory
+threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory $(BUILD)/tests/unit/protocol/test_oom
 threads.programs := $(filter-out $(threads.without),$(unit.core) $(unit.storage) $(unit.protocol) $(unit.server)) $(BUILD)/tests/fuzz/replay_http
 test-threads: ## under ThreadSanitizer, what of test-native has threads; make check runs all of it
 	@$(MAKE) FLAVOUR=tsan threads-built
@@ -418,6 +418,8 @@ e2e-all: deps-test debug ## the same with Java (Maven) and Rust (cargo) too: dow
 	@DYNALITH_E2E_ALL=1 scripts/run-tests tests/e2e/run
 crash-test: deps-test debug ## kills a server that is written to: KILLS=N SEED=N
 	@CRASH_KILLS=$(or $(KILLS),200) CRASH_SEED=$(or $(SEED),1) DYNALITH_E2E=crash tests/e2e/run
+test-oom: $(BUILD)/tests/unit/protocol/test_oom $(BUILD)/tests/unit/protocol/test_memory ## fails each allocation of requests of all operations, one at a time
+	@OOM_ALL=1 $(BUILD)/tests/unit/protocol/test_oom && FAULTS_ALL=1 $(BUILD)/tests/unit/protocol/test_memory
 power-test: deps-test $(BUILD)/tests/unit/storage/test_power ## power cuts of a simulated disk: CUTS=N SEED=N
 	@POWER_CUTS=$(or $(CUTS),2000) POWER_SEED=$(or $(SEED),1) $(BUILD)/tests/unit/storage/test_power
 isolation-test: deps-test debug ## 16 clients against each other for SECONDS=N each, in memory and on disk; SEED=N

@@ -46,6 +46,7 @@ static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {[P
 	[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
 }};
 
+#define ROLLBACKS_MAX 3 /* tries: ROLLBACK itself allocates, and may find no memory; the next BEGIN tries again */
 #define PARAMETER_NUMBER 3 /* the parameter that picks the keyspace's rows among those of others: bound once */
 
 static const char *const control_sql[CONTROL_COUNT] = {
@@ -175,6 +176,9 @@ void connection_close(struct connection *connection)
 enum code connection_control(struct connection *connection, enum control control, struct err *err)
 {
 	sqlite3_stmt *statement = connection->controls[control];
+
+	if (control == CONTROL_BEGIN_WRITE || control == CONTROL_BEGIN_READ)
+		connection_rollback(connection); /* what found no memory to be undone */
 	int result = sqlite3_step(statement);
 	enum code code = result == SQLITE_DONE ? OK : connection_error(connection, err);
 
@@ -203,10 +207,10 @@ void connection_end_read(struct connection *connection)
 
 void connection_rollback(struct connection *connection)
 {
-	if (sqlite3_get_autocommit(connection->db))
-		return;
-	sqlite3_step(connection->controls[CONTROL_ROLLBACK]);
-	sqlite3_reset(connection->controls[CONTROL_ROLLBACK]);
+	for (int i = 0; i < ROLLBACKS_MAX && !sqlite3_get_autocommit(connection->db); i++) {
+		sqlite3_step(connection->controls[CONTROL_ROLLBACK]);
+		sqlite3_reset(connection->controls[CONTROL_ROLLBACK]);
+	}
 }
 
 enum code connection_number(struct connection *connection, const char *sql, int64_t *number, struct err *err)

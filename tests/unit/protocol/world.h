@@ -58,7 +58,7 @@ static inline enum code world_let_in(void *context, struct ns *ns, struct err *e
 /* With a slice of CPU time, whether the request ended within it. The answer lives until the next call. */
 static inline bool world_try(struct world *world, struct world_request request, uint64_t slice_ns, struct op_response *response)
 {
-	bool is_stream = strstr(request.op, "Stream") || strstr(request.op, "Shard") || strstr(request.op, "Records");
+	bool is_stream = (strstr(request.op, "Stream") && !strstr(request.op, "Kinesis")) || strstr(request.op, "Shard") || strstr(request.op, "Records");
 
 	arena_reset(world->request);
 	size_t n = strlen(request.body);
