@@ -14,8 +14,9 @@
 #define NAMED_PLACES 1024   /* a power of two */
 
 /*
- * A value that has a name: a parameter's default, a mapping's value, a resource's TableName, a condition, what ${self:} names, a variable of Fn::Sub. It is computed once, however
- * often it is referred to, and is the same to all who do. Without names a template is a tree, so nothing else can be met twice.
+ * A value that has a name: a parameter's default, a mapping's value, a resource's TableName, a condition, what
+ * ${self:} names, a variable of Fn::Sub. It is computed once, however often others refer to it. Without names a
+ * template is a tree, so nothing else can be met twice.
  */
 struct named {
 	struct named *next;         /* in its place */

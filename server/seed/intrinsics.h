@@ -3,7 +3,8 @@
  *
  * AWS: CloudFormation User Guide, "Intrinsic function reference": Ref, Fn::Sub, Fn::Join, Fn::If with Fn::Equals, Fn::And, Fn::Or, Fn::Not and Condition,
  * Fn::FindInMap, Fn::Select, Fn::Split, Fn::GetAtt. Parameters have their defaults, or what --parameter says; a reference to another resource is that
- * resource's name. What is named is computed once; a circle of names is told with its path, and a template takes 64 MB and a million steps at most. Of serverless.yml: ${self:...}, ${opt:...}, ${param:...}, ${env:...}, ${sls:stage}, ${aws:...}, each with a fallback behind a comma.
+ * resource's name. What is named is computed once. A circle of names is told with its path. A template takes 64 MB and
+ * a million steps at most. Of serverless.yml: ${self:...}, ${opt:...}, ${param:...}, ${env:...}, ${sls:stage}, ${aws:...}, each with a fallback behind a comma.
  */
 #ifndef DYNALITH_SERVER_SEED_INTRINSICS_H
 #define DYNALITH_SERVER_SEED_INTRINSICS_H
