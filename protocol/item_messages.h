@@ -9,6 +9,8 @@
 
 #define INVALID_VALUES "One or more parameter values were invalid: "
 
+#define MSG_IMAGE_MALFORMED ERR_INTERNAL, "the store is damaged: an item is malformed; dynalith check says which"
+
 /* expressions */
 #define MSG_EXPRESSIONS_MIXED                                                                                            \
 	ERR_REQUEST, "Can not use both expression and non-expression parameters in the same request: Non-expression " \

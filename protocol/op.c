@@ -10,6 +10,7 @@
 #include "protocol/insight/contributors.h"
 #include "protocol/insight/explain.h"
 #include "protocol/insight/insight.h"
+#include "protocol/item_messages.h"
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/throughput/throughput.h"
@@ -319,6 +320,8 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	code = retry_code(code, err);
 	if (code == OK && passage->call.out.is_cut)
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
+	if (code == OK && passage->call.out.is_malformed)
+		return err_set(err, MSG_IMAGE_MALFORMED);
 	return envelope(passage, code, err);
 }
 

@@ -203,14 +203,15 @@ static void visit_index_row(struct check *check, struct str key, struct str valu
 
 static void visit_expiry_row(struct check *check, struct str key, struct str value)
 {
-	struct str implied = STR_ABSENT, image;
+	struct str implied = STR_ABSENT, image, own;
 	struct value item;
+	int64_t seconds;
 
 	(void)value;
 	arena_reset(check->arena);
 	check->report->expiry_rows++;
-	if (key.n > sizeof(uint64_t) && find_item(check, expiry_item(key), &item, &image))
-		implied = expiry_row(check->arena, check->table, expiry_item(key), image);
+	if (expiry_read(key, &seconds, &own) && find_item(check, own, &item, &image))
+		implied = expiry_row(check->arena, check->table, own, image);
 	if (!str_is_set(implied) || !str_eq(implied, key))
 		tell(check, NULL, key, CHECK_EXPIRY_EXTRA);
 }

@@ -2,8 +2,7 @@
 
 #include "core/image.h"
 #include "core/number.h"
-
-#define TIME_SIZE 8
+#include "storage/store/row.h"
 
 static struct str encode(struct arena *arena, int64_t seconds, struct str row_key)
 {
@@ -40,12 +39,19 @@ struct str expiry_row(struct arena *arena, const struct table *table, struct str
 
 bool expiry_is_too_old(struct str row, int64_t now_ms)
 {
-	return (int64_t)str_be(row.p, TIME_SIZE) < now_ms / 1000 - EXPIRY_PAST_MAX_S;
+	int64_t seconds;
+	struct str item;
+
+	return expiry_read(row, &seconds, &item) && seconds < now_ms / 1000 - EXPIRY_PAST_MAX_S;
 }
 
-struct str expiry_item(struct str row)
+bool expiry_read(struct str key, int64_t *seconds, struct str *item)
 {
-	return (struct str){row.p + TIME_SIZE, row.n - TIME_SIZE};
+	struct row_reader row = row_read(key);
+
+	*seconds = (int64_t)row_u64(&row);
+	*item = row_rest(&row);
+	return row_is_whole(&row) && item->n > 0;
 }
 
 /*

@@ -22,8 +22,8 @@ struct str expiry_row(struct arena *arena, const struct table *table, struct str
 /* Whether the row's time is too long past at `now_ms` for a new row to be made. A row that is there stays due, however late. */
 bool expiry_is_too_old(struct str row, int64_t now_ms);
 
-/* The row key of the item that a row is about. */
-struct str expiry_item(struct str row);
+/* When the item is due that a row is about, and its row key. False for a malformed row. */
+bool expiry_read(struct str key, int64_t *seconds, struct str *item) WARN_UNUSED;
 
 #define EXPIRY_FILL_ROWS 500
 #define EXPIRY_FILL_BYTES ((size_t)1 << 20)

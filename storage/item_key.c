@@ -3,6 +3,7 @@
 #include "core/image.h"
 #include "core/key.h"
 #include "storage/messages.h"
+#include "storage/store/row.h"
 
 /* The keys of the table, or of an index. */
 static const struct key_schema *keys_of(const struct table *table, const struct index *index)
@@ -220,22 +221,15 @@ static bool has_tie(const struct table *table, const struct index *index)
 	return !index->is_local && !index->vector && table->hash == KEY_HASH_MD5;
 }
 
-/* What follows the first bytes, or nothing. */
-static struct str behind(struct str text, size_t n)
-{
-	n = n < text.n ? n : text.n;
-	return (struct str){text.p + n, text.n - n};
-}
-
 struct value item_key_attributes_of_row(struct arena *arena, const struct table *table, const struct index *index, struct str row_key)
 {
 	struct member *members = ARENA_ARRAY(arena, struct member, 2 * KEY_ATTRIBUTES_MAX);
 	const struct key_schema *schemas[] = {keys_of(table, index), &table->keys};
-	struct str rest = behind(row_key, KEY_HASH_SIZE);
+	struct str rest = row_behind(row_key, KEY_HASH_SIZE);
 	size_t n = 0;
 
 	for (unsigned s = 0; s < (index ? 2u : 1u); s++) {
-		rest = s == 1 && has_tie(table, index) ? behind(rest, KEY_HASH_SIZE) : rest;
+		rest = s == 1 && has_tie(table, index) ? row_behind(rest, KEY_HASH_SIZE) : rest;
 		for (unsigned i = 0; i < key_schema_count(schemas[s]); i++, n++) {
 			members[n].name = schemas[s]->attributes[i].name;
 			members[n].value = key_read(arena, schemas[s]->attributes[i].type, &rest);
@@ -255,12 +249,12 @@ struct str item_key_behind(struct arena *arena, const struct table *table, const
 /* The elements of the table's key are the end of both; before them an item's key has its hash. */
 bool item_key_is_behind(const struct table *table, const struct index *index, struct str row_key, struct str item_key)
 {
-	struct str own = behind(row_key, KEY_HASH_SIZE), elements = behind(item_key, KEY_HASH_SIZE);
+	struct str own = row_behind(row_key, KEY_HASH_SIZE), elements = row_behind(item_key, KEY_HASH_SIZE);
 
 	for (unsigned i = 0; i < key_schema_count(&index->keys); i++)
 		key_skip(index->keys.attributes[i].type, &own);
 	if (has_tie(table, index))
-		own = behind(own, KEY_HASH_SIZE);
+		own = row_behind(own, KEY_HASH_SIZE);
 	return own.n > 0 && str_eq(own, elements);
 }
 

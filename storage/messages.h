@@ -90,7 +90,6 @@
 #define MSG_STREAM_NO_SHARD ERR_INTERNAL, "an enabled stream has no open shard"
 
 #define MSG_RECORD_MALFORMED ERR_INTERNAL, "a table record is malformed"
-#define MSG_ROW_MALFORMED ERR_INTERNAL, "a row of the store is malformed"
 
 /* AWS: API Reference, ReplicatedWriteConflictException */
 #define MSG_GROUP_CONFLICT                                                                                                                   \

@@ -7,6 +7,7 @@
 #include "storage/lag/history.h"
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/row.h"
 
 #define SCRATCH_BYTES (64 * 1024)   /* of rows that are counted and forgotten, at once */
 #define BATCH_BYTES_MIN (16 * 1024) /* of rows asked for at once: the last few of a page are not worth many calls */
@@ -182,7 +183,7 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 		code = history_get(visit->txn, visit->past, keys[i].keyspace, keys[i].key, visit->arena, &batch->bases[i], err);
 	for (size_t i = 0; i < batch->n && code == OK; i++) {
 		if (!str_is_set(batch->bases[i]))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, keys[i].keyspace, keys[i].key);
 		visit->page->found.cost.base.read += capacity_read(image_item_size(batch->bases[i]), visit->mode);
 	}
 	return code;
@@ -236,7 +237,7 @@ static enum code read_rows(struct visit *visit, struct store_range range, struct
 			return code;
 		for (size_t i = 0; i < rows.n; i++) {
 			if (!str_is_set(rows.v[i].value)) /* it stands for an item that is not there */
-				return err_set(err, MSG_ROW_MALFORMED);
+				return row_malformed(err, keyspace, rows.v[i].key);
 		}
 		struct batch *batch = ARENA_NEW(arena, struct batch);
 		*batch = (struct batch){.rows = rows.v, .n = rows.n};
@@ -556,7 +557,7 @@ static enum code outside_error(struct arena *arena, const struct read_page *page
 	struct buf moved = buf_in(arena); /* the start key in the partition asked for */
 
 	buf_add_str(&moved, partition);
-	buf_add(&moved, row_key.p + own.n, row_key.n - own.n);
+	buf_add_str(&moved, row_behind(row_key, own.n));
 	if (!is_within(&page->keys->range, buf_str(&moved)))
 		return err_set(err, MSG_START_KEY_RANGE);
 	if (!str_eq(page->keys->range.low, partition) || !str_eq(page->keys->range.high, key_after_prefix(arena, partition)))

@@ -14,6 +14,7 @@
 #include "storage/catalog/table_rows.h"
 #include "storage/state/snapshot.h"
 #include "storage/state/snapshot_file.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
@@ -199,8 +200,9 @@ static void take_counter(void *context, const struct salvage_row *row)
 		repair_put(repair, counters_keyspace, row->key, row->value);
 		return;
 	}
-	uint64_t number = strtoull(str_copy(repair->row, row->value).p, NULL, 10);
-	told->highest = number > told->highest ? number : told->highest;
+	uint64_t number;
+	if (row_is_decimal(row->value, &number) && number > told->highest)
+		told->highest = number;
 }
 
 static void take_counters(struct repair *repair, const struct tables *tables, struct told *told)
@@ -281,12 +283,12 @@ static void take_item(void *context, const struct salvage_row *row)
 static void take_expiry(void *context, const struct salvage_row *row)
 {
 	struct repair *repair = context;
-	struct str image;
+	struct str image, item;
+	int64_t seconds;
 
 	arena_reset(repair->row);
-	if (repair->code != OK || row->state != SALVAGE_SOUND || row->key.n <= sizeof(uint64_t))
+	if (repair->code != OK || row->state != SALVAGE_SOUND || !expiry_read(row->key, &seconds, &item))
 		return;
-	struct str item = expiry_item(row->key);
 	repair->code = store_get(repair->txn, table_items(repair->table), item, repair->row, &image, repair->err);
 	struct str due = repair->code == OK && str_is_set(image) ? expiry_row(repair->row, repair->table, item, image) : STR_ABSENT;
 	if (str_is_set(due) && str_eq(due, row->key))

@@ -40,7 +40,7 @@ static enum code list_one(struct listing *listing, const struct job *job, struct
 	listing->has_more = listing->left == 0;
 	if (listing->has_more)
 		return OK;
-	code = table_decode(backup.record, &settings_records, &table, err);
+	code = table_decode_new(backup.record, &settings_records, &table, err);
 	if (code != OK)
 		return code;
 	listing->left--;

@@ -238,7 +238,7 @@ static enum code item_with_vector(struct call *call, const struct index *index, 
 	struct value *elements = ARENA_ARRAY(call->arena, struct value, n);
 
 	if (!image_decode(call->arena, hit->image, item))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return err_set(err, MSG_IMAGE_MALFORMED);
 	for (uint32_t i = 0; i < n; i++) {
 		struct buf text = buf_in(call->arena);
 		char *bytes = arena_bytes(call->arena, NUMBER_MAX);

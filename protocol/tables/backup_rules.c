@@ -55,7 +55,7 @@ enum code backup_rules_find(struct call *call, struct ns ns, const struct backup
 	    (code == OK && !str_eq(found->job.subject, arn->table)))
 		return err_set(err, MSG_BACKUP_ABSENT, STR_ARG(arn->text));
 	if (code == OK)
-		code = table_decode(found->backup.record, &settings_records, &found->table, err);
+		code = table_decode_new(found->backup.record, &settings_records, &found->table, err);
 	if (code == OK)
 		call_hold(call, found->table);
 	return code;

@@ -126,6 +126,16 @@ static ALWAYS_INLINE bool read_entry(struct walk *walk, struct place *at, bool i
 	return is_there;
 }
 
+/* Whether an element is of the set's type: each type has a room of its own. */
+static ALWAYS_INLINE bool is_element(struct walk *walk, enum type set, enum type type)
+{
+	bool is_right = type == (set == TYPE_SS ? TYPE_S : set == TYPE_NS ? TYPE_N : TYPE_B);
+
+	if (!is_right)
+		give_up(walk);
+	return is_right;
+}
+
 /* A text of any length, piece by piece: few need the room that it would take if each byte had an escape. */
 static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, struct str text)
 {
@@ -211,12 +221,12 @@ static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, u
 	return put_brackets(walk, at, first, "[]");
 }
 
-static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, uint64_t left)
+static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, enum type type, uint64_t left)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
 
-	for (; left > 0 && read_entry(walk, &at, false, &entry); left--) {
+	for (; left > 0 && read_entry(walk, &at, false, &entry) && is_element(walk, type, entry.type); left--) {
 		char *to = PUT(at.to, ",\"");
 
 		if (entry.type == TYPE_S)
@@ -231,6 +241,7 @@ static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, ui
 /* A map, list or set; as deep as the value, DEPTH_MAX. */
 static struct place put_nested(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth)
 {
+	size_t rest = (size_t)(walk->end - at.from) - n; /* of the image, behind the value: places may move to the tail */
 	struct image_cursor cursor = {at.from, at.from + n, 0};
 	uint64_t count = 0;
 
@@ -248,8 +259,10 @@ static struct place put_nested(struct walk *walk, struct place at, enum type typ
 	} else {
 		at.to = PUT(at.to, "{\"SS\":");
 		at.to[-4] = type == TYPE_SS ? 'S' : type == TYPE_NS ? 'N' : 'B';
-		at = put_set(walk, at, count);
+		at = put_set(walk, at, type, count);
 	}
+	if ((size_t)(walk->end - at.from) != rest)
+		give_up(walk);
 	*at.to++ = '}';
 	return at;
 }
@@ -295,13 +308,14 @@ void json_image_expect(struct buf *buf, size_t n, size_t bytes)
 	buf_reserve(buf, guess(n, bytes) + ROOM);
 }
 
-void json_image_add(struct buf *buf, struct str image)
+bool json_image_add(struct buf *buf, struct str image)
 {
 	struct walk walk = {.buf = buf};
 	struct place at = {NULL, make_room(&walk, buf->p + buf->n, guess(1, image.n))};
 	struct image_cursor cursor;
+	bool is_image = image_open(image, &cursor);
 
-	if (image_open(image, &cursor)) {
+	if (is_image) {
 		at.from = cursor.p;
 		walk.end = cursor.end;
 		walk.near = cursor.end - JSON_TEXT_STEP;
@@ -310,4 +324,5 @@ void json_image_add(struct buf *buf, struct str image)
 		at.to = PUT(at.to, "{}");
 	}
 	buf->n = (size_t)(at.to - buf->p);
+	return is_image && walk.near && at.from == walk.end;
 }

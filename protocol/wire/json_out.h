@@ -16,6 +16,7 @@
 struct json_out {
 	struct buf buf;
 	bool needs_comma, is_cut;
+	bool is_malformed; /* an image was: the text must not be sent either */
 };
 
 struct json_out json_out_in(struct arena *arena);

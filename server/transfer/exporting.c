@@ -121,7 +121,7 @@ static bool add_item(struct exporting *e, struct arena *arena, struct str image,
 	else
 		json_out_image(out, image);
 	buf_add_lit(&out->buf, "}\n");
-	return true;
+	return !out->is_malformed;
 }
 
 static bool add_row(struct exporting *e, struct arena *arena, struct str row, struct json_out *out, bool *is_none)

@@ -1,9 +1,8 @@
 #include "storage/backup/backup.h"
 
-#include "storage/messages.h"
 
 static const struct field backup_fields[] = {
-	RECORD_FIELD(backup, name, "name", FIELD_STR), RECORD_FIELD(backup, type, "type", FIELD_INT), RECORD_FIELD(backup, record, "record", FIELD_STR),
+	RECORD_FIELD(backup, name, "name", FIELD_STR), RECORD_ENUM(backup, type, "type", BACKUP_SYSTEM), RECORD_FIELD(backup, record, "record", FIELD_STR),
 	RECORD_FIELD(backup, items, "items", FIELD_INT), RECORD_FIELD(backup, bytes, "bytes", FIELD_INT),
 	RECORD_FIELD(backup, shown_ms, "shown_ms", FIELD_INT), RECORD_FIELD(backup, expires_ms, "expires_ms", FIELD_INT),
 };
@@ -11,7 +10,7 @@ static const struct record backup_record = RECORD(backup, backup_fields);
 
 enum code backup_of(struct arena *arena, const struct job *job, struct backup *backup, struct err *err)
 {
-	return job_unpack(arena, &backup_record, job->body, backup) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return job_unpack(arena, &backup_record, job->body, backup) ? OK : job_malformed(job, err);
 }
 
 enum code backup_add(struct job_txn *txn, const struct table *table, const struct backup *backup, int64_t now_ms, struct job *job, struct err *err)
@@ -55,7 +54,7 @@ static enum code step_backup(struct job_step *step, struct err *err)
 	if (code == OK && backup.type == BACKUP_SYSTEM)
 		return expire(step, err);
 	if (code == OK && !copy_of(step->arena, step->job, &copy))
-		code = err_set(err, MSG_ROW_MALFORMED);
+		code = job_malformed(step->job, err);
 	if (code == OK && copy.stage != COPY_IS_DONE)
 		return copy_step(step, &copy, err);
 	if (code != OK)

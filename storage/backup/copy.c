@@ -1,8 +1,8 @@
 #include "storage/backup/copy.h"
 
 #include "core/image.h"
-#include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/row.h"
 #include "storage/stream/change_log.h"
 
 #define PIECE_BYTES ((size_t)1024 * 1024) /* read and written in one transaction: other writers wait for it */
@@ -10,7 +10,7 @@
 static const struct field copy_fields[] = {
 	RECORD_FIELD(copy, account, "account", FIELD_STR), RECORD_FIELD(copy, region, "region", FIELD_STR),
 	RECORD_FIELD(copy, table, "table", FIELD_STR), RECORD_FIELD(copy, number, "number", FIELD_INT), RECORD_FIELD(copy, at_ms, "at_ms", FIELD_INT),
-	RECORD_FIELD(copy, stage, "stage", FIELD_INT), RECORD_FIELD(copy, key, "key", FIELD_STR), RECORD_FIELD(copy, first, "first", FIELD_INT),
+	RECORD_ENUM(copy, stage, "stage", COPY_IS_DONE), RECORD_FIELD(copy, key, "key", FIELD_STR), RECORD_FIELD(copy, first, "first", FIELD_INT),
 	RECORD_FIELD(copy, next, "next", FIELD_INT), RECORD_FIELD(copy, items, "items", FIELD_INT), RECORD_FIELD(copy, bytes, "bytes", FIELD_INT),
 };
 static const struct record copy_record = RECORD(copy, copy_fields);
@@ -127,7 +127,7 @@ static enum code undo_one(struct piece *piece, const struct stream_record *recor
 	struct str key, known;
 
 	if (record->event != STREAM_INSERT && !str_is_set(record->old_image))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, stream_keyspace(piece->table), stream_shard_record_key(arena, record->sequence));
 	enum code code = change_log_key(arena, piece->table, record, &key, err);
 
 	if (code == OK)
@@ -322,7 +322,7 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 	struct piece piece = {.step = step, .copy = copy};
 
 	if (!copy_of(step->arena, step->job, copy))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return job_malformed(step->job, err);
 	enum code code = catalog_refresh_clocks(step->catalog, err);
 	if (code == OK)
 		code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region}, copy->table, step->now_ms, &piece.table, err);

@@ -1,8 +1,8 @@
 #include "storage/backup/restore.h"
 
 #include "core/image.h"
-#include "storage/messages.h"
 #include "storage/monotonic.h"
+#include "storage/store/row.h"
 #include "storage/write/write.h"
 
 #define PIECE_ROWS 200
@@ -20,7 +20,7 @@ static const struct record restore_record = RECORD(restore, restore_fields);
 
 enum code restore_of(struct arena *arena, const struct job *job, struct restore *restore, struct err *err)
 {
-	return job_unpack(arena, &restore_record, job->body, restore) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return job_unpack(arena, &restore_record, job->body, restore) ? OK : job_malformed(job, err);
 }
 
 struct beginning {
@@ -48,7 +48,7 @@ enum code restore_begin(struct catalog *catalog, struct ns ns, const struct tabl
 	struct table *new; /* may be described by a clone, which counts together with the table that it is a clone of */
 
 	table_unref(table);
-	enum code code = table_decode(record, catalog_settings(catalog), &new, err);
+	enum code code = table_decode_new(record, catalog_settings(catalog), &new, err);
 	if (code != OK)
 		return code;
 	*job = (struct job){
@@ -92,8 +92,14 @@ static enum code find_table(struct job_step *step, struct table **table, struct 
 	return err_default(err, ERR_RESOURCE_IN_USE);
 }
 
+/* The number of the keyspace with the items. */
+static uint64_t data_of(const struct job_step *step, const struct restore *restore)
+{
+	return restore->data ? restore->data : step->job->data;
+}
+
 /* Writes a page of items as new ones. */
-static enum code write_page(struct job_step *step, struct table *table, const struct store_page *page, struct arena *arena, struct err *err)
+static enum code write_page(struct job_step *step, struct table *table, uint64_t data, const struct store_page *page, struct arena *arena, struct err *err)
 {
 	struct write *writes = ARENA_ARRAY(arena, struct write, page->n);
 	struct value *items = ARENA_ARRAY(arena, struct value, page->n);
@@ -101,7 +107,7 @@ static enum code write_page(struct job_step *step, struct table *table, const st
 
 	for (size_t i = 0; i < page->n && code == OK; i++) {
 		if (!image_decode(arena, page->v[i].value, &items[i]))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, (struct keyspace){data, PART_ITEMS}, page->v[i].key);
 		writes[i] = (struct write){.table = table, .kind = WRITE_PUT, .item = &items[i], .is_batch = true, .expiry_row = STR_ABSENT};
 		code = write_prepare(arena, &writes[i], err);
 	}
@@ -111,13 +117,12 @@ static enum code write_page(struct job_step *step, struct table *table, const st
 static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena, struct store_page *page, struct err *err)
 {
 	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS), catalog_piece(step->catalog, PIECE_BYTES)};
-	uint64_t data = restore->data ? restore->data : step->job->data;
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(step->catalog), STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = copy_page(txn, data, bounds, arena, &restore->key, page, err);
+	code = copy_page(txn, data_of(step, restore), bounds, arena, &restore->key, page, err);
 	store_abort(txn);
 	return code;
 }
@@ -135,7 +140,7 @@ static enum code fill(struct job_step *step, struct restore *restore, struct tab
 
 		code = read_page(step, restore, arena, &page, &own);
 		if (code == OK)
-			code = write_page(step, table, &page, arena, &own);
+			code = write_page(step, table, data_of(step, restore), &page, arena, &own);
 		if (str_is_set(restore->key))
 			restore->key = str_copy(step->arena, restore->key);
 		if (code != OK)
@@ -196,7 +201,7 @@ static enum code step_copy(struct job_step *step, struct restore *restore, struc
 	struct copy copy;
 
 	if (!copy_of(step->arena, step->job, &copy))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return job_malformed(step->job, err);
 	if (copy.stage != COPY_IS_DONE)
 		return copy_step(step, &copy, err);
 	restore->is_copied = true;

@@ -8,6 +8,7 @@
 #include "storage/schema/currency.h"
 #include "storage/store/journal.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 
 /* What a change does in its transaction, which may be run again from the start. */
 typedef enum code apply_change(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err);
@@ -73,7 +74,9 @@ enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64
 
 	if (code != OK)
 		return code;
-	*number = (str_is_set(value) ? strtoull(value.p, NULL, 10) : 0) + 1;
+	if (!row_is_decimal(value, number))
+		return row_malformed(err, counters_keyspace, key);
+	++*number;
 	return journal_put_for_good(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
 }
 

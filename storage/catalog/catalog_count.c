@@ -2,7 +2,7 @@
 #include "storage/catalog/catalog_internal.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/index_row.h"
-#include "storage/messages.h"
+#include "storage/store/row.h"
 #include "storage/store/retry.h"
 #include "storage/vector/vector_row.h"
 
@@ -45,7 +45,7 @@ static enum code count_index_row(struct piece *piece, size_t i, const struct val
 	return OK;
 }
 
-static enum code count_item(struct piece *piece, struct str image, struct err *err)
+static enum code count_item(struct piece *piece, struct str key, struct str image, struct err *err)
 {
 	struct value item;
 	enum code code = OK;
@@ -56,7 +56,7 @@ static enum code count_item(struct piece *piece, struct str image, struct err *e
 		return OK;
 	}
 	if (!image_decode(piece->arena, image, &item))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, table_items(piece->table), key);
 	piece->slots[0].change.bytes += (long long)vector_row_billed_size(piece->table, &item, image_item_size(image));
 	for (size_t i = 0; i < table_index_total(piece->table) && code == OK; i++)
 		code = count_index_row(piece, i, &item, image, err);
@@ -76,7 +76,7 @@ static enum code count_items(struct piece *piece, struct size_count *count, bool
 	for (size_t i = 1; i < n; i++)
 		piece->slots[i].slot = 1 + table_index_at(piece->table, i - 1)->number;
 	for (size_t i = 0; code == OK && i < page.n; i++)
-		code = count_item(piece, page.v[i].value, err);
+		code = count_item(piece, page.v[i].key, page.v[i].value, err);
 	for (size_t i = 0; i < n && code == OK; i++)
 		code = size_rows_add(piece->txn, count->table, count->epoch, &piece->slots[i], err);
 	*more = code == OK && page.is_more;

@@ -1,6 +1,6 @@
 #include "core/key.h"
 #include "storage/catalog/catalog_internal.h"
-#include "storage/messages.h"
+#include "storage/store/row.h"
 
 #define MARKS_PER_PAGE 100
 #define ELSEWHERE_MAX 4 /* marks of a name that are looked at: one of them at most is the namespace's own */
@@ -49,7 +49,7 @@ static enum code take_names(const struct catalog *catalog, const struct store_pa
 			continue;
 		names->is_more = names->n == limit;
 		if (!names->is_more)
-			names->v[names->n++] = (struct str){key.p + prefix, key.n - prefix};
+			names->v[names->n++] = row_behind(key, prefix);
 	}
 	return code;
 }

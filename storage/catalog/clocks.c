@@ -10,10 +10,10 @@
 #include "storage/messages.h"
 #include "storage/schema/ns_name.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 
 #define PREFIX "clock/"
 #define PREFIX_END "clock0"       /* behind every key: '0' follows '/' */
-#define ROW_SIZE 9                /* whether it stands still, and the setting's ms */
 #define PAGE_ROWS 1000
 
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
@@ -152,17 +152,21 @@ static struct str key_of(struct arena *arena, const struct ns *ns)
 /* Puts a row among the settings read so far. Keys come in the order of namespaces; the default's is the first. */
 static bool take_row(struct clocks *read, const struct store_row *row)
 {
-	size_t head = sizeof(PREFIX) - 1;
-	struct str rest = {row->key.p + head, row->key.n - head};
-	struct ns ns = {{rest.p, NS_ACCOUNT_SIZE}, {rest.p + NS_ACCOUNT_SIZE + 1, rest.n - NS_ACCOUNT_SIZE - 1}};
+	struct row_reader key = row_read(row_behind(row->key, sizeof(PREFIX) - 1)), value = row_read(row->value);
+	struct clocks_setting setting = {.is_frozen = row_byte(&value) != 0};
 
-	if (row->value.n != ROW_SIZE)
+	setting.ms = row_ms(&value);
+	if (!row_is_whole(&value))
 		return false;
-	struct clocks_setting setting = {row->value.p[0] != 0, (int64_t)str_be(row->value.p + 1, 8)};
-	if (rest.n == 0)
+	if (key.rest.n == 0) {
 		set_default(read, setting);
-	else if (rest.n > NS_ACCOUNT_SIZE + 1 && ns.region.n <= NS_REGION_MAX)
-		keep(read, ns, &setting);
+		return true;
+	}
+	struct ns ns = {.account = row_until(&key, '/')};
+	ns.region = row_rest(&key);
+	if (!row_is_whole(&key) || ns.account.n != NS_ACCOUNT_SIZE || ns.region.n == 0 || ns.region.n > NS_REGION_MAX)
+		return false;
+	keep(read, ns, &setting);
 	return true;
 }
 
@@ -176,7 +180,7 @@ static enum code read_rows(struct store_txn *txn, struct clocks *read, struct er
 		code = store_page(txn, counters, &range, (struct store_bounds){.rows = PAGE_ROWS}, err->arena, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			if (!take_row(read, &page.v[i]))
-				code = err_set(err, MSG_ROW_MALFORMED);
+				code = row_malformed(err, counters, page.v[i].key);
 		}
 		if (code == OK && page.is_more)
 			store_range_after(&range, &page, err->arena);
@@ -204,10 +208,8 @@ static void replace(struct clocks *clocks, struct clocks *read, uint64_t version
 static enum code refresh(struct clocks *clocks, struct store_txn *txn, uint64_t *version, struct err *err)
 {
 	struct clocks read = {.n = 0};
-	struct str row;
-	enum code code = store_get(txn, version_key.keyspace, version_key.key, err->arena, &row, err);
+	enum code code = row_get_number(txn, version_key.keyspace, version_key.key, err->arena, version, err);
 
-	*version = code == OK && str_is_set(row) && row.n == 8 ? str_be(row.p, 8) : 0;
 	if (code != OK || *version <= atomic_load(&clocks->version))
 		return code;
 	code = read_rows(txn, &read, err);

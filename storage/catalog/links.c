@@ -1,7 +1,7 @@
 #include "storage/catalog/links.h"
 
 #include "core/buf.h"
-#include "storage/messages.h"
+#include "storage/store/row.h"
 
 #define NO_LAG UINT64_MAX
 #define REGIONS_MAX 64
@@ -14,42 +14,32 @@ struct store_key links_key(struct arena *arena, struct str account)
 }
 
 /* The lag, and the regions of each cut with a NUL behind each. */
-static bool decode(struct arena *arena, struct str row, struct links *links)
+static bool decode(struct arena *arena, struct str bytes, struct links *links)
 {
-	uint64_t lag = row.n >= 8 ? str_be(row.p, 8) : 0;
-	struct str names[2];
-	size_t at = 8, k = 0;
+	struct row_reader row = row_read(bytes);
+	uint64_t lag = row_u64(&row);
 
-	if (row.n < 8)
-		return false;
 	links->has_lag = lag != NO_LAG;
 	if (links->has_lag)
 		links->lag_ms = (int64_t)lag;
-	while (at < row.n) {
-		const char *end = memchr(row.p + at, 0, row.n - at);
+	while (!row.is_cut && row.rest.n > 0) {
+		struct str a = row_until(&row, '\0'), b = row_until(&row, '\0');
 
-		if (!end)
-			return false;
-		names[k++] = (struct str){row.p + at, (size_t)(end - row.p) - at};
-		at += names[k - 1].n + 1;
-		if (k < 2)
-			continue;
 		links->cuts = arena_room(arena, links->cuts, links->n, sizeof(*links->cuts));
-		links->cuts[links->n++] = (struct links_cut){names[0], names[1]};
-		k = 0;
+		links->cuts[links->n++] = (struct links_cut){a, b};
 	}
-	return k == 0;
+	return row_is_whole(&row) && (lag == NO_LAG || lag <= ROW_MS_MAX);
 }
 
 enum code links_read(struct store_txn *txn, struct arena *arena, struct str account, int64_t lag_ms, struct links *links, struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn, versions, links_key(arena, account).key, arena, &row, err);
+	struct str key = links_key(arena, account).key, row;
+	enum code code = store_get(txn, versions, key, arena, &row, err);
 
 	*links = (struct links){.lag_ms = lag_ms};
 	if (code != OK || !str_is_set(row))
 		return code;
-	return decode(arena, row, links) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return decode(arena, row, links) ? OK : row_malformed(err, versions, key);
 }
 
 enum code links_write(struct store_txn *txn, struct arena *arena, struct str account, const struct links *links, struct err *err)

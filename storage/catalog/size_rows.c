@@ -1,6 +1,7 @@
 #include "storage/catalog/size_rows.h"
 
 #include "core/buf.h"
+#include "storage/store/row.h"
 
 #define SIZE STR("size/")
 #define COUNT STR("count/")
@@ -69,19 +70,22 @@ enum code size_rows_add(struct store_txn *txn, uint64_t table, uint64_t epoch, c
 	return code == OK ? add(txn, &bytes, change->change.bytes, err) : code;
 }
 
-static void take_number(struct arena *arena, struct size_rows *rows, const struct store_row *row)
+static bool take_number(struct arena *arena, struct size_rows *rows, const struct store_row *row)
 {
-	size_t at = SIZE.n + 2 * NUMBER_BYTES;
+	struct row_reader key = row_read(row_behind(row->key, SIZE.n + 2 * NUMBER_BYTES));
+	uint32_t slot = row_u32(&key);
+	unsigned what = row_byte(&key);
+	uint64_t number;
 
-	if (row->key.n != at + SLOT_BYTES + 1)
-		return;
-	uint32_t slot = (uint32_t)str_be(row->key.p + at, SLOT_BYTES);
+	if (!row_is_whole(&key) || (what != 'i' && what != 'b') || !row_is_number(row->value, &number))
+		return false;
 	if (rows->n == 0 || rows->slots[rows->n - 1].slot != slot) {
 		rows->slots = arena_room(arena, rows->slots, rows->n, sizeof(*rows->slots));
 		rows->slots[rows->n++] = (struct tally_slot){.slot = slot};
 	}
 	struct size_change *change = &rows->slots[rows->n - 1].change;
-	*(row->key.p[row->key.n - 1] == 'i' ? &change->items : &change->bytes) = store_number(row->value);
+	*(what == 'i' ? &change->items : &change->bytes) = (int64_t)number;
+	return true;
 }
 
 enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t table, uint64_t epoch, struct size_rows *rows, struct err *err)
@@ -95,8 +99,10 @@ enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t ta
 	struct store_range range = range_of(&low, &high);
 	/* two rows for each of at most 31 slots: one page */
 	enum code code = store_page(txn, counters, &range, (struct store_bounds){0, 0}, arena, &page, err);
-	for (size_t i = 0; code == OK && i < page.n; i++)
-		take_number(arena, rows, &page.v[i]);
+	for (size_t i = 0; code == OK && i < page.n; i++) {
+		if (!take_number(arena, rows, &page.v[i]))
+			code = row_malformed(err, counters, page.v[i].key);
+	}
 	return code;
 }
 
@@ -172,16 +178,12 @@ enum code size_rows_drop(struct store_txn *txn, uint64_t table, struct err *err)
 
 static bool read_count(struct str value, struct size_count *count)
 {
-	size_t head = 2 * NUMBER_BYTES;
+	struct row_reader row = row_read(value);
 
-	if (value.n < head)
-		return false;
-	count->epoch = str_be(value.p, NUMBER_BYTES);
-	count->record = (struct str){value.p + head, (size_t)str_be(value.p + NUMBER_BYTES, NUMBER_BYTES)};
-	if (count->record.n > value.n - head)
-		return false;
-	count->next = (struct str){count->record.p + count->record.n, value.n - head - count->record.n};
-	return true;
+	count->epoch = row_u64(&row);
+	count->record = row_take(&row, row_u64(&row));
+	count->next = row_rest(&row);
+	return row_is_whole(&row);
 }
 
 enum code size_rows_get_count(struct store_txn *txn, struct arena *arena, uint64_t table, struct size_count *count, bool *is_there, struct err *err)
@@ -191,8 +193,8 @@ enum code size_rows_get_count(struct store_txn *txn, struct arena *arena, uint64
 	enum code code = store_get(txn, counters, str_of_key(&key), arena, &value, err);
 
 	count->table = table;
-	*is_there = code == OK && str_is_set(value) && read_count(value, count);
-	return code;
+	*is_there = code == OK && str_is_set(value);
+	return *is_there && !read_count(value, count) ? row_malformed(err, counters, str_of_key(&key)) : code;
 }
 
 enum code size_rows_next_count(struct store_txn *txn, struct arena *arena, uint64_t after, struct size_count *count, bool *is_there, struct err *err)
@@ -202,10 +204,12 @@ enum code size_rows_next_count(struct store_txn *txn, struct arena *arena, uint6
 	struct store_page page = {.n = 0};
 	enum code code = store_page(txn, counters, &range, (struct store_bounds){1, 0}, arena, &page, err);
 
-	*is_there = code == OK && page.n == 1 && page.v[0].key.n == COUNT.n + NUMBER_BYTES && read_count(page.v[0].value, count);
-	if (*is_there)
-		count->table = str_be(page.v[0].key.p + COUNT.n, NUMBER_BYTES);
-	return code;
+	*is_there = code == OK && page.n == 1;
+	if (!*is_there)
+		return code;
+	struct row_reader row = row_read(row_behind(page.v[0].key, COUNT.n));
+	count->table = row_table(&row);
+	return row_is_whole(&row) && read_count(page.v[0].value, count) ? OK : row_malformed(err, counters, page.v[0].key);
 }
 
 static struct key key_of_mark(uint64_t process, uint64_t table)
@@ -247,16 +251,13 @@ enum code size_rows_del_mark(struct store_txn *txn, struct arena *arena, uint64_
 
 static bool read_mark(const struct store_row *row, struct size_mark *mark)
 {
-	struct str key = row->key, value = row->value;
+	struct row_reader key = row_read(row_behind(row->key, UNFLUSHED.n)), value = row_read(row->value);
 
-	if (key.n != UNFLUSHED.n + 2 * NUMBER_BYTES || value.n < 2 * NUMBER_BYTES)
-		return false;
-	*mark = (struct size_mark){
-		.process = str_be(key.p + UNFLUSHED.n, NUMBER_BYTES), .table = str_be(key.p + UNFLUSHED.n + NUMBER_BYTES, NUMBER_BYTES),
-		.epoch = str_be(value.p, NUMBER_BYTES), .flushes = str_be(value.p + NUMBER_BYTES, NUMBER_BYTES),
-		.record = {value.p + 2 * NUMBER_BYTES, value.n - 2 * NUMBER_BYTES},
-	};
-	return true;
+	*mark = (struct size_mark){.process = row_u64(&key), .epoch = row_u64(&value)};
+	mark->table = row_table(&key);
+	mark->flushes = row_u64(&value);
+	mark->record = row_rest(&value);
+	return row_is_whole(&key) && row_is_whole(&value);
 }
 
 enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const struct size_mark *after, size_t limit, struct size_mark **out, size_t *n,
@@ -269,8 +270,10 @@ enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const stru
 
 	*out = ARENA_ARRAY(arena, struct size_mark, page.n);
 	*n = 0;
-	for (size_t i = 0; code == OK && i < page.n; i++)
-		*n += read_mark(&page.v[i], &(*out)[*n]);
+	for (; code == OK && *n < page.n; ++*n) {
+		if (!read_mark(&page.v[*n], &(*out)[*n]))
+			return row_malformed(err, counters, page.v[*n].key);
+	}
 	return code;
 }
 
@@ -285,10 +288,10 @@ static struct key key_of_life(uint64_t process)
 enum code size_rows_life(struct store_txn *txn, uint64_t process, int64_t *life, struct err *err)
 {
 	struct key key = key_of_life(process);
-	struct str value;
-	enum code code = store_get(txn, counters, str_of_key(&key), err->arena, &value, err);
+	uint64_t number;
+	enum code code = row_get_number(txn, counters, str_of_key(&key), err->arena, &number, err);
 
-	*life = code == OK && str_is_set(value) ? store_number(value) : 0;
+	*life = (int64_t)number;
 	return code;
 }
 

@@ -3,16 +3,15 @@
 #include "core/buf.h"
 #include "core/key.h"
 #include "storage/catalog/retired.h"
-#include "storage/messages.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream.h"
 
 #define COUNT STR("tables/")
 #define MARK STR("mark/")
 #define COMPLETE STR("table rows") /* a row of SYSTEM_VERSIONS: the catalog's version of older ones, and which record comes next; or no more */
 #define NUMBER_BYTES 8
-#define HEAD_BYTES 17              /* of a value: number, ms, flags; then account NUL region */
 #define FLAG_DELETED 1
 #define FLAG_STREAM 2
 #define PIECE_ROWS 200
@@ -40,9 +39,9 @@ struct str table_rows_space(struct str key)
 {
 	size_t n = key.n;
 
-	while (n > 0 && key.p[n - 1] != 0)
+	while (n > 0 && row_at(key, n - 1) != 0)
 		n--;
-	return (struct str){key.p, n};
+	return row_first(key, n);
 }
 
 static void add(struct rows *rows, struct str key, int64_t ms, int flags)
@@ -200,17 +199,22 @@ struct progress {
 static enum code read_progress(struct store_txn *txn, struct progress *progress, struct err *err)
 {
 	uint64_t version;
-	struct str row;
-	enum code code = store_get(txn, versions, COMPLETE, err->arena, &row, err);
+	struct str bytes;
+	enum code code = store_get(txn, versions, COMPLETE, err->arena, &bytes, err);
 
 	if (code == OK)
 		code = currency_catalog(txn, &version, err);
 	if (code != OK)
 		return code;
-	bool is_there = str_is_set(row) && row.n >= NUMBER_BYTES && str_be(row.p, NUMBER_BYTES) == version;
-	*progress = (struct progress){version, STR_ABSENT, is_there, !str_is_set(row)};
-	if (is_there && row.n > NUMBER_BYTES)
-		progress->next = (struct str){row.p + NUMBER_BYTES, row.n - NUMBER_BYTES};
+	*progress = (struct progress){version, STR_ABSENT, false, !str_is_set(bytes)};
+	if (progress->is_absent)
+		return OK;
+	struct row_reader row = row_read(bytes);
+	progress->is_begun = row_u64(&row) == version;
+	if (row.is_cut)
+		return row_malformed(err, versions, COMPLETE);
+	if (progress->is_begun && row.rest.n > 0)
+		progress->next = row_rest(&row);
 	return OK;
 }
 
@@ -275,11 +279,9 @@ enum code table_rows_put(struct store_txn *txn, const struct settings_records *s
 
 enum code table_rows_count(struct store_txn *txn, struct str space, uint64_t *n, struct err *err)
 {
-	struct str value;
-	enum code code = store_get(txn, counters, joined(err->arena, COUNT, space), err->arena, &value, err);
-	int64_t number = code == OK && str_is_set(value) ? store_number(value) : 0;
+	enum code code = row_get_number(txn, counters, joined(err->arena, COUNT, space), err->arena, n, err);
 
-	*n = number > 0 ? (uint64_t)number : 0;
+	*n = (int64_t)*n > 0 ? *n : 0;
 	return code;
 }
 
@@ -293,51 +295,41 @@ static bool take_names(enum mark_kind kind, struct str rest, struct arena *arena
 {
 	struct str space;
 
+	struct row_reader key = row_read(rest);
 	if (kind == MARK_NAME) {
-		const char *end = memchr(rest.p, 0, rest.n);
-
-		if (!end)
-			return false;
-		mark->name = (struct str){rest.p, (size_t)(end - rest.p)};
-		mark->record = joined(arena, (struct str){end + 1, rest.n - mark->name.n - 1}, mark->name);
-		return true;
+		mark->name = row_until(&key, '\0');
+		mark->record = joined(arena, row_rest(&key), mark->name);
+		return row_is_whole(&key);
 	}
 	bool is_numbered = kind == MARK_STREAM || kind == MARK_LOG;
-	if (is_numbered && rest.n < NUMBER_BYTES + 1)
-		return false;
 	if (is_numbered)
-		rest.n -= NUMBER_BYTES + 1;
-	space = table_rows_space(rest);
-	mark->record = is_numbered && mark->is_deleted ? retired_key(arena, mark->number) : rest;
-	mark->name = (struct str){rest.p + space.n, rest.n - space.n};
-	if (kind != MARK_STREAM)
-		return true;
-	const char *slash = memchr(mark->name.p, '/', mark->name.n);
-	if (!slash)
-		return false;
-	size_t n = (size_t)(slash - mark->name.p);
-	mark->label = (struct str){slash + 1, mark->name.n - n - 1};
-	mark->name.n = n;
+		(void)row_take_last(&key, NUMBER_BYTES + 1);
+	space = table_rows_space(key.rest);
+	mark->record = is_numbered && mark->is_deleted ? retired_key(arena, mark->number) : key.rest;
+	mark->name = row_behind(key.rest, space.n);
+	if (key.is_cut || kind != MARK_STREAM)
+		return !key.is_cut;
+	struct row_reader name = row_read(mark->name);
+	mark->name = row_until(&name, '/');
+	mark->label = row_rest(&name);
 	if (!mark->is_deleted)
-		mark->record = (struct str){rest.p, space.n + n};
-	return true;
+		mark->record = row_first(key.rest, space.n + mark->name.n);
+	return row_is_whole(&name);
 }
 
 static bool take_mark(enum mark_kind kind, const struct store_row *row, struct arena *arena, struct mark *mark)
 {
-	struct str key = row->key, value = row->value;
-	const char *account = value.p + HEAD_BYTES, *end = value.n > HEAD_BYTES ? memchr(account, 0, value.n - HEAD_BYTES) : NULL;
-	size_t n = kinds[kind].n;
+	struct row_reader value = row_read(row->value);
+	uint64_t number = row_table(&value);
+	int64_t ms = (int64_t)row_u64(&value); /* INT64_MAX: never */
+	unsigned flags = row_byte(&value);
 
-	if (!end || key.n < n)
-		return false;
 	*mark = (struct mark){
-		.row = key, .number = str_be(value.p, NUMBER_BYTES), .ms = (int64_t)str_be(value.p + NUMBER_BYTES, NUMBER_BYTES), .label = STR_ABSENT,
-		.is_deleted = value.p[HEAD_BYTES - 1] & FLAG_DELETED, .has_stream = value.p[HEAD_BYTES - 1] & FLAG_STREAM,
+		.row = row->key, .number = number, .ms = ms, .label = STR_ABSENT, .is_deleted = flags & FLAG_DELETED, .has_stream = flags & FLAG_STREAM,
 	};
-	mark->ns.account = (struct str){account, (size_t)(end - account)};
-	mark->ns.region = (struct str){end + 1, value.n - HEAD_BYTES - mark->ns.account.n - 1};
-	return take_names(kind, (struct str){key.p + n, key.n - n}, arena, mark);
+	mark->ns.account = row_until(&value, '\0');
+	mark->ns.region = row_rest(&value);
+	return row_is_whole(&value) && take_names(kind, row_behind(row->key, kinds[kind].n), arena, mark);
 }
 
 enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct marks *marks, struct err *err)
@@ -349,14 +341,15 @@ enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct ma
 	if (str_is_set(marks->after) && str_cmp(marks->after, low) >= 0) {
 		struct str copy = str_copy(arena, marks->after);
 
-		range.low = (struct str){copy.p, copy.n + 1}; /* the next possible key */
+		copy.n++; /* the next possible key: a zero byte follows a copy */
+		range.low = copy;
 	}
 	enum code code = store_page(txn, counters, &range, (struct store_bounds){marks->limit, 0}, arena, &page, err);
 	marks->v = ARENA_ARRAY(arena, struct mark, page.n);
 	marks->n = 0;
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		if (!take_mark(marks->kind, &page.v[i], arena, &marks->v[marks->n++]))
-			code = err_set(err, MSG_ROW_MALFORMED);
+			code = row_malformed(err, counters, page.v[i].key);
 	}
 	marks->is_more = code == OK && page.is_more;
 	if (code == OK && page.n > 0)

@@ -2,8 +2,8 @@
 
 #include "core/image.h"
 #include "core/key.h"
-#include "storage/messages.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 #include "storage/store/walk.h"
 
 #define ROWS "job/"
@@ -16,7 +16,7 @@ static const struct keyspace jobs_keyspace = {0, SYSTEM_COUNTERS};
 static const struct field job_fields[] = {
 	RECORD_FIELD(job, ns.account, "account", FIELD_STR), RECORD_FIELD(job, ns.region, "region", FIELD_STR),
 	RECORD_FIELD(job, kind, "kind", FIELD_STR), RECORD_FIELD(job, id, "id", FIELD_STR), RECORD_FIELD(job, subject, "subject", FIELD_STR),
-	RECORD_FIELD(job, state, "state", FIELD_INT), RECORD_FIELD(job, created_ms, "created_ms", FIELD_INT),
+	RECORD_ENUM(job, state, "state", JOB_CANCELED), RECORD_FIELD(job, created_ms, "created_ms", FIELD_INT),
 	RECORD_FIELD(job, due_ms, "due_ms", FIELD_INT), RECORD_FIELD(job, ended_ms, "ended_ms", FIELD_INT),
 	RECORD_FIELD(job, token, "token", FIELD_STR), RECORD_FIELD(job, sameness, "sameness", FIELD_STR),
 	RECORD_FIELD(job, failure, "failure", FIELD_STR), RECORD_FIELD(job, message, "message", FIELD_STR),
@@ -51,9 +51,16 @@ struct str job_encode(struct arena *arena, const struct job *job)
 	return job_pack(arena, &job_record, job);
 }
 
-enum code job_decode(struct arena *arena, struct str row, struct job *job, struct err *err)
+enum code job_decode(struct arena *arena, struct keyspace keyspace, const struct store_row *row, struct job *job, struct err *err)
 {
-	return str_is_set(row) && job_unpack(arena, &job_record, row, job) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	bool is_sound = str_is_set(row->value) && job_unpack(arena, &job_record, row->value, job) && job->data <= INT64_MAX;
+
+	return is_sound ? OK : row_malformed(err, keyspace, row->key);
+}
+
+enum code job_malformed(const struct job *job, struct err *err)
+{
+	return row_malformed(err, jobs_keyspace, str_printf(err->arena, ROWS STR_FMT "/" STR_FMT, STR_ARG(job->kind), STR_ARG(job->id)));
 }
 
 /* A run that is given a transaction already begun, and ends it. */
@@ -152,33 +159,16 @@ static struct str key_behind(struct arena *arena, struct str key)
 	return buf_str(&buf);
 }
 
-static bool take_part(struct str *rest, size_t n, struct str *part)
-{
-	if (n > rest->n)
-		return false;
-	*part = (struct str){rest->p, n};
-	*rest = (struct str){rest->p + n, rest->n - n};
-	return true;
-}
-
-static bool take_counted(struct str *rest, struct str *part)
-{
-	struct str n;
-
-	return take_part(rest, 1, &n) && take_part(rest, (unsigned char)n.p[0], part);
-}
-
 static bool read_open(struct str key, struct str value, struct job_open *open)
 {
-	struct str due;
+	struct row_reader row = row_read(value);
 
-	*open = (struct job_open){.key = key};
-	if (!take_part(&value, 8, &due) || !take_counted(&value, &open->ns.account) || !take_counted(&value, &open->ns.region) ||
-	    !take_counted(&value, &open->kind))
-		return false;
-	open->due_ms = (int64_t)str_be(due.p, 8);
-	open->id = value;
-	return true;
+	*open = (struct job_open){.key = key, .due_ms = row_ms(&row)};
+	open->ns.account = row_take(&row, row_byte(&row));
+	open->ns.region = row_take(&row, row_byte(&row));
+	open->kind = row_take(&row, row_byte(&row));
+	open->id = row_rest(&row);
+	return row_is_whole(&row);
 }
 
 enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str after, size_t limit, struct job_open **open, size_t *n, struct err *err)
@@ -194,7 +184,7 @@ enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str a
 	*n = 0;
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		if (!read_open(page.v[i].key, page.v[i].value, &(*open)[(*n)++]))
-			code = err_set(err, MSG_ROW_MALFORMED);
+			code = row_malformed(err, jobs_keyspace, page.v[i].key);
 	}
 	return code;
 }
@@ -224,12 +214,12 @@ enum code job_add(struct job_txn *txn, const struct job *job, struct err *err)
 
 enum code job_get(struct job_txn *txn, struct str kind, struct str id, struct job *job, struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn->txn, jobs_keyspace, key_of(txn, ROWS, kind, id), txn->arena, &row, err);
+	struct store_row row = {.key = key_of(txn, ROWS, kind, id)};
+	enum code code = store_get(txn->txn, jobs_keyspace, row.key, txn->arena, &row.value, err);
 
 	if (code != OK)
 		return code;
-	return str_is_set(row) ? job_decode(txn->arena, row, job, err) : err_default(err, ERR_RESOURCE_NOT_FOUND);
+	return str_is_set(row.value) ? job_decode(txn->arena, jobs_keyspace, &row, job, err) : err_default(err, ERR_RESOURCE_NOT_FOUND);
 }
 
 struct finding {
@@ -311,7 +301,7 @@ enum code job_list(struct job_txn *txn, struct str kind, struct job_page *list, 
 	list->n = 0;
 	list->is_more = page.is_more;
 	for (size_t i = 0; i < page.n && code == OK; i++) {
-		code = job_decode(txn->arena, page.v[i].value, &list->jobs[list->n], err);
+		code = job_decode(txn->arena, jobs_keyspace, &page.v[i], &list->jobs[list->n], err);
 		if (code == OK)
 			list->after = list->jobs[list->n++].id;
 	}
@@ -331,7 +321,7 @@ enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject
 		struct job_open open;
 		struct job job;
 
-		code = read_open(row.key, row.value, &open) ? job_get(txn, open.kind, open.id, &job, err) : err_set(err, MSG_ROW_MALFORMED);
+		code = read_open(row.key, row.value, &open) ? job_get(txn, open.kind, open.id, &job, err) : row_malformed(err, jobs_keyspace, row.key);
 		if (code != OK || (str_is_set(subject) && !str_eq(job.subject, subject)))
 			continue;
 		*jobs = arena_room(txn->arena, *jobs, *n, sizeof(**jobs));
@@ -352,7 +342,7 @@ enum code job_all(struct job_txn *txn, struct job **jobs, size_t *n, struct err 
 	*n = 0;
 	while (code == OK && walk_next(&walk, &row)) {
 		*jobs = arena_room(txn->arena, *jobs, *n, sizeof(**jobs));
-		code = job_decode(txn->arena, row.value, &(*jobs)[*n], err);
+		code = job_decode(txn->arena, jobs_keyspace, &row, &(*jobs)[*n], err);
 		*n += code == OK;
 	}
 	enum code read = walk_end(&walk);
@@ -369,7 +359,7 @@ enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64
 	enum code code = OK;
 
 	while (code == OK && walk_next(&walk, &row)) {
-		code = job_decode(err->arena, row.value, &job, err);
+		code = job_decode(err->arena, jobs_keyspace, &row, &job, err);
 		if (code == OK && job.data)
 			visit(context, job.data);
 	}
@@ -379,10 +369,11 @@ enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64
 
 uint64_t job_data_of(struct arena *arena, struct str key, struct str row)
 {
+	const struct store_row own = {key, row};
 	struct err ignored = err_in(arena);
 	struct job job;
 
-	return str_starts_with(key, STR(ROWS)) && job_decode(arena, row, &job, &ignored) == OK ? job.data : 0;
+	return str_starts_with(key, STR(ROWS)) && job_decode(arena, jobs_keyspace, &own, &job, &ignored) == OK ? job.data : 0;
 }
 
 enum code job_remove_all(struct job_txn *txn, struct err *err)

@@ -112,7 +112,10 @@ enum code job_copy_all(struct job_txn *from, struct ns to, struct err *err) WARN
 enum code job_all(struct job_txn *txn, struct job **jobs, size_t *n, struct err *err) WARN_UNUSED;
 enum code job_restore(struct job_txn *txn, const struct job *job, struct err *err) WARN_UNUSED;
 struct str job_encode(struct arena *arena, const struct job *job);
-enum code job_decode(struct arena *arena, struct str row, struct job *job, struct err *err) WARN_UNUSED;
+enum code job_decode(struct arena *arena, struct keyspace keyspace, const struct store_row *row, struct job *job, struct err *err) WARN_UNUSED;
+
+/* Fails for a job whose body or progress is malformed. */
+enum code job_malformed(const struct job *job, struct err *err) WARN_UNUSED;
 
 /* Calls `visit` with the number of each keyspace that a job of any namespace owns. */
 enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64_t number), void *context, struct err *err) WARN_UNUSED;

@@ -6,14 +6,15 @@
 
 #include <string.h>
 
+#include "core/be.h"
 #include "core/buf.h"
 #include "core/key.h"
+#include "storage/store/row.h"
 
 #define KIND_ROW 'h'
 #define KIND_DUE 'd'
 #define HEAD_SIZE 13      /* of a row's key: kind, table, part */
-#define MOMENT_SIZE 8
-#define VALUE_HEAD 9      /* of a row's value: the item, whether there was a row */
+#define MOMENT_SIZE 8     /* at its end */
 #define TRIMMED_AT_ONCE 64 /* rows removed in one transaction: writers wait that long */
 #define PAGES_MAX 4       /* of history, beside a page of the present */
 
@@ -50,9 +51,36 @@ static struct str due_key(struct arena *arena, struct str space, int64_t until_m
 	return buf_str(&buf);
 }
 
-static int64_t moment_of(struct str key)
+/* A row of the history, taken apart. */
+struct note {
+	struct str key;       /* of the row that was changed */
+	int64_t moment_ms;
+	uint64_t item;
+	struct str value;     /* as it was; absent: there was none */
+};
+
+static bool decode_key(struct str bytes, struct note *note)
 {
-	return (int64_t)str_be(key.p + key.n - MOMENT_SIZE, MOMENT_SIZE);
+	struct row_reader key = row_read(bytes), moment = row_read(row_take_last(&key, MOMENT_SIZE));
+
+	*note = (struct note){.moment_ms = row_ms(&moment)};
+	bool is_row = row_at(row_take(&key, HEAD_SIZE), 0) == KIND_ROW;
+	note->key = row_rest(&key);
+	return is_row && row_is_whole(&key) && row_is_whole(&moment);
+}
+
+static bool decode(const struct store_row *row, struct note *note)
+{
+	struct row_reader value = row_read(row->value);
+
+	if (!decode_key(row->key, note))
+		return false;
+	note->item = row_u64(&value);
+	bool was_there = row_byte(&value) != 0;
+	note->value = row_rest(&value);
+	if (!was_there)
+		note->value = STR_ABSENT;
+	return row_is_whole(&value);
 }
 
 enum code history_note(const struct history_writer *writer, struct keyspace keyspace, bool is_global, struct str key, struct str value, struct err *err)
@@ -81,24 +109,17 @@ struct history_view history_view_of(const struct lag *lag, bool is_global, int64
 }
 
 /* Whether the write that the row is of cannot be seen yet. */
-static bool is_hidden(const struct history_view *view, const struct store_row *row)
+static bool is_hidden(const struct history_view *view, const struct note *note)
 {
-	int64_t seen_ms = moment_of(row->key) + view->lag_ms;
+	int64_t seen_ms = note->moment_ms + view->lag_ms;
 	char own[2 * MOMENT_SIZE];
 
-	if (view->jitter_ms > 0 && row->value.n >= VALUE_HEAD) {
-		memcpy(own, row->value.p, MOMENT_SIZE);
-		memcpy(own + MOMENT_SIZE, row->key.p + row->key.n - MOMENT_SIZE, MOMENT_SIZE);
+	if (view->jitter_ms > 0) {
+		put_be64(own, note->item);
+		put_be64(own + MOMENT_SIZE, (uint64_t)note->moment_ms);
 		seen_ms += (int64_t)(str_hash((struct str){own, sizeof(own)}, view->seed) % ((uint64_t)view->jitter_ms + 1));
 	}
 	return view->now_ms < seen_ms;
-}
-
-static struct str value_of(const struct store_row *row)
-{
-	if (row->value.n < VALUE_HEAD || row->value.p[VALUE_HEAD - 1] == 0)
-		return STR_ABSENT;
-	return (struct str){row->value.p + VALUE_HEAD, row->value.n - VALUE_HEAD};
 }
 
 enum code history_get(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, struct str key, struct arena *arena,
@@ -114,8 +135,12 @@ enum code history_get(struct store_txn *txn, const struct history_view *view, st
 	while (code == OK && page.is_more) {
 		code = store_page(txn, history, &range, piece, arena, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
-			if (is_hidden(view, &page.v[i])) {
-				*value = value_of(&page.v[i]);
+			struct note note;
+
+			if (!decode(&page.v[i], &note))
+				return row_malformed(err, history, page.v[i].key);
+			if (str_eq(note.key, key) && is_hidden(view, &note)) {
+				*value = note.value;
 				return OK;
 			}
 		}
@@ -141,15 +166,15 @@ static bool is_within(const struct store_range *range, struct str key)
 }
 
 /* Of several hidden writes of a row the first counts: before it the row was what a read sees. */
-static void take(struct past *past, const struct history_view *view, const struct store_row *row)
+static void take(struct past *past, const struct history_view *view, const struct note *note)
 {
-	struct str key = {row->key.p + HEAD_SIZE, row->key.n - HEAD_SIZE - MOMENT_SIZE};
+	struct str key = note->key;
 
 	if (!is_within(past->range, key))
 		return;
 	past->first = str_is_set(past->first) ? past->first : key;
 	past->last = key;
-	if (!is_hidden(view, row))
+	if (!is_hidden(view, note))
 		return;
 	bool is_same = past->n > 0 && str_eq(past->rows[past->n - 1].key, key);
 	if (!is_same) {
@@ -157,7 +182,7 @@ static void take(struct past *past, const struct history_view *view, const struc
 		past->rows[past->n++] = (struct store_row){.key = key};
 	}
 	if (!is_same || past->range->is_reverse)
-		past->rows[past->n - 1].value = value_of(row);
+		past->rows[past->n - 1].value = note->value;
 }
 
 /* Beyond a bound of rows there may be a moment. */
@@ -187,8 +212,13 @@ static enum code collect(struct store_txn *txn, const struct history_view *view,
 		if (past->is_cut)
 			break;
 		code = store_page(txn, history, &rest, piece, past->arena, &page, err);
-		for (size_t i = 0; i < page.n && code == OK; i++)
-			take(past, view, &page.v[i]);
+		for (size_t i = 0; i < page.n && code == OK; i++) {
+			struct note note;
+
+			if (!decode(&page.v[i], &note))
+				return row_malformed(err, history, page.v[i].key);
+			take(past, view, &note);
+		}
 		if (code == OK && page.is_more)
 			store_range_after(&rest, &page, past->arena);
 		if (code == OK)
@@ -309,16 +339,14 @@ enum code history_forget(struct store_txn *txn, uint64_t table, struct err *err)
 	return store_del_range(txn, history, &range, err);
 }
 
-/* "account/region/" in the key of a row of what is due. */
+/* With what the keys of all rows of what is due begin that are of this one's namespace; absent where it is malformed. */
 static struct str space_of(struct str key, struct ns *ns)
 {
-	const char *from = key.p + 1, *end = key.p + key.n, *first = memchr(from, '/', key.n - 1);
-	const char *second = first ? memchr(first + 1, '/', (size_t)(end - first - 1)) : NULL;
+	struct row_reader row = row_read(row_behind(key, 1));
 
-	if (!second)
-		return STR_ABSENT;
-	*ns = (struct ns){{from, (size_t)(first - from)}, {first + 1, (size_t)(second - first - 1)}};
-	return (struct str){from, (size_t)(second + 1 - from)};
+	ns->account = row_until(&row, '/');
+	ns->region = row_until(&row, '/');
+	return row.is_cut ? STR_ABSENT : row_first(key, key.n - row.rest.n);
 }
 
 static enum code read_page_of(struct store *store, const struct store_range *range, size_t rows, struct arena *arena, struct store_page *page, struct err *err)
@@ -342,30 +370,18 @@ enum code history_find(struct store *store, struct arena *arena, struct str *aft
 {
 	static const char kind = KIND_DUE;
 	const struct store_range range = {after->n > 0 ? *after : (struct str){&kind, 1}, STR("e"), false};
-	struct buf next = buf_in(arena);
 	struct store_page page;
 	enum code code = read_page_of(store, &range, 1, arena, &page, err);
 
 	*is_found = false;
 	if (code != OK || page.n == 0)
 		return code;
-	struct str space = space_of(page.v[0].key, ns);
-	if (!str_is_set(space))
-		return OK;
+	struct str all = space_of(page.v[0].key, ns);
+	if (!str_is_set(all))
+		return row_malformed(err, history, page.v[0].key);
 	*is_found = true;
-	buf_add_byte(&next, KIND_DUE);
-	buf_add_str(&next, space);
-	buf_add_byte(&next, 1); /* a time begins with a zero byte */
-	*after = buf_str(&next);
+	*after = key_after_prefix(arena, all);
 	return OK;
-}
-
-/* Where in the key of a row of what is due the key of the row is that it is about. */
-static struct str about(struct str due, size_t space_n)
-{
-	size_t skip = 1 + space_n + MOMENT_SIZE;
-
-	return due.n > skip + HEAD_SIZE + MOMENT_SIZE ? (struct str){due.p + skip, due.n - skip} : STR_ABSENT;
 }
 
 /* Those of moments after `after_ms`. */
@@ -377,11 +393,14 @@ static enum code remove_rows(struct store *store, const struct store_page *page,
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < page->n && code == OK; i++) {
-		struct str row = about(page->v[i].key, space_n);
+		/* the row of what is due has the key of the row that it is about in its own */
+		struct str row = row_behind(page->v[i].key, 1 + space_n + MOMENT_SIZE);
+		struct note note;
+		bool is_sound = decode_key(row, &note);
 
-		if (str_is_set(row) && moment_of(row) <= after_ms)
+		if (is_sound && note.moment_ms <= after_ms)
 			continue;
-		code = str_is_set(row) ? store_del(txn, history, row, err) : OK;
+		code = is_sound ? store_del(txn, history, row, err) : OK; /* what is malformed goes */
 		if (code == OK)
 			code = store_del(txn, history, page->v[i].key, err);
 	}
@@ -410,7 +429,7 @@ enum code history_trim(struct store *store, struct arena *arena, struct ns ns, i
 {
 	struct str space = str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
 	struct store_range due = {due_key(arena, space, 0, STR("")), due_key(arena, space, now_ms + 1, STR("")), false};
-	struct store_range later = {due.high, key_after_prefix(arena, (struct str){due.low.p, 1 + space.n}), false};
+	struct store_range later = {due.high, key_after_prefix(arena, row_first(due.low, 1 + space.n)), false};
 	struct store_page first;
 	bool is_more = true;
 	enum code code = read_page_of(store, &due, 1, arena, &first, err);

@@ -2,6 +2,7 @@
 
 #include "core/buf.h"
 #include "core/key.h"
+#include "storage/store/row.h"
 
 #define BEGUN STR("lag")
 #define PREFIX "lag/"
@@ -9,12 +10,15 @@
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 static const struct keyspace history = {0, SYSTEM_HISTORY};
 
-static struct lag decode(struct str bytes)
+static bool decode(struct str bytes, struct lag *lag)
 {
-	return (struct lag){
-		.table_ms = (uint32_t)str_be(bytes.p, 4), .index_ms = (uint32_t)str_be(bytes.p + 4, 4), .jitter_ms = (uint32_t)str_be(bytes.p + 8, 4),
-		.seed = str_be(bytes.p + 12, 8),
-	};
+	struct row_reader row = row_read(bytes);
+
+	lag->table_ms = row_u32(&row);
+	lag->index_ms = row_u32(&row);
+	lag->jitter_ms = row_u32(&row);
+	lag->seed = row_u64(&row);
+	return row_is_whole(&row) && lag->table_ms <= LAG_MAX_MS && lag->index_ms <= LAG_MAX_MS && lag->jitter_ms <= LAG_MAX_MS;
 }
 
 static struct str encode(struct arena *arena, const struct lag *lag)
@@ -30,7 +34,8 @@ static struct str encode(struct arena *arena, const struct lag *lag)
 
 bool lag_holds(struct str row, const struct lag *usual, struct lag *lag)
 {
-	*lag = str_is_set(row) ? decode(row) : *usual;
+	if (!str_is_set(row) || !decode(row, lag))
+		*lag = *usual;
 	return lag_is_on(lag);
 }
 
@@ -76,10 +81,11 @@ enum code lag_list(struct store_txn *txn, struct str space, struct arena *arena,
 
 	*settings = (struct lag_settings){0, ARENA_ARRAY(arena, struct lag_setting, page.n)};
 	for (size_t i = 0; i < page.n && code == OK; i++) {
-		struct str key = page.v[i].key;
+		struct lag_setting *setting = &settings->v[settings->n++];
 
-		if (page.v[i].value.n == CURRENCY_LAG_SIZE)
-			settings->v[settings->n++] = (struct lag_setting){{key.p + skip, key.n - skip}, decode(page.v[i].value)};
+		setting->name = row_behind(page.v[i].key, skip);
+		if (!decode(page.v[i].value, &setting->lag))
+			code = row_malformed(err, versions, page.v[i].key);
 	}
 	return code;
 }
@@ -115,7 +121,7 @@ enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uin
 		return code;
 	code = store_get(txn, versions, row_key(err->arena, key), err->arena, &own, err);
 	if (code == OK)
-		code = store_get(txn, versions, row_key(err->arena, (struct str){key.p, space_n}), err->arena, &space, err);
+		code = store_get(txn, versions, row_key(err->arena, row_first(key, space_n)), err->arena, &space, err);
 	if (code == OK)
 		code = currency_read(txn, number, &row, err);
 	if (code != OK)

@@ -3,6 +3,7 @@
 #include "core/be.h"
 #include "core/buf.h"
 #include "storage/store/journal.h"
+#include "storage/store/row.h"
 
 #define CATALOG_KEY STR("\0\0\0\0\0\0\0\0") /* no table has the number 0 */
 #define KEY_SIZE 8
@@ -36,11 +37,11 @@ static struct str space_key(struct arena *arena, struct str space)
 static enum code arm(struct store_txn *txn, uint64_t stack, struct err *err)
 {
 	char key[9];
-	struct str journal;
-	enum code code = store_get(txn, versions, stack_key(stack, key), err->arena, &journal, err);
+	uint64_t journal;
+	enum code code = row_get_number(txn, versions, stack_key(stack, key), err->arena, &journal, err);
 
-	if (code == OK && str_is_set(journal))
-		journal_arm(txn, stack, str_be(journal.p, journal.n));
+	if (code == OK && journal)
+		journal_arm(txn, stack, journal);
 	return code;
 }
 
@@ -50,15 +51,23 @@ static struct store_key key_of(const struct table *table, char *bytes)
 	return (struct store_key){versions, {bytes, KEY_SIZE}};
 }
 
-static struct currency_row row_of(struct str row)
+static enum code row_of(const struct store_key *at, struct str bytes, struct currency_row *out, struct err *err)
 {
-	if (!row.p || (row.n != ROW_SIZE_COUNT && row.n != ROW_SIZE && row.n != ROW_SIZE_STACK && row.n != ROW_SIZE_LAG))
-		return (struct currency_row){.is_there = false};
-	return (struct currency_row){
-		.version = str_be(row.p, 8), .layout = str_be(row.p + 8, 8), .count = row.n > ROW_SIZE ? str_be(row.p + 16, 8) : 0,
-		.stack = row.n >= ROW_SIZE_STACK ? str_be(row.p + 24, 8) : 0, .is_there = true,
-		.lag = row.n == ROW_SIZE_LAG ? (struct str){row.p + ROW_SIZE_STACK, CURRENCY_LAG_SIZE} : STR_ABSENT,
-	};
+	struct row_reader row = row_read(bytes);
+	bool is_there = str_is_set(bytes);
+
+	*out = (struct currency_row){.is_there = is_there, .lag = STR_ABSENT};
+	if (!is_there)
+		return OK;
+	out->version = row_u64(&row);
+	out->layout = row_u64(&row);
+	if (bytes.n > ROW_SIZE)
+		out->count = row_u64(&row);
+	if (bytes.n > ROW_SIZE_COUNT)
+		out->stack = row_u64(&row);
+	if (bytes.n > ROW_SIZE_STACK)
+		out->lag = row_take(&row, CURRENCY_LAG_SIZE);
+	return row_is_whole(&row) ? OK : row_malformed(err, at->keyspace, at->key);
 }
 
 enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err)
@@ -67,8 +76,11 @@ enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_
 	struct str value = STR_ABSENT;
 
 	put_be64(key, number);
-	enum code code = store_get(txn, versions, (struct str){key, sizeof(key)}, err->arena, &value, err);
-	*row = row_of(code == OK ? value : STR_ABSENT);
+	const struct store_key at = {versions, {key, sizeof(key)}};
+	enum code code = store_get(txn, at.keyspace, at.key, err->arena, &value, err);
+	if (code == OK)
+		return row_of(&at, value, row, err);
+	*row = (struct currency_row){.lag = STR_ABSENT};
 	return code;
 }
 
@@ -101,7 +113,7 @@ enum code currency_write(struct store_txn *txn, uint64_t number, const struct cu
 	put_be64(row + 16, from->count);
 	put_be64(row + 24, from->stack);
 	if (str_is_set(from->lag))
-		memcpy(row + ROW_SIZE_STACK, from->lag.p, CURRENCY_LAG_SIZE);
+		memcpy(row + ROW_SIZE_STACK, row_first(from->lag, CURRENCY_LAG_SIZE).p, from->lag.n < CURRENCY_LAG_SIZE ? from->lag.n : CURRENCY_LAG_SIZE);
 	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, n}, err);
 }
 
@@ -162,21 +174,23 @@ static size_t ask(const struct currency_item *items, size_t n, struct store_key 
 	return asked;
 }
 
-static enum code take(struct store_txn *txn, struct currency_item *items, size_t n, const struct str *values, struct err *err)
+static enum code take(struct store_txn *txn, struct currency_item *items, size_t n, const struct store_key *keys, const struct str *values, struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = OK;
 
 	for (size_t i = 0; i < n && code == OK; i++) {
 		if (is_next_table(items, i)) {
-			row = row_of(*values++);
-			code = judge(items[i].table, &row, err);
+			code = row_of(keys++, *values++, &row, err);
+			if (code == OK)
+				code = judge(items[i].table, &row, err);
 			if (code == OK)
 				code = arm_by(txn, &row, err);
 		}
 		items[i].count = row.count;
 		items[i].lag = row.lag;
 		items[i].image = *values++;
+		keys++;
 	}
 	return code;
 }
@@ -196,7 +210,7 @@ enum code currency_get_items(struct store_txn *txn, struct arena *arena, struct 
 	enum code code = store_get_many(txn, keys, asked, arena, values, err);
 	if (code == ERR_RESOURCE_NOT_FOUND)
 		return explain_missing(txn, items, n, err);
-	return code == OK ? take(txn, items, n, values, err) : code;
+	return code == OK ? take(txn, items, n, keys, values, err) : code;
 }
 
 static bool is_exact(const struct currency_row *row, const struct table *table)
@@ -300,7 +314,8 @@ static enum code space_version(struct store_txn *txn, struct str key, uint64_t *
 
 	if (code != OK)
 		return code;
-	*version = str_is_set(row) && row.n == 8 ? str_be(row.p, 8) : 0;
+	if (!row_is_number(row, version))
+		return row_malformed(err, versions, key);
 	return str_is_set(row) ? OK : currency_catalog(txn, version, err);
 }
 
@@ -325,11 +340,7 @@ enum code currency_renew(struct store_txn *txn, struct str space, struct table *
 
 enum code currency_stack(struct store_txn *txn, struct str space, uint64_t *stack, struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn, versions, space_key(err->arena, space), err->arena, &row, err);
-
-	*stack = code == OK && str_is_set(row) ? str_be(row.p, row.n) : 0;
-	return code;
+	return row_get_number(txn, versions, space_key(err->arena, space), err->arena, stack, err);
 }
 
 enum code currency_arm(struct store_txn *txn, struct str space, struct err *err)
@@ -357,11 +368,7 @@ enum code currency_put_stack(struct store_txn *txn, struct str space, uint64_t s
 
 enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn, versions, CATALOG_KEY, err->arena, &row, err);
-
-	*version = code == OK && str_is_set(row) && row.n == 8 ? str_be(row.p, 8) : 0;
-	return code;
+	return row_get_number(txn, versions, CATALOG_KEY, err->arena, version, err);
 }
 
 enum code currency_raise(struct store_txn *txn, struct str space, struct err *err)

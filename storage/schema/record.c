@@ -162,6 +162,7 @@ static struct value write_field(struct arena *arena, const struct field *field, 
 	case FIELD_FLAT:
 		return write_flat(arena, field->element, pointer_of(field, object), count_of(field, object));
 	case FIELD_INT:
+	case FIELD_ENUM:
 		break;
 	}
 	memcpy(&number, at, field->size); /* little-endian hosts: enough for those we build for */
@@ -275,6 +276,8 @@ bool record_read(struct arena *arena, const struct record *record, const struct 
 			int64_t number = record_read_int(map, field->name, &ok);
 
 			if (field->size < sizeof(number) && (number < 0 || number >> (8 * field->size)))
+				ok = false;
+			if (field->kind == FIELD_ENUM && (number < 0 || number > field->last))
 				ok = false;
 			memcpy(at, &number, field->size);
 		}

@@ -18,7 +18,8 @@
 
 enum field_kind {
 	FIELD_STR,     /* struct str; not written where it is absent */
-	FIELD_INT,     /* an integer or an enumeration of `size` bytes */
+	FIELD_INT,     /* an integer of `size` bytes */
+	FIELD_ENUM,    /* an enumeration from 0 to `last`, of `size` bytes */
 	FIELD_BOOL,
 	FIELD_TYPE,    /* enum type, written as "S", "N", ...: in an element of FIELD_FLAT only */
 	FIELD_STRINGS, /* an array of struct str */
@@ -32,6 +33,7 @@ struct field {
 	size_t offset, size;
 	size_t count_offset;          /* of an array: where its length is, a size_t */
 	const struct record *element; /* of FIELD_LIST and FIELD_FLAT */
+	int64_t last;                 /* of FIELD_ENUM: a value beyond it is malformed */
 };
 
 struct record {
@@ -41,9 +43,10 @@ struct record {
 };
 
 /* Rows of a table of fields: `type` is the struct's name, `member` may be one of a struct inside. */
-#define RECORD_FIELD(type, member, name, kind) {name, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member), 0, NULL}
+#define RECORD_FIELD(type, member, name, kind) {name, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member), 0, NULL, 0}
+#define RECORD_ENUM(type, member, name, last) {name, FIELD_ENUM, offsetof(struct type, member), sizeof(((struct type *)0)->member), 0, NULL, last}
 #define RECORD_ARRAY(type, member, count, name, kind, element) \
-	{name, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member), offsetof(struct type, count), element}
+	{name, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member), offsetof(struct type, count), element, 0}
 #define RECORD(type, rows) {sizeof(struct type), sizeof(rows) / sizeof((rows)[0]), rows}
 
 /* Makes *object, whose bytes are those of another one, a copy whose pointers are its own. */

@@ -30,6 +30,7 @@
 #define KEY_ATTRIBUTES_MAX 8
 #define PARTITION_KEY_SIZE_MAX 2048 /* bytes. AWS: Quotas */
 #define SORT_KEY_SIZE_MAX 1024      /* bytes. AWS: Quotas */
+#define INDEX_NUMBER_MAX ((1 << 20) - 17) /* of an index in its table: a million changes; with PART_INDEX it has 20 bits */
 #define LOCAL_INDEXES_MAX 5
 #define GLOBAL_INDEXES_MAX 20
 #define INDEXES_MAX (LOCAL_INDEXES_MAX + GLOBAL_INDEXES_MAX)
@@ -317,6 +318,8 @@ struct str table_arn(struct arena *arena, const struct table *table);
 /* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed record is ERR_INTERNAL. */
 struct str table_encode(struct arena *arena, const struct table *table);
 enum code table_decode(struct str record, const struct settings_records *records, struct table **out, struct err *err) WARN_UNUSED;
+/* The same for a table that is yet to be created: its numbers say nothing. */
+enum code table_decode_new(struct str record, const struct settings_records *records, struct table **out, struct err *err) WARN_UNUSED;
 /* The number and version in a record, without the rest; false where it has none, as those of 0.1.0. */
 bool table_record_version(struct str record, uint64_t *number, uint64_t *version);
 

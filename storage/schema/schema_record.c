@@ -3,6 +3,7 @@
 #include "core/image.h"
 #include "core/number.h"
 #include "storage/messages.h"
+#include "storage/schema/stream_state.h"
 
 #define RECORD_VERSION 1
 #define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
@@ -32,12 +33,12 @@ static const struct field table_fields[] = {
 	OF_TABLE(currency.version, "change", FIELD_INT), /* "version" is the record's own */
 	OF_TABLE(currency.layout, "layout", FIELD_INT),
 	OF_TABLE(currency.epoch, "epoch", FIELD_INT),
-	OF_TABLE(hash, "hash", FIELD_INT),
-	OF_TABLE(indexes.next, "next_index", FIELD_INT),
-	OF_TABLE(state.status, "status", FIELD_INT),
+	RECORD_ENUM(table, hash, "hash", KEY_HASH_MD5),
+	RECORD_ENUM(table, indexes.next, "next_index", INDEX_NUMBER_MAX + 1),
+	RECORD_ENUM(table, state.status, "status", STATUS_DELETING),
 	OF_TABLE(state.settles_ms, "settles_ms", FIELD_INT),
 	OF_TABLE(state.job, "status_job", FIELD_STR),
-	OF_TABLE(streams.view, "stream_view", FIELD_INT),
+	RECORD_ENUM(table, streams.view, "stream_view", STREAM_NEW_AND_OLD_IMAGES),
 	OF_TABLE(streams.label, "stream_label", FIELD_STR),
 	OF_TABLE(log.reasons, "log_reasons", FIELD_INT),
 	OF_TABLE(log.is_there, "log_is_there", FIELD_BOOL),
@@ -60,12 +61,13 @@ static const struct field table_fields[] = {
 	RECORD_ARRAY(table, group.v, group.n, "group", FIELD_LIST, &member_record),
 };
 static const struct field index_fields[] = {
-	TEXT(index, name), FLAG(index, is_local), NUMBER(index, number), NUMBER(index, projection), NUMBER(index, status), FLAG(index, is_backfilling),
+	TEXT(index, name), FLAG(index, is_local), RECORD_ENUM(index, number, "number", INDEX_NUMBER_MAX),
+	RECORD_ENUM(index, projection, "projection", PROJECT_INCLUDE), RECORD_ENUM(index, status, "status", STATUS_DELETING), FLAG(index, is_backfilling),
 	FLAG(index, is_by_reference), NUMBER(index, settles_ms), RECORD_ARRAY(index, included, included_count, "included", FIELD_STRINGS, NULL),
 };
 static const struct field stream_fields[] = {
-	TEXT(stream, label), NUMBER(stream, number), NUMBER(stream, view), NUMBER(stream, created_ms), NUMBER(stream, disabled_ms),
-	NUMBER(stream, shards),
+	TEXT(stream, label), NUMBER(stream, number), RECORD_ENUM(stream, view, "view", STREAM_NEW_AND_OLD_IMAGES),
+	NUMBER(stream, created_ms), NUMBER(stream, disabled_ms), RECORD_ENUM(stream, shards, "shards", STREAM_LANES),
 };
 const struct record table_record = RECORD(table, table_fields);
 const struct record index_record = RECORD(index, index_fields);
@@ -248,6 +250,7 @@ static struct vector_spec *read_vector(struct arena *arena, const struct value *
 	struct vector_spec *spec = ARENA_NEW(arena, struct vector_spec);
 	const struct value *attribute = value_member(map, STR("attribute"));
 	int64_t dimensions = record_read_int(map, "dimensions", ok), distance = record_read_int(map, "distance", ok);
+	bool has_hash = false; /* one at most */
 	size_t n;
 	struct str *strings = record_read_strings(arena, map, "schema", &n, ok);
 
@@ -260,9 +263,11 @@ static struct vector_spec *read_vector(struct arena *arena, const struct value *
 	spec->dimensions = (uint32_t)dimensions;
 	spec->distance = (enum vector_distance)distance;
 	spec->schema = ARENA_ARRAY(arena, struct search_element, n / 3);
-	for (size_t i = 0; i < n / 3; i++) {
+	for (size_t i = 0; i < n / 3 && *ok; i++) {
 		bool is_hash = str_eq(strings[3 * i + 2], STR("HASH"));
 
+		*ok = !(is_hash && has_hash) && type_is_scalar_key(type_of_name(strings[3 * i + 1]));
+		has_hash = has_hash || is_hash;
 		spec->schema[spec->schema_count++] =
 			(struct search_element){{strings[3 * i], type_of_name(strings[3 * i + 1])}, is_hash};
 	}
@@ -319,7 +324,55 @@ static void read_streams(struct table *table, const struct value *record, bool *
 	}
 }
 
+static bool is_key(const struct key_schema *keys)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		if (!type_is_scalar_key(keys->attributes[i].type))
+			return false;
+	}
+	return true;
+}
+
+/* Names, keys and how many indexes there are: as the operations allow. */
+static bool is_sound(const struct table *table)
+{
+	bool ok = str_is_set(table->identity.name) && is_key(&table->keys) && table->indexes.n <= INDEXES_MAX && table->indexes.vector_n <= VECTOR_INDEXES_MAX;
+
+	for (size_t i = 0; i < table_index_total(table) && ok; i++) {
+		const struct index *index = table_index_at(table, i);
+
+		ok = str_is_set(index->name) && (index->vector || is_key(&index->keys));
+	}
+	return ok;
+}
+
+/* Numbers name keyspaces: the table's is not the system's, and each index has its own. */
+static bool is_placed(const struct table *table)
+{
+	bool ok = table->identity.number > 0 && table->identity.number <= INT64_MAX;
+
+	for (size_t i = 0; i < table_index_total(table) && ok; i++) {
+		for (size_t k = 0; k < i && ok; k++)
+			ok = table_index_at(table, k)->number != table_index_at(table, i)->number;
+	}
+	return ok;
+}
+
 enum code table_decode(struct str record, const struct settings_records *records, struct table **out, struct err *err)
+{
+	struct table *table;
+	enum code code = table_decode_new(record, records, &table, err);
+
+	if (code == OK && !is_placed(table)) {
+		table_unref(table);
+		code = err_set(err, MSG_RECORD_MALFORMED);
+	}
+	if (code == OK)
+		*out = table;
+	return code;
+}
+
+enum code table_decode_new(struct str record, const struct settings_records *records, struct table **out, struct err *err)
 {
 	struct table *table = table_new(records);
 	struct arena *scratch = arena_new(0);
@@ -335,7 +388,7 @@ enum code table_decode(struct str record, const struct settings_records *records
 		table->indexes.v = read_indexes(table, &map, "indexes", &table->indexes.n, &ok);
 		table->indexes.vectors = read_indexes(table, &map, "vectors", &table->indexes.vector_n, &ok);
 		read_streams(table, &map, &ok);
-		ok = ok && table->hash <= KEY_HASH_MD5; /* absent from records of version 0.1.0: KEY_HASH_FNV */
+		ok = ok && is_sound(table);
 	}
 	arena_free(scratch);
 	if (!ok) {

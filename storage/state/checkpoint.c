@@ -8,6 +8,7 @@
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"
 #include "storage/store/journal.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
@@ -45,14 +46,14 @@ static struct str encode(struct arena *arena, const struct checkpoint *checkpoin
 	return buf_str(&buf);
 }
 
-static struct checkpoint decode(struct store_row row)
+static bool decode(struct store_row row, struct checkpoint *checkpoint)
 {
-	size_t n = (unsigned char)row.value.p[8];
+	struct row_reader value = row_read(row.value);
 
-	return (struct checkpoint){
-		.name = {row.value.p + 9, n}, .created_ms = (int64_t)str_be(row.value.p, 8),
-		.extra = {row.value.p + 9 + n, row.value.n - 9 - n}, .journal = str_be(row.key.p, 8),
-	};
+	*checkpoint = (struct checkpoint){.created_ms = row_ms(&value)};
+	checkpoint->name = row_take(&value, row_byte(&value));
+	checkpoint->extra = row_rest(&value);
+	return row_is_number(row.key, &checkpoint->journal) && row_is_whole(&value);
 }
 
 static enum code load(const struct space *space, struct stack *stack, struct err *err)
@@ -64,8 +65,10 @@ static enum code load(const struct space *space, struct stack *stack, struct err
 	if (code == OK && stack->number)
 		code = store_page(space->txn, stack_keyspace(stack), &every_row, (struct store_bounds){0, 0}, space->arena, &page, err);
 	stack->all.v = ARENA_ARRAY(space->arena, struct checkpoint, page.n);
-	for (size_t i = 0; i < page.n && code == OK; i++)
-		stack->all.v[stack->all.n++] = decode(page.v[i]);
+	for (size_t i = 0; i < page.n && code == OK; i++) {
+		if (!decode(page.v[i], &stack->all.v[stack->all.n++]))
+			code = row_malformed(err, stack_keyspace(stack), page.v[i].key);
+	}
 	return code;
 }
 

@@ -1,17 +1,14 @@
 #include "storage/state/policies.h"
 
 #include "storage/state/space.h"
+#include "storage/store/row.h"
 
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 static const struct str version_key = STR_INIT("policies/version"), document_key = STR_INIT("policies/document");
 
 static enum code read_version(struct store_txn *txn, struct arena *arena, uint64_t *version, struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn, versions, version_key, arena, &row, err);
-
-	*version = code == OK && row.n == 8 ? str_be(row.p, 8) : 0;
-	return code;
+	return row_get_number(txn, versions, version_key, arena, version, err);
 }
 
 enum code policies_version(struct catalog *catalog, struct arena *arena, uint64_t *version, struct err *err)

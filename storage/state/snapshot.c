@@ -4,6 +4,7 @@
 #include "storage/index_row.h"
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream_shard.h"
 
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
@@ -58,27 +59,27 @@ static struct str index_key(const struct space *space, struct str name)
 
 static enum code read_about(const struct space *space, struct snapshot *snapshot, struct err *err)
 {
-	struct str about;
-	enum code code = store_get(space->txn, snapshot_keyspace(snapshot->number), row_key(space->arena, KIND_ABOUT, STR("")), space->arena, &about, err);
+	struct str key = row_key(space->arena, KIND_ABOUT, STR("")), about;
+	enum code code = store_get(space->txn, snapshot_keyspace(snapshot->number), key, space->arena, &about, err);
 
-	if (code != OK || about.n < 8)
+	if (code != OK)
 		return code;
-	snapshot->created_ms = (int64_t)str_be(about.p, 8);
-	snapshot->extra = (struct str){about.p + 8, about.n - 8};
-	return OK;
+	struct row_reader row = row_read(about);
+	snapshot->created_ms = row_ms(&row);
+	snapshot->extra = row_rest(&row);
+	return row_is_whole(&row) ? OK : row_malformed(err, snapshot_keyspace(snapshot->number), key);
 }
 
 /* ERR_RESOURCE_NOT_FOUND where there is no such one. */
 enum code snapshot_find(const struct space *space, struct str name, struct snapshot *snapshot, struct err *err)
 {
-	struct str number;
-	enum code code = store_get(space->txn, counters_keyspace, index_key(space, name), space->arena, &number, err);
+	*snapshot = (struct snapshot){.name = name};
+	enum code code = row_get_number(space->txn, counters_keyspace, index_key(space, name), space->arena, &snapshot->number, err);
 
 	if (code != OK)
 		return code;
-	if (!str_is_set(number))
+	if (!snapshot->number) /* no keyspace has that number */
 		return err_set(err, MSG_SNAPSHOT_NONE, STR_ARG(name));
-	*snapshot = (struct snapshot){.name = name, .number = str_be(number.p, number.n)};
 	return read_about(space, snapshot, err);
 }
 
@@ -254,11 +255,13 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
-		size_t k = (unsigned char)page.v[i].key.p[1];
-		struct str key = {page.v[i].key.p + 2, page.v[i].key.n - 2};
+		struct row_reader row = row_read(row_behind(page.v[i].key, 1));
+		size_t k = row_byte(&row);
+		struct str key = row_rest(&row);
 
-		if (k < SPACE_TOKEN_KEYSPACES)
-			code = store_put(space->txn, space_token_keyspaces[k], key, page.v[i].value, err);
+		if (!row_is_whole(&row) || key.n == 0 || k >= SPACE_TOKEN_KEYSPACES)
+			return row_malformed(err, snapshot_keyspace(snapshot), page.v[i].key);
+		code = store_put(space->txn, space_token_keyspaces[k], key, page.v[i].value, err);
 	}
 	return code;
 }
@@ -300,7 +303,7 @@ static enum code read_jobs(struct space *space, uint64_t snapshot, struct job **
 
 	*jobs = ARENA_ARRAY(space->arena, struct job, page.n);
 	for (*n = 0; *n < page.n && code == OK; *n += code == OK)
-		code = job_decode(space->arena, page.v[*n].value, &(*jobs)[*n], err);
+		code = job_decode(space->arena, snapshot_keyspace(snapshot), &page.v[*n], &(*jobs)[*n], err);
 	return code;
 }
 
@@ -473,9 +476,10 @@ enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *are
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		struct snapshot *snapshot = &snapshots->v[snapshots->n++];
 
-		snapshot->name = (struct str){page.v[i].key.p + prefix.n, page.v[i].key.n - prefix.n};
-		snapshot->number = str_be(page.v[i].value.p, page.v[i].value.n);
-		code = read_about(&space, snapshot, err);
+		*snapshot = (struct snapshot){.name = row_behind(page.v[i].key, prefix.n)};
+		code = row_is_number(page.v[i].value, &snapshot->number) ? OK : row_malformed(err, counters_keyspace, page.v[i].key);
+		if (code == OK)
+			code = read_about(&space, snapshot, err);
 	}
 	store_abort(space.txn);
 	return code;
@@ -552,7 +556,7 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		struct job job;
 
-		code = job_decode(err->arena, page.v[i].value, &job, err);
+		code = job_decode(err->arena, snapshot_keyspace(snapshot), &page.v[i], &job, err);
 		if (code == OK && job.data)
 			visit(context, job.data);
 	}

@@ -5,9 +5,9 @@
 #include "storage/schema/currency.h"
 #include "storage/state/snapshot_internal.h"
 #include "storage/state/state_messages.h"
+#include "storage/store/row.h"
 
 #define BLOCK_BYTES ((size_t)512 * 1024)
-#define SIZES_BYTES 8 /* of a frame's key and value */
 #define PREFIX "loading/"
 
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
@@ -173,12 +173,17 @@ static bool read_cursor(struct arena *arena, struct str cursor, struct place *at
 	*at = (struct place){.key = STR_ABSENT};
 	if (!str_is_set(cursor))
 		return true;
-	if (!base64_decode(arena, cursor, &bytes) || bytes.n < 17)
+	if (!base64_decode(arena, cursor, &bytes))
 		return false;
-	*at = (struct place){(uint32_t)str_be(bytes.p, 4), (uint32_t)str_be(bytes.p + 4, 4), str_be(bytes.p + 8, 8), STR_ABSENT};
-	if (bytes.p[16])
-		at->key = (struct str){bytes.p + 17, bytes.n - 17};
-	return true;
+	struct row_reader row = row_read(bytes);
+	at->table = row_u32(&row);
+	at->part = row_u32(&row);
+	at->frames = row_u64(&row);
+	bool has_key = row_byte(&row) != 0;
+	struct str key = row_rest(&row);
+	if (has_key)
+		at->key = key;
+	return row_is_whole(&row);
 }
 
 static enum code read_block(struct reading *reading, struct str name, bool is_first, struct err *err)
@@ -262,18 +267,18 @@ static enum code save_state(struct space *space, const struct writing *writing, 
 
 static enum code load_state(struct space *space, struct writing *writing, struct err *err)
 {
-	struct str number, state;
-	enum code code = store_get(space->txn, counters_keyspace, loading_key(space, writing->name), space->arena, &number, err);
+	struct str state;
+	enum code code = row_get_number(space->txn, counters_keyspace, loading_key(space, writing->name), space->arena, &writing->number, err);
 
-	if (code != OK || !str_is_set(number))
+	if (code != OK || !writing->number)
 		return code;
-	writing->number = str_be(number.p, number.n);
 	code = store_get(space->txn, snapshot_keyspace(writing->number), STR("n"), space->arena, &state, err);
-	if (code == OK && state.n == 12) {
-		writing->frames = str_be(state.p, 8);
-		writing->tables = (uint32_t)str_be(state.p + 8, 4);
-	}
-	return code;
+	if (code != OK || !str_is_set(state))
+		return code;
+	struct row_reader row = row_read(state);
+	writing->frames = row_u64(&row);
+	writing->tables = row_u32(&row);
+	return row_is_whole(&row) ? OK : row_malformed(err, snapshot_keyspace(writing->number), STR("n"));
 }
 
 /* The first frame: forgets what was begun under the name. */
@@ -282,10 +287,14 @@ static enum code take_format(struct space *space, struct writing *writing, struc
 	struct buf number = buf_in(space->arena);
 	enum code code = OK;
 
-	if (value.n < 12)
+	struct row_reader row = row_read(value);
+	unsigned format = row_u32(&row);
+	struct str about = row.rest;
+	(void)row_ms(&row); /* of which the rest begins */
+	if (row.is_cut)
 		return malformed(err);
-	if (str_be(value.p, 4) > SNAPSHOT_FILE_FORMAT)
-		return err_set(err, MSG_SNAPSHOT_NEWER, (unsigned)str_be(value.p, 4), SNAPSHOT_FILE_FORMAT);
+	if (format > SNAPSHOT_FILE_FORMAT)
+		return err_set(err, MSG_SNAPSHOT_NEWER, format, SNAPSHOT_FILE_FORMAT);
 	if (writing->number)
 		code = snapshot_drop(space, writing->number, err);
 	writing->frames = writing->tables = 0;
@@ -296,7 +305,7 @@ static enum code take_format(struct space *space, struct writing *writing, struc
 	buf_add_be64(&number, writing->number);
 	if (code == OK)
 		code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name), buf_str(&number), err);
-	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"), (struct str){value.p + 4, value.n - 4}, err) : code;
+	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"), about, err) : code;
 }
 
 /* The index whose rows the keyspace has; NULL: none's. */
@@ -361,14 +370,14 @@ static enum code find_table(struct space *space, struct writing *writing, uint32
 
 static enum code take_row(struct space *space, struct writing *writing, struct str key, struct str value, struct err *err)
 {
-	if (key.n < 9)
-		return malformed(err);
-	uint32_t part = (uint32_t)str_be(key.p + 5, 4);
-	enum code code = find_table(space, writing, (uint32_t)str_be(key.p + 1, 4), err);
+	struct row_reader frame = row_read(key);
+	unsigned kind = row_byte(&frame);
+	uint32_t at = row_u32(&frame), part = row_u32(&frame);
+	enum code code = frame.is_cut ? malformed(err) : find_table(space, writing, at, err);
 
 	if (code != OK)
 		return code;
-	if (key.p[0] == KIND_PROGRESS) {
+	if (kind == KIND_PROGRESS) {
 		const struct index *index = table_index_numbered(writing->table, part);
 
 		return index ? store_put(space->txn, counters_keyspace, catalog_progress_key(space->arena, writing->table, index), value, err)
@@ -379,7 +388,7 @@ static enum code take_row(struct space *space, struct writing *writing, struct s
 		return malformed(err);
 	struct index_row_reference room;
 	const struct store_reference *reference = index_row_reference(writing->table, index_of(writing->table, keyspace), &room);
-	const struct store_row row = {{key.p + 9, key.n - 9}, value};
+	const struct store_row row = {row_rest(&frame), value};
 
 	return store_put_of(space->txn, keyspace, reference, &row, space->arena, err);
 }
@@ -389,14 +398,18 @@ static enum code take_end(struct space *space, struct writing *writing, struct s
 	struct keyspace keyspace = snapshot_keyspace(writing->number);
 	struct snapshot snapshot = {.name = writing->name};
 	struct str about;
-	enum code code = value.n == 8 && str_be(value.p, 8) == writing->frames ? OK : malformed(err);
+	uint64_t frames;
+	enum code code = row_is_number(value, &frames) && frames == writing->frames ? OK : malformed(err);
 
 	if (code == OK)
 		code = store_get(space->txn, keyspace, STR("e"), space->arena, &about, err);
 	if (code != OK)
 		return code;
-	snapshot.created_ms = (int64_t)str_be(about.p, 8);
-	snapshot.extra = (struct str){about.p + 8, about.n - 8};
+	struct row_reader row = row_read(about);
+	snapshot.created_ms = row_ms(&row);
+	snapshot.extra = row_rest(&row);
+	if (!row_is_whole(&row))
+		return row_malformed(err, keyspace, STR("e"));
 	for (uint32_t i = 0; i < writing->tables && code == OK; i++)
 		code = store_del(space->txn, keyspace, table_key(space->arena, i), err);
 	if (code == OK)
@@ -413,42 +426,42 @@ static enum code take_frame(struct space *space, struct writing *writing, struct
 {
 	enum code code = malformed(err);
 
-	if (key.n == 0 || writing->is_done || (key.p[0] == KIND_FORMAT) != (writing->frames == 0) || !writing->number)
+	int kind = row_at(key, 0);
+
+	if (writing->is_done || (kind == KIND_FORMAT) != (writing->frames == 0) || !writing->number)
 		return code;
-	if (key.p[0] == KIND_FORMAT)
+	if (kind == KIND_FORMAT)
 		code = OK;
-	else if (key.p[0] == KIND_TABLE)
+	else if (kind == KIND_TABLE)
 		code = take_table(space, writing, value, err);
-	else if (key.p[0] == KIND_ROW || key.p[0] == KIND_PROGRESS)
+	else if (kind == KIND_ROW || kind == KIND_PROGRESS)
 		code = take_row(space, writing, key, value, err);
-	else if (key.p[0] == KIND_END)
+	else if (kind == KIND_END)
 		code = take_end(space, writing, value, err);
 	writing->frames++;
 	return code;
 }
 
 /* Cuts the next frame off. */
-static bool next_frame(struct str *rest, struct str *key, struct str *value)
+static bool next_frame(struct row_reader *rest, struct str *key, struct str *value)
 {
-	uint64_t key_size = rest->n >= SIZES_BYTES ? str_be(rest->p, 4) : 0, value_size = rest->n >= SIZES_BYTES ? str_be(rest->p + 4, 4) : 0;
+	size_t key_size = row_u32(rest), value_size = row_u32(rest);
 
-	if (rest->n < SIZES_BYTES || key_size + value_size > rest->n - SIZES_BYTES)
-		return false;
-	*key = (struct str){rest->p + SIZES_BYTES, key_size};
-	*value = (struct str){key->p + key_size, value_size};
-	*rest = (struct str){value->p + value_size, rest->n - SIZES_BYTES - key_size - value_size};
-	return true;
+	*key = row_take(rest, key_size);
+	*value = row_take(rest, value_size);
+	return !rest->is_cut;
 }
 
 static enum code take_frames(struct space *space, struct writing *writing, struct err *err)
 {
-	struct str rest = writing->block, key, value;
+	struct row_reader rest = row_read(writing->block);
+	struct str key, value;
 	enum code code = OK;
 
-	while (code == OK && rest.n > 0) {
+	for (bool is_first = true; code == OK && rest.rest.n > 0; is_first = false) {
 		if (!next_frame(&rest, &key, &value))
 			return malformed(err);
-		if (rest.p == value.p + value.n && value.p - SIZES_BYTES - key.n == writing->block.p && key.n == 1 && key.p[0] == KIND_FORMAT)
+		if (is_first && key.n == 1 && row_at(key, 0) == KIND_FORMAT)
 			code = take_format(space, writing, value, err);
 		if (code == OK)
 			code = take_frame(space, writing, key, value, err);

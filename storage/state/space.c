@@ -6,6 +6,7 @@
 #include "storage/index_row.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 #include "storage/store/walk.h"
 #include "storage/write/write.h"
 
@@ -72,7 +73,7 @@ static enum code find_tables(const struct space *space, struct space_records *re
 	while (walk_next(&walk, &row)) {
 		struct space_record found = {.key = str_copy(arena, row.key), .record = str_copy(arena, row.value)};
 
-		found.name = (struct str){found.key.p + prefix.n, found.key.n - prefix.n};
+		found.name = row_behind(found.key, prefix.n);
 		if (!retired_is_key(row.key))
 			add(space, records, found);
 	}

@@ -2,6 +2,7 @@
 
 #include "core/buf.h"
 #include "core/key.h"
+#include "storage/store/row.h"
 
 /*
  * Rows of a journal: a kind, the keyspace, and for rows their key. The value of ROW is a byte 1 and the old value, or nothing where there was no
@@ -13,8 +14,6 @@ enum kind {
 	KIND_HIDDEN = 'h',  /* it was there, and still is */
 	KIND_ROW = 'r',
 };
-
-#define HEAD_BYTES 13 /* kind, table, part */
 
 static const struct store_bounds piece = {500, (size_t)1 << 20};
 static const struct store_range every_row = {{NULL, 0}, {NULL, 0}, false};
@@ -35,14 +34,29 @@ static struct str row_key(struct arena *arena, enum kind kind, struct keyspace k
 	return buf_str(&buf);
 }
 
-static struct keyspace keyspace_in(struct str row)
-{
-	return (struct keyspace){str_be(row.p + 1, 8), (uint32_t)str_be(row.p + 9, 4)};
-}
+/* A row of a journal, taken apart. */
+struct note {
+	struct keyspace keyspace;
+	struct str key, value;     /* of the row that was noted; an absent value: there was none */
+	struct store_row row;      /* of the journal */
+};
 
-static struct str key_in(struct str row)
+static bool decode(const struct store_row *row, struct note *note)
 {
-	return (struct str){row.p + HEAD_BYTES, row.n - HEAD_BYTES};
+	struct row_reader key = row_read(row->key), value = row_read(row->value);
+	enum kind kind = (enum kind)row_byte(&key);
+
+	*note = (struct note){.row = *row, .value = STR_ABSENT};
+	note->keyspace.table = row_u64(&key);
+	note->keyspace.part = row_u32(&key);
+	note->key = row_rest(&key);
+	if (kind == KIND_ROW && row->value.n > 0) {
+		bool was_there = row_byte(&value) == 1;
+
+		note->value = row_rest(&value);
+		return was_there && row_is_whole(&key);
+	}
+	return row_is_whole(&key) && row->value.n == 0 && (kind == KIND_ROW || note->keyspace.table != 0); /* the system's keyspaces neither come nor go */
 }
 
 static struct store_range range_after(struct arena *arena, struct str prefix)
@@ -346,7 +360,7 @@ enum code journal_drop(struct store_txn *txn, uint64_t journal, struct err *err)
 }
 
 /* What is done with each row of a kind. */
-typedef enum code each_row(struct store_txn *txn, void *context, struct store_row row, struct err *err);
+typedef enum code each_row(struct store_txn *txn, void *context, const struct note *note, struct err *err);
 
 /* In pieces, each with an arena of its own: there may be many rows. */
 static enum code each(struct store_txn *txn, uint64_t journal, enum kind kind, each_row *handle, void *context, struct err *err)
@@ -359,8 +373,11 @@ static enum code each(struct store_txn *txn, uint64_t journal, enum kind kind, e
 
 	while (code == OK && page.is_more) {
 		code = store_page(txn, keyspace_of(journal), &rest, piece, scratch, &page, &own);
-		for (size_t i = 0; i < page.n && code == OK; i++)
-			code = handle(txn, context, page.v[i], &own);
+		for (size_t i = 0; i < page.n && code == OK; i++) {
+			struct note noted;
+
+			code = decode(&page.v[i], &noted) ? handle(txn, context, &noted, &own) : row_malformed(&own, keyspace_of(journal), page.v[i].key);
+		}
 		if (code == OK && page.is_more)
 			store_range_after(&rest, &page, ends);
 		if (code == OK)
@@ -379,44 +396,44 @@ struct undoing {
 	void *context;
 };
 
-static enum code undo_created(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code undo_created(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const struct undoing *undoing = context;
-	struct keyspace keyspace = keyspace_in(row.key);
+	struct keyspace keyspace = noted->keyspace;
 	enum code code = store_drop(txn, keyspace, err);
 
 	undoing->visit(undoing->context, keyspace, STR_ABSENT);
 	return code == OK ? forget_keyspace(txn, undoing->journal, keyspace, err) : code;
 }
 
-static enum code undo_gone(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code undo_gone(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const struct undoing *undoing = context;
-	struct keyspace keyspace = keyspace_in(row.key);
+	struct keyspace keyspace = noted->keyspace;
 
 	undoing->visit(undoing->context, keyspace, STR_ABSENT);
 	return store_create(txn, keyspace, err);
 }
 
-static enum code undo_hidden(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code undo_hidden(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const struct undoing *undoing = context;
 
 	(void)txn, (void)err;
-	undoing->visit(undoing->context, keyspace_in(row.key), STR_ABSENT);
+	undoing->visit(undoing->context, noted->keyspace, STR_ABSENT);
 	return OK;
 }
 
-static enum code undo_row(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code undo_row(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const struct undoing *undoing = context;
-	struct keyspace keyspace = keyspace_in(row.key);
+	struct keyspace keyspace = noted->keyspace;
 
-	if (!undoing->visit(undoing->context, keyspace, key_in(row.key)))
+	if (!undoing->visit(undoing->context, keyspace, noted->key))
 		return OK;
-	if (row.value.n == 0)
-		return store_del(txn, keyspace, key_in(row.key), err);
-	return store_put(txn, keyspace, key_in(row.key), (struct str){row.value.p + 1, row.value.n - 1}, err);
+	if (!str_is_set(noted->value))
+		return store_del(txn, keyspace, noted->key, err);
+	return store_put(txn, keyspace, noted->key, noted->value, err);
 }
 
 enum code journal_undo(struct store_txn *txn, uint64_t journal, journal_visit *visit, void *context, struct err *err)
@@ -433,17 +450,17 @@ enum code journal_undo(struct store_txn *txn, uint64_t journal, journal_visit *v
 	return code == OK ? store_del_range(txn, keyspace_of(journal), &every_row, err) : code;
 }
 
-static enum code drop_hidden(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code drop_hidden(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	(void)context;
-	return store_drop(txn, keyspace_in(row.key), err);
+	return store_drop(txn, noted->keyspace, err);
 }
 
 /* For the outer journal: it was not there when that began, or was dropped since and is there again. */
-static enum code pass_created(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code pass_created(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const uint64_t *outer = context;
-	struct keyspace keyspace = keyspace_in(row.key);
+	struct keyspace keyspace = noted->keyspace;
 	bool is_gone;
 	enum code code = has(txn, *outer, KIND_GONE, keyspace, STR(""), &is_gone, err);
 
@@ -453,10 +470,10 @@ static enum code pass_created(struct store_txn *txn, void *context, struct store
 }
 
 /* What was created since the outer journal began and dropped since the inner one did was never there for the outer one. */
-static enum code pass_hidden(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code pass_hidden(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const uint64_t *outer = context;
-	struct keyspace keyspace = keyspace_in(row.key);
+	struct keyspace keyspace = noted->keyspace;
 	bool is_new;
 	enum code code = has(txn, *outer, KIND_CREATED, keyspace, STR(""), &is_new, err);
 
@@ -467,10 +484,10 @@ static enum code pass_hidden(struct store_txn *txn, void *context, struct store_
 	return code == OK ? store_drop(txn, keyspace, err) : code;
 }
 
-static enum code pass_gone(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code pass_gone(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const uint64_t *outer = context;
-	struct keyspace keyspace = keyspace_in(row.key);
+	struct keyspace keyspace = noted->keyspace;
 	bool is_new;
 	enum code code = has(txn, *outer, KIND_CREATED, keyspace, STR(""), &is_new, err);
 
@@ -480,13 +497,13 @@ static enum code pass_gone(struct store_txn *txn, void *context, struct store_ro
 }
 
 /* The outer journal's value is older. Rows of keyspaces that are new to it go with these. */
-static enum code pass_row(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code pass_row(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const uint64_t *outer = context;
 	bool is_noted;
-	enum code code = has(txn, *outer, KIND_ROW, keyspace_in(row.key), key_in(row.key), &is_noted, err);
+	enum code code = has(txn, *outer, KIND_ROW, noted->keyspace, noted->key, &is_noted, err);
 
-	return code != OK || is_noted ? code : store_put(txn, keyspace_of(*outer), row.key, row.value, err);
+	return code != OK || is_noted ? code : store_put(txn, keyspace_of(*outer), noted->row.key, noted->row.value, err);
 }
 
 enum code journal_end(struct store_txn *txn, uint64_t journal, uint64_t outer, struct err *err)
@@ -513,12 +530,12 @@ struct showing {
 	void *context;
 };
 
-static enum code show_hidden(struct store_txn *txn, void *context, struct store_row row, struct err *err)
+static enum code show_hidden(struct store_txn *txn, void *context, const struct note *noted, struct err *err)
 {
 	const struct showing *showing = context;
 
 	(void)txn, (void)err;
-	showing->visit(showing->context, keyspace_in(row.key), STR_ABSENT);
+	showing->visit(showing->context, noted->keyspace, STR_ABSENT);
 	return OK;
 }
 

@@ -271,11 +271,6 @@ enum code store_keyspaces(struct store_txn *txn, struct arena *arena, struct sto
 	return txn->ops->keyspaces(txn, arena, keyspaces, err);
 }
 
-int64_t store_number(struct str value)
-{
-	return value.n == STORE_NUMBER_BYTES ? (int64_t)str_be(value.p, STORE_NUMBER_BYTES) : 0;
-}
-
 struct str store_number_value(int64_t number, char *bytes)
 {
 	put_be64(bytes, (uint64_t)number);

@@ -35,6 +35,7 @@
 #define MSG_STORE_OLD_LIBPQ ERR_INTERNAL, "a store in PostgreSQL needs the client library of version 14 or newer; %s here has no %s"
 #define MSG_STORE_PROFILE ERR_INTERNAL, "the store's URL names a profile that there is not: " STR_FMT
 #define MSG_STORE_LOST ERR_STORE_UNAVAILABLE, "the database cannot be used: " STR_FMT
+#define MSG_STORE_ROW ERR_INTERNAL, "the store is damaged: a row is malformed: " STR_FMT
 #define SALVAGE_PAGE_MENDED "a byte of its page was wrong; here it is as the page's checksum says"
 #define SALVAGE_PAGE_DAMAGED "its page fails its checksum"
 #define SALVAGE_PAGE_STRAY "it cannot be known whether the row had been deleted"

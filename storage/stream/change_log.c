@@ -1,7 +1,7 @@
 #include "storage/stream/change_log.h"
 
 #include "storage/item_key.h"
-#include "storage/messages.h"
+#include "storage/store/row.h"
 
 void change_log_set(struct table *next, unsigned reasons, int64_t now_ms)
 {
@@ -45,7 +45,7 @@ enum code change_log_read(struct store_txn *txn, struct arena *arena, const stru
 	page->v = ARENA_ARRAY(arena, struct stream_record, rows.n);
 	for (; page->n < rows.n && code == OK; page->n++) {
 		if (!stream_record_decode(rows.v[page->n].key, rows.v[page->n].value, &page->v[page->n]))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, stream_keyspace(table), rows.v[page->n].key);
 	}
 	page->is_more = rows.is_more;
 	if (code == OK && page->n > 0 && page->is_reverse)
@@ -60,6 +60,6 @@ enum code change_log_key(struct arena *arena, const struct table *table, const s
 	struct value *keys = ARENA_NEW(arena, struct value);
 
 	if (!stream_record_keys(arena, table, record, keys))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, stream_keyspace(table), stream_shard_record_key(arena, record->sequence));
 	return item_key_of_key(arena, table, keys, row_key, err);
 }

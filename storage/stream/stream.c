@@ -2,6 +2,7 @@
 
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/row.h"
 #include "storage/store/retry.h"
 #include "storage/stream/stream_head.h"
 #include "storage/store/walk.h"
@@ -491,7 +492,7 @@ static enum code find_old(struct store_txn *txn, const struct table *table, cons
 
 	while (walk_next(&walk, &row)) {
 		if (!stream_record_decode(row.key, row.value, &record)) {
-			code = err_set(err, MSG_ROW_MALFORMED);
+			code = row_malformed(err, stream_keyspace(table), row.key);
 			break;
 		}
 		old->is_cut = old->n == old->budget || old->bytes >= TRIM_BYTES;

@@ -18,6 +18,7 @@
 #define DYNALITH_STORAGE_STREAM_H
 
 #include "core/err.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream_record.h"
 
 #define STREAM_RETENTION_MS (24 * 60 * 60 * 1000LL)
@@ -51,7 +52,9 @@ int64_t stream_keeps_from(const struct table *table, int64_t now_ms);
 /* What a row key says of the partition that the item is in. */
 static inline uint32_t stream_partition(struct str row_key)
 {
-	return row_key.n >= 4 ? (uint32_t)str_be(row_key.p, 4) : 0;
+	struct row_reader row = row_read(row_key);
+
+	return row_u32(&row);
 }
 
 /*

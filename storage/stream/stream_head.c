@@ -1,6 +1,6 @@
 #include "storage/stream/stream_head.h"
 
-#include "storage/messages.h"
+#include "storage/store/row.h"
 
 /* These, of 8 bytes each, the first two as store_append() has them; then the latest shard as its own row has it. */
 enum { NEXT, LATEST, STAMP, IS_EMPTY, OLDEST, FIELDS };
@@ -15,29 +15,28 @@ bool stream_head_is_row(struct keyspace keyspace, struct str key)
 	return keyspace.table != 0 && keyspace.part == PART_STREAM && stream_shard_is_head(key);
 }
 
-static bool decode(struct arena *arena, struct str row, struct stream_tail *tail)
+static bool decode(struct arena *arena, struct str bytes, struct stream_tail *tail)
 {
-	if (row.n < FIELDS * 8)
-		return false;
-	const char *p = row.p;
+	struct row_reader row = row_read(bytes);
 
-	tail->next = str_be(p + NEXT * 8, 8);
-	tail->is_empty = str_be(p + IS_EMPTY * 8, 8) != 0;
-	tail->oldest_ms = (int64_t)str_be(p + OLDEST * 8, 8);
-	tail->latest_ms = (int64_t)str_be(p + LATEST * 8, 8);
-	return stream_shard_decode(stream_shard_key(arena, str_be(p + STAMP * 8, 8)), (struct str){row.p + FIELDS * 8, row.n - FIELDS * 8}, &tail->last);
+	tail->next = row_u64(&row);
+	tail->latest_ms = row_ms(&row);
+	struct str shard = stream_shard_key(arena, row_u64(&row));
+	tail->is_empty = row_u64(&row) != 0;
+	tail->oldest_ms = row_ms(&row);
+	return !row.is_cut && stream_lane_holds(tail->next) && stream_shard_decode(shard, row_rest(&row), &tail->last);
 }
 
 enum code stream_head_get(struct store_txn *txn, struct arena *arena, const struct table *table, unsigned lane, struct stream_tail *tail, bool *is_there,
 			  struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn, stream_keyspace(table), stream_shard_head_key(arena, lane), arena, &row, err);
+	struct str key = stream_shard_head_key(arena, lane), row;
+	enum code code = store_get(txn, stream_keyspace(table), key, arena, &row, err);
 
 	*is_there = code == OK && str_is_set(row);
 	if (!*is_there)
 		return code;
-	return decode(arena, row, tail) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return decode(arena, row, tail) ? OK : row_malformed(err, stream_keyspace(table), key);
 }
 
 enum code stream_head_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_tail *tail, struct err *err)

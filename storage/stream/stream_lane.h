@@ -21,6 +21,14 @@ static inline unsigned stream_lane_of(uint64_t sequence)
 	return (unsigned)(sequence >> STREAM_LANE_SHIFT);
 }
 
+/* Whether a record or a shard may have the number: of a lane that there is, and with room behind it for the next one. */
+static inline bool stream_lane_holds(uint64_t sequence)
+{
+	uint64_t behind = UINT64_MAX >> (64 - STREAM_LANE_SHIFT);
+
+	return stream_lane_of(sequence) <= STREAM_LANES && (sequence & behind) != behind;
+}
+
 /* No record has this number; those of the lane are larger. */
 static inline uint64_t stream_lane_base(unsigned lane)
 {

@@ -1,12 +1,11 @@
 #include "storage/stream/stream_position.h"
 
 #include "core/buf.h"
-#include "storage/messages.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 
 #define PREFIX "position/"
 #define PREFIX_END "position0" /* behind every key: '0' follows '/' */
-#define ROW_SIZE 32
 #define SWEEP_ROWS 100 /* looked at in one read */
 
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
@@ -16,15 +15,18 @@ static struct str key_of(struct arena *arena, uint64_t table, struct str reader)
 	return str_printf(arena, PREFIX "%llu/" STR_FMT, (unsigned long long)table, STR_ARG(reader));
 }
 
-static bool decode(struct str row, struct stream_position *position)
+static bool decode(struct str bytes, struct stream_position *position)
 {
+	struct row_reader row = row_read(bytes);
+
 	*position = (struct stream_position){0};
-	if (!str_is_set(row))
+	if (!str_is_set(bytes))
 		return true;
-	if (row.n != ROW_SIZE)
-		return false;
-	*position = (struct stream_position){str_be(row.p, 8), str_be(row.p + 8, 8), str_be(row.p + 16, 8), (int64_t)str_be(row.p + 24, 8)};
-	return true;
+	position->stream = row_u64(&row);
+	position->shard = row_u64(&row);
+	position->next = row_u64(&row);
+	position->saved_ms = row_ms(&row);
+	return row_is_whole(&row);
 }
 
 static struct str encode(struct arena *arena, const struct stream_position *position)
@@ -45,7 +47,7 @@ static enum code read_row(struct store_txn *txn, struct arena *arena, struct str
 
 	if (code != OK)
 		return code;
-	return decode(row, position) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return decode(row, position) ? OK : row_malformed(err, counters, key);
 }
 
 enum code stream_position_get(struct store *store, struct arena *arena, uint64_t table, struct str reader, struct stream_position *position,
@@ -135,7 +137,9 @@ enum code stream_position_sweep(struct store *store, struct arena *arena, int64_
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			struct stream_position position;
 
-			if (decode(page.v[i].value, &position) && position.saved_ms < before_ms)
+			if (!decode(page.v[i].value, &position))
+				code = row_malformed(err, counters, page.v[i].key);
+			else if (position.saved_ms < before_ms)
 				code = delete_old(store, arena, page.v[i].key, before_ms, err);
 		}
 		if (code == OK && page.is_more)

@@ -1,6 +1,7 @@
 #include "storage/stream/stream_read.h"
 
 #include "storage/messages.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream.h"
 
 #define PROBES 7 /* records looked at together to find a time */
@@ -157,7 +158,7 @@ static enum code probe(struct store_txn *txn, const struct table *table, int64_t
 		if (!str_is_set(rows[i]))
 			continue;
 		if (!stream_record_decode(keys[i].key, rows[i], &record)) {
-			code = err_set(err, MSG_ROW_MALFORMED);
+			code = row_malformed(err, keys[i].keyspace, keys[i].key);
 		} else if (record.created_ms >= from_ms) {
 			*high = record.sequence;
 			break;
@@ -279,7 +280,7 @@ static enum code add_record(struct reading *reading, const struct store_row *row
 
 	if (!stream_record_decode(row->key, row->value, &entry.record) ||
 	    !stream_record_keys(reading->arena, reading->cursor->table, &entry.record, &entry.keys))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, stream_keyspace(reading->cursor->table), row->key);
 	stream_record_view(&entry.record, reading->cursor->stream->view);
 	entry.size = stream_record_size(&entry.record, &entry.keys);
 	if (page->n == 0 && entry.record.created_ms < horizon_ms(reading->cursor->now_ms))

@@ -2,7 +2,7 @@
 
 #include "core/image.h"
 #include "storage/item_key.h"
-#include "storage/messages.h"
+#include "storage/store/row.h"
 
 #define VERSION 1
 #define HEAD_SIZE 24
@@ -65,25 +65,23 @@ struct str stream_record_encode(struct arena *arena, const struct stream_record 
 	return buf_str(&buf);
 }
 
-bool stream_record_decode(struct str key, struct str row, struct stream_record *record)
+bool stream_record_decode(struct str key, struct str bytes, struct stream_record *record)
 {
-	if (row.n < HEAD_SIZE || row.p[0] != VERSION || row.p[1] < STREAM_INSERT || row.p[1] > STREAM_REMOVE)
-		return false;
-	int flags = (unsigned char)row.p[2];
-	size_t keys = (size_t)str_be(row.p + 12, 4), old = (size_t)str_be(row.p + 16, 4), new = (size_t)str_be(row.p + 20, 4);
-	const char *body = row.p + HEAD_SIZE;
-	if (row.n != HEAD_SIZE + keys + old + new)
-		return false;
+	struct row_reader row = row_read(bytes);
+	unsigned version = row_byte(&row), event = row_byte(&row), flags = row_byte(&row);
+
+	(void)row_byte(&row);
 	*record = (struct stream_record){
-		.sequence = stream_shard_sequence(key),
-		.event = (enum stream_event)row.p[1],
-		.is_service_delete = flags & FLAG_SERVICE_DELETE,
-		.created_ms = (int64_t)str_be(row.p + 4, 8),
-		.keys_image = flags & FLAG_KEYS ? (struct str){body, keys} : STR_ABSENT,
-		.old_image = flags & FLAG_OLD ? (struct str){body + keys, old} : STR_ABSENT,
-		.new_image = flags & FLAG_NEW ? (struct str){body + keys + old, new} : STR_ABSENT,
+		.sequence = stream_shard_sequence(key), .event = (enum stream_event)event, .is_service_delete = flags & FLAG_SERVICE_DELETE,
+		.created_ms = row_ms(&row),
 	};
-	return true;
+	size_t keys = row_u32(&row), old = row_u32(&row), new = row_u32(&row);
+	struct str keys_image = row_take(&row, keys), old_image = row_take(&row, old), new_image = row_take(&row, new);
+	record->keys_image = flags & FLAG_KEYS ? keys_image : STR_ABSENT;
+	record->old_image = flags & FLAG_OLD ? old_image : STR_ABSENT;
+	record->new_image = flags & FLAG_NEW ? new_image : STR_ABSENT;
+	return row_is_whole(&row) && version == VERSION && event >= STREAM_INSERT && event <= STREAM_REMOVE && stream_shard_is_record(key) &&
+	       stream_lane_holds(record->sequence);
 }
 
 bool stream_record_keys(struct arena *arena, const struct table *table, const struct stream_record *record, struct value *keys)
@@ -111,7 +109,7 @@ enum code stream_record_peek(struct store_txn *txn, const struct table *table, u
 	range.is_reverse = is_last;
 	enum code code = store_page(txn, stream_keyspace(table), &range, (struct store_bounds){.rows = 1}, scratch, &page, err);
 	if (code == OK && page.n > 0 && !stream_record_decode(page.v[0].key, page.v[0].value, &record))
-		code = err_set(err, MSG_ROW_MALFORMED);
+		code = row_malformed(err, stream_keyspace(table), page.v[0].key);
 	else if (code == OK && page.n > 0)
 		*peek = (struct stream_peek){true, record.sequence, record.created_ms};
 	arena_free(scratch);

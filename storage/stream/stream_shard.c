@@ -1,6 +1,6 @@
 #include "storage/stream/stream_shard.h"
 
-#include "storage/messages.h"
+#include "storage/store/row.h"
 
 #define KIND_SHARD 0x01
 #define KIND_RECORD 0x02
@@ -45,7 +45,7 @@ struct str stream_shard_head_key(struct arena *arena, unsigned lane)
 
 bool stream_shard_is_head(struct str key)
 {
-	return key.n == KEY_SIZE && key.p[0] == KIND_HEAD;
+	return key.n == KEY_SIZE && row_at(key, 0) == KIND_HEAD;
 }
 
 /* Of the lane in which the number is. */
@@ -56,15 +56,18 @@ static enum code del_head(struct store_txn *txn, struct arena *arena, const stru
 
 uint64_t stream_shard_sequence(struct str record_key)
 {
-	return record_key.n == KEY_SIZE ? str_be(record_key.p + 1, 8) : 0;
+	uint64_t sequence;
+
+	return row_is_number(row_behind(record_key, 1), &sequence) ? sequence : 0;
 }
 
 enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const struct table *table, unsigned lane, uint64_t *below, struct err *err)
 {
-	struct str value;
-	enum code code = store_get(txn, stream_keyspace(table), key_of(arena, KIND_USED, lane), arena, &value, err);
+	struct str key = key_of(arena, KIND_USED, lane);
+	enum code code = row_get_number(txn, stream_keyspace(table), key, arena, below, err);
 
-	*below = code == OK && str_is_set(value) ? str_be(value.p, value.n) : 0;
+	if (code == OK && *below && (!stream_lane_holds(*below) || stream_lane_of(*below) != lane))
+		code = row_malformed(err, stream_keyspace(table), key);
 	return code;
 }
 
@@ -88,19 +91,25 @@ struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_
 
 bool stream_shard_is_record(struct str key)
 {
-	return key.n == KEY_SIZE && key.p[0] == KIND_RECORD;
+	return key.n == KEY_SIZE && row_at(key, 0) == KIND_RECORD;
 }
 
-bool stream_shard_decode(struct str key, struct str row, struct stream_shard *shard)
+/* A stamp is a time that was made unique, so one more is still a number. */
+bool stream_shard_decode(struct str key, struct str bytes, struct stream_shard *shard)
 {
-	if (key.n != KEY_SIZE || key.p[0] != KIND_SHARD || row.n != ROW_FIELDS * 8)
+	struct row_reader row = row_read(bytes);
+
+	*shard = (struct stream_shard){0};
+	if (row_at(key, 0) != KIND_SHARD || !row_is_number(row_behind(key, 1), &shard->stamp) || shard->stamp == 0 || shard->stamp > ROW_MS_MAX)
 		return false;
-	*shard = (struct stream_shard){
-		.stamp = str_be(key.p + 1, 8), .parent = str_be(row.p, 8), .stream = str_be(row.p + 8, 8), .start = str_be(row.p + 16, 8),
-		.end = str_be(row.p + 24, 8), .trimmed = str_be(row.p + 32, 8), .created_ms = (int64_t)str_be(row.p + 40, 8),
-		.closed_ms = (int64_t)str_be(row.p + 48, 8),
-	};
-	return true;
+	shard->parent = row_u64(&row);
+	shard->stream = row_u64(&row);
+	shard->start = row_u64(&row);
+	shard->end = row_u64(&row);
+	shard->trimmed = row_u64(&row);
+	shard->created_ms = row_ms(&row);
+	shard->closed_ms = row_ms(&row);
+	return row_is_whole(&row) && stream_lane_holds(shard->start) && stream_lane_holds(shard->end) && stream_lane_holds(shard->trimmed);
 }
 
 struct str stream_shard_encode(struct arena *arena, const struct stream_shard *shard)
@@ -133,6 +142,11 @@ enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const str
 	return code != OK ? code : del_head(txn, arena, table, shard->start, err);
 }
 
+static enum code decode_row(const struct table *table, const struct store_row *row, struct stream_shard *shard, struct err *err)
+{
+	return stream_shard_decode(row->key, row->value, shard) ? OK : row_malformed(err, stream_keyspace(table), row->key);
+}
+
 enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,
 			   struct stream_shard *shard, struct err *err)
 {
@@ -142,7 +156,7 @@ enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const str
 	*shard = (struct stream_shard){0};
 	if (code != OK || !str_is_set(row))
 		return code;
-	return stream_shard_decode(key, row, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return decode_row(table, &(struct store_row){key, row}, shard, err);
 }
 
 /* Keys of tables have 8 bytes there (currency.h). */
@@ -160,13 +174,16 @@ static struct str open_key(struct arena *arena, const struct table *table, unsig
 
 enum code stream_shard_open(struct store_txn *txn, const struct table *table, unsigned lane, struct stream_open *open, struct err *err)
 {
-	struct str row;
-	enum code code = store_get(txn, versions, open_key(err->arena, table, lane), err->arena, &row, err);
+	struct str key = open_key(err->arena, table, lane), bytes;
+	enum code code = store_get(txn, versions, key, err->arena, &bytes, err);
 
 	*open = (struct stream_open){0, 0};
-	if (code == OK && str_is_set(row) && row.n == 16)
-		*open = (struct stream_open){str_be(row.p, 8), str_be(row.p + 8, 8)};
-	return code;
+	if (code != OK || !str_is_set(bytes))
+		return code;
+	struct row_reader row = row_read(bytes);
+	open->stamp = row_u64(&row);
+	open->trimmed = row_u64(&row);
+	return row_is_whole(&row) ? OK : row_malformed(err, versions, key);
 }
 
 enum code stream_shard_put_open(struct store_txn *txn, const struct table *table, const struct stream_shard *shard, struct err *err)
@@ -203,7 +220,7 @@ enum code stream_shard_last(struct store_txn *txn, const struct table *table, st
 	*shard = (struct stream_shard){0};
 	if (code != OK || page.n == 0)
 		return code;
-	return stream_shard_decode(page.v[0].key, page.v[0].value, shard) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return decode_row(table, &page.v[0], shard, err);
 }
 
 enum code stream_shard_last_in(struct store_txn *txn, const struct table *table, unsigned lane, struct stream_shard *shard, struct err *err)
@@ -216,10 +233,9 @@ enum code stream_shard_last_in(struct store_txn *txn, const struct table *table,
 	while (code == OK && page.is_more) {
 		code = read_rows(txn, err->arena, table, below, true, limit, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
-			if (!stream_shard_decode(page.v[i].key, page.v[i].value, shard))
-				return err_set(err, MSG_ROW_MALFORMED);
-			if (stream_lane_of(shard->start) == lane)
-				return OK;
+			code = decode_row(table, &page.v[i], shard, err);
+			if (code != OK || stream_lane_of(shard->start) == lane)
+				return code;
 			below = shard->stamp;
 		}
 		limit = SEEN_AT_ONCE;
@@ -240,8 +256,9 @@ enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const st
 		return code;
 	*shards = ARENA_ARRAY(arena, struct stream_shard, page.n);
 	for (; *n < page.n; ++*n) {
-		if (!stream_shard_decode(page.v[*n].key, page.v[*n].value, &(*shards)[*n]))
-			return err_set(err, MSG_ROW_MALFORMED);
+		code = decode_row(table, &page.v[*n], &(*shards)[*n], err);
+		if (code != OK)
+			return code;
 	}
 	return OK;
 }

@@ -4,8 +4,8 @@
 #include "storage/expiry.h"
 #include "storage/index_row.h"
 #include "storage/item_key.h"
-#include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
 #include "storage/upkeep/replica.h"
 #include "storage/vector/vector_row.h"
@@ -52,7 +52,7 @@ static enum code make_rows(struct job *job, struct implied *rows, size_t *n, str
 		struct value item;
 
 		if (!image_decode(job->arena, row->value, &item))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, table_items(job->table), row->key);
 		rows[*n] = (struct implied){index_row_of(job->arena, job->table, job->index, &item, row->value), row->key};
 		*n += str_is_set(rows[*n].row.key);
 	}

@@ -7,10 +7,10 @@
 
 #include "core/buf.h"
 #include "storage/catalog/catalog.h"
+#include "storage/store/row.h"
 
 #define PREFIX "lease/"
 #define PREFIX_END "lease0" /* behind every name: '0' follows '/' */
-#define ROW_HEAD 16         /* epoch and time, 8 bytes each; the holder's id is behind them */
 #define ID_MAX 40
 #define SWEEP_AFTER_MS 3600000
 #define SWEEP_ROWS 100      /* looked at in one read */
@@ -130,11 +130,15 @@ static struct str key_of(struct arena *arena, struct str name)
 	return str_printf(arena, PREFIX STR_FMT, STR_ARG(name));
 }
 
+/* A malformed row is one that has run out: it is written again by who takes the lease. */
 static struct row read_row(struct str value)
 {
-	if (!str_is_set(value) || value.n < ROW_HEAD)
-		return (struct row){.holder = STR_ABSENT};
-	return (struct row){str_be(value.p, 8), (int64_t)str_be(value.p + 8, 8), {value.p + ROW_HEAD, value.n - ROW_HEAD}};
+	struct row_reader row = row_read(value);
+	struct row lease = {.epoch = row_u64(&row)};
+
+	lease.until_ms = row_ms(&row);
+	lease.holder = row_rest(&row);
+	return str_is_set(value) && row_is_whole(&row) ? lease : (struct row){.holder = STR_ABSENT};
 }
 
 static struct str write_row(struct arena *arena, const struct row *row)

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "storage/messages.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
 #include "storage/write/write.h"
 
@@ -39,7 +39,7 @@ static enum code read_source(struct store_txn *txn, struct arena *arena, const s
 	for (size_t i = 0; i < page->n && code == OK; i++) {
 		(*changes)[i] = (struct write_change){.row_key = page->v[i].key, .image = page->v[i].value, .queued = STR_ABSENT};
 		if (!replication_stamp_decode(stamps[i], &(*changes)[i].stamp))
-			code = err_set(err, MSG_ROW_MALFORMED);
+			code = row_malformed(err, keys[i].keyspace, keys[i].key);
 	}
 	return code;
 }
@@ -154,7 +154,7 @@ static enum code find_due(const struct pair *pair, const struct links *links, co
 		struct replication_queued queued;
 
 		if (!replication_queue_decode(page->v[i].key, page->v[i].value, &queued))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, table_replication(pair->table), page->v[i].key);
 		if ((lag_ms > 0 && queued.written_ms + lag_ms > pair->source_ms) || has_item(changes, *n, queued.row_key))
 			break;
 		changes[(*n)++] = (struct write_change){queued.row_key, queued.image, queued.stamp, page->v[i].key};

@@ -1,6 +1,5 @@
 #include "storage/upkeep/stream_sweep.h"
 
-#include "storage/messages.h"
 #include "storage/stream/stream.h"
 #include "storage/stream/stream_record.h"
 #include "storage/stream/stream_shard.h"
@@ -18,17 +17,18 @@ struct ages {
 /* Whether the oldest record of a lane is to go. */
 static enum code has_old(struct store_txn *txn, const struct table *table, const struct ages *ages, bool *has, struct err *err)
 {
-	struct stream_peek oldest = {.is_found = true};
-	uint64_t from = 0;
 	enum code code = OK;
 
 	*has = false;
-	while (code == OK && !*has && oldest.is_found) {
-		code = stream_record_peek(txn, table, from, STREAM_SHARD_ALL, false, &oldest, err);
-		unsigned lane = stream_lane_of(oldest.sequence);
+	/* behind each record that was found, the next lane: those that have none are left out */
+	for (unsigned lane = 0; lane <= STREAM_LANES && !*has; lane++) {
+		struct stream_peek oldest;
 
-		*has = code == OK && oldest.is_found && oldest.created_ms < (lane ? ages->stream_ms : ages->log_ms);
-		from = stream_lane_base(lane + 1);
+		code = stream_record_peek(txn, table, stream_lane_base(lane), STREAM_SHARD_ALL, false, &oldest, err);
+		if (code != OK || !oldest.is_found)
+			return code;
+		lane = stream_lane_of(oldest.sequence);
+		*has = oldest.created_ms < (lane ? ages->stream_ms : ages->log_ms);
 	}
 	return code;
 }

@@ -1,6 +1,7 @@
 #include "storage/upkeep/ttl.h"
 
 #include "storage/expiry.h"
+#include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
 #include "storage/write/write.h"
 
@@ -25,12 +26,14 @@ static enum code delete_due(struct catalog *catalog, struct arena *arena, struct
 			    uint64_t *deleted, struct err *err)
 {
 	struct write *writes = ARENA_ARRAY(arena, struct write, due->n);
+	int64_t seconds;
 
 	for (size_t i = 0; i < due->n; i++) {
 		writes[i].table = table;
 		writes[i].kind = WRITE_DELETE;
-		writes[i].row_key = expiry_item(due->v[i].key);
 		writes[i].expiry_row = due->v[i].key;
+		if (!expiry_read(due->v[i].key, &seconds, &writes[i].row_key))
+			return row_malformed(err, table_expiry(table), due->v[i].key);
 	}
 	enum code code = write_run(catalog, arena, writes, due->n, WRITE_BATCH, NULL, now_ms, err);
 	for (size_t i = 0; i < due->n && code == OK; i++)

@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "core/image.h"
-#include "storage/messages.h"
 #include "storage/schema/currency.h"
+#include "storage/store/row.h"
 #include "storage/store/walk.h"
 #include "storage/vector/vector_cache.h"
 #include "storage/vector/vector_row.h"
@@ -159,7 +159,7 @@ static enum code score_stored(struct share *share, struct arena *arena, const st
 	struct str image = vector_row_image(index, row->value);
 
 	if (!str_is_set(image))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, index_keyspace(share->search->table, index), row->key);
 	share->rows++;
 	share->bytes += vector_row_size(index, image);
 	if (!is_wanted(share, image))
@@ -212,7 +212,7 @@ static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector
 		struct str image = str_is_set(rows[i]) ? vector_row_image(search->index, rows[i]) : STR_ABSENT;
 
 		if (!str_is_set(image))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, keys[i].keyspace, keys[i].key);
 		vector_row_floats(search->index, rows[i], floats);
 		search->hits[search->n++] = (struct vector_hit){vector_higher_is_better(search->index->vector->distance) ? 0 - rank : rank, image, floats};
 	}

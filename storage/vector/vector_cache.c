@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/image.h"
-#include "storage/messages.h"
+#include "storage/store/row.h"
 #include "storage/store/walk.h"
 #include "storage/vector/vector_row.h"
 
@@ -327,12 +327,12 @@ static enum code apply(struct vector_cache *cache, struct arena *arena, const st
 	if (is_there) {
 		free_text(cache, cache->order[at]);
 		cache->slots[cache->order[at]].key = (struct str){NULL, 0};
-		return set_slot(cache, arena, index, cache->order[at], key, value) ? OK : err_set(err, MSG_ROW_MALFORMED);
+		return set_slot(cache, arena, index, cache->order[at], key, value) ? OK : row_malformed(err, cache->keyspace, key);
 	}
 	if (cache->n == cache->capacity)
 		grow(cache, cache->capacity + cache->capacity / 4 + 16);
 	if (!set_slot(cache, arena, index, cache->n, key, value))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, cache->keyspace, key);
 	memmove(&cache->order[at + 1], &cache->order[at], (cache->n - at) * sizeof(*cache->order));
 	cache->order[at] = (uint32_t)cache->n++;
 	return OK;
@@ -401,7 +401,7 @@ static enum code fill(struct vector_cache *cache, struct store_txn *txn, const s
 			cache->order[cache->n] = (uint32_t)cache->n;
 			cache->n++;
 		} else {
-			code = err_set(err, MSG_ROW_MALFORMED);
+			code = row_malformed(err, cache->keyspace, row.key);
 		}
 		arena_reset(scratch);
 	}

@@ -5,6 +5,7 @@
 #include "core/number.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
+#include "storage/store/row.h"
 #include "storage/vector/vector_messages.h"
 
 /* Shorter than any row's key, and before them all. */
@@ -62,21 +63,20 @@ struct vector_row vector_row_of(struct arena *arena, const struct table *table, 
 static struct str scientific(struct arena *arena, struct str number)
 {
 	struct buf plain = buf_in(arena), out = buf_in(arena);
-	size_t last;
 
 	number_format(number, &plain);
-	const char *p = plain.p, *end = plain.p + plain.n;
-	if (*p == '-') {
+	struct str digits = buf_str(&plain);
+	if (row_at(digits, 0) == '-') {
 		buf_add_byte(&out, '-');
-		p++;
+		digits = row_behind(digits, 1);
 	}
-	last = (size_t)(end - p);
-	while (last > 1 && p[last - 1] == '0')
+	size_t last = digits.n;
+	while (last > 1 && row_at(digits, last - 1) == '0')
 		last--;
-	buf_add_byte(&out, p[0]);
+	buf_add_byte(&out, row_at(digits, 0));
 	if (last > 1)
-		buf_printf(&out, ".%.*s", (int)(last - 1), p + 1);
-	buf_printf(&out, "E+%zu", (size_t)(end - p) - 1);
+		buf_printf(&out, "." STR_FMT, STR_ARG(row_behind(row_first(digits, last), 1)));
+	buf_printf(&out, "E+%zu", digits.n - 1);
 	return buf_str(&out);
 }
 
@@ -155,16 +155,18 @@ enum code vector_row_check(const struct table *table, const struct value *item, 
 
 struct str vector_row_image(const struct index *index, struct str value)
 {
-	size_t tail = index->vector->dimensions * sizeof(float);
+	struct row_reader row = row_read(value);
 
-	return value.n > tail ? (struct str){value.p, value.n - tail} : STR_ABSENT;
+	(void)row_take_last(&row, index->vector->dimensions * sizeof(float));
+	return !row.is_cut && row.rest.n > 0 ? row.rest : STR_ABSENT;
 }
 
 void vector_row_floats(const struct index *index, struct str value, float *out)
 {
-	size_t tail = index->vector->dimensions * sizeof(float);
+	struct row_reader row = row_read(value);
+	struct str floats = row_take_last(&row, index->vector->dimensions * sizeof(float));
 
-	memcpy(out, value.p + value.n - tail, tail); /* little-endian hosts, as the table records */
+	memcpy(out, floats.p, floats.n); /* little-endian hosts, as the table records */
 }
 
 size_t vector_row_size(const struct index *index, struct str image)
@@ -207,7 +209,7 @@ uint64_t vector_row_chain(uint64_t chain, uint64_t seed, struct str key)
 	uint64_t hash = (chain ^ seed) * 0x9E3779B97F4A7C15u;
 
 	for (size_t i = 0; i < key.n; i++)
-		hash = (hash ^ (unsigned char)key.p[i]) * 0x100000001B3u;
+		hash = (hash ^ (uint64_t)row_at(key, i)) * 0x100000001B3u;
 	return hash ^ hash >> 29;
 }
 
@@ -225,10 +227,11 @@ enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct 
 	*version = (struct vector_version){0, 0};
 	if (code != OK || !str_is_set(value))
 		return code;
-	if (value.n != 8 && value.n != 16) /* 0.1.0 had no chain */
-		return err_set(err, MSG_ROW_MALFORMED);
-	*version = (struct vector_version){str_be(value.p, 8), value.n == 16 ? str_be(value.p + 8, 8) : 0};
-	return OK;
+	struct row_reader row = row_read(value);
+	version->number = row_u64(&row);
+	if (row.rest.n > 0) /* 0.1.0 had no chain */
+		version->chain = row_u64(&row);
+	return row_is_whole(&row) ? OK : row_malformed(err, keyspace, VERSION_KEY);
 }
 
 enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t seed, struct str key,

@@ -2,11 +2,10 @@
 
 #include "core/buf.h"
 #include "core/key.h"
+#include "storage/store/row.h"
 
 enum { KIND_ITEM = 'i', KIND_DELETED = 't', KIND_QUEUED = 'q' };
 
-#define STAMP_HEAD 9 /* the time, and whether the item was deleted; the region follows */
-#define TIME_BYTES 8
 #define IMAGE_IS_THERE 1
 
 bool stamp_is_later(const struct stamp *change, const struct stamp *known)
@@ -43,11 +42,12 @@ struct str replication_deleted_key(struct arena *arena, int64_t stamp_ms, struct
 
 bool replication_deleted_read(struct str key, int64_t *stamp_ms, struct str *row_key)
 {
-	if (key.n < 1 + TIME_BYTES || key.p[0] != KIND_DELETED)
-		return false;
-	*stamp_ms = (int64_t)str_be(key.p + 1, TIME_BYTES);
-	*row_key = (struct str){key.p + 1 + TIME_BYTES, key.n - 1 - TIME_BYTES};
-	return true;
+	struct row_reader row = row_read(key);
+	bool is_kind = row_byte(&row) == KIND_DELETED;
+
+	*stamp_ms = row_ms(&row);
+	*row_key = row_rest(&row);
+	return is_kind && row_is_whole(&row);
 }
 
 struct store_range replication_deleted_range(struct arena *arena, int64_t before_ms)
@@ -65,15 +65,18 @@ struct str replication_stamp_encode(struct arena *arena, const struct stamp *sta
 	return buf_str(&buf);
 }
 
-bool replication_stamp_decode(struct str row, struct stamp *stamp)
+/* The time, whether the item was deleted, the region. */
+bool replication_stamp_decode(struct str bytes, struct stamp *stamp)
 {
+	struct row_reader row = row_read(bytes);
+
 	*stamp = (struct stamp){.region = STR_ABSENT};
-	if (!str_is_set(row))
+	if (!str_is_set(bytes))
 		return true;
-	if (row.n <= STAMP_HEAD)
-		return false;
-	*stamp = (struct stamp){(int64_t)str_be(row.p, TIME_BYTES), {row.p + STAMP_HEAD, row.n - STAMP_HEAD}, row.p[TIME_BYTES] != 0};
-	return true;
+	stamp->ms = row_ms(&row);
+	stamp->is_deleted = row_byte(&row) != 0;
+	stamp->region = row_rest(&row);
+	return row_is_whole(&row) && stamp->region.n > 0;
 }
 
 static struct store_range range_of(struct arena *arena, struct buf *prefix)
@@ -126,19 +129,17 @@ struct str replication_queue_encode(struct arena *arena, const struct stamp *sta
 	return buf_str(&buf);
 }
 
-bool replication_queue_decode(struct str key, struct str row, struct replication_queued *queued)
+bool replication_queue_decode(struct str key, struct str value, struct replication_queued *queued)
 {
-	const char *end = key.n > 1 && key.p[0] == KIND_QUEUED ? memchr(key.p, 0, key.n) : NULL;
-	size_t at = end ? (size_t)(end - key.p) + 1 : 0;
+	struct row_reader at = row_read(key), row = row_read(value);
+	bool is_kind = row_byte(&at) == KIND_QUEUED, is_there = row_byte(&row) == IMAGE_IS_THERE;
 
-	if (!end || key.n < at + 2 * TIME_BYTES || row.n < 1)
-		return false;
-	bool is_there = row.p[0] == IMAGE_IS_THERE;
-	*queued = (struct replication_queued){
-		.written_ms = (int64_t)str_be(key.p + at, TIME_BYTES),
-		.row_key = {key.p + at + 2 * TIME_BYTES, key.n - at - 2 * TIME_BYTES},
-		.stamp = {(int64_t)str_be(key.p + at + TIME_BYTES, TIME_BYTES), {key.p + 1, at - 2}, !is_there},
-		.image = is_there ? (struct str){row.p + 1, row.n - 1} : STR_ABSENT,
-	};
-	return true;
+	*queued = (struct replication_queued){.stamp = {.region = row_until(&at, '\0'), .is_deleted = !is_there}};
+	queued->written_ms = row_ms(&at);
+	queued->stamp.ms = row_ms(&at);
+	queued->row_key = row_rest(&at);
+	queued->image = row_rest(&row);
+	if (!is_there)
+		queued->image = STR_ABSENT;
+	return is_kind && row_is_whole(&at) && row_is_whole(&row);
 }

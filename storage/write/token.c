@@ -6,6 +6,7 @@
  * A request looks at its token alone, by its key: requests with different tokens do not meet.
  */
 #include "storage/messages.h"
+#include "storage/store/row.h"
 #include "storage/write/write_internal.h"
 
 #define EXPIRED_AT_ONCE 64 /* tokens removed in one transaction: writers wait that long */
@@ -29,9 +30,19 @@ static struct str expiry_key(struct arena *arena, struct str space, int64_t expi
 }
 
 /* A token that was used again after its expiry lives on: the row by which it was found is of its first life. */
-static bool is_over(struct str record, int64_t now_ms)
+static bool is_over(int64_t expires_ms, int64_t now_ms)
 {
-	return str_is_set(record) && (int64_t)str_be(record.p, record.n < 8 ? record.n : 8) <= now_ms;
+	return expires_ms <= now_ms;
+}
+
+/* A token: when it expires, and the fingerprint of its request. */
+static bool decode(struct str record, int64_t *expires_ms, struct str *fingerprint)
+{
+	struct row_reader row = row_read(record);
+
+	*expires_ms = row_ms(&row);
+	*fingerprint = row_rest(&row);
+	return row_is_whole(&row);
 }
 
 static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct str space, const struct store_page *page, int64_t now_ms, struct err *err)
@@ -40,16 +51,24 @@ static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct 
 	struct str records[EXPIRED_AT_ONCE];
 
 	for (size_t i = 0; i < page->n; i++) {
-		struct str key = page->v[i].key, rest = {key.p + space.n + 8, key.n - space.n - 8};
+		struct row_reader key = row_read(row_behind(page->v[i].key, space.n));
 		struct buf token = buf_in(arena);
 
+		(void)row_ms(&key);
 		buf_add_str(&token, space);
-		buf_add_str(&token, rest);
+		buf_add_str(&token, row_rest(&key));
+		if (!row_is_whole(&key))
+			return row_malformed(err, expiries, page->v[i].key);
 		keys[i] = (struct store_key){tokens, buf_str(&token)};
 	}
 	enum code code = store_get_many(txn, keys, page->n, arena, records, err);
 	for (size_t i = 0; i < page->n && code == OK; i++) {
-		if (is_over(records[i], now_ms))
+		int64_t expires_ms;
+		struct str fingerprint;
+
+		if (str_is_set(records[i]) && !decode(records[i], &expires_ms, &fingerprint))
+			return row_malformed(err, tokens, keys[i].key);
+		if (str_is_set(records[i]) && is_over(expires_ms, now_ms))
 			code = store_del(txn, tokens, keys[i].key, err);
 		if (code == OK)
 			code = store_del(txn, expiries, page->v[i].key, err);
@@ -72,18 +91,17 @@ enum code write_find_tokens(struct store *store, struct arena *arena, struct str
 	if (code != OK || page.n == 0)
 		return code;
 	struct str key = page.v[0].key;
-	const char *first = memchr(key.p, '/', key.n), *second = first ? memchr(first + 1, '/', (size_t)(key.p + key.n - first - 1)) : NULL;
-	struct buf behind = buf_in(arena);
+	struct row_reader row = row_read(key);
 
 	*is_found = true;
 	*ns = (struct ns){STR(""), STR("")};
-	if (key.p[0] != 0 && second) {
-		*ns = (struct ns){{key.p, (size_t)(first - key.p)}, {first + 1, (size_t)(second - first - 1)}};
-		buf_add(&behind, key.p, (size_t)(second + 1 - key.p));
-	}
-	buf_add_byte(&behind, 1); /* a time begins with a zero byte */
-	*after = buf_str(&behind);
-	return OK;
+	*after = STR("\x01"); /* a time begins with a zero byte */
+	if (row_at(key, 0) == 0)
+		return OK;
+	ns->account = row_until(&row, '/');
+	ns->region = row_until(&row, '/');
+	*after = key_after_prefix(arena, row_first(key, key.n - row.rest.n)); /* all of the namespace: more than the row that was found */
+	return row.is_cut ? row_malformed(err, expiries, key) : OK;
 }
 
 /* The rows that are due. */
@@ -130,15 +148,18 @@ struct store_key write_token_key(const struct write_token *token)
 
 enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms, struct err *err)
 {
-	struct str space = {token->token.p, token->space_size}, client_token = {token->token.p + space.n, token->token.n - space.n};
+	struct str space = row_first(token->token, token->space_size), client_token = row_behind(token->token, space.n);
 	struct buf record = buf_in(arena);
-	struct str known;
+	struct str known, fingerprint;
+	int64_t expires_ms;
 	enum code code = store_get(txn, tokens, token->token, arena, &known, err);
 
 	if (code != OK)
 		return code;
-	if (str_is_set(known) && known.n >= 8 && (int64_t)str_be(known.p, 8) > now_ms) {
-		if (!str_eq((struct str){known.p + 8, known.n - 8}, token->fingerprint))
+	if (str_is_set(known) && !decode(known, &expires_ms, &fingerprint))
+		return row_malformed(err, tokens, token->token);
+	if (str_is_set(known) && !is_over(expires_ms, now_ms)) {
+		if (!str_eq(fingerprint, token->fingerprint))
 			return err_set(err, MSG_TOKEN_MISMATCH);
 		token->was_done = true;
 		return OK;

@@ -9,6 +9,7 @@
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream.h"
 #include "storage/stream/stream_head.h"
 #include "storage/vector/vector_row.h"
@@ -110,7 +111,7 @@ static enum code begin_one(struct write_step *step, struct err *err)
 	write->cost = (struct cost){.table = write->table};
 	if (str_is_set(write->old_image) && is_old_needed(write) && !value_is_set(&write->old_item) &&
 	    !image_decode(step->arena, write->old_image, &write->old_item))
-		return err_set(err, MSG_ROW_MALFORMED);
+		return row_malformed(err, table_items(write->table), write->row_key);
 	return OK;
 }
 

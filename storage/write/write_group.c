@@ -2,6 +2,7 @@
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
 #include "storage/store/journal.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream_head.h"
 #include "storage/write/write_internal.h"
 
@@ -166,7 +167,7 @@ static enum code read_stamps(struct run *run, struct err *err)
 		struct stamp *stamp = i < run->n ? &run->group->stamps[i] : &run->group->repeats[i - run->n].known;
 
 		if (table_is_global(run->writes[i].table) && !replication_stamp_decode(values[k++], stamp))
-			return err_set(err, MSG_ROW_MALFORMED);
+			return row_malformed(err, keys[k - 1].keyspace, keys[k - 1].key);
 	}
 	return code;
 }
@@ -320,7 +321,7 @@ static enum code fill_write(struct run *run, struct write *write, const struct w
 	item = ARENA_NEW(run->arena, struct value);
 	write->item = item;
 	write->item_image = repeat->change->image;
-	return image_decode(run->arena, repeat->change->image, item) ? OK : err_set(err, MSG_ROW_MALFORMED);
+	return image_decode(run->arena, repeat->change->image, item) ? OK : row_malformed(err, table_items(write->table), write->row_key);
 }
 
 /* Nothing changes: its part in the tables' numbers is nothing. */

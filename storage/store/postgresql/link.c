@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "storage/monotonic.h"
+#include "storage/store/row.h"
 #include "storage/store/store_messages.h"
 
 /* What the first letters of the database's codes mean here; the longest that fits comes first. Source: PostgreSQL, Appendix A. */
@@ -424,7 +425,8 @@ static void take_mark(struct link *link)
 	size_t at = link->marked - 1;
 	struct str mark = at < link->result_count && link_rows(link, at) > 0 ? link_column(link, at, 0, 0) : STR_ABSENT;
 
-	link->mark = str_is_set(mark) && mark.n >= 8 ? str_be(mark.p, 8) : 0;
+	if (!row_is_number(mark, &link->mark))
+		link->mark = 0;
 	link->marked = 0;
 }
 
@@ -496,4 +498,11 @@ struct str link_column(const struct link *link, size_t result, int row, int colu
 	if (link->pq->PQgetisnull(from, row, column))
 		return STR_ABSENT;
 	return (struct str){link->pq->PQgetvalue(from, row, column), (size_t)link->pq->PQgetlength(from, row, column)};
+}
+
+uint64_t link_bigint(const struct link *link, size_t result, int row, int column)
+{
+	uint64_t number;
+
+	return row_is_number(link_column(link, result, row, column), &number) ? number : 0;
 }

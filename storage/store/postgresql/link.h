@@ -117,6 +117,8 @@ bool link_is_broken(const struct link *link);
 
 /* A column of a result of the last wait; absent: NULL. Valid until the next send. */
 struct str link_column(const struct link *link, size_t result, int row, int column);
+/* The same of a bigint; 0 where it is none. */
+uint64_t link_bigint(const struct link *link, size_t result, int row, int column);
 int link_rows(const struct link *link, size_t result);
 
 #endif

@@ -1,38 +1,43 @@
 #include "storage/store/postgresql/long_key.h"
 
+#include "core/buf.h"
 #include "core/sha256.h"
+#include "storage/store/row.h"
 
 struct long_key long_key_split(struct arena *arena, struct str key)
 {
 	if (!long_key_is(key))
 		return (struct long_key){{key.p ? key.p : "", key.n}, STR_ABSENT};
-	char *k = arena_bytes(arena, LONG_KEY_PREFIX + SHA256_SIZE);
 	struct str rest = long_key_rest(key);
+	unsigned char digest[SHA256_SIZE];
+	struct buf k = buf_in(arena);
 
-	memcpy(k, key.p, LONG_KEY_PREFIX);
-	sha256_of(rest, (unsigned char *)k + LONG_KEY_PREFIX);
-	return (struct long_key){{k, LONG_KEY_PREFIX + SHA256_SIZE}, rest};
+	sha256_of(rest, digest);
+	buf_add_str(&k, row_first(key, LONG_KEY_PREFIX));
+	buf_add(&k, digest, sizeof(digest));
+	return (struct long_key){buf_str(&k), rest};
 }
 
 struct str long_key_join(struct arena *arena, struct long_key columns)
 {
 	if (!str_is_set(columns.t))
 		return str_copy(arena, columns.k);
-	char *key = arena_bytes(arena, LONG_KEY_PREFIX + columns.t.n);
+	struct buf key = buf_in(arena);
 
-	memcpy(key, columns.k.p, LONG_KEY_PREFIX);
-	memcpy(key + LONG_KEY_PREFIX, columns.t.p, columns.t.n);
-	return (struct str){key, LONG_KEY_PREFIX + columns.t.n};
+	buf_add_str(&key, row_first(columns.k, LONG_KEY_PREFIX));
+	buf_add_str(&key, columns.t);
+	return buf_str(&key);
 }
 
 /* The first bytes of a key and `n` times the same byte. */
 static struct str filled(struct arena *arena, struct str key, int byte, size_t n)
 {
-	char *k = arena_bytes(arena, LONG_KEY_PREFIX + n);
+	struct buf k = buf_in(arena);
 
-	memcpy(k, key.p, LONG_KEY_PREFIX);
-	memset(k + LONG_KEY_PREFIX, byte, n);
-	return (struct str){k, LONG_KEY_PREFIX + n};
+	buf_add_str(&k, row_first(key, LONG_KEY_PREFIX));
+	while (n-- > 0)
+		buf_add_byte(&k, byte);
+	return buf_str(&k);
 }
 
 struct str long_key_family(struct arena *arena, struct str key)
@@ -47,5 +52,5 @@ struct str long_key_behind(struct arena *arena, struct str key)
 
 struct str long_key_rest(struct str key)
 {
-	return (struct str){key.p + LONG_KEY_PREFIX, key.n - LONG_KEY_PREFIX};
+	return row_behind(key, LONG_KEY_PREFIX);
 }

@@ -82,7 +82,7 @@ enum code profile_of_url(char *url, const struct profile **profile, struct err *
 	*profile = find(name);
 	if (!*profile)
 		return err_set(err, MSG_STORE_PROFILE, STR_ARG(name));
-	const char *behind = name.p + name.n;
+	const char *behind = at + 1 + strlen(PARAMETER) + name.n;
 	if (*at == '?' && *behind == '&') { /* the next is the first now */
 		at++;
 		behind++;

@@ -1,6 +1,7 @@
 #include "storage/store/postgresql/scan.h"
 
 #include "storage/store/postgresql/long_key.h"
+#include "storage/store/row.h"
 
 /* Above every k: none is longer than that of a long key. */
 #define TOP_BYTES (LONG_KEY_PREFIX + 40)
@@ -27,7 +28,7 @@ static struct str top(struct arena *arena)
 
 static bool are_kin(struct str a, struct str b)
 {
-	return long_key_is(a) && long_key_is(b) && memcmp(a.p, b.p, LONG_KEY_PREFIX) == 0;
+	return long_key_is(a) && long_key_is(b) && str_eq(row_first(a, LONG_KEY_PREFIX), row_first(b, LONG_KEY_PREFIX));
 }
 
 static struct rest rest_of(struct arena *arena, const struct store_range *range)
@@ -47,7 +48,7 @@ static struct rest rest_of(struct arena *arena, const struct store_range *range)
 	};
 }
 
-static struct store_row row_at(const struct scan *scan, int row)
+static struct store_row scan_row(const struct scan *scan, int row)
 {
 	struct long_key columns = {link_column(scan->link, scan->link->result_count - 1, row, 0), link_column(scan->link, scan->link->result_count - 1, row, 1)};
 
@@ -66,7 +67,7 @@ static enum code read_family(const struct scan *scan, const struct family *famil
 	link_send(scan->link, kinds[scan->is_locked][scan->range->is_reverse], values, 6);
 	enum code code = link_wait(scan->link, err);
 	for (int i = 0; code == OK && i < link_rows(scan->link, scan->link->result_count - 1); i++)
-		rows[(*n)++] = row_at(scan, i);
+		rows[(*n)++] = scan_row(scan, i);
 	return code;
 }
 
@@ -81,7 +82,7 @@ static enum code read_plain(const struct scan *scan, const struct rest *rest, st
 	link_send(scan->link, kinds[scan->is_locked][scan->range->is_reverse], values, 4);
 	enum code code = link_wait(scan->link, err);
 	for (int i = 0; code == OK && i < link_rows(scan->link, scan->link->result_count - 1); i++) {
-		struct store_row row = row_at(scan, i);
+		struct store_row row = scan_row(scan, i);
 
 		if (long_key_is(row.key)) {
 			*kin = row.key;

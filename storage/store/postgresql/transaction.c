@@ -5,6 +5,7 @@
 #include "core/buf.h"
 #include "storage/store/postgresql/long_key.h"
 #include "storage/store/postgresql/scan.h"
+#include "storage/store/row.h"
 #include "storage/store/store_messages.h"
 
 #define COPIED 2000  /* rows by one statement */
@@ -236,7 +237,7 @@ static void send_appends(struct transaction *txn)
 		struct link_number ks, at;
 		const struct str values[] = {
 			link_number(&ks, transaction_keyspace(append->keyspace)), append->counter, append->prefix, append->value,
-			link_number(&at, (int64_t)append->stamp_at + 1), {append->value.p + append->stamp_at, 8},
+			link_number(&at, (int64_t)append->stamp_at + 1), row_first(row_behind(append->value, append->stamp_at), 8),
 		};
 
 		link_send(txn->link, STATEMENT_APPEND, values, 6);
@@ -406,7 +407,7 @@ enum code transaction_copy(struct store_txn *base, struct keyspace from, struct 
 		link_send(txn->link, STATEMENT_COPY, values, 4);
 		code = wait_for(txn, err);
 		size_t last = txn->link->result_count - 1;
-		n = code == OK ? (size_t)str_be(link_column(txn->link, last, 0, 0).p, 8) : 0;
+		n = code == OK ? (size_t)link_bigint(txn->link, last, 0, 0) : 0;
 		all += n;
 		if (n > 0) { /* the zero byte makes it the next possible key */
 			struct buf next = buf_in(txn->arena);
@@ -431,7 +432,7 @@ enum code transaction_tidy(struct store_txn *base, bool *is_more, struct err *er
 	transaction_start(txn);
 	link_send(txn->link, STATEMENT_TIDY, NULL, 0);
 	enum code code = wait_for(txn, err);
-	*is_more = code == OK && str_be(link_column(txn->link, txn->link->result_count - 1, 0, 0).p, 8) > 0;
+	*is_more = code == OK && link_bigint(txn->link, txn->link->result_count - 1, 0, 0) > 0;
 	return code;
 }
 
@@ -449,7 +450,7 @@ enum code transaction_keyspaces(struct store_txn *base, struct arena *arena, str
 	struct keyspace *v = ARENA_ARRAY(arena, struct keyspace, n);
 	*keyspaces = (struct store_keyspaces){0, v};
 	for (size_t i = 0; i < n; i++) {
-		uint64_t ks = str_be(link_column(txn->link, last, (int)i, 0).p, 8);
+		uint64_t ks = link_bigint(txn->link, last, (int)i, 0);
 
 		if (!is_system((int64_t)ks))
 			v[keyspaces->n++] = (struct keyspace){ks >> PART_BITS, (uint32_t)(ks & ((1u << PART_BITS) - 1))};
@@ -472,7 +473,7 @@ enum code transaction_stat(struct store_txn *base, struct keyspace keyspace, str
 	if (code == OK) {
 		size_t last = txn->link->result_count - 1;
 
-		*stat = (struct store_stat){str_be(link_column(txn->link, last, 0, 0).p, 8), str_be(link_column(txn->link, last, 0, 1).p, 8)};
+		*stat = (struct store_stat){link_bigint(txn->link, last, 0, 0), link_bigint(txn->link, last, 0, 1)};
 	}
 	return code;
 }

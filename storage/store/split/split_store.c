@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/buf.h"
+#include "storage/store/row.h"
 #include "storage/store/store_messages.h"
 
 /*
@@ -59,8 +60,8 @@ static struct buf piece_prefix(struct arena *arena, struct str key)
 	struct buf buf = buf_in(arena);
 
 	for (size_t i = 0; i < key.n; i++) {
-		buf_add_byte(&buf, (unsigned char)key.p[i]);
-		if (key.p[i] == '\0')
+		buf_add_byte(&buf, row_at(key, i));
+		if (row_at(key, i) == 0)
 			buf_add_byte(&buf, 0xFF);
 	}
 	buf_add(&buf, END_OF_KEY, sizeof(END_OF_KEY) - 1);
@@ -85,25 +86,30 @@ static struct store_range pieces_range(struct arena *arena, struct str key)
 	return (struct store_range){buf_str(&low), buf_str(&high), false};
 }
 
-/* The value whose row this is, put together from its pieces. */
-static enum code put_together(struct store_txn *base, const struct store_key *at, struct str row, struct arena *arena, struct str *value, struct err *err)
+/* The value of `n` bytes that begins with these, put together from its pieces. */
+static enum code put_together(struct store_txn *base, const struct store_key *at, uint64_t n, struct str first, struct arena *arena, struct str *value,
+			      struct err *err)
 {
-	size_t n = (size_t)str_be(row.p + 1, 8), known = row.n - SPLIT_HEAD;
+	size_t known = first.n;
 	struct arena *scratch = arena_new(0);
 	struct store_range range = pieces_range(scratch, at->key);
 	struct store_page page;
 	enum code code = store_page(inner_of(base), pieces_of(at->keyspace), &range, (struct store_bounds){0, 0}, scratch, &page, err);
-	char *bytes = arena_bytes(arena, n + 1);
+	struct buf bytes = buf_in(arena);
 
-	memcpy(bytes, row.p + SPLIT_HEAD, known);
-	for (size_t i = 0; i < page.n && code == OK && known + page.v[i].value.n <= n; i++) {
-		memcpy(bytes + known, page.v[i].value.p, page.v[i].value.n);
+	for (size_t i = 0; i < page.n && code == OK; i++)
 		known += page.v[i].value.n;
-	}
-	bytes[known] = '\0';
-	*value = (struct str){bytes, n};
+	/* the length is not believed before all of it is there */
 	if (code == OK && known != n)
-		code = err_set(err, MSG_STORE_FAILED, "a piece of a value is missing");
+		code = row_malformed(err, at->keyspace, at->key);
+	if (code == OK) {
+		buf_reserve(&bytes, n + 1);
+		buf_add_str(&bytes, first);
+	}
+	for (size_t i = 0; i < page.n && code == OK; i++)
+		buf_add_str(&bytes, page.v[i].value);
+	*buf_reserve(&bytes, 1) = '\0'; /* which does not count */
+	*value = buf_str(&bytes);
 	arena_free(scratch);
 	return code;
 }
@@ -111,18 +117,20 @@ static enum code put_together(struct store_txn *base, const struct store_key *at
 /* What is kept for a row becomes its value. */
 static enum code open_value(struct store_txn *base, const struct store_key *at, struct arena *arena, struct str *value, struct err *err)
 {
-	struct str row = *value;
+	struct row_reader row = row_read(*value);
 
-	if (!str_is_set(row) || row.n == STORE_NUMBER_BYTES)
+	if (!str_is_set(*value) || value->n == STORE_NUMBER_BYTES)
 		return OK;
-	if (row.n > 0 && row.p[0] == MARK_WHOLE)
-		*value = (struct str){row.p + 1, row.n - 1};
-	else if (row.n > 1 && row.p[0] == MARK_PADDED)
-		*value = (struct str){row.p + 2, row.n - 2};
-	else if (row.n >= SPLIT_HEAD && row.p[0] == MARK_SPLIT)
-		return put_together(base, at, row, arena, value, err);
-	else
-		return err_set(err, MSG_STORE_FAILED, "a row has no value");
+	unsigned mark = row_byte(&row);
+	uint64_t n = mark == MARK_SPLIT ? row_u64(&row) : 0;
+	if (mark == MARK_PADDED)
+		(void)row_byte(&row);
+	if (row.is_cut || mark > MARK_SPLIT)
+		return row_malformed(err, at->keyspace, at->key);
+	struct str rest = row_rest(&row);
+	if (mark == MARK_SPLIT)
+		return put_together(base, at, n, rest, arena, value, err);
+	*value = rest;
 	return OK;
 }
 
@@ -203,7 +211,7 @@ static enum code put_pieces(struct store_txn *base, struct arena *scratch, struc
 	code = store_put(inner_of(base), keyspace, key, buf_str(&row), err);
 	uint32_t number = 0;
 	for (size_t at = most - SPLIT_HEAD; at < value.n && code == OK; at += most) {
-		struct str piece = {value.p + at, value.n - at < most ? value.n - at : most};
+		struct str piece = row_first(row_behind(value, at), most);
 
 		code = store_put(inner_of(base), pieces_of(keyspace), piece_key(scratch, key, number++), piece, err);
 	}

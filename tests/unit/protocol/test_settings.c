@@ -107,7 +107,7 @@ TEST(the_store_keeps_settings)
 	struct err err = err_in(arena);
 	struct table *table = full_table(), *decoded;
 
-	CHECK_INT(table_decode(table_encode(arena, table), &settings_records, &decoded, &err), OK);
+	CHECK_INT(table_decode_new(table_encode(arena, table), &settings_records, &decoded, &err), OK);
 	check_full(decoded);
 	CHECK(!decoded->settings->is_warm_updating && !decoded->settings->is_sse_updating);
 	table_unref(decoded);

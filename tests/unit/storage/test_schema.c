@@ -157,7 +157,7 @@ TEST(a_record_holds_everything)
 	struct err err = err_in(arena);
 	struct table *table = full_table(), *decoded;
 
-	CHECK_INT(table_decode(table_encode(arena, table), &kept, &decoded, &err), OK);
+	CHECK_INT(table_decode_new(table_encode(arena, table), &kept, &decoded, &err), OK);
 	check_full(arena, decoded);
 	table_unref(decoded);
 	table_unref(table);
@@ -187,7 +187,7 @@ TEST(what_is_absent_stays_absent)
 
 	table->indexes.n = 0;
 	table->identity.account = table->identity.region = table->identity.id = STR("x");
-	CHECK_INT(table_decode(table_encode(arena, table), &kept, &decoded, &err), OK);
+	CHECK_INT(table_decode_new(table_encode(arena, table), &kept, &decoded, &err), OK);
 	CHECK(!str_is_set(decoded->streams.label) && !str_is_set(decoded->settings->text) && decoded->settings->part_count == 0);
 	CHECK_INT(decoded->indexes.n, 0);
 	table_unref(decoded);
@@ -202,13 +202,13 @@ TEST(settings_need_not_be_known)
 	struct err err = err_in(arena);
 	struct table *table = full_table(), *decoded;
 
-	CHECK_INT(table_decode(table_encode(arena, table), NULL, &decoded, &err), OK);
+	CHECK_INT(table_decode_new(table_encode(arena, table), NULL, &decoded, &err), OK);
 	CHECK(!decoded->settings && !decoded->indexes.v[SOME].settings && !decoded->streams.v[1].settings);
 	CHECK_INT(decoded->indexes.n, 3);
 	table_unref(table);
 	struct str record = table_encode(arena, decoded);
 	table_unref(decoded);
-	CHECK_INT(table_decode(record, &kept, &decoded, &err), OK);
+	CHECK_INT(table_decode_new(record, &kept, &decoded, &err), OK);
 	CHECK(decoded->settings->number == 0 && decoded->settings->pair_count == 0 && decoded->indexes.v[SOME].settings->inner.units == 0);
 	table_unref(decoded);
 	arena_free(arena);
@@ -233,13 +233,13 @@ TEST(malformed_records_are_refused)
 	struct str record = table_encode(arena, table);
 
 	for (size_t n = 0; n < record.n; n++)
-		CHECK_INT(table_decode((struct str){record.p, n}, &kept, &decoded, &err), ERR_INTERNAL);
+		CHECK_INT(table_decode_new((struct str){record.p, n}, &kept, &decoded, &err), ERR_INTERNAL);
 	for (size_t i = 0; i < record.n; i++) {
 		char *bytes = arena_bytes(arena, record.n);
 
 		memcpy(bytes, record.p, record.n);
 		bytes[i] = (char)(bytes[i] ^ 0xFF);
-		if (table_decode((struct str){bytes, record.n}, &kept, &decoded, &err) == OK)
+		if (table_decode_new((struct str){bytes, record.n}, &kept, &decoded, &err) == OK)
 			table_unref(decoded);
 	}
 	table_unref(table);
@@ -264,12 +264,12 @@ TEST(records_with_wrong_fields_are_refused)
 				members[k].value = data_value(&d, "Z");
 		}
 		map.members = members;
-		CHECK_INT(table_decode(data_image(&d, &map), &kept, &decoded, &d.err), ERR_INTERNAL);
+		CHECK_INT(table_decode_new(data_image(&d, &map), &kept, &decoded, &d.err), ERR_INTERNAL);
 		for (uint32_t k = 0; k < map.n; k++) {
 			if (str_eq(members[k].name, str_of(names[i])))
 				members[k].value = data_value(&d, "N99999999999");
 		}
-		CHECK_INT(table_decode(data_image(&d, &map), &kept, &decoded, &d.err), ERR_INTERNAL);
+		CHECK_INT(table_decode_new(data_image(&d, &map), &kept, &decoded, &d.err), ERR_INTERNAL);
 	}
 	table_unref(table);
 	data_free(&d);

@@ -480,7 +480,7 @@ TEST(a_record_keeps_the_settings)
 	struct table *read;
 
 	put(&d, "Sa", "N1800000100");
-	CHECK_INT(table_decode(table_encode(d.arena, d.table), NULL, &read, &d.err), OK);
+	CHECK_INT(table_decode_new(table_encode(d.arena, d.table), NULL, &read, &d.err), OK);
 	CHECK(read->ttl.is_enabled);
 	CHECK_STR(read->ttl.attribute, "t");
 	CHECK_INT(read->ttl.changed_ms, NOW_MS);
