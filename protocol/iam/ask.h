@@ -21,6 +21,7 @@ typedef const struct iam_policy *iam_policy_of(void *context, struct arena *aren
 struct iam_asked {
 	size_t n;
 	struct iam_question *v;
+	struct err unread;      /* of the first expression that cannot be read; code OK: all can be */
 	size_t statement_count; /* of BatchExecuteStatement; those that do not parse ask nothing */
 	size_t held_count;
 	struct table **held; /* what the questions point into */

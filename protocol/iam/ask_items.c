@@ -69,8 +69,11 @@ static void add_expressions(struct iam_asking *asking, const struct wanted *want
 	struct expressions read;
 	struct err err = err_in(asking->arena);
 
-	if (expressions_parse(asking->request->call, &wanted->texts, &read, &err) != OK)
-		return; /* it does nothing but fail */
+	if (expressions_parse(asking->request->call, &wanted->texts, &read, &err) != OK) {
+		if (asking->asked.unread.code == OK)
+			asking->asked.unread = err;
+		return;
+	}
 	iam_words_of_projection(asking->arena, &matter->attributes, read.projection);
 	iam_words_of_update(asking->arena, &matter->attributes, read.update);
 	iam_words_of_node(asking->arena, &matter->attributes, read.condition);
@@ -252,7 +255,7 @@ static void ask_transact_get(struct iam_asking *asking, const void *input)
 		const struct get_action *get = own->transact_items.v[i].get;
 		const struct wanted wanted = {
 			.action = "GetItem", .table = get->table_name, .key = get->key, .is_read = true, .enclosing = "TransactGetItems",
-			.texts = {.projection = get->projection_expression, .names = &get->expression_attribute_names},
+			.texts = {.projection = get->projection_expression, .names = &get->expression_attribute_names, .action = &asking->request->call->actions[i]},
 		};
 
 		ask_subject(asking, &wanted);
@@ -267,6 +270,12 @@ static void ask_transact_get(struct iam_asking *asking, const void *input)
 		.shows_old = SHOWS_OLD(from), .enclosing = "TransactWriteItems", .texts = CONDITIONED(from)                \
 	}
 
+static void ask_action(struct iam_asking *asking, size_t i, struct wanted wanted)
+{
+	wanted.texts.action = &asking->request->call->actions[i];
+	ask_subject(asking, &wanted);
+}
+
 static void ask_transact_write(struct iam_asking *asking, const void *input)
 {
 	const struct transact_write_items_input *own = input;
@@ -275,16 +284,16 @@ static void ask_transact_write(struct iam_asking *asking, const void *input)
 		const struct transact_write_item *item = &own->transact_items.v[i];
 
 		if (item->put)
-			ask_subject(asking, &ACTION("PutItem", item->put, item));
+			ask_action(asking, i, ACTION("PutItem", item->put, item));
 		if (item->delete)
-			ask_subject(asking, &ACTION("DeleteItem", item->delete, key));
+			ask_action(asking, i, ACTION("DeleteItem", item->delete, key));
 		if (item->condition_check)
-			ask_subject(asking, &ACTION("ConditionCheckItem", item->condition_check, key));
+			ask_action(asking, i, ACTION("ConditionCheckItem", item->condition_check, key));
 		if (item->update) {
 			struct wanted wanted = ACTION("UpdateItem", item->update, key);
 
 			wanted.texts.update = item->update->update_expression;
-			ask_subject(asking, &wanted);
+			ask_action(asking, i, wanted);
 		}
 	}
 }

@@ -181,17 +181,18 @@ static const struct iam_policy *policy_of(void *context, struct arena *arena, st
 	return cached ? &cached->policy : &read_policy(iam, arena, text)->policy;
 }
 
-/* What one question comes to. */
-static enum code judge(struct iam *iam, const struct iam_principals *principals, const struct iam_who *who, const struct iam_question *question,
+/* What one question comes to. `is_read`: all of the request could be read; else nothing is noted of it. */
+static enum code judge(struct iam *iam, const struct iam_principals *principals, const struct iam_who *who, const struct iam_question *question, bool is_read,
 			struct err *err)
 {
-	struct iam_decision decision = iam_decide(who, question, err->arena, principals->uses);
+	struct iam_decision decision = iam_decide(who, question, err->arena, is_read ? principals->uses : NULL);
 	enum code code = err_if_over(err->arena, err);
 
 	if (code != OK)
 		return code;
 	code = decision.is_allowed ? OK : iam_refuse(who, question, &decision, err);
-	iam_uses_note(iam->uses, who, question, decision.is_allowed, decision.is_allowed || !iam->is_enforced, code == OK ? STR_ABSENT : err->message);
+	if (is_read)
+		iam_uses_note(iam->uses, who, question, decision.is_allowed, decision.is_allowed || !iam->is_enforced, code == OK ? STR_ABSENT : err->message);
 	return iam->is_enforced ? code : OK;
 }
 
@@ -205,6 +206,11 @@ static enum code put_refusal(struct call *call, const struct iam_asked *asked, s
 	return OK;
 }
 
+/*
+ * An expression or a statement that cannot be read is answered with its own error, whatever the policies say: dynamodb:Attributes, LeadingKeys and the action of
+ * a statement are known only when it is read. Of such a request nobody uses what was read halfway. Where the rest of it is allowed, the operation reads the same
+ * text and says so; where it is denied, it is said here, so that nothing runs that was not judged. Which of the two AWS says first was not seen.
+ */
 enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err)
 {
 	struct iam_principals *principals;
@@ -220,7 +226,11 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 	};
 	struct iam_asked asked = iam_ask(&request);
 	for (size_t i = 0; i < asked.n && code == OK; i++) {
-		code = judge(iam, principals, &request.principal->who, &asked.v[i], err);
+		code = judge(iam, principals, &request.principal->who, &asked.v[i], asked.unread.code == OK, err);
+		if (code == ERR_ACCESS_DENIED && asked.unread.code != OK) {
+			*err = asked.unread;
+			code = err->code;
+		}
 		if (code == ERR_ACCESS_DENIED && asked.v[i].statement > 0)
 			code = put_refusal(call, &asked, asked.v[i].statement, err);
 	}
@@ -241,7 +251,7 @@ enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena 
 		.action = deed->action, .resource = deed->resource, .account = principal->who.account,
 		.context = iam_ask_context(arena, principal, deed->ns, deed->now_ms),
 	};
-	code = judge(iam, principals, &principal->who, &question, err);
+	code = judge(iam, principals, &principal->who, &question, true, err);
 	iam_principals_unref(principals);
 	return code;
 }

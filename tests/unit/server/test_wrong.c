@@ -201,4 +201,37 @@ TEST(every_consumer_takes_wrong_texts)
 	close_service();
 }
 
-TEST_MAIN(TEST_CASE(every_consumer_takes_wrong_texts))
+/* An error in an expression comes before AccessDenied, and nothing of it is counted; a request that can be read is judged, whatever else is wrong with it. */
+TEST(what_cannot_be_read_is_not_judged)
+{
+	static const struct {
+		const char *op, *body;
+		bool is_judged;
+	} cases[] = {
+		{"GetItem", "{" WRONG_ON_ITEM ",'ProjectionExpression':'#x'}", false},
+		{"UpdateItem", "{" WRONG_ON_ITEM ",'UpdateExpression':'REMOVE name'}", false},
+		{"TransactWriteItems", "{'TransactItems':[{'Put':{'TableName':'tab'," WRONG_ITEM "}},{'Update':{" WRONG_ON_ITEM ",'UpdateExpression':'SET a = :v'}}]}", false},
+		{"ExecuteStatement", "{'Statement':'SELECT * FRM tab'}", false},
+		{"GetItem", "{" WRONG_ON_ITEM ",'ProjectionExpression':'s'}", true},
+		{"GetItem", "{'TableName':'gone'," WRONG_KEY "}", true},
+		{"UpdateItem", "{" WRONG_ON_ITEM ",'UpdateExpression':'REMOVE pk'}", true},
+		/* names that no expression uses are refused of single writes, and overlooked in transactions */
+		{"TransactWriteItems", "{'TransactItems':[{'Put':{'TableName':'tab'," WRONG_ITEM ",'ExpressionAttributeNames':{'#n':'n'}}}]}", true},
+	};
+	struct err err;
+	struct str report;
+
+	open_service();
+	err = err_in(arena);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum code code = ask("nobody", OP_EXPLAIN_NOT, str_of(cases[i].op), quoted(cases[i].body)).code;
+
+		CHECK(cases[i].is_judged ? code == ERR_ACCESS_DENIED : err_is_validation(code));
+	}
+	CHECK_INT(iam_describe(fixture.service.iam, fixture.service.catalog, arena, &report, &err), OK);
+	CHECK(!str_contains(report, STR("ExecuteStatement")) && str_contains(report, STR("dynamodb:GetItem")));
+	CHECK_INT(str_contains(report, STR("dynamodb:UpdateItem")), 1); /* by REMOVE pk alone */
+	close_service();
+}
+
+TEST_MAIN(TEST_CASE(every_consumer_takes_wrong_texts), TEST_CASE(what_cannot_be_read_is_not_judged))
