@@ -69,16 +69,19 @@ static enum code read_arn(const struct call *call, struct str arn, struct str *n
 		return err_set(err, MSG_TABLE_ARN_FORM, STR_ARG(arn));
 	if (!str_eq(type, STR("table")))
 		return err_set(err, MSG_TABLE_ARN_TYPE, STR_ARG(arn));
-	*name = (struct str){slash + 1, parts.resource.n - type.n - 1};
-	if (name->n < NAME_MIN)
+	struct str own = {slash + 1, parts.resource.n - type.n - 1};
+	if (own.n < NAME_MIN)
 		return err_set(err, MSG_TABLE_ARN_SHORT, STR_ARG(arn));
-	if (!call_is_name(*name)) /* an index's or a stream's too */
+	if (!call_is_name(own)) /* an index's or a stream's too */
 		return err_set(err, MSG_TABLE_ARN_FORM, STR_ARG(arn));
 	if (!str_eq(parts.partition, STR("aws")))
 		return err_set(err, MSG_TABLE_ARN_PARTITION, STR_ARG(arn));
 	if (!call_owns(call, call->ns.account, parts.region))
 		return err_set(err, MSG_TABLE_ARN_REGION, STR_ARG(arn));
-	return call_owns(call, parts.account, parts.region) ? OK : err_set(err, MSG_DENIED);
+	if (!call_owns(call, parts.account, parts.region))
+		return err_set(err, MSG_DENIED);
+	*name = own;
+	return OK;
 }
 
 enum code call_check_values(const struct call *call, struct err *err)
@@ -105,10 +108,14 @@ enum code call_check_late(const struct call *call, struct err *err)
 
 enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err)
 {
-	*name = name_or_arn;
+	struct str own = name_or_arn;
+	enum code code = OK;
+
 	if (str_starts_with(name_or_arn, STR("arn:")))
-		return read_arn(call, name_or_arn, name, err);
-	return call_is_name(name_or_arn) ? OK : err_set(err, MSG_TABLE_NAME);
+		code = read_arn(call, name_or_arn, &own, err);
+	else if (!call_is_name(name_or_arn))
+		code = err_set(err, MSG_TABLE_NAME);
+	return RESULT(code, name, own);
 }
 
 enum code call_refresh(struct call *call, struct err *err)
@@ -184,17 +191,19 @@ static bool is_in_transition(const struct table *table)
 /* The table for operations on its items. One that seems not to be there yet, or not any more, may be there by what another server did. */
 static enum code get_for_items(const struct call *call, struct str name, struct table **out, struct err *err)
 {
-	enum code code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, out, err);
+	struct table *table = NULL;
+	enum code code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, err);
 
-	if (code != OK || !is_in_transition(*out))
-		return code;
-	table_unref(*out);
-	code = catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, out, err);
-	if (code != OK || !is_in_transition(*out))
-		return code;
-	/* AWS: the error for items of a table that does not exist yet, or not any more */
-	table_unref(*out);
-	return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	if (code == OK && is_in_transition(table)) {
+		table_unref(table);
+		code = catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, &table, err);
+	}
+	if (code == OK && is_in_transition(table)) {
+		/* AWS: the error for items of a table that does not exist yet, or not any more */
+		table_unref(table);
+		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
+	}
+	return RESULT(code, out, table);
 }
 
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
@@ -214,18 +223,20 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	}
 	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current snapshot */
 		code = call_refresh(call, err);
+	struct table *table = NULL;
 	if (code == OK)
-		code = words == ABSENT_RESOURCE ? get_for_items(call, name, out, err)
-						: catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, out, err);
-	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) && str_is_set((*out)->state.job)) { /* AWS: DDB-TABLE-217 */
-		table_unref(*out);
+		code = words == ABSENT_RESOURCE ? get_for_items(call, name, &table, err)
+						: catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, &table, err);
+	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) && str_is_set(table->state.job)) { /* AWS: DDB-TABLE-217 */
+		table_unref(table);
 		return refuse_absent(name, words, err);
 	}
 	if (code != OK) {
 		note_elsewhere(call, name);
 		return code == ERR_RESOURCE_NOT_FOUND ? refuse_absent(name, words, err) : code;
 	}
-	hold(call, *out, name.p == name_or_arn.p ? STR_ABSENT : name_or_arn);
+	hold(call, table, name.p == name_or_arn.p ? STR_ABSENT : name_or_arn);
+	*out = table;
 	return OK;
 }
 

@@ -221,6 +221,8 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	if (code != OK)
 		return code;
 	code = shape_bind(passage->request->arena, passage->op->input, passage->op->surface, passage->json, &bound, err);
+	if (code != OK)
+		return code;
 	passage->input = bound.input;
 	passage->call.value_err = bound.value_err;
 	passage->call.late_err = bound.late_err;

@@ -103,16 +103,15 @@ enum code rules_segments(struct opt_int segment, struct opt_int total, struct er
 enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out,
 		      struct err *err)
 {
-	*out = NULL;
-	if (!str_is_set(name))
-		return OK;
-	*out = table_index(table, name);
-	if (!*out || !index_is_kept(*out))
+	const struct index *index = str_is_set(name) ? table_index(table, name) : NULL;
+
+	if (str_is_set(name) && (!index || !index_is_kept(index)))
 		return err_set(err, MSG_INDEX_UNKNOWN, STR_ARG(name));
-	if ((*out)->is_backfilling)
+	if (index && index->is_backfilling)
 		return err_set(err, MSG_INDEX_BACKFILLING, STR_ARG(name));
-	if (opt_is_true(consistent) && !(*out)->is_local)
+	if (index && opt_is_true(consistent) && !index->is_local)
 		return err_set(err, MSG_INDEX_CONSISTENT);
+	*out = index;
 	return OK;
 }
 

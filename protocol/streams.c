@@ -94,27 +94,28 @@ enum code streams_find(struct call *call, struct str arn, struct table **table, 
 	struct marks marks = {.kind = MARK_STREAM, .is_more = true};
 	struct str name, label;
 
-	*stream = NULL;
+	struct table *holder = NULL;
+	const struct stream *found = NULL;
+
 	if (!streams_read_arn(arn, &name, &label))
 		return err_set(err, MSG_STREAM_ARN);
-	enum code code = catalog_get_current(catalog, call->ns, name, call->now_ms, table, err);
+	enum code code = catalog_get_current(catalog, call->ns, name, call->now_ms, &holder, err);
 	if (code == OK) {
-		call_hold(call, *table);
-		*stream = (*table)->state.status != STATUS_DELETING ? stream_of_arn(call, *table, arn) : NULL;
+		call_hold(call, holder);
+		found = holder->state.status != STATUS_DELETING ? stream_of_arn(call, holder, arn) : NULL;
 	}
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
-	if (*stream)
-		return OK;
 	struct buf within = buf_in(call->arena);
 	buf_add_str(&within, table_rows_streams(call->arena, catalog_key(call->arena, catalog, call->ns, STR("")), name));
 	buf_add_str(&within, label);
 	buf_add_byte(&within, 0);
 	marks.within = buf_str(&within);
-	code = find_marked(call, arn, &marks, table, stream, err);
-	if (code != OK)
-		return code;
-	return *stream ? OK : err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
+	code = found ? OK : find_marked(call, arn, &marks, &holder, &found, err);
+	if (code == OK && !found)
+		code = err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
+	(void)RESULT(code, table, holder);
+	return RESULT(code, stream, found);
 }
 
 /* Spreads every bit over all: the finaliser of splitmix64. */

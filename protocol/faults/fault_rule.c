@@ -675,11 +675,9 @@ enum code fault_set_read(struct str body, struct fault_set **out, struct err *er
 	set->arena = arena;
 	atomic_init(&set->refs, 1);
 	enum code code = read_rules(set, body, err);
-	if (code == OK)
-		*out = set;
-	else
+	if (code != OK)
 		fault_set_unref(set);
-	return code;
+	return RESULT(code, out, set);
 }
 
 struct fault_set *fault_set_ref(struct fault_set *set)

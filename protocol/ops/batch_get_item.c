@@ -65,17 +65,17 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 			   struct err *err)
 {
 	bool has_projection = false, has_attributes = false;
+	size_t n = 0;
 
-	*total = 0;
 	for (size_t i = 0; i < items->n; i++) {
-		shares[i] = (struct share){.name = items->v[i].key, .wanted = &items->v[i].value, .first = *total};
+		shares[i] = (struct share){.name = items->v[i].key, .wanted = &items->v[i].value, .first = n};
 		if (shares[i].wanted->keys.n > KEYS_MAX)
 			return err_set(err, MSG_BATCH_KEYS_MANY, STR_ARG(shares[i].name));
-		*total += shares[i].wanted->keys.n;
+		n += shares[i].wanted->keys.n;
 		has_projection = has_projection || str_is_set(shares[i].wanted->projection_expression);
 		has_attributes = has_attributes || shares[i].wanted->attributes_to_get.v;
 	}
-	if (*total > KEYS_MAX)
+	if (n > KEYS_MAX)
 		return err_set(err, MSG_BATCH_MANY, "BatchGetItem");
 	if (has_projection && has_attributes) /* AWS: also where each table has one of the two */
 		return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(STR("AttributesToGet")), STR_ARG(STR("ProjectionExpression")));
@@ -85,6 +85,7 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 		if (code != OK)
 			return code;
 	}
+	*total = n;
 	return OK;
 }
 
@@ -240,7 +241,7 @@ static enum code respond(struct call *call, int wanted_capacity, struct share *s
 
 enum code op_batch_get_item(struct call *call, const struct batch_get_item_input *input, struct err *err)
 {
-	size_t n = input->request_items.n, total;
+	size_t n = input->request_items.n, total = 0;
 	struct share *shares = ARENA_ARRAY(call->arena, struct share, n);
 	enum code code = parse_all(call, &input->request_items, shares, &total, err);
 

@@ -14,7 +14,8 @@
 /* The rules of the request alone; sets *total to the number of writes. */
 static enum code check(const struct batch_write_item_request_map *items, size_t *total, struct err *err)
 {
-	*total = 0;
+	size_t n = 0;
+
 	for (size_t i = 0; i < items->n; i++) {
 		const struct write_requests *requests = &items->v[i].value;
 
@@ -28,10 +29,11 @@ static enum code check(const struct batch_write_item_request_map *items, size_t 
 				code = rules_item_size(request->put_request->item, err);
 			if (code != OK)
 				return code;
-			if (++*total > REQUESTS_MAX)
+			if (++n > REQUESTS_MAX)
 				return err_set(err, MSG_BATCH_MANY, "BatchWriteItem");
 		}
 	}
+	*total = n;
 	return OK;
 }
 
@@ -168,7 +170,7 @@ static void respond(struct call *call, const struct batch_write_item_input *inpu
 enum code op_batch_write_item(struct call *call, const struct batch_write_item_input *input, struct err *err)
 {
 	const struct batch_write_item_request_map *items = &input->request_items;
-	size_t total, done = 0;
+	size_t total = 0, done = 0;
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
 	if (code == OK)

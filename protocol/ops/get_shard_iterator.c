@@ -16,23 +16,28 @@ static enum code check(const struct call *call, const struct get_shard_iterator_
 	enum stream_start start = starts[input->shard_iterator_type];
 	bool wants_sequence = start == STREAM_START_AT_SEQUENCE || start == STREAM_START_AFTER_SEQUENCE;
 
-	*sequence = 0;
+	uint64_t read = 0;
+
 	if (!wants_sequence && str_is_set(input->sequence_number))
 		return err_set(err, MSG_STREAM_SEQUENCE_REFUSED);
-	if (wants_sequence && (!str_is_set(input->sequence_number) || !streams_read_sequence(input->sequence_number, sequence)))
+	if (wants_sequence && (!str_is_set(input->sequence_number) || !streams_read_sequence(input->sequence_number, &read)))
 		return err_set(err, MSG_STREAM_SEQUENCE_INVALID);
-	if (start != STREAM_START_AT_TIME)
-		return input->timestamp.is_set ? err_set(err, MSG_STREAM_TIME_REFUSED) : OK;
-	if (!input->timestamp.is_set)
+	bool wants_time = start == STREAM_START_AT_TIME;
+	if (!wants_time && input->timestamp.is_set)
+		return err_set(err, MSG_STREAM_TIME_REFUSED);
+	if (wants_time && !input->timestamp.is_set)
 		return err_set(err, MSG_STREAM_TIME_REQUIRED);
-	return input->timestamp.value > call->now_ms ? err_set(err, MSG_STREAM_TIME_FUTURE) : OK;
+	if (wants_time && input->timestamp.value > call->now_ms)
+		return err_set(err, MSG_STREAM_TIME_FUTURE);
+	*sequence = read;
+	return OK;
 }
 
 enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterator_input *input, struct err *err)
 {
 	struct stream_cursor cursor = {.shard = streams_shard_stamp(input->shard_id)};
 	struct table *table;
-	uint64_t sequence;
+	uint64_t sequence = 0;
 	enum code code = call_refresh(call, err);
 
 	cursor.now_ms = call->now_ms;

@@ -24,22 +24,27 @@ static enum code check_request(const struct restore_table_to_point_in_time_input
 /* The namespace and the name of the source. */
 static enum code read_source(struct call *call, const struct restore_table_to_point_in_time_input *input, struct ns *ns, struct str *name, struct err *err)
 {
-	*ns = call->ns;
-	*name = input->source_table_name;
-	if (str_is_set(input->source_table_name))
+	struct str named;
+
+	if (str_is_set(input->source_table_name)) {
+		*ns = call->ns;
+		*name = input->source_table_name;
 		return OK;
+	}
 	if (!str_starts_with(input->source_table_arn, STR("arn:")))
 		return err_set(err, MSG_RESTORE_SOURCE_ARN);
 	struct arn parts = arn_split(input->source_table_arn);
 	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) || parts.region.n == 0 ||
-	    !str_starts_with(parts.resource, STR("table/")) || arn_table_part(parts.resource, name).n > 0 || !call_is_name(*name))
+	    !str_starts_with(parts.resource, STR("table/")) || arn_table_part(parts.resource, &named).n > 0 || !call_is_name(named))
 		return err_set(err, MSG_RESTORE_SOURCE_ARN);
 	if (!call_owns(call, parts.account, call->ns.region))
 		return err_set(err, MSG_POLICY_ACCOUNT);
 	if (!call_owns(call, call->ns.account, parts.region) && !input->sse_specification_override)
 		return err_set(err, MSG_RESTORE_REGION);
+	*ns = call->ns;
 	if (!call_owns(call, call->ns.account, parts.region))
 		ns->region = parts.region;
+	*name = named;
 	return OK;
 }
 
@@ -61,11 +66,10 @@ static enum code read_time(struct call *call, const struct table *source, const 
 	int64_t earliest_ms, latest_ms, since_ms = source->log.since_ms;
 
 	recovery_window(source, call->now_ms, &earliest_ms, &latest_ms);
-	*at_ms = input->restore_date_time.is_set ? input->restore_date_time.value : latest_ms;
-	if (*at_ms < earliest_ms || *at_ms / 1000 * 1000 > latest_ms)
-		return err_set(err, MSG_RESTORE_TIME, STR_ARG(iso(call, *at_ms)), STR_ARG(iso(call, earliest_ms)), STR_ARG(iso(call, latest_ms)));
-	if (*at_ms < since_ms) /* the rest of its second */
-		*at_ms = since_ms;
+	int64_t asked_ms = input->restore_date_time.is_set ? input->restore_date_time.value : latest_ms;
+	if (asked_ms < earliest_ms || asked_ms / 1000 * 1000 > latest_ms)
+		return err_set(err, MSG_RESTORE_TIME, STR_ARG(iso(call, asked_ms)), STR_ARG(iso(call, earliest_ms)), STR_ARG(iso(call, latest_ms)));
+	*at_ms = asked_ms < since_ms ? since_ms : asked_ms; /* the rest of its second */
 	return OK;
 }
 

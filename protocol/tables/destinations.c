@@ -31,16 +31,16 @@ static enum code next_change(struct call *call, const struct table *table, int64
 	struct store_txn *txn;
 	uint64_t next = 0;
 
-	*number = 0;
-	if (!table_has_log(table))
+	if (!table_has_log(table)) {
+		*number = 0;
 		return OK;
+	}
 	enum code code = store_begin(catalog_store(call->service->catalog), STORE_READ, &txn, err);
 	if (code != OK)
 		return code;
 	code = stream_next(txn, table, &next, err);
 	store_abort(txn);
-	*number = (int64_t)next;
-	return code;
+	return RESULT(code, number, (int64_t)next);
 }
 
 /* Which changes are sent to a destination that is enabled or disabled now. */

@@ -153,13 +153,12 @@ static enum code begin_stream(struct table *table, enum stream_view view, int64_
 }
 
 /* The table of a new replica: a copy of what concerns all regions. */
-static enum code new_replica(struct call *call, const struct table *source, const struct create_replication_group_member_action *create,
-			     int64_t now_ms, struct table **out, struct err *err)
+static struct table *new_replica(struct call *call, const struct table *source, const struct create_replication_group_member_action *create,
+				 int64_t now_ms)
 {
 	struct table *table = table_clone_apart(source);
 	struct str region = create->region_name;
 
-	*out = table;
 	table->identity = (struct table_identity){
 		.account = table->identity.account, .region = str_copy(table->arena, region), .name = table->identity.name, .id = STR_ABSENT,
 		.created_ms = now_ms,
@@ -180,7 +179,7 @@ static enum code new_replica(struct call *call, const struct table *source, cons
 	override(table, create->provisioned_throughput_override, create->on_demand_throughput_override, &create->global_secondary_indexes,
 		 create->table_class_override, now_ms);
 	encryption_rules_replica(table, create->kms_master_key_id);
-	return begin_stream(table, source->streams.view, now_ms, err);
+	return table;
 }
 
 /* AWS: minutes where the table has items. */
@@ -224,12 +223,12 @@ static enum code create(struct call *call, struct replica_changes *changes, cons
 
 	for (size_t i = 0; i < input->replica_updates.n && code == OK; i++) {
 		const struct create_replication_group_member_action *action = input->replica_updates.v[i].create;
-		struct table *table;
 
 		if (has_region(changes, action->region_name)) /* AWS: the same one twice is one */
 			continue;
 		int64_t now_ms = call->service->now_ms(call->service->clock_context, (struct ns){call->ns.account, action->region_name});
-		code = new_replica(call, source, action, now_ms, &table, err);
+		struct table *table = new_replica(call, source, action, now_ms);
+		code = begin_stream(table, source->streams.view, now_ms, err);
 		if (code == OK)
 			code = take_time(call, changes->v[0].current, table, err);
 		add_member(table, source);

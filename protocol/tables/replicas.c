@@ -18,33 +18,34 @@ enum code replicas_find(struct call *call, struct str name, struct str region, s
 	struct err own = err_in(call->arena);
 	struct ns ns = {call->ns.account, region};
 	int64_t now_ms = call->service->now_ms(call->service->clock_context, ns);
-	enum code code = catalog_get(call->service->catalog, ns, name, now_ms, table, &own);
+	struct table *found = NULL;
+	enum code code = catalog_get(call->service->catalog, ns, name, now_ms, &found, &own);
 
 	if (code == OK) {
-		call_hold(call, *table);
-		return OK;
+		call_hold(call, found);
+	} else if (code != ERR_RESOURCE_NOT_FOUND) {
+		*err = own;
+		return code;
 	}
-	*table = NULL;
-	if (code == ERR_RESOURCE_NOT_FOUND)
-		return OK;
-	*err = own;
-	return code;
+	*table = code == OK ? found : NULL;
+	return OK;
 }
 
 enum code replicas_of(struct call *call, const struct table *table, struct table ***replicas, size_t *n, struct err *err)
 {
+	struct table **members = ARENA_ARRAY(call->arena, struct table *, table->group.n);
+	size_t count = 0;
 	enum code code = OK;
 
-	*replicas = ARENA_ARRAY(call->arena, struct table *, table->group.n);
-	*n = 0;
 	for (size_t i = 0; i < table->group.n && code == OK; i++) {
 		struct table *found;
 
 		code = replicas_find(call, table->identity.name, table->group.v[i].region, &found, err);
 		if (code == OK && found && str_eq(found->group.id, table->group.id) && table_member(found, table->identity.region))
-			(*replicas)[(*n)++] = found;
+			members[count++] = found;
 	}
-	return code;
+	(void)RESULT(code, replicas, members);
+	return RESULT(code, n, count);
 }
 
 static int by_region(const void *a, const void *b)
@@ -54,24 +55,25 @@ static int by_region(const void *a, const void *b)
 
 enum code replicas_all(struct call *call, struct str name, struct table **table, struct table ***replicas, size_t *n, struct err *err)
 {
-	struct table **others;
-	size_t count;
+	struct table *own = NULL, **others = NULL, **all;
+	size_t count = 0;
 	enum code code = call_refresh(call, err);
 
-	*n = 0;
 	if (code == OK)
-		code = replicas_find(call, name, call->ns.region, table, err);
-	if (code != OK || !*table)
-		return code;
-	code = replicas_of(call, *table, &others, &count, err);
+		code = replicas_find(call, name, call->ns.region, &own, err);
+	if (code == OK && own)
+		code = replicas_of(call, own, &others, &count, err);
 	if (code != OK)
 		return code;
-	*replicas = ARENA_ARRAY(call->arena, struct table *, count + 1);
+	all = ARENA_ARRAY(call->arena, struct table *, count + 1);
 	if (count > 0)
-		memcpy(*replicas, others, count * sizeof(**replicas));
-	(*replicas)[count] = *table;
-	*n = count + 1;
-	qsort(*replicas, *n, sizeof(**replicas), by_region);
+		memcpy(all, others, count * sizeof(*all));
+	if (own)
+		all[count++] = own;
+	qsort(all, count, sizeof(*all), by_region);
+	*table = own;
+	*replicas = all;
+	*n = count;
 	return OK;
 }
 

@@ -157,14 +157,14 @@ static enum code read_keys(struct table *table, const struct key_schema_input *i
 
 	if (code == OK)
 		code = check_order(input, each, err);
-	*keys = (struct key_schema){0};
+	struct key_schema read = {0};
 	for (size_t i = 0; i < input->n && code == OK; i++) {
 		const struct key_schema_element *element = &input->v[i];
 
-		keys->attributes[i] = *definition(table, element->attribute_name);
-		*(element->key_type == KEY_TYPE_HASH ? &keys->hash_count : &keys->range_count) += 1;
+		read.attributes[i] = *definition(table, element->attribute_name);
+		*(element->key_type == KEY_TYPE_HASH ? &read.hash_count : &read.range_count) += 1;
 	}
-	return code;
+	return RESULT(code, keys, read);
 }
 
 static enum code read_projection(struct table *table, const struct projection_input *input, struct index *index, struct err *err)

@@ -153,13 +153,12 @@ static bool find_stream(const struct call *call, struct str label, struct tagged
 	return false;
 }
 
-enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err)
+static enum code find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err)
 {
 	struct str name, part;
 	struct arn parts;
 	enum code code = read_arn(arn, &parts, &name, &part, err);
 
-	*out = (struct tagged){.table = NULL};
 	if (code == OK && !call_owns(call, parts.account, call->ns.region))
 		return err_set(err, MSG_DENIED);
 	if (code == OK && !call_owns(call, parts.account, parts.region))
@@ -174,6 +173,14 @@ enum code tag_rules_find(struct call *call, struct str arn, bool is_change, stru
 	if (code != OK || (out->is_stream && !find_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
 		return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
 	return is_change ? table_rules_changeable(out->table, err) : OK;
+}
+
+enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err)
+{
+	struct tagged tagged = {.table = NULL};
+	enum code code = find(call, arn, is_change, &tagged, err);
+
+	return RESULT(code, out, tagged);
 }
 
 struct tag_set *tag_rules_of(const struct tagged *tagged, struct table *table)

@@ -204,15 +204,15 @@ enum code throughput_settings_read(struct str body, enum throughput_mode mode, s
 	struct arena *arena = arena_new(SETTINGS_KEEP);
 	struct err own = err_in(arena);
 
-	*out = throughput_settings_default(mode);
-	out->arena = arena;
-	struct reader reader = {.arena = arena, .settings = out, .scope = &out->all, .err = &own};
+	struct throughput_settings settings = throughput_settings_default(mode);
+	settings.arena = arena;
+	struct reader reader = {.arena = arena, .settings = &settings, .scope = &settings.all, .err = &own};
 	enum code code = read_all(&reader, body);
 	if (code != OK) {
 		err_copy(err, code, own.message);
-		throughput_settings_free(out);
+		throughput_settings_free(&settings);
 	}
-	return code;
+	return RESULT(code, out, settings);
 }
 
 void throughput_settings_free(struct throughput_settings *settings)

@@ -242,17 +242,16 @@ static enum record_kind read_head(struct records *records, struct err *err)
 static enum code field_value(struct arena *arena, enum type type, struct str field, struct value *out, struct err *err)
 {
 	struct err reason = err_in(arena);
+	struct value value = value_of_str(TYPE_S, field);
 	struct str bytes;
 
-	*out = value_of_str(TYPE_S, field);
-	if (type == TYPE_N && !ion_text_number(arena, field, out, &reason)) {
+	if (type == TYPE_N && !ion_text_number(arena, field, &value, &reason)) {
 		*err = reason;
 		return reason.code;
 	}
 	if (type == TYPE_B && !base64_decode(arena, field, &bytes))
 		return err_set(err, MSG_RECORD_CSV_BASE64);
-	if (type == TYPE_B)
-		*out = value_of_str(TYPE_B, bytes);
+	*out = type == TYPE_B ? value_of_str(TYPE_B, bytes) : value;
 	return OK;
 }
 
@@ -273,8 +272,7 @@ static enum code fields_item(struct records *records, struct arena *arena, struc
 		n++;
 	}
 	(void)value_sort_members(members, n, NULL);
-	*item = (struct value){.type = TYPE_M, .n = n, .members = members};
-	return code;
+	return RESULT(code, item, ((struct value){.type = TYPE_M, .n = n, .members = members}));
 }
 
 static enum record_kind next_csv(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
@@ -356,7 +354,6 @@ enum code records_condition(struct arena *arena, const struct record_put *record
 	const struct value *values = record->values;
 	struct expressions expressions = {0};
 
-	*condition = NULL;
 	copy_names(arena, &names);
 	if (!copy_values(arena, &values))
 		return err_default(err, ERR_INTERNAL);
@@ -367,6 +364,5 @@ enum code records_condition(struct arena *arena, const struct record_put *record
 	enum code code = expressions_check(&call, &request, err);
 	if (code == OK)
 		code = expressions_parse(&call, &request, &expressions, err);
-	*condition = expressions.condition;
-	return code;
+	return RESULT(code, condition, expressions.condition);
 }

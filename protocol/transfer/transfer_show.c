@@ -47,11 +47,12 @@ static enum code open_job(struct call *call, const struct job *job, struct showi
 {
 	struct job *seen = ARENA_NEW(call->arena, struct job);
 
-	*showing = (struct showing){.call = call, .out = &call->out, .job = seen};
-	if (!transfer_read(call->arena, job, &showing->body, &showing->progress))
+	struct showing own = {.call = call, .out = &call->out, .job = seen};
+	if (!transfer_read(call->arena, job, &own.body, &own.progress))
 		return err_default(err, ERR_INTERNAL);
-	*seen = transfer_show_seen(call, job, &showing->body);
-	return json_parse(call->arena, showing->body.request, &showing->request, err);
+	*seen = transfer_show_seen(call, job, &own.body);
+	enum code code = json_parse(call->arena, own.body.request, &own.request, err);
+	return RESULT(code, showing, own);
 }
 
 static void add_text(struct showing *s, const char *name, struct str text)

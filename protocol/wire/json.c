@@ -142,18 +142,18 @@ struct json *json_by_library(struct arena *arena, struct str text)
 
 enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
 {
-	struct json *tree;
+	struct json *tree = NULL;
+	enum code code = OK;
 
-	if (text.n == 0 || !utf8_is_valid(text) || str_has_zero(text))
-		return err_set(err, MSG_JSON_MALFORMED);
-	tree = json_quickly(arena, text);
-	if (!tree)
-		tree = json_by_library(arena, text);
-	*root = tree;
-	enum code code = err_if_over(arena, err);
-	if (code != OK)
-		return code;
-	return tree ? OK : err_set(err, MSG_JSON_MALFORMED);
+	if (text.n > 0 && utf8_is_valid(text) && !str_has_zero(text)) {
+		tree = json_quickly(arena, text);
+		if (!tree)
+			tree = json_by_library(arena, text);
+		code = err_if_over(arena, err);
+	}
+	if (code == OK && !tree)
+		code = err_set(err, MSG_JSON_MALFORMED);
+	return RESULT(code, root, tree);
 }
 
 enum json_type json_type(const struct json *value)

@@ -331,14 +331,17 @@ static enum code walk_request(struct arena *arena, const struct shape *shape, co
 enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface, const struct json *json, struct shape_bound *out,
 		     struct err *err)
 {
+	const struct shape_bound nothing = {.value_err = err_in(arena), .late_err = err_in(arena), .is_older = surface == SURFACE_OLDER};
+	struct shape_bound bound = nothing;
 	bool is_unread;
 
-	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = surface == SURFACE_OLDER};
-	enum code code = walk_request(arena, shape, json, out, &is_unread, err);
-	if (code != OK || out->is_older || !is_unread || surface == SURFACE_SEARCH)
-		return code;
-	*out = (struct shape_bound){.value_err = err_in(arena), .late_err = err_in(arena), .is_older = true};
-	return walk_request(arena, shape, json, out, &is_unread, err);
+	enum code code = walk_request(arena, shape, json, &bound, &is_unread, err);
+	if (code == OK && !bound.is_older && is_unread && surface != SURFACE_SEARCH) {
+		bound = nothing;
+		bound.is_older = true;
+		code = walk_request(arena, shape, json, &bound, &is_unread, err);
+	}
+	return RESULT(code, out, bound);
 }
 
 bool shape_has(const struct shape *shape, struct str name)
