@@ -10,6 +10,7 @@
 #include "server/connections.h"
 #include "server/crash.h"
 #include "server/door.h"
+#include "server/ending.h"
 #include "server/outbox.h"
 #include "server/platform/poller.h"
 #include "server/sockets.h"
@@ -510,11 +511,13 @@ void http_stop(struct http *http, unsigned wait_ms)
 	int64_t end_ms = monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
 	atomic_store(&http->is_stopping, true);
+	ending_part("requests under way");
 	delay_stop(http->delay); /* answers that wait go at once */
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
 	if (tls)
 		tls_quiesce(tls);
+	ending_part("connections and the threads of requests");
 	door_close(http->door);
 	aside_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	http_free(http);

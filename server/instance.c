@@ -18,6 +18,7 @@
 #include "server/clock.h"
 #include "server/cpu_clock.h"
 #include "server/console/events.h"
+#include "server/ending.h"
 #include "server/kinesis/kinesis.h"
 #include "server/log.h"
 #include "server/messages.h"
@@ -430,17 +431,24 @@ void instance_close(struct instance *instance)
 {
 	if (!instance)
 		return;
+	ending_part("the sender to Kinesis");
 	kinesis_stop(instance->kinesis);
+	ending_part("triggers");
 	if (instance->triggers)
 		trigger_stop(instance->triggers);
+	ending_part("reports");
 	report(instance);
+	ending_part("the recording");
 	sigv4_free(instance->routes.sigv4);
 	recorder_stop(instance->recorder);
 	events_free(instance->routes.console.events);
 	free_service(&instance->service);
+	ending_part("imports and exports");
 	transfers_stop(instance->transfers);
+	ending_part("the upkeep");
 	upkeep_stop(instance->upkeep);
 	job_run_free(instance->jobs);
+	ending_part("the data");
 	lease_close(instance->leases);
 	catalog_close(instance->service.catalog);
 	clocks_free(instance->clock);

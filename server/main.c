@@ -13,6 +13,7 @@
 #include "server/copy.h"
 #include "server/crash.h"
 #include "server/dropin.h"
+#include "server/ending.h"
 #include "server/health.h"
 #include "server/http.h"
 #include "server/instance.h"
@@ -31,6 +32,7 @@
 
 extern char **environ; /* no header of POSIX declares it */
 
+#define END_MS 9000                   /* how long all of the end may take, so that with its last line it is less than 10 s */
 #define DRAIN_MS 5000                 /* how long requests under way may take when the server ends */
 #define START_STACK (8 * 1024 * 1024) /* bytes, as a main thread usually has; musl gives other threads 128 KB */
 
@@ -201,6 +203,7 @@ static void wait_for_end(const struct parts *parts, const sigset_t *signals)
 		log_line(LOG_ERROR, "there is no thread that watches standard input; the server does not end with its parent");
 	while (sigwait(signals, &received) == 0 && received == SIGHUP)
 		reload(parts);
+	ending_begin(END_MS);
 	log_line(LOG_INFO, "ends on signal %d", received);
 	http_stop(parts->http, DRAIN_MS);
 }

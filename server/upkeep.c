@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "server/crash.h"
+#include "server/ending.h"
 #include "server/feed.h"
 #include "server/log.h"
 #include "server/platform/platform.h"
@@ -222,6 +223,7 @@ enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *tu
 
 	pthread_mutex_lock(&upkeep->round);
 	enum code code = turn ? turn(context, err) : OK;
+	ending_doing("a turn of the clock");
 	while (code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending))
 		code = backfill_step(upkeep->options.catalog, &times, &wait_ms, err);
 	for (wait_ms = 0; code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending);)
@@ -230,6 +232,7 @@ enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *tu
 		code = expire(upkeep, &times, true, expired, err);
 	if (code == OK)
 		code = replicate(upkeep, ns, &repeated, err);
+	ending_doing(NULL);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
 }
@@ -240,6 +243,7 @@ static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
 	struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
 
 	pthread_mutex_lock(&upkeep->mutex);
+	ending_doing(NULL);
 	while (!atomic_load(&upkeep->is_ending) && !upkeep->is_woken) {
 		if (platform_wait(&upkeep->wake, &upkeep->mutex, &until) != 0)
 			break;
@@ -268,6 +272,7 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 	struct err err = err_in(arena);
 	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	int64_t wait_ms;
+	ending_doing("indexes");
 	bool has_more = tidy_store(upkeep, arena);
 	enum code code = step_indexes(upkeep, &times, &wait_ms, &err);
 
@@ -286,6 +291,7 @@ static int64_t keep_jobs(struct upkeep *upkeep, struct arena *arena)
 	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	int64_t wait_ms;
 
+	ending_doing("jobs");
 	if (step_jobs(upkeep, &times, &wait_ms, &err) != OK) {
 		log_line(level_of_failure(upkeep), "upkeep: a job waits for its next try: " STR_FMT, STR_ARG(err.message));
 		return INDEX_RETRY_MS;
@@ -300,6 +306,7 @@ static bool keep_sizes(struct upkeep *upkeep, struct arena *arena, int64_t *due_
 {
 	struct err err = err_in(arena);
 	bool is_due = monotonic_ms() >= *due_ms, more = false;
+	ending_doing("the numbers of tables");
 	enum code code = is_due ? catalog_size_keep(upkeep->options.catalog, monotonic_ms(), &err) : OK;
 
 	if (is_due)
@@ -318,6 +325,7 @@ static int64_t keep_replicas(struct upkeep *upkeep, struct arena *arena)
 	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	struct replica_work work;
 
+	ending_doing("replicas");
 	pthread_mutex_lock(&upkeep->round);
 	enum code code = replica_step(upkeep->options.catalog, &times, NULL, &work, &err);
 	pthread_mutex_unlock(&upkeep->round);
@@ -334,6 +342,7 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 	const struct times times = {clock_tell, upkeep->options.clock, upkeep->options.leases};
 	uint64_t expired;
 
+	ending_doing("time to live, streams and history");
 	pthread_mutex_lock(&upkeep->round);
 	enum code code = expire(upkeep, &times, false, &expired, &err);
 	pthread_mutex_unlock(&upkeep->round);
@@ -357,6 +366,7 @@ static void sweep_tokens(struct upkeep *upkeep, struct arena *arena)
 	enum code code = OK;
 	bool more = true;
 
+	ending_doing("tokens");
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
 		uint64_t began_ns = monotonic_ns();
 

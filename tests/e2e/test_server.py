@@ -234,6 +234,22 @@ def quick_end_when_idle():
     print(f"e2e: ended {1000 * (time.monotonic() - begin):.0f} ms after SIGTERM")
 
 
+def ends_whatever_its_threads_do():
+    """A report goes to a FIFO that nobody reads: opening it takes for ever."""
+    server = Server("--insight", "on", "--report", "fifo.html", disk=True)
+    os.mkfifo(f"{server.folder}/fifo.html")
+    create_app(server.client())
+    server.client().put_item(TableName="app", Item={"PK": {"S": "kept"}, "SK": {"S": "1"}})
+    server.process.terminate()
+    _, log = server.process.communicate(timeout=120)
+    assert server.process.returncode == 3, server.process.returncode
+    assert b"what did not end: reports" in log, log
+    os.unlink(f"{server.folder}/fifo.html")
+    server.start()
+    assert "Item" in server.client().get_item(TableName="app", Key={"PK": {"S": "kept"}, "SK": {"S": "1"}})
+    server.stop()
+
+
 @of_files
 def one_process_per_file():
     server = Server(disk=True)
@@ -433,4 +449,4 @@ if __name__ == "__main__":
     run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line, store_by_url,
                    configuration_of_wrong_types, configuration_with_a_zero_in_it,
                    stderr_that_nobody_reads,
-                   quick_end_when_idle, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])
+                   quick_end_when_idle, ends_whatever_its_threads_do, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])
