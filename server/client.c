@@ -9,14 +9,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/buf.h"
 #include "server/platform/platform.h"
+#include "server/reply.h"
 #include "server/tls_client.h"
 #include "storage/monotonic.h"
 
 #define REPLY_MAX (1024 * 1024)
 #define RECEIVE_BYTES 65536
 #define STEP_MS 100 /* between two looks whether to stop */
+#define PROGRESS_BYTES 65536 /* fewer than these are no progress: a reply that drips is as good as none */
 
 static bool read_target(struct str url, struct str scheme, struct str port, struct client_target *out)
 {
@@ -53,9 +54,32 @@ bool client_read_any_target(struct str url, struct client_target *out)
 struct wire {
 	int fd;
 	struct tls_client *tls; /* or NULL */
-	int64_t until_ms;
+	int64_t until_ms;       /* of the next progress */
+	int64_t end_ms;         /* of it all */
+	size_t since;           /* bytes since the last progress */
 	const struct client_request *request;
 };
+
+/* The time for the next progress begins. */
+static void renew(struct wire *wire)
+{
+	int64_t until_ms = monotonic_ms() + wire->request->wait_ms;
+
+	wire->until_ms = until_ms < wire->end_ms ? until_ms : wire->end_ms;
+	wire->since = 0;
+}
+
+static void count(struct wire *wire, size_t n)
+{
+	wire->since += n;
+	if (wire->since >= PROGRESS_BYTES)
+		renew(wire);
+}
+
+static bool is_given_up(const struct wire *wire)
+{
+	return wire->request->stopping && atomic_load(wire->request->stopping);
+}
 
 /* Waits until the socket is ready for `events`. */
 static bool await(const struct wire *wire, short events)
@@ -63,13 +87,22 @@ static bool await(const struct wire *wire, short events)
 	const struct client_request *request = wire->request;
 	struct pollfd poller = {wire->fd, events, 0};
 
-	while (!(request->stopping && atomic_load(request->stopping)) && monotonic_ms() < wire->until_ms) {
+	while (!is_given_up(wire) && monotonic_ms() < wire->until_ms) {
 		if (poll(&poller, 1, STEP_MS) > 0)
 			return true;
 		if (request->tick)
 			request->tick(request->tick_context);
 	}
 	return false;
+}
+
+/* Why a wait was in vain: `what` did not happen in time. */
+static const char *late(const struct wire *wire, struct arena *arena, const char *what)
+{
+	bool is_end = wire->until_ms == wire->end_ms;
+	int ms = is_end ? wire->request->whole_ms : wire->request->wait_ms;
+
+	return is_given_up(wire) ? "given up" : str_printf(arena, "%s within %g s", what, ms / 1000.0).p;
 }
 
 static bool connect_wire(struct wire *wire, struct arena *arena, const struct client_target *target)
@@ -115,7 +148,8 @@ static void close_wire(struct wire *wire)
 		close(wire->fd);
 }
 
-static bool send_all(const struct wire *wire, struct str bytes)
+/* False where it takes too long. A server that hangs up may have answered before. */
+static bool send_all(struct wire *wire, struct str bytes)
 {
 	short events = POLLOUT;
 
@@ -124,135 +158,107 @@ static bool send_all(const struct wire *wire, struct str bytes)
 			return false;
 		ssize_t n = wire->tls ? tls_client_send(wire->tls, bytes.p, bytes.n, &events) : platform_send(wire->fd, bytes.p, bytes.n);
 		if (n < 0 && errno != EAGAIN)
-			return false;
-		bytes.p += n > 0 ? n : 0;
-		bytes.n -= n > 0 ? (size_t)n : 0;
+			return true;
+		size_t sent = n > 0 ? (size_t)n : 0;
+		bytes = (struct str){bytes.p + sent, bytes.n - sent};
+		count(wire, sent);
 	}
 	return true;
 }
 
-/* The value of a header, or absent. */
-static struct str header(struct str head, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *line = head.p; line; line = memchr(line, '\n', (size_t)(head.p + head.n - line))) {
-		line += *line == '\n';
-		if ((size_t)(head.p + head.n - line) > n && strncasecmp(line, name, n) == 0 && line[n] == ':')
-			return (struct str){line + n + 1, (size_t)(head.p + head.n - line) - n - 1};
-	}
-	return STR_ABSENT;
-}
-
-/* The length that the head gives, or -1. */
-static long long length_of(struct str head)
-{
-	struct str value = header(head, "Content-Length");
-
-	return str_is_set(value) ? strtoll(value.p, NULL, 10) : -1;
-}
-
-/* The chunks put together, up to the first malformed one. */
-static struct str join_chunks(struct arena *arena, struct str body)
-{
-	struct buf out = buf_in(arena);
-	const char *at = body.p, *end = body.p + body.n;
-
-	while (at < end) {
-		char *digits_end;
-		unsigned long long n = strtoull(at, &digits_end, 16);
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-
-		if (n == 0 || !line_end || digits_end == at || n > (unsigned long long)(end - line_end - 1))
-			break;
-		buf_add(&out, line_end + 1, (size_t)n);
-		at = line_end + 1 + n + 2;
-	}
-	return buf_str(&out);
-}
-
-static bool is_complete(struct str bytes, size_t *head_n)
-{
-	const char *end = memmem(bytes.p, bytes.n, "\r\n\r\n", 4);
-
-	if (!end)
-		return false;
-	*head_n = (size_t)(end - bytes.p) + 4;
-	struct str head = {bytes.p, *head_n};
-	long long length = length_of(head);
-
-	if (length >= 0)
-		return bytes.n - *head_n >= (size_t)length;
-	return str_is_set(header(head, "Transfer-Encoding")) && bytes.n >= 5 && memcmp(bytes.p + bytes.n - 5, "0\r\n\r\n", 5) == 0;
-}
+enum received { RECEIVED, NOTHING_YET, ENDED, BROKEN, LATE };
 
 /* Reads what TLS holds already before it waits for the socket. */
-static ssize_t receive(const struct wire *wire, char *bytes, size_t n)
+static enum received receive(const struct wire *wire, char *bytes, size_t size, size_t *n)
 {
 	short events = POLLIN;
+	ssize_t taken;
 
-	if (!wire->tls)
-		return await(wire, events) ? recv(wire->fd, bytes, n, 0) : 0;
-	ssize_t taken = tls_client_recv(wire->tls, bytes, n, &events);
-	return taken >= 0 || errno != EAGAIN || await(wire, events) ? taken : 0;
+	if (!wire->tls && !await(wire, events))
+		return LATE;
+	taken = wire->tls ? tls_client_recv(wire->tls, bytes, size, &events) : recv(wire->fd, bytes, size, 0);
+	*n = taken > 0 ? (size_t)taken : 0;
+	if (taken >= 0)
+		return taken > 0 ? RECEIVED : ENDED;
+	if (errno == EINTR || errno == EAGAIN)
+		return !wire->tls || await(wire, events) ? NOTHING_YET : LATE;
+	return BROKEN;
 }
 
-/* Reads to the end of the reply: its length, its last chunk, or the connection's end. Text is followed by a NUL. */
-static struct str read_reply(struct arena *arena, const struct wire *wire, size_t *head_n)
+/* The head is progress, and then each so many bytes of the body. False: *problem says why the reply is not whole. */
+static bool read_reply(struct wire *wire, struct reply *reply, const char **problem)
 {
-	struct buf in = buf_in(arena);
+	char *bytes = arena_bytes(reply->arena, RECEIVE_BYTES);
+	bool has_head = false;
+	size_t n;
 
-	size_t most = wire->request->reply_max ? wire->request->reply_max : REPLY_MAX;
-
-	while (in.n < most) {
-		ssize_t n = receive(wire, buf_reserve(&in, RECEIVE_BYTES + 1), RECEIVE_BYTES);
-
-		if (n < 0 && errno == EAGAIN)
-			continue;
-		if (n <= 0)
+	while (!reply_is_over(reply)) {
+		switch (receive(wire, bytes, RECEIVE_BYTES, &n)) {
+		case RECEIVED:
+			reply_take(reply, (struct str){bytes, n});
+			if (!has_head && reply->part > REPLY_HEAD)
+				renew(wire);
+			else if (has_head)
+				count(wire, n);
+			has_head = reply->part > REPLY_HEAD;
 			break;
-		in.n += (size_t)n;
-		in.p[in.n] = '\0';
-		if (is_complete(buf_str(&in), head_n))
-			return buf_str(&in);
+		case NOTHING_YET:
+			if (monotonic_ms() < wire->until_ms)
+				break;
+			*problem = late(wire, reply->arena, "no answer");
+			return false;
+		case ENDED:
+			reply_end(reply);
+			break;
+		case BROKEN:
+			*problem = has_head ? "the answer was cut off" : "the connection broke";
+			return false;
+		case LATE:
+			*problem = late(wire, reply->arena, has_head ? "the answer does not go on" : "no answer");
+			return false;
+		}
 	}
-	return buf_str(&in);
+	*problem = reply->problem;
+	return reply->part == REPLY_WHOLE;
 }
 
-/* Sends the request; the bytes of the reply, as far as they came. */
-static struct str exchange(struct arena *arena, const struct wire *wire, const struct client_target *target, const struct client_request *request,
-			   size_t *head_n)
+/* Sends the request and reads the reply. */
+static bool exchange(struct wire *wire, const struct client_target *target, struct reply *reply, const char **problem)
 {
+	const struct client_request *request = wire->request;
 	struct str type = str_is_set(request->type) ? request->type : STR("application/json");
-	struct str head = str_printf(arena,
+	struct str head = str_printf(reply->arena,
 				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: " STR_FMT "\r\n"
 				     "Content-Length: %zu\r\nConnection: close\r\n" STR_FMT "\r\n",
 				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port),
 				     STR_ARG(type), request->body.n, STR_ARG(request->head));
 
-	return send_all(wire, head) && send_all(wire, request->body) ? read_reply(arena, wire, head_n) : STR("");
+	renew(wire);
+	if (!send_all(wire, head) || !send_all(wire, request->body)) {
+		*problem = late(wire, reply->arena, "the request is not taken");
+		return false;
+	}
+	renew(wire);
+	return read_reply(wire, reply, problem);
 }
 
-bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
+bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *out,
 		const char **problem)
 {
-	struct wire wire = {-1, NULL, monotonic_ms() + request->wait_ms, request};
-	size_t head_n = 0;
+	int64_t now_ms = monotonic_ms();
+	struct wire wire = {.fd = -1, .end_ms = request->whole_ms ? now_ms + request->whole_ms : INT64_MAX, .request = request};
+	struct reply reply = reply_in(arena, request->reply_max ? request->reply_max : REPLY_MAX);
 
+	renew(&wire);
 	*problem = "cannot connect";
 	bool is_connected = connect_wire(&wire, arena, target) && (!target->is_tls || shake_hands(&wire, arena, target, problem));
-	struct str bytes = is_connected ? exchange(arena, &wire, target, request, &head_n) : STR("");
+	bool is_whole = is_connected && exchange(&wire, target, &reply, problem);
 	close_wire(&wire);
-	if (!is_connected)
+	if (!is_whole)
 		return false;
-	*problem = "no whole reply";
-	if (head_n == 0 || !str_starts_with(bytes, STR("HTTP/1.")))
-		return false;
-	struct str head = {bytes.p, head_n};
-	reply->status = (int)strtol(bytes.p + 9, NULL, 10);
-	reply->is_function_error = str_is_set(header(head, "X-Amz-Function-Error"));
-	reply->body = (struct str){bytes.p + head_n, bytes.n - head_n};
-	if (str_is_set(header(head, "Transfer-Encoding")))
-		reply->body = join_chunks(arena, reply->body);
+	out->status = reply.status;
+	out->is_function_error = str_is_set(reply_header(&reply, "X-Amz-Function-Error"));
+	out->range = reply_header(&reply, "Content-Range");
+	out->body = buf_str(&reply.body);
 	return true;
 }

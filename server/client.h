@@ -1,5 +1,8 @@
 /*
  * client - one HTTP request and its reply: events pushed to functions, by plain http://; the health of a server that runs, also by TLS.
+ *
+ * A reply that is not whole is no reply (reply.h), and neither is one that does not come on: within `wait_ms` the connection must stand and take the request,
+ * within as long the head of the reply must be there, and then each 64 KB of it, or its end.
  */
 #ifndef DYNALITH_SERVER_CLIENT_H
 #define DYNALITH_SERVER_CLIENT_H
@@ -24,7 +27,8 @@ bool client_read_any_target(struct str url, struct client_target *out);
 struct client_request {
 	const char *method;
 	struct str body;             /* JSON, or empty */
-	int wait_ms;                 /* for the whole reply */
+	int wait_ms;                 /* without progress */
+	int whole_ms;                /* for it all; 0: as long as there is progress */
 	const atomic_bool *stopping; /* it is given up when this is set; or NULL */
 	void (*tick)(void *context); /* called now and then while it waits; or NULL */
 	void *tick_context;
@@ -36,10 +40,11 @@ struct client_request {
 struct client_reply {
 	int status;              /* of HTTP */
 	bool is_function_error;  /* the header X-Amz-Function-Error is there */
+	struct str range;        /* the header Content-Range, or absent */
 	struct str body;         /* in the arena */
 };
 
-/* Sends the request and waits for the whole reply. False where no HTTP reply came: *problem says why, for the log. */
+/* Sends the request and waits for the whole reply. False where none came: *problem says why, for the log, in the arena. */
 bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *reply,
 		const char **problem);
 

@@ -53,7 +53,6 @@ struct tls_client *tls_client_new(struct arena *arena, int fd, struct str host, 
 	client->ssl = client->context ? SSL_new(client->context) : NULL;
 	if (client->ssl && SSL_set_fd(client->ssl, fd) == 1 && (!authorities || demand(client, arena, host, authorities, problem))) {
 		SSL_CTX_set_min_proto_version(client->context, TLS1_2_VERSION);
-		SSL_set_options(client->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF); /* replies say where they end */
 		SSL_set_mode(client->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 		name_server(client->ssl, arena, host);
 		SSL_set_connect_state(client->ssl);

@@ -202,7 +202,7 @@ static void judge(struct trigger *trigger, struct attempt *attempt, const struct
 static struct attempt post(struct trigger *trigger, const struct feed_record *records, size_t n)
 {
 	const struct client_request request = {
-		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .stopping = &trigger->all->is_stopping,
+		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .whole_ms = REPLY_WAIT_MS, .stopping = &trigger->all->is_stopping,
 		.tick = feed_hold, .tick_context = &trigger->feed,
 	};
 	struct attempt attempt = {0};

@@ -109,7 +109,7 @@ enum put_result put_records_send(const struct put_endpoint *endpoint, struct are
 		.region = arn_split(request->stream_arn).region, .target = STR(TARGET), .service = STR("kinesis"),
 	};
 	const struct client_request sent = {
-		.method = "POST", .body = body, .wait_ms = WAIT_MS, .stopping = endpoint->stopping, .tick = request->tick,
+		.method = "POST", .body = body, .wait_ms = WAIT_MS, .whole_ms = WAIT_MS, .stopping = endpoint->stopping, .tick = request->tick,
 		.tick_context = request->tick_context, .type = STR("application/x-amz-json-1.1"),
 		.head = str_printf(arena, "X-Amz-Target: " TARGET "\r\n" STR_FMT, STR_ARG(sigv4_sign(endpoint->sigv4, arena, &own, (int64_t)time(NULL)))),
 	};

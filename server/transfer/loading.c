@@ -63,7 +63,7 @@ static void open_object(struct loading *loading)
 {
 	const struct s3_object *object = &loading->objects.v[loading->at];
 	const struct source_options options = {
-		.s3 = loading->options.s3, .bucket = loading->options.bucket, .key = object->key, .size = object->size, .coding = loading->options.coding,
+		.s3 = loading->options.s3, .bucket = loading->options.bucket, .object = *object, .coding = loading->options.coding,
 		.form = &loading->options.form,
 	};
 

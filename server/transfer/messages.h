@@ -14,7 +14,9 @@
 	STR_FMT " (Service: Amazon S3; Status Code: %d; Error Code: " STR_FMT "; Request ID: " STR_FMT "; S3 Extended Request ID: " STR_FMT "; Proxy: null)"
 
 #define MSG_S3_FILE STR_FMT ": %s"
-#define MSG_S3_FILE_CHANGED STR_FMT " has fewer bytes than it had"
+#define MSG_S3_FILE_CHANGED STR_FMT " is not what it was when it was listed"
+#define MSG_S3_TOO_MANY "there are more than %d objects, which is the most for one import"
+#define MSG_S3_LISTING "the endpoint's list of objects is not whole: %s"
 #define MSG_S3_UNREACHABLE "the endpoint cannot be asked: %s"
 #define MSG_S3_ANSWER "the endpoint answered with status %d"
 

@@ -70,6 +70,23 @@ bool s3_place_failed(struct s3_problem *problem, struct str message)
 	return false;
 }
 
+bool s3_place_changed(struct arena *arena, struct str key, struct s3_problem *problem)
+{
+	*problem = (struct s3_problem){STR("PreconditionFailed"), str_printf(arena, MSG_S3_FILE_CHANGED, STR_ARG(key)), 412, false};
+	return false;
+}
+
+bool s3_add_object(struct arena *arena, struct s3_objects *objects, const struct s3_object *object, struct s3_problem *problem)
+{
+	if (objects->n == S3_OBJECTS_MAX) {
+		s3_place_failed(problem, str_printf(arena, MSG_S3_TOO_MANY, S3_OBJECTS_MAX));
+		return problem->is_passing = false;
+	}
+	objects->v = arena_room(arena, objects->v, objects->n, sizeof(*objects->v));
+	objects->v[objects->n++] = *object;
+	return true;
+}
+
 /* Whether to try again, after a pause that grows: the problem may be over then. */
 static bool tries_again(const struct s3 *s3, const struct s3_problem *problem, unsigned *tries)
 {
@@ -94,14 +111,15 @@ bool s3_list(struct s3 *s3, struct arena *arena, struct str bucket, struct str p
 	return false;
 }
 
-bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes, struct s3_problem *problem)
+bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+	     struct s3_problem *problem)
 {
 	unsigned tries = 0;
 
 	if (!s3->place)
 		return s3_place_no_bucket(problem);
 	do {
-		if (s3->place->read(s3, arena, bucket, key, offset, n, bytes, problem))
+		if (s3->place->read(s3, arena, bucket, object, offset, n, bytes, problem))
 			return true;
 	} while (tries_again(s3, problem, &tries));
 	return false;

@@ -40,9 +40,13 @@ struct s3_problem {
 	bool is_passing;
 };
 
+/* AWS: Developer Guide, "Import format quotas and validation": objects of an import. The key of one has 1,024 bytes at most. */
+#define S3_OBJECTS_MAX 50000
+
 struct s3_object {
 	struct str key;
 	uint64_t size;
+	struct str etag;     /* what says that it is still the same object; absent: its size alone does */
 };
 
 struct s3_objects {
@@ -56,10 +60,11 @@ struct s3_sse {
 	struct str key;
 };
 
-/* All objects whose keys begin with the prefix. */
+/* All objects whose keys begin with the prefix. More than S3_OBJECTS_MAX are a problem. */
 bool s3_list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
-/* `n` bytes of an object from `offset` on, or as many as it has. */
-bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes, struct s3_problem *problem);
+/* `n` bytes of an object from `offset` on, all of which it has by its size. It is a problem where they are not there, or the object is another one by now. */
+bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+	     struct s3_problem *problem);
 /* The whole object, in one step: nobody sees a part of it. */
 bool s3_write(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse, struct s3_problem *problem);
 

@@ -8,8 +8,14 @@
 #include "server/transfer/messages.h"
 #include "server/transfer/s3_internal.h"
 
-#define WAIT_MS 60000
-#define REPLY_MAX ((size_t)80 << 20) /* bytes; larger than any piece that is asked for */
+#define WAIT_MS 10000                   /* without progress */
+#define LISTING_MAX ((size_t)16 << 20)  /* bytes of a page: 1,000 keys of 1,024 bytes, each byte of six characters, with what goes with them */
+#define PAGES_MAX 5000                  /* of a listing: a hundred times as many as there need be */
+#define OBJECT_MAX ((size_t)80 << 20)   /* of an endpoint that sends more than the piece that is asked for */
+#define REFUSAL_MAX ((size_t)64 << 10)
+#define KEY_MAX 1024                    /* bytes. AWS: of an object's key */
+#define ETAG_MAX 256
+#define TOKEN_MAX 8192
 #define PARTIAL 206
 #define SERVER_ERRORS 500
 
@@ -18,7 +24,8 @@ struct asked {
 	const char *method;
 	struct str query;   /* as it is sent, parameters in the order of their names */
 	struct str body;
-	struct str range;   /* a line of the head, or empty */
+	struct str range;   /* lines of the head, or empty */
+	size_t most;        /* bytes of the answer */
 	const struct s3_sse *sse;
 };
 
@@ -140,7 +147,7 @@ static bool ask(struct s3 *s3, struct arena *arena, struct str bucket, struct st
 	if (asked->query.n > 0)
 		buf_printf(&line, "?" STR_FMT, STR_ARG(asked->query));
 	const struct client_request request = {
-		.method = asked->method, .body = asked->body, .wait_ms = WAIT_MS, .stopping = s3->options.stopping, .reply_max = REPLY_MAX,
+		.method = asked->method, .body = asked->body, .wait_ms = WAIT_MS, .stopping = s3->options.stopping, .reply_max = asked->most,
 		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(asked->range), STR_ARG(signature(s3, arena, &target, buf_str(&path), asked))),
 	};
 	target.authorities = s3->options.authorities;
@@ -164,57 +171,132 @@ static struct str query_of(struct arena *arena, struct str prefix, struct str to
 	return buf_str(&out);
 }
 
-static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+/* It goes back in a line of a head. */
+static bool is_etag(struct str text)
 {
-	struct str token = STR_ABSENT;
-	bool is_more = true;
-
-	while (is_more) {
-		const struct asked asked = {.method = "GET", .query = query_of(arena, prefix, token), .body = STR(""), .range = STR("")};
-		struct client_reply reply;
-
-		if (!ask(s3, arena, bucket, STR(""), &asked, &reply, problem))
+	for (size_t i = 0; i < text.n; i++) {
+		if ((unsigned char)text.p[i] < ' ')
 			return false;
-		struct str rest = reply.body, contents;
-		while (str_is_set(contents = element(&rest, "Contents"))) {
-			struct str key = element_of(contents, "Key"), size = element_of(contents, "Size");
-
-			objects->v = arena_room(arena, objects->v, objects->n, sizeof(*objects->v));
-			objects->v[objects->n++] = (struct s3_object){plain_of(arena, key), str_is_set(size) ? strtoull(size.p, NULL, 10) : 0};
-		}
-		struct str next = element_of(reply.body, "NextContinuationToken");
-		is_more = str_eq(element_of(reply.body, "IsTruncated"), STR("true")) && str_is_set(next);
-		token = str_is_set(next) ? plain_of(arena, next) : STR_ABSENT;
 	}
-	if (objects->n > 0)
-		qsort(objects->v, objects->n, sizeof(*objects->v), str_order);
+	return text.n > 0 && text.n <= ETAG_MAX;
+}
+
+/* What is between <Contents> and </Contents>, some of it in page->arena. */
+static bool read_object_of(struct arena *page, struct str contents, struct s3_object *object)
+{
+	struct str size = element_of(contents, "Size"), etag = element_of(contents, "ETag");
+	char *end = NULL;
+
+	object->key = plain_of(page, element_of(contents, "Key"));
+	object->etag = str_is_set(etag) ? plain_of(page, etag) : STR_ABSENT;
+	if (!is_etag(object->etag))
+		object->etag = STR_ABSENT;
+	object->size = size.n > 0 && size.p[0] >= '0' && size.p[0] <= '9' ? strtoull(size.p, &end, 10) : 0;
+	return object->key.n > 0 && object->key.n <= KEY_MAX && end && end == size.p + size.n && object->size <= INT64_MAX;
+}
+
+/* An answer that came whole: the same would come again. */
+static bool no_listing(struct arena *arena, const char *why, struct s3_problem *problem)
+{
+	s3_place_failed(problem, str_printf(arena, MSG_S3_LISTING, why));
+	return problem->is_passing = false;
+}
+
+/* The objects of one page. False: *problem. */
+static bool take_page(struct arena *arena, struct arena *page, struct str rest, struct s3_objects *objects, struct s3_problem *problem)
+{
+	struct str contents;
+
+	while (str_is_set(contents = element(&rest, "Contents"))) {
+		struct s3_object object;
+
+		if (!read_object_of(page, contents, &object))
+			return no_listing(page, "an object has no key or no size", problem);
+		object.key = str_copy(arena, object.key);
+		object.etag = str_copy(arena, object.etag);
+		if (!s3_add_object(arena, objects, &object, problem))
+			return false;
+	}
 	return true;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes,
+/* What a page says of the one behind it: absent where there is none. False: *problem. */
+static bool take_token(struct arena *arena, struct str page, struct str *token, struct s3_problem *problem)
+{
+	static const struct str end = STR_INIT("</ListBucketResult>");
+	struct str next = element_of(page, "NextContinuationToken");
+	bool is_more = str_eq(element_of(page, "IsTruncated"), STR("true"));
+
+	if (!memmem(page.p, page.n, end.p, end.n))
+		return no_listing(arena, "a page has no end", problem);
+	if (is_more && (!str_is_set(next) || next.n > TOKEN_MAX))
+		return no_listing(arena, "a page does not say what comes behind it", problem);
+	*token = is_more ? plain_of(arena, next) : STR_ABSENT;
+	return true;
+}
+
+/* One page in memory at a time. Tokens that come again are found by one of those before, which is moved on at each power of two: Brent's way. */
+static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+{
+	struct arena *page = arena_new(0);
+	struct str next = STR_ABSENT, before = STR_ABSENT;
+	bool is_fine = true, is_over = false;
+
+	for (size_t n = 1; is_fine && !is_over; n++) {
+		const struct asked asked = {.method = "GET", .query = query_of(page, prefix, next), .body = STR(""), .range = STR(""), .most = LISTING_MAX};
+		struct client_reply reply;
+
+		is_fine = ask(s3, page, bucket, STR(""), &asked, &reply, problem) && take_page(arena, page, reply.body, objects, problem) &&
+			  take_token(arena, reply.body, &next, problem);
+		is_over = is_fine && !str_is_set(next);
+		if (is_fine && !is_over && (n == PAGES_MAX || (str_is_set(before) && str_eq(next, before))))
+			is_fine = no_listing(arena, "it has no end", problem);
+		if ((n & (n - 1)) == 0)
+			before = next;
+		if (!is_fine) {
+			problem->message = str_copy(arena, problem->message);
+			problem->code = str_copy(arena, problem->code);
+		}
+		arena_reset(page);
+	}
+	arena_free(page);
+	if (is_fine && objects->n > 0)
+		qsort(objects->v, objects->n, sizeof(*objects->v), str_order);
+	return is_fine;
+}
+
+/* Whether the answer has just these bytes of the object. An endpoint without ranges sends it all. */
+static bool take_piece(struct arena *arena, const struct client_reply *reply, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes)
+{
+	unsigned long long first, last, size;
+
+	*bytes = reply->body;
+	if (reply->status != PARTIAL) {
+		*bytes = (struct str){reply->body.p + (offset < reply->body.n ? offset : 0), n};
+		return reply->body.n == object->size;
+	}
+	return reply->body.n == n && str_is_set(reply->range) && sscanf(str_copy(arena, reply->range).p, "bytes %llu-%llu/%llu", &first, &last, &size) == 3 &&
+	       first == offset && last == offset + n - 1 && size == object->size;
+}
+
+static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 			struct s3_problem *problem)
 {
+	struct str same = str_is_set(object->etag) ? str_printf(arena, "If-Match: " STR_FMT "\r\n", STR_ARG(object->etag)) : STR("");
 	const struct asked asked = {
-		.method = "GET", .query = STR(""), .body = STR(""),
-		.range = str_printf(arena, "Range: bytes=%llu-%llu\r\n", (unsigned long long)offset, (unsigned long long)(offset + n - 1)),
+		.method = "GET", .query = STR(""), .body = STR(""), .most = OBJECT_MAX,
+		.range = str_printf(arena, "Range: bytes=%llu-%llu\r\n" STR_FMT, (unsigned long long)offset, (unsigned long long)(offset + n - 1), STR_ARG(same)),
 	};
 	struct client_reply reply;
 
-	if (!ask(s3, arena, bucket, key, &asked, &reply, problem))
-		return false;
-	*bytes = reply.body;
-	if (reply.status != PARTIAL) { /* an endpoint without ranges sends it all */
-		size_t from = offset < bytes->n ? (size_t)offset : bytes->n;
-
-		*bytes = (struct str){bytes->p + from, bytes->n - from < n ? bytes->n - from : n};
-	}
-	return true;
+	return ask(s3, arena, bucket, object->key, &asked, &reply, problem) &&
+	       (take_piece(arena, &reply, object, offset, n, bytes) || s3_place_changed(arena, object->key, problem));
 }
 
 static bool write_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
 			 struct s3_problem *problem)
 {
-	const struct asked asked = {.method = "PUT", .query = STR(""), .body = bytes, .range = STR(""), .sse = sse};
+	const struct asked asked = {.method = "PUT", .query = STR(""), .body = bytes, .range = STR(""), .sse = sse, .most = REFUSAL_MAX};
 	struct client_reply reply;
 
 	return ask(s3, arena, bucket, key, &asked, &reply, problem);

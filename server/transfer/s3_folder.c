@@ -54,43 +54,39 @@ static int open_bucket(struct s3 *s3, struct arena *arena, struct str bucket, st
 	return fd;
 }
 
-static void add_object(struct arena *arena, struct s3_objects *objects, struct str key, uint64_t size)
-{
-	objects->v = arena_room(arena, objects->v, objects->n, sizeof(*objects->v));
-	objects->v[objects->n++] = (struct s3_object){key, size};
-}
-
 /* Whether keys in the folder can begin with the prefix. */
 static bool is_towards(struct str folder, struct str prefix)
 {
 	return folder.n <= prefix.n ? str_starts_with(prefix, folder) : str_starts_with(folder, prefix);
 }
 
-static void list_folder(struct arena *arena, int fd, struct str folder, struct str prefix, int depth, struct s3_objects *objects)
+static bool list_folder(struct arena *arena, int fd, struct str folder, struct str prefix, int depth, struct s3_objects *objects, struct s3_problem *problem)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
+	bool is_fine = true;
 
 	if (!dir) {
 		close(fd);
-		return;
+		return true;
 	}
-	while ((entry = readdir(dir))) {
+	while (is_fine && (entry = readdir(dir))) {
 		struct str name = str_of(entry->d_name), key = str_printf(arena, STR_FMT STR_FMT, STR_ARG(folder), STR_ARG(name));
 		struct stat about;
 
 		if (str_eq(name, STR(".")) || str_eq(name, STR("..")) || str_starts_with(name, STR(UNDONE)) || fstatat(dirfd(dir), entry->d_name, &about, 0) != 0)
 			continue;
 		if (S_ISREG(about.st_mode) && str_starts_with(key, prefix))
-			add_object(arena, objects, key, (uint64_t)about.st_size);
+			is_fine = s3_add_object(arena, objects, &(struct s3_object){.key = key, .size = (uint64_t)about.st_size}, problem);
 		struct str inner = str_printf(arena, STR_FMT "/", STR_ARG(key));
 		if (!S_ISDIR(about.st_mode) || depth == DEPTH_MAX || !is_towards(inner, prefix))
 			continue;
 		int below = openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (below >= 0)
-			list_folder(arena, below, inner, prefix, depth + 1, objects);
+			is_fine = list_folder(arena, below, inner, prefix, depth + 1, objects, problem);
 	}
 	closedir(dir);
+	return is_fine;
 }
 
 static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
@@ -99,7 +95,8 @@ static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct s
 
 	if (fd < 0)
 		return false;
-	list_folder(arena, fd, STR(""), prefix, 0, objects);
+	if (!list_folder(arena, fd, STR(""), prefix, 0, objects, problem))
+		return false;
 	if (objects->n > 0)
 		qsort(objects->v, objects->n, sizeof(*objects->v), str_order); /* a key is the first member */
 	return true;
@@ -119,9 +116,10 @@ static bool read_all(int fd, char *to, size_t n, uint64_t offset, size_t *got)
 	return true;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, uint64_t offset, size_t n, struct str *bytes,
+static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 			struct s3_problem *problem)
 {
+	struct str key = object->key;
 	int bucket_fd = open_bucket(s3, arena, bucket, problem);
 
 	if (bucket_fd < 0)
@@ -131,10 +129,13 @@ static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, s
 	if (fd < 0)
 		return errno == EACCES ? s3_place_denied(problem) : s3_place_no_key(problem);
 	char *to = arena_bytes(arena, n + 1);
+	struct stat about;
 	size_t got;
 	bool is_read = read_all(fd, to, n, offset, &got);
 	if (!is_read)
 		fail(arena, key, problem);
+	else if (got < n || fstat(fd, &about) != 0 || (uint64_t)about.st_size != object->size)
+		is_read = s3_place_changed(arena, key, problem);
 	close(fd);
 	*bytes = (struct str){to, got};
 	return is_read;

@@ -31,7 +31,8 @@ struct source *source_open(const struct source_options *options)
 	source->arena = arena;
 	source->options = *options;
 	source->options.bucket = str_copy(arena, options->bucket);
-	source->options.key = str_copy(arena, options->key);
+	source->options.object.key = str_copy(arena, options->object.key);
+	source->options.object.etag = str_copy(arena, options->object.etag);
 	source->records = records_new(arena, options->form);
 	source->raw_arena = arena_new(2 * PIECE);
 	source->window[0] = arena_new(2 * PIECE);
@@ -62,18 +63,14 @@ uint64_t source_read(const struct source *source)
 static bool read_raw(struct source *source, struct s3_problem *problem)
 {
 	const struct source_options *o = &source->options;
-	uint64_t left = o->size - source->offset;
+	uint64_t left = o->object.size - source->offset;
 	size_t n = left < PIECE ? (size_t)left : PIECE;
 
 	if (source->raw.n > 0 || n == 0)
 		return true;
 	arena_reset(source->raw_arena);
-	if (!s3_read(o->s3, source->raw_arena, o->bucket, o->key, source->offset, n, &source->raw, problem))
+	if (!s3_read(o->s3, source->raw_arena, o->bucket, &o->object, source->offset, n, &source->raw, problem))
 		return false;
-	if (source->raw.n < n) {
-		*problem = (struct s3_problem){STR("PreconditionFailed"), str_printf(source->arena, MSG_S3_FILE_CHANGED, STR_ARG(o->key)), 412, false};
-		return false;
-	}
 	source->offset += n;
 	return true;
 }
@@ -114,14 +111,14 @@ static enum filled fill(struct source *source, char *to, size_t *n, struct s3_pr
 			got = before < PIECE - *n ? before : PIECE - *n;
 			memcpy(to + *n, source->raw.p ? source->raw.p : "", got);
 			source->raw = (struct str){source->raw.p + got, before - got};
-		} else if (o->size > 0 && !decompress(source, to + *n, PIECE - *n, &got)) {
+		} else if (o->object.size > 0 && !decompress(source, to + *n, PIECE - *n, &got)) {
 			return NO_CODING;
 		}
 		*n += got;
 		moves = got > 0 || source->raw.n < before;
 	}
-	source->is_last = source->offset == o->size && source->raw.n == 0 && *n < PIECE;
-	return source->is_last && o->coding != SOURCE_PLAIN && o->size > 0 && !is_whole(source) ? NO_CODING : FILLED;
+	source->is_last = source->offset == o->object.size && source->raw.n == 0 && *n < PIECE;
+	return source->is_last && o->coding != SOURCE_PLAIN && o->object.size > 0 && !is_whole(source) ? NO_CODING : FILLED;
 }
 
 /* Gives the records what they left and the next piece. */

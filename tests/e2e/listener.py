@@ -21,16 +21,12 @@ class Listener:
             def handle_any(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 status, headers, answer = outer.respond(self, body)
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(answer))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
                 try:
-                    self.wfile.write(answer)
+                    outer.deliver(self, status, headers, answer)
                 except OSError:
-                    pass  # the server was ended meanwhile
+                    self.close_connection = True  # the server was ended meanwhile, or hung up
 
-            do_GET = do_POST = do_PUT = handle_any
+            do_GET = do_POST = do_PUT = do_DELETE = handle_any
 
             def log_message(self, *args):
                 pass
@@ -41,6 +37,13 @@ class Listener:
 
     def respond(self, request, body):
         raise NotImplementedError
+
+    def deliver(self, request, status, headers, answer):
+        request.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(answer))}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(answer)
 
 
 def is_signed(request, body, auth):

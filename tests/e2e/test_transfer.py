@@ -473,7 +473,8 @@ class Endpoint(Listener):
 
     def respond(self, request, body):
         status, answer = self.answer(request, body)
-        return status, {}, answer if status < 300 else f"<Error><Code>{answer}</Code><Message>{answer} it is</Message></Error>".encode()
+        part = {"Content-Range": f"bytes {self.part[0]}-{self.part[1]}/{self.part[2]}"} if status == 206 else {}
+        return status, part, answer if status < 300 else f"<Error><Code>{answer}</Code><Message>{answer} it is</Message></Error>".encode()
 
     def answer(self, request, body):
         url = urllib.parse.urlsplit(request.path)
@@ -494,6 +495,7 @@ class Endpoint(Listener):
         if name not in self.objects:
             return 404, "NoSuchKey"
         first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers["Range"]).groups())
+        self.part = first, last, len(self.objects[name])
         return 206, self.objects[name][first:last + 1]
 
     def list(self, query):

@@ -105,7 +105,7 @@ static struct str zstd_of(struct str text)
 static size_t count(const char *key, size_t size, enum source_coding coding, enum record_kind *last, bool *is_read)
 {
 	static const struct records_form form = {.form = RECORD_JSON};
-	const struct source_options options = {.s3 = s3, .bucket = STR("bucket"), .key = str_of(key), .size = size, .coding = coding, .form = &form};
+	const struct source_options options = {.s3 = s3, .bucket = STR("bucket"), .object = {.key = str_of(key), .size = size}, .coding = coding, .form = &form};
 	struct source *source = source_open(&options);
 	struct arena *record = arena_new(0);
 	struct s3_problem problem;
@@ -176,11 +176,15 @@ TEST(folders_are_buckets)
 	CHECK_STR(objects.v[2].key, "list/b-2");
 	CHECK_STR(objects.v[3].key, "list/b/1");
 	CHECK_INT(objects.v[0].size, 5);
+	CHECK(s3_read(s3, arena, STR("bucket"), &objects.v[0], 1, 3, &bytes, &problem));
+	CHECK_STR(bytes, "hre");
+	for (uint64_t size = 4; size <= 6; size += 2) { /* it is another file by now */
+		CHECK(!s3_read(s3, arena, STR("bucket"), &(struct s3_object){.key = STR("list.bak"), .size = size}, 1, 3, &bytes, &problem));
+		CHECK_STR(problem.code, "PreconditionFailed");
+	}
 	CHECK(s3_list(s3, arena, STR("bucket"), STR("list/b/"), &objects, &problem) && objects.n == 1);
 	CHECK(s3_list(s3, arena, STR("bucket"), STR("none"), &objects, &problem) && objects.n == 0);
-	CHECK(s3_read(s3, arena, STR("bucket"), STR("list.bak"), 1, 3, &bytes, &problem));
-	CHECK_STR(bytes, "hre");
-	CHECK(!s3_read(s3, arena, STR("bucket"), STR("none"), 0, 1, &bytes, &problem));
+	CHECK(!s3_read(s3, arena, STR("bucket"), &(struct s3_object){.key = STR("none"), .size = 1}, 0, 1, &bytes, &problem));
 	CHECK_STR(problem.code, "NoSuchKey");
 	CHECK(!s3_list(s3, arena, STR("missing"), STR(""), &objects, &problem));
 	CHECK_STR(problem.code, "NoSuchBucket");
@@ -195,7 +199,7 @@ TEST(no_key_leaves_its_bucket)
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		CHECK(!s3_write(s3, arena, STR("bucket"), str_of(keys[i]), STR("x"), &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
-		CHECK(!s3_read(s3, arena, STR("bucket"), str_of(keys[i]), 0, 1, &bytes, &problem));
+		CHECK(!s3_read(s3, arena, STR("bucket"), &(struct s3_object){.key = str_of(keys[i]), .size = 1}, 0, 1, &bytes, &problem));
 	}
 	CHECK(!s3_list(s3, arena, STR(".."), STR(""), &objects, &problem));
 	CHECK(!s3_list(s3, arena, STR("bucket/list"), STR(""), &objects, &problem));
